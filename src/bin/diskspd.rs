@@ -1,0 +1,2 @@
+//! The drop-in command.
+fn main() {}

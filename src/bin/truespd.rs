@@ -1,0 +1,2 @@
+//! The other command.
+fn main() {}

@@ -1,0 +1,14 @@
+//! TrueSpd: DiskSpd's load generator for Linux, whose numbers come with evidence.
+//!
+//! The rooms and who may use whom are in ARCHITECTURE.md; `tests/house.rs` keeps them.
+
+pub mod access;
+pub mod cli;
+pub mod engine;
+pub mod load;
+pub mod measure;
+pub mod os;
+pub mod plan;
+pub mod profile;
+pub mod render;
+pub mod result;

@@ -1,0 +1,122 @@
+//! I/O buffers: page-aligned anonymous memory that the kernel reads and writes.
+
+use std::ptr::NonNull;
+
+use rustix::mm::{MapFlags, ProtFlags};
+
+/// Anonymous, private, zeroed memory, aligned to pages (or huge pages).
+///
+/// The kernel writes into it while reads are in flight, so it hands out no references: callers copy
+/// in and out through [`IoBuffer::with_slice_mut`] and engines use [`IoBuffer::as_ptr`].
+#[derive(Debug)]
+pub struct IoBuffer {
+    ptr: NonNull<u8>,
+    len: usize,
+    mapped: usize,
+}
+
+// SAFETY: the memory is plain bytes owned by this value; who may touch which part when is the
+// promise stated at `with_slice_mut` and `as_ptr`.
+unsafe impl Send for IoBuffer {}
+// SAFETY: as above; shared source buffers are only read after they were filled.
+unsafe impl Sync for IoBuffer {}
+
+/// Why memory for buffers could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum BufferError {
+    /// Ordinary memory.
+    #[error("could not allocate {bytes} bytes for I/O buffers: {error}")]
+    Memory {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The system's text.
+        error: std::io::Error,
+    },
+    /// Huge pages (`-l`).
+    #[error(
+        "could not allocate {bytes} bytes of large pages for I/O buffers: {error}; reserve at least \
+         {pages} pages of {page_bytes} bytes first (sysctl vm.nr_hugepages), or leave out -l"
+    )]
+    LargePages {
+        /// Bytes asked for.
+        bytes: usize,
+        /// Huge pages needed.
+        pages: usize,
+        /// Size of one.
+        page_bytes: usize,
+        /// The system's text.
+        error: std::io::Error,
+    },
+}
+
+impl IoBuffer {
+    /// Maps `len` bytes (at least one) of zeroed memory aligned to the page size.
+    ///
+    /// # Errors
+    /// [`BufferError::Memory`] when the system has not that much.
+    pub fn new(len: usize) -> Result<Self, BufferError> {
+        let page = rustix::param::page_size();
+        let mapped = len.max(1).checked_next_multiple_of(page).unwrap_or(usize::MAX);
+        Self::map(len, mapped, MapFlags::PRIVATE)
+            .map_err(|e| BufferError::Memory { bytes: len, error: e.into() })
+    }
+
+    /// Maps `len` bytes of huge pages of `page_bytes` each (`-l`).
+    ///
+    /// # Errors
+    /// [`BufferError::LargePages`] when not enough are reserved.
+    pub fn with_large_pages(len: usize, page_bytes: usize) -> Result<Self, BufferError> {
+        let mapped = len.max(1).checked_next_multiple_of(page_bytes).unwrap_or(usize::MAX);
+        Self::map(len, mapped, MapFlags::PRIVATE | MapFlags::HUGETLB).map_err(|e| BufferError::LargePages {
+            bytes: len,
+            pages: mapped / page_bytes,
+            page_bytes,
+            error: e.into(),
+        })
+    }
+
+    fn map(len: usize, mapped: usize, flags: MapFlags) -> rustix::io::Result<Self> {
+        let prot = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new anonymous mapping at an address the kernel chooses aliases nothing.
+        let ptr = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), mapped, prot, flags)? };
+        let ptr = NonNull::new(ptr.cast()).expect("mmap never returns null");
+        Ok(IoBuffer { ptr, len, mapped })
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the length is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// First byte. Engines use it under the promise that a byte range is touched either by one I/O in
+    /// flight or by `with_slice_mut`, never both; the worker's request slots keep that promise.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.ptr.as_ptr()
+    }
+
+    /// Runs `f` over a part of the buffer. The part must not belong to an I/O in flight, and no other
+    /// thread may use the same part meanwhile: the worker calls it for slots it owns and that are
+    /// idle, `load` for shared sources before any worker starts.
+    ///
+    /// # Panics
+    /// When the range is not inside the buffer.
+    pub fn with_slice_mut<T>(&self, offset: usize, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> T {
+        assert!(offset.checked_add(len).is_some_and(|end| end <= self.len), "range outside buffer");
+        // SAFETY: inside the mapping; exclusive by the promise above.
+        let slice = unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr().add(offset), len) };
+        f(slice)
+    }
+}
+
+impl Drop for IoBuffer {
+    fn drop(&mut self) {
+        // SAFETY: this value owns the mapping and nothing is in flight any more: engines hold an
+        // `Arc` of the buffer until drained, and leak it when they cannot drain.
+        let _ = unsafe { rustix::mm::munmap(self.ptr.as_ptr().cast(), self.mapped) };
+    }
+}

@@ -1,0 +1,4 @@
+//! Facts about the machine and every system call outside the engines.
+
+pub mod buffer;
+pub mod topology;

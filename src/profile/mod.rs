@@ -1,0 +1,453 @@
+//! What to do: a profile holds time spans, a time span holds targets.
+//!
+//! Everything a command line or an XML profile can ask for is a field here, with DiskSpd's
+//! defaults. A profile is plain data: it opens nothing and knows no machine. Rules that need no
+//! machine live in [`validate`]; rules that do live in `plan`.
+//!
+//! Source: `command-line.md` §5 and §9, `xml.md` §3 and §4 of the DiskSpd 2.2 contract.
+
+mod size;
+mod validate;
+
+pub use size::{Size, SizeColumn};
+pub use validate::{Finding, Rule, Severity, validate};
+
+/// Default I/O size in bytes (`-b`).
+pub const BLOCK_BYTES_DEFAULT: u64 = 64 * 1024;
+/// Largest I/O size DiskSpd's grammar accepts, in bytes (`-b`, `command-line.md` §5.1).
+pub const BLOCK_BYTES_MAX: u64 = u32::MAX as u64 - 1;
+/// Default interval of `-D` in milliseconds.
+pub const IO_BUCKET_MS_DEFAULT: u32 = 1000;
+
+/// How the result is written to standard output (`-R`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ResultFormat {
+    /// DiskSpd's text result.
+    #[default]
+    Text,
+    /// DiskSpd's XML result.
+    Xml,
+}
+
+/// Which files are created before the first time span (XML `PrecreateFiles`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Precreate {
+    /// Each time span creates its own files.
+    #[default]
+    None,
+    /// Every path at its largest size.
+    UseMaxSize,
+    /// Paths whose entries all have the same non-zero size.
+    OnlyConstantSizes,
+    /// Paths whose non-zero entries are all equal.
+    OnlyConstantOrZeroSizes,
+}
+
+/// Windows kernel tracing settings (`-e`), kept for the round trip; Linux has no counterpart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub struct Etw {
+    pub process: bool,
+    pub thread: bool,
+    pub image_load: bool,
+    pub disk_io: bool,
+    pub memory_page_faults: bool,
+    pub memory_hard_faults: bool,
+    pub network: bool,
+    pub registry: bool,
+    pub use_paged_memory: bool,
+    pub use_perf_timer: bool,
+    pub use_system_timer: bool,
+    pub use_cycles_counter: bool,
+}
+
+/// A whole run: one or more time spans and how to report them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Profile {
+    /// One progress dot per this many completed I/Os and thread; 0 = no dots (`-P`).
+    pub progress_ios: u32,
+    /// Format of the result on standard output (`-R`).
+    pub result_format: ResultFormat,
+    /// Verbose mode (`-v`).
+    pub verbose: bool,
+    /// Wait statistics (`-vs`).
+    pub verbose_stats: bool,
+    /// Experiment bits (`-:`).
+    pub experiment_flags: u32,
+    /// Which files are created before the first time span.
+    pub precreate: Precreate,
+    /// Tracing settings, when any was given (`-e`).
+    pub etw: Option<Etw>,
+    /// The time spans, run one after the other.
+    pub time_spans: Vec<TimeSpan>,
+}
+
+/// A logical processor as DiskSpd names it: processor group and number within the group.
+///
+/// On Linux the kernel's CPU id is `64 * group + processor`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProcessorId {
+    /// Processor group, 0..65535.
+    pub group: u32,
+    /// Number within the group; for group 0 any Linux CPU id.
+    pub processor: u32,
+}
+
+impl ProcessorId {
+    /// The kernel's CPU id.
+    pub fn cpu(self) -> u32 {
+        self.group.saturating_mul(64).saturating_add(self.processor)
+    }
+}
+
+/// Order in which threads are placed on processors when no list is given (DiskSpd 2.3 `-ac`, `-as`, ...).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Placement {
+    /// `c`: one thread per physical core before any second sibling is used.
+    pub cores_first: bool,
+    /// `s`: go round the processor groups instead of filling one after the other.
+    pub span_groups: bool,
+    /// `p`/`P`/`e`/`E`/`up`: order or restriction by efficiency class.
+    pub efficiency: EfficiencyOrder,
+}
+
+/// Efficiency-class order of [`Placement`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EfficiencyOrder {
+    /// DiskSpd 2.2: ascending CPU number, classes ignored (`-aup`, and the default here).
+    #[default]
+    Ignore,
+    /// `p`: performance cores first, then the others.
+    PerformanceFirst,
+    /// `P`: performance cores only.
+    PerformanceOnly,
+    /// `e`: efficiency cores first, then the others.
+    EfficiencyFirst,
+    /// `E`: efficiency cores only.
+    EfficiencyOnly,
+}
+
+/// A count or a share of the outstanding requests (`-u`, `-oc`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Batch {
+    /// This many requests.
+    Count(u32),
+    /// This percentage of the thread's outstanding requests, 1..100, at least one request.
+    Percent(u32),
+}
+
+/// io_uring settings of `-u[n]<batch>[p]` (DiskSpd 2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RingOptions {
+    /// Register buffers with the kernel; false with `n`.
+    pub registered_buffers: bool,
+    /// Requests handed to the kernel per submission.
+    pub batch: Batch,
+}
+
+/// One measured interval with its own threads, targets and phases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimeSpan {
+    /// Reissue every request from its own completion (`-x`).
+    pub completion_routines: bool,
+    /// Measure latency (`-L`).
+    pub measure_latency: bool,
+    /// IOPS statistics per interval (`-D`).
+    pub calculate_iops_std_dev: bool,
+    /// Do not pin threads (`-n`).
+    pub disable_affinity: bool,
+    /// Measured time in seconds (`-d`).
+    pub duration_s: u32,
+    /// Warm-up in seconds (`-W`).
+    pub warmup_s: u32,
+    /// Cool-down in seconds (`-C`).
+    pub cooldown_s: u32,
+    /// Fixed total number of threads, 0 = threads per target (`-F`).
+    pub thread_count: u32,
+    /// Outstanding I/Os per thread over all targets, 0 = per target (`-O`).
+    pub request_count: u32,
+    /// Interval of `-D` in milliseconds.
+    pub io_bucket_ms: u32,
+    /// Seed of the random generators (`-z`).
+    pub rand_seed: u32,
+    /// Refill the write buffer with random bytes before every write (`-Zr`).
+    pub random_write_data: bool,
+    /// Explicit affinity list (`-a`), round robin over threads; empty = default.
+    pub affinity: Vec<ProcessorId>,
+    /// Placement without a list (`-ac -as -ap ...`).
+    pub placement: Placement,
+    /// io_uring settings (`-u`), `None` = default.
+    pub ring: Option<RingOptions>,
+    /// Completions taken per batch (`-oc`), `None` = DiskSpd's 16.
+    pub completion_batch: Option<u32>,
+    /// Threads' buffers packed next to each other instead of separated (`-bsn`).
+    pub pack_buffers: bool,
+    /// The targets, in the order given.
+    pub targets: Vec<Target>,
+}
+
+impl Default for TimeSpan {
+    fn default() -> Self {
+        TimeSpan {
+            completion_routines: false,
+            measure_latency: false,
+            calculate_iops_std_dev: false,
+            disable_affinity: false,
+            duration_s: 10,
+            warmup_s: 5,
+            cooldown_s: 0,
+            thread_count: 0,
+            request_count: 0,
+            io_bucket_ms: IO_BUCKET_MS_DEFAULT,
+            rand_seed: 0,
+            random_write_data: false,
+            affinity: Vec::new(),
+            placement: Placement::default(),
+            ring: None,
+            completion_batch: None,
+            pack_buffers: false,
+            targets: Vec::new(),
+        }
+    }
+}
+
+impl TimeSpan {
+    /// Every thread serves every target with requests aimed at random targets (`-F` with `-O`).
+    pub fn is_pool(&self) -> bool {
+        self.thread_count > 0 && self.request_count > 0
+    }
+
+    /// Number of threads: `-F`, or the sum of threads per target.
+    pub fn threads_total(&self) -> u64 {
+        match self.thread_count {
+            0 => self.targets.iter().map(|t| u64::from(t.threads_per_file)).sum(),
+            n => u64::from(n),
+        }
+    }
+
+    /// Number of threads that work on `target`.
+    pub fn threads_on(&self, target: &Target) -> u32 {
+        if self.thread_count == 0 {
+            target.threads_per_file
+        } else if target.thread_targets.is_empty() {
+            self.thread_count
+        } else {
+            target.thread_targets.len() as u32
+        }
+    }
+}
+
+/// Operating-system cache mode (`-S`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CacheMode {
+    /// Page cache in use (no `-S`, or `-Sb`).
+    #[default]
+    Cached,
+    /// Client cache of a remote file system bypassed (`-Sr`).
+    DisableLocalCache,
+    /// Page cache bypassed by direct I/O (`-Su`, `-Sh`).
+    DisableOsCache,
+}
+
+/// Flush after each write to a mapped file (`-N`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlushMode {
+    /// `-Nv`: `msync(MS_SYNC)` over the pages of the write.
+    ViewOfFile,
+    /// `-Nn`: cache-line write-back and fence, DAX mappings only.
+    NonVolatileMemory,
+    /// `-Ni`: cache-line write-back without fence, DAX mappings only.
+    NonVolatileMemoryNoDrain,
+}
+
+/// I/O priority (`-I`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum IoPriority {
+    /// 1
+    VeryLow,
+    /// 2
+    Low,
+    /// 3
+    #[default]
+    Normal,
+}
+
+/// Which kind of number a distribution's spans are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DistributionKind {
+    /// `-rdpct`: spans are percentages of the target.
+    Percent,
+    /// `-rdabs`: spans are bytes; 0 stands for "to the end", last range only.
+    Absolute,
+}
+
+/// One range of a distribution: a share of the I/O over the next span of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DistributionRange {
+    /// Share of I/O in percent, 0..100; 0 is a hole.
+    pub io_percent: u32,
+    /// Percent of the target, or bytes, by kind.
+    pub span: u64,
+}
+
+/// Non-uniform random distribution (`-rd`), with the implied tail already appended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Distribution {
+    /// Meaning of the spans.
+    pub kind: DistributionKind,
+    /// Cumulative on both axes, in the order given.
+    pub ranges: Vec<DistributionRange>,
+}
+
+/// Rate limit per thread and target (`-g`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Throughput {
+    /// Bytes per millisecond.
+    BytesPerMs(u64),
+    /// I/Os per second.
+    Iops(u64),
+}
+
+/// A thread that uses a target in pool mode (XML `ThreadTargets`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadTarget {
+    /// Thread number, from 0.
+    pub thread: u32,
+    /// Weight of the target for this thread; 0 = the target's own.
+    pub weight: u32,
+}
+
+/// A file or device and how it is exercised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Path as given; `*N` is a template, `#N` the N-th whole disk.
+    pub path: String,
+    /// I/O size in bytes (`-b`).
+    pub block_bytes: u64,
+    /// First byte of the tested range (`-B`).
+    pub base_bytes: u64,
+    /// End of the tested range, exclusive, from 0 of the target; 0 = none (`-f`, `-B..:len`).
+    pub max_bytes: u64,
+    /// Share of random I/O: 0 sequential, 1..99 mixed, 100 random (`-r`, `-rs`).
+    pub random_percent: u32,
+    /// Alignment of random offsets or stride of sequential ones; `None` or 0 = block size.
+    pub stride_bytes: Option<u64>,
+    /// All threads share one sequential offset (`-si`).
+    pub interlocked: bool,
+    /// Each request walks the target on its own (`-p`).
+    pub parallel: bool,
+    /// Distance between the starting offsets of successive threads (`-T`).
+    pub thread_stride_bytes: u64,
+    /// Non-uniform random distribution (`-rd`).
+    pub distribution: Option<Distribution>,
+    /// Cache mode (`-S`).
+    pub cache: CacheMode,
+    /// Write-through (`-Sw`, `-Sh`).
+    pub write_through: bool,
+    /// Memory-mapped I/O (`-Sm`).
+    pub memory_mapped: bool,
+    /// Flush after mapped writes (`-N`).
+    pub flush: Option<FlushMode>,
+    /// Zero write buffers (`-Z`).
+    pub zero_write_buffers: bool,
+    /// Size of the shared source of write data; 0 = none (`-Z<size>`).
+    pub write_source_bytes: u64,
+    /// File that fills the source, instead of random bytes (`-Z<size>,<file>`).
+    pub write_source_path: Option<String>,
+    /// Sequential-scan hint (`-fs`).
+    pub sequential_scan: bool,
+    /// Random-access hint (`-fr`).
+    pub random_access: bool,
+    /// Temporary-file hint (`-ft`).
+    pub temporary_file: bool,
+    /// Large pages for buffers (`-l`).
+    pub large_pages: bool,
+    /// Percentage of writes, 0..100 (`-w`).
+    pub write_percent: u32,
+    /// Outstanding I/Os per thread (`-o`).
+    pub request_count: u32,
+    /// Threads on this target (`-t`).
+    pub threads_per_file: u32,
+    /// Rate limit (`-g`).
+    pub throughput: Option<Throughput>,
+    /// I/Os per burst (`-i`).
+    pub burst_ios: Option<u32>,
+    /// Pause between bursts in milliseconds (`-j`).
+    pub think_ms: Option<u32>,
+    /// I/O priority (`-I`).
+    pub priority: IoPriority,
+    /// Share of requests in pool mode.
+    pub weight: u32,
+    /// Threads that use the target in pool mode; empty = all.
+    pub thread_targets: Vec<ThreadTarget>,
+    /// Create the file with this size before the run (`-c`).
+    pub create_bytes: Option<u64>,
+}
+
+impl Default for Target {
+    fn default() -> Self {
+        Target {
+            path: String::new(),
+            block_bytes: BLOCK_BYTES_DEFAULT,
+            base_bytes: 0,
+            max_bytes: 0,
+            random_percent: 0,
+            stride_bytes: None,
+            interlocked: false,
+            parallel: false,
+            thread_stride_bytes: 0,
+            distribution: None,
+            cache: CacheMode::Cached,
+            write_through: false,
+            memory_mapped: false,
+            flush: None,
+            zero_write_buffers: false,
+            write_source_bytes: 0,
+            write_source_path: None,
+            sequential_scan: false,
+            random_access: false,
+            temporary_file: false,
+            large_pages: false,
+            write_percent: 0,
+            request_count: 2,
+            threads_per_file: 1,
+            throughput: None,
+            burst_ios: None,
+            think_ms: None,
+            priority: IoPriority::Normal,
+            weight: 1,
+            thread_targets: Vec::new(),
+            create_bytes: None,
+        }
+    }
+}
+
+impl Target {
+    /// Alignment (random) or stride (sequential) in bytes, the block size when not given.
+    pub fn stride(&self) -> u64 {
+        match self.stride_bytes {
+            None | Some(0) => self.block_bytes,
+            Some(n) => n,
+        }
+    }
+
+    /// Direct I/O is asked for (`-Su`, `-Sh`, `-Sr`).
+    pub fn is_direct(&self) -> bool {
+        self.cache != CacheMode::Cached && !self.memory_mapped
+    }
+
+    /// The test reads.
+    pub fn reads(&self) -> bool {
+        self.write_percent < 100
+    }
+
+    /// The test writes.
+    pub fn writes(&self) -> bool {
+        self.write_percent > 0
+    }
+
+    /// The text after the star of a template path.
+    pub fn template(&self) -> Option<&str> {
+        self.path.strip_prefix('*')
+    }
+}

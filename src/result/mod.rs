@@ -1,0 +1,146 @@
+//! The one versioned document of a run: everything that later commands and formats read.
+//!
+//! Numbers with their units, no judgement and no formatting. Renderers see only this.
+
+use crate::measure::{Histogram, Intervals};
+use crate::os::topology::Topology;
+use crate::profile::Profile;
+
+/// A run, as stored and rendered.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The words as typed, program name first.
+    pub command_line: Vec<String>,
+    /// The resolved profile.
+    pub profile: Profile,
+    /// The machine.
+    pub system: System,
+    /// One per time span of the profile, in order.
+    pub time_spans: Vec<TimeSpanResult>,
+    /// What the person should know, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// The machine and the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct System {
+    /// Host name.
+    pub computer_name: String,
+    /// Start of the run, seconds since 1970 UTC.
+    pub start_unix_s: Option<i64>,
+    /// Processors.
+    pub topology: Topology,
+    /// Frequency governor, or `<unknown>`.
+    pub power_scheme: String,
+}
+
+/// What became of one time span.
+#[derive(Debug, Clone)]
+pub enum TimeSpanResult {
+    /// Nothing was measured: stopped during warm-up, an error, or never started.
+    NotMeasured,
+    /// Measured.
+    Measured(Box<Measured>),
+}
+
+/// The numbers of one time span.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Measured time in seconds, full precision.
+    pub test_time_s: f64,
+    /// Use of each logical processor of [`System::topology`], same order.
+    pub cpu: Vec<CpuUse>,
+    /// One per thread.
+    pub threads: Vec<ThreadResult>,
+    /// Engine that ran, as `--engine` names it.
+    pub engine: String,
+    /// How the engine was reached: each step down and why, in words.
+    pub engine_notes: Vec<String>,
+}
+
+/// Use of one logical processor over the measured time, in percent.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CpuUse {
+    /// User and nice.
+    pub user: f64,
+    /// System, interrupts and soft interrupts.
+    pub kernel: f64,
+    /// Idle and waiting for I/O.
+    pub idle: f64,
+}
+
+impl CpuUse {
+    /// User plus kernel.
+    pub fn usage(&self) -> f64 {
+        self.user + self.kernel
+    }
+}
+
+/// The numbers of one thread.
+#[derive(Debug, Clone)]
+pub struct ThreadResult {
+    /// Thread number, from 0.
+    pub id: u32,
+    /// One per target that the thread served.
+    pub targets: Vec<TargetResult>,
+    /// How the thread waited (`-vs`).
+    pub waits: WaitStatistics,
+}
+
+/// How a thread waited (`io-semantics.md` §13).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WaitStatistics {
+    /// Waits without limit for completions.
+    pub completion_waits: u64,
+    /// Waits for completions while throttled.
+    pub throttle_waits: u64,
+    /// Pure throttle sleeps.
+    pub throttle_sleeps: u64,
+    /// Looks for completions without waiting.
+    pub lookasides: u64,
+    /// Looks that found 0, 1, ... 6, 7 or more completions.
+    pub lookaside_completions: [u64; 8],
+}
+
+/// The numbers of one thread on one target.
+#[derive(Debug, Clone)]
+pub struct TargetResult {
+    /// Path as given.
+    pub path: String,
+    /// Size in bytes as opened.
+    pub size_bytes: u64,
+    /// Reads.
+    pub read: Direction,
+    /// Writes.
+    pub write: Direction,
+    /// Ranges really used, when a distribution was given.
+    pub distribution: Option<Vec<DistributionPart>>,
+    /// Transfers shorter than the block.
+    pub short_transfers: u64,
+}
+
+/// One effective range of a distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DistributionPart {
+    /// Sum of the shares before this range.
+    pub io_start: u32,
+    /// Share of I/O; all shares add up to 100, or less when ranges fell off the target.
+    pub io_percent: u32,
+    /// First byte relative to the base.
+    pub offset_bytes: u64,
+    /// Length in bytes.
+    pub length_bytes: u64,
+}
+
+/// Reads or writes of one thread on one target.
+#[derive(Debug, Clone, Default)]
+pub struct Direction {
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// I/Os completed.
+    pub ios: u64,
+    /// Latencies, when measured (`-L`).
+    pub latency: Option<Histogram>,
+    /// Series per interval, when gathered (`-D`).
+    pub intervals: Option<Intervals>,
+}
