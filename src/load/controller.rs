@@ -1,0 +1,333 @@
+//! One time span: start the workers together, keep the phases, bring the numbers home.
+
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::phases::{Lengths, Phases, StartGate};
+use super::start::{Prepared, StartContext, StartFailure, prepare};
+use super::worker::{Outcome, Time};
+use super::{Event, OnEvent};
+use crate::engine::Engine;
+use crate::measure::clock::{Clock, MachineClock};
+use crate::measure::cpu::CpuCounters;
+use crate::os::thread::{ThreadId, interrupt};
+use crate::os::wake::Latch;
+use crate::plan::ThreadWork;
+
+/// How often a worker that has not left yet is interrupted again.
+const INTERRUPT_EVERY: Duration = Duration::from_millis(2);
+/// How often a simulated run looks whether it should stop.
+const STOP_ASKED_EVERY: Duration = Duration::from_millis(20);
+
+/// What the workers and the controller of one time span share.
+#[derive(Debug)]
+struct Shared {
+    phases: Phases,
+    gate: StartGate,
+    failed: Latch,
+}
+
+/// A worker's word to the controller.
+enum Word {
+    /// Ready to go, with its system thread id, engine and notes.
+    Ready { tid: ThreadId, engine: &'static str, notes: Vec<String> },
+    /// Could not start.
+    Failed(StartFailure),
+    /// Left its loop.
+    Left { id: u32, outcome: Option<Box<Outcome>> },
+}
+
+/// What a time span brought.
+#[derive(Debug)]
+pub struct SpanOutcome {
+    /// Measured time in nanoseconds; 0 when nothing was measured.
+    pub measured_ns: u64,
+    /// Processor counters at both ends of the measured time.
+    pub cpu: Option<(CpuCounters, CpuCounters)>,
+    /// By thread number.
+    pub outcomes: Vec<(u32, Outcome)>,
+    /// Engine that ran.
+    pub engine: &'static str,
+    /// How it was reached, without repetitions.
+    pub engine_notes: Vec<String>,
+    /// Threads that could not start, or could not be waited for.
+    pub start_failures: Vec<StartFailure>,
+}
+
+/// Signals other programs around the measurement (`-ys`, `-yf`).
+pub trait Signals {
+    /// Measurement starts.
+    fn measurement_starts(&self);
+    /// Measurement has ended.
+    fn measurement_ends(&self);
+}
+
+/// Time of the machine.
+#[derive(Debug, Clone)]
+pub struct MachineTime(pub MachineClock);
+
+impl Time for MachineTime {
+    #[inline]
+    fn now_ns(&self, _: &dyn Engine) -> u64 {
+        self.0.now_ns()
+    }
+
+    fn sleep(&self, ns: u64, _: &mut dyn Engine) {
+        crate::os::thread::sleep_interruptibly(Duration::from_nanos(ns));
+    }
+
+    fn wait_limit(&self, _: u64, _: u64) -> Option<Duration> {
+        None
+    }
+}
+
+/// Time of a simulating engine.
+#[derive(Debug, Clone, Copy)]
+pub struct VirtualTime;
+
+impl Time for VirtualTime {
+    fn now_ns(&self, engine: &dyn Engine) -> u64 {
+        engine.virtual_now_ns().unwrap_or(0)
+    }
+
+    fn sleep(&self, ns: u64, engine: &mut dyn Engine) {
+        let now = engine.virtual_now_ns().unwrap_or(0);
+        engine.advance_virtual(now.saturating_add(ns));
+    }
+
+    fn wait_limit(&self, stop_ns: u64, now_ns: u64) -> Option<Duration> {
+        Some(Duration::from_nanos(stop_ns.saturating_sub(now_ns)))
+    }
+}
+
+/// Everything the controller needs besides the threads' work.
+pub struct Control<'a> {
+    /// Lengths of the phases.
+    pub lengths: Lengths,
+    /// Ends the run early (Ctrl+C, `-yp`).
+    pub stop: &'a Latch,
+    /// Waits for the start event (`-yr`); false when stopped meanwhile.
+    pub wait_for_start: &'a dyn Fn() -> bool,
+    /// `-ys`, `-yf`.
+    pub signals: &'a dyn Signals,
+    /// Progress and words.
+    pub on_event: OnEvent<'a>,
+    /// Real clock.
+    pub clock: &'a MachineClock,
+}
+
+/// Runs the threads of one time span.
+pub fn run_threads(
+    works: Vec<ThreadWork>,
+    context: &StartContext<'_>,
+    control: &Control<'_>,
+) -> std::io::Result<SpanOutcome> {
+    let shared = Arc::new(Shared { phases: Phases::new(), gate: StartGate::new(), failed: Latch::new()? });
+    let (sender, words) = mpsc::channel();
+    let ids: Vec<u32> = works.iter().map(|w| w.id).collect();
+    std::thread::scope(|scope| {
+        let turnstile = Mutex::new(());
+        let turnstile = &turnstile;
+        let mut spawned = 0;
+        let mut span = SpanOutcome::empty();
+        for work in works {
+            let sender_of_thread = sender.clone();
+            let shared = Arc::clone(&shared);
+            let id = work.id;
+            let body = move || thread_body(work, context, &shared, &sender_of_thread, control, turnstile);
+            match std::thread::Builder::new().name(format!("diskspd-{id}")).spawn_scoped(scope, body) {
+                Ok(_) => spawned += 1,
+                Err(error) => {
+                    span.start_failures.push(StartFailure::thread(id, error));
+                    break;
+                }
+            }
+        }
+        drop(sender);
+        Director { shared: &shared, words: &words, control, context, tids: Vec::new(), alive: spawned }
+            .direct(span, ids.len())
+    })
+}
+
+impl SpanOutcome {
+    fn empty() -> Self {
+        SpanOutcome {
+            measured_ns: 0,
+            cpu: None,
+            outcomes: Vec::new(),
+            engine: "",
+            engine_notes: Vec::new(),
+            start_failures: Vec::new(),
+        }
+    }
+}
+
+/// What a worker thread does from birth to death.
+fn thread_body(
+    work: ThreadWork,
+    context: &StartContext<'_>,
+    shared: &Shared,
+    sender: &mpsc::Sender<Word>,
+    control: &Control<'_>,
+    turnstile: &Mutex<()>,
+) {
+    let id = work.id;
+    let prepared = match prepare(&work, context) {
+        Ok(prepared) => prepared,
+        Err(failure) => {
+            let _ = sender.send(Word::Failed(failure));
+            let _ = sender.send(Word::Left { id, outcome: None });
+            return;
+        }
+    };
+    let Prepared { worker, engine, notes } = prepared;
+    let _ = sender.send(Word::Ready { tid: ThreadId::current(), engine, notes });
+    if !shared.gate.wait() {
+        let _ = sender.send(Word::Left { id, outcome: None });
+        return;
+    }
+    let dot = || (control.on_event)(Event::Dot);
+    let outcome = if context.is_virtual {
+        // One after the other, so that the same seed gives the same document.
+        let _alone = turnstile.lock();
+        worker.run(&VirtualTime, &shared.phases, &dot)
+    } else {
+        worker.run(&MachineTime(control.clock.clone()), &shared.phases, &dot)
+    };
+    if !outcome.failures.is_empty() {
+        shared.failed.set();
+    }
+    let _ = sender.send(Word::Left { id, outcome: Some(Box::new(outcome)) });
+}
+
+/// The controller's side of one time span.
+struct Director<'a> {
+    shared: &'a Shared,
+    words: &'a mpsc::Receiver<Word>,
+    control: &'a Control<'a>,
+    context: &'a StartContext<'a>,
+    tids: Vec<ThreadId>,
+    alive: usize,
+}
+
+impl Director<'_> {
+    fn direct(mut self, mut span: SpanOutcome, wanted: usize) -> SpanOutcome {
+        self.gather(&mut span, wanted);
+        let all_ready = span.start_failures.is_empty();
+        if all_ready && !self.control.stop.is_set() && (self.control.wait_for_start)() {
+            self.phases(&mut span);
+        } else {
+            self.shared.gate.open(false);
+        }
+        self.bring_home(&mut span);
+        span
+    }
+
+    /// Waits until every thread is ready or has failed.
+    fn gather(&mut self, span: &mut SpanOutcome, wanted: usize) {
+        let mut answered = wanted - self.alive;
+        while answered < wanted {
+            match self.words.recv() {
+                Ok(Word::Ready { tid, engine, notes }) => {
+                    answered += 1;
+                    self.tids.push(tid);
+                    span.engine = engine;
+                    for note in notes {
+                        if !span.engine_notes.contains(&note) {
+                            span.engine_notes.push(note);
+                        }
+                    }
+                }
+                Ok(Word::Failed(failure)) => {
+                    answered += 1;
+                    span.start_failures.push(failure);
+                }
+                Ok(Word::Left { .. }) => self.alive -= 1,
+                Err(_) => break,
+            }
+        }
+    }
+
+    fn say(&self, words: &str) {
+        (self.control.on_event)(Event::Verbose(words.to_string()));
+    }
+
+    /// Warm-up, measurement, cool-down.
+    fn phases(&mut self, span: &mut SpanOutcome) {
+        let lengths = self.control.lengths;
+        let phases = &self.shared.phases;
+        if self.context.is_virtual {
+            return self.phases_simulated(span);
+        }
+        phases.begin(self.control.clock.now_ns(), lengths);
+        self.shared.gate.open(true);
+        self.say(&format!("starting warm up ({} s)", lengths.warmup_ns / 1_000_000_000));
+        if !self.wait_until(phases.measure_start_ns()) {
+            self.control.signals.measurement_starts();
+            let before = CpuCounters::read();
+            self.say(&format!("starting measurements ({} s)", lengths.duration_ns / 1_000_000_000));
+            let stopped = self.wait_until(phases.measure_end_ns());
+            if stopped {
+                phases.interrupt(self.control.clock.now_ns());
+            }
+            let after = CpuCounters::read();
+            self.control.signals.measurement_ends();
+            span.cpu = before.ok().zip(after.ok());
+            if !stopped {
+                self.say(&format!("starting cool down ({} s)", lengths.cooldown_ns / 1_000_000_000));
+                self.wait_until(phases.stop_ns());
+            }
+        }
+        phases.interrupt(self.control.clock.now_ns());
+        span.measured_ns = phases.measured_ns();
+    }
+
+    /// Simulated time needs nobody to watch it; only processor use is real.
+    fn phases_simulated(&mut self, span: &mut SpanOutcome) {
+        self.shared.phases.begin(0, self.control.lengths);
+        let before = CpuCounters::read();
+        self.shared.gate.open(true);
+        self.control.signals.measurement_starts();
+        while self.alive > 0 {
+            self.take_leavers(span, STOP_ASKED_EVERY);
+            if self.control.stop.is_set() || self.shared.failed.is_set() {
+                self.shared.phases.interrupt(0);
+            }
+        }
+        self.control.signals.measurement_ends();
+        span.cpu = before.ok().zip(CpuCounters::read().ok());
+        span.measured_ns = self.shared.phases.measured_ns();
+    }
+
+    /// True when stopped or failed before the instant.
+    fn wait_until(&self, instant_ns: u64) -> bool {
+        let left = instant_ns.saturating_sub(self.control.clock.now_ns());
+        Latch::wait_any(&[self.control.stop, &self.shared.failed], Some(Duration::from_nanos(left)))
+    }
+
+    /// Receives until everyone has left, or nobody spoke for `limit`.
+    fn take_leavers(&mut self, span: &mut SpanOutcome, limit: Duration) {
+        while self.alive > 0 {
+            match self.words.recv_timeout(limit) {
+                Ok(Word::Left { id, outcome }) => {
+                    self.alive -= 1;
+                    span.outcomes.extend(outcome.map(|o| (id, *o)));
+                }
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Interrupts waits until every worker has left its loop.
+    fn bring_home(&mut self, span: &mut SpanOutcome) {
+        while self.alive > 0 {
+            for tid in &self.tids {
+                interrupt(*tid);
+            }
+            self.take_leavers(span, INTERRUPT_EVERY);
+        }
+        span.outcomes.sort_by_key(|(id, _)| *id);
+    }
+}

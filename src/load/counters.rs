@@ -1,0 +1,66 @@
+//! What a worker counts on one target.
+
+use crate::measure::{Histogram, Intervals};
+use crate::result::Direction;
+
+/// Which statistics a time span asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Latency (`-L`).
+    pub latency: bool,
+    /// Series of this interval and measured time in nanoseconds (`-D`).
+    pub intervals: Option<(u64, u64)>,
+}
+
+impl Wanted {
+    /// Whether time stamps of single I/Os matter.
+    pub fn stamps(&self) -> bool {
+        self.latency || self.intervals.is_some()
+    }
+}
+
+/// Counts of one direction. All memory is taken in `new`.
+#[derive(Debug)]
+pub struct Counter {
+    bytes: u64,
+    ios: u64,
+    latency: Option<Histogram>,
+    intervals: Option<Intervals>,
+}
+
+impl Counter {
+    /// Zero of everything wanted; `used` is false for a direction the mix never takes.
+    pub fn new(wanted: Wanted, used: bool) -> Self {
+        Counter {
+            bytes: 0,
+            ios: 0,
+            latency: (wanted.latency && used).then(Histogram::new),
+            intervals: wanted
+                .intervals
+                .map(|(interval, duration)| Intervals::new(interval, if used { duration } else { 0 })),
+        }
+    }
+
+    /// Counts one completion.
+    #[inline]
+    pub fn record(&mut self, bytes: u32, latency_ns: u64, since_start_ns: u64) {
+        self.bytes += u64::from(bytes);
+        self.ios += 1;
+        if let Some(histogram) = &mut self.latency {
+            histogram.record(latency_ns);
+        }
+        if let Some(intervals) = &mut self.intervals {
+            intervals.record(since_start_ns, latency_ns);
+        }
+    }
+
+    /// The direction for the document; `wanted` as given to `new`.
+    pub fn finish(self, wanted: Wanted) -> Direction {
+        Direction {
+            bytes: self.bytes,
+            ios: self.ios,
+            latency: self.latency.or_else(|| wanted.latency.then(Histogram::new)),
+            intervals: self.intervals,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! When what happens: the instants that the controller publishes and the workers obey.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex};
+
+/// Instants of one clock in nanoseconds. Workers read them once per turn; only an interruption
+/// changes them after the start.
+#[derive(Debug)]
+pub struct Phases {
+    measure_start_ns: AtomicU64,
+    measure_end_ns: AtomicU64,
+    stop_ns: AtomicU64,
+}
+
+/// Lengths of the phases in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lengths {
+    /// Warm-up (`-W`).
+    pub warmup_ns: u64,
+    /// Measured (`-d`).
+    pub duration_ns: u64,
+    /// Cool-down (`-C`).
+    pub cooldown_ns: u64,
+}
+
+impl Phases {
+    /// Nothing is counted and nothing stops until [`Phases::begin`].
+    pub fn new() -> Self {
+        Phases {
+            measure_start_ns: AtomicU64::new(u64::MAX),
+            measure_end_ns: AtomicU64::new(u64::MAX),
+            stop_ns: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    /// Publishes the instants for a start at `now_ns`. Call before the workers are let go.
+    pub fn begin(&self, now_ns: u64, lengths: Lengths) {
+        let start = now_ns.saturating_add(lengths.warmup_ns);
+        let end = start.saturating_add(lengths.duration_ns);
+        self.measure_start_ns.store(start, Ordering::Relaxed);
+        self.measure_end_ns.store(end, Ordering::Relaxed);
+        self.stop_ns.store(end.saturating_add(lengths.cooldown_ns), Ordering::Release);
+    }
+
+    /// Ends whatever phase `now_ns` lies in: warm-up without measurement, measurement with what was
+    /// measured so far, cool-down with everything.
+    pub fn interrupt(&self, now_ns: u64) {
+        self.measure_start_ns.fetch_min(now_ns, Ordering::Relaxed);
+        self.measure_end_ns.fetch_min(now_ns, Ordering::Relaxed);
+        self.stop_ns.store(0, Ordering::Release);
+    }
+
+    /// Start of measurement.
+    #[inline]
+    pub fn measure_start_ns(&self) -> u64 {
+        self.measure_start_ns.load(Ordering::Relaxed)
+    }
+
+    /// End of measurement, exclusive.
+    #[inline]
+    pub fn measure_end_ns(&self) -> u64 {
+        self.measure_end_ns.load(Ordering::Relaxed)
+    }
+
+    /// When workers leave their loop.
+    #[inline]
+    pub fn stop_ns(&self) -> u64 {
+        self.stop_ns.load(Ordering::Relaxed)
+    }
+
+    /// A completion with this stamp counts (`io-semantics.md` §12).
+    #[inline]
+    pub fn counts(&self, stamp_ns: u64) -> bool {
+        stamp_ns >= self.measure_start_ns() && stamp_ns < self.measure_end_ns()
+    }
+
+    /// Measured time so far planned or reached, in nanoseconds; 0 when interrupted in warm-up.
+    pub fn measured_ns(&self) -> u64 {
+        self.measure_end_ns().saturating_sub(self.measure_start_ns())
+    }
+}
+
+/// Holds ready workers back until all are ready, or sends them home.
+#[derive(Debug)]
+pub struct StartGate {
+    state: Mutex<Option<bool>>,
+    changed: Condvar,
+}
+
+impl StartGate {
+    /// A closed gate.
+    pub fn new() -> Self {
+        StartGate { state: Mutex::new(None), changed: Condvar::new() }
+    }
+
+    /// Lets everyone go (`true`) or sends everyone home (`false`); the first word stands.
+    pub fn open(&self, go: bool) {
+        let mut state = self.state.lock().expect("nobody panics while holding the gate");
+        state.get_or_insert(go);
+        self.changed.notify_all();
+    }
+
+    /// Waits for the word.
+    pub fn wait(&self) -> bool {
+        let state = self.state.lock().expect("nobody panics while holding the gate");
+        let state = self
+            .changed
+            .wait_while(state, |s| s.is_none())
+            .expect("nobody panics while holding the gate");
+        *state == Some(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTHS: Lengths = Lengths { warmup_ns: 10, duration_ns: 100, cooldown_ns: 5 };
+
+    #[test]
+    fn a_completion_counts_from_the_start_up_to_the_end() {
+        let phases = Phases::new();
+        assert!(!phases.counts(0), "nothing counts before the start");
+        phases.begin(1000, LENGTHS);
+        let counted: Vec<u64> =
+            [1009, 1010, 1109, 1110, 1115].into_iter().filter(|&t| phases.counts(t)).collect();
+        assert_eq!(counted, [1010, 1109]);
+        assert_eq!(phases.stop_ns(), 1115);
+        assert_eq!(phases.measured_ns(), 100);
+    }
+
+    #[test]
+    fn an_interruption_ends_the_phase_it_falls_into() {
+        for (at, measured) in [(1005, 0), (1050, 40), (1112, 100)] {
+            let phases = Phases::new();
+            phases.begin(1000, LENGTHS);
+            phases.interrupt(at);
+            assert_eq!(phases.measured_ns(), measured, "interrupted at {at}");
+            assert_eq!(phases.stop_ns(), 0);
+            assert!(!phases.counts(at));
+        }
+    }
+
+    #[test]
+    fn the_first_word_at_the_gate_stands() {
+        let gate = StartGate::new();
+        gate.open(false);
+        gate.open(true);
+        assert!(!gate.wait());
+    }
+}

@@ -1,0 +1,418 @@
+//! The loop of one worker thread: choose, issue, reap, account (`io-semantics.md` §2).
+//!
+//! Nothing here allocates, locks or asks the system except through the engine, the clock and a
+//! throttle sleep. Everything was prepared by `start`.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::counters::{Counter, Wanted};
+use super::phases::Phases;
+use super::writes::WriteData;
+use crate::access::{Meter, Pattern, PoolChoice, Rng, SharedOffset};
+use crate::engine::{Completion, Engine, Io, Op};
+use crate::result::WaitStatistics;
+
+/// How long a stopped worker waits for I/Os that cannot be cancelled.
+const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+/// Failures stop the run, so few can come together; the first ones are kept.
+const FAILURES_KEPT: usize = 8;
+
+/// Where a worker's time comes from: the machine, or an engine that simulates it.
+pub trait Time {
+    /// Now, in nanoseconds of one clock per run.
+    fn now_ns(&self, engine: &dyn Engine) -> u64;
+    /// Lets `ns` pass, or less when interrupted.
+    fn sleep(&self, ns: u64, engine: &mut dyn Engine);
+    /// Longest single wait for completions; `None` when the controller interrupts waits.
+    fn wait_limit(&self, stop_ns: u64, now_ns: u64) -> Option<Duration>;
+}
+
+/// How the worker hands over and takes back.
+#[derive(Debug, Clone, Copy)]
+pub struct Dispatch {
+    /// I/Os handed over at a time.
+    pub submit_batch: u32,
+    /// Completions taken at a time.
+    pub reap_batch: u32,
+    /// Look for completions after every batch although slots are still idle.
+    pub poll_after_batch: bool,
+    /// Each completion reissues its own request at once (`-x`).
+    pub reissue_own: bool,
+}
+
+/// One target of the thread.
+#[derive(Debug)]
+pub struct DutyState {
+    /// Index into the time span's targets.
+    pub target: usize,
+    /// Index into the engine's files.
+    pub file: u32,
+    /// I/O size.
+    pub block_bytes: u32,
+    /// Region of the read slots.
+    pub read_region: u32,
+    /// Distance between two slots in a region.
+    pub slot_stride_bytes: u64,
+    /// First request slot of this target; 0 in pool mode.
+    pub slot_first: u32,
+    /// Where the next I/O goes.
+    pub pattern: Pattern,
+    /// What writes hold.
+    pub write_data: WriteData,
+    /// Rate limit or pauses.
+    pub meter: Option<Meter>,
+    /// The one offset that interlocked threads share.
+    pub shared: Arc<SharedOffset>,
+    /// Reads counted.
+    pub reads: Counter,
+    /// Writes counted.
+    pub writes: Counter,
+    /// Transfers shorter than the block.
+    pub short_transfers: u64,
+}
+
+/// An I/O in flight.
+#[derive(Debug, Clone, Copy)]
+struct InFlight {
+    duty: u32,
+    op: Op,
+    offset: u64,
+    issued_ns: u64,
+}
+
+/// Why an I/O failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The system's errno.
+    Errno(i32),
+    /// Nothing was transferred: the end of the target.
+    EndOfTarget,
+    /// The engine broke.
+    Engine(String),
+}
+
+/// A failed I/O, which ends the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IoFailure {
+    /// Index into the time span's targets.
+    pub target: usize,
+    /// Read or write.
+    pub op: Op,
+    /// Offset within the target.
+    pub offset: u64,
+    /// Length asked for.
+    pub bytes: u32,
+    /// Nanoseconds since the start of measurement (negative: in warm-up).
+    pub since_measure_start_ns: i64,
+    /// Why.
+    pub kind: FailureKind,
+}
+
+/// What a worker brings home.
+#[derive(Debug)]
+pub struct Outcome {
+    /// One per target of the thread.
+    pub duties: Vec<DutyState>,
+    /// How it waited.
+    pub waits: WaitStatistics,
+    /// Sum over the measured time of I/Os in flight times nanoseconds.
+    pub in_flight_ns: u128,
+    /// Failed I/Os, first ones first.
+    pub failures: Vec<IoFailure>,
+    /// I/Os that could neither be cancelled nor waited for.
+    pub stuck: u32,
+}
+
+/// A worker that is ready to go.
+#[derive(Debug)]
+pub struct Worker {
+    /// Opened engine.
+    pub engine: Box<dyn Engine>,
+    /// Targets of the thread.
+    pub duties: Vec<DutyState>,
+    /// Target of each slot, or the choice among all in pool mode.
+    pub slot_duty: Vec<u32>,
+    /// Pool mode: aims each I/O at a random target.
+    pub pool: Option<PoolChoice>,
+    /// Offsets, directions and targets.
+    pub rng: Rng,
+    /// Write data, so that offsets do not depend on it.
+    pub data_rng: Rng,
+    /// Batches.
+    pub dispatch: Dispatch,
+    /// Statistics asked for.
+    pub wanted: Wanted,
+    /// One dot per this many completions, 0 = none.
+    pub progress_ios: u64,
+}
+
+/// The moving parts of a run.
+struct Turn<'a, T> {
+    time: &'a T,
+    phases: &'a Phases,
+    dot: &'a dyn Fn(),
+    idle: VecDeque<u32>,
+    flights: Vec<InFlight>,
+    batch: Vec<Io>,
+    done: Vec<Completion>,
+    now_ns: u64,
+    completed: u64,
+    waits: WaitStatistics,
+    in_flight_ns: u128,
+    failures: Vec<IoFailure>,
+}
+
+/// What an issue round came to.
+enum Issued {
+    /// Every slot is in flight.
+    AllBusy,
+    /// The batch is full, slots are left.
+    BatchFull,
+    /// Every idle slot must wait this long.
+    Throttled(u64),
+}
+
+impl Worker {
+    /// Runs until the phases say stop or an I/O fails. `dot` prints progress.
+    pub fn run<T: Time>(mut self, time: &T, phases: &Phases, dot: &dyn Fn()) -> Outcome {
+        let slots = self.slot_duty.len();
+        let nowhere = InFlight { duty: 0, op: Op::Read, offset: 0, issued_ns: 0 };
+        let mut turn = Turn {
+            time,
+            phases,
+            dot,
+            idle: (0..slots as u32).collect(),
+            flights: vec![nowhere; slots],
+            batch: Vec::with_capacity(slots),
+            done: Vec::with_capacity(slots),
+            now_ns: time.now_ns(&*self.engine),
+            completed: 0,
+            waits: WaitStatistics::default(),
+            in_flight_ns: 0,
+            failures: Vec::with_capacity(FAILURES_KEPT),
+        };
+        for duty in &mut self.duties {
+            if let Some(meter) = &mut duty.meter {
+                meter.start(turn.now_ns);
+            }
+        }
+        while turn.now_ns < phases.stop_ns() && turn.failures.is_empty() {
+            let issued = self.issue(&mut turn);
+            if turn.failures.is_empty() {
+                self.collect(&mut turn, issued);
+            }
+        }
+        let stuck = self.engine.drain(DRAIN_LIMIT);
+        Outcome {
+            duties: self.duties,
+            waits: turn.waits,
+            in_flight_ns: turn.in_flight_ns,
+            failures: turn.failures,
+            stuck,
+        }
+    }
+
+    /// Prepares idle slots up to one batch and hands them to the engine.
+    fn issue<T: Time>(&mut self, turn: &mut Turn<'_, T>) -> Issued {
+        let mut wait_ns = u64::MAX;
+        let mut to_examine = turn.idle.len();
+        while to_examine > 0 && turn.batch.len() < self.dispatch.submit_batch as usize {
+            to_examine -= 1;
+            let Some(slot) = turn.idle.pop_front() else { break };
+            let duty = self.duty_of(slot);
+            if let Some(meter) = &mut self.duties[duty as usize].meter {
+                let wait = meter.wait_ns(turn.now_ns);
+                if wait > 0 {
+                    wait_ns = wait_ns.min(wait);
+                    turn.idle.push_back(slot);
+                    continue;
+                }
+                meter.issued(turn.now_ns);
+            }
+            self.prepare(slot, duty, turn);
+        }
+        if !turn.batch.is_empty() {
+            self.hand_over(turn);
+        }
+        if turn.idle.is_empty() {
+            Issued::AllBusy
+        } else if to_examine == 0 && wait_ns != u64::MAX {
+            Issued::Throttled(wait_ns)
+        } else {
+            Issued::BatchFull
+        }
+    }
+
+    #[inline]
+    fn duty_of(&mut self, slot: u32) -> u32 {
+        match &mut self.pool {
+            Some(pool) => pool.choose(&mut self.rng) as u32,
+            None => self.slot_duty[slot as usize],
+        }
+    }
+
+    /// Decides offset, direction and buffer of one I/O and puts it into the batch.
+    #[inline]
+    fn prepare<T: Time>(&mut self, slot: u32, duty_index: u32, turn: &mut Turn<'_, T>) {
+        let duty = &mut self.duties[duty_index as usize];
+        let own_slot = slot - duty.slot_first;
+        let access = duty.pattern.next(own_slot, &mut self.rng, &duty.shared);
+        let (op, region, region_offset) = if access.write {
+            let (region, offset) = duty.write_data.next(own_slot, &mut self.data_rng);
+            (Op::Write, region, offset)
+        } else {
+            (Op::Read, duty.read_region, u64::from(own_slot) * duty.slot_stride_bytes)
+        };
+        turn.flights[slot as usize] =
+            InFlight { duty: duty_index, op, offset: access.offset, issued_ns: 0 };
+        turn.batch.push(Io {
+            slot,
+            file: duty.file,
+            region,
+            op,
+            len: duty.block_bytes,
+            region_offset,
+            offset: access.offset,
+        });
+    }
+
+    /// Stamps the batch, after its buffers are ready, and submits it.
+    #[inline]
+    fn hand_over<T: Time>(&mut self, turn: &mut Turn<'_, T>) {
+        if self.wanted.stamps() {
+            let now = turn.time.now_ns(&*self.engine);
+            for io in &turn.batch {
+                turn.flights[io.slot as usize].issued_ns = now;
+            }
+        }
+        if let Err(error) = self.engine.submit(&turn.batch) {
+            self.engine_broke(turn, error.to_string());
+        }
+        turn.batch.clear();
+    }
+
+    /// Waits as the issue round demands, then accounts what came back.
+    fn collect<T: Time>(&mut self, turn: &mut Turn<'_, T>, issued: Issued) {
+        let in_flight = turn.flights.len() - turn.idle.len();
+        match issued {
+            Issued::AllBusy => {
+                turn.waits.completion_waits += 1;
+                let limit = turn.time.wait_limit(turn.phases.stop_ns(), turn.now_ns);
+                self.reap(turn, 1, limit);
+            }
+            Issued::Throttled(wait_ns) if in_flight == 0 => {
+                turn.waits.throttle_sleeps += 1;
+                let left = turn.phases.stop_ns().saturating_sub(turn.now_ns);
+                turn.time.sleep(wait_ns.min(left), &mut *self.engine);
+                turn.now_ns = turn.time.now_ns(&*self.engine);
+            }
+            Issued::Throttled(wait_ns) => {
+                turn.waits.throttle_waits += 1;
+                self.reap(turn, 1, Some(Duration::from_nanos(wait_ns)));
+            }
+            Issued::BatchFull if self.engine.is_inline() => self.reap(turn, 1, None),
+            Issued::BatchFull if self.dispatch.poll_after_batch => {
+                let before = turn.completed;
+                self.reap(turn, 0, None);
+                turn.waits.lookasides += 1;
+                let found = (turn.completed - before).min(7) as usize;
+                turn.waits.lookaside_completions[found] += 1;
+            }
+            Issued::BatchFull => {}
+        }
+    }
+
+    /// Takes completions, stamps them once and accounts each.
+    fn reap<T: Time>(&mut self, turn: &mut Turn<'_, T>, min: u32, timeout: Option<Duration>) {
+        let in_flight = (turn.flights.len() - turn.idle.len()) as u128;
+        turn.done.clear();
+        if let Err(error) = self.engine.reap(min, self.dispatch.reap_batch, timeout, &mut turn.done) {
+            self.engine_broke(turn, error.to_string());
+            return;
+        }
+        let now = turn.time.now_ns(&*self.engine);
+        let counted = turn.phases.counts(now);
+        if counted {
+            turn.in_flight_ns += in_flight * u128::from(now.saturating_sub(turn.now_ns));
+        }
+        turn.now_ns = now;
+        for i in 0..turn.done.len() {
+            let completion = turn.done[i];
+            self.account(turn, completion, counted);
+            if self.dispatch.reissue_own {
+                self.reissue(turn, completion.slot);
+            } else {
+                turn.idle.push_back(completion.slot);
+            }
+        }
+    }
+
+    /// `-x`: the request goes out again from its own completion, by itself.
+    fn reissue<T: Time>(&mut self, turn: &mut Turn<'_, T>, slot: u32) {
+        if !turn.failures.is_empty() || turn.now_ns >= turn.phases.stop_ns() {
+            turn.idle.push_back(slot);
+            return;
+        }
+        let duty = self.duty_of(slot);
+        self.prepare(slot, duty, turn);
+        self.hand_over(turn);
+        turn.now_ns = if self.wanted.stamps() {
+            turn.flights[slot as usize].issued_ns
+        } else {
+            turn.now_ns
+        };
+    }
+
+    /// Counts one completion, or keeps its failure.
+    #[inline]
+    fn account<T: Time>(&mut self, turn: &mut Turn<'_, T>, completion: Completion, counted: bool) {
+        let flight = turn.flights[completion.slot as usize];
+        let duty = &mut self.duties[flight.duty as usize];
+        let bytes = match completion.result {
+            Ok(bytes) if bytes == duty.block_bytes => bytes,
+            Ok(0) => return self.io_failed(turn, flight, FailureKind::EndOfTarget),
+            Ok(bytes) => {
+                duty.short_transfers += 1;
+                bytes
+            }
+            Err(errno) => return self.io_failed(turn, flight, FailureKind::Errno(errno)),
+        };
+        turn.completed += 1;
+        if self.progress_ios > 0 && turn.completed.is_multiple_of(self.progress_ios) {
+            (turn.dot)();
+        }
+        if counted {
+            let latency = turn.now_ns.saturating_sub(flight.issued_ns);
+            let since_start = turn.now_ns - turn.phases.measure_start_ns();
+            match flight.op {
+                Op::Read => duty.reads.record(bytes, latency, since_start),
+                Op::Write => duty.writes.record(bytes, latency, since_start),
+            }
+        }
+    }
+
+    #[cold]
+    fn io_failed<T: Time>(&mut self, turn: &mut Turn<'_, T>, flight: InFlight, kind: FailureKind) {
+        if turn.failures.len() >= FAILURES_KEPT {
+            return;
+        }
+        let duty = &self.duties[flight.duty as usize];
+        let start = i128::from(turn.phases.measure_start_ns());
+        turn.failures.push(IoFailure {
+            target: duty.target,
+            op: flight.op,
+            offset: flight.offset,
+            bytes: duty.block_bytes,
+            since_measure_start_ns: (i128::from(turn.now_ns) - start) as i64,
+            kind,
+        });
+    }
+
+    #[cold]
+    fn engine_broke<T: Time>(&mut self, turn: &mut Turn<'_, T>, words: String) {
+        let flight = InFlight { duty: 0, op: Op::Read, offset: 0, issued_ns: 0 };
+        self.io_failed(turn, flight, FailureKind::Engine(words));
+    }
+}
