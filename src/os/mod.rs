@@ -1,5 +1,6 @@
 //! Facts about the machine and every system call outside the engines.
 
 pub mod buffer;
+pub mod cpustat;
 pub mod topology;
 pub mod tsc;
