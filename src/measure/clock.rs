@@ -7,7 +7,7 @@
 //! # Calibration
 //! The kernel's own figure for the counter's rate cannot be had everywhere (it needs a perf event) and
 //! leaves out the corrections of time synchronisation. So the rate is measured: two readings of both
-//! clocks at start, [`CALIBRATION`] apart, are good to a few parts per million, since a reading is good
+//! clocks at start, 4 ms apart, are good to a few parts per million, since a reading is good
 //! to about 10 ns. [`MachineClock::refined`] does it again over all the time since then and is good to a small
 //! fraction of that; it is meant to be called at the start of each time span, when files have been made
 //! and threads started, and gives a clock that starts at `CLOCK_MONOTONIC` to about 10 ns.

@@ -2,5 +2,6 @@
 
 pub mod buffer;
 pub mod cpustat;
+pub mod rusage;
 pub mod topology;
 pub mod tsc;
