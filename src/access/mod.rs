@@ -4,6 +4,7 @@
 //! | file | answers |
 //! |---|---|
 //! | `range` | which bytes of the target may be used, and whether a thread can start |
+//! | `pool` | which target the next I/O goes to (`-F` with `-O`) |
 //! | `random` | DiskSpd's random numbers |
 //!
 //! A worker takes its random state from [`Rng::for_thread`], builds one [`Pattern`] per target in
@@ -13,9 +14,11 @@
 
 use std::sync::atomic::AtomicU64;
 
+pub mod pool;
 pub mod random;
 pub mod range;
 
+pub use pool::{PoolChoice, PoolError};
 pub use random::Rng;
 pub use range::{RangeError, RangeSpec, ThreadStart, UsableRange};
 
