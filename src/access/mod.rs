@@ -4,6 +4,7 @@
 //! | file | answers |
 //! |---|---|
 //! | `range` | which bytes of the target may be used, and whether a thread can start |
+//! | `distribution` | which parts of them a non-uniform distribution really uses |
 //! | `pool` | which target the next I/O goes to (`-F` with `-O`) |
 //! | `random` | DiskSpd's random numbers |
 //!
@@ -14,10 +15,12 @@
 
 use std::sync::atomic::AtomicU64;
 
+pub mod distribution;
 pub mod pool;
 pub mod random;
 pub mod range;
 
+pub use distribution::{DistributionError, EffectiveDistribution};
 pub use pool::{PoolChoice, PoolError};
 pub use random::Rng;
 pub use range::{RangeError, RangeSpec, ThreadStart, UsableRange};
