@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `range` | which bytes of the target may be used, and whether a thread can start |
 //! | `distribution` | which parts of them a non-uniform distribution really uses |
+//! | `sequence` | where the next I/O goes, and whether it reads or writes |
 //! | `pool` | which target the next I/O goes to (`-F` with `-O`) |
 //! | `random` | DiskSpd's random numbers |
 //!
@@ -19,11 +20,13 @@ pub mod distribution;
 pub mod pool;
 pub mod random;
 pub mod range;
+pub mod sequence;
 
 pub use distribution::{DistributionError, EffectiveDistribution};
 pub use pool::{PoolChoice, PoolError};
 pub use random::Rng;
 pub use range::{RangeError, RangeSpec, ThreadStart, UsableRange};
+pub use sequence::{Pattern, PatternSpec};
 
 /// The next I/O of a thread on a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
