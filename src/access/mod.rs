@@ -7,6 +7,7 @@
 //! | `distribution` | which parts of them a non-uniform distribution really uses |
 //! | `sequence` | where the next I/O goes, and whether it reads or writes |
 //! | `pool` | which target the next I/O goes to (`-F` with `-O`) |
+//! | `data` | what write buffers hold |
 //! | `random` | DiskSpd's random numbers |
 //!
 //! A worker takes its random state from [`Rng::for_thread`], builds one [`Pattern`] per target in
@@ -16,12 +17,14 @@
 
 use std::sync::atomic::AtomicU64;
 
+pub mod data;
 pub mod distribution;
 pub mod pool;
 pub mod random;
 pub mod range;
 pub mod sequence;
 
+pub use data::{DataRng, SourceError, SourceWindow, WriteData};
 pub use distribution::{DistributionError, EffectiveDistribution};
 pub use pool::{PoolChoice, PoolError};
 pub use random::Rng;
