@@ -8,6 +8,7 @@
 //! | `sequence` | where the next I/O goes, and whether it reads or writes |
 //! | `pool` | which target the next I/O goes to (`-F` with `-O`) |
 //! | `data` | what write buffers hold |
+//! | `pace` | when the next I/O may be issued |
 //! | `random` | DiskSpd's random numbers |
 //!
 //! A worker takes its random state from [`Rng::for_thread`], builds one [`Pattern`] per target in
@@ -19,6 +20,7 @@ use std::sync::atomic::AtomicU64;
 
 pub mod data;
 pub mod distribution;
+pub mod pace;
 pub mod pool;
 pub mod random;
 pub mod range;
@@ -26,6 +28,7 @@ pub mod sequence;
 
 pub use data::{DataRng, SourceError, SourceWindow, WriteData};
 pub use distribution::{DistributionError, EffectiveDistribution};
+pub use pace::{Meter, Pace, PaceError};
 pub use pool::{PoolChoice, PoolError};
 pub use random::Rng;
 pub use range::{RangeError, RangeSpec, ThreadStart, UsableRange};
