@@ -1,12 +1,38 @@
-//! Where the next I/O goes and whether it reads or writes: pure, seeded, no system calls.
+//! Where the next I/O goes and whether it reads or writes; what a write holds and when it may be
+//! issued: pure, seeded, no system calls.
 //!
-//! Source: `io-semantics.md` §3 to §10.
+//! | file | answers |
+//! |---|---|
+//! | `range` | which bytes of the target may be used, and whether a thread can start |
+//! | `distribution` | which parts of them a non-uniform distribution really uses |
+//! | `sequence` | where the next I/O goes, and whether it reads or writes |
+//! | `pool` | which target the next I/O goes to (`-F` with `-O`) |
+//! | `data` | what write buffers hold |
+//! | `pace` | when the next I/O may be issued |
+//! | `random` | DiskSpd's random numbers |
+//!
+//! A worker takes its random state from [`Rng::for_thread`], builds one [`Pattern`] per target in
+//! target order, and asks it before every I/O. Data of writes comes from a [`DataRng`] of its own.
+//!
+//! Source: `io-semantics.md` §3 to §11.
 
 use std::sync::atomic::AtomicU64;
 
+pub mod data;
+pub mod distribution;
+pub mod pace;
+pub mod pool;
 pub mod random;
+pub mod range;
+pub mod sequence;
 
+pub use data::{DataRng, SourceError, SourceWindow, WriteData};
+pub use distribution::{DistributionError, EffectiveDistribution};
+pub use pace::{Meter, Pace, PaceError};
+pub use pool::{PoolChoice, PoolError};
 pub use random::Rng;
+pub use range::{RangeError, RangeSpec, ThreadStart, UsableRange};
+pub use sequence::{Pattern, PatternSpec};
 
 /// The next I/O of a thread on a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,5 +56,8 @@ pub struct EffectiveRange {
     pub length_bytes: u64,
 }
 
-/// The one counter that threads of an interlocked target share (`-si`).
+/// The one counter that threads of an interlocked target share (`-si`): I/Os issued so far, from 0.
+///
+/// One per target and time span. It counts I/Os and not bytes, so that laps stay exact for ever: a
+/// byte count passes 2^64 within hours when the stride is large.
 pub type SharedOffset = AtomicU64;

@@ -19,6 +19,13 @@ impl Rng {
         rng
     }
 
+    /// The generator of a thread's offsets and types: seed (`-z`) plus thread number, in 32 bits.
+    ///
+    /// `thread` counts all threads of the time span from 0.
+    pub fn for_thread(seed: u32, thread: u32) -> Self {
+        Rng::new(u64::from(seed.wrapping_add(thread)))
+    }
+
     /// The next 64-bit draw.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
@@ -77,5 +84,11 @@ mod tests {
                 0x5fa692f2cbc2a6f3
             ]
         );
+    }
+    #[test]
+    fn seeds_of_threads_stay_in_32_bits() {
+        let mut wrapped = Rng::for_thread(u32::MAX, 2);
+        assert_eq!(wrapped.next_u64(), Rng::new(1).next_u64());
+        assert_eq!(wrapped.next_u32(), 0x6856_3732);
     }
 }

@@ -1,0 +1,213 @@
+//! Where the next I/O goes, and whether it reads or writes.
+//!
+//! One [`Pattern`] per thread and target. It is asked once per I/O, in issue order; everything that
+//! can be computed before the run is. Draws come in DiskSpd's order, so offsets repeat its sequences.
+//!
+//! Source: `io-semantics.md` §4, §5, §6, §8, §9.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::profile::Target;
+
+use super::{Access, EffectiveDistribution, Rng, SharedOffset, ThreadStart, UsableRange};
+
+/// What a [`Pattern`] is made from.
+#[derive(Debug, Clone)]
+pub struct PatternSpec {
+    /// Usable range of the target and start of the thread in it.
+    pub start: ThreadStart,
+    /// Request slots of the thread that may use the target, 1 or more; only `-p` looks at it.
+    pub slots: u32,
+    /// 0 sequential, 1..99 mixed, 100 random (`-r`, `-rs`).
+    pub random_percent: u32,
+    /// One offset for all threads of the target (`-si`); only sequential.
+    pub interlocked: bool,
+    /// One offset per slot (`-p`); only sequential.
+    pub parallel: bool,
+    /// Percentage of writes, 0..100 (`-w`).
+    pub write_percent: u32,
+    /// Effective ranges for random offsets; `None` = uniform.
+    pub distribution: Option<Arc<EffectiveDistribution>>,
+}
+
+impl PatternSpec {
+    /// The pattern that `target` asks for.
+    pub fn of(
+        target: &Target,
+        start: ThreadStart,
+        slots: u32,
+        distribution: Option<Arc<EffectiveDistribution>>,
+    ) -> Self {
+        PatternSpec {
+            start,
+            slots,
+            random_percent: target.random_percent,
+            interlocked: target.interlocked,
+            parallel: target.parallel,
+            write_percent: target.write_percent,
+            distribution,
+        }
+    }
+}
+
+/// The I/Os of one thread on one target, in issue order.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    base_bytes: u64,
+    write_percent: u32,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Sequential { lap: Lap, next: u64 },
+    Interlocked { stride: u64, positions: u64 },
+    Parallel { lap: Lap, next: Box<[u64]> },
+    Random(RandomStart),
+    Mixed(Box<Mixed>),
+}
+
+/// How a sequential offset moves on.
+#[derive(Debug, Clone)]
+struct Lap {
+    stride: u64,
+    /// Last legal start.
+    last: u64,
+    /// Start of every lap but the first.
+    first: u64,
+}
+
+impl Lap {
+    /// The next offset after all: `next` itself, or the start of a new lap.
+    #[inline]
+    fn take(&self, next: &mut u64) -> u64 {
+        let at = if *next > self.last { self.first } else { *next };
+        // A stride is at most the usable length: no overflow.
+        *next = at + self.stride;
+        at
+    }
+}
+
+/// Runs: one random I/O and the sequential ones after it, all of one type.
+#[derive(Debug, Clone)]
+struct Mixed {
+    random: RandomStart,
+    random_percent: u32,
+    lap: Lap,
+    next: u64,
+    write: bool,
+}
+
+/// Draws aligned starts.
+#[derive(Debug, Clone)]
+struct RandomStart {
+    align: u64,
+    /// For an alignment that is a power of two.
+    mask: Option<u64>,
+    /// Number of positions times alignment (A).
+    span: u64,
+    distribution: Option<Arc<EffectiveDistribution>>,
+}
+
+impl RandomStart {
+    fn new(range: &UsableRange, distribution: Option<Arc<EffectiveDistribution>>) -> Self {
+        let align = range.stride_bytes();
+        let mask = align.is_power_of_two().then(|| !(align - 1));
+        RandomStart { align, mask, span: range.span_bytes(), distribution }
+    }
+
+    /// One draw, two with a distribution.
+    #[inline]
+    fn draw(&self, rng: &mut Rng) -> u64 {
+        let raw = rng.next_u64();
+        let aligned = match self.mask {
+            Some(mask) => raw & mask,
+            None => raw - raw % self.align,
+        };
+        match &self.distribution {
+            None => aligned % self.span,
+            Some(distribution) => distribution.start(aligned, rng),
+        }
+    }
+}
+
+/// True in `percent` of 100 draws.
+#[inline]
+fn happens(percent: u32, rng: &mut Rng) -> bool {
+    rng.next_u32() % 100 < percent
+}
+
+/// Read or write; draws only when both can happen (§8).
+#[inline]
+fn draw_write(write_percent: u32, rng: &mut Rng) -> bool {
+    match write_percent {
+        0 => false,
+        1..=99 => happens(write_percent, rng),
+        _ => true,
+    }
+}
+
+impl Pattern {
+    /// Takes the draws that a thread makes before it starts: mixed patterns draw a random offset; any
+    /// pattern that reads and writes draws a type. Build the patterns of a thread in target order.
+    pub fn new(spec: PatternSpec, rng: &mut Rng) -> Self {
+        let range = spec.start.range();
+        let stride = range.stride_bytes();
+        let last = range.last_start_bytes();
+        let start = spec.start.start_bytes();
+        let lap = Lap { stride, last, first: start % stride };
+        let mut kind = match spec.random_percent {
+            0 if spec.interlocked => Kind::Interlocked { stride, positions: range.positions() },
+            0 if spec.parallel => {
+                Kind::Parallel { lap, next: vec![start; spec.slots as usize].into_boxed_slice() }
+            }
+            0 => Kind::Sequential { lap, next: start },
+            1..=99 => {
+                let random = RandomStart::new(range, spec.distribution);
+                let next = random.draw(rng);
+                let lap = Lap { first: 0, ..lap };
+                let random_percent = spec.random_percent;
+                Kind::Mixed(Box::new(Mixed { random, random_percent, lap, next, write: false }))
+            }
+            _ => Kind::Random(RandomStart::new(range, spec.distribution)),
+        };
+        // Drawn by every pattern, used by mixed ones only.
+        let write = draw_write(spec.write_percent, rng);
+        if let Kind::Mixed(mixed) = &mut kind {
+            mixed.write = write;
+        }
+        Pattern { base_bytes: range.base_bytes(), write_percent: spec.write_percent, kind }
+    }
+
+    /// The next I/O. `slot` counts the thread's slots on this target from 0; `shared` is the target's
+    /// own counter, used with `-si` only.
+    ///
+    /// # Panics
+    /// With `-p`, when `slot` is not below [`PatternSpec::slots`].
+    #[inline]
+    pub fn next(&mut self, slot: u32, rng: &mut Rng, shared: &SharedOffset) -> Access {
+        let start = match &mut self.kind {
+            Kind::Sequential { lap, next } => lap.take(next),
+            Kind::Random(random) => random.draw(rng),
+            Kind::Mixed(mixed) => {
+                if happens(mixed.random_percent, rng) {
+                    mixed.next = mixed.random.draw(rng);
+                    mixed.write = draw_write(self.write_percent, rng);
+                }
+                // A random start is always legal, so taking it only moves on.
+                let start = mixed.lap.take(&mut mixed.next);
+                return Access { offset: self.base_bytes + start, write: mixed.write };
+            }
+            // The order in which threads get numbers carries no other memory: relaxed is enough.
+            Kind::Interlocked { stride, positions } => {
+                shared.fetch_add(1, Ordering::Relaxed) % *positions * *stride
+            }
+            Kind::Parallel { lap, next } => lap.take(&mut next[slot as usize]),
+        };
+        Access { offset: self.base_bytes + start, write: draw_write(self.write_percent, rng) }
+    }
+}
+
+#[cfg(test)]
+mod tests;
