@@ -2,6 +2,7 @@
 
 pub mod buffer;
 pub mod device;
+pub mod guard;
 pub mod mounts;
 pub mod roots;
 pub mod target;

@@ -81,7 +81,8 @@ fn alignment_without_a_report_follows_what_is_known() {
     let mut fs = filesystem::of_file(&tempfile::tempfile().unwrap(), None, &[]).unwrap();
     fs.name = "btrfs".into();
     fs.block_bytes = 4096;
-    let of = |f: Option<&Filesystem>, s| direct_alignment(None, f, s).map(|d| (d.offset_bytes, d.source)).unwrap();
+    let of =
+        |f: Option<&Filesystem>, s| direct_alignment(None, f, s).map(|d| (d.offset_bytes, d.source)).unwrap();
     assert_eq!(of(Some(&fs), sectors), (4096, AlignmentSource::FilesystemBlock));
     fs.name = "ext4".into();
     assert_eq!(of(Some(&fs), sectors), (512, AlignmentSource::LogicalSector));
