@@ -2,12 +2,16 @@
 
 pub mod buffer;
 pub mod device;
+pub mod events;
 pub mod extents;
 pub mod guard;
+pub mod host;
 pub mod mark;
+pub mod memory;
 pub mod mounts;
 pub mod reuse;
 pub mod roots;
 pub mod target;
+pub mod thread;
 pub mod topology;
 pub mod words;

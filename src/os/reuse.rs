@@ -179,7 +179,7 @@ mod tests {
     fn larger_and_smaller_are_created_anew() {
         let case = Case::new();
         let file = case.file(40960);
-        assert_eq!(created(case.decide(8192)).1, true, "holds data that is not ours");
+        assert!(created(case.decide(8192)).1, "holds data that is not ours");
         case.marks.mark(&file, MarkState::Complete).unwrap();
         let (sentence, foreign) = created(case.decide(8192));
         assert!(sentence.contains("has 40960 bytes, larger than the 8192 of -c") && !foreign, "{sentence}");
