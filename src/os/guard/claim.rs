@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
@@ -15,7 +15,7 @@ use super::GuardError;
 use crate::os::device::{BlockDevice, DeviceNumber};
 use crate::os::mounts::{Mount, read_mounts, read_swaps};
 use crate::os::roots::Roots;
-use crate::os::words::{errno_text, printable, printable_path};
+use crate::os::words::{errno_text, printable, printable_path, system_text};
 
 /// Something other than this test has the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ fn is_busy(path: &Path, device: DeviceNumber) -> Result<bool, GuardError> {
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
     match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(fd) => {
-            let failed = |e: std::io::Error| GuardError::Open { path: name(), text: e.to_string() };
+            let failed = |e: std::io::Error| GuardError::Open { path: name(), text: system_text(&e) };
             let metadata = fs::File::from(fd).metadata().map_err(failed)?;
             let same =
                 metadata.file_type().is_block_device() && DeviceNumber::from_raw(metadata.rdev()) == device;
@@ -116,7 +116,7 @@ fn uses(
     device: &BlockDevice,
     subject: &str,
     mounts: &[Mount],
-    swaps: &[std::path::PathBuf],
+    swaps: &[PathBuf],
     roots: &Roots,
 ) -> Vec<String> {
     let number = device.number();
@@ -147,7 +147,7 @@ fn uses(
 fn uses_above(
     device: &BlockDevice,
     mounts: &[Mount],
-    swaps: &[std::path::PathBuf],
+    swaps: &[PathBuf],
     roots: &Roots,
     seen: &mut Vec<String>,
 ) -> Vec<String> {

@@ -28,6 +28,9 @@ use super::words::printable_path;
 /// Direct-I/O alignment when nothing is known: no device in use needs more.
 const ALIGNMENT_UNKNOWN_BYTES: u64 = 4096;
 
+/// Longest test read: a multiple of every alignment in use, and quick.
+const PROBE_BYTES_MAX: usize = 1 << 20;
+
 /// What the test does with the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -249,7 +252,9 @@ fn explain_invalid(path: &Path, flags: OpenFlags) -> TargetError {
     let plain = rustix::fs::open(path, OpenFlags { direct: false, ..flags }.bits(), Mode::empty());
     match plain {
         Ok(fd) => {
-            let filesystem = filesystem::of_file(&fd.into(), None, &[]).ok();
+            let file = File::from(fd);
+            let is_file = file.metadata().is_ok_and(|m| m.is_file());
+            let filesystem = is_file.then(|| filesystem::of_file(&file, None, &[]).ok()).flatten();
             direct_refused(path, filesystem.as_ref().map(|f| f.name.as_str()))
         }
         Err(_) => TargetError::of_errno(path, libc::EINVAL, flags),
@@ -257,11 +262,17 @@ fn explain_invalid(path: &Path, flags: OpenFlags) -> TargetError {
 }
 
 fn direct_refused(path: &Path, filesystem: Option<&str>) -> TargetError {
-    let on = filesystem.map(|name| format!(" ({name})")).unwrap_or_default();
-    let advice = format!(
-        "The file system{on} refuses direct I/O (O_DIRECT), so the page cache cannot be bypassed there; test a \
-         file on another file system, or leave out -Su, -Sh, -h or -Sr to measure with the page cache"
-    );
+    let advice = match filesystem {
+        Some(name) => format!(
+            "The file system ({name}) refuses direct I/O (O_DIRECT), so the page cache cannot be bypassed there; \
+             test a file on another file system, or leave out -Su, -Sh, -h or -Sr to measure with the page cache"
+        ),
+        None => {
+            "The device refuses direct I/O (O_DIRECT) of this size at this place; block size and offset must \
+                 be multiples of its sector size"
+                .to_string()
+        }
+    };
     TargetError::open(path, OpenFailure::DirectRefused, libc::EINVAL, advice)
 }
 
@@ -391,7 +402,7 @@ fn direct_alignment(
     }
 }
 
-/// Reads once with direct I/O at `offset`, `block_bytes` long: some filesystems accept `O_DIRECT` at open
+/// Reads once with direct I/O at `offset`, `block_bytes` (at most 1 MiB) long: some filesystems accept `O_DIRECT` at open
 /// and refuse the first transfer.
 ///
 /// The read goes through a descriptor of its own, so it also serves tests that only write; a
@@ -410,7 +421,8 @@ pub fn probe_direct_read(target: &OpenedTarget, offset: u64, block_bytes: usize)
     let alignment = target.facts.direct.map_or(ALIGNMENT_UNKNOWN_BYTES, |d| d.memory_bytes);
     let page = rustix::param::page_size();
     // Mappings are page-aligned; a wish for more is met by starting further inside.
-    let slack = usize::try_from(alignment).unwrap_or(page).max(page);
+    let slack = usize::try_from(alignment).unwrap_or(page).max(page).next_power_of_two();
+    let block_bytes = block_bytes.min(PROBE_BYTES_MAX);
     let no_memory = |e: &dyn std::fmt::Display| TargetError::Facts {
         path: printable_path(path),
         action: "allocate a block for a test read",
