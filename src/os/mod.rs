@@ -2,7 +2,20 @@
 
 pub mod buffer;
 pub mod cpustat;
+pub mod device;
+pub mod events;
+pub mod extents;
+pub mod guard;
+pub mod host;
+pub mod mark;
+pub mod memory;
+pub mod mounts;
+pub mod reuse;
+pub mod roots;
 pub mod rusage;
+pub mod target;
+pub mod thread;
 pub mod topology;
 pub mod tsc;
 pub mod wake;
+pub mod words;

@@ -1,0 +1,61 @@
+//! Name, power policy and clocks of this machine.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::roots::Roots;
+use super::words::read_word;
+
+/// Host name as the kernel knows it.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Frequency governor of the first processor, e.g. `schedutil`; `<unknown>` when the machine shows none
+/// (virtual machines, firmware-controlled frequencies).
+pub fn power_scheme(roots: &Roots) -> String {
+    let path = roots.sys.join("devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    read_word(&path).filter(|name| !name.is_empty()).unwrap_or_else(|| "<unknown>".to_string())
+}
+
+/// Milliseconds since the machine started, suspended time included.
+pub fn uptime_ms() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    let ms = now.tv_sec.saturating_mul(1000).saturating_add(now.tv_nsec / 1_000_000);
+    u64::try_from(ms).unwrap_or(0)
+}
+
+/// Seconds since 1970 UTC; `None` when the clock stands before.
+pub fn unix_time_s() -> Option<i64> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn governor_of_a_recorded_machine() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { sys: dir.path().into(), ..Roots::default() };
+        assert_eq!(power_scheme(&roots), "<unknown>");
+        let place = dir.path().join("devices/system/cpu/cpu0/cpufreq");
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join("scaling_governor"), "schedutil\n").unwrap();
+        assert_eq!(power_scheme(&roots), "schedutil");
+    }
+
+    #[test]
+    fn names_and_clocks_answer() {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+        assert_eq!(host_name(), name.trim());
+        let (a, b) = (uptime_ms(), uptime_ms());
+        assert!(a > 0 && a <= b);
+        let text = std::fs::read_to_string("/proc/uptime").unwrap();
+        let seconds: f64 = text.split(' ').next().unwrap().parse().unwrap();
+        assert!((uptime_ms() as f64 / 1000.0 - seconds).abs() < 2.0);
+        assert!(unix_time_s().unwrap() > 1_700_000_000);
+    }
+}

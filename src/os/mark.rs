@@ -1,0 +1,398 @@
+//! Marks on files that TrueSpd made, so that a write test knows them from other people's data.
+//!
+//! The mark is an extended attribute, `user.truespd.made`. It stays with the file through renames and is
+//! lost on a plain copy. Where the filesystem has no such attributes, a small file in the user's state
+//! directory stands in for it, tied to this very file by its device, inode, birth time (or, without
+//! one, its last change) and size.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, StatxFlags, XattrFlags};
+
+use super::words::{printable_path, system_text};
+
+const ATTRIBUTE: &str = "user.truespd.made";
+const VERSION: u32 = 1;
+/// Longest mark that is read.
+const MARK_BYTES_MAX: usize = 256;
+
+/// How far the making of a file got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkState {
+    /// Being filled, or left unfinished.
+    Filling,
+    /// Every byte was written.
+    Complete,
+}
+
+/// The mark of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Size the file was made with, in bytes.
+    pub size_bytes: u64,
+    /// How far the making got.
+    pub state: MarkState,
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.state {
+            MarkState::Filling => "filling",
+            MarkState::Complete => "complete",
+        };
+        write!(f, "version={VERSION} size={} state={state}", self.size_bytes)
+    }
+}
+
+impl Mark {
+    /// `None` when the text is no mark of a version this program knows.
+    fn parse(text: &str) -> Option<Self> {
+        let value =
+            |key: &str| text.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+        if value("version")? != VERSION.to_string() {
+            return None;
+        }
+        let state = match value("state")? {
+            "filling" => MarkState::Filling,
+            "complete" => MarkState::Complete,
+            _ => return None,
+        };
+        Some(Mark { size_bytes: value("size")?.parse().ok()?, state })
+    }
+}
+
+/// Where a mark was put.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MarkPlace {
+    /// On the file itself.
+    Attribute,
+    /// In this file of the state directory.
+    Registry(PathBuf),
+}
+
+/// Why a file could not be marked; it is usable, but a later write test will not know it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MarkError {
+    /// No attributes on the filesystem and no state directory.
+    #[error(
+        "the file system keeps no extended attributes ({attribute}) and there is no directory to remember the \
+         file in; set XDG_STATE_HOME or HOME"
+    )]
+    NoRegistry {
+        /// The system's text about the attribute.
+        attribute: String,
+    },
+    /// The state directory does not take it.
+    #[error(
+        "the file system keeps no extended attributes ({attribute}), and it could not be remembered in {registry}: {text}"
+    )]
+    Registry {
+        /// The system's text about the attribute.
+        attribute: String,
+        /// Path in the state directory.
+        registry: String,
+        /// The system's text about that.
+        text: String,
+    },
+    /// The file itself could not be asked or changed.
+    #[error("could not {action}: {text}")]
+    File {
+        /// What was tried.
+        action: &'static str,
+        /// The system's text.
+        text: String,
+    },
+}
+
+/// What ties a registry entry to one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Identity {
+    device: (u32, u32),
+    inode: u64,
+    size_bytes: u64,
+    /// Birth time in seconds and nanoseconds.
+    birth: Option<(i64, u32)>,
+    /// Last change, which stands in for the birth time.
+    change: (i64, u32),
+}
+
+impl Identity {
+    fn of(file: &File) -> io::Result<Self> {
+        let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        let s = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, mask)?;
+        let has_birth = s.stx_mask & StatxFlags::BTIME.bits() != 0;
+        Ok(Identity {
+            device: (s.stx_dev_major, s.stx_dev_minor),
+            inode: s.stx_ino,
+            size_bytes: s.stx_size,
+            birth: has_birth.then_some((s.stx_btime.tv_sec, s.stx_btime.tv_nsec)),
+            change: (s.stx_ctime.tv_sec, s.stx_ctime.tv_nsec),
+        })
+    }
+
+    /// Name of the entry. With the birth time in it, a reused inode has another name.
+    fn entry_name(&self) -> String {
+        let (major, minor) = self.device;
+        let birth = self.birth.map(|(s, ns)| format!("-{s}.{ns:09}")).unwrap_or_default();
+        format!("{major}-{minor}-{}{birth}", self.inode)
+    }
+
+    /// Extra words of an entry: without a birth time the last change must still be the same.
+    fn entry_tail(&self) -> String {
+        match self.birth {
+            Some(_) => String::new(),
+            None => format!(" changed={}.{:09}", self.change.0, self.change.1),
+        }
+    }
+}
+
+/// Sets, reads and removes marks.
+#[derive(Debug, Clone)]
+pub struct Marks {
+    registry: Option<PathBuf>,
+    attributes: bool,
+}
+
+impl Marks {
+    /// With the registry of this user: `$XDG_STATE_HOME/truespd/files` or `~/.local/state/truespd/files`.
+    pub fn of_this_user() -> Self {
+        let registry = registry_dir(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
+        Marks { registry, attributes: true }
+    }
+
+    /// With the registry in `dir`.
+    pub fn with_registry(dir: &Path) -> Self {
+        Marks { registry: Some(dir.to_path_buf()), attributes: true }
+    }
+
+    /// Marks an open file as made by TrueSpd with its present size; needs write permission on the file.
+    ///
+    /// In the registry a file without birth time is known by its last change, so mark it again after
+    /// the test wrote to it.
+    ///
+    /// # Errors
+    /// [`MarkError`]; the file stays usable.
+    pub fn mark(&self, file: &File, state: MarkState) -> Result<MarkPlace, MarkError> {
+        let identity = Identity::of(file).map_err(|e| file_error("ask what the file is", &e))?;
+        let mark = Mark { size_bytes: identity.size_bytes, state };
+        let refusal = match self.set_attribute(file, mark) {
+            Ok(()) => {
+                self.forget(&identity);
+                return Ok(MarkPlace::Attribute);
+            }
+            Err(e) => system_text(&e),
+        };
+        let Some(dir) = &self.registry else { return Err(MarkError::NoRegistry { attribute: refusal }) };
+        let entry = dir.join(identity.entry_name());
+        match write_entry(dir, &entry, &format!("{mark}{}\n", identity.entry_tail())) {
+            Ok(()) => Ok(MarkPlace::Registry(entry)),
+            Err(e) => Err(MarkError::Registry {
+                attribute: refusal,
+                registry: printable_path(&entry),
+                text: system_text(&e),
+            }),
+        }
+    }
+
+    /// The mark of an open file; `None` when it carries none that this program knows.
+    pub fn read(&self, file: &File) -> Option<Mark> {
+        self.attribute(file).or_else(|| self.entry(file))
+    }
+
+    /// TrueSpd made this file, and its size is still the one it was given (or its making was not
+    /// finished).
+    pub fn is_ours(&self, file: &File) -> bool {
+        let size = file.metadata().map(|m| m.len()).ok();
+        self.read(file).is_some_and(|mark| mark.state == MarkState::Filling || Some(mark.size_bytes) == size)
+    }
+
+    /// Removes the mark, wherever it is; no mark is no error.
+    ///
+    /// # Errors
+    /// [`MarkError::File`] when the attribute is there and cannot be removed.
+    pub fn unmark(&self, file: &File) -> Result<(), MarkError> {
+        if let Ok(identity) = Identity::of(file) {
+            self.forget(&identity);
+        }
+        if self.attribute(file).is_some() {
+            rustix::fs::fremovexattr(file, ATTRIBUTE)
+                .map_err(|e| file_error("remove the mark", &e.into()))?;
+        }
+        Ok(())
+    }
+
+    fn set_attribute(&self, file: &File, mark: Mark) -> io::Result<()> {
+        if !self.attributes {
+            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+        }
+        Ok(rustix::fs::fsetxattr(file, ATTRIBUTE, mark.to_string().as_bytes(), XattrFlags::empty())?)
+    }
+
+    fn attribute(&self, file: &File) -> Option<Mark> {
+        if !self.attributes {
+            return None;
+        }
+        let mut text = [0u8; MARK_BYTES_MAX];
+        let length = rustix::fs::fgetxattr(file, ATTRIBUTE, &mut text).ok()?;
+        Mark::parse(std::str::from_utf8(&text[..length]).ok()?)
+    }
+
+    fn entry(&self, file: &File) -> Option<Mark> {
+        let identity = Identity::of(file).ok()?;
+        let text = fs::read_to_string(self.registry.as_ref()?.join(identity.entry_name())).ok()?;
+        let mark = Mark::parse(&text)?;
+        let same_change = text.trim_end().ends_with(&identity.entry_tail());
+        let same_size = mark.size_bytes == identity.size_bytes || mark.state == MarkState::Filling;
+        (same_change && same_size).then_some(mark)
+    }
+
+    fn forget(&self, identity: &Identity) {
+        if let Some(dir) = &self.registry {
+            // Usually there is none.
+            let _ = fs::remove_file(dir.join(identity.entry_name()));
+        }
+    }
+}
+
+fn file_error(action: &'static str, error: &io::Error) -> MarkError {
+    MarkError::File { action, text: system_text(error) }
+}
+
+/// `$XDG_STATE_HOME/truespd/files`, or under `~/.local/state`; relative values do not count (XDG base
+/// directory specification).
+fn registry_dir(state_home: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+    let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|p| p.is_absolute());
+    let base = absolute(state_home).or_else(|| absolute(home).map(|h| h.join(".local/state")))?;
+    Some(base.join("truespd/files"))
+}
+
+/// Writes beside and renames, so that a reader never sees half an entry.
+fn write_entry(dir: &Path, entry: &Path, text: &str) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    let beside = dir.join(format!(".{}.{:?}", std::process::id(), std::thread::current().id()));
+    fs::write(&beside, text)?;
+    fs::rename(&beside, entry).inspect_err(|_| {
+        let _ = fs::remove_file(&beside);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::FileExt;
+
+    struct Place {
+        dir: tempfile::TempDir,
+        marks: Marks,
+    }
+
+    /// With attributes where the filesystem has them, and without.
+    fn places() -> [Place; 2] {
+        [true, false].map(|attributes| {
+            let dir = tempfile::tempdir().unwrap();
+            let registry = Some(dir.path().join("state"));
+            Place { marks: Marks { registry, attributes }, dir }
+        })
+    }
+
+    fn file_of(dir: &Path, name: &str, bytes: usize) -> File {
+        let mut file = File::options().create_new(true).read(true).write(true).open(dir.join(name)).unwrap();
+        file.write_all(&vec![1; bytes]).unwrap();
+        file
+    }
+
+    #[test]
+    fn marked_files_are_ours_until_unmarked() {
+        for Place { dir, marks } in places() {
+            let file = file_of(dir.path(), "a", 1000);
+            assert!(!marks.is_ours(&file));
+            marks.mark(&file, MarkState::Complete).unwrap();
+            assert_eq!(marks.read(&file), Some(Mark { size_bytes: 1000, state: MarkState::Complete }));
+            file.write_all_at(&[9; 10], 0).unwrap();
+            assert!(marks.is_ours(&file), "a test wrote to it");
+            fs::rename(dir.path().join("a"), dir.path().join("b")).unwrap();
+            let renamed = File::open(dir.path().join("b")).unwrap();
+            assert!(marks.is_ours(&renamed), "renamed, and opened for reading only");
+            marks.unmark(&file).unwrap();
+            assert!(!marks.is_ours(&file));
+            marks.unmark(&file).unwrap();
+        }
+    }
+
+    #[test]
+    fn copies_and_other_files_are_not_ours() {
+        for Place { dir, marks } in places() {
+            let file = file_of(dir.path(), "a", 1000);
+            marks.mark(&file, MarkState::Complete).unwrap();
+            let copy = file_of(dir.path(), "copy", 1000);
+            assert!(!marks.is_ours(&copy));
+        }
+    }
+
+    #[test]
+    fn a_file_that_changed_its_size_is_not_ours_but_an_unfinished_one_is() {
+        for Place { dir, marks } in places() {
+            let file = file_of(dir.path(), "a", 1000);
+            marks.mark(&file, MarkState::Complete).unwrap();
+            file.set_len(2000).unwrap();
+            assert!(!marks.is_ours(&file), "somebody appended data");
+            marks.mark(&file, MarkState::Filling).unwrap();
+            file.set_len(5000).unwrap();
+            assert!(marks.is_ours(&file), "left while being filled");
+            assert_eq!(marks.read(&file).unwrap().state, MarkState::Filling);
+        }
+    }
+
+    #[test]
+    fn a_registry_entry_does_not_match_the_next_file_of_the_inode() {
+        let file = tempfile::tempfile().unwrap();
+        let now = Identity::of(&file).unwrap();
+        let later = Identity { birth: now.birth.map(|(s, ns)| (s + 1, ns)), ..now };
+        if now.birth.is_some() {
+            assert_ne!(now.entry_name(), later.entry_name());
+        }
+        let unborn = Identity { birth: None, ..now };
+        let changed = Identity { change: (now.change.0 + 1, now.change.1), ..unborn };
+        assert_eq!(unborn.entry_name(), changed.entry_name());
+        assert_ne!(unborn.entry_tail(), changed.entry_tail(), "the entry's words no longer fit");
+    }
+
+    #[test]
+    fn state_directories() {
+        let os = |s: &str| Some(OsString::from(s));
+        assert_eq!(registry_dir(os("/state"), os("/home/u")), Some("/state/truespd/files".into()));
+        assert_eq!(registry_dir(None, os("/home/u")), Some("/home/u/.local/state/truespd/files".into()));
+        assert_eq!(registry_dir(os("relative"), os("/h")), Some("/h/.local/state/truespd/files".into()));
+        assert_eq!(registry_dir(os(""), None), None);
+    }
+
+    #[test]
+    fn without_any_place_the_error_says_what_to_set() {
+        let marks = Marks { registry: None, attributes: false };
+        let error = marks.mark(&tempfile::tempfile().unwrap(), MarkState::Complete).unwrap_err();
+        assert!(error.to_string().contains("set XDG_STATE_HOME or HOME"), "{error}");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let marks = Marks { registry: Some(file.path().join("below-a-file")), attributes: false };
+        let error = marks.mark(file.as_file(), MarkState::Complete).unwrap_err();
+        assert!(error.to_string().contains("could not be remembered in"), "{error}");
+    }
+
+    #[test]
+    fn marks_print_and_parse() {
+        for state in [MarkState::Filling, MarkState::Complete] {
+            let mark = Mark { size_bytes: u64::MAX, state };
+            assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
+        }
+        for text in
+            ["", "version=2 size=1 state=complete", "version=1 size=-1 state=complete", "version=1 size=1"]
+        {
+            assert_eq!(Mark::parse(text), None, "{text}");
+        }
+    }
+}

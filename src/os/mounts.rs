@@ -1,0 +1,133 @@
+//! Mounted filesystems and swap areas, as this process sees them.
+//!
+//! Source: `proc_pid_mountinfo(5)`, `proc_swaps` in `proc(5)`. Both escape blanks, tabs, newlines and
+//! backslashes as three octal digits.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use super::device::DeviceNumber;
+use super::roots::Roots;
+
+/// One mounted filesystem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mount {
+    /// Mount id, as `statx(2)` reports it for files below.
+    pub id: u64,
+    /// `st_dev` of files below; major 0 for filesystems without a device of their own, and for btrfs.
+    pub device: DeviceNumber,
+    /// Where it is mounted.
+    pub mount_point: PathBuf,
+    /// Filesystem type with subtype, e.g. `ext4`, `fuse.sshfs`.
+    pub fs_type: String,
+    /// What is mounted: a device node, `host:/export`, or a name.
+    pub source: PathBuf,
+}
+
+/// Reads the mounts of this process.
+///
+/// # Errors
+/// When procfs is not there or not readable.
+pub fn read_mounts(roots: &Roots) -> io::Result<Vec<Mount>> {
+    Ok(parse_mountinfo(&std::fs::read(roots.proc.join("self/mountinfo"))?))
+}
+
+/// Parses the text of `/proc/self/mountinfo`; lines of another shape are left out.
+pub fn parse_mountinfo(text: &[u8]) -> Vec<Mount> {
+    text.split(|&b| b == b'\n').filter_map(parse_mount).collect()
+}
+
+fn parse_mount(line: &[u8]) -> Option<Mount> {
+    let fields: Vec<&[u8]> = line.split(|&b| b == b' ').collect();
+    // Optional fields stand between the sixth field and a lone dash.
+    let dash = fields.iter().skip(6).position(|f| *f == b"-")? + 6;
+    let (fs_type, source) = (fields.get(dash + 1)?, fields.get(dash + 2)?);
+    Some(Mount {
+        id: std::str::from_utf8(fields[0]).ok()?.parse().ok()?,
+        device: std::str::from_utf8(fields[2]).ok()?.parse().ok()?,
+        mount_point: unescape(fields[4]).into(),
+        fs_type: String::from_utf8_lossy(fs_type).into_owned(),
+        source: unescape(source).into(),
+    })
+}
+
+/// Device nodes and files in use as swap.
+///
+/// # Errors
+/// When procfs is not there or not readable.
+pub fn read_swaps(roots: &Roots) -> io::Result<Vec<PathBuf>> {
+    Ok(parse_swaps(&std::fs::read(roots.proc.join("swaps"))?))
+}
+
+/// Parses the text of `/proc/swaps`.
+pub fn parse_swaps(text: &[u8]) -> Vec<PathBuf> {
+    text.split(|&b| b == b'\n')
+        .skip(1)
+        .filter_map(|line| line.split(|b| b.is_ascii_whitespace()).next())
+        .filter(|name| !name.is_empty())
+        .map(|name| unescape(name).into())
+        .collect()
+}
+
+/// Undoes the kernel's `\ooo` escapes.
+fn unescape(field: &[u8]) -> OsString {
+    let mut out = Vec::with_capacity(field.len());
+    let mut at = 0;
+    while at < field.len() {
+        let octal = field.get(at + 1..at + 4).filter(|_| field[at] == b'\\');
+        let value = octal.and_then(|d| u8::from_str_radix(std::str::from_utf8(d).ok()?, 8).ok());
+        match value {
+            Some(byte) => {
+                out.push(byte);
+                at += 4;
+            }
+            None => {
+                out.push(field[at]);
+                at += 1;
+            }
+        }
+    }
+    OsString::from_vec(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTINFO: &[u8] = b"22 27 0:21 / /proc rw,relatime - proc proc rw
+27 1 254:0 / / rw,relatime shared:1 master:2 - ext4 /dev/vda rw,discard
+36 27 0:45 /sub /mnt/two\\040words rw - btrfs /dev/sdb1 rw,space_cache=v2
+37 27 0:50 / /mnt/far rw,nosuid - nfs4 host:/export\\134x rw,vers=4.2
+38 27 0:51 / /mnt/fuse rw - fuse.sshfs user@host: rw
+broken line
+";
+
+    #[test]
+    fn mountinfo_with_optional_fields_escapes_and_noise() {
+        let mounts = parse_mountinfo(MOUNTINFO);
+        assert_eq!(mounts.len(), 5);
+        assert_eq!(mounts[1].device, DeviceNumber { major: 254, minor: 0 });
+        assert_eq!((mounts[1].id, mounts[1].fs_type.as_str()), (27, "ext4"));
+        assert_eq!(mounts[1].source, PathBuf::from("/dev/vda"));
+        assert_eq!(mounts[2].mount_point, PathBuf::from("/mnt/two words"));
+        assert_eq!(mounts[3].source, PathBuf::from("host:/export\\x"));
+        assert_eq!(mounts[4].fs_type, "fuse.sshfs");
+    }
+
+    #[test]
+    fn swaps_leave_out_the_head_line() {
+        let text = b"Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n\
+            /dev/dm-1                               partition\t8388604\t\t0\t\t-2\n\
+            /swap\\040file                           file\t\t1024\t\t0\t\t-3\n";
+        assert_eq!(parse_swaps(text), [PathBuf::from("/dev/dm-1"), PathBuf::from("/swap file")]);
+        assert!(parse_swaps(b"").is_empty());
+    }
+
+    #[test]
+    fn this_process_has_a_root_mount() {
+        let mounts = read_mounts(&Roots::default()).unwrap();
+        assert!(mounts.iter().any(|m| m.mount_point == std::path::Path::new("/")));
+    }
+}

@@ -1,0 +1,292 @@
+//! Threads: processors they may use, priorities, names, and how to interrupt them.
+
+use std::io;
+use std::mem;
+use std::ptr;
+
+use super::words::system_text;
+
+/// Largest affinity mask asked for, in 64-bit words: 65536 processors.
+const MASK_WORDS_MAX: usize = 1024;
+
+/// Processors the calling thread may run on, ascending kernel ids; not limited to 1024.
+///
+/// # Errors
+/// What `sched_getaffinity(2)` says.
+pub fn allowed_processors() -> io::Result<Vec<u32>> {
+    let mut words = 16;
+    loop {
+        let mut mask = vec![0u64; words];
+        // SAFETY: the kernel writes at most the given number of bytes into `mask`. Thread 0 is the caller.
+        let written = unsafe {
+            libc::syscall(
+                libc::SYS_sched_getaffinity,
+                0,
+                mem::size_of_val(mask.as_slice()),
+                mask.as_mut_ptr(),
+            )
+        };
+        if written >= 0 {
+            return Ok(processors_of(&mask));
+        }
+        let error = io::Error::last_os_error();
+        // EINVAL: the kernel's mask is larger.
+        if error.raw_os_error() != Some(libc::EINVAL) || words >= MASK_WORDS_MAX {
+            return Err(error);
+        }
+        words *= 2;
+    }
+}
+
+/// Processors whose bits are set.
+fn processors_of(mask: &[u64]) -> Vec<u32> {
+    let bits = |(index, word): (usize, &u64)| {
+        let word = *word;
+        (0..64u32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| index as u32 * 64 + bit)
+    };
+    mask.iter().enumerate().flat_map(bits).collect()
+}
+
+/// Why a thread could not be bound to a processor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("could not bind a thread to processor {cpu}: {text}; this process may use processors {allowed}")]
+pub struct AffinityError {
+    /// Kernel id of the processor.
+    pub cpu: u32,
+    /// The system's text.
+    pub text: String,
+    /// Processors that would be legal, e.g. `0-3,8`.
+    pub allowed: String,
+}
+
+/// Binds the calling thread to one processor.
+///
+/// # Errors
+/// [`AffinityError`] when the processor does not exist, is offline, or is outside the allowed set.
+pub fn pin_to_processor(cpu: u32) -> Result<(), AffinityError> {
+    let index = cpu as usize / 64;
+    let failed = |error: io::Error| AffinityError {
+        cpu,
+        text: system_text(&error),
+        allowed: allowed_processors().map_or_else(|_| "unknown".to_string(), |set| ranges(&set)),
+    };
+    if index >= MASK_WORDS_MAX {
+        return Err(failed(io::Error::from_raw_os_error(libc::EINVAL)));
+    }
+    let mut mask = vec![0u64; index + 1];
+    mask[index] = 1 << (cpu % 64);
+    // SAFETY: the kernel reads the given number of bytes of `mask`. Thread 0 is the caller.
+    let result = unsafe {
+        libc::syscall(libc::SYS_sched_setaffinity, 0, mem::size_of_val(mask.as_slice()), mask.as_ptr())
+    };
+    if result == 0 { Ok(()) } else { Err(failed(io::Error::last_os_error())) }
+}
+
+/// Ascending numbers as ranges: `0-3,8`.
+pub fn ranges(numbers: &[u32]) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for &n in numbers {
+        match parts.last_mut() {
+            Some((_, last)) if n == *last + 1 => *last = n,
+            _ => parts.push((n, n)),
+        }
+    }
+    let words: Vec<String> =
+        parts.into_iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
+    words.join(",")
+}
+
+/// Names the calling thread for `ps` and `top`; what is longer than 15 bytes is cut off.
+pub fn name_this_thread(name: &str) {
+    let short: String = name.chars().filter(|c| c.is_ascii_graphic()).take(15).collect();
+    if let Ok(text) = std::ffi::CString::new(short) {
+        // The kernel takes any name of this length.
+        let _ = rustix::thread::set_name(&text);
+    }
+}
+
+/// I/O priority in the kernel's encoding (`ioprio_set(2)`): class in the top three bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IoPrio(pub u16);
+
+impl IoPrio {
+    /// Not set: the kernel derives it from the nice value.
+    pub const NONE: IoPrio = IoPrio(0);
+    /// Best effort, lowest level (`-I2`).
+    pub const BEST_EFFORT_LOWEST: IoPrio = IoPrio(2 << 13 | 7);
+    /// Idle: served when nobody else wants the device (`-I1`).
+    pub const IDLE: IoPrio = IoPrio(3 << 13);
+}
+
+/// Sets the I/O priority of the calling thread.
+///
+/// # Errors
+/// What `ioprio_set(2)` says.
+pub fn set_io_priority_of_this_thread(priority: IoPrio) -> io::Result<()> {
+    const WHO_PROCESS: libc::c_int = 1;
+    // SAFETY: no memory is passed. Thread 0 is the caller.
+    let result =
+        unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, libc::c_int::from(priority.0)) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Raises the calling thread's priority as far as the user may (nice -20 for root); returns the nice value it
+/// then has. Threads started later inherit it, so the controller calls this after its workers started.
+pub fn raise_priority_of_this_thread() -> i32 {
+    // SAFETY: no memory is passed. On Linux a nice value belongs to a thread; 0 is the caller.
+    let before = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+    for nice in -20..before {
+        // SAFETY: as above.
+        if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } == 0 {
+            return nice;
+        }
+    }
+    before
+}
+
+/// Kernel id of a thread of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ThreadId(libc::pid_t);
+
+impl ThreadId {
+    /// The calling thread.
+    pub fn current() -> Self {
+        ThreadId(rustix::thread::gettid().as_raw_nonzero().get())
+    }
+}
+
+/// Interrupts blocking system calls of other threads: a signal whose handler does nothing.
+///
+/// A signal that arrives before the call does not interrupt it, so send until the thread has left.
+#[derive(Debug, Clone, Copy)]
+pub struct Interrupter {
+    signal: libc::c_int,
+}
+
+extern "C" fn do_nothing(_: libc::c_int) {}
+
+impl Interrupter {
+    /// Installs the handler for a real-time signal that nothing else in this program uses; calls are not
+    /// restarted after it. Installing again changes nothing.
+    ///
+    /// # Errors
+    /// What `sigaction(2)` says.
+    pub fn install() -> io::Result<Self> {
+        let signal = libc::SIGRTMIN() + 5;
+        // SAFETY: all-zero is a valid sigaction: no flags (in particular no SA_RESTART), empty mask.
+        let mut action: libc::sigaction = unsafe { mem::zeroed() };
+        action.sa_sigaction = do_nothing as extern "C" fn(libc::c_int) as usize;
+        // SAFETY: a complete action whose handler is async-signal-safe because it does nothing.
+        let result = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
+        if result == 0 { Ok(Interrupter { signal }) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Interrupts the thread's present system call; tells whether the thread still exists.
+    ///
+    /// # Errors
+    /// What `tgkill(2)` says.
+    pub fn interrupt(&self, thread: ThreadId) -> io::Result<bool> {
+        let process = rustix::process::getpid().as_raw_nonzero().get();
+        // SAFETY: no memory is passed; naming the process keeps a reused id of another process safe.
+        let result = unsafe { libc::syscall(libc::SYS_tgkill, process, thread.0, self.signal) };
+        if result == 0 {
+            return Ok(true);
+        }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() == Some(libc::ESRCH) { Ok(false) } else { Err(error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::time::Duration;
+
+    #[test]
+    fn masks_beyond_1024_processors() {
+        let mut mask = vec![0u64; 32];
+        mask[0] = 0b1011;
+        mask[31] = 1 << 63;
+        assert_eq!(processors_of(&mask), [0, 1, 3, 2047]);
+        assert_eq!(ranges(&[0, 1, 3, 2047]), "0-1,3,2047");
+        assert_eq!(ranges(&[]), "");
+    }
+
+    #[test]
+    fn pinning_is_what_the_kernel_then_reports() {
+        std::thread::spawn(|| {
+            let allowed = allowed_processors().unwrap();
+            let last = *allowed.last().unwrap();
+            pin_to_processor(last).unwrap();
+            assert_eq!(allowed_processors().unwrap(), [last]);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there_is_refused_with_those_that_are() {
+        for cpu in [65535, u32::MAX] {
+            let error = pin_to_processor(cpu).unwrap_err();
+            let allowed = ranges(&allowed_processors().unwrap());
+            let words = format!("Invalid argument; this process may use processors {allowed}");
+            assert!(error.to_string().ends_with(&words), "{error}");
+        }
+    }
+
+    #[test]
+    fn thread_names_show_in_procfs() {
+        std::thread::spawn(|| {
+            name_this_thread("truespd worker 123456");
+            let name = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
+            assert_eq!(name.trim(), "truespdworker12");
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn io_priorities_are_what_the_kernel_then_reports() {
+        std::thread::spawn(|| {
+            for priority in [IoPrio::IDLE, IoPrio::BEST_EFFORT_LOWEST] {
+                set_io_priority_of_this_thread(priority).unwrap();
+                // SAFETY: no memory is passed.
+                let now = unsafe { libc::syscall(libc::SYS_ioprio_get, 1, 0) };
+                assert_eq!(now, i64::from(priority.0));
+            }
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn raising_never_lowers() {
+        std::thread::spawn(|| {
+            // SAFETY: no memory is passed.
+            let before = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+            assert!(raise_priority_of_this_thread() <= before);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_blocking_read_is_interrupted() {
+        let interrupter = Interrupter::install().unwrap();
+        let (mut reader, writer) = io::pipe().unwrap();
+        let (send, receive) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            send.send(ThreadId::current()).unwrap();
+            reader.read(&mut [0]).unwrap_err().kind()
+        });
+        let id = receive.recv().unwrap();
+        while !thread.is_finished() {
+            interrupter.interrupt(id).unwrap();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(thread.join().unwrap(), io::ErrorKind::Interrupted);
+        assert!(!interrupter.interrupt(id).unwrap(), "the thread is gone");
+        drop(writer);
+    }
+}

@@ -1,0 +1,190 @@
+//! Real block devices and mounts for tests: made here, removed on drop, also when a test panics.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Where the tools are, also for users without `sbin` in their path.
+const SEARCH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
+
+/// Says why a test cannot run here; in CI that is a failure.
+pub fn skip(why: &str) {
+    assert!(std::env::var_os("CI").is_none(), "in CI this test must run: {why}");
+    eprintln!("skipped: {why}");
+}
+
+/// Whether devices can be made here; says so when not.
+pub fn can_make_devices() -> bool {
+    if !rustix::process::geteuid().is_root() {
+        skip("devices need root");
+        return false;
+    }
+    if !Path::new("/dev/loop-control").exists() {
+        skip("the kernel has no loop devices");
+        return false;
+    }
+    ["losetup", "mount", "mkswap"].iter().all(|tool| has_tool(tool))
+}
+
+/// Whether a tool is installed; says so when not.
+pub fn has_tool(tool: &str) -> bool {
+    let found = SEARCH.split(':').any(|dir| Path::new(dir).join(tool).exists());
+    if !found {
+        skip(&format!("{tool} is not installed (ci/setup installs it)"));
+    }
+    found
+}
+
+/// Runs a tool that must succeed; returns what it printed.
+pub fn run(tool: &str, args: &[&str]) -> String {
+    try_run(tool, args).unwrap_or_else(|error| panic!("{tool} {args:?}: {error}"))
+}
+
+fn try_run(tool: &str, args: &[&str]) -> Result<String, String> {
+    let output = Command::new(tool).env("PATH", SEARCH).args(args).output().map_err(|e| e.to_string())?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_string())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).trim().to_string())
+    }
+}
+
+/// Leaves a mark on the test's output when cleaning up fails; a panic here would hide the first one.
+fn clean_up(tool: &str, args: &[&str]) {
+    if let Err(error) = try_run(tool, args) {
+        eprintln!("could not clean up: {tool} {args:?}: {error}");
+    }
+}
+
+pub fn text(path: &Path) -> &str {
+    path.to_str().expect("test paths are text")
+}
+
+/// A loop device on a file of its own.
+pub struct Loop {
+    pub node: PathBuf,
+    pub image: PathBuf,
+    _dir: tempfile::TempDir,
+}
+
+impl Loop {
+    pub fn new(bytes: u64) -> Self {
+        Self::with_options(bytes, &[])
+    }
+
+    pub fn with_options(bytes: u64, options: &[&str]) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let image = dir.path().join("image");
+        File::create(&image).expect("an image").set_len(bytes).expect("room for the image");
+        let mut args = vec!["--find", "--show"];
+        args.extend(options);
+        args.push(text(&image));
+        Loop { node: run("losetup", &args).into(), image, _dir: dir }
+    }
+
+    /// Kernel name, e.g. `loop7`.
+    pub fn name(&self) -> &str {
+        self.node.file_name().and_then(|n| n.to_str()).expect("a node has a name")
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        clean_up("losetup", &["--detach", text(&self.node)]);
+    }
+}
+
+/// Something mounted on a directory of its own. Declare it after the device it stands on.
+pub struct Mount {
+    pub point: PathBuf,
+    _dir: tempfile::TempDir,
+}
+
+impl Mount {
+    pub fn new(args: &[&str]) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let point = dir.path().join("mounted here");
+        fs::create_dir(&point).expect("a mount point");
+        let mut all = args.to_vec();
+        all.push(text(&point));
+        run("mount", &all);
+        Mount { point, _dir: dir }
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        clean_up("umount", &[text(&self.point)]);
+    }
+}
+
+/// A device in use as swap. Declare it after the device.
+pub struct Swap {
+    node: PathBuf,
+}
+
+impl Swap {
+    pub fn new(node: &Path) -> Self {
+        run("swapon", &[text(node)]);
+        Swap { node: node.to_path_buf() }
+    }
+}
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        clean_up("swapoff", &[text(&self.node)]);
+    }
+}
+
+/// The partitions that a table on the device describes. Declare it after the device.
+pub struct Partitions {
+    node: PathBuf,
+}
+
+impl Partitions {
+    /// Tells the kernel itself: not every kernel reads partition tables.
+    pub fn new(node: &Path) -> Self {
+        run("partx", &["--update", text(node)]);
+        Partitions { node: node.to_path_buf() }
+    }
+}
+
+impl Drop for Partitions {
+    fn drop(&mut self) {
+        clean_up("partx", &["--delete", text(&self.node)]);
+    }
+}
+
+/// A compressed device in memory.
+pub struct Zram {
+    number: String,
+    pub node: PathBuf,
+}
+
+impl Zram {
+    /// `None`, in words, when the kernel has no zram.
+    pub fn new(bytes: u64) -> Option<Self> {
+        let Ok(number) = fs::read_to_string("/sys/class/zram-control/hot_add") else {
+            skip("the kernel has no zram");
+            return None;
+        };
+        let number = number.trim().to_string();
+        let zram = Zram { node: format!("/dev/zram{number}").into(), number };
+        fs::write(zram.attribute("disksize"), bytes.to_string()).expect("a new zram device takes a size");
+        Some(zram)
+    }
+
+    fn attribute(&self, name: &str) -> String {
+        format!("/sys/block/zram{}/{name}", self.number)
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let reset = fs::write(self.attribute("reset"), "1");
+        let removed = fs::write("/sys/class/zram-control/hot_remove", &self.number);
+        if let Err(error) = reset.and(removed) {
+            eprintln!("could not remove zram{}: {error}", self.number);
+        }
+    }
+}
