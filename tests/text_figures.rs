@@ -129,6 +129,24 @@ fn percentiles_take_the_smallest_latency_that_reaches_the_share() {
 }
 
 #[test]
+fn high_percentiles_minimum_and_maximum_are_told_apart() {
+    let mut document = document(&RECIPE, 9);
+    let mut ios = vec![(0, 1000); 100_000];
+    ios.extend([(0, 3), (0, 7001), (0, 9001)]);
+    set_reads(&mut document, [&ios, &[]], 300, 2000);
+    let cells = &first(&document).charts[0].cells;
+    let near = |row: usize, expected: f64| {
+        let figure = cells[row][2].expect("total");
+        assert!((figure - expected).abs() <= 0.0005 * expected, "row {row}: {figure} for {expected}");
+    };
+    assert_eq!(cells[0], [Some(3.0), None, Some(3.0)]);
+    near(1, 1000.0);
+    near(8, 1000.0); // 4-nines of 100003: the 99993rd
+    near(9, 7001.0); // 5-nines: the 100002nd
+    assert_eq!([cells[10][2], cells[14][2]], [Some(9001.0); 2]);
+}
+
+#[test]
 fn rates_divide_by_the_exact_time() {
     let mut document = document(&Recipe { latency: false, iops: false, ..RECIPE }, 5);
     let run = measured(&mut document);
