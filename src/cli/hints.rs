@@ -58,13 +58,18 @@ pub(super) fn misplaced(line: &Line, option: usize) -> Vec<String> {
     } else if let Some(plain) = slash_option(first) {
         hints
             .push(format!("on Linux a path begins with /, an option only with -: write {plain} for {first}"));
-    } else if rows::find(line.args[option].trim_start_matches('-')).is_some_and(|row| row.is_long()) {
+    } else if is_long(&line.args[option]) {
         hints.push("long options come before the targets, too".into());
-    } else {
+    } else if is_option(&line.args[option]) {
         hints.push(format!("move {} in front of {first}", line.args[option]));
+    } else {
         hints.push(format!("for a file whose name begins with a dash give ./{}", line.args[option]));
     }
     hints
+}
+
+fn is_long(typed: &str) -> bool {
+    typed.strip_prefix('-').and_then(rows::find).is_some_and(|row| row.is_long())
 }
 
 /// `-b 4k`: the value stands alone where the first target should be.
