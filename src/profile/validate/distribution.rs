@@ -15,11 +15,15 @@ pub(super) fn check(report: &mut Report, target: &Target, distribution: &Distrib
 
 fn first_cause(distribution: &Distribution, block_bytes: u64) -> Result<(), (Rule, String)> {
     let last = distribution.ranges.len().saturating_sub(1);
-    let (mut io, mut covered) = (0u64, 0u64);
+    let (mut io, mut covered, mut bytes) = (0u64, 0u64, 0u64);
     for (i, range) in distribution.ranges.iter().enumerate() {
         let number = i + 1;
         if distribution.kind == DistributionKind::Absolute {
             absolute_span(range.span, number, i == last, block_bytes)?;
+            bytes = bytes.checked_add(range.span).ok_or_else(|| {
+                let message = format!("range {number} of -rd ends beyond what 64 bits can hold");
+                (Rule::TARGET_SHARES_EXCEED, message)
+            })?;
         }
         let share = u64::from(range.io_percent);
         if io + share > 100 {

@@ -9,7 +9,6 @@ mod distribution;
 mod target;
 mod time_span;
 
-
 use std::fmt;
 
 use super::Profile;
