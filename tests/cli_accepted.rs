@@ -35,7 +35,12 @@ fn accept(lines: &[&str], targets: &[&str], warnings: &[&str], change: impl Fn(&
         let request = run(line);
         assert_eq!(request.profile, profile, "{line}");
         assert!(request.profile_file.is_none(), "{line}");
-        assert_eq!(request.findings_warnings.len(), warnings.len(), "{line}: {:?}", request.findings_warnings);
+        assert_eq!(
+            request.findings_warnings.len(),
+            warnings.len(),
+            "{line}: {:?}",
+            request.findings_warnings
+        );
         for (found, wanted) in request.findings_warnings.iter().zip(warnings) {
             assert!(found.starts_with(wanted), "{line}: {found}");
         }
@@ -438,24 +443,33 @@ fn an_xml_profile_84() {
     assert_eq!((file.verbose, file.verbose_stats), (true, true));
     assert_eq!(file.result_format, Some(ResultFormat::Xml));
     assert!(file.targets.is_empty());
-    assert_eq!(run("-Rp -Xp.xml").profile_file.map(|file| file.result_format), Some(None), "-Rp keeps the format");
+    assert_eq!(
+        run("-Rp -Xp.xml").profile_file.map(|file| file.result_format),
+        Some(None),
+        "-Rp keeps the format"
+    );
 }
 
 #[test]
 fn every_trace_name_and_clock() {
-    f(&["-ePROCESS -eTHREAD -eIMAGE_LOAD -eDISK_IO -eMEMORY_PAGE_FAULTS -eMEMORY_HARD_FAULTS -eNETWORK -eREGISTRY f"], |x| {
-        x.profile.etw = Some(Etw {
-            process: true,
-            thread: true,
-            image_load: true,
-            disk_io: true,
-            memory_page_faults: true,
-            memory_hard_faults: true,
-            network: true,
-            registry: true,
-            ..Etw::default()
-        });
-    });
+    f(
+        &[
+            "-ePROCESS -eTHREAD -eIMAGE_LOAD -eDISK_IO -eMEMORY_PAGE_FAULTS -eMEMORY_HARD_FAULTS -eNETWORK -eREGISTRY f",
+        ],
+        |x| {
+            x.profile.etw = Some(Etw {
+                process: true,
+                thread: true,
+                image_load: true,
+                disk_io: true,
+                memory_page_faults: true,
+                memory_hard_faults: true,
+                network: true,
+                registry: true,
+                ..Etw::default()
+            });
+        },
+    );
     f(&["-eq -es -ec f"], |x| {
         x.profile.etw = Some(Etw {
             use_perf_timer: true,
@@ -493,8 +507,12 @@ fn additions_of_diskspd_2_3() {
     f(&["-a7,1-2,g2,0-1 f"], |x| x.span.affinity = cpus(&[(0, 7), (0, 1), (0, 2), (2, 0), (2, 1)]));
     f(&["-a70,300 f"], |x| x.span.affinity = cpus(&[(0, 70), (0, 300)]));
     let whole = run("-a3 -ag1 -a4-5 -ag0 f").profile.time_spans.remove(0);
-    let [cpu3, cpu4, cpu5] = [3, 4, 5].map(|processor| AffinityItem::Processor(ProcessorId { group: 0, processor }));
-    assert_eq!(whole.affinity_items(), [cpu3, AffinityItem::WholeGroup(1), cpu4, cpu5, AffinityItem::WholeGroup(0)]);
+    let [cpu3, cpu4, cpu5] =
+        [3, 4, 5].map(|processor| AffinityItem::Processor(ProcessorId { group: 0, processor }));
+    assert_eq!(
+        whole.affinity_items(),
+        [cpu3, AffinityItem::WholeGroup(1), cpu4, cpu5, AffinityItem::WholeGroup(0)]
+    );
     for (line, cores_first, span_groups, efficiency) in [
         ("-ac f", true, false, EfficiencyOrder::Ignore),
         ("-as f", false, true, EfficiencyOrder::Ignore),

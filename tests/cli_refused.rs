@@ -325,8 +325,11 @@ fn xml_profiles_85_to_88() {
 
 #[test]
 fn strict_integers() {
-    for letter in ["C", "d", "D", "F", "g", "i", "I", "j", "o", "O", "P", "t", "w", "W", "rs", "z", ":", "oc"] {
-        for value in ["abc", "10x", "+1", " 1", "1 ", "0x1", "1.5", "-1", "4294967296", "99999999999999999999"] {
+    for letter in ["C", "d", "D", "F", "g", "i", "I", "j", "o", "O", "P", "t", "w", "W", "rs", "z", ":", "oc"]
+    {
+        for value in
+            ["abc", "10x", "+1", " 1", "1 ", "0x1", "1.5", "-1", "4294967296", "99999999999999999999"]
+        {
             refused(&format!("'-{letter}{value}' f"));
         }
     }
@@ -388,14 +391,18 @@ fn strict_combinations() {
         ("--overwrite= f", "", "path of the target is missing"),
     ]);
     // Fine where nothing is meaningless.
-    for line in ["'#'", "'#0'", "./X:", "XY:", "x:y", "-i4 -j1 -t4 -si f", "-c68K -B4K f", "-c2162688 -t3 -T1M f"] {
+    for line in
+        ["'#'", "'#0'", "./X:", "XY:", "x:y", "-i4 -j1 -t4 -si f", "-c68K -B4K f", "-c2162688 -t3 -T1M f"]
+    {
         words::run(line);
     }
 }
 
 #[test]
 fn a_dash_of_another_kind_is_explained() {
-    for dash in ['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{2212}', '\u{ff0d}'] {
+    for dash in
+        ['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{2212}', '\u{ff0d}']
+    {
         let line = format!("-r {dash}b4k f");
         let refusal = refused(&line);
         assert_eq!(marked(&refusal), dash.to_string());
@@ -457,7 +464,8 @@ fn usual_slips_get_a_hint() {
 
 #[test]
 fn hints_do_not_mislead() {
-    for (line, wrong) in [("-b4q f", "case sensitive"), ("-Lfoo f", "argument of its own"), ("-b f", "glued")] {
+    for (line, wrong) in [("-b4q f", "case sensitive"), ("-Lfoo f", "argument of its own"), ("-b f", "glued")]
+    {
         let text = refused(line).to_string();
         assert!(!text.contains(wrong), "{line}\n{text}");
     }
@@ -471,7 +479,9 @@ fn every_problem_of_a_profile_is_told_once() {
     let refusal = refused("-t2 -N -f0 f");
     assert_eq!(refusal.problems.len(), 1, "reading stops at the first error: {refusal}");
     let refusal = refused("-t2 -g10 -x f");
-    assert!(refusal.to_string().contains("\nWARNING: target access pattern will not be sequential, consider -si"));
+    assert!(
+        refusal.to_string().contains("\nWARNING: target access pattern will not be sequential, consider -si")
+    );
 }
 
 #[test]

@@ -8,8 +8,7 @@ use truespd::profile::{CacheMode, Throughput};
 use words::{read, refused, run};
 
 /// Legal sets of §6, sorted.
-const LEGAL_SETS: &[&str] =
-    &["b", "h", "m", "r", "u", "w", "bm", "bw", "mr", "mw", "rw", "uw", "bmw", "mrw"];
+const LEGAL_SETS: &[&str] = &["b", "h", "m", "r", "u", "w", "bm", "bw", "mr", "mw", "rw", "uw", "bmw", "mrw"];
 
 /// All words over `letters` of 1 to `longest` letters.
 fn all_words(letters: &[char], longest: usize) -> Vec<String> {
@@ -201,7 +200,8 @@ fn conflicts_are_told_at_the_second_option() {
 
 #[test]
 fn order_of_options_does_not_matter_otherwise() {
-    let options = ["-b8k", "-r4b", "-w30", "-t3", "-o5", "-Suw", "-L", "-D100", "-Z1M", "-B1b:64M", "-a1,2", "-z7"];
+    let options =
+        ["-b8k", "-r4b", "-w30", "-t3", "-o5", "-Suw", "-L", "-D100", "-Z1M", "-B1b:64M", "-a1,2", "-z7"];
     let forward = run(&format!("{} f g", options.join(" ")));
     for start in 0..options.len() {
         let mut turned = options.to_vec();
@@ -266,12 +266,17 @@ fn repeated_options_that_add_up_or_change_nothing() {
     }
     let span = run("-Z -Zr -Z1M f").profile.time_spans.remove(0);
     let target = &span.targets[0];
-    assert_eq!((target.zero_write_buffers, span.random_write_data, target.write_source_bytes), (true, true, 1 << 20));
+    assert_eq!(
+        (target.zero_write_buffers, span.random_write_data, target.write_source_bytes),
+        (true, true, 1 << 20)
+    );
 }
 
 #[test]
 fn repeated_options_that_are_refused() {
-    for line in ["-B1m -B1m", "-f1m -f1m", "-B1m:1m -f3m", "-r -r", "-s -s", "-rs50 -rs50", "-Su -Su", "-Xp -Xp"] {
+    for line in
+        ["-B1m -B1m", "-f1m -f1m", "-B1m:1m -f3m", "-r -r", "-s -s", "-rs50 -rs50", "-Su -Su", "-Xp -Xp"]
+    {
         refused(&format!("{line} f"));
     }
 }

@@ -28,6 +28,10 @@ pub fn help(program: &str) -> String {
             push_row(&mut text, row);
         }
     }
+    text.push_str("\nExit codes\n");
+    for (code, meaning) in EXIT_CODES {
+        text.push_str(&format!("  {code}  {meaning}\n"));
+    }
     text.push_str("\nExamples\n");
     for (words, meaning) in EXAMPLES {
         text.push_str(&format!("  {program} {words}\n"));
@@ -42,6 +46,13 @@ const INTRODUCTION: &[&str] = &[
     "<size> is a number and one suffix of K M G T (2^10, 2^20, 2^30, 2^40) or b (blocks of -b).",
     "Quote what the shell would take for itself: '#1' (a comment), '*1' and '-?' (patterns).",
     "Where nothing is said about Linux an option means what it means in DiskSpd.",
+];
+
+const EXIT_CODES: &[(u8, &str)] = &[
+    (0, "done, also when stopped by Ctrl+C"),
+    (1, "the run failed; what was measured is still printed"),
+    (3, "command line, profile or machine check refused; nothing was touched"),
+    (4, "the target may hold data that TrueSpd did not make; nothing was touched"),
 ];
 
 const EXAMPLES: &[(&str, &str)] = &[

@@ -8,7 +8,7 @@ use super::refusal::{Mark, Problem, Refusal};
 use super::rows::{self, Row};
 use super::value::{Slip, Value, length};
 use super::{Invocation, RunRequest, hints};
-use crate::profile::{Finding, Rule, Severity, validate};
+use crate::profile::{Finding, Profile, Rule, Severity, validate};
 
 /// An option as it stands in the arguments.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Resul
     line.check_targets()?;
     line.check_alone()?;
     let mut draft = Draft::new(boot_ms);
-    let has_profile = line.words.iter().any(|word| word.row.is_some_and(|row| row.name == "X"));
+    let has_profile = line.profile_file().is_some();
     for word in &line.words {
         if has_profile {
             line.check_with_profile(word)?;
@@ -107,9 +107,9 @@ pub fn parse_os(args: &[OsString], program: &str, boot_ms: &dyn Fn() -> u64) -> 
 ///
 /// `findings` may come from [`validate`] or from checks against the machine that use the same switches.
 /// Findings of several targets that say the same are shown once, as all targets of a command line share
-/// their options.
-pub fn refuse_findings(args: &[String], program: &str, findings: &[Finding]) -> Refusal {
-    Line::split(args, program).refuse(findings)
+/// their options. With an XML profile (`-X`) each is shown with its place within `profile`.
+pub fn refuse_findings(args: &[String], program: &str, profile: &Profile, findings: &[Finding]) -> Refusal {
+    Line::split(args, program).refuse(profile, findings)
 }
 
 impl<'a> Line<'a> {
@@ -161,9 +161,8 @@ impl<'a> Line<'a> {
         if row.with_profile {
             return Ok(());
         }
-        let profile = self.words.iter().find(|word| word.row.is_some_and(|row| row.name == "X"));
         let mut marks = vec![self.mark_all(word.index, true)];
-        marks.extend(profile.map(|word| self.mark_all(word.index, false)));
+        marks.extend(self.profile_file().map(|word| self.mark_all(word.index, false)));
         Err(self.refusal(Problem {
             what: format!("{} cannot be combined with an XML profile (-X)", self.args[word.index]),
             marks,
@@ -236,29 +235,43 @@ impl<'a> Line<'a> {
         if request.profile_file.is_none() {
             let findings = validate(&request.profile, !request.profile_only);
             if findings.iter().any(|finding| finding.severity == Severity::Error) {
-                return Err(self.refuse(&findings));
+                return Err(self.refuse(&request.profile, &findings));
             }
             request.findings_warnings = distinct(&findings).map(|finding| finding.message.clone()).collect();
         }
         Ok(Invocation::Run(Box::new(request)))
     }
 
-    fn refuse(&self, findings: &[Finding]) -> Refusal {
-        let errors = distinct(findings).filter(|finding| finding.severity == Severity::Error);
-        let warnings = distinct(findings).filter(|finding| finding.severity == Severity::Warning);
+    fn refuse(&self, profile: &Profile, findings: &[Finding]) -> Refusal {
+        let file = self.profile_file();
+        let text = |finding: &Finding| match (file, finding.place(profile)) {
+            (Some(_), Some(place)) => format!("{place}: {finding}"),
+            _ => finding.to_string(),
+        };
+        let told: Vec<&Finding> = match file {
+            Some(_) => findings.iter().collect(),
+            None => distinct(findings).collect(),
+        };
+        let of = |severity| told.iter().filter(move |finding| finding.severity == severity);
         Refusal {
             program: self.program.to_string(),
             arguments: self.args.to_vec(),
-            problems: errors
+            problems: of(Severity::Error)
                 .map(|finding| Problem {
-                    what: finding.message.clone(),
-                    marks: self.marks(finding),
+                    what: text(finding),
+                    marks: file
+                        .map_or_else(|| self.marks(finding), |word| vec![self.mark_all(word.index, true)]),
                     legal: vec![],
                     hints: vec![],
                 })
                 .collect(),
-            warnings: warnings.map(|finding| finding.message.clone()).collect(),
+            warnings: of(Severity::Warning).map(|finding| text(finding)).collect(),
         }
+    }
+
+    /// The word that names an XML profile.
+    fn profile_file(&self) -> Option<&Word<'a>> {
+        self.words.iter().find(|word| word.row.is_some_and(|row| row.name == "X"))
     }
 
     /// The words that a finding is about: the last one of each switch, or the target.

@@ -165,8 +165,9 @@ fn marked_line(program: &str, arguments: &[String], marks: &[Mark]) -> (String, 
         cells.extend(word.chars().map(Cell::new));
         cells.extend(quote.map(Cell::new));
     }
-    // The blank behind each word, also the last, is where a missing value is marked.
-    cells.push(Cell::new(' '));
+    // The blank behind each word, also the last, is where a missing value is marked; the one behind that
+    // is where a missing word is.
+    cells.extend([Cell::new(' '), Cell::new(' ')]);
     let ordered = marks.iter().filter(|m| !m.main).chain(marks.iter().filter(|m| m.main));
     for mark in ordered {
         let Some(start) = starts.get(mark.word) else { continue };
@@ -250,6 +251,8 @@ mod tests {
         assert_eq!((line.as_str(), marks.as_str()), ("d f -b", "      ^"));
         let (line, marks) = marked_line("d", &args(&["-b", "f"]), &[mark(0, 2..2)]);
         assert_eq!((line.as_str(), marks.as_str()), ("d -b f", "    ^"));
+        let (line, marks) = marked_line("d", &args(&["-b"]), &[mark(0, 3..3)]);
+        assert_eq!((line.as_str(), marks.as_str()), ("d -b", "     ^"));
     }
 
     #[test]

@@ -192,8 +192,7 @@ fn after_the_suffix(text: &str, used: usize) -> Slip {
         Slip::new(format!("'{tail}' stands after the size")).at(used..used + length(&tail)).legal(SIZE_LEGAL);
     if ["b", "ib", "i"].contains(&tail.to_ascii_lowercase().as_str()) {
         let number: String = text.chars().take(used).collect();
-        return slip
-            .hint(format!("the suffix is a single letter and already means 2^10, 2^20, ...: {number}"));
+        return slip.hint(format!("write {number}: a suffix is a single letter, and K already means KiB"));
     }
     slip
 }
