@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use super::transfer::{Regions, check_setup, errno_text, hand_out, last_errno};
+use super::transfer::{DROP_LIMIT, Regions, check_setup, errno_text, hand_out, last_errno};
 use super::{Completion, Engine, EngineError, EngineFile, Io, Op, Opened, Setup};
 
 pub(super) const NAME: &str = "libaio";
@@ -20,8 +20,6 @@ const IOCB_CMD_PWRITE: u16 = 1;
 const IOCB_FLAG_IOPRIO: u32 = 1 << 1;
 /// Attempts to hand over while the kernel takes nothing and nothing is in flight.
 const STARVED_MAX: u32 = 1000;
-/// How long dropping an engine waits for I/Os that nobody drained.
-const DROP_LIMIT: Duration = Duration::from_secs(5);
 
 /// `struct iocb` of the kernel; the two words after `data` (key and flags, in an order that depends on
 /// the machine) stay zero.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::futex;
 
-use super::transfer::{Regions, ThreadPriority, check_setup, hand_out, transfer};
+use super::transfer::{DROP_LIMIT, Regions, ThreadPriority, check_setup, hand_out, transfer};
 use super::{Completion, Engine, EngineError, EngineFile, Io, Opened, Setup};
 
 pub(super) const NAME: &str = "threads";
@@ -18,8 +18,6 @@ pub(super) const NAME: &str = "threads";
 const DEPTH_MAX: u32 = 4096;
 /// A helper calls two functions and the kernel.
 const STACK_BYTES: usize = 64 * 1024;
-/// How long dropping an engine waits for I/Os that nobody drained.
-const DROP_LIMIT: Duration = Duration::from_secs(5);
 
 /// What helpers and worker share. A helper that never comes back keeps it, and with it the buffers.
 #[derive(Debug)]

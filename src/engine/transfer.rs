@@ -3,9 +3,13 @@
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{EngineError, EngineFile, Io, Op};
 use crate::os::buffer::IoBuffer;
+
+/// How long dropping an engine waits for I/Os that its worker did not drain, or could not.
+pub(super) const DROP_LIMIT: Duration = Duration::from_secs(1);
 
 /// The buffers of a worker, kept alive for as long as the engine may touch them.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, opcode, squeue, types};
 
-use super::transfer::{Regions, check_setup, errno_text, last_errno};
+use super::transfer::{DROP_LIMIT, Regions, check_setup, errno_text, last_errno};
 use super::uring_setup::{self, DEPTH_MAX, NAME};
 use super::{Completion, Engine, EngineError, EngineFile, Io, Op, Opened, Setup};
 
@@ -29,8 +29,6 @@ const PIECES_MAX: usize = 1 << 14;
 
 /// Attempts to hand over while the kernel has no memory for a request and nothing else is in flight.
 const STARVED_MAX: u32 = 1000;
-/// How long dropping an engine waits for I/Os that nobody drained.
-const DROP_LIMIT: Duration = Duration::from_secs(5);
 
 struct Uring {
     /// Leaked together with the memory when I/Os stay in flight.

@@ -91,7 +91,11 @@ impl Gate {
     pub fn open(&self, direct: bool) -> OwnedFd {
         let flags = if direct { libc::O_DIRECT } else { 0 };
         let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&self.path);
-        opened.expect("the gate can be opened").into()
+        let file = opened.expect("the gate can be opened");
+        // Until the kernel knows the size, it takes every write for one that makes the file longer, and
+        // those are never asynchronous.
+        assert_eq!(file.metadata().expect("attributes").len(), FILE_BYTES);
+        file.into()
     }
 
     /// From now on reads and writes wait.
@@ -146,6 +150,7 @@ fn check(result: libc::c_int) -> io::Result<()> {
 }
 
 const GETATTR: u32 = 3;
+const SETATTR: u32 = 4;
 const OPEN: u32 = 14;
 const READ: u32 = 15;
 const WRITE: u32 = 16;
@@ -185,7 +190,7 @@ impl Shared {
         let (opcode, unique, body) = (u32_at(message, 4), u64_at(message, 8), &message[40..]);
         match opcode {
             INIT => self.reply(unique, 0, &init_reply()),
-            GETATTR => self.reply(unique, 0, &attributes()),
+            GETATTR | SETATTR => self.reply(unique, 0, &attributes()),
             OPEN => {
                 // DIRECT_IO and PARALLEL_DIRECT_WRITES, or neither.
                 let flags: u32 = if self.page_cache { 0 } else { 1 | 1 << 6 };
