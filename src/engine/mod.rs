@@ -1,7 +1,24 @@
 //! Engines: issue a batch of I/Os, return completions.
 //!
 //! An engine knows files, buffers and offsets; it knows no profile, no percentages and takes no
-//! time stamps. One engine instance belongs to one worker thread. [`TABLE`] lists them all.
+//! time stamps. One engine instance belongs to one worker thread. [`TABLE`] lists them all;
+//! [`open_ladder`] chooses the best one that the machine offers, [`open`] a named one.
+
+mod aio;
+mod mixed;
+mod mmap;
+mod null;
+mod persist;
+mod psync;
+mod sim;
+mod sim_spec;
+mod table;
+mod threads;
+mod transfer;
+mod uring;
+mod uring_setup;
+
+pub use table::{LADDER, TABLE, find, open, open_ladder, step_down};
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -141,8 +158,9 @@ pub trait Engine: std::fmt::Debug {
     /// Finished I/Os are dropped.
     fn drain(&mut self, limit: Duration) -> u32;
 
-    /// Every I/O is finished when `submit` returns (psync, mmap, null): the worker then issues one at
-    /// a time, as DiskSpd's synchronous path does.
+    /// Every I/O is finished when `submit` returns (psync, mmap): the worker then issues one at a time,
+    /// as DiskSpd's synchronous path does. The one exception is a signal that interrupts the call
+    /// before anything was moved: the I/O then stays in flight and `reap` tries it again.
     fn is_inline(&self) -> bool {
         false
     }
@@ -204,6 +222,11 @@ pub struct EngineRow {
     pub needs: &'static str,
     /// Several I/Os can be in flight.
     pub asynchronous: bool,
+    /// Submitting blocks on files that were not opened for direct I/O, so that the ladder passes the
+    /// engine over for them.
+    pub needs_direct: bool,
+    /// Reads and writes the files; false for engines that measure or imitate without touching them.
+    pub moves_data: bool,
     /// Tells why it cannot be used on this machine, without side effects.
     pub probe: fn() -> Result<(), EngineError>,
     /// Opens it.

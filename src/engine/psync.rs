@@ -1,0 +1,88 @@
+//! `psync`: `pread(2)` and `pwrite(2)` on the worker thread, one I/O at a time.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::transfer::{Regions, ThreadPriority, check_setup, hand_out, transfer};
+use super::{Completion, Engine, EngineError, EngineFile, Io, Opened, Setup};
+
+pub(super) const NAME: &str = "psync";
+
+#[derive(Debug)]
+struct Psync {
+    files: Vec<EngineFile>,
+    regions: Regions,
+    priority: ThreadPriority,
+    /// I/Os that a signal interrupted before anything was moved.
+    waiting: VecDeque<Io>,
+    ready: VecDeque<Completion>,
+}
+
+pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
+    check_setup(NAME, &setup, u32::MAX)?;
+    let priority = ThreadPriority::of_this_thread();
+    priority.check(NAME, &setup.files)?;
+    let depth = setup.depth as usize;
+    let engine = Psync {
+        files: setup.files,
+        regions: Regions::new(setup.regions),
+        priority,
+        waiting: VecDeque::with_capacity(depth),
+        ready: VecDeque::with_capacity(depth),
+    };
+    Ok(Opened { engine: Box::new(engine), notes: Vec::new() })
+}
+
+impl Psync {
+    /// Issues what waits, until a signal interrupts.
+    fn run(&mut self) {
+        while let Some(io) = self.waiting.front() {
+            let file = &self.files[io.file as usize];
+            let address = self.regions.address(io);
+            self.priority.apply(file.ioprio);
+            // SAFETY: the slot's bytes are this I/O's alone until its completion is handed out.
+            let result = unsafe { transfer(&file.fd, io.op, address, io.len, io.offset) };
+            if result == Err(libc::EINTR) {
+                return;
+            }
+            self.ready.push_back(Completion { slot: io.slot, result });
+            self.waiting.pop_front();
+        }
+    }
+}
+
+impl Engine for Psync {
+    fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError> {
+        self.waiting.extend(ios);
+        self.run();
+        Ok(())
+    }
+
+    fn reap(
+        &mut self,
+        min: u32,
+        max: u32,
+        _timeout: Option<Duration>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError> {
+        if self.ready.len() < min as usize {
+            self.run();
+        }
+        hand_out(&mut self.ready, max, done);
+        Ok(())
+    }
+
+    fn in_flight(&self) -> u32 {
+        (self.waiting.len() + self.ready.len()) as u32
+    }
+
+    fn drain(&mut self, _limit: Duration) -> u32 {
+        self.waiting.clear();
+        self.ready.clear();
+        0
+    }
+
+    fn is_inline(&self) -> bool {
+        true
+    }
+}

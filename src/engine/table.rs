@@ -1,0 +1,186 @@
+//! The table of engines, and which one a worker gets.
+
+use std::os::fd::OwnedFd;
+
+use super::mixed::Mixed;
+use super::{
+    EngineError, EngineRow, Opened, Setup, aio, mmap, null, psync, sim, threads, uring, uring_setup,
+};
+
+/// Every engine, for `--engine`, its help, plan checks and the conformance suite.
+pub const TABLE: &[EngineRow] = &[IO_URING, LIBAIO, THREADS, PSYNC, MMAP, NULL, SIM];
+
+/// What a worker with several outstanding I/Os gets: the first of these that the machine offers.
+pub const LADDER: &[EngineRow] = &[IO_URING, LIBAIO, THREADS];
+
+const IO_URING: EngineRow = EngineRow {
+    name: uring_setup::NAME,
+    summary: "one ring per thread; the default for several outstanding I/Os",
+    needs: "Linux 5.11, not turned off by sysctl kernel.io_uring_disabled or a container's system-call filter",
+    asynchronous: true,
+    needs_direct: false,
+    moves_data: true,
+    probe: uring_setup::probe,
+    open: uring::open,
+};
+
+const LIBAIO: EngineRow = EngineRow {
+    name: aio::NAME,
+    summary: "Linux native asynchronous I/O, for kernels without io_uring",
+    needs: "direct I/O (-Su, -Sh) to be asynchronous; room below sysctl fs.aio-max-nr",
+    asynchronous: true,
+    needs_direct: true,
+    moves_data: true,
+    probe: aio::probe,
+    open: aio::open,
+};
+
+const THREADS: EngineRow = EngineRow {
+    name: threads::NAME,
+    summary: "one helper thread per outstanding I/O, each with pread and pwrite",
+    needs: "nothing",
+    asynchronous: true,
+    needs_direct: false,
+    moves_data: true,
+    probe: || Ok(()),
+    open: threads::open,
+};
+
+const PSYNC: EngineRow = EngineRow {
+    name: psync::NAME,
+    summary: "pread and pwrite, one I/O at a time; the default for one outstanding I/O",
+    needs: "nothing; more outstanding I/Os than one only multiply buffers",
+    asynchronous: false,
+    needs_direct: false,
+    moves_data: true,
+    probe: || Ok(()),
+    open: psync::open,
+};
+
+const MMAP: EngineRow = EngineRow {
+    name: mmap::NAME,
+    summary: "copies to and from the mapped file (-Sm), one I/O at a time",
+    needs: "regular files",
+    asynchronous: false,
+    needs_direct: false,
+    moves_data: true,
+    probe: || Ok(()),
+    open: mmap::open,
+};
+
+const NULL: EngineRow = EngineRow {
+    name: null::NAME,
+    summary: "every I/O is finished at once, nothing is read or written: measures the tool itself",
+    needs: "nothing",
+    asynchronous: true,
+    needs_direct: false,
+    moves_data: false,
+    probe: || Ok(()),
+    open: null::open,
+};
+
+const SIM: EngineRow = EngineRow {
+    name: sim::NAME,
+    summary: "a simulated device with its own clock, for tests: sim:latency=100us,channels=8,seed=7",
+    needs: "nothing; reads and writes nothing",
+    asynchronous: true,
+    needs_direct: false,
+    moves_data: false,
+    probe: || Ok(()),
+    open: sim::open,
+};
+
+/// The engine of that name.
+pub fn find(name: &str) -> Option<&'static EngineRow> {
+    TABLE.iter().find(|row| row.name == name)
+}
+
+/// Opens the engine a worker gets when none was named: `mmap` for mapped files, `psync` for one
+/// outstanding I/O, otherwise the first of [`LADDER`] that the machine offers, with the reason of every
+/// step down in the notes. Mapped and unmapped files together get both.
+///
+/// # Errors
+/// What the chosen engine refuses for reasons that another would meet as well.
+pub fn open_ladder(setup: Setup) -> Result<(&'static EngineRow, Opened), EngineError> {
+    let ladder = if setup.depth <= 1 { std::slice::from_ref(&PSYNC) } else { LADDER };
+    with_mapped(setup, |setup| step_down(ladder, setup))
+}
+
+/// Opens the engine that was asked for by name. Mapped files are mapped all the same, unless the engine
+/// is one that touches no files.
+///
+/// # Errors
+/// What the engine refuses; there is no stepping down from a wish.
+pub fn open(row: &'static EngineRow, setup: Setup) -> Result<(&'static EngineRow, Opened), EngineError> {
+    if !row.moves_data || row.name == mmap::NAME {
+        return (row.open)(setup).map(|opened| (row, opened));
+    }
+    with_mapped(setup, |setup| (row.open)(setup).map(|opened| (row, opened)))
+}
+
+/// Lets `choose` open the engine for files that are not mapped, if there are any.
+fn with_mapped(
+    setup: Setup,
+    choose: impl FnOnce(Setup) -> Result<(&'static EngineRow, Opened), EngineError>,
+) -> Result<(&'static EngineRow, Opened), EngineError> {
+    let mapped = setup.files.iter().filter(|f| f.map.is_some()).count();
+    if mapped == 0 {
+        return choose(setup);
+    }
+    if mapped == setup.files.len() {
+        return mmap::open(setup).map(|opened| (&MMAP, opened));
+    }
+    let inline = mmap::open_mapped(setup.clone())?;
+    let (files, depth) = (setup.files.clone(), setup.depth);
+    let (row, other) = choose(setup)?;
+    let mut notes = inline.notes;
+    notes.push(format!("mapped targets are served by {}, the others by {}", MMAP.name, row.name));
+    notes.extend(other.notes);
+    let engine = Mixed::new(&files, depth, inline.engine, other.engine);
+    Ok((row, Opened { engine: Box::new(engine), notes }))
+}
+
+/// Opens the first of `rows` that is available; the reason of every step is put before its notes.
+///
+/// # Errors
+/// The last row's, when none is available; at once any error that another engine would meet as well.
+pub fn step_down(
+    rows: &'static [EngineRow],
+    setup: Setup,
+) -> Result<(&'static EngineRow, Opened), EngineError> {
+    let all_direct = setup.files.iter().all(|f| f.map.is_some() || is_direct(&f.fd));
+    let mut steps = Vec::new();
+    let mut last = None;
+    for row in rows {
+        if row.needs_direct && !all_direct {
+            steps.push(format!(
+                "{} not used: it would block, as not every target is opened for direct I/O",
+                row.name
+            ));
+            continue;
+        }
+        match (row.open)(setup.clone()) {
+            Ok(mut opened) => {
+                steps.append(&mut opened.notes);
+                return Ok((row, Opened { engine: opened.engine, notes: steps }));
+            }
+            Err(error @ EngineError::Unavailable { .. }) => {
+                if let EngineError::Unavailable { engine, reason, .. } = &error {
+                    steps.push(format!("{engine} not used: {reason}"));
+                }
+                last = Some(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| EngineError::Unavailable {
+        engine: rows.last().map_or("engine", |row| row.name),
+        reason: steps.join("; "),
+        advice: "Use another engine (--engine)".into(),
+    }))
+}
+
+/// Whether a descriptor is opened for direct I/O.
+pub(super) fn is_direct(fd: &OwnedFd) -> bool {
+    rustix::fs::fcntl_getfl(fd).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::DIRECT))
+}

@@ -1,0 +1,225 @@
+//! Making a ring: flags the kernel may not know yet, and the reasons why there is no io_uring here.
+
+use std::io;
+
+use io_uring::{Builder, IoUring, cqueue, squeue};
+
+use super::EngineError;
+use super::transfer::errno_text;
+
+pub(super) const NAME: &str = "io_uring";
+
+/// One set of ring flags, best first.
+pub(super) struct Step {
+    flags: fn(&mut Builder<squeue::Entry, cqueue::Entry>),
+    /// What is given up when the kernel refuses this step.
+    lost: &'static str,
+}
+
+/// Flags the kernel refuses with EINVAL when it is older than they are.
+pub(super) const STEPS: &[Step] = &[
+    Step {
+        flags: |b| {
+            b.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
+            b.setup_submit_all().setup_no_sqarray();
+        },
+        lost: "the ring has an extra index array: the kernel is older than Linux 6.6",
+    },
+    Step {
+        flags: |b| {
+            b.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();
+        },
+        lost: "completion work is not deferred to the reaping call: the kernel is older than Linux 6.1",
+    },
+    Step {
+        flags: |b| {
+            b.setup_coop_taskrun().setup_taskrun_flag().setup_submit_all();
+        },
+        lost: "completions interrupt the worker: the kernel is older than Linux 5.19",
+    },
+    Step { flags: |_| {}, lost: "" },
+];
+
+/// Largest submission queue the kernel makes; the completion queue is twice as large.
+pub(super) const DEPTH_MAX: u32 = 32768;
+
+/// Opens a ring for `depth` I/Os with the best flags the kernel takes; what was given up goes to `notes`.
+pub(super) fn build(depth: u32, notes: &mut Vec<String>) -> Result<IoUring, EngineError> {
+    let ring = first_accepted(STEPS, notes, |step| {
+        let mut builder = IoUring::builder();
+        // A child that inherited the ring could not use it; it only would keep it alive.
+        builder.dontfork().setup_cqsize(depth.next_power_of_two() * 2);
+        (step.flags)(&mut builder);
+        builder.build(depth)
+    })?;
+    if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
+        return Err(too_old("its io_uring cannot wait with a time limit (needs Linux 5.11)"));
+    }
+    Ok(ring)
+}
+
+/// Tries the steps in order; only EINVAL, the kernel's word for an unknown flag, leads to the next.
+fn first_accepted<T>(
+    steps: &[Step],
+    notes: &mut Vec<String>,
+    mut attempt: impl FnMut(&Step) -> io::Result<T>,
+) -> Result<T, EngineError> {
+    let mut refused = None;
+    for step in steps {
+        match attempt(step) {
+            Ok(made) => return Ok(made),
+            Err(error) => {
+                let errno = error.raw_os_error().unwrap_or(libc::EIO);
+                if errno != libc::EINVAL {
+                    return Err(refusal(errno, sysctl_disabled()));
+                }
+                if !step.lost.is_empty() {
+                    notes.push(format!("{NAME}: {}", step.lost));
+                }
+                refused = Some(errno);
+            }
+        }
+    }
+    Err(refusal(refused.unwrap_or(libc::EINVAL), sysctl_disabled()))
+}
+
+/// Whether a ring can be had at all. Opens a small one and closes it.
+pub(super) fn probe() -> Result<(), EngineError> {
+    build(1, &mut Vec::new()).map(drop)
+}
+
+/// The switch that administrators use to turn io_uring off, when the kernel has it.
+fn sysctl_disabled() -> Option<u32> {
+    std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").ok()?.trim().parse().ok()
+}
+
+fn too_old(reason: &str) -> EngineError {
+    EngineError::Unavailable {
+        engine: NAME,
+        reason: format!("this kernel is too old: {reason}"),
+        advice: "Use a newer kernel, or another engine (--engine libaio, --engine threads)".into(),
+    }
+}
+
+/// Puts the errno of `io_uring_setup(2)` into words; `disabled` is the sysctl `kernel.io_uring_disabled`.
+pub(super) fn refusal(errno: i32, disabled: Option<u32>) -> EngineError {
+    let text = errno_text(errno);
+    let unavailable = |reason: String, advice: &str| EngineError::Unavailable {
+        engine: NAME,
+        reason,
+        advice: advice.to_string(),
+    };
+    match (errno, disabled) {
+        (libc::ENOSYS, _) => unavailable(
+            format!("this kernel has no io_uring: it is older than Linux 5.1 or built without it ({text})"),
+            "Use another engine (--engine libaio, --engine threads)",
+        ),
+        (libc::EPERM | libc::EACCES, Some(2)) => unavailable(
+            format!(
+                "the administrator turned it off for everybody: sysctl kernel.io_uring_disabled is 2 ({text})"
+            ),
+            "Set kernel.io_uring_disabled to 0, or use another engine (--engine libaio, --engine threads)",
+        ),
+        (libc::EPERM | libc::EACCES, Some(1)) => unavailable(
+            format!(
+                "the administrator allows it only to root and to the group in sysctl \
+                 kernel.io_uring_group: kernel.io_uring_disabled is 1 ({text})"
+            ),
+            "Run as root or as a member of that group, or use another engine (--engine libaio, --engine threads)",
+        ),
+        (libc::EPERM | libc::EACCES, _) => unavailable(
+            format!("a system-call filter forbids it, as container runtimes do by default ({text})"),
+            "Allow io_uring_setup, io_uring_enter and io_uring_register in the container's seccomp profile, \
+             or use another engine (--engine libaio, --engine threads)",
+        ),
+        (libc::ENOMEM, _) => unavailable(
+            format!(
+                "no memory for the ring; on kernels before Linux 5.12 it counts as locked memory ({text})"
+            ),
+            "Raise the locked-memory limit (ulimit -l), or use fewer outstanding I/Os (-o, -O)",
+        ),
+        (libc::EINVAL, _) => {
+            too_old(&format!("it refuses a plain ring with a completion queue size ({text})"))
+        }
+        _ => EngineError::Setup { engine: NAME, action: "making a ring".into(), error: text },
+    }
+}
+
+/// Registers the ring's own descriptor, which saves the kernel a reference count per call; the index
+/// to use instead.
+pub(super) fn register_ring_fd(ring_fd: i32) -> io::Result<u32> {
+    const IORING_REGISTER_RING_FDS: libc::c_uint = 20;
+    let mut update = RingFdUpdate { offset: u32::MAX, resv: 0, data: ring_fd as u64 };
+    // SAFETY: one update entry, which outlives the call; the kernel writes its `offset`.
+    let registered = unsafe {
+        libc::syscall(libc::SYS_io_uring_register, ring_fd, IORING_REGISTER_RING_FDS, &raw mut update, 1)
+    };
+    if registered == 1 { Ok(update.offset) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Gives the index back; without this the thread would keep the ring alive.
+pub(super) fn unregister_ring_fd(ring_fd: i32, index: u32) {
+    const IORING_UNREGISTER_RING_FDS: libc::c_uint = 21;
+    let mut update = RingFdUpdate { offset: index, resv: 0, data: 0 };
+    // SAFETY: one update entry, which outlives the call.
+    unsafe {
+        libc::syscall(libc::SYS_io_uring_register, ring_fd, IORING_UNREGISTER_RING_FDS, &raw mut update, 1)
+    };
+}
+
+/// `struct io_uring_rsrc_update` of the kernel.
+#[repr(C)]
+struct RingFdUpdate {
+    offset: u32,
+    resv: u32,
+    data: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(errno: i32, disabled: Option<u32>) -> String {
+        refusal(errno, disabled).to_string()
+    }
+
+    #[test]
+    fn reasons_are_told_apart() {
+        assert!(words(libc::ENOSYS, None).contains("no io_uring"));
+        assert!(words(libc::EPERM, Some(2)).contains("io_uring_disabled is 2"));
+        assert!(words(libc::EPERM, Some(1)).contains("io_uring_group"));
+        assert!(words(libc::EPERM, Some(0)).contains("seccomp"));
+        assert!(words(libc::EPERM, None).contains("seccomp"));
+        assert!(words(libc::ENOMEM, None).contains("ulimit -l"));
+        for errno in [libc::ENOSYS, libc::EPERM, libc::ENOMEM, libc::EINVAL] {
+            assert!(matches!(refusal(errno, None), EngineError::Unavailable { .. }), "the ladder steps down");
+        }
+        assert!(matches!(refusal(libc::EMFILE, None), EngineError::Setup { .. }), "it would not help");
+    }
+
+    #[test]
+    fn an_old_kernel_gets_fewer_flags_and_each_step_is_told() {
+        for kernel in 0..STEPS.len() {
+            let mut notes = Vec::new();
+            let mut tried = 0;
+            let made = first_accepted(STEPS, &mut notes, |_| {
+                tried += 1;
+                if tried > kernel { Ok(tried) } else { Err(io::Error::from_raw_os_error(libc::EINVAL)) }
+            });
+            assert_eq!(made.expect("one of the steps"), kernel + 1);
+            assert_eq!(notes.len(), kernel, "{notes:?}");
+        }
+    }
+
+    #[test]
+    fn other_refusals_end_the_search() {
+        let mut notes = Vec::new();
+        let mut tried = 0;
+        let made: Result<(), _> = first_accepted(STEPS, &mut notes, |_| {
+            tried += 1;
+            Err(io::Error::from_raw_os_error(libc::ENOSYS))
+        });
+        assert!(matches!(made, Err(EngineError::Unavailable { .. })));
+        assert_eq!((tried, notes.len()), (1, 0));
+    }
+}

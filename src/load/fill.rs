@@ -1,0 +1,504 @@
+//! Writes a whole file once, so that every byte is really on the device (`io-semantics.md` §15).
+//!
+//! Layout first (`fallocate`), then every byte in large blocks with several in flight, by direct I/O
+//! where possible, then `fsync`, then the cache is emptied: a test that follows starts with the same cache
+//! however the file was made, and finds no holes or unwritten extents. Opening, naming, marking and
+//! reusing files is not done here.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FallocateFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::engine::{self, Completion, Engine, EngineError, EngineFile, Io, Op, Setup};
+use crate::os::buffer::{BufferError, IoBuffer};
+
+/// Bytes per write.
+const BLOCK_BYTES: u64 = 1 << 20;
+/// Smallest unit of direct I/O there is.
+const SECTOR_BYTES: u64 = 512;
+/// Writes in flight.
+const DEPTH: u32 = 16;
+/// How often a wait looks at the stop flag.
+const STOP_LOOK: Duration = Duration::from_millis(50);
+/// How long a failed or stopped fill waits for its writes.
+const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+/// Buffered data is flushed this often, so that neither progress nor a stop waits for a full cache.
+const FLUSH_BYTES: u64 = 256 << 20;
+
+/// What the file shall hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// DiskSpd's pattern: byte j is j mod 256.
+    Pattern0to255,
+    /// Zeros (`-Z`).
+    Zero,
+    /// Random bytes that neither compress nor repeat (`-Zr`, `-Z<size>`), the same for the same seed.
+    Random {
+        /// Chooses the bytes.
+        seed: u64,
+    },
+}
+
+/// What direct I/O on the file requires, in bytes; both are powers of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DirectAlignment {
+    /// Multiple that offsets and lengths have to be.
+    pub offset_bytes: u64,
+    /// Multiple that addresses have to be.
+    pub memory_bytes: u64,
+}
+
+/// What to fill a file with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FillSpec {
+    /// Size of the file afterwards, in bytes.
+    pub size_bytes: u64,
+    /// What it holds.
+    pub content: Content,
+    /// Write by direct I/O with this alignment; `None` writes through the page cache.
+    pub direct: Option<DirectAlignment>,
+}
+
+/// How a file was filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FillReport {
+    /// Bytes written: the size.
+    pub bytes: u64,
+    /// Written by direct I/O (except a tail shorter than the alignment).
+    pub direct: bool,
+    /// Engine that wrote.
+    pub engine: &'static str,
+    /// What was given up, in words.
+    pub notes: Vec<String>,
+    /// From layout to the end of the flush.
+    pub elapsed: Duration,
+}
+
+/// Why a file could not be filled. The path is the caller's to add.
+#[derive(Debug, thiserror::Error)]
+pub enum FillError {
+    /// The stop flag was set.
+    #[error("stopped after {done_bytes} of {size_bytes} bytes were written; the file is incomplete")]
+    Stopped {
+        /// Bytes known to be written.
+        done_bytes: u64,
+        /// Bytes wanted.
+        size_bytes: u64,
+    },
+    /// The system refused.
+    #[error("{action}: {error}{advice}")]
+    System {
+        /// What was tried, with offset and length.
+        action: String,
+        /// The system's text.
+        error: std::io::Error,
+        /// Likely cause and what to do, after a colon; empty when nothing is known.
+        advice: String,
+    },
+    /// No engine could be had, or it broke.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// No memory for the blocks.
+    #[error(transparent)]
+    Buffer(#[from] BufferError),
+}
+
+/// Fills `file`, which is open for writing, and cuts it to the size. `progress` is told bytes done and
+/// bytes in total after every few blocks; `stop` ends the work early.
+///
+/// # Errors
+/// [`FillError`]; the file is then incomplete, and keeps unwritten extents or holes to show it.
+pub fn fill(
+    file: &File,
+    spec: FillSpec,
+    progress: &mut dyn FnMut(u64, u64),
+    stop: &AtomicBool,
+) -> Result<FillReport, FillError> {
+    let result = fill_whole(file, spec, progress, stop);
+    match result {
+        // The signal that set the flag can interrupt a call of the layout or the flush.
+        Err(FillError::System { error, .. }) if error.kind() == std::io::ErrorKind::Interrupted => {
+            Err(FillError::Stopped { done_bytes: 0, size_bytes: spec.size_bytes })
+        }
+        result => result,
+    }
+}
+
+fn fill_whole(
+    file: &File,
+    spec: FillSpec,
+    progress: &mut dyn FnMut(u64, u64),
+    stop: &AtomicBool,
+) -> Result<FillReport, FillError> {
+    let started = Instant::now();
+    let mut notes = Vec::new();
+    lay_out(file, spec.size_bytes, stop, &mut notes)?;
+    progress(0, spec.size_bytes);
+    let (engine, direct) = match direct_descriptor(file, spec, &mut notes) {
+        Some((fd, alignment)) => match write_all(file, fd, spec, Some(alignment), progress, stop) {
+            Ok(done) => (done, true),
+            Err(error) if refuses_direct(&error) => {
+                notes.push(format!("written through the page cache: direct I/O was refused ({error})"));
+                (write_buffered(file, spec, progress, stop)?, false)
+            }
+            Err(error) => return Err(error),
+        },
+        None => (write_buffered(file, spec, progress, stop)?, false),
+    };
+    let (name, engine_notes) = engine;
+    notes.extend(engine_notes);
+    retry_interrupted(stop, || rustix::fs::fsync(file))
+        .map_err(|errno| system("flushing the file to the device".into(), errno, file, spec.size_bytes))?;
+    // A cache that keeps the data only makes the test that follows less exact; that is no failure.
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+    Ok(FillReport { bytes: spec.size_bytes, direct, engine: name, notes, elapsed: started.elapsed() })
+}
+
+/// Reserves the space, so that the file is laid out in one piece and a full file system is noticed now.
+fn lay_out(file: &File, size: u64, stop: &AtomicBool, notes: &mut Vec<String>) -> Result<(), FillError> {
+    let action = || format!("reserving {size} bytes");
+    // Beyond this limit the kernel would end the process by a signal.
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    if limit.is_some_and(|limit| limit < size) {
+        return Err(system(action(), Errno::FBIG, file, size));
+    }
+    let failed = |errno| system(action(), errno, file, size);
+    if size > 0 {
+        match retry_interrupted(stop, || rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size)) {
+            Ok(()) => {}
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                notes.push("space was not reserved first: the file system cannot (fallocate)".into());
+            }
+            Err(errno) => return Err(failed(errno)),
+        }
+    }
+    retry_interrupted(stop, || rustix::fs::ftruncate(file, size)).map_err(failed)
+}
+
+/// A second descriptor of the same file for direct I/O, when alignment and file system allow it.
+fn direct_descriptor(
+    file: &File,
+    spec: FillSpec,
+    notes: &mut Vec<String>,
+) -> Option<(OwnedFd, DirectAlignment)> {
+    let alignment = spec.direct?;
+    let page = rustix::param::page_size() as u64;
+    let DirectAlignment { offset_bytes: offset, memory_bytes: memory } = alignment;
+    let usable = offset.is_power_of_two() && memory.is_power_of_two() && memory <= page;
+    if !usable || !(SECTOR_BYTES..=BLOCK_BYTES).contains(&offset) {
+        notes.push(format!("written through the page cache: unusual alignment {alignment:?}"));
+        return None;
+    }
+    match reopen(file, OFlags::DIRECT) {
+        Ok(fd) => Some((fd, alignment)),
+        Err(errno) => {
+            notes.push(format!(
+                "written through the page cache: opening for direct I/O was refused ({errno})"
+            ));
+            None
+        }
+    }
+}
+
+/// Opens the same file again with other flags: a duplicate would share them.
+fn reopen(file: &File, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC | flags, Mode::empty())
+}
+
+fn write_buffered(
+    file: &File,
+    spec: FillSpec,
+    progress: &mut dyn FnMut(u64, u64),
+    stop: &AtomicBool,
+) -> Result<(&'static str, Vec<String>), FillError> {
+    write_all(file, buffered_descriptor(file, spec.size_bytes)?, spec, None, progress, stop)
+}
+
+/// A descriptor without direct I/O, for blocks and tails of any length.
+fn buffered_descriptor(file: &File, size: u64) -> Result<OwnedFd, FillError> {
+    let failed = |errno| system("opening the file once more".into(), errno, file, size);
+    let flags = rustix::fs::fcntl_getfl(file).map_err(failed)?;
+    if flags.contains(OFlags::DIRECT) {
+        return reopen(file, OFlags::empty()).map_err(failed);
+    }
+    file.try_clone().map(OwnedFd::from).map_err(|e| failed(Errno::from_io_error(&e).unwrap_or(Errno::IO)))
+}
+
+/// Whether a first write failed as file systems fail it that take `O_DIRECT` and do not mean it.
+fn refuses_direct(error: &FillError) -> bool {
+    matches!(error, FillError::System { error, .. }
+        if matches!(Errno::from_io_error(error), Some(Errno::INVAL | Errno::OPNOTSUPP)))
+}
+
+/// Writes every byte through `fd`, and a tail shorter than the alignment through the page cache.
+fn write_all(
+    file: &File,
+    fd: OwnedFd,
+    spec: FillSpec,
+    alignment: Option<DirectAlignment>,
+    progress: &mut dyn FnMut(u64, u64),
+    stop: &AtomicBool,
+) -> Result<(&'static str, Vec<String>), FillError> {
+    let unit = alignment.map_or(1, |a| a.offset_bytes);
+    let body = spec.size_bytes - spec.size_bytes % unit;
+    let mut written = Writer::open(fd, spec, unit, body)?;
+    written.run(file, alignment.is_none(), progress, stop)?;
+    let outcome = (written.engine_name, std::mem::take(&mut written.notes));
+    if body < spec.size_bytes {
+        let fd = buffered_descriptor(file, spec.size_bytes)?;
+        let mut tail = Writer::open(fd, spec, 1, spec.size_bytes)?;
+        tail.next = body;
+        tail.done_bytes = body;
+        tail.run(file, true, progress, stop)?;
+    }
+    Ok(outcome)
+}
+
+/// The part of the file that a slot is writing.
+#[derive(Debug, Clone, Copy, Default)]
+struct Piece {
+    offset: u64,
+    len: u32,
+    /// Bytes of it already written: a short write is continued.
+    done: u32,
+}
+
+/// Blocks in flight up to an end.
+struct Writer {
+    engine: Box<dyn Engine>,
+    engine_name: &'static str,
+    notes: Vec<String>,
+    blocks: Arc<IoBuffer>,
+    spec: FillSpec,
+    /// Lengths are multiples of this.
+    unit: u64,
+    end: u64,
+    next: u64,
+    done_bytes: u64,
+    pieces: [Piece; DEPTH as usize],
+}
+
+impl Writer {
+    fn open(fd: OwnedFd, spec: FillSpec, unit: u64, end: u64) -> Result<Self, FillError> {
+        let blocks = Arc::new(IoBuffer::new((BLOCK_BYTES * u64::from(DEPTH)) as usize)?);
+        if spec.content == Content::Pattern0to255 {
+            // Every slot and every piece of the file begin at a multiple of 256.
+            blocks.with_slice_mut(0, blocks.len(), |bytes| {
+                for (j, byte) in bytes.iter_mut().enumerate() {
+                    *byte = j as u8;
+                }
+            });
+        }
+        let file = EngineFile { fd: Arc::new(fd), size_bytes: spec.size_bytes, ioprio: 0, map: None };
+        let (row, opened) = engine::open_ladder(Setup {
+            depth: DEPTH,
+            files: vec![file],
+            regions: vec![Arc::clone(&blocks)],
+            registered_buffers: true,
+            parameters: String::new(),
+        })?;
+        Ok(Writer {
+            engine: opened.engine,
+            engine_name: row.name,
+            notes: opened.notes,
+            blocks,
+            spec,
+            unit,
+            end,
+            next: 0,
+            done_bytes: 0,
+            pieces: [Piece::default(); DEPTH as usize],
+        })
+    }
+
+    /// Writes from `next` to `end`.
+    fn run(
+        &mut self,
+        file: &File,
+        flush: bool,
+        progress: &mut dyn FnMut(u64, u64),
+        stop: &AtomicBool,
+    ) -> Result<(), FillError> {
+        let result = self.write_blocks(file, flush, progress, stop);
+        if result.is_err() {
+            self.engine.drain(DRAIN_LIMIT);
+        }
+        result
+    }
+
+    fn write_blocks(
+        &mut self,
+        file: &File,
+        flush: bool,
+        progress: &mut dyn FnMut(u64, u64),
+        stop: &AtomicBool,
+    ) -> Result<(), FillError> {
+        let mut idle: Vec<u32> = (0..DEPTH).rev().collect();
+        let mut done = Vec::with_capacity(DEPTH as usize);
+        let mut flushed = self.done_bytes;
+        while self.next < self.end || self.engine.in_flight() > 0 {
+            if stop.load(Ordering::Relaxed) {
+                return Err(FillError::Stopped {
+                    done_bytes: self.done_bytes,
+                    size_bytes: self.spec.size_bytes,
+                });
+            }
+            while self.next < self.end
+                && let Some(slot) = idle.pop()
+            {
+                self.start(slot)?;
+            }
+            done.clear();
+            self.engine.reap(1, DEPTH, Some(STOP_LOOK), &mut done)?;
+            for completion in &done {
+                if self.finish(file, *completion)? {
+                    idle.push(completion.slot);
+                }
+            }
+            if !done.is_empty() {
+                progress(self.done_bytes, self.spec.size_bytes);
+            }
+            if flush && self.done_bytes - flushed >= FLUSH_BYTES {
+                flushed = self.done_bytes;
+                retry_interrupted(stop, || rustix::fs::fdatasync(file)).map_err(|errno| {
+                    system(format!("flushing the first {flushed} bytes"), errno, file, self.spec.size_bytes)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the next block into a slot.
+    fn start(&mut self, slot: u32) -> Result<(), FillError> {
+        let len = (self.end - self.next).min(BLOCK_BYTES) as u32;
+        self.pieces[slot as usize] = Piece { offset: self.next, len, done: 0 };
+        if let Content::Random { seed } = self.spec.content {
+            let place = (u64::from(slot) * BLOCK_BYTES) as usize;
+            let offset = self.next;
+            self.blocks.with_slice_mut(place, len as usize, |bytes| random_bytes(bytes, seed, offset));
+        }
+        self.next += u64::from(len);
+        self.issue(slot)
+    }
+
+    /// Submits what is left of a slot's piece.
+    fn issue(&mut self, slot: u32) -> Result<(), FillError> {
+        let piece = self.pieces[slot as usize];
+        let io = Io {
+            slot,
+            file: 0,
+            region: 0,
+            op: Op::Write,
+            len: piece.len - piece.done,
+            region_offset: u64::from(slot) * BLOCK_BYTES + u64::from(piece.done),
+            offset: piece.offset + u64::from(piece.done),
+        };
+        Ok(self.engine.submit(&[io])?)
+    }
+
+    /// Accounts a completion; true when the slot is idle.
+    fn finish(&mut self, file: &File, completion: Completion) -> Result<bool, FillError> {
+        let piece = &mut self.pieces[completion.slot as usize];
+        let at = piece.offset + u64::from(piece.done);
+        let left = piece.len - piece.done;
+        let moved = match completion.result {
+            // A direct write goes on at a multiple of the alignment.
+            Ok(n) => n - (n % self.unit as u32),
+            Err(errno) if errno == Errno::INTR.raw_os_error() => 0,
+            Err(errno) => {
+                let action = format!("writing {left} bytes at offset {at}");
+                return Err(system(action, Errno::from_raw_os_error(errno), file, self.spec.size_bytes));
+            }
+        };
+        if moved == 0 && completion.result.is_ok() {
+            let action = format!("writing {left} bytes at offset {at}, of which the device took none");
+            return Err(system(action, Errno::NOSPC, file, self.spec.size_bytes));
+        }
+        piece.done += moved;
+        self.done_bytes += u64::from(moved);
+        if piece.done == piece.len {
+            return Ok(true);
+        }
+        self.issue(completion.slot)?;
+        Ok(false)
+    }
+}
+
+/// Random bytes for a place in a file: the SplitMix64 output of every eight bytes' own number, so that no
+/// two blocks are alike and any part can be made again from seed and offset. `offset` is a multiple of 8.
+fn random_bytes(bytes: &mut [u8], seed: u64, offset: u64) {
+    let word = |number: u64| {
+        let z = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    let first = offset / 8;
+    let mut words = bytes.chunks_exact_mut(8);
+    let mut number = first;
+    for chunk in &mut words {
+        chunk.copy_from_slice(&word(number).to_le_bytes());
+        number += 1;
+    }
+    let rest = words.into_remainder();
+    let last = word(number).to_le_bytes();
+    let len = rest.len();
+    rest.copy_from_slice(&last[..len]);
+}
+
+/// Repeats a call that a signal interrupted, unless the signal was to stop.
+fn retry_interrupted(stop: &AtomicBool, mut call: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
+    loop {
+        match call() {
+            Err(Errno::INTR) if !stop.load(Ordering::Relaxed) => {}
+            result => return result,
+        }
+    }
+}
+
+/// An error of the system with its likely cause.
+fn system(action: String, errno: Errno, file: &File, size: u64) -> FillError {
+    let advice = match errno {
+        Errno::NOSPC => {
+            let free = rustix::fs::fstatvfs(file).map(|s| s.f_bavail * s.f_frsize);
+            let free = free.map_or_else(|_| "an unknown number of".to_string(), |free| free.to_string());
+            format!(": the file needs {size} bytes, {free} bytes are free; ask for a smaller file (-c) or make room")
+        }
+        Errno::FBIG => {
+            ": larger than the file system's or the process's limit (ulimit -f) for one file; ask for a smaller \
+             file (-c)"
+                .into()
+        }
+        Errno::DQUOT => ": your disk quota is used up; ask for a smaller file (-c) or a larger quota".into(),
+        Errno::IO => ": the device failed; the kernel log (dmesg) has its words".into(),
+        Errno::ROFS => ": the file system is read-only".into(),
+        Errno::BADF => ": the file is not open for writing".into(),
+        _ => String::new(),
+    };
+    FillError::System { action, error: errno.into(), advice }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_content_depends_on_place_and_seed_only() {
+        let mut whole = vec![0; 4096];
+        random_bytes(&mut whole, 7, 0);
+        let mut part = vec![0; 1003];
+        random_bytes(&mut part, 7, 1024);
+        assert_eq!(part, whole[1024..2027]);
+        let mut other = vec![0; 4096];
+        random_bytes(&mut other, 8, 0);
+        assert_ne!(other, whole);
+        let mut seen = std::collections::HashSet::new();
+        assert!(whole.chunks(8).all(|word| seen.insert(word)), "no word repeats");
+    }
+}
