@@ -5,6 +5,8 @@
 //! is to be done; what it refuses touches nothing (a deliberate difference: DiskSpd 2.2 sets events
 //! while it is still reading).
 
+mod command;
+mod console;
 mod draft;
 mod help;
 mod hints;
@@ -14,6 +16,7 @@ mod refusal;
 mod rows;
 mod value;
 
+pub use command::{ExitCode, Program, diskspd};
 pub use help::{help, version};
 pub use parse::{parse, parse_os, refuse_findings};
 pub use refusal::{Mark, Problem, Refusal};

@@ -18,7 +18,7 @@ mod transfer;
 mod uring;
 mod uring_setup;
 
-pub use table::{LADDER, TABLE, find, open, open_ladder, step_down};
+pub use table::{LADDER, TABLE, check_parameters, find, open, open_ladder, step_down};
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -227,6 +227,8 @@ pub struct EngineRow {
     pub needs_direct: bool,
     /// Reads and writes the files; false for engines that measure or imitate without touching them.
     pub moves_data: bool,
+    /// Time is simulated: a run takes no real time.
+    pub simulates_time: bool,
     /// Tells why it cannot be used on this machine, without side effects.
     pub probe: fn() -> Result<(), EngineError>,
     /// Opens it.

@@ -41,6 +41,11 @@ struct Finished {
     result: Result<u32, i32>,
 }
 
+/// Checks the parameters without opening anything.
+pub(super) fn check_parameters(text: &str) -> Result<(), EngineError> {
+    Spec::parse(text).map(|_| ())
+}
+
 pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
     check_setup(NAME, &setup, u32::MAX)?;
     let spec = Spec::parse(&setup.parameters)?;

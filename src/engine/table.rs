@@ -20,6 +20,7 @@ const IO_URING: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: false,
     moves_data: true,
+    simulates_time: false,
     probe: uring_setup::probe,
     open: uring::open,
 };
@@ -31,6 +32,7 @@ const LIBAIO: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: true,
     moves_data: true,
+    simulates_time: false,
     probe: aio::probe,
     open: aio::open,
 };
@@ -42,6 +44,7 @@ const THREADS: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: false,
     moves_data: true,
+    simulates_time: false,
     probe: || Ok(()),
     open: threads::open,
 };
@@ -53,6 +56,7 @@ const PSYNC: EngineRow = EngineRow {
     asynchronous: false,
     needs_direct: false,
     moves_data: true,
+    simulates_time: false,
     probe: || Ok(()),
     open: psync::open,
 };
@@ -64,6 +68,7 @@ const MMAP: EngineRow = EngineRow {
     asynchronous: false,
     needs_direct: false,
     moves_data: true,
+    simulates_time: false,
     probe: || Ok(()),
     open: mmap::open,
 };
@@ -75,6 +80,7 @@ const NULL: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: false,
     moves_data: false,
+    simulates_time: false,
     probe: || Ok(()),
     open: null::open,
 };
@@ -86,6 +92,7 @@ const SIM: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: false,
     moves_data: false,
+    simulates_time: true,
     probe: || Ok(()),
     open: sim::open,
 };
@@ -93,6 +100,24 @@ const SIM: EngineRow = EngineRow {
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static EngineRow> {
     TABLE.iter().find(|row| row.name == name)
+}
+
+/// Checks the text after the colon of `--engine NAME:...` before anything is touched.
+///
+/// # Errors
+/// What is wrong with it and what is legal.
+pub fn check_parameters(row: &EngineRow, parameters: &str) -> Result<(), EngineError> {
+    if row.simulates_time {
+        return sim::check_parameters(parameters);
+    }
+    if parameters.is_empty() {
+        return Ok(());
+    }
+    Err(EngineError::Setup {
+        engine: row.name,
+        action: format!("reading the parameters '{parameters}'"),
+        error: "this engine takes none; write --engine NAME without a colon".into(),
+    })
 }
 
 /// Opens the engine a worker gets when none was named: `mmap` for mapped files, `psync` for one

@@ -11,7 +11,7 @@ use super::{Event, OnEvent};
 use crate::engine::Engine;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::CpuCounters;
-use crate::os::thread::{ThreadId, interrupt};
+use crate::os::thread::{Interrupter, ThreadId, raise_priority_of_this_thread};
 use crate::os::wake::Latch;
 use crate::plan::ThreadWork;
 
@@ -26,6 +26,8 @@ struct Shared {
     phases: Phases,
     gate: StartGate,
     failed: Latch,
+    /// Simulated workers go through one after the other.
+    turnstile: Mutex<()>,
 }
 
 /// A worker's word to the controller.
@@ -51,7 +53,9 @@ pub struct SpanOutcome {
     pub engine: &'static str,
     /// How it was reached, without repetitions.
     pub engine_notes: Vec<String>,
-    /// Threads that could not start, or could not be waited for.
+    /// How far the clock ran off during the run, in parts per million.
+    pub drift_ppm: f64,
+    /// Threads that could not start.
     pub start_failures: Vec<StartFailure>,
 }
 
@@ -74,7 +78,7 @@ impl Time for MachineTime {
     }
 
     fn sleep(&self, ns: u64, _: &mut dyn Engine) {
-        crate::os::thread::sleep_interruptibly(Duration::from_nanos(ns));
+        crate::os::thread::sleep_once(Duration::from_nanos(ns));
     }
 
     fn wait_limit(&self, _: u64, _: u64) -> Option<Duration> {
@@ -115,6 +119,8 @@ pub struct Control<'a> {
     pub on_event: OnEvent<'a>,
     /// Real clock.
     pub clock: &'a MachineClock,
+    /// Interrupts waiting workers at the end.
+    pub interrupter: Interrupter,
 }
 
 /// Runs the threads of one time span.
@@ -123,19 +129,25 @@ pub fn run_threads(
     context: &StartContext<'_>,
     control: &Control<'_>,
 ) -> std::io::Result<SpanOutcome> {
-    let shared = Arc::new(Shared { phases: Phases::new(), gate: StartGate::new(), failed: Latch::new()? });
+    let shared = Arc::new(Shared {
+        phases: Phases::new(),
+        gate: StartGate::new(),
+        failed: Latch::new()?,
+        turnstile: Mutex::new(()),
+    });
     let (sender, words) = mpsc::channel();
     let ids: Vec<u32> = works.iter().map(|w| w.id).collect();
-    std::thread::scope(|scope| {
-        let turnstile = Mutex::new(());
-        let turnstile = &turnstile;
+    Ok(std::thread::scope(|scope| {
         let mut spawned = 0;
         let mut span = SpanOutcome::empty();
         for work in works {
             let sender_of_thread = sender.clone();
             let shared = Arc::clone(&shared);
             let id = work.id;
-            let body = move || thread_body(work, context, &shared, &sender_of_thread, control, turnstile);
+            let (on_event, clock) = (control.on_event, control.clock);
+            let body = move || {
+                thread_body(work, context, &shared, &sender_of_thread, on_event, clock);
+            };
             match std::thread::Builder::new().name(format!("diskspd-{id}")).spawn_scoped(scope, body) {
                 Ok(_) => spawned += 1,
                 Err(error) => {
@@ -147,7 +159,7 @@ pub fn run_threads(
         drop(sender);
         Director { shared: &shared, words: &words, control, context, tids: Vec::new(), alive: spawned }
             .direct(span, ids.len())
-    })
+    }))
 }
 
 impl SpanOutcome {
@@ -158,6 +170,7 @@ impl SpanOutcome {
             outcomes: Vec::new(),
             engine: "",
             engine_notes: Vec::new(),
+            drift_ppm: 0.0,
             start_failures: Vec::new(),
         }
     }
@@ -169,8 +182,8 @@ fn thread_body(
     context: &StartContext<'_>,
     shared: &Shared,
     sender: &mpsc::Sender<Word>,
-    control: &Control<'_>,
-    turnstile: &Mutex<()>,
+    on_event: OnEvent<'_>,
+    clock: &MachineClock,
 ) {
     let id = work.id;
     let prepared = match prepare(&work, context) {
@@ -187,13 +200,13 @@ fn thread_body(
         let _ = sender.send(Word::Left { id, outcome: None });
         return;
     }
-    let dot = || (control.on_event)(Event::Dot);
+    let dot = || on_event(Event::Dot);
     let outcome = if context.is_virtual {
         // One after the other, so that the same seed gives the same document.
-        let _alone = turnstile.lock();
+        let _alone = shared.turnstile.lock();
         worker.run(&VirtualTime, &shared.phases, &dot)
     } else {
-        worker.run(&MachineTime(control.clock.clone()), &shared.phases, &dot)
+        worker.run(&MachineTime(clock.clone()), &shared.phases, &dot)
     };
     if !outcome.failures.is_empty() {
         shared.failed.set();
@@ -214,6 +227,8 @@ struct Director<'a> {
 impl Director<'_> {
     fn direct(mut self, mut span: SpanOutcome, wanted: usize) -> SpanOutcome {
         self.gather(&mut span, wanted);
+        // After the workers were started: they would inherit it.
+        raise_priority_of_this_thread();
         let all_ready = span.start_failures.is_empty();
         if all_ready && !self.control.stop.is_set() && (self.control.wait_for_start)() {
             self.phases(&mut span);
@@ -221,6 +236,7 @@ impl Director<'_> {
             self.shared.gate.open(false);
         }
         self.bring_home(&mut span);
+        span.drift_ppm = self.control.clock.drift_ppm();
         span
     }
 
@@ -324,7 +340,8 @@ impl Director<'_> {
     fn bring_home(&mut self, span: &mut SpanOutcome) {
         while self.alive > 0 {
             for tid in &self.tids {
-                interrupt(*tid);
+                // A thread that has left meanwhile cannot be interrupted, and need not be.
+                let _ = self.control.interrupter.interrupt(*tid);
             }
             self.take_leavers(span, INTERRUPT_EVERY);
         }

@@ -37,7 +37,8 @@ impl Counter {
             latency: (wanted.latency && used).then(Histogram::new),
             intervals: wanted
                 .intervals
-                .map(|(interval, duration)| Intervals::new(interval, if used { duration } else { 0 })),
+                .filter(|_| used)
+                .map(|(interval, duration)| Intervals::new(interval, duration)),
         }
     }
 
@@ -54,8 +55,11 @@ impl Counter {
         }
     }
 
-    /// The direction for the document; `wanted` as given to `new`.
-    pub fn finish(self, wanted: Wanted) -> Direction {
+    /// The direction for the document; `wanted` as given to `new`, `measured_ns` as it turned out.
+    pub fn finish(mut self, wanted: Wanted, measured_ns: u64) -> Direction {
+        if let Some(intervals) = &mut self.intervals {
+            intervals.end_at(measured_ns);
+        }
         Direction {
             bytes: self.bytes,
             ios: self.ios,

@@ -1,3 +1,366 @@
 //! Run a profile: prepare files, start threads together, pace, issue, record, stop.
+//!
+//! [`run`] is the one deep call. It refuses before anything is touched, tells what goes on through
+//! events, and returns the document also when the run failed.
 
+mod controller;
+mod counters;
+mod document;
+pub mod events;
 pub mod fill;
+mod phases;
+mod prepare;
+mod start;
+mod targets;
+mod worker;
+mod writes;
+
+use crate::engine::EngineRow;
+use crate::measure::clock::MachineClock;
+use crate::os::memory::memory_facts;
+use crate::os::roots::Roots;
+use crate::os::thread::Interrupter;
+use crate::os::topology::{Topology, TopologyError};
+use crate::os::wake::Latch;
+use crate::plan::{Refusal, assign, precreate_sizes};
+use crate::profile::{Profile, TimeSpan};
+use crate::result::{Document, Measured, System, TimeSpanResult};
+
+pub use events::EventNames;
+
+use controller::{Control, SpanOutcome, run_threads};
+use counters::Wanted;
+use fill::Content;
+use phases::Lengths;
+use prepare::{Checked, Creation};
+use start::StartContext;
+use targets::TargetState;
+
+/// What goes on during a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A step of progress (`-P`).
+    Dot,
+    /// A line for verbose mode (`-v`).
+    Verbose(String),
+    /// Something the person should see at once, e.g. that a file is reused.
+    Note(String),
+    /// A file is being written.
+    Fill {
+        /// Path as given.
+        path: String,
+        /// Written so far.
+        done_bytes: u64,
+        /// Size of the file.
+        total_bytes: u64,
+    },
+}
+
+/// Receives events, also from worker threads.
+pub type OnEvent<'a> = &'a (dyn Fn(Event) + Sync);
+
+/// What a run needs beyond the profile.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The words as typed, program name first, for the document.
+    pub command_line: Vec<String>,
+    /// `--engine NAME[:parameters]`.
+    pub engine: Option<(&'static EngineRow, String)>,
+    /// Targets that may be written although they hold foreign data (`--overwrite`).
+    pub overwrite: Vec<String>,
+    /// Always write `-c` files anew (`--recreate`).
+    pub recreate: bool,
+    /// `-ys -yf -yr -yp`.
+    pub events: EventNames,
+}
+
+/// A finished run.
+#[derive(Debug)]
+pub struct Report {
+    /// The result.
+    pub document: Document,
+    /// Why the run failed; empty when it did not. Each is a line for standard error.
+    pub failures: Vec<String>,
+    /// Facts for standard error: engine, queue depth, steal.
+    pub notes: Vec<String>,
+}
+
+/// The machine, for the document.
+///
+/// # Errors
+/// When the processors cannot be read.
+pub fn system() -> Result<System, TopologyError> {
+    let roots = Roots::default();
+    Ok(System {
+        computer_name: crate::os::host::host_name(),
+        start_unix_s: crate::os::host::unix_time_s(),
+        topology: Topology::of_this_machine()?,
+        power_scheme: crate::os::host::power_scheme(&roots),
+    })
+}
+
+/// What went wrong, as lines for standard error.
+type Failures = Vec<String>;
+
+/// Runs `profile` until it is done, fails, or `stop` is set.
+///
+/// # Errors
+/// Refusals found before anything was created, opened for writing or changed.
+pub fn run(
+    profile: &Profile,
+    options: &Options,
+    on_event: OnEvent<'_>,
+    stop: &Latch,
+) -> Result<Report, Vec<Refusal>> {
+    let unreadable = |e: TopologyError| vec![Refusal::machine(&[], None, e.to_string())];
+    let system = system().map_err(unreadable)?;
+    let checked = prepare::check_before(profile, options, &system.topology)?;
+    let mut report = Report {
+        document: Document {
+            command_line: options.command_line.clone(),
+            profile: profile.clone(),
+            system,
+            time_spans: Vec::new(),
+            warnings: checked.iter().flat_map(|c| c.warnings.clone()).collect(),
+        },
+        failures: Vec::new(),
+        notes: Vec::new(),
+    };
+    let session = Session { profile, options, on_event, stop };
+    if let Err(failures) = session.run_all(&checked, &mut report) {
+        report.failures = failures;
+    }
+    // Every time span of the profile has its entry, also those never reached.
+    report.document.time_spans.resize_with(profile.time_spans.len(), || TimeSpanResult::NotMeasured);
+    Ok(report)
+}
+
+/// One call of [`run`].
+struct Session<'a> {
+    profile: &'a Profile,
+    options: &'a Options,
+    on_event: OnEvent<'a>,
+    stop: &'a Latch,
+}
+
+/// What all time spans share.
+struct Tools {
+    clock: MachineClock,
+    interrupter: Interrupter,
+    handles: events::Handles,
+    /// Paths that were created up front.
+    precreated: Vec<String>,
+}
+
+impl Session<'_> {
+    fn run_all(&self, checked: &[Checked], report: &mut Report) -> Result<(), Failures> {
+        let interrupter = Interrupter::install()
+            .map_err(|e| vec![format!("could not prepare to interrupt threads: {e}")])?;
+        let handles = events::Handles::open(&self.options.events).map_err(|e| vec![e])?;
+        let precreated = self.precreate()?;
+        let tools = Tools { clock: MachineClock::start(), interrupter, handles, precreated };
+        std::thread::scope(|scope| {
+            let done = Latch::new().map_err(|e| vec![format!("no file descriptor left: {e}")])?;
+            let _watch = tools.handles.watch_stop(scope, self.stop, &done);
+            let result = self.run_spans(checked, &tools, report);
+            done.set();
+            result
+        })
+    }
+
+    fn run_spans(&self, checked: &[Checked], tools: &Tools, report: &mut Report) -> Result<(), Failures> {
+        for (span, checked) in self.profile.time_spans.iter().zip(checked) {
+            // A stop ends the time span it falls into and all that follow.
+            if self.stop.is_set() {
+                break;
+            }
+            let measured = self.run_span(span, checked, tools, report)?;
+            report.document.time_spans.push(match measured {
+                Some(measured) => TimeSpanResult::Measured(Box::new(measured)),
+                None => TimeSpanResult::NotMeasured,
+            });
+        }
+        Ok(())
+    }
+
+    /// Files of `PrecreateFiles`, which time spans then do not create again.
+    fn precreate(&self) -> Result<Vec<String>, Failures> {
+        let mut done = Vec::new();
+        for file in precreate_sizes(self.profile) {
+            let creation = Creation {
+                typed: &file.path,
+                size_bytes: file.size_bytes,
+                content: if file.zero { Content::Zero } else { Content::Pattern0to255 },
+                writes: self.profile.time_spans.iter().flat_map(|s| &s.targets).any(|t| t.writes()),
+            };
+            prepare::create(&creation, self.options, self.on_event, self.stop).map_err(|e| vec![e])?;
+            done.push(file.path);
+        }
+        Ok(done)
+    }
+
+    /// Files of `-c`.
+    fn create_files(&self, span: &TimeSpan, tools: &Tools) -> Result<(), Failures> {
+        for target in &span.targets {
+            let Some(size_bytes) = target.create_bytes.filter(|&s| s > 0) else { continue };
+            if tools.precreated.contains(&target.path) {
+                continue;
+            }
+            let creation = Creation {
+                typed: &target.path,
+                size_bytes,
+                content: prepare::content_of(target, span.random_write_data, span.rand_seed),
+                writes: target.writes(),
+            };
+            let made = prepare::create(&creation, self.options, self.on_event, self.stop);
+            if self.stop.is_set() {
+                return Ok(());
+            }
+            made.map_err(|e| vec![e])?;
+        }
+        Ok(())
+    }
+
+    /// One time span: files, targets, threads, numbers. `None` when nothing was measured.
+    fn run_span(
+        &self,
+        span: &TimeSpan,
+        checked: &Checked,
+        tools: &Tools,
+        report: &mut Report,
+    ) -> Result<Option<Measured>, Failures> {
+        self.create_files(span, tools)?;
+        if self.stop.is_set() {
+            return Ok(None);
+        }
+        let roots = Roots::default();
+        let targets = targets::open_all(span, &roots, &checked.identities)?;
+        self.say_facts(span, &targets, report);
+        let works = assign(span, &checked.cpus);
+        let context = StartContext {
+            span,
+            targets: &targets,
+            engine: self.options.engine.clone(),
+            wanted: wanted(span),
+            progress_ios: self.profile.progress_ios,
+            is_virtual: self.options.engine.as_ref().is_some_and(|(row, _)| row.simulates_time),
+            huge_page_bytes: memory_facts(&roots)
+                .ok()
+                .and_then(|m| m.huge_page_bytes)
+                .map_or(HUGE_PAGE_BYTES_USUAL, |b| b as usize),
+        };
+        let control = Control {
+            lengths: lengths(span),
+            stop: self.stop,
+            wait_for_start: &|| tools.handles.wait_for_start(self.stop),
+            signals: &tools.handles,
+            on_event: self.on_event,
+            clock: &tools.clock.refined(),
+            interrupter: tools.interrupter,
+        };
+        let outcome = run_threads(works.clone(), &context, &control)
+            .map_err(|e| vec![format!("could not start the threads: {e}")])?;
+        self.conclude(span, &context, &works, outcome, report)
+    }
+
+    /// Failures, or the numbers with what should be said about them.
+    fn conclude(
+        &self,
+        span: &TimeSpan,
+        context: &StartContext<'_>,
+        works: &[crate::plan::ThreadWork],
+        outcome: SpanOutcome,
+        report: &mut Report,
+    ) -> Result<Option<Measured>, Failures> {
+        let mut failures: Failures = outcome.start_failures.iter().map(ToString::to_string).collect();
+        for (thread, outcome) in &outcome.outcomes {
+            failures.extend(outcome.failures.iter().map(|f| document::failure_words(*thread, f, span)));
+            if outcome.stuck > 0 {
+                report.notes.push(format!("thread {thread}: {} I/Os never came back", outcome.stuck));
+            }
+        }
+        if !failures.is_empty() {
+            return Err(failures);
+        }
+        if outcome.measured_ns == 0 {
+            return Ok(None);
+        }
+        if outcome.drift_ppm.abs() > DRIFT_PPM_NOTABLE {
+            report.document.warnings.push(format!(
+                "the clock ran {:.0} parts per million off CLOCK_MONOTONIC during the run",
+                outcome.drift_ppm
+            ));
+        }
+        let topology = &report.document.system.topology;
+        let (measured, notes) =
+            document::measured(span, context.wanted, works, context.targets, outcome, topology);
+        report.notes.push(format!("engine: {}", measured.engine));
+        report.notes.extend(measured.engine_notes.iter().cloned());
+        report.notes.extend(notes);
+        report.document.warnings.extend(document::short_transfer_words(span, &measured.threads));
+        Ok(Some(measured))
+    }
+
+    /// Facts about the opened targets that change what the numbers mean.
+    fn say_facts(&self, span: &TimeSpan, targets: &[TargetState], report: &mut Report) {
+        for (target, state) in span.targets.iter().zip(targets) {
+            let (path, size) = (&target.path, state.facts.size_bytes);
+            let shown = state.path.display();
+            (self.on_event)(Event::Verbose(format!("target '{path}' is {shown}, {size} bytes")));
+            let warnings = &mut report.document.warnings;
+            if state.ranges.range.is_limit_beyond_size() {
+                warnings.push(format!(
+                    "'{path}': the end of the tested range ({} bytes) lies beyond the size of the target; its size of \
+                     {size} bytes is used",
+                    target.max_bytes
+                ));
+            }
+            let filesystem = state.facts.filesystem.as_ref();
+            if target.is_direct()
+                && let Some(f) = filesystem.filter(|f| f.is_memory)
+            {
+                warnings.push(format!(
+                    "'{path}' is on {}, which keeps files in memory: direct I/O is accepted there and bypasses nothing",
+                    f.name
+                ));
+            }
+            if target.priority != crate::profile::IoPriority::Normal {
+                self.say_priority(path, state);
+            }
+        }
+    }
+
+    fn say_priority(&self, path: &str, state: &TargetState) {
+        let name = state.facts.scheduler.as_deref().unwrap_or("none");
+        if !matches!(name, "bfq" | "mq-deadline") {
+            let words = format!(
+                "'{path}': I/O priority (-I) is not looked at by the scheduler '{name}' of its device"
+            );
+            (self.on_event)(Event::Verbose(words));
+        }
+    }
+}
+
+/// Where the kernel tells no size of huge pages it has none, and says so when they are asked for.
+const HUGE_PAGE_BYTES_USUAL: usize = 2 << 20;
+/// Beyond this the clock of a run is worth a warning.
+const DRIFT_PPM_NOTABLE: f64 = 10.0;
+
+fn wanted(span: &TimeSpan) -> Wanted {
+    let ns_of_ms = |ms: u32| u64::from(ms) * 1_000_000;
+    Wanted {
+        latency: span.measure_latency,
+        intervals: span
+            .calculate_iops_std_dev
+            .then(|| (ns_of_ms(span.io_bucket_ms), lengths(span).duration_ns)),
+    }
+}
+
+fn lengths(span: &TimeSpan) -> Lengths {
+    let ns_of_s = |s: u32| u64::from(s) * 1_000_000_000;
+    Lengths {
+        warmup_ns: ns_of_s(span.warmup_s),
+        duration_ns: ns_of_s(span.duration_s),
+        cooldown_ns: ns_of_s(span.cooldown_s),
+    }
+}

@@ -103,10 +103,8 @@ impl StartGate {
     /// Waits for the word.
     pub fn wait(&self) -> bool {
         let state = self.state.lock().expect("nobody panics while holding the gate");
-        let state = self
-            .changed
-            .wait_while(state, |s| s.is_none())
-            .expect("nobody panics while holding the gate");
+        let state =
+            self.changed.wait_while(state, |s| s.is_none()).expect("nobody panics while holding the gate");
         *state == Some(true)
     }
 }

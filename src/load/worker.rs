@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use super::counters::{Counter, Wanted};
 use super::phases::Phases;
-use super::writes::WriteData;
-use crate::access::{Meter, Pattern, PoolChoice, Rng, SharedOffset};
+use super::writes::WriteSlots;
+use crate::access::{DataRng, Meter, Pace, Pattern, PoolChoice, Rng, SharedOffset};
 use crate::engine::{Completion, Engine, Io, Op};
 use crate::result::WaitStatistics;
 
@@ -60,8 +60,10 @@ pub struct DutyState {
     /// Where the next I/O goes.
     pub pattern: Pattern,
     /// What writes hold.
-    pub write_data: WriteData,
+    pub write_slots: WriteSlots,
     /// Rate limit or pauses.
+    pub pace: Pace,
+    /// Its state since the start signal; `None` without limit.
     pub meter: Option<Meter>,
     /// The one offset that interlocked threads share.
     pub shared: Arc<SharedOffset>,
@@ -139,7 +141,7 @@ pub struct Worker {
     /// Offsets, directions and targets.
     pub rng: Rng,
     /// Write data, so that offsets do not depend on it.
-    pub data_rng: Rng,
+    pub data_rng: DataRng,
     /// Batches.
     pub dispatch: Dispatch,
     /// Statistics asked for.
@@ -194,8 +196,8 @@ impl Worker {
             failures: Vec::with_capacity(FAILURES_KEPT),
         };
         for duty in &mut self.duties {
-            if let Some(meter) = &mut duty.meter {
-                meter.start(turn.now_ns);
+            if !duty.pace.is_unlimited() {
+                duty.meter = Some(Meter::new(duty.pace, turn.now_ns));
             }
         }
         while turn.now_ns < phases.stop_ns() && turn.failures.is_empty() {
@@ -260,13 +262,12 @@ impl Worker {
         let own_slot = slot - duty.slot_first;
         let access = duty.pattern.next(own_slot, &mut self.rng, &duty.shared);
         let (op, region, region_offset) = if access.write {
-            let (region, offset) = duty.write_data.next(own_slot, &mut self.data_rng);
+            let (region, offset) = duty.write_slots.next(own_slot, &mut self.data_rng);
             (Op::Write, region, offset)
         } else {
             (Op::Read, duty.read_region, u64::from(own_slot) * duty.slot_stride_bytes)
         };
-        turn.flights[slot as usize] =
-            InFlight { duty: duty_index, op, offset: access.offset, issued_ns: 0 };
+        turn.flights[slot as usize] = InFlight { duty: duty_index, op, offset: access.offset, issued_ns: 0 };
         turn.batch.push(Io {
             slot,
             file: duty.file,
@@ -358,11 +359,7 @@ impl Worker {
         let duty = self.duty_of(slot);
         self.prepare(slot, duty, turn);
         self.hand_over(turn);
-        turn.now_ns = if self.wanted.stamps() {
-            turn.flights[slot as usize].issued_ns
-        } else {
-            turn.now_ns
-        };
+        turn.now_ns = if self.wanted.stamps() { turn.flights[slot as usize].issued_ns } else { turn.now_ns };
     }
 
     /// Counts one completion, or keeps its failure.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::access::{Rng, Windows, fill_random};
+use crate::access::{DataRng, SourceWindow};
 use crate::os::buffer::IoBuffer;
 
 /// Write data of one thread on one target.
 #[derive(Debug)]
-pub enum WriteData {
+pub enum WriteSlots {
     /// The test does not write.
     None,
     /// Each slot's buffer was filled once.
@@ -33,25 +33,25 @@ pub enum WriteData {
         /// Region of the source.
         region: u32,
         /// Chooses windows.
-        windows: Windows,
+        windows: SourceWindow,
     },
 }
 
-impl WriteData {
+impl WriteSlots {
     /// Region and offset of the next write's data; fills it first where the test wants that.
     #[inline]
-    pub fn next(&mut self, slot: u32, rng: &mut Rng) -> (u32, u64) {
+    pub fn next(&mut self, slot: u32, rng: &mut DataRng) -> (u32, u64) {
         match self {
-            WriteData::Fixed { region, slot_stride_bytes } => {
+            WriteSlots::Fixed { region, slot_stride_bytes } => {
                 (*region, u64::from(slot) * *slot_stride_bytes)
             }
-            WriteData::Random { region, buffer, slot_stride_bytes, block_bytes } => {
+            WriteSlots::Random { region, buffer, slot_stride_bytes, block_bytes } => {
                 let offset = u64::from(slot) * *slot_stride_bytes;
-                buffer.with_slice_mut(offset as usize, *block_bytes, |block| fill_random(block, rng));
+                buffer.with_slice_mut(offset as usize, *block_bytes, |block| rng.fill(block));
                 (*region, offset)
             }
-            WriteData::Source { region, windows } => (*region, windows.next(rng)),
-            WriteData::None => unreachable!("a read test chose to write"),
+            WriteSlots::Source { region, windows } => (*region, windows.next(rng)),
+            WriteSlots::None => unreachable!("a read test chose to write"),
         }
     }
 }

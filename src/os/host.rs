@@ -32,6 +32,24 @@ pub fn unix_time_s() -> Option<i64> {
     i64::try_from(since.as_secs()).ok()
 }
 
+/// Local time now as `yyyy-mm-ddThh:mm:ss`, for verbose lines.
+pub fn local_time_now() -> String {
+    let now = libc::time_t::from(unix_time_s().unwrap_or(0));
+    // SAFETY: all-zero is a valid tm: integers, and a null pointer that nothing here reads.
+    let mut tm: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to locals that outlive the call; the function keeps neither.
+    unsafe { libc::localtime_r(&raw const now, &raw mut tm) };
+    format!(
+        "{}-{:02}-{:02}T{:02}:{:02}:{:02}",
+        tm.tm_year + 1900,
+        tm.tm_mon + 1,
+        tm.tm_mday,
+        tm.tm_hour,
+        tm.tm_min,
+        tm.tm_sec
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -144,6 +144,16 @@ pub fn raise_priority_of_this_thread() -> i32 {
     before
 }
 
+/// Sleeps for `length`, or less when a signal arrives ([`Interrupter`]).
+pub fn sleep_once(length: std::time::Duration) {
+    let request = rustix::thread::Timespec {
+        tv_sec: i64::try_from(length.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: length.subsec_nanos().into(),
+    };
+    // Interrupted or not: the caller looks at the time.
+    let _ = rustix::thread::nanosleep(&request);
+}
+
 /// Kernel id of a thread of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ThreadId(libc::pid_t);

@@ -41,6 +41,11 @@ impl Latch {
         self.inner.set.load(Ordering::Acquire)
     }
 
+    /// The latch as a plain flag, for loops that look now and then. Wait with [`Latch::wait_any`].
+    pub fn flag(&self) -> &AtomicBool {
+        &self.inner.set
+    }
+
     /// Waits until one of `latches` is set, at most `limit`; tells whether one is.
     pub fn wait_any(latches: &[&Latch], limit: Option<Duration>) -> bool {
         let deadline = limit.map(|l| std::time::Instant::now() + l);

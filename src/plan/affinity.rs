@@ -1,8 +1,9 @@
 //! Processor order for pinning threads (`command-line.md` §5.3 and §14, `io-semantics.md` §17).
 
 use super::Refusal;
+use crate::os::thread::ranges;
 use crate::os::topology::{Processor, Topology};
-use crate::profile::{EfficiencyOrder, Placement, TimeSpan};
+use crate::profile::{AffinityItem, EfficiencyOrder, Placement, TimeSpan};
 
 /// Kernel CPU ids in the order threads are pinned to, round robin; empty when threads float (`-n`).
 ///
@@ -16,23 +17,42 @@ pub fn processor_order(span: &TimeSpan, topology: &Topology, allowed: &[u32]) ->
     }
     let usable: Vec<Processor> =
         topology.processors.iter().copied().filter(|p| allowed.contains(&p.cpu)).collect();
-    if !span.affinity.is_empty() {
-        return explicit(span, topology, allowed);
+    if span.has_affinity_list() {
+        return explicit(span, topology, &usable, allowed);
     }
     let order = placed(&usable, span.placement, topology.efficiency_class_max());
     if order.is_empty() {
         return Err(Refusal::machine(
             &["-a"],
             None,
-            format!("no processor of the wanted kind is allowed to this process; allowed: {}", list(allowed)),
+            format!(
+                "no processor of the wanted kind is allowed to this process; allowed: {}",
+                ranges(allowed)
+            ),
         ));
     }
     Ok(order)
 }
 
-fn explicit(span: &TimeSpan, topology: &Topology, allowed: &[u32]) -> Result<Vec<u32>, Refusal> {
+fn explicit(
+    span: &TimeSpan,
+    topology: &Topology,
+    usable: &[Processor],
+    allowed: &[u32],
+) -> Result<Vec<u32>, Refusal> {
     let mut cpus = Vec::new();
-    for id in &span.affinity {
+    for item in span.affinity_items() {
+        let id = match item {
+            AffinityItem::Processor(id) => id,
+            AffinityItem::WholeGroup(group) => {
+                let before = cpus.len();
+                cpus.extend(usable.iter().filter(|p| p.group == group).map(|p| p.cpu));
+                if cpus.len() == before {
+                    return Err(no_group(group, topology, allowed));
+                }
+                continue;
+            }
+        };
         let cpu = id.cpu();
         if allowed.contains(&cpu) {
             cpus.push(cpu);
@@ -55,25 +75,24 @@ fn explicit(span: &TimeSpan, topology: &Topology, allowed: &[u32]) -> Result<Vec
                 "cannot pin a thread to group {} processor {} (CPU {cpu}): {why}; allowed CPUs: {}",
                 id.group,
                 id.processor,
-                list(allowed)
+                ranges(allowed)
             ),
         ));
     }
     Ok(cpus)
 }
 
-/// Ascending CPU numbers as ranges: `0-3,8`.
-fn list(cpus: &[u32]) -> String {
-    let mut parts: Vec<(u32, u32)> = Vec::new();
-    for &cpu in cpus {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == cpu => *last = cpu,
-            _ => parts.push((cpu, cpu)),
-        }
-    }
-    let words: Vec<String> =
-        parts.iter().map(|&(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
-    words.join(",")
+fn no_group(group: u32, topology: &Topology, allowed: &[u32]) -> Refusal {
+    Refusal::machine(
+        &["-a"],
+        None,
+        format!(
+            "no processor of group {group} is online and allowed to this process: this machine has {} group(s) \
+             of up to 64; allowed CPUs: {}",
+            topology.groups,
+            ranges(allowed)
+        ),
+    )
 }
 
 fn placed(usable: &[Processor], placement: Placement, class_max: u32) -> Vec<u32> {
@@ -90,7 +109,7 @@ fn placed(usable: &[Processor], placement: Placement, class_max: u32) -> Vec<u32
     };
     // Which sibling of its core a processor is: 0 for the first.
     let sibling_rank = |p: &Processor| match placement.cores_first {
-        true => usable.iter().filter(|q| (q.group, q.core) == (p.group, p.core) && q.cpu < p.cpu).count(),
+        true => usable.iter().filter(|q| q.physical_core == p.physical_core && q.cpu < p.cpu).count(),
         false => 0,
     };
     let mut keyed: Vec<_> =
@@ -112,7 +131,7 @@ fn placed(usable: &[Processor], placement: Placement, class_max: u32) -> Vec<u32
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::ProcessorId;
+    use crate::profile::{ProcessorId, WholeGroup};
 
     /// Two groups of four logical processors each, SMT pairs (0,1) (2,3); group 1 slow cores.
     fn topology() -> Topology {
@@ -121,6 +140,7 @@ mod tests {
             group,
             number,
             core: number / 2,
+            physical_core: group * 2 + number / 2,
             socket: group,
             node: group,
             efficiency_class: 1 - group,
@@ -182,6 +202,18 @@ mod tests {
             assert!(refusal.message.contains(words), "{}", refusal.message);
             assert!(refusal.message.contains("allowed CPUs: 0-1,64"), "{}", refusal.message);
         }
+    }
+
+    #[test]
+    fn a_whole_group_stands_for_its_usable_processors() {
+        let topology = topology();
+        let span = |group| TimeSpan {
+            affinity: vec![ProcessorId { group: 0, processor: 3 }],
+            affinity_groups: vec![WholeGroup { group, position: 1 }],
+            ..TimeSpan::default()
+        };
+        assert_eq!(processor_order(&span(1), &topology, &[3, 64, 66]).unwrap(), [3, 64, 66]);
+        assert!(processor_order(&span(2), &topology, &[3, 64]).unwrap_err().message.contains("group 2"));
     }
 
     #[test]

@@ -1,18 +1,21 @@
 //! Profile + machine facts -> exact work per thread, or a refusal in words.
 //!
-//! Nothing here writes, creates or changes anything. `load` calls it before the first side effect
-//! ([`check_machine`]) and again when the targets are open ([`check_opened`]).
+//! Nothing here writes, creates or changes anything. `load` asks before the first side effect, and again
+//! when the targets are open and their sizes known ([`ranges_of`]).
 
 mod affinity;
+mod guard;
+mod opened;
 mod precreate;
 mod requirements;
 mod threads;
 
 pub use affinity::processor_order;
+pub use guard::{Guard, Identity};
+pub use opened::{TargetRanges, ranges_of};
 pub use precreate::precreate_sizes;
 pub use requirements::{
-    Alignment, BUFFER_BYTES_SHARE_MAX, buffer_bytes, check_alignment, check_block_size, check_memory,
-    check_range,
+    BUFFER_BYTES_SHARE_MAX, buffer_bytes, check_alignment, check_block_size, check_memory,
 };
 pub use threads::{Duty, ThreadWork, assign};
 

@@ -1,6 +1,7 @@
 //! What a machine and a target must offer before the run (`command-line.md` §12).
 
 use super::{Refusal, ThreadWork};
+use crate::os::target::DirectAlignment;
 use crate::profile::{DistributionKind, Size, Target, TimeSpan};
 
 /// Largest I/O Linux transfers in one call: 2 GiB less a page (`read(2)`, NOTES).
@@ -8,15 +9,6 @@ pub const LINUX_IO_BYTES_MAX: u64 = 0x7fff_f000;
 
 /// Share of the available memory that buffers may take, in percent.
 pub const BUFFER_BYTES_SHARE_MAX: u64 = 90;
-
-/// Direct-I/O alignment of a target (`statx(2)`, `STATX_DIOALIGN`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Alignment {
-    /// Offsets and lengths must be multiples of this.
-    pub offset_bytes: u64,
-    /// Buffer addresses must be multiples of this.
-    pub memory_bytes: u64,
-}
 
 /// One size option of a target that direct I/O constrains.
 fn sizes(target: &Target) -> Vec<(&'static str, &'static str, u64)> {
@@ -42,7 +34,7 @@ fn sizes(target: &Target) -> Vec<(&'static str, &'static str, u64)> {
 }
 
 /// Checks every size and offset option of a direct-I/O target.
-pub fn check_alignment(target: &Target, alignment: Alignment) -> Result<(), Refusal> {
+pub fn check_alignment(target: &Target, alignment: DirectAlignment) -> Result<(), Refusal> {
     for (switch, what, bytes) in sizes(target) {
         if !bytes.is_multiple_of(alignment.offset_bytes.max(1)) {
             let below = bytes - bytes % alignment.offset_bytes;
@@ -76,42 +68,6 @@ pub fn check_block_size(target: &Target) -> Result<(), Refusal> {
         ));
     }
     Ok(())
-}
-
-/// Every thread's first I/O must fit: base + thread stride * (threads - 1) + block <= size.
-///
-/// The message starts with DiskSpd's phrase, which scripts look for.
-pub fn check_range(span: &TimeSpan, target: &Target, size_bytes: u64) -> Result<(), String> {
-    if size_bytes == 0 {
-        return Err(format!(
-            "Error getting file size: '{}' is empty (0 bytes); give -c<size> to create a test file",
-            target.path
-        ));
-    }
-    let end = if target.max_bytes > 0 { target.max_bytes.min(size_bytes) } else { size_bytes };
-    // With -F positions depend on the global thread number, whoever serves the target.
-    let threads = match span.thread_count {
-        0 => u128::from(target.threads_per_file.max(1)),
-        n => u128::from(n),
-    };
-    let stride = u128::from(target.thread_stride_bytes) * (threads - 1);
-    let needed = u128::from(target.base_bytes) + stride + u128::from(target.block_bytes);
-    if needed <= u128::from(end) {
-        return Ok(());
-    }
-    let usable = if end < size_bytes { "usable part (-f or -B)" } else { "size" };
-    let mut terms = vec![format!("block {}", Size(target.block_bytes))];
-    if target.base_bytes > 0 {
-        terms.push(format!("base offset {}", Size(target.base_bytes)));
-    }
-    if stride > 0 {
-        terms.push(format!("thread stride {} x {}", Size(target.thread_stride_bytes), threads - 1));
-    }
-    Err(format!(
-        "The file is too small. File: '{}' {usable}: {end} bytes; needed: {needed} bytes ({})",
-        target.path,
-        terms.join(" + ")
-    ))
 }
 
 /// Bytes of buffers one thread takes: slots for reads, and for writes unless they come from a shared
@@ -155,6 +111,7 @@ pub fn check_memory(span: &TimeSpan, threads: &[ThreadWork], available_bytes: u6
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::os::target::AlignmentSource;
     use crate::plan::assign;
     use crate::profile::{CacheMode, Distribution, DistributionRange};
 
@@ -167,7 +124,8 @@ mod tests {
     }
 
     fn refused(target: &Target, offset_bytes: u64) -> Option<&'static str> {
-        let alignment = Alignment { offset_bytes, memory_bytes: 512 };
+        let source = AlignmentSource::Statx;
+        let alignment = DirectAlignment { offset_bytes, memory_bytes: 512, source };
         check_alignment(target, alignment).err().map(|r| {
             assert!(r.message.contains(&offset_bytes.to_string()), "{}", r.message);
             r.switches[0]
@@ -202,25 +160,6 @@ mod tests {
     fn the_linux_limit_of_one_transfer() {
         assert!(check_block_size(&direct(|t| t.block_bytes = LINUX_IO_BYTES_MAX)).is_ok());
         assert!(check_block_size(&direct(|t| t.block_bytes = LINUX_IO_BYTES_MAX + 1)).is_err());
-    }
-
-    #[test]
-    fn the_last_thread_must_fit_too() {
-        let mut span = TimeSpan { targets: vec![direct(|_| {})], ..TimeSpan::default() };
-        span.targets[0].threads_per_file = 3;
-        span.targets[0].thread_stride_bytes = 64 * KIB;
-        let check = |span: &TimeSpan, size| check_range(span, &span.targets[0], size);
-        assert!(check(&span, 192 * KIB).is_ok());
-        let message = check(&span, 192 * KIB - 1).unwrap_err();
-        assert!(message.starts_with("The file is too small. File: "), "{message}");
-        span.targets[0].base_bytes = 1;
-        assert!(check(&span, 192 * KIB).is_err());
-        span.targets[0].base_bytes = u64::MAX;
-        assert!(check(&span, u64::MAX).is_err(), "no wrap-around");
-        assert!(check(&span, 0).unwrap_err().contains("Error getting file size"));
-        span.targets[0].base_bytes = 0;
-        span.targets[0].max_bytes = 64 * KIB;
-        assert!(check(&span, 1 << 30).unwrap_err().contains("usable part"));
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Rule(
 );
 
 impl Rule {
+    /// Not a rule of the profile: the options do not fit this machine or target (`plan`).
+    pub const MACHINE: Rule = Rule(0);
     /// At least one time span.
     pub const NO_TIME_SPAN: Rule = Rule(1);
     /// `-n` excludes a list of `-a`.

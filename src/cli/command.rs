@@ -1,0 +1,239 @@
+//! `diskspd` as a command: words in, result on standard output, everything else on standard error.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::console::Console;
+use super::{EngineChoice, Events, Invocation, RunRequest, refuse_findings};
+use crate::engine::{self, EngineRow};
+use crate::load::{self, Event, Report};
+use crate::os::host::uptime_ms;
+use crate::os::wake::Latch;
+use crate::plan::{Refusal as PlanRefusal, RefusalKind};
+use crate::profile::{Finding, ResultFormat, Rule, Severity};
+use crate::render;
+
+/// Exit codes, a documented contract (ARCHITECTURE.md, Errors).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitCode {
+    /// Done.
+    Done = 0,
+    /// The run failed.
+    Failed = 1,
+    /// Command line, profile or machine check refused.
+    Refused = 3,
+    /// The write guard refused.
+    Guarded = 4,
+}
+
+/// What the program was started as.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// For usage and for the report's command line.
+    pub name: String,
+}
+
+/// Runs the DiskSpd command with `args` (without the program name).
+pub fn diskspd(program: &Program, args: &[OsString]) -> ExitCode {
+    match super::parse_os(args, &program.name, &uptime_ms) {
+        Ok(invocation) => dispatch(program, args, invocation),
+        Err(refusal) => {
+            eprint!("{refusal}");
+            ExitCode::Refused
+        }
+    }
+}
+
+fn dispatch(program: &Program, args: &[OsString], invocation: Invocation) -> ExitCode {
+    match invocation {
+        Invocation::Help => print(&super::help(&program.name), ExitCode::Done),
+        Invocation::NoArguments => print(&super::help(&program.name), ExitCode::Refused),
+        Invocation::Version => print(&super::version(), ExitCode::Done),
+        Invocation::SystemInformation(format) => system_information(format),
+        Invocation::SetEvents(names) => set_events(&names),
+        Invocation::Run(request) => run(program, args, *request),
+    }
+}
+
+/// Prints a document; a closed pipe or a full disk is a failure, not a panic.
+fn print(text: &str, code: ExitCode) -> ExitCode {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => code,
+        Err(error) => {
+            eprintln!("ERROR: could not write to standard output: {error}");
+            ExitCode::Failed
+        }
+    }
+}
+
+fn system_information(format: ResultFormat) -> ExitCode {
+    if format == ResultFormat::Xml {
+        return xml_is_missing("-Rsxml");
+    }
+    match load::system() {
+        Ok(system) => print(&render::system_text(&system), ExitCode::Done),
+        Err(error) => {
+            eprintln!("ERROR: could not read the processors of this machine: {error}");
+            ExitCode::Failed
+        }
+    }
+}
+
+fn xml_is_missing(what: &str) -> ExitCode {
+    eprintln!(
+        "ERROR: {what}: XML is not supported by this version of TrueSpd; use -Rtext and options instead."
+    );
+    ExitCode::Refused
+}
+
+fn set_events(names: &[String]) -> ExitCode {
+    for name in names {
+        if let Err(error) = load::events::set_existing(name) {
+            eprintln!("ERROR: -ye{name}: {error}");
+            return ExitCode::Failed;
+        }
+    }
+    ExitCode::Done
+}
+
+fn command_line(program: &Program, args: &[OsString]) -> Vec<String> {
+    std::iter::once(program.name.clone())
+        .chain(args.iter().map(|a| a.to_string_lossy().into_owned()))
+        .collect()
+}
+
+fn run(program: &Program, args: &[OsString], request: RunRequest) -> ExitCode {
+    if request.profile_file.is_some() {
+        return xml_is_missing("-X");
+    }
+    if request.profile.result_format == ResultFormat::Xml {
+        return xml_is_missing(if request.profile_only { "-Rpxml" } else { "-Rxml" });
+    }
+    for warning in &request.findings_warnings {
+        eprintln!("WARNING: {warning}");
+    }
+    for note in &request.notes {
+        eprintln!("note: {note}");
+    }
+    let command_line = command_line(program, args);
+    if request.profile_only {
+        return print(&render::profile_text(&command_line, &request.profile), ExitCode::Done);
+    }
+    let engine = match request.options.engine.as_ref().map(find_engine).transpose() {
+        Ok(engine) => engine,
+        Err(words) => {
+            eprintln!("ERROR: {words}");
+            return ExitCode::Refused;
+        }
+    };
+    let options = load::Options {
+        command_line,
+        engine,
+        overwrite: request.options.overwrite.clone(),
+        recreate: request.options.recreate,
+        events: names(&request.events),
+    };
+    measure(program, args, &request, &options)
+}
+
+fn names(events: &Events) -> load::EventNames {
+    let Events { start, finish, wait, stop } = events.clone();
+    load::EventNames { start, finish, wait, stop }
+}
+
+/// The engine of `--engine`, checked as far as it can be without a target.
+fn find_engine(choice: &EngineChoice) -> Result<(&'static EngineRow, String), String> {
+    let Some(row) = engine::find(&choice.name) else {
+        let known: Vec<&str> = engine::TABLE.iter().map(|row| row.name).collect();
+        return Err(format!(
+            "--engine {}: there is no engine of that name; there are: {}",
+            choice.name,
+            known.join(", ")
+        ));
+    };
+    engine::check_parameters(row, &choice.parameters).map_err(|e| e.to_string())?;
+    (row.probe)().map_err(|e| format!("--engine {}: {e}", choice.name))?;
+    Ok((row, choice.parameters.clone()))
+}
+
+/// Runs the load and prints the document.
+fn measure(program: &Program, args: &[OsString], request: &RunRequest, options: &load::Options) -> ExitCode {
+    let stop = match Latch::new().and_then(|latch| watch_signals(&latch).map(|()| latch)) {
+        Ok(stop) => stop,
+        Err(error) => {
+            eprintln!("ERROR: could not prepare for Ctrl+C: {error}");
+            return ExitCode::Failed;
+        }
+    };
+    let console = Console::new(request.profile.verbose);
+    let report = load::run(&request.profile, options, &|event: Event| console.show(event), &stop);
+    console.finish();
+    match report {
+        Ok(report) => print_report(&report),
+        Err(refusals) => refuse(program, args, request, &refusals),
+    }
+}
+
+fn print_report(report: &Report) -> ExitCode {
+    let code = print(&render::text(&report.document), ExitCode::Done);
+    for warning in &report.document.warnings {
+        eprintln!("WARNING: {warning}");
+    }
+    for note in &report.notes {
+        eprintln!("note: {note}");
+    }
+    for failure in &report.failures {
+        eprintln!("ERROR: {failure}");
+    }
+    if report.failures.is_empty() {
+        return code;
+    }
+    // The phrases that wrappers look for (`text-output.md` §13.2).
+    eprintln!("There has been an error during threads execution");
+    eprintln!("Error generating I/O requests");
+    ExitCode::Failed
+}
+
+/// Shows refusals of the plan under the words they are about.
+fn refuse(program: &Program, args: &[OsString], request: &RunRequest, refusals: &[PlanRefusal]) -> ExitCode {
+    let typed: Vec<String> = args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    let findings: Vec<Finding> = refusals
+        .iter()
+        .map(|r| Finding {
+            rule: Rule::MACHINE,
+            severity: Severity::Error,
+            time_span: None,
+            target: None,
+            switches: r.switches.clone(),
+            message: r.message.clone(),
+        })
+        .collect();
+    eprint!("{}", refuse_findings(&typed, &program.name, &request.profile, &findings));
+    match refusals.iter().any(|r| r.kind == RefusalKind::Guard) {
+        true => ExitCode::Guarded,
+        false => ExitCode::Refused,
+    }
+}
+
+/// The first SIGINT or SIGTERM stops the run in an orderly way, the second ends the process.
+fn watch_signals(stop: &Latch) -> std::io::Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    static ASKED: AtomicBool = AtomicBool::new(false);
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    let stop = stop.clone();
+    std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for signal in signals.forever() {
+            if ASKED.swap(true, Ordering::Relaxed) {
+                std::process::exit(128 + signal);
+            }
+            // Where DiskSpd prints it; the result follows.
+            let mut out = std::io::stdout().lock();
+            let _ = writeln!(out, "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***");
+            let _ = out.flush();
+            stop.set();
+        }
+    })?;
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! From what the workers brought home to the document.
+
+use super::controller::SpanOutcome;
+use super::counters::Wanted;
+use super::targets::TargetState;
+use super::worker::{DutyState, FailureKind, IoFailure, Outcome};
+use crate::engine::Op;
+use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, usage};
+use crate::os::topology::Topology;
+use crate::os::words::errno_text;
+use crate::plan::ThreadWork;
+use crate::profile::TimeSpan;
+use crate::result::{CpuUse, Direction, DistributionPart, Measured, TargetResult, ThreadResult};
+
+/// The numbers of a time span, and sentences for standard error.
+pub fn measured(
+    span: &TimeSpan,
+    wanted: Wanted,
+    works: &[ThreadWork],
+    targets: &[TargetState],
+    outcome: SpanOutcome,
+    topology: &Topology,
+) -> (Measured, Vec<String>) {
+    let mut notes = Vec::new();
+    let test_time_s = outcome.measured_ns as f64 / 1e9;
+    let cpus: Vec<u32> = topology.processors.iter().map(|p| p.cpu).collect();
+    let cpu = match &outcome.cpu {
+        Some((before, after)) => {
+            let shares = usage(before, after, &cpus);
+            let steal = steal_percent(&shares);
+            if steal > STEAL_PERCENT_NOTABLE {
+                notes.push(format!(
+                    "{steal:.1} % of the processor time was taken by other machines on this host (steal)"
+                ));
+            }
+            shares.iter().map(|s| CpuUse { user: s.user, kernel: s.kernel, idle: s.idle }).collect()
+        }
+        None => vec![CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 }; cpus.len()],
+    };
+    let in_flight: u128 = outcome.outcomes.iter().map(|(_, o)| o.in_flight_ns).sum();
+    let threads: Vec<ThreadResult> = outcome
+        .outcomes
+        .into_iter()
+        .map(|(id, o)| thread(id, o, wanted, outcome.measured_ns, span, targets))
+        .collect();
+    notes.push(queue_depth(works, &threads, in_flight, outcome.measured_ns));
+    let measured = Measured {
+        test_time_s,
+        cpu,
+        threads,
+        engine: outcome.engine.to_string(),
+        engine_notes: outcome.engine_notes,
+    };
+    (measured, notes)
+}
+
+/// Mean number of I/Os in flight against the number asked for (Little's law where latency is known).
+fn queue_depth(
+    works: &[ThreadWork],
+    threads: &[ThreadResult],
+    in_flight_ns: u128,
+    measured_ns: u64,
+) -> String {
+    let asked: u64 = works.iter().map(|w| u64::from(w.slots)).sum();
+    let directions = || threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
+    let latencies: Vec<_> = directions().filter_map(|d| d.latency.as_ref()).collect();
+    let (sum_ns, how) = match latencies.is_empty() {
+        true => (in_flight_ns as f64, "I/Os handed over and not yet returned"),
+        false => (latencies.iter().map(|h| h.sum_ns() as f64).sum(), "IOPS x mean latency"),
+    };
+    format!(
+        "queue depth: asked for {asked}, reached {:.2} on average ({how})",
+        sum_ns / measured_ns.max(1) as f64
+    )
+}
+
+fn thread(
+    id: u32,
+    outcome: Outcome,
+    wanted: Wanted,
+    measured_ns: u64,
+    span: &TimeSpan,
+    targets: &[TargetState],
+) -> ThreadResult {
+    let results = outcome.duties.into_iter().map(|d| target(d, wanted, measured_ns, span, targets)).collect();
+    ThreadResult { id, targets: results, waits: outcome.waits }
+}
+
+fn target(
+    duty: DutyState,
+    wanted: Wanted,
+    measured_ns: u64,
+    span: &TimeSpan,
+    targets: &[TargetState],
+) -> TargetResult {
+    let state = &targets[duty.target];
+    let finish = |counter: super::counters::Counter| -> Direction { counter.finish(wanted, measured_ns) };
+    TargetResult {
+        path: span.targets[duty.target].path.clone(),
+        size_bytes: state.facts.size_bytes,
+        read: finish(duty.reads),
+        write: finish(duty.writes),
+        distribution: state.ranges.distribution.as_ref().map(|d| {
+            let part = |r: &crate::access::EffectiveRange| DistributionPart {
+                io_start: r.io_start,
+                io_percent: r.io_percent,
+                offset_bytes: r.offset_bytes,
+                length_bytes: r.length_bytes,
+            };
+            d.ranges().iter().map(part).collect()
+        }),
+        short_transfers: duty.short_transfers,
+    }
+}
+
+/// One line about a failed I/O, with DiskSpd's phrase, offset and the system's text.
+pub fn failure_words(thread: u32, failure: &IoFailure, span: &TimeSpan) -> String {
+    let path = &span.targets[failure.target].path;
+    let op = match failure.op {
+        Op::Read => "read",
+        Op::Write => "write",
+    };
+    let (code, why) = match &failure.kind {
+        FailureKind::Errno(errno) => (*errno, errno_text(*errno)),
+        FailureKind::EndOfTarget => (0, "nothing was transferred: the target ends there".to_string()),
+        FailureKind::Engine(words) => return format!("t[{thread}] '{path}': {words}"),
+    };
+    let since = failure.since_measure_start_ns as f64 / 1e9;
+    format!(
+        "t[{thread}] error during {op} error code: {code}) '{path}': {} bytes at offset {}, {since:.3} s after \
+         measurement began: {why}",
+        failure.bytes, failure.offset
+    )
+}
+
+/// One sentence per target with short transfers.
+pub fn short_transfer_words(span: &TimeSpan, threads: &[ThreadResult]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for target in &span.targets {
+        if seen.contains(&target.path.as_str()) {
+            continue;
+        }
+        seen.push(&target.path);
+        let of_path = threads.iter().flat_map(|t| &t.targets).filter(|t| t.path == target.path);
+        let short: u64 = of_path.map(|t| t.short_transfers).sum();
+        if short > 0 {
+            sentences.push(format!(
+                "'{}': {short} I/Os transferred fewer bytes than the {} asked for; they count as I/Os with the \
+                 bytes they moved",
+                target.path, target.block_bytes
+            ));
+        }
+    }
+    sentences
+}

@@ -1,0 +1,94 @@
+//! Named events between processes around a run (`-y`, `command-line.md` §5.9).
+
+use std::thread::Scope;
+
+use super::controller::Signals;
+use crate::os::events::{EventDir, EventError, EventHandle, WaitEnd};
+use crate::os::wake::Latch;
+
+/// Names given with `-ys -yf -yr -yp`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EventNames {
+    /// `-ys`: set when measurement starts.
+    pub start: Option<String>,
+    /// `-yf`: set when measurement ends.
+    pub finish: Option<String>,
+    /// `-yr`: waited for before warm-up.
+    pub wait: Option<String>,
+    /// `-yp`: ends the run when set; Ctrl+C sets it.
+    pub stop: Option<String>,
+}
+
+/// Sets an event that must exist (`-ye`).
+///
+/// # Errors
+/// Nobody holds an event of that name.
+pub fn set_existing(name: &str) -> Result<(), EventError> {
+    EventHandle::open_existing(name, &EventDir::of_this_user())?.set();
+    Ok(())
+}
+
+/// The events of a run, held as long as it lasts.
+#[derive(Debug, Default)]
+pub struct Handles {
+    start: Option<EventHandle>,
+    finish: Option<EventHandle>,
+    wait: Option<EventHandle>,
+    stop: Option<EventHandle>,
+}
+
+impl Handles {
+    /// Creates or joins every named event.
+    ///
+    /// # Errors
+    /// One line for standard error.
+    pub fn open(names: &EventNames) -> Result<Self, String> {
+        let dir = EventDir::of_this_user();
+        let open = |switch: &str, name: &Option<String>| match name {
+            None => Ok(None),
+            Some(name) => {
+                let handle = EventHandle::create_or_open(name, &dir);
+                handle.map(Some).map_err(|e| format!("-y{switch}{name}: {e}"))
+            }
+        };
+        Ok(Handles {
+            start: open("s", &names.start)?,
+            finish: open("f", &names.finish)?,
+            wait: open("r", &names.wait)?,
+            stop: open("p", &names.stop)?,
+        })
+    }
+
+    /// Waits for the start event; false when stopped meanwhile.
+    pub fn wait_for_start(&self, stop: &Latch) -> bool {
+        match &self.wait {
+            None => true,
+            Some(event) => event.wait(&|| stop.is_set(), None) == WaitEnd::Set,
+        }
+    }
+
+    /// Ties the stop event and the stop latch together until `done` is set: either sets the other.
+    pub fn watch_stop<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, stop: &Latch, done: &Latch) {
+        let Some(event) = &self.stop else { return };
+        let (stop, done) = (stop.clone(), done.clone());
+        scope.spawn(move || match event.wait(&|| stop.is_set() || done.is_set(), None) {
+            WaitEnd::Set => stop.set(),
+            _ if stop.is_set() => event.set(),
+            _ => {}
+        });
+    }
+}
+
+impl Signals for Handles {
+    fn measurement_starts(&self) {
+        if let Some(event) = &self.start {
+            event.set();
+        }
+    }
+
+    fn measurement_ends(&self) {
+        if let Some(event) = &self.finish {
+            event.set();
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Before anything runs: checks that touch nothing, then the files of `-c`.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::fill::{self, Content, FillSpec};
+use super::targets::open_flags;
+use super::{Event, OnEvent, Options};
+use crate::os::extents::{self, Extents};
+use crate::os::mark::{MarkState, Marks};
+use crate::os::memory::{memory_facts, open_files_limit, raise_open_files_limit};
+use crate::os::reuse::{Reuse, reuse_decision};
+use crate::os::roots::Roots;
+use crate::os::target::{self, Access, DirectAlignment, OpenFlags, TargetKind, facts_of, resolve};
+use crate::os::thread::allowed_processors;
+use crate::os::topology::Topology;
+use crate::os::wake::Latch;
+use crate::os::words::system_text;
+use crate::plan::{
+    Guard, Identity, Refusal, assign, check_alignment, check_block_size, check_memory, processor_order,
+};
+use crate::profile::{Profile, Target, TimeSpan};
+
+/// Descriptors that the process needs besides those of the workers.
+const SPARE_DESCRIPTORS: u64 = 64;
+
+/// What the checks found out, for each time span.
+#[derive(Debug, Clone, Default)]
+pub struct Checked {
+    /// Processors to pin threads to.
+    pub cpus: Vec<u32>,
+    /// Identity of each target that was there and may be written.
+    pub identities: Vec<Option<Identity>>,
+    /// What the person should know.
+    pub warnings: Vec<String>,
+}
+
+/// Checks every time span against machine and targets. Touches nothing.
+///
+/// # Errors
+/// Everything that speaks against the run.
+pub fn check_before(
+    profile: &Profile,
+    options: &Options,
+    topology: &Topology,
+) -> Result<Vec<Checked>, Vec<Refusal>> {
+    let roots = Roots::default();
+    let marks = Marks::of_this_user();
+    let guard = Guard { overwrite: &options.overwrite, marks: &marks, roots: &roots };
+    let mut spans = Vec::new();
+    let mut refusals = Vec::new();
+    for span in &profile.time_spans {
+        let mut checked = Checked::default();
+        if let Err(refusal) = check_span(span, topology, &roots, &mut checked) {
+            refusals.push(refusal);
+        }
+        for target in &span.targets {
+            match check_target(target, options, &guard, &mut checked.warnings) {
+                Ok(identity) => checked.identities.push(identity),
+                Err(refusal) if refusals.contains(&refusal) => {}
+                Err(refusal) => refusals.push(refusal),
+            }
+        }
+        spans.push(checked);
+    }
+    if refusals.is_empty() { Ok(spans) } else { Err(refusals) }
+}
+
+fn check_span(
+    span: &TimeSpan,
+    topology: &Topology,
+    roots: &Roots,
+    checked: &mut Checked,
+) -> Result<(), Refusal> {
+    let allowed = allowed_processors().map_err(|e| {
+        Refusal::machine(
+            &["-a"],
+            None,
+            format!("could not ask which processors are allowed: {}", system_text(&e)),
+        )
+    })?;
+    checked.cpus = processor_order(span, topology, &allowed)?;
+    for target in &span.targets {
+        check_block_size(target)?;
+    }
+    let threads = assign(span, &checked.cpus);
+    if let Some(available) = memory_facts(roots).ok().and_then(|m| m.available_bytes) {
+        check_memory(span, &threads, available)?;
+    }
+    let descriptors: u64 = threads.iter().map(|t| t.duties.len() as u64 + 2).sum::<u64>() + SPARE_DESCRIPTORS;
+    check_descriptors(descriptors)
+}
+
+/// Raises the soft limit of open files as far as needed and allowed.
+fn check_descriptors(wanted: u64) -> Result<(), Refusal> {
+    let fits = |limit: Option<u64>| limit.is_none_or(|n| n >= wanted);
+    if fits(open_files_limit().soft) {
+        return Ok(());
+    }
+    let limit = raise_open_files_limit().unwrap_or_else(|_| open_files_limit());
+    if fits(limit.soft) {
+        return Ok(());
+    }
+    Err(Refusal::machine(
+        &["-t", "-F"],
+        None,
+        format!(
+            "threads x targets need {wanted} open files, but the limit is {}; use fewer threads, or raise it \
+             (ulimit -n)",
+            limit.soft.unwrap_or(0)
+        ),
+    ))
+}
+
+/// Checks one target; returns its identity when it is there.
+fn check_target(
+    target: &Target,
+    options: &Options,
+    guard: &Guard<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Identity>, Refusal> {
+    let typed = target.path.as_str();
+    let machine = |words: String| Refusal::machine(&[], Some(typed), words);
+    let path = resolve(typed, guard.roots).map_err(|e| machine(e.to_string()))?.path;
+    if let Some(size) = target.create_bytes.filter(|&s| s > 0) {
+        let decision = reuse_decision(&path, size, guard.marks).map_err(|e| machine(e.to_string()))?;
+        guard.check_creation(typed, &path, &decision, target.writes(), options.recreate)?;
+        if target.is_direct()
+            && let Some(alignment) = alignment_for_new(&path, guard.roots)
+        {
+            check_alignment(target, alignment)?;
+        }
+        return Ok(None);
+    }
+    // What cannot be opened is a failed run, not a refusal: it is said when the run opens it.
+    let look = OpenFlags { access: Access::Read, direct: false, dsync: false };
+    let file = match target::open_file(&path, look) {
+        Ok(file) => file,
+        Err(error) if target.writes() && target::open_file(&path, open_flags(target)).is_ok() => {
+            return Err(Refusal::guard(typed, format!("cannot be looked at before it is written: {error}")));
+        }
+        Err(_) => return Ok(None),
+    };
+    let Ok(facts) = facts_of(&file, &path, guard.roots) else { return Ok(None) };
+    if target.writes() {
+        guard.check(typed, &path, &file, &facts)?;
+    } else if facts.kind == TargetKind::Regular
+        && let Ok(found @ (Extents::Hole { .. } | Extents::Unwritten { .. })) = extents::examine(&file)
+    {
+        warnings.push(format!(
+            "'{typed}' {found}: reads of it are answered with zeros without asking the disk, so the figures will \
+             be far too good; write it once first, or create it with -c<size>"
+        ));
+    }
+    if let Some(alignment) = facts.direct.filter(|_| target.is_direct()) {
+        check_alignment(target, alignment)?;
+    }
+    if facts.kind == TargetKind::Block && !target.is_direct() && !target.memory_mapped {
+        warnings.push(format!(
+            "'{typed}' is a device, and on Linux the page cache is used for devices as well: add -Su or -Sh to \
+             measure the device itself"
+        ));
+    }
+    Ok(Identity::of(&file).ok())
+}
+
+/// Direct-I/O alignment of a file that does not exist yet: that of its directory's file system.
+fn alignment_for_new(path: &Path, roots: &Roots) -> Option<DirectAlignment> {
+    if let Ok(file) = File::open(path) {
+        return facts_of(&file, path, roots).ok()?.direct;
+    }
+    let dir = path.ancestors().skip(1).map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
+    let dir = dir.into_iter().find(|p| p.is_dir())?;
+    // Never has a name, so it cannot stay behind.
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    let nameless: OwnedFd = rustix::fs::open(dir, flags, Mode::from_raw_mode(0o600)).ok()?;
+    facts_of(&nameless.into(), path, roots).ok()?.direct
+}
+
+/// A file of `-c`, and how to make it.
+#[derive(Debug)]
+pub struct Creation<'a> {
+    /// Path as typed.
+    pub typed: &'a str,
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// What it holds.
+    pub content: Content,
+    /// The test writes it.
+    pub writes: bool,
+}
+
+/// What `-c` files hold: the pattern, zeros with `-Z`, random bytes with `-Zr` and `-Z<size>`.
+pub fn content_of(target: &Target, random_write_data: bool, seed: u32) -> Content {
+    if target.write_source_bytes > 0 || (random_write_data && !target.zero_write_buffers) {
+        Content::Random { seed: u64::from(seed) }
+    } else if target.zero_write_buffers {
+        Content::Zero
+    } else {
+        Content::Pattern0to255
+    }
+}
+
+/// Creates the file, or takes the one that is there. Decided on the opened file once more.
+///
+/// # Errors
+/// One line for standard error; an unfinished file is removed.
+pub fn create(
+    creation: &Creation<'_>,
+    options: &Options,
+    on_event: OnEvent<'_>,
+    stop: &Latch,
+) -> Result<(), String> {
+    let roots = Roots::default();
+    let marks = Marks::of_this_user();
+    let guard = Guard { overwrite: &options.overwrite, marks: &marks, roots: &roots };
+    let typed = creation.typed;
+    let path = resolve(typed, &roots).map_err(|e| e.to_string())?.path;
+    let decision = reuse_decision(&path, creation.size_bytes, &marks).map_err(|e| e.to_string())?;
+    guard
+        .check_creation(typed, &path, &decision, creation.writes, options.recreate)
+        .map_err(|refusal| refusal.message)?;
+    match decision {
+        Reuse::Reuse { sentence, .. } if !options.recreate => on_event(Event::Note(sentence)),
+        Reuse::Create { sentence, .. } | Reuse::Reuse { sentence, .. } | Reuse::Refuse { sentence } => {
+            on_event(Event::Verbose(sentence));
+            let file = open_new(&path, &guard, typed)?;
+            fill_new(&path, &file, creation, &marks, on_event, stop)?;
+        }
+    }
+    Ok(())
+}
+
+/// Opens the file for filling, with missing parent directories.
+fn open_new(path: &Path, guard: &Guard<'_>, typed: &str) -> Result<File, String> {
+    let could_not = |what: &str, e: &std::io::Error| {
+        let code = e.raw_os_error().unwrap_or(0);
+        format!("Could not create the file (error code: {code}): '{typed}': {what}: {}", system_text(e))
+    };
+    if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists()) {
+        std::fs::create_dir_all(parent).map_err(|e| could_not("make its directory", &e))?;
+    }
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(|e| could_not("open it for writing", &e))?;
+    let bytes = file.metadata().map_err(|e| could_not("ask its size", &e))?.len();
+    if bytes > 0 && !guard.marks.is_ours(&file) && !guard.is_let_through(typed, path) {
+        return Err(format!(
+            "'{typed}' came to be another file while the test was being prepared; nothing was changed"
+        ));
+    }
+    Ok(file)
+}
+
+fn fill_new(
+    path: &PathBuf,
+    file: &File,
+    creation: &Creation<'_>,
+    marks: &Marks,
+    on_event: OnEvent<'_>,
+    stop: &Latch,
+) -> Result<(), String> {
+    let typed = creation.typed;
+    // Marked first: whatever happens from here on, it cannot pass for whole.
+    let marked = marks.mark(file, MarkState::Filling);
+    file.set_len(0).map_err(|e| format!("'{typed}': could not be emptied: {}", system_text(&e)))?;
+    let direct = facts_of(file, path, &Roots::default()).ok().and_then(|f| f.direct);
+    let spec = FillSpec {
+        size_bytes: creation.size_bytes,
+        content: creation.content,
+        direct: direct
+            .map(|d| fill::DirectAlignment { offset_bytes: d.offset_bytes, memory_bytes: d.memory_bytes }),
+    };
+    let mut progress = |done_bytes, total_bytes| {
+        on_event(Event::Fill { path: typed.to_string(), done_bytes, total_bytes });
+    };
+    match fill::fill(file, spec, &mut progress, stop.flag()) {
+        Ok(report) => {
+            let rate = report.bytes as f64 / 1_048_576.0 / report.elapsed.as_secs_f64().max(1e-9);
+            let how = if report.direct { "direct I/O" } else { "the page cache" };
+            let words = format!(
+                "'{typed}' written: {} bytes through {how} with {} in {:.2} s, {rate:.0} MiB/s",
+                report.bytes,
+                report.engine,
+                report.elapsed.as_secs_f64()
+            );
+            on_event(Event::Verbose(words));
+        }
+        Err(error) => {
+            remove_unfinished(path, file);
+            return Err(format!("'{typed}' could not be created: {error}"));
+        }
+    }
+    if let Err(error) = marked.and_then(|_| marks.mark(file, MarkState::Complete)) {
+        on_event(Event::Note(format!(
+            "'{typed}' cannot be marked as made by TrueSpd, so a later write test without -c will refuse it: {error}"
+        )));
+    }
+    Ok(())
+}
+
+/// Takes an unfinished file away, or empties what a symbolic link leads to.
+fn remove_unfinished(path: &Path, file: &File) {
+    let is_same = std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file())
+        && File::open(path).and_then(|f| Identity::of(&f)).ok() == Identity::of(file).ok();
+    // Best effort: the mark says that it is unfinished in any case.
+    let _ = if is_same { std::fs::remove_file(path) } else { file.set_len(0) };
+}

@@ -1,0 +1,316 @@
+//! Everything a worker does before the start signal: pin, open, allocate, open the engine.
+//!
+//! Runs on the worker's own thread, so that memory is local to its processor and the ring belongs to it.
+
+use std::sync::Arc;
+
+use super::counters::{Counter, Wanted};
+use super::targets::TargetState;
+use super::worker::{Dispatch, DutyState, Worker};
+use super::writes::WriteSlots;
+use crate::access::{DataRng, Pattern, PatternSpec, PoolChoice, Rng, SourceWindow, WriteData, data};
+use crate::engine::{self, EngineError, EngineFile, EngineRow, MapFlush, MapMode, Opened, Setup};
+use crate::os::buffer::{BufferError, IoBuffer};
+use crate::os::thread::{IoPrio, pin_to_processor};
+use crate::plan::{Duty, ThreadWork};
+use crate::profile::{Batch, FlushMode, IoPriority, Target, TimeSpan};
+
+/// DiskSpd takes at most this many completions at a time (`io-semantics.md` §2).
+const REAP_BATCH_MAX: u32 = 16;
+
+/// What all threads of a time span share.
+pub struct StartContext<'a> {
+    /// The time span.
+    pub span: &'a TimeSpan,
+    /// The opened targets, in the order of the time span.
+    pub targets: &'a [TargetState],
+    /// `--engine`, with the text after the colon.
+    pub engine: Option<(&'static EngineRow, String)>,
+    /// Statistics asked for.
+    pub wanted: Wanted,
+    /// Dots (`-P`).
+    pub progress_ios: u32,
+    /// The engine simulates time.
+    pub is_virtual: bool,
+    /// Size of a huge page, for `-l`.
+    pub huge_page_bytes: usize,
+}
+
+/// A worker ready for the start signal.
+pub struct Prepared {
+    /// The worker.
+    pub worker: Worker,
+    /// Engine that it opened.
+    pub engine: &'static str,
+    /// Steps down and other facts, in words.
+    pub notes: Vec<String>,
+}
+
+/// Why a thread could not start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("thread {thread}: {words}")]
+pub struct StartFailure {
+    /// Thread number.
+    pub thread: u32,
+    /// What failed and what to do.
+    pub words: String,
+}
+
+impl StartFailure {
+    /// The system gave no thread.
+    pub fn thread(id: u32, error: std::io::Error) -> Self {
+        StartFailure {
+            thread: id,
+            words: format!(
+                "the system could not start it: {error}; lower -t or -F, or raise the limit of processes"
+            ),
+        }
+    }
+}
+
+/// Prepares the worker for `work` on the calling thread.
+pub fn prepare(work: &ThreadWork, context: &StartContext<'_>) -> Result<Prepared, StartFailure> {
+    let fail = |words: String| StartFailure { thread: work.id, words };
+    if let Some(cpu) = work.cpu {
+        pin_to_processor(cpu).map_err(|e| fail(e.to_string()))?;
+    }
+    let files = open_files(work, context).map_err(fail)?;
+    let buffers = Buffers::allocate(work, context).map_err(|e| fail(e.to_string()))?;
+    let setup = Setup {
+        depth: work.slots,
+        files,
+        regions: buffers.regions.clone(),
+        registered_buffers: context.span.ring.is_none_or(|r| r.registered_buffers),
+        parameters: context.engine.as_ref().map(|(_, p)| p.clone()).unwrap_or_default(),
+    };
+    let (row, opened) = open_engine(work, context, setup).map_err(|e| fail(e.to_string()))?;
+    let Opened { engine, notes } = opened;
+    let mut rng = Rng::for_thread(context.span.rand_seed, work.id);
+    let duties = duties(work, context, &buffers, &mut rng).map_err(fail)?;
+    let weights: Vec<u32> = work.duties.iter().map(|d| d.weight).collect();
+    let pool =
+        work.is_pool.then(|| PoolChoice::new(&weights)).transpose().map_err(|e| fail(e.to_string()))?;
+    let worker = Worker {
+        dispatch: dispatch(work, context, engine.is_inline()),
+        engine,
+        slot_duty: slot_duties(work),
+        pool,
+        duties,
+        rng,
+        data_rng: DataRng::for_thread(context.span.rand_seed, work.id),
+        wanted: context.wanted,
+        progress_ios: u64::from(context.progress_ios),
+    };
+    Ok(Prepared { worker, engine: row.name, notes })
+}
+
+fn open_files(work: &ThreadWork, context: &StartContext<'_>) -> Result<Vec<EngineFile>, String> {
+    work.duties
+        .iter()
+        .map(|duty| {
+            let target = &context.span.targets[duty.target];
+            let state = &context.targets[duty.target];
+            let fd = state.open_again(target)?;
+            Ok(EngineFile {
+                fd: Arc::new(fd),
+                size_bytes: state.facts.size_bytes,
+                ioprio: ioprio(target.priority).0,
+                map: target.memory_mapped.then(|| map_mode(target)),
+            })
+        })
+        .collect()
+}
+
+fn ioprio(priority: IoPriority) -> IoPrio {
+    match priority {
+        IoPriority::VeryLow => IoPrio::IDLE,
+        IoPriority::Low => IoPrio::BEST_EFFORT_LOWEST,
+        IoPriority::Normal => IoPrio::NONE,
+    }
+}
+
+fn map_mode(target: &Target) -> MapMode {
+    MapMode {
+        non_temporal: target.write_through,
+        flush: target.flush.map(|f| match f {
+            FlushMode::ViewOfFile => MapFlush::View,
+            FlushMode::NonVolatileMemory => MapFlush::CacheLines,
+            FlushMode::NonVolatileMemoryNoDrain => MapFlush::CacheLinesNoDrain,
+        }),
+        read_only: !target.writes(),
+    }
+}
+
+/// The engine asked for, else io_uring when `-u` asks for it, else what DiskSpd's table of §1 implies.
+fn open_engine(
+    work: &ThreadWork,
+    context: &StartContext<'_>,
+    setup: Setup,
+) -> Result<(&'static EngineRow, Opened), EngineError> {
+    let asked = context.engine.as_ref().map(|(row, _)| *row);
+    let ring = || context.span.ring.and_then(|_| engine::find("io_uring")).filter(|_| work.slots == 1);
+    match asked.or_else(ring) {
+        Some(row) => engine::open(row, setup),
+        None => engine::open_ladder(setup),
+    }
+}
+
+fn dispatch(work: &ThreadWork, context: &StartContext<'_>, is_inline: bool) -> Dispatch {
+    let of_batch = |batch: Batch| match batch {
+        Batch::Count(n) => n.clamp(1, work.slots),
+        Batch::Percent(p) => (u64::from(work.slots) * u64::from(p) / 100).max(1) as u32,
+    };
+    let asked = context.span.ring.map(|r| of_batch(r.batch));
+    let stamps = context.wanted.stamps();
+    Dispatch {
+        submit_batch: match asked {
+            _ if is_inline => 1,
+            Some(n) => n,
+            None if stamps && !context.span.completion_routines => 1,
+            None => work.slots,
+        },
+        reap_batch: context.span.completion_batch.map_or(work.slots.min(REAP_BATCH_MAX), |n| n.max(1)),
+        poll_after_batch: stamps || asked.is_some(),
+        reissue_own: context.span.completion_routines && !is_inline,
+    }
+}
+
+fn slot_duties(work: &ThreadWork) -> Vec<u32> {
+    if work.is_pool {
+        return vec![0; work.slots as usize];
+    }
+    work.duties.iter().zip(0u32..).flat_map(|(d, i)| std::iter::repeat_n(i, d.requests as usize)).collect()
+}
+
+/// Buffers of one thread and where each target's lie.
+struct Buffers {
+    regions: Vec<Arc<IoBuffer>>,
+    places: Vec<Place>,
+}
+
+/// Buffers of one target of the thread.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    read_region: u32,
+    write_region: Option<u32>,
+    source_region: Option<u32>,
+    slot_stride_bytes: u64,
+}
+
+impl Buffers {
+    fn allocate(work: &ThreadWork, context: &StartContext<'_>) -> Result<Self, BufferError> {
+        let mut buffers = Buffers { regions: Vec::new(), places: Vec::new() };
+        for duty in &work.duties {
+            let place = buffers.for_duty(duty, context)?;
+            buffers.places.push(place);
+        }
+        Ok(buffers)
+    }
+
+    fn for_duty(&mut self, duty: &Duty, context: &StartContext<'_>) -> Result<Place, BufferError> {
+        let target = &context.span.targets[duty.target];
+        let state = &context.targets[duty.target];
+        let stride = target.block_bytes.next_multiple_of(state.memory_alignment_bytes(target));
+        let mut place = Place { slot_stride_bytes: stride, ..Place::default() };
+        let bytes = usize::try_from(stride * u64::from(duty.requests)).unwrap_or(usize::MAX);
+        if target.reads() {
+            // Touched now, so that no page fault falls into the measurement.
+            place.read_region =
+                self.add(allocate(bytes, target.large_pages, context)?, |buffer| buffer.fill(0));
+        }
+        if let Some(source) = &state.write_source {
+            place.source_region = Some(self.regions.len() as u32);
+            self.regions.push(Arc::clone(source));
+        } else if target.writes() {
+            let first = target.block_bytes * u64::from(duty.requests);
+            let zero = target.zero_write_buffers;
+            place.write_region = Some(self.add(allocate(bytes, target.large_pages, context)?, |buffer| {
+                if zero {
+                    return buffer.fill(0);
+                }
+                for (slot, block) in (0u64..).zip(buffer.chunks_mut(stride as usize)) {
+                    data::fill_pattern(block, first + slot * target.block_bytes);
+                }
+            }));
+        }
+        Ok(place)
+    }
+
+    fn add(&mut self, buffer: IoBuffer, fill: impl FnOnce(&mut [u8])) -> u32 {
+        buffer.with_slice_mut(0, buffer.len(), fill);
+        self.regions.push(Arc::new(buffer));
+        self.regions.len() as u32 - 1
+    }
+}
+
+fn allocate(bytes: usize, large_pages: bool, context: &StartContext<'_>) -> Result<IoBuffer, BufferError> {
+    match large_pages {
+        true => IoBuffer::with_large_pages(bytes, context.huge_page_bytes),
+        false => IoBuffer::new(bytes),
+    }
+}
+
+fn duties(
+    work: &ThreadWork,
+    context: &StartContext<'_>,
+    buffers: &Buffers,
+    rng: &mut Rng,
+) -> Result<Vec<DutyState>, String> {
+    let mut slot_first = 0;
+    let mut states = Vec::new();
+    for ((duty, place), file) in work.duties.iter().zip(&buffers.places).zip(0u32..) {
+        let target = &context.span.targets[duty.target];
+        let state = &context.targets[duty.target];
+        let slots = if work.is_pool { work.slots } else { duty.requests };
+        let ranges = &state.ranges;
+        let start = ranges.range.start_of(duty.relative_thread).map_err(|e| e.to_string())?;
+        let spec = PatternSpec::of(target, start, slots, ranges.distribution.clone());
+        states.push(DutyState {
+            target: duty.target,
+            file,
+            block_bytes: target.block_bytes as u32,
+            read_region: place.read_region,
+            slot_stride_bytes: place.slot_stride_bytes,
+            slot_first,
+            pattern: Pattern::new(spec, rng),
+            write_slots: write_slots(target, state, place, buffers, context)?,
+            pace: ranges.pace,
+            meter: None,
+            shared: Arc::clone(&state.shared),
+            reads: Counter::new(context.wanted, target.reads()),
+            writes: Counter::new(context.wanted, target.writes()),
+            short_transfers: 0,
+        });
+        if !work.is_pool {
+            slot_first += duty.requests;
+        }
+    }
+    Ok(states)
+}
+
+fn write_slots(
+    target: &Target,
+    state: &TargetState,
+    place: &Place,
+    buffers: &Buffers,
+    context: &StartContext<'_>,
+) -> Result<WriteSlots, String> {
+    let slot_stride_bytes = place.slot_stride_bytes;
+    let kind = WriteData::of(target, context.span.random_write_data);
+    Ok(match (place.source_region, place.write_region) {
+        (Some(region), _) => {
+            let granularity = state.window_granularity_bytes(target);
+            let windows = SourceWindow::new(target.write_source_bytes, target.block_bytes, granularity)
+                .map_err(|e| e.to_string())?;
+            WriteSlots::Source { region, windows }
+        }
+        (None, Some(region)) if kind == WriteData::Random => WriteSlots::Random {
+            region,
+            buffer: Arc::clone(&buffers.regions[region as usize]),
+            slot_stride_bytes,
+            block_bytes: target.block_bytes as usize,
+        },
+        (None, Some(region)) => WriteSlots::Fixed { region, slot_stride_bytes },
+        (None, None) => WriteSlots::None,
+    })
+}

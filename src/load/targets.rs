@@ -1,0 +1,181 @@
+//! The opened targets of one time span: what every thread shares about them.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::access::{DataRng, SharedOffset, SourceWindow, data};
+use crate::os::buffer::IoBuffer;
+use crate::os::roots::Roots;
+use crate::os::target::{
+    self, Access, AccessHint, OpenFlags, OpenedTarget, TargetFacts, TargetKind, probe_direct_read, resolve,
+};
+use crate::plan::{Identity, TargetRanges, ranges_of};
+use crate::profile::{CacheMode, Target, TimeSpan};
+
+/// One opened target.
+#[derive(Debug)]
+pub struct TargetState {
+    /// Path to open.
+    pub path: PathBuf,
+    /// What it is.
+    pub facts: TargetFacts,
+    /// Where threads may go, and how fast.
+    pub ranges: TargetRanges,
+    /// Source of write data that all threads share (`-Z<size>`).
+    pub write_source: Option<Arc<IoBuffer>>,
+    /// The offset that interlocked threads share.
+    pub shared: Arc<SharedOffset>,
+    identity: Identity,
+    /// Keeps the target open, so that the identity cannot be taken over by another file.
+    _file: File,
+}
+
+/// How DiskSpd's words for a target translate to `open(2)`.
+pub fn open_flags(target: &Target) -> OpenFlags {
+    OpenFlags {
+        access: match (target.reads(), target.writes()) {
+            (true, false) => Access::Read,
+            // A mapping that is written must be readable too.
+            (false, true) if !target.memory_mapped => Access::Write,
+            _ => Access::ReadWrite,
+        },
+        direct: target.is_direct(),
+        dsync: target.write_through && target.writes() && !target.memory_mapped,
+    }
+}
+
+/// Opens all targets of a time span and works out their ranges; says everything that is wrong.
+pub fn open_all(
+    span: &TimeSpan,
+    roots: &Roots,
+    checked: &[Option<Identity>],
+) -> Result<Vec<TargetState>, Vec<String>> {
+    let mut rng = DataRng::for_sources();
+    let mut states = Vec::new();
+    let mut failures = Vec::new();
+    for (target, identity) in span.targets.iter().zip(checked) {
+        match open_one(span, target, roots, *identity, &mut rng) {
+            Ok(state) => states.push(state),
+            Err(words) => failures.push(words),
+        }
+    }
+    if failures.is_empty() { Ok(states) } else { Err(failures) }
+}
+
+fn open_one(
+    span: &TimeSpan,
+    target: &Target,
+    roots: &Roots,
+    checked: Option<Identity>,
+    rng: &mut DataRng,
+) -> Result<TargetState, String> {
+    let path = resolve(&target.path, roots).map_err(|e| e.to_string())?.path;
+    let opened = target::open(&path, open_flags(target), roots).map_err(|e| e.to_string())?;
+    let identity = Identity::of(&opened.file).map_err(|e| format!("'{}': {e}", target.path))?;
+    if checked.is_some_and(|c| c != identity) {
+        return Err(format!(
+            "'{}' came to mean another file or device while the test was being prepared; try again",
+            target.path
+        ));
+    }
+    check_kind(target, &opened.facts)?;
+    let ranges = ranges_of(span, target, opened.facts.size_bytes)?;
+    if target.is_direct() {
+        check_direct(target, &opened, &ranges)?;
+    }
+    Ok(TargetState {
+        path,
+        write_source: write_source(target, rng)?,
+        shared: Arc::default(),
+        identity,
+        ranges,
+        facts: opened.facts,
+        _file: opened.file,
+    })
+}
+
+fn check_kind(target: &Target, facts: &TargetFacts) -> Result<(), String> {
+    let path = &target.path;
+    if target.memory_mapped && facts.kind == TargetKind::Block {
+        return Err(format!("'{path}' is a device: memory-mapped I/O (-Sm) works on regular files only"));
+    }
+    let is_remote = facts.filesystem.as_ref().is_some_and(|f| f.is_remote);
+    if target.cache == CacheMode::DisableLocalCache && !is_remote {
+        let on = facts.filesystem.as_ref().map_or("a local device".to_string(), |f| f.name.clone());
+        return Err(format!(
+            "removing the local cache (-Sr) works on remote file systems only (NFS, SMB, Ceph, 9p), but '{path}' is on \
+             {on}; use -Su to bypass the page cache"
+        ));
+    }
+    Ok(())
+}
+
+/// Ranges of a distribution may start anywhere; and some file systems refuse only the first transfer.
+fn check_direct(target: &Target, opened: &OpenedTarget, ranges: &TargetRanges) -> Result<(), String> {
+    let alignment = opened.facts.direct.map_or(1, |d| d.offset_bytes.max(1));
+    let unaligned = ranges
+        .distribution
+        .iter()
+        .flat_map(|d| d.ranges())
+        .find(|r| !r.offset_bytes.is_multiple_of(alignment));
+    if let Some(range) = unaligned {
+        return Err(format!(
+            "'{}': direct I/O needs multiples of {alignment} bytes, but a range of the distribution (-rd) starts at {}",
+            target.path, range.offset_bytes
+        ));
+    }
+    let block = usize::try_from(target.block_bytes).unwrap_or(usize::MAX);
+    probe_direct_read(opened, target.base_bytes, block).map_err(|e| e.to_string())
+}
+
+/// Fills the shared source of write data.
+fn write_source(target: &Target, rng: &mut DataRng) -> Result<Option<Arc<IoBuffer>>, String> {
+    if target.write_source_bytes == 0 || !target.writes() {
+        return Ok(None);
+    }
+    let bytes = usize::try_from(target.write_source_bytes).unwrap_or(usize::MAX);
+    let buffer = IoBuffer::new(bytes).map_err(|e| format!("-Z{bytes}: {e}"))?;
+    match target.write_source_path.as_deref().filter(|p| !p.is_empty()) {
+        None => buffer.with_slice_mut(0, bytes, |all| rng.fill(all)),
+        Some(path) => {
+            let mut file = File::open(path).map_err(|e| {
+                format!("could not open '{path}', the source of write data (-Z<size>,<file>): {e}")
+            })?;
+            buffer
+                .with_slice_mut(0, bytes, |all| data::fill_from(all, &mut file, path))
+                .map_err(|e| e.to_string())?;
+        }
+    }
+    Ok(Some(Arc::new(buffer)))
+}
+
+impl TargetState {
+    /// A descriptor of its own for a thread, with the hints applied.
+    pub fn open_again(&self, target: &Target) -> Result<OwnedFd, String> {
+        let file = target::open_file(&self.path, open_flags(target)).map_err(|e| e.to_string())?;
+        let identity = Identity::of(&file).map_err(|e| format!("'{}': {e}", target.path))?;
+        if identity != self.identity {
+            return Err(format!("'{}' came to mean another file or device during the run", target.path));
+        }
+        // Linux keeps the last advice only: with both, random wins. A hint is not worth a failure.
+        if target.sequential_scan {
+            let _ = target::advise(&file, AccessHint::Sequential);
+        }
+        if target.random_access {
+            let _ = target::advise(&file, AccessHint::Random);
+        }
+        Ok(file.into())
+    }
+
+    /// What addresses of buffers must be multiples of.
+    pub fn memory_alignment_bytes(&self, target: &Target) -> u64 {
+        if target.is_direct() { self.facts.direct.map_or(1, |d| d.memory_bytes.max(1)) } else { 1 }
+    }
+
+    /// What windows of the source of write data must start at multiples of.
+    pub fn window_granularity_bytes(&self, target: &Target) -> u64 {
+        SourceWindow::granularity_bytes(target.is_direct(), self.memory_alignment_bytes(target))
+    }
+}
