@@ -18,6 +18,7 @@ mod transfer;
 mod uring;
 mod uring_setup;
 
+pub use sim_spec::KEYS as SIM_PARAMETERS;
 pub use table::{LADDER, TABLE, check_parameters, find, open, open_ladder, step_down};
 
 use std::os::fd::OwnedFd;

@@ -3,8 +3,8 @@
 use super::EngineError;
 use super::sim::NAME;
 
-/// One line on every key, for help and refusals.
-pub(super) const KEYS: &str = "latency=TIME, write_latency=TIME, jitter=none|exp|uniform, channels=N, iops=N, \
+/// One line on every parameter of `sim`, for help and refusals.
+pub const KEYS: &str = "latency=TIME, write_latency=TIME, jitter=none|exp|uniform, channels=N, iops=N, \
     cpu=TIME, seed=N, error=KIND[WHERE], short=SIZE[WHERE], stall=TIME|forever[WHERE]; TIME is a number with ns, us, \
     ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that range), #N (the N-th I/O) or %N (every N-th); sizes \
     take K, M, G, T";

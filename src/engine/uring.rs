@@ -161,14 +161,21 @@ fn not_registered(error: &std::io::Error, bytes: usize) -> String {
     }
 }
 
+/// The registered piece that holds `len` bytes at `offset` of a region whose first piece is `first`; none
+/// when they lie in two.
+#[inline]
+fn piece_after(first: u32, offset: u64, len: u32) -> Option<u16> {
+    let piece = offset >> PIECE_BITS;
+    let last = (offset + u64::from(len.max(1)) - 1) >> PIECE_BITS;
+    (piece == last).then_some((u64::from(first) + piece) as u16)
+}
+
 impl Translator {
     /// The registered piece that holds the whole I/O, if there is one.
     #[inline]
     fn piece(&self, io: &Io) -> Option<u16> {
         let first = *self.first_piece.get(io.region as usize)?;
-        let piece = io.region_offset >> PIECE_BITS;
-        let last = (io.region_offset + u64::from(io.len.max(1)) - 1) >> PIECE_BITS;
-        (piece == last).then_some((u64::from(first) + piece) as u16)
+        piece_after(first, io.region_offset, io.len)
     }
 
     #[inline]
@@ -410,5 +417,20 @@ impl Drop for Uring {
                 ManuallyDrop::drop(&mut self.memory);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_io_uses_the_piece_it_lies_in() {
+        const GIB: u64 = 1 << 30;
+        assert_eq!(piece_after(0, 0, 4096), Some(0));
+        assert_eq!(piece_after(3, GIB - 4096, 4096), Some(3));
+        assert_eq!(piece_after(3, GIB - 4096, 4097), None, "in two pieces");
+        assert_eq!(piece_after(3, GIB, 4096), Some(4));
+        assert_eq!(piece_after(3, 5 * GIB, 0), Some(8), "nothing is moved, but it has a place");
     }
 }
