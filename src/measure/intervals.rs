@@ -1,20 +1,21 @@
-//! IOPS and latency per interval (`-D`).
+//! IOPS and latency per interval (`-D`, `io-semantics.md` §14.3).
+//!
+//! One series per thread, target and direction, merged by adding interval to interval. All memory is
+//! taken when a series is made, [`Intervals::bytes_needed`] says beforehand how much.
 
 /// Population standard deviation from exact sums; 0 without samples, never negative or NaN.
 pub fn std_dev(count: u64, sum: u128, sum_squares: u128) -> f64 {
     if count == 0 {
         return 0.0;
     }
-    // count * sum_squares >= sum^2 always; done in integers while they fit, so nothing cancels.
+    // Moments about the mean rounded down, in integers, so that nothing cancels: with sum = n*m + r,
+    // Σ(x-m)² = Σx² - m*sum - m*r, and every product is at most Σx², so nothing overflows either.
     let n = u128::from(count);
-    let variance = match (n.checked_mul(sum_squares), sum.checked_mul(sum)) {
-        (Some(a), Some(b)) => a.saturating_sub(b) as f64 / (count as f64 * count as f64),
-        _ => {
-            let mean = sum as f64 / count as f64;
-            (sum_squares as f64 / count as f64 - mean * mean).max(0.0)
-        }
-    };
-    variance.sqrt()
+    let (m, r) = (sum / n, sum % n);
+    // Below zero only when the sum of squares was saturated.
+    let about_m = sum_squares.saturating_sub(m.saturating_mul(sum)).saturating_sub(m.saturating_mul(r));
+    let rest = r as f64 / count as f64;
+    (about_m as f64 / count as f64 - rest * rest).max(0.0).sqrt()
 }
 
 /// What completed in one interval.
@@ -22,7 +23,7 @@ pub fn std_dev(count: u64, sum: u128, sum_squares: u128) -> f64 {
 pub struct Interval {
     /// Completions.
     pub count: u64,
-    /// Smallest latency in nanoseconds, meaningless while `count` is 0.
+    /// Smallest latency in nanoseconds, 0 while `count` is 0.
     pub min_ns: u64,
     /// Largest latency in nanoseconds.
     pub max_ns: u64,
@@ -32,17 +33,63 @@ pub struct Interval {
     pub sum_squares: u128,
 }
 
+impl Interval {
+    /// Mean latency in nanoseconds, 0 without completions.
+    pub fn latency_mean_ns(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
+    }
+
+    /// Population standard deviation of the latencies in nanoseconds, 0 without completions.
+    pub fn latency_std_dev_ns(&self) -> f64 {
+        std_dev(self.count, self.sum_ns, self.sum_squares)
+    }
+
+    #[inline]
+    fn record(&mut self, latency_ns: u64) {
+        let square = u128::from(latency_ns) * u128::from(latency_ns);
+        self.merge(&Interval {
+            count: 1,
+            min_ns: latency_ns,
+            max_ns: latency_ns,
+            sum_ns: latency_ns.into(),
+            sum_squares: square,
+        });
+    }
+
+    /// Adds what `other` holds. An empty contributor leaves the minimum alone (2.2 makes it 0).
+    #[inline]
+    fn merge(&mut self, other: &Interval) {
+        if other.count == 0 {
+            return;
+        }
+        self.min_ns = if self.count == 0 { other.min_ns } else { self.min_ns.min(other.min_ns) };
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.sum_squares = self.sum_squares.saturating_add(other.sum_squares);
+    }
+}
+
 /// Series of intervals from the start of measurement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intervals {
     interval_ns: u64,
+    /// Measured time the series stands for: the planned one, less when the run was stopped.
     duration_ns: u64,
     series: Vec<Interval>,
-    /// Index of the last interval with a completion, plus one.
+    /// Index of the interval of the last completion, plus one, at most the length of the series.
     valid: usize,
 }
 
 impl Intervals {
+    /// Memory a series takes, in bytes, for checks before the run.
+    ///
+    /// # Panics
+    /// When the interval is zero.
+    pub fn bytes_needed(interval_ns: u64, duration_ns: u64) -> u128 {
+        u128::from(duration_ns.div_ceil(interval_ns)) * size_of::<Interval>() as u128
+    }
+
     /// A series of `ceil(duration / interval)` intervals. All memory is taken here.
     ///
     /// # Panics
@@ -52,18 +99,72 @@ impl Intervals {
         Intervals { interval_ns, duration_ns, series: vec![Interval::default(); slots], valid: 0 }
     }
 
-    /// Records a completion `since_start_ns` after measurement began; beyond the last interval it is
-    /// dropped.
+    /// Records a completion `since_start_ns` after measurement began. Beyond the last interval it is
+    /// dropped, and only shows that the intervals before it are over.
     #[inline]
     pub fn record(&mut self, since_start_ns: u64, latency_ns: u64) {
         let index = (since_start_ns / self.interval_ns) as usize;
-        let Some(slot) = self.series.get_mut(index) else { return };
-        slot.min_ns = if slot.count == 0 { latency_ns } else { slot.min_ns.min(latency_ns) };
-        slot.count += 1;
-        slot.max_ns = slot.max_ns.max(latency_ns);
-        slot.sum_ns += u128::from(latency_ns);
-        slot.sum_squares += u128::from(latency_ns) * u128::from(latency_ns);
-        // 2.2 takes the index of the last I/O; completions never go back in time.
-        self.valid = self.valid.max(index + 1);
+        // 2.2 takes the index of the last I/O; a thread's completions never go back in time, so that
+        // is the largest one.
+        self.valid = self.valid.max(index.saturating_add(1).min(self.series.len()));
+        if let Some(slot) = self.series.get_mut(index) {
+            slot.record(latency_ns);
+        }
+    }
+
+    /// Measuring ended after `measured_ns`, before the planned end: an interval that this cut short is
+    /// left out of the deviation. Later than planned changes nothing.
+    pub fn end_at(&mut self, measured_ns: u64) {
+        self.duration_ns = self.duration_ns.min(measured_ns);
+    }
+
+    /// Adds another thread's, target's or direction's series of the same run, interval by interval.
+    /// The shorter measured time counts ([`Intervals::end_at`] may have been told to either).
+    ///
+    /// # Panics
+    /// When the intervals differ in length: series of different time spans have no common axis.
+    pub fn merge(&mut self, other: &Intervals) {
+        assert_eq!(self.interval_ns, other.interval_ns, "series of one time span have one interval");
+        if self.series.len() < other.series.len() {
+            self.series.resize(other.series.len(), Interval::default());
+        }
+        for (mine, theirs) in self.series.iter_mut().zip(&other.series) {
+            mine.merge(theirs);
+        }
+        self.valid = self.valid.max(other.valid);
+        self.duration_ns = self.duration_ns.min(other.duration_ns);
+    }
+
+    /// Length of an interval in nanoseconds.
+    pub fn interval_ns(&self) -> u64 {
+        self.interval_ns
+    }
+
+    /// All intervals of the measured time, empty ones too; [`Intervals::valid`] of them are printed.
+    pub fn series(&self) -> &[Interval] {
+        &self.series
+    }
+
+    /// Number of valid intervals: index of the interval of the last completion, plus one.
+    pub fn valid(&self) -> usize {
+        self.valid
+    }
+
+    /// Population standard deviation of the completions per interval over the valid intervals, per
+    /// second. Leading and inner empty intervals count, trailing ones and one that is shorter than the
+    /// others do not. 0 without intervals.
+    pub fn iops_std_dev(&self) -> f64 {
+        let full = (self.duration_ns / self.interval_ns) as usize;
+        let counts = self.series[..self.valid.min(full)].iter().map(|i| u128::from(i.count));
+        let (mut intervals, mut sum, mut sum_squares) = (0, 0, 0u128);
+        for count in counts {
+            intervals += 1;
+            sum += count;
+            sum_squares = sum_squares.saturating_add(count * count);
+        }
+        std_dev(intervals, sum, sum_squares) * 1e9 / self.interval_ns as f64
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,11 @@
 //! Numbers without meaning: clock, histogram, intervals, processor counters.
 
+pub mod clock;
+pub mod cpu;
 pub mod histogram;
 pub mod intervals;
+pub mod process;
 
+pub use clock::{Clock, MachineClock};
 pub use histogram::Histogram;
 pub use intervals::Intervals;
