@@ -1,1 +1,34 @@
-//! render
+//! Document to bytes: one table of formats.
+//!
+//! A renderer reads the document and nothing else: it asks no machine, takes no clock and judges no
+//! number. Text is DiskSpd 2.2's, byte for byte (`text-output.md` of the contract).
+
+mod tally;
+mod text;
+
+use crate::result::Document;
+
+pub use text::{profile_text, system_text, text};
+
+/// A row of the table of formats.
+#[derive(Debug, Clone, Copy)]
+pub struct Format {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One line for help.
+    pub summary: &'static str,
+    /// Writes a whole document.
+    pub render: fn(&Document) -> String,
+}
+
+/// Every format a document can be written in.
+pub const FORMATS: &[Format] = &[Format {
+    name: "text",
+    summary: "DiskSpd's text result, line by line as version 2.2 writes it",
+    render: text,
+}];
+
+/// The format of this name.
+pub fn format(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}

@@ -1,0 +1,5 @@
+//! What several integration tests share. Each test file uses its own part of it.
+#![allow(dead_code)]
+
+pub mod documents;
+pub mod strict_text;
