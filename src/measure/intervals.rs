@@ -164,53 +164,6 @@ impl Intervals {
         }
         std_dev(intervals, sum, sum_squares) * 1e9 / self.interval_ns as f64
     }
-
-    /// Length of an interval in nanoseconds.
-    pub fn interval_ns(&self) -> u64 {
-        self.interval_ns
-    }
-
-    /// All intervals, also the ones after the last completion.
-    pub fn series(&self) -> &[Interval] {
-        &self.series
-    }
-
-    /// Intervals up to the last one with a completion; empty ones before it count, later ones do not.
-    pub fn valid(&self) -> usize {
-        self.valid
-    }
-
-    /// Adds everything `other` holds, interval by interval. An empty interval leaves the other's
-    /// minimum alone.
-    pub fn merge(&mut self, other: &Intervals) {
-        debug_assert_eq!(self.interval_ns, other.interval_ns, "series of one time span");
-        if self.series.len() < other.series.len() {
-            self.series.resize(other.series.len(), Interval::default());
-            self.duration_ns = other.duration_ns;
-        }
-        for (mine, theirs) in self.series.iter_mut().zip(&other.series) {
-            if theirs.count == 0 {
-                continue;
-            }
-            mine.min_ns = if mine.count == 0 { theirs.min_ns } else { mine.min_ns.min(theirs.min_ns) };
-            mine.count += theirs.count;
-            mine.max_ns = mine.max_ns.max(theirs.max_ns);
-            mine.sum_ns += theirs.sum_ns;
-            mine.sum_squares += theirs.sum_squares;
-        }
-        self.valid = self.valid.max(other.valid);
-    }
-
-    /// Population standard deviation of the completions per interval, as I/Os per second
-    /// (`io-semantics.md` §14.3). A partial last interval is left out: its count is lower for no
-    /// other reason than its length.
-    pub fn iops_std_dev(&self) -> f64 {
-        let whole = (self.duration_ns / self.interval_ns) as usize;
-        let counted = &self.series[..self.valid.min(whole)];
-        let sum = counted.iter().map(|i| u128::from(i.count)).sum();
-        let sum_squares = counted.iter().map(|i| u128::from(i.count) * u128::from(i.count)).sum();
-        std_dev(counted.len() as u64, sum, sum_squares) * 1e9 / self.interval_ns as f64
-    }
 }
 
 #[cfg(test)]

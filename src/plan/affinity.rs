@@ -121,6 +121,7 @@ mod tests {
             group,
             number,
             core: number / 2,
+            physical_core: group * 2 + number / 2,
             socket: group,
             node: group,
             efficiency_class: 1 - group,
