@@ -7,7 +7,7 @@ use super::XmlError;
 use super::read::FILE_BYTES_MAX;
 
 /// Pieces of markup; a target takes about 60, so this is far more than any machine could run.
-const MARKUP_MAX: usize = 1_000_000;
+const MARKUP_MAX: usize = 500_000;
 /// Elements within each other; the format itself has eight.
 const DEPTH_MAX: usize = 32;
 /// Length of a tag with its attributes; the longest of the format has 60 bytes.

@@ -92,7 +92,22 @@ fn syntax(text: &str, error: &Error) -> XmlError {
             Some("<?xml ...?> before everything else, blanks and line ends too".to_string()),
         ),
         Error::DtdDetected => ("the file has a document type declaration".to_string(), None),
-        other => (without_place(&other.to_string()), None),
+        Error::InvalidChar(expected, found, _) => {
+            (format!("{} stands in the place of {}", byte_text(*found), byte_text(*expected)), None)
+        }
+        Error::InvalidChar2(expected, found, _) => {
+            (format!("{} stands in the place of {expected}", byte_text(*found)), None)
+        }
+        Error::InvalidString(expected, _) => (format!("{} is missing", quoted(expected)), None),
+        Error::InvalidName(_) => ("no name stands where one must".to_string(), None),
+        Error::InvalidComment(_) => {
+            ("-- stands within a comment".to_string(), Some("single hyphens in comments".to_string()))
+        }
+        Error::UnknownToken(_) => (
+            "this stands outside of the outermost element".to_string(),
+            Some("a single <Profile> with everything inside".to_string()),
+        ),
+        other => (quoted(without_place(&other.to_string())), None),
     };
     let place = match error {
         // The parser points at the start; the end is where something is missing.
@@ -114,10 +129,53 @@ fn not_well_formed(reason: &str) -> String {
     format!("not well-formed XML: {reason}")
 }
 
+/// A byte as it may be shown.
+fn byte_text(byte: u8) -> String {
+    if byte.is_ascii_graphic() {
+        format!("\"{}\"", char::from(byte))
+    } else {
+        format!("the byte 0x{byte:02x}")
+    }
+}
+
 /// The parser's words without the place at their end.
-fn without_place(text: &str) -> String {
-    match text.rfind(" at ") {
-        Some(at) => text[..at].to_string(),
-        None => text.to_string(),
+fn without_place(text: &str) -> &str {
+    text.rfind(" at ").map_or(text, |at| &text[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_syntax_in_words() {
+        for (text, place, words) in [
+            ("<Profile>\n <a>\n</Profile>", (3, 1), "closed by"),
+            ("<Profile>\n", (1, 10), "ends within"),
+            ("<Profile a='1' a='2'/>", (1, 16), "twice"),
+            ("<Profile>&nbsp;</Profile>", (1, 10), "&amp;"),
+            ("<Profile>a & b</Profile>", (1, 12), "stray &"),
+            ("<Profile a='<'/>", (1, 13), "place of"),
+            ("<p:Profile/>", (1, 2), "prefix"),
+            ("<Profile>\u{1}</Profile>", (1, 10), "U+0001"),
+            ("\n<?xml version='1.0'?><Profile/>", (2, 1), "before everything"),
+            ("<Profile/><Profile/>", (1, 11), "outside"),
+            ("<Profile><!-- -- --></Profile>", (1, 10), "hyphens"),
+            ("hello", (1, 1), "single <Profile>"),
+            ("<1/>", (1, 2), "name"),
+            ("<Profile a=1/>", (1, 12), "quote"),
+            ("<!-- -->", (1, 1), "no element"),
+        ] {
+            let error = read(text).expect_err(text);
+            assert_eq!((error.line, error.column), place, "{text:?}: {error}");
+            assert!(error.to_string().contains(words), "{text:?}: {error}");
+            assert!(error.reason.starts_with("not well-formed XML: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_in_the_text_is_skipped() {
+        let error = read("\u{feff}<a/>").expect_err("is no profile");
+        assert_eq!((error.line, error.column, error.element.as_str()), (1, 1, "a"));
     }
 }
