@@ -79,7 +79,7 @@ pub enum TemplateError {
 /// Replaces the templates `*1`, `*2`, ... of every time span by the targets of the command line.
 ///
 /// Without targets templates stay as they are: fine with `-Rp`, refused by
-/// [`validate`](crate::profile::validate) in a run. On an error the profile is unchanged.
+/// [`validate`](crate::profile::validate()) in a run. On an error the profile is unchanged.
 ///
 /// # Errors
 /// Every path that is no template but begins with `*`, every template without a target (once each), and

@@ -15,7 +15,7 @@ pub const FILE_BYTES_MAX: usize = 16 << 20;
 /// Reads a profile from its text.
 ///
 /// Checks the form of every element and the rules within one element. Rules across elements are
-/// [`validate`](crate::profile::validate)'s.
+/// [`validate`](crate::profile::validate())'s.
 ///
 /// # Errors
 /// The first fault, with its place.

@@ -6,8 +6,9 @@ use crate::result::{CpuUse, System};
 
 /// One element per processor, then the plain mean over them.
 pub(super) fn utilization(out: &mut Writer, system: &System, cpu: &[CpuUse]) {
+    let cpu: Vec<CpuUse> = cpu.iter().copied().map(idle_without_ticks).collect();
     out.open("CpuUtilization", &[]);
-    for (processor, used) in system.topology.processors.iter().zip(cpu) {
+    for (processor, used) in system.topology.processors.iter().zip(&cpu) {
         out.open("CPU", &[]);
         for (name, number) in [
             ("Socket", processor.socket),
@@ -23,9 +24,17 @@ pub(super) fn utilization(out: &mut Writer, system: &System, cpu: &[CpuUse]) {
         out.close("CPU");
     }
     out.open("Average", &[]);
-    percentages(out, &mean(cpu));
+    percentages(out, &mean(&cpu));
     out.close("Average");
     out.close("CpuUtilization");
+}
+
+/// A processor that counted no time at all was idle: its shares would be quotients by zero.
+fn idle_without_ticks(used: CpuUse) -> CpuUse {
+    match [used.user, used.kernel, used.idle].iter().all(|share| share.is_finite()) {
+        true => used,
+        false => CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 },
+    }
 }
 
 fn percentages(out: &mut Writer, used: &CpuUse) {
