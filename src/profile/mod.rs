@@ -128,6 +128,26 @@ pub enum EfficiencyOrder {
     EfficiencyOnly,
 }
 
+/// A whole processor group in an affinity list (DiskSpd 2.3 `-ag<group>`).
+///
+/// Which processors it has is known to the machine only; `plan` expands it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WholeGroup {
+    /// Processor group, 0..65535.
+    pub group: u32,
+    /// Number of entries of [`TimeSpan::affinity`] that come before it.
+    pub position: usize,
+}
+
+/// An entry of an affinity list in the order given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AffinityItem {
+    /// One processor.
+    Processor(ProcessorId),
+    /// Every usable processor of a group, ascending.
+    WholeGroup(u32),
+}
+
 /// A count or a share of the outstanding requests (`-u`, `-oc`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Batch {
@@ -175,6 +195,8 @@ pub struct TimeSpan {
     pub random_write_data: bool,
     /// Explicit affinity list (`-a`), round robin over threads; empty = default.
     pub affinity: Vec<ProcessorId>,
+    /// Whole groups within that list (`-ag<group>`); see [`TimeSpan::affinity_items`].
+    pub affinity_groups: Vec<WholeGroup>,
     /// Placement without a list (`-ac -as -ap ...`).
     pub placement: Placement,
     /// io_uring settings (`-u`), `None` = default.
@@ -203,6 +225,7 @@ impl Default for TimeSpan {
             rand_seed: 0,
             random_write_data: false,
             affinity: Vec::new(),
+            affinity_groups: Vec::new(),
             placement: Placement::default(),
             ring: None,
             completion_batch: None,
@@ -216,6 +239,25 @@ impl TimeSpan {
     /// Every thread serves every target with requests aimed at random targets (`-F` with `-O`).
     pub fn is_pool(&self) -> bool {
         self.thread_count > 0 && self.request_count > 0
+    }
+
+    /// An explicit affinity list was given (`-a` with processors or whole groups).
+    pub fn has_affinity_list(&self) -> bool {
+        !self.affinity.is_empty() || !self.affinity_groups.is_empty()
+    }
+
+    /// The affinity list in the order given, processors and whole groups.
+    pub fn affinity_items(&self) -> Vec<AffinityItem> {
+        let mut items = Vec::with_capacity(self.affinity.len() + self.affinity_groups.len());
+        let mut groups = self.affinity_groups.iter().peekable();
+        for (i, &processor) in self.affinity.iter().enumerate() {
+            while let Some(whole) = groups.next_if(|whole| whole.position <= i) {
+                items.push(AffinityItem::WholeGroup(whole.group));
+            }
+            items.push(AffinityItem::Processor(processor));
+        }
+        items.extend(groups.map(|whole| AffinityItem::WholeGroup(whole.group)));
+        items
     }
 
     /// Number of threads: `-F`, or the sum of threads per target.
@@ -432,6 +474,11 @@ impl Target {
         }
     }
 
+    /// A rate limit is set (`-g`); a limit of 0 in a profile means none.
+    pub fn is_rate_limited(&self) -> bool {
+        matches!(self.throughput, Some(Throughput::BytesPerMs(n) | Throughput::Iops(n)) if n > 0)
+    }
+
     /// Direct I/O is asked for (`-Su`, `-Sh`, `-Sr`).
     pub fn is_direct(&self) -> bool {
         self.cache != CacheMode::Cached && !self.memory_mapped
@@ -445,6 +492,12 @@ impl Target {
     /// The test writes.
     pub fn writes(&self) -> bool {
         self.write_percent > 0
+    }
+
+    /// The number of a template path `*N`: decimal digits, from 1. `None` for any other path.
+    pub fn template_number(&self) -> Option<u32> {
+        let digits = self.template().filter(|rest| rest.bytes().all(|b| b.is_ascii_digit()))?;
+        digits.parse().ok().filter(|&n| n > 0)
     }
 
     /// The text after the star of a template path.

@@ -1,0 +1,32 @@
+//! TrueSpd's own long options.
+
+use super::super::EngineChoice;
+use super::super::draft::Draft;
+use super::super::value::{Slip, Value, length};
+use super::nothing;
+
+pub fn engine(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let (name, parameters) = v.text.split_once(':').unwrap_or((v.text, ""));
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+    if name.is_empty() || !name.chars().all(is_name) {
+        return Err(Slip::new(format!("'{name}' is no name of an engine"))
+            .at(0..length(name))
+            .legal("a name in lower case, and parameters behind a colon: --engine psync"));
+    }
+    d.long.engine = Some(EngineChoice { name: name.to_string(), parameters: parameters.to_string() });
+    Ok(())
+}
+
+pub fn overwrite(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    if v.text.is_empty() {
+        return Err(Slip::new("the path of the target is missing").at(0..0));
+    }
+    d.long.overwrite.push(v.text.to_string());
+    Ok(())
+}
+
+pub fn recreate(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.long.recreate = true;
+    Ok(())
+}
