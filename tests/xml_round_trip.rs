@@ -8,7 +8,7 @@ use truespd::profile::xml::{read, read_bytes, write};
 use truespd::profile::{
     Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Etw, FlushMode,
     IoPriority, Placement, Precreate, ProcessorId, Profile, ResultFormat, RingOptions, Target, ThreadTarget,
-    Throughput, TimeSpan,
+    Throughput, TimeSpan, WholeGroup,
 };
 
 /// Numbers with the ends of their range among them.
@@ -162,6 +162,7 @@ prop_compose! {
         (thread_count, request_count, rand_seed) in (number(), number(), number()),
         io_bucket_ms in 1..=u32::MAX,
         affinity in vec((0..=65_535u32, 0..=255u32), 0..4),
+        groups in vec((0..=65_535u32, 0..4usize), 0..3),
         placement in placement(),
         ring in option::of(ring()),
         completion_batch in option::of(1..=u32::MAX),
@@ -169,14 +170,22 @@ prop_compose! {
     ) -> TimeSpan {
         let [completion_routines, measure_latency, calculate_iops_std_dev, disable_affinity, random_write_data,
             pack_buffers] = flags;
+        // A list with whole groups is written as masks, which name a processor by its own group only.
+        let numbers = if groups.is_empty() { 256 } else { 64 };
+        let affinity: Vec<_> = affinity.into_iter().map(|(group, number)| (group, number % numbers)).collect();
+        let mut affinity_groups: Vec<_> = groups
+            .into_iter()
+            .map(|(group, position)| WholeGroup { group, position: position.min(affinity.len()) })
+            .collect();
+        affinity_groups.sort_by_key(|whole| whole.position);
         let affinity: Vec<_> =
             affinity.into_iter().map(|(group, processor)| ProcessorId { group, processor }).collect();
         TimeSpan {
             completion_routines, measure_latency, calculate_iops_std_dev, disable_affinity, random_write_data,
             pack_buffers, duration_s, warmup_s, cooldown_s, thread_count, request_count, rand_seed, io_bucket_ms,
             // Beside a list a placement has no effect.
-            placement: if affinity.is_empty() { placement } else { Placement::default() },
-            affinity, ring, completion_batch, targets,
+            placement: if affinity.is_empty() && affinity_groups.is_empty() { placement } else { Placement::default() },
+            affinity, affinity_groups, ring, completion_batch, targets,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Profiles as XML: read, written, overridden, templates filled in.
 //!
-//! One set of tables ([`tables`]) describes the format: name, type and count of every element, how it
+//! One set of tables (`tables`) describes the format: name, type and count of every element, how it
 //! sets the profile and how it is written back. Their order is the order of writing; reading takes the
 //! elements in any order. Nothing reaches the recursive parser before its size, depth and shape were
 //! checked, so that no file can make reading slow or large.

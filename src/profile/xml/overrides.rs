@@ -2,7 +2,7 @@
 //!
 //! Source: `command-line.md` §8, `xml.md` §4.4 and §5.
 
-use crate::profile::{Profile, ResultFormat};
+use crate::profile::{Profile, ResultFormat, Target};
 
 /// Switches given beside `-X`. What is not given leaves the profile as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,17 +87,18 @@ pub enum TemplateError {
 pub fn substitute_templates(profile: &mut Profile, targets: &[String]) -> Result<(), Vec<TemplateError>> {
     let mut errors = Vec::new();
     let mut used = vec![false; targets.len()];
-    let paths = profile.time_spans.iter().flat_map(|span| &span.targets).map(|target| target.path.as_str());
-    for path in paths.filter(|path| path.starts_with('*')) {
-        let error = match template_number(path) {
-            None => TemplateError::NotATemplate { path: path.to_string() },
+    let all = profile.time_spans.iter().flat_map(|span| &span.targets);
+    for template in all.filter(|target| target.template().is_some()) {
+        let path = &template.path;
+        let error = match number_of(template) {
+            None => TemplateError::NotATemplate { path: path.clone() },
             Some(_) if targets.is_empty() => continue,
             Some(number) => match used.get_mut(number - 1) {
                 Some(used) => {
                     *used = true;
                     continue;
                 }
-                None => TemplateError::NoTarget { path: path.to_string(), number, targets: targets.len() },
+                None => TemplateError::NoTarget { path: path.clone(), number, targets: targets.len() },
             },
         };
         if !errors.contains(&error) {
@@ -111,25 +112,22 @@ pub fn substitute_templates(profile: &mut Profile, targets: &[String]) -> Result
         return Err(errors);
     }
     for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
-        let number = template_number(&target.path);
-        if let Some(given) = number.and_then(|number| targets.get(number - 1)) {
+        if let Some(given) = number_of(target).and_then(|number| targets.get(number - 1)) {
             target.path.clone_from(given);
         }
     }
     Ok(())
 }
 
-/// The number of a template path: decimal digits after the star, from 1.
-pub(super) fn template_number(path: &str) -> Option<usize> {
-    let digits = path.strip_prefix('*')?;
-    let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    digits.parse().ok().filter(|&number| is_number && number > 0)
+/// The number of a template, from 1.
+fn number_of(target: &Target) -> Option<usize> {
+    target.template_number().and_then(|number| usize::try_from(number).ok())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Target, TimeSpan};
+    use crate::profile::TimeSpan;
 
     fn profile(spans: &[&[&str]]) -> Profile {
         let target = |path: &&str| Target { path: path.to_string(), ..Target::default() };

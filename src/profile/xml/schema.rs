@@ -336,8 +336,6 @@ fn unknown<T>(child: Element<'_>, parent: &str, rows: &[Row<T>]) -> XmlError {
     let mut reason = format!("{} is not an element of {parent}", quoted(name));
     if let Some(row) = rows.iter().find(|row| row.name.eq_ignore_ascii_case(name)) {
         reason.push_str(&format!(": letter case matters, write {}", row.name));
-    } else if name == "BypassIO" {
-        reason.push_str(": it asks for a way past the Windows I/O stack that Linux does not have");
     } else if let Some(home) = tables::home_of(name) {
         reason.push_str(&format!(": it belongs in {home}"));
     } else if let Some(row) =

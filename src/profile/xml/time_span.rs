@@ -5,7 +5,9 @@ use super::schema::{
 };
 use super::target::{read_targets, write_targets};
 use super::write::Writer;
-use crate::profile::{Batch, EfficiencyOrder, Placement, ProcessorId, RingOptions, TimeSpan};
+use crate::profile::{
+    AffinityItem, Batch, EfficiencyOrder, Placement, ProcessorId, RingOptions, TimeSpan, WholeGroup,
+};
 
 /// Highest processor group.
 const GROUP_MAX: u32 = 65_535;
@@ -79,7 +81,7 @@ pub(super) fn check(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
         ));
     }
     // 2.3 writes its own default placement beside every list of processors; it does not ask for anything.
-    if !span.affinity.is_empty() && span.placement == PLACEMENT_WRITTEN_BY_2_3 {
+    if span.has_affinity_list() && span.placement == PLACEMENT_WRITTEN_BY_2_3 {
         span.placement = Placement::default();
     }
     Ok(())
@@ -169,7 +171,8 @@ fn write_batch(ring: &RingOptions, name: &'static str, out: &mut Writer) {
     }
 }
 
-/// A list of processors in one of three forms: numbers, group and number, or (2.3) group and mask.
+/// A list of processors in one of three forms: numbers, group and number, or (2.3) group and mask, where no
+/// mask means the whole group.
 fn read_affinity(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
     const FORMS: &[&str] = &["AffinityAssignment", "AffinityGroupAssignment", "Group"];
     read_list(element, FORMS, |entry| {
@@ -187,13 +190,15 @@ fn read_affinity(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
             _ => {
                 no_content(entry, &["Group", "Mask"])?;
                 let group = entry.attribute_u32("Group", 0..=GROUP_MAX)?.unwrap_or(0);
-                let mask = entry.attribute_mask("Mask")?.unwrap_or(0);
-                if mask == 0 {
-                    let legal = "a Mask with a bit for every processor, such as 0x3".to_string();
-                    return Err(entry.error("the entry names no processor", legal));
+                match entry.attribute_mask("Mask")? {
+                    None | Some(0) => {
+                        span.affinity_groups.push(WholeGroup { group, position: span.affinity.len() });
+                    }
+                    Some(mask) => {
+                        let processors = (0..GROUP_LEN).filter(|bit| mask >> bit & 1 == 1);
+                        span.affinity.extend(processors.map(|processor| ProcessorId { group, processor }));
+                    }
                 }
-                let processors = (0..GROUP_LEN).filter(|bit| mask >> bit & 1 == 1);
-                span.affinity.extend(processors.map(|processor| ProcessorId { group, processor }));
             }
         }
         Ok(())
@@ -207,19 +212,33 @@ fn no_content(entry: Element<'_>, attributes: &[&str]) -> Result<()> {
     }
 }
 
+/// In the form of 2.2, unless the list has whole groups, which only that of 2.3 can name.
 fn write_affinity(span: &TimeSpan, name: &'static str, out: &mut Writer) {
-    if span.affinity.is_empty() {
+    if !span.has_affinity_list() {
         return;
     }
     out.open(name, &[]);
-    for id in &span.affinity {
-        // Numbers that a group does not have on Windows, but a Linux processor may: named by its group.
-        let id = if id.processor > PROCESSOR_MAX {
-            ProcessorId { group: id.cpu() / GROUP_LEN, processor: id.cpu() % GROUP_LEN }
-        } else {
-            *id
-        };
-        out.empty("AffinityGroupAssignment", &[("Group", &id.group), ("Processor", &id.processor)]);
+    for item in span.affinity_items() {
+        match item {
+            AffinityItem::WholeGroup(group) => out.empty("Group", &[("Group", &group), ("Mask", &"0x0")]),
+            AffinityItem::Processor(id) if !span.affinity_groups.is_empty() => {
+                let id = within_group(id, GROUP_LEN - 1);
+                let mask = format!("{:#x}", 1u64 << (id.processor % GROUP_LEN));
+                out.empty("Group", &[("Group", &id.group), ("Mask", &mask)]);
+            }
+            AffinityItem::Processor(id) => {
+                let id = within_group(id, PROCESSOR_MAX);
+                out.empty("AffinityGroupAssignment", &[("Group", &id.group), ("Processor", &id.processor)]);
+            }
+        }
     }
     out.close(name);
+}
+
+/// A Linux processor whose number goes beyond what the form allows, named by the group that it is in.
+fn within_group(id: ProcessorId, number_max: u32) -> ProcessorId {
+    match id.processor > number_max {
+        true => ProcessorId { group: id.cpu() / GROUP_LEN, processor: id.cpu() % GROUP_LEN },
+        false => id,
+    }
 }
