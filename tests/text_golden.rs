@@ -243,6 +243,7 @@ fn sample_of_a_failed_run() {
 fn sample_without_options() {
     let mut system = sample_system(Machine::Plain);
     system.topology.processors[1].core = 0;
+    system.topology.processors[1].physical_core = 0;
     let span = TimeSpan {
         duration_s: 2,
         warmup_s: 0,
@@ -357,6 +358,7 @@ fn two_sockets() -> System {
         cpu,
         number: cpu,
         core: cpu / 2,
+        physical_core: cpu / 2,
         socket: cpu / 4,
         node: cpu / 4,
         ..model

@@ -8,6 +8,7 @@
 
 mod size;
 mod validate;
+pub mod xml;
 
 pub use size::{Size, SizeColumn};
 pub use validate::{Finding, Rule, Severity, validate};

@@ -5,6 +5,7 @@
 
 mod tally;
 mod text;
+pub mod xml;
 
 use crate::result::Document;
 
@@ -22,11 +23,18 @@ pub struct Format {
 }
 
 /// Every format a document can be written in.
-pub const FORMATS: &[Format] = &[Format {
-    name: "text",
-    summary: "DiskSpd's text result, line by line as version 2.2 writes it",
-    render: text,
-}];
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "text",
+        summary: "DiskSpd's text result, line by line as version 2.2 writes it",
+        render: text,
+    },
+    Format {
+        name: "xml",
+        summary: "DiskSpd's XML result, element by element as version 2.2 writes it",
+        render: xml::results,
+    },
+];
 
 /// The format of this name.
 pub fn format(name: &str) -> Option<&'static Format> {

@@ -78,6 +78,11 @@ impl Tally {
         self.latency().map_or(0.0, |latency| latency.mean_ns() / 1e6)
     }
 
+    /// The merged series; `None` when none was gathered.
+    pub fn intervals(&self) -> Option<&Intervals> {
+        self.intervals.as_ref()
+    }
+
     /// Standard deviation of the completions per interval, in I/Os per second.
     pub fn iops_std_dev(&self) -> f64 {
         self.intervals.as_ref().map_or(0.0, Intervals::iops_std_dev)

@@ -166,6 +166,7 @@ pub fn system(machine: Machine) -> System {
         group: cpu / 64,
         number: cpu % 64,
         core,
+        physical_core: core + 16 * package,
         socket: package,
         node: package,
         efficiency_class,

@@ -1,0 +1,29 @@
+//! Profiles as XML: read, written, overridden, templates filled in.
+//!
+//! One set of tables (`tables`) describes the format: name, type and count of every element, how it
+//! sets the profile and how it is written back. Their order is the order of writing; reading takes the
+//! elements in any order. Nothing reaches the recursive parser before its size, depth and shape were
+//! checked, so that no file can make reading slow or large.
+//!
+//! Source: `xml.md` §1 and §3 to §5, `command-line.md` §8.
+
+mod decode;
+mod distribution;
+mod error;
+mod guard;
+mod overrides;
+mod read;
+mod schema;
+mod tables;
+mod target;
+mod time_span;
+mod value;
+mod write;
+
+pub use error::XmlError;
+pub use overrides::{Overrides, TemplateError, apply_overrides, substitute_templates};
+pub use read::{FILE_BYTES_MAX, read, read_bytes, read_from};
+pub use write::{Writer, write};
+
+/// Longest path in a profile, in bytes of UTF-8.
+pub const PATH_BYTES_MAX: usize = 259;

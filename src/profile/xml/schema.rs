@@ -1,0 +1,419 @@
+//! The machinery behind the tables: a row per element, read in any order, written in table order.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use roxmltree::Node;
+
+use super::error::quoted;
+use super::value::{self, Mismatch};
+use super::write::Writer;
+use super::{XmlError, tables};
+
+pub(super) type Result<T> = std::result::Result<T, XmlError>;
+
+/// An element of the format: a field of a `T`.
+pub(super) struct Row<T: 'static> {
+    /// Name of the element.
+    pub name: &'static str,
+    /// Must stand once; all others may stand once.
+    pub required: bool,
+    /// Type, and how it gets into a `T` and out of it.
+    pub kind: Kind<T>,
+}
+
+/// Type of an element. `get` says what is written, `None` for nothing.
+pub(super) enum Kind<T: 'static> {
+    Flag {
+        get: fn(&T) -> Option<bool>,
+        set: fn(&mut T, bool),
+    },
+    U32 {
+        range: RangeInclusive<u32>,
+        get: fn(&T) -> Option<u32>,
+        set: fn(&mut T, u32),
+    },
+    U64 {
+        range: RangeInclusive<u64>,
+        get: fn(&T) -> Option<u64>,
+        set: fn(&mut T, u64),
+    },
+    /// Anything with a form of its own.
+    Form {
+        read: fn(&mut T, Element<'_>) -> Result<()>,
+        write: fn(&T, &'static str, &mut Writer),
+    },
+}
+
+/// Rows of the plain types: `flag!("Verbose", verbose)` is always written, `set_flag!` only when true.
+macro_rules! flag {
+    ($name:literal, $($field:ident).+) => {
+        Row {
+            name: $name,
+            required: false,
+            kind: Kind::Flag { get: |t| Some(t.$($field).+), set: |t, value| t.$($field).+ = value },
+        }
+    };
+}
+macro_rules! set_flag {
+    ($name:literal, $($field:ident).+) => {
+        Row {
+            name: $name,
+            required: false,
+            kind: Kind::Flag {
+                get: |t| t.$($field).+.then_some(true),
+                set: |t, value| t.$($field).+ = value,
+            },
+        }
+    };
+}
+macro_rules! u32_row {
+    ($name:literal, $($field:ident).+) => { u32_row!($name, $($field).+, 0..=u32::MAX) };
+    ($name:literal, $($field:ident).+, $range:expr) => {
+        Row {
+            name: $name,
+            required: false,
+            kind: Kind::U32 {
+                range: $range,
+                get: |t| Some(t.$($field).+),
+                set: |t, value| t.$($field).+ = value,
+            },
+        }
+    };
+}
+macro_rules! u64_row {
+    ($name:literal, $($field:ident).+) => {
+        Row {
+            name: $name,
+            required: false,
+            kind: Kind::U64 {
+                range: 0..=u64::MAX,
+                get: |t| Some(t.$($field).+),
+                set: |t, value| t.$($field).+ = value,
+            },
+        }
+    };
+}
+pub(super) use {flag, set_flag, u32_row, u64_row};
+
+/// An element of the file.
+#[derive(Clone, Copy)]
+pub(super) struct Element<'a> {
+    node: Node<'a, 'a>,
+}
+
+impl<'a> Element<'a> {
+    /// # Errors
+    /// An element in a namespace: the format has none.
+    pub fn new(node: Node<'a, 'a>) -> Result<Self> {
+        let element = Element { node };
+        match node.tag_name().namespace() {
+            None => Ok(element),
+            Some(name) => Err(element.error(
+                format!("the element is in the namespace {}", quoted(name)),
+                "elements without namespace: remove xmlns and any prefix".to_string(),
+            )),
+        }
+    }
+
+    pub fn name(self) -> &'a str {
+        self.node.tag_name().name()
+    }
+
+    /// An error at this element.
+    pub fn error(self, reason: impl Into<String>, legal: impl Into<Option<String>>) -> XmlError {
+        let text = self.node.document().input_text();
+        let mut error = XmlError::at(text, self.node.range().start, reason, legal);
+        error.element = self.path();
+        error
+    }
+
+    fn mismatch(self, what: Mismatch) -> XmlError {
+        self.error(what.reason, what.legal)
+    }
+
+    /// The element with its parents below the root: `TimeSpans/TimeSpan[2]/Duration`.
+    fn path(self) -> String {
+        let lineage = self.node.ancestors().filter(Node::is_element);
+        let mut steps: Vec<String> = lineage.map(step).collect();
+        steps.reverse();
+        if steps.len() > 1 {
+            steps.remove(0);
+        }
+        steps.join("/")
+    }
+
+    /// Value of an attribute.
+    pub fn attribute(self, name: &str) -> Option<&'a str> {
+        self.node.attribute(name)
+    }
+
+    /// Refuses attributes other than these.
+    pub fn check_attributes(self, legal: &[&str]) -> Result<()> {
+        const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+        let odd = self.node.attributes().find(|attribute| match attribute.namespace() {
+            // Where to find a schema: no part of the format, put there by editors.
+            Some(SCHEMA_INSTANCE) => !attribute.name().ends_with("chemaLocation"),
+            Some(_) => true,
+            None => !legal.contains(&attribute.name()),
+        });
+        match odd {
+            None => Ok(()),
+            Some(attribute) => {
+                let reason = format!("unknown attribute {}", quoted(attribute.name()));
+                let legal = match legal {
+                    [] => "no attribute here".to_string(),
+                    names => format!("the attributes {}", names.join(", ")),
+                };
+                Err(self.error(reason, legal))
+            }
+        }
+    }
+
+    /// The child elements; anything else between them but white space and comments is refused.
+    pub fn children(self) -> impl Iterator<Item = Result<Element<'a>>> {
+        self.node.children().filter_map(move |node| {
+            if node.is_element() {
+                Some(Element::new(node))
+            } else if node.is_text() && !node.text().unwrap_or("").chars().all(value::is_space) {
+                let stray = quoted(node.text().unwrap_or("").trim());
+                Some(Err(self.error(
+                    format!("the text {stray} stands between elements"),
+                    "only elements and comments here".to_string(),
+                )))
+            } else {
+                None
+            }
+        })
+    }
+
+    /// A child by name, for errors that name it.
+    pub fn child(self, name: &str) -> Option<Element<'a>> {
+        self.node
+            .children()
+            .find(|n| n.is_element() && n.tag_name().name() == name)
+            .map(|node| Element { node })
+    }
+
+    /// The text of an element without child elements and with no attributes but these.
+    pub fn text(self, attributes: &[&str]) -> Result<Cow<'a, str>> {
+        self.check_attributes(attributes)?;
+        let mut text = Cow::Borrowed("");
+        for node in self.node.children() {
+            if node.is_element() {
+                let reason = format!("the element {} stands within a value", quoted(node.tag_name().name()));
+                return Err(self.error(reason, "plain text here".to_string()));
+            }
+            if let Some(part) = node.text().filter(|_| node.is_text()) {
+                if text.is_empty() { text = Cow::Borrowed(part) } else { text.to_mut().push_str(part) }
+            }
+        }
+        Ok(text)
+    }
+
+    /// The text of a path or name. Line ends that stand in the file around it are the work of a tool that
+    /// indents, not part of the name.
+    pub fn name_text(self) -> Result<String> {
+        let text = self.text(&[])?;
+        let raw = match (self.node.first_child(), self.node.last_child()) {
+            (Some(first), Some(last)) => {
+                &self.node.document().input_text()[first.range().start..last.range().end]
+            }
+            _ => "",
+        };
+        let lead = &raw[..raw.len() - raw.trim_start_matches(value::is_space).len()];
+        let tail = &raw[raw.trim_end_matches(value::is_space).len()..];
+        let mut name: &str = &text;
+        if lead.contains(['\n', '\r']) {
+            name = name.trim_start_matches(value::is_space);
+        }
+        if tail.contains(['\n', '\r']) {
+            name = name.trim_end_matches(value::is_space);
+        }
+        Ok(name.to_string())
+    }
+
+    /// A whole number.
+    pub fn number(self, range: RangeInclusive<u64>, attributes: &[&str]) -> Result<u64> {
+        value::number(&self.text(attributes)?, range).map_err(|what| self.mismatch(what))
+    }
+
+    /// A whole number of 32 bits.
+    pub fn u32(self, range: RangeInclusive<u32>, attributes: &[&str]) -> Result<u32> {
+        let value = self.number(u64::from(*range.start())..=u64::from(*range.end()), attributes)?;
+        Ok(u32::try_from(value).unwrap_or(u32::MAX))
+    }
+
+    /// A number in an attribute; `None` without it.
+    pub fn attribute_u32(self, name: &str, range: RangeInclusive<u32>) -> Result<Option<u32>> {
+        let range = u64::from(*range.start())..=u64::from(*range.end());
+        let read = |text| value::number(text, range).map_err(|what| self.attribute_mismatch(name, what));
+        let value = self.attribute(name).map(read).transpose()?;
+        Ok(value.map(|value| u32::try_from(value).unwrap_or(u32::MAX)))
+    }
+
+    /// A mask of processors in an attribute; `None` without it.
+    pub fn attribute_mask(self, name: &str) -> Result<Option<u64>> {
+        let read = |text| value::mask(text).map_err(|what| self.attribute_mismatch(name, what));
+        self.attribute(name).map(read).transpose()
+    }
+
+    /// A flag in an attribute; `None` without it.
+    pub fn attribute_flag(self, name: &str) -> Result<Option<bool>> {
+        let read = |text| value::flag(text).map_err(|what| self.attribute_mismatch(name, what));
+        self.attribute(name).map(read).transpose()
+    }
+
+    fn attribute_mismatch(self, name: &str, what: Mismatch) -> XmlError {
+        self.error(format!("attribute {name}: {}", what.reason), what.legal)
+    }
+
+    /// One of some words.
+    pub fn one_of<V: Copy>(self, words: &[(&'static str, V)], attributes: &[&str]) -> Result<V> {
+        let text = self.text(attributes)?;
+        pick(words, &text).map_err(|what| self.mismatch(what))
+    }
+
+    /// One of some words in an attribute; `None` without it.
+    pub fn attribute_one_of<V: Copy>(self, name: &str, words: &[(&'static str, V)]) -> Result<Option<V>> {
+        let read = |text| pick(words, text).map_err(|what| self.attribute_mismatch(name, what));
+        self.attribute(name).map(read).transpose()
+    }
+}
+
+/// A step of a path, numbered when there are several of the name.
+fn step(node: Node<'_, '_>) -> String {
+    let name = node.tag_name().name();
+    let shown = quoted(name);
+    let shown = shown.trim_matches('"');
+    let same = |n: &Node<'_, '_>| n.is_element() && n.tag_name().name() == name;
+    let before = node.prev_siblings().skip(1).filter(same).count();
+    let after = node.next_siblings().skip(1).any(|n| same(&n));
+    if before > 0 || after { format!("{shown}[{}]", before + 1) } else { shown.to_string() }
+}
+
+fn pick<V: Copy>(words: &[(&'static str, V)], text: &str) -> std::result::Result<V, Mismatch> {
+    words.iter().find(|(word, _)| *word == text).map(|&(_, value)| value).ok_or_else(|| {
+        let names: Vec<&str> = words.iter().map(|&(word, _)| word).collect();
+        Mismatch {
+            reason: format!("{} is not known here", quoted(text)),
+            legal: format!("{} (letter case matters)", names.join(", ")),
+        }
+    })
+}
+
+/// The word of a value.
+pub(super) fn word_of<V: PartialEq>(words: &[(&'static str, V)], value: V) -> Option<&'static str> {
+    words.iter().find(|(_, v)| *v == value).map(|&(word, _)| word)
+}
+
+/// Reads the children of an element by a table. Each may stand once, in any order.
+pub(super) fn read_fields<T>(element: Element<'_>, rows: &[Row<T>], into: &mut T) -> Result<()> {
+    element.check_attributes(&[])?;
+    let mut seen = vec![false; rows.len()];
+    for child in element.children() {
+        let child = child?;
+        let Some(index) = rows.iter().position(|row| row.name == child.name()) else {
+            return Err(unknown(child, element.name(), rows));
+        };
+        if std::mem::replace(&mut seen[index], true) {
+            return Err(child.error("the element stands here a second time", "once at most".to_string()));
+        }
+        rows[index].read(child, into)?;
+    }
+    match rows.iter().zip(&seen).find(|(row, seen)| row.required && !**seen) {
+        None => Ok(()),
+        Some((row, _)) => {
+            Err(element.error(format!("the element {} is missing", row.name), "exactly one".to_string()))
+        }
+    }
+}
+
+/// The message for a child that does not belong here.
+fn unknown<T>(child: Element<'_>, parent: &str, rows: &[Row<T>]) -> XmlError {
+    let name = child.name();
+    let mut reason = format!("{} is not an element of {parent}", quoted(name));
+    if let Some(row) = rows.iter().find(|row| row.name.eq_ignore_ascii_case(name)) {
+        reason.push_str(&format!(": letter case matters, write {}", row.name));
+    } else if let Some(home) = tables::home_of(name) {
+        reason.push_str(&format!(": it belongs in {home}"));
+    } else if let Some(row) =
+        rows.iter().filter(|row| is_close(row.name, name)).max_by_key(|row| row.name.len())
+    {
+        reason.push_str(&format!(": is {} meant?", row.name));
+    }
+    let names: Vec<&str> = rows.iter().map(|row| row.name).collect();
+    child.error(reason, names.join(", "))
+}
+
+/// One name is the other with something added.
+fn is_close(legal: &str, given: &str) -> bool {
+    given.len() >= 4 && (given.starts_with(legal) || legal.starts_with(given))
+}
+
+/// Reads a list: one or more children of one of the names, and nothing else.
+pub(super) fn read_list<'a>(
+    element: Element<'a>,
+    names: &[&str],
+    mut read: impl FnMut(Element<'a>) -> Result<()>,
+) -> Result<()> {
+    element.check_attributes(&[])?;
+    let legal = || format!("one or more {}", names.join(", or one or more "));
+    let mut first: Option<&str> = None;
+    for child in element.children() {
+        let child = child?;
+        let name = child.name();
+        if !names.contains(&name) {
+            let mut reason = format!("{} is not an element of {}", quoted(name), element.name());
+            if let Some(home) = tables::home_of(name) {
+                reason.push_str(&format!(": it belongs in {home}"));
+            }
+            return Err(child.error(reason, legal()));
+        }
+        if *first.get_or_insert(name) != name {
+            return Err(child.error("two forms of the list are mixed", legal()));
+        }
+        read(child)?;
+    }
+    match first {
+        Some(_) => Ok(()),
+        None => Err(element.error("the list is empty", legal())),
+    }
+}
+
+impl<T> Row<T> {
+    fn read(&self, element: Element<'_>, into: &mut T) -> Result<()> {
+        match &self.kind {
+            Kind::Flag { set, .. } => {
+                let flag = value::flag(&element.text(&[])?).map_err(|what| element.mismatch(what))?;
+                set(into, flag);
+            }
+            Kind::U32 { range, set, .. } => set(into, element.u32(range.clone(), &[])?),
+            Kind::U64 { range, set, .. } => set(into, element.number(range.clone(), &[])?),
+            Kind::Form { read, .. } => read(into, element)?,
+        }
+        Ok(())
+    }
+
+    fn write(&self, from: &T, out: &mut Writer) {
+        let mut leaf = |value: Option<&dyn Display>| {
+            if let Some(value) = value {
+                out.leaf(self.name, value);
+            }
+        };
+        match &self.kind {
+            Kind::Flag { get, .. } => leaf(get(from).as_ref().map(|v| v as &dyn Display)),
+            Kind::U32 { get, .. } => leaf(get(from).as_ref().map(|v| v as &dyn Display)),
+            Kind::U64 { get, .. } => leaf(get(from).as_ref().map(|v| v as &dyn Display)),
+            Kind::Form { write, .. } => write(from, self.name, out),
+        }
+    }
+}
+
+/// Writes the children of an element, in table order.
+pub(super) fn write_fields<T>(from: &T, rows: &[Row<T>], out: &mut Writer) {
+    for row in rows {
+        row.write(from, out);
+    }
+}

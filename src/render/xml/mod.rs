@@ -1,0 +1,102 @@
+//! DiskSpd 2.2's XML result (`xml.md`).
+//!
+//! Element order, counts and number formats are the contract. Sums are merged, never averaged; no figure
+//! is NaN, infinite or negative. Latencies are milliseconds, sizes bytes, rates per second.
+
+mod cpu;
+mod iops;
+mod latency;
+mod system;
+mod thread;
+mod utc;
+
+use std::fmt;
+
+use super::tally::measured;
+use crate::profile::TimeSpan;
+use crate::profile::xml::{Writer, write};
+use crate::result::{Document, Measured, System, TimeSpanResult};
+
+/// The whole document as DiskSpd 2.2 XML. As there, no line end follows `</Results>`.
+pub fn results(document: &Document) -> String {
+    let mut out = Writer::new(0);
+    out.open("Results", &[]);
+    system::system(&mut out, &document.system);
+    out.lines(&write(&document.profile, 1));
+    for (index, span) in document.profile.time_spans.iter().enumerate() {
+        time_span(&mut out, document, span, document.time_spans.get(index));
+    }
+    out.close("Results");
+    let mut text = out.finish();
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// The `System` element alone, as `-Rsxml` prints it.
+pub fn system(system: &System) -> String {
+    let mut out = Writer::new(0);
+    system::system(&mut out, system);
+    out.finish()
+}
+
+fn time_span(out: &mut Writer, document: &Document, span: &TimeSpan, result: Option<&TimeSpanResult>) {
+    out.open("TimeSpan", &[]);
+    match result.and_then(measured) {
+        None => {
+            out.leaf(
+                "Error",
+                "The test was interrupted before the measurements began. No results are displayed.",
+            );
+        }
+        Some(measured) => numbers(out, document, span, measured),
+    }
+    out.close("TimeSpan");
+}
+
+fn numbers(out: &mut Writer, document: &Document, span: &TimeSpan, measured: &Measured) {
+    let processors = &document.system.topology.processors;
+    out.leaf("TestTimeSeconds", Fixed(measured.test_time_s, 2));
+    out.leaf("ThreadCount", span.threads_total());
+    out.leaf("RequestCount", span.request_count);
+    out.leaf("ProcCount", processors.len());
+    cpu::utilization(out, &document.system, &measured.cpu);
+    if span.measure_latency {
+        latency::summary(out, measured);
+    }
+    if span.calculate_iops_std_dev {
+        iops::of_time_span(out, measured);
+    }
+    for thread in &measured.threads {
+        thread::thread(out, span, thread, document.profile.verbose_stats);
+    }
+}
+
+/// A figure with this many decimals. What is no number, or below zero, is written as zero.
+struct Fixed(f64, usize);
+
+impl fmt::Display for Fixed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = if self.0.is_finite() && self.0 > 0.0 { self.0 } else { 0.0 };
+        write!(f, "{value:.*}", self.1)
+    }
+}
+
+/// Nanoseconds as milliseconds with three decimals.
+fn milliseconds(latency_ns: f64) -> Fixed {
+    Fixed(latency_ns / 1e6, 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_numbers() {
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, -1.0] {
+            assert_eq!(Fixed(bad, 3).to_string(), "0.000");
+        }
+        assert_eq!(Fixed(2.0 / 3.0, 2).to_string(), "0.67");
+        assert_eq!(Fixed(1754.4, 0).to_string(), "1754");
+        assert_eq!(milliseconds(1_234_567.0).to_string(), "1.235");
+    }
+}
