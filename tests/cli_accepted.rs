@@ -517,11 +517,11 @@ fn additions_of_diskspd_2_3() {
         ("-ac f", true, false, EfficiencyOrder::Ignore),
         ("-as f", false, true, EfficiencyOrder::Ignore),
         ("-ap f", false, false, EfficiencyOrder::PerformanceFirst),
-        ("-aP f", false, false, EfficiencyOrder::PerformanceOnly),
+        ("-aP f", false, false, EfficiencyOrder::FillPerformanceFirst),
         ("-ae f", false, false, EfficiencyOrder::EfficiencyFirst),
-        ("-aE f", false, false, EfficiencyOrder::EfficiencyOnly),
-        ("-acsE f", true, true, EfficiencyOrder::EfficiencyOnly),
-        ("-ac -as -aE f", true, true, EfficiencyOrder::EfficiencyOnly),
+        ("-aE f", false, false, EfficiencyOrder::FillEfficiencyFirst),
+        ("-acsE f", true, true, EfficiencyOrder::FillEfficiencyFirst),
+        ("-ac -as -aE f", true, true, EfficiencyOrder::FillEfficiencyFirst),
         ("-aup f", false, false, EfficiencyOrder::Ignore),
     ] {
         f(&[line], |x| x.span.placement = Placement { cores_first, span_groups, efficiency });

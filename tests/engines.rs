@@ -760,6 +760,7 @@ const MISSING: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: false,
     moves_data: true,
+    simulates_time: false,
     probe: || Ok(()),
     open: |_| {
         Err(EngineError::Unavailable {

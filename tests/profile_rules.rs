@@ -280,10 +280,12 @@ const ERRORS: &[(Rule, Change, Change)] = &[
         Rule::PLACEMENT_WITHOUT_EFFECT,
         |s, _| {
             s.disable_affinity = true;
-            s.placement = Placement { efficiency: EfficiencyOrder::EfficiencyOnly, ..Placement::default() };
+            s.placement =
+                Placement { efficiency: EfficiencyOrder::FillEfficiencyFirst, ..Placement::default() };
         },
         |s, _| {
-            s.placement = Placement { efficiency: EfficiencyOrder::EfficiencyOnly, ..Placement::default() }
+            s.placement =
+                Placement { efficiency: EfficiencyOrder::FillEfficiencyFirst, ..Placement::default() }
         },
     ),
     (

@@ -139,9 +139,9 @@ fn placement() -> impl Strategy<Value = Placement> {
     let efficiency = prop_oneof![
         Just(EfficiencyOrder::Ignore),
         Just(EfficiencyOrder::PerformanceFirst),
-        Just(EfficiencyOrder::PerformanceOnly),
+        Just(EfficiencyOrder::FillPerformanceFirst),
         Just(EfficiencyOrder::EfficiencyFirst),
-        Just(EfficiencyOrder::EfficiencyOnly),
+        Just(EfficiencyOrder::FillEfficiencyFirst),
     ];
     (any::<bool>(), any::<bool>(), efficiency).prop_map(|(cores_first, span_groups, efficiency)| Placement {
         cores_first,

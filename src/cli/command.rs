@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::console::Console;
@@ -11,7 +12,8 @@ use crate::load::{self, Event, Report};
 use crate::os::host::uptime_ms;
 use crate::os::wake::Latch;
 use crate::plan::{Refusal as PlanRefusal, RefusalKind};
-use crate::profile::{Finding, ResultFormat, Rule, Severity};
+use crate::profile::xml::{self, Overrides, XmlError};
+use crate::profile::{Finding, ResultFormat, Rule, Severity, validate};
 use crate::render;
 
 /// Exit codes, a documented contract (ARCHITECTURE.md, Errors).
@@ -69,23 +71,17 @@ fn print(text: &str, code: ExitCode) -> ExitCode {
 }
 
 fn system_information(format: ResultFormat) -> ExitCode {
-    if format == ResultFormat::Xml {
-        return xml_is_missing("-Rsxml");
-    }
+    let render = match format {
+        ResultFormat::Text => render::system_text,
+        ResultFormat::Xml => render::xml::system,
+    };
     match load::system() {
-        Ok(system) => print(&render::system_text(&system), ExitCode::Done),
+        Ok(system) => print(&render(&system), ExitCode::Done),
         Err(error) => {
             eprintln!("ERROR: could not read the processors of this machine: {error}");
             ExitCode::Failed
         }
     }
-}
-
-fn xml_is_missing(what: &str) -> ExitCode {
-    eprintln!(
-        "ERROR: {what}: XML is not supported by this version of TrueSpd; use -Rtext and options instead."
-    );
-    ExitCode::Refused
 }
 
 fn set_events(names: &[String]) -> ExitCode {
@@ -99,17 +95,13 @@ fn set_events(names: &[String]) -> ExitCode {
 }
 
 fn command_line(program: &Program, args: &[OsString]) -> Vec<String> {
-    std::iter::once(program.name.clone())
-        .chain(args.iter().map(|a| a.to_string_lossy().into_owned()))
-        .collect()
+    std::iter::once(program.name.clone()).chain(typed(args)).collect()
 }
 
-fn run(program: &Program, args: &[OsString], request: RunRequest) -> ExitCode {
-    if request.profile_file.is_some() {
-        return xml_is_missing("-X");
-    }
-    if request.profile.result_format == ResultFormat::Xml {
-        return xml_is_missing(if request.profile_only { "-Rpxml" } else { "-Rxml" });
+fn run(program: &Program, args: &[OsString], mut request: RunRequest) -> ExitCode {
+    if let Err(words) = load_profile(program, args, &mut request) {
+        eprintln!("{}", words.trim_end());
+        return ExitCode::Refused;
     }
     for warning in &request.findings_warnings {
         eprintln!("WARNING: {warning}");
@@ -119,7 +111,11 @@ fn run(program: &Program, args: &[OsString], request: RunRequest) -> ExitCode {
     }
     let command_line = command_line(program, args);
     if request.profile_only {
-        return print(&render::profile_text(&command_line, &request.profile), ExitCode::Done);
+        let text = match request.profile.result_format {
+            ResultFormat::Text => render::profile_text(&command_line, &request.profile),
+            ResultFormat::Xml => xml::write(&request.profile, 0),
+        };
+        return print(&text, ExitCode::Done);
     }
     let engine = match request.options.engine.as_ref().map(find_engine).transpose() {
         Ok(engine) => engine,
@@ -136,6 +132,41 @@ fn run(program: &Program, args: &[OsString], request: RunRequest) -> ExitCode {
         events: names(&request.events),
     };
     measure(program, args, &request, &options)
+}
+
+/// Reads the profile of `-X` into the request, with the overrides and targets beside it; the error is
+/// what to show.
+fn load_profile(program: &Program, args: &[OsString], request: &mut RunRequest) -> Result<(), String> {
+    let Some(file) = &request.profile_file else { return Ok(()) };
+    let path = Path::new(&file.path);
+    let unreadable = |e: &std::io::Error| XmlError::unreadable(path, e).to_string();
+    let opened = std::fs::File::open(path).map_err(|e| unreadable(&e))?;
+    let read = xml::read_from(opened).map_err(|e| unreadable(&e))?;
+    let mut profile = read.map_err(|e| e.to_string())?;
+    let overrides = Overrides {
+        duration_s: file.duration_s,
+        warmup_s: file.warmup_s,
+        cooldown_s: file.cooldown_s,
+        rand_seed: file.seed,
+        verbose: file.verbose,
+        verbose_stats: file.verbose_stats,
+        result_format: file.result_format,
+        experiment_flags: file.experiment_flags,
+    };
+    xml::apply_overrides(&mut profile, &overrides);
+    xml::substitute_templates(&mut profile, &file.targets)
+        .map_err(|errors| errors.iter().map(|e| format!("ERROR: {e}\n")).collect::<String>())?;
+    let findings = validate(&profile, !request.profile_only);
+    if findings.iter().any(|f| f.severity == Severity::Error) {
+        return Err(refuse_findings(&typed(args), &program.name, &profile, &findings).to_string());
+    }
+    request.findings_warnings.extend(findings.iter().map(ToString::to_string));
+    request.profile = profile;
+    Ok(())
+}
+
+fn typed(args: &[OsString]) -> Vec<String> {
+    args.iter().map(|a| a.to_string_lossy().into_owned()).collect()
 }
 
 fn names(events: &Events) -> load::EventNames {
@@ -160,7 +191,9 @@ fn find_engine(choice: &EngineChoice) -> Result<(&'static EngineRow, String), St
 
 /// Runs the load and prints the document.
 fn measure(program: &Program, args: &[OsString], request: &RunRequest, options: &load::Options) -> ExitCode {
-    let stop = match Latch::new().and_then(|latch| watch_signals(&latch).map(|()| latch)) {
+    let stop = match Latch::new()
+        .and_then(|latch| watch_signals(&latch, request.profile.result_format).map(|()| latch))
+    {
         Ok(stop) => stop,
         Err(error) => {
             eprintln!("ERROR: could not prepare for Ctrl+C: {error}");
@@ -177,7 +210,11 @@ fn measure(program: &Program, args: &[OsString], request: &RunRequest, options: 
 }
 
 fn print_report(report: &Report) -> ExitCode {
-    let code = print(&render::text(&report.document), ExitCode::Done);
+    let result = match report.document.profile.result_format {
+        ResultFormat::Text => render::text(&report.document),
+        ResultFormat::Xml => render::xml::results(&report.document),
+    };
+    let code = print(&result, ExitCode::Done);
     for warning in &report.document.warnings {
         eprintln!("WARNING: {warning}");
     }
@@ -198,7 +235,6 @@ fn print_report(report: &Report) -> ExitCode {
 
 /// Shows refusals of the plan under the words they are about.
 fn refuse(program: &Program, args: &[OsString], request: &RunRequest, refusals: &[PlanRefusal]) -> ExitCode {
-    let typed: Vec<String> = args.iter().map(|a| a.to_string_lossy().into_owned()).collect();
     let findings: Vec<Finding> = refusals
         .iter()
         .map(|r| Finding {
@@ -210,7 +246,7 @@ fn refuse(program: &Program, args: &[OsString], request: &RunRequest, refusals: 
             message: r.message.clone(),
         })
         .collect();
-    eprint!("{}", refuse_findings(&typed, &program.name, &request.profile, &findings));
+    eprint!("{}", refuse_findings(&typed(args), &program.name, &request.profile, &findings));
     match refusals.iter().any(|r| r.kind == RefusalKind::Guard) {
         true => ExitCode::Guarded,
         false => ExitCode::Refused,
@@ -218,7 +254,7 @@ fn refuse(program: &Program, args: &[OsString], request: &RunRequest, refusals: 
 }
 
 /// The first SIGINT or SIGTERM stops the run in an orderly way, the second ends the process.
-fn watch_signals(stop: &Latch) -> std::io::Result<()> {
+fn watch_signals(stop: &Latch, format: ResultFormat) -> std::io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     static ASKED: AtomicBool = AtomicBool::new(false);
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
@@ -228,10 +264,13 @@ fn watch_signals(stop: &Latch) -> std::io::Result<()> {
             if ASKED.swap(true, Ordering::Relaxed) {
                 std::process::exit(128 + signal);
             }
-            // Where DiskSpd prints it; the result follows.
+            // Where DiskSpd prints it before a text result; nothing may stand before an XML result.
+            const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
             let mut out = std::io::stdout().lock();
-            let _ = writeln!(out, "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***");
-            let _ = out.flush();
+            let _ = match format {
+                ResultFormat::Text => out.write_all(NOTICE.as_bytes()).and_then(|()| out.flush()),
+                ResultFormat::Xml => std::io::stderr().write_all(NOTICE.as_bytes()),
+            };
             stop.set();
         }
     })?;

@@ -161,7 +161,7 @@ impl Session<'_> {
         let tools = Tools { clock: MachineClock::start(), interrupter, handles, precreated };
         std::thread::scope(|scope| {
             let done = Latch::new().map_err(|e| vec![format!("no file descriptor left: {e}")])?;
-            let _watch = tools.handles.watch_stop(scope, self.stop, &done);
+            tools.handles.watch_stop(scope, self.stop, &done);
             let result = self.run_spans(checked, &tools, report);
             done.set();
             result

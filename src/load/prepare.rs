@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
@@ -260,7 +260,7 @@ fn open_new(path: &Path, guard: &Guard<'_>, typed: &str) -> Result<File, String>
 }
 
 fn fill_new(
-    path: &PathBuf,
+    path: &Path,
     file: &File,
     creation: &Creation<'_>,
     marks: &Marks,

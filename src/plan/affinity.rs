@@ -10,7 +10,7 @@ use crate::profile::{AffinityItem, EfficiencyOrder, Placement, TimeSpan};
 /// `allowed` is what the kernel lets this process use; containers restrict it.
 ///
 /// # Errors
-/// A listed processor or group is not there or not allowed, or the placement leaves none.
+/// A listed processor or group is not there or not allowed.
 pub fn processor_order(span: &TimeSpan, topology: &Topology, allowed: &[u32]) -> Result<Vec<u32>, Refusal> {
     if span.disable_affinity {
         return Ok(Vec::new());
@@ -20,18 +20,7 @@ pub fn processor_order(span: &TimeSpan, topology: &Topology, allowed: &[u32]) ->
     if span.has_affinity_list() {
         return explicit(span, topology, &usable, allowed);
     }
-    let order = placed(&usable, span.placement, topology.efficiency_class_max());
-    if order.is_empty() {
-        return Err(Refusal::machine(
-            &["-a"],
-            None,
-            format!(
-                "no processor of the wanted kind is allowed to this process; allowed: {}",
-                ranges(allowed)
-            ),
-        ));
-    }
-    Ok(order)
+    Ok(placed(&usable, span.placement, topology.efficiency_class_max()))
 }
 
 fn explicit(
@@ -96,33 +85,35 @@ fn no_group(group: u32, topology: &Topology, allowed: &[u32]) -> Refusal {
 }
 
 fn placed(usable: &[Processor], placement: Placement, class_max: u32) -> Vec<u32> {
-    let class_min = usable.iter().map(|p| p.efficiency_class).min().unwrap_or(0);
-    let wanted = |p: &&Processor| match placement.efficiency {
-        EfficiencyOrder::PerformanceOnly => p.efficiency_class == class_max,
-        EfficiencyOrder::EfficiencyOnly => p.efficiency_class == class_min,
-        _ => true,
-    };
-    let class_rank = |p: &Processor| match placement.efficiency {
-        EfficiencyOrder::PerformanceFirst => class_max - p.efficiency_class,
-        EfficiencyOrder::EfficiencyFirst => p.efficiency_class,
-        _ => 0,
+    use EfficiencyOrder as Order;
+    let performance_rank = |p: &Processor| class_max - p.efficiency_class;
+    // Rank over all groups, then within a group.
+    let class_ranks = |p: &Processor| match placement.efficiency {
+        Order::Ignore => (0, 0),
+        Order::PerformanceFirst => (0, performance_rank(p)),
+        Order::EfficiencyFirst => (0, p.efficiency_class),
+        Order::FillPerformanceFirst => (performance_rank(p), 0),
+        Order::FillEfficiencyFirst => (p.efficiency_class, 0),
     };
     // Which sibling of its core a processor is: 0 for the first.
     let sibling_rank = |p: &Processor| match placement.cores_first {
         true => usable.iter().filter(|q| q.physical_core == p.physical_core && q.cpu < p.cpu).count(),
         false => 0,
     };
-    let mut keyed: Vec<_> =
-        usable.iter().filter(wanted).map(|p| (p.group, class_rank(p), sibling_rank(p), p.cpu)).collect();
+    let keyed = |p: &Processor| {
+        let (over_all, in_group) = class_ranks(p);
+        (over_all, p.group, in_group, sibling_rank(p), p.cpu)
+    };
+    let mut keyed: Vec<_> = usable.iter().map(keyed).collect();
     keyed.sort_unstable();
     if !placement.span_groups {
         return keyed.into_iter().map(|(.., cpu)| cpu).collect();
     }
     // Round the groups: the n-th of every group before the (n+1)-th of any.
-    let mut ranked: Vec<(usize, u32, u32)> = Vec::new();
-    for (i, &(group, .., cpu)) in keyed.iter().enumerate() {
-        let first = keyed.iter().position(|k| k.0 == group).unwrap_or(0);
-        ranked.push((i - first, group, cpu));
+    let mut ranked: Vec<(u32, usize, u32, u32)> = Vec::new();
+    for (i, &(over_all, group, .., cpu)) in keyed.iter().enumerate() {
+        let first = keyed.iter().position(|k| (k.0, k.1) == (over_all, group)).unwrap_or(0);
+        ranked.push((over_all, i - first, group, cpu));
     }
     ranked.sort_unstable();
     ranked.into_iter().map(|(.., cpu)| cpu).collect()
@@ -178,11 +169,18 @@ mod tests {
     }
 
     #[test]
-    fn efficiency_classes_order_and_restrict() {
-        let with = |efficiency| order(Placement { efficiency, ..Placement::default() });
-        assert_eq!(with(EfficiencyOrder::PerformanceOnly), [0, 1, 2, 3]);
-        assert_eq!(with(EfficiencyOrder::EfficiencyOnly), [64, 65, 66, 67]);
-        assert_eq!(with(EfficiencyOrder::EfficiencyFirst)[0], 0, "within a group only");
+    fn efficiency_classes_order_within_groups_or_over_all() {
+        let mut topology = topology();
+        topology.processors.iter_mut().for_each(|p| p.efficiency_class = u32::from(p.number >= 2));
+        let allowed: Vec<u32> = topology.processors.iter().map(|p| p.cpu).collect();
+        let with = |efficiency| {
+            let placement = Placement { efficiency, ..Placement::default() };
+            processor_order(&TimeSpan { placement, ..TimeSpan::default() }, &topology, &allowed).unwrap()
+        };
+        assert_eq!(with(EfficiencyOrder::PerformanceFirst), [2, 3, 0, 1, 66, 67, 64, 65]);
+        assert_eq!(with(EfficiencyOrder::EfficiencyFirst), [0, 1, 2, 3, 64, 65, 66, 67]);
+        assert_eq!(with(EfficiencyOrder::FillPerformanceFirst), [2, 3, 66, 67, 0, 1, 64, 65]);
+        assert_eq!(with(EfficiencyOrder::FillEfficiencyFirst), [0, 1, 64, 65, 2, 3, 66, 67]);
     }
 
     #[test]

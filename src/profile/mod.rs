@@ -108,7 +108,7 @@ pub struct Placement {
     pub cores_first: bool,
     /// `s`: go round the processor groups instead of filling one after the other.
     pub span_groups: bool,
-    /// `p`/`P`/`e`/`E`/`up`: order or restriction by efficiency class.
+    /// `p`/`P`/`e`/`E`/`up`: order by efficiency class.
     pub efficiency: EfficiencyOrder,
 }
 
@@ -118,14 +118,14 @@ pub enum EfficiencyOrder {
     /// DiskSpd 2.2: ascending CPU number, classes ignored (`-aup`, and the default here).
     #[default]
     Ignore,
-    /// `p`: performance cores first, then the others.
+    /// `p`: within each processor group, performance cores first.
     PerformanceFirst,
-    /// `P`: performance cores only.
-    PerformanceOnly,
-    /// `e`: efficiency cores first, then the others.
+    /// `P`: the performance cores of all groups before any other core.
+    FillPerformanceFirst,
+    /// `e`: within each processor group, efficiency cores first.
     EfficiencyFirst,
-    /// `E`: efficiency cores only.
-    EfficiencyOnly,
+    /// `E`: the efficiency cores of all groups before any other core.
+    FillEfficiencyFirst,
 }
 
 /// A whole processor group in an affinity list (DiskSpd 2.3 `-ag<group>`).

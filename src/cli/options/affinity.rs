@@ -125,9 +125,9 @@ pub fn placement(d: &mut Draft, v: &Value) -> Result<(), Slip> {
             'c' => placement.cores_first = true,
             's' => placement.span_groups = true,
             'p' => placement.efficiency = EfficiencyOrder::PerformanceFirst,
-            'P' => placement.efficiency = EfficiencyOrder::PerformanceOnly,
+            'P' => placement.efficiency = EfficiencyOrder::FillPerformanceFirst,
             'e' => placement.efficiency = EfficiencyOrder::EfficiencyFirst,
-            'E' => placement.efficiency = EfficiencyOrder::EfficiencyOnly,
+            'E' => placement.efficiency = EfficiencyOrder::FillEfficiencyFirst,
             _ => placement.efficiency = EfficiencyOrder::Ignore,
         }
         i += width;

@@ -99,9 +99,9 @@ const GROUP_ORDERS: &[(&str, bool)] = &[("Fill", false), ("Span", true)];
 const EFFICIENCY_ORDERS: &[(&str, EfficiencyOrder)] = &[
     ("Unordered", EfficiencyOrder::Ignore),
     ("PFirst", EfficiencyOrder::PerformanceFirst),
-    ("FillPFirst", EfficiencyOrder::PerformanceOnly),
+    ("FillPFirst", EfficiencyOrder::FillPerformanceFirst),
     ("EFirst", EfficiencyOrder::EfficiencyFirst),
-    ("FillEFirst", EfficiencyOrder::EfficiencyOnly),
+    ("FillEFirst", EfficiencyOrder::FillEfficiencyFirst),
 ];
 
 fn read_placement(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
