@@ -262,9 +262,9 @@ pub(super) static SECTIONS: &[Section] = &[
                 .starts("cspPeEu")
                 .keys(&["-a<placement>"])
                 .help(
-                    "Order without a list: c a thread per core first, s spread over groups, p/P \
-                performance cores first/only, e/E efficiency cores first/only, up none of these. May be \
-                joined: -acsE.",
+                    "Order without a list: c a thread per core first, s spread over groups, p performance \
+                cores first within each group, P over all groups, e/E the same for efficiency cores, up by \
+                number. May be joined: -acsE.",
                 )
                 .linux("default is ascending CPU ids."),
             row("n", "", affinity::off).keys(&["-n"]).help("Do not pin threads. Not with a list of -a."),
