@@ -11,7 +11,7 @@ use super::writes::WriteSlots;
 use crate::access::{DataRng, Pattern, PatternSpec, PoolChoice, Rng, SourceWindow, WriteData, data};
 use crate::engine::{self, EngineError, EngineFile, EngineRow, MapFlush, MapMode, Opened, Setup};
 use crate::os::buffer::{BufferError, IoBuffer};
-use crate::os::thread::{IoPrio, pin_to_processor};
+use crate::os::thread::{IoPrio, keep_exact_time_on_this_thread, pin_to_processor};
 use crate::plan::{Duty, ThreadWork};
 use crate::profile::{Batch, FlushMode, IoPriority, Target, TimeSpan};
 
@@ -74,6 +74,8 @@ pub fn prepare(work: &ThreadWork, context: &StartContext<'_>) -> Result<Prepared
     if let Some(cpu) = work.cpu {
         pin_to_processor(cpu).map_err(|e| fail(e.to_string()))?;
     }
+    // Only rate limits and pauses notice; where the system refuses, they are kept on average.
+    let _ = keep_exact_time_on_this_thread();
     let files = open_files(work, context).map_err(fail)?;
     let buffers = Buffers::allocate(work, context).map_err(|e| fail(e.to_string()))?;
     let setup = Setup {
