@@ -94,6 +94,7 @@ pub fn prepare(work: &ThreadWork, context: &StartContext<'_>) -> Result<Prepared
         work.is_pool.then(|| PoolChoice::new(&weights)).transpose().map_err(|e| fail(e.to_string()))?;
     let worker = Worker {
         dispatch: dispatch(work, context, engine.is_inline()),
+        is_inline: engine.is_inline(),
         engine,
         slot_duty: slot_duties(work),
         pool,
