@@ -226,7 +226,7 @@ fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// A target that is not there, in XML: the document all the same, and the empty line before the phrase.
+/// A target that is not there, in XML: the document all the same.
 #[test]
 fn a_failed_run_as_xml() {
     let ran = Lab::new().run("-d2 -W0 -Rxml missing.dat").expect_code(1);

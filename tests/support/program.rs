@@ -70,10 +70,19 @@ impl Lab {
     /// The program behind another one, e.g. `setpriv`.
     pub fn command_behind(&self, wrapper: &[&str], line: &str) -> Command {
         let mut command = Command::new(wrapper[0]);
-        command.args(&wrapper[1..]).arg(env!("CARGO_BIN_EXE_diskspd"));
+        command.args(&wrapper[1..]).arg(self.copy_of_program());
         command.args(line.split(' ').filter(|word| !word.is_empty()));
         self.settle(&mut command);
         command
+    }
+
+    /// A copy of the program that every user can reach.
+    pub fn copy_of_program(&self) -> PathBuf {
+        let copy = self.dir.path().join("diskspd");
+        if !copy.exists() {
+            fs::copy(env!("CARGO_BIN_EXE_diskspd"), &copy).expect("the program can be copied");
+        }
+        copy
     }
 
     fn settle(&self, command: &mut Command) {
