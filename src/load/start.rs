@@ -82,7 +82,7 @@ pub fn prepare(work: &ThreadWork, context: &StartContext<'_>) -> Result<Prepared
     // Only rate limits and pauses notice; where the system refuses, they are kept on average.
     let _ = keep_exact_time_on_this_thread();
     let files = open_files(work, context).map_err(fail)?;
-    let buffers = Buffers::allocate(work, context).map_err(|e| fail(e.to_string()))?;
+    let buffers = Buffers::allocate(work, context).map_err(fail)?;
     let setup = Setup {
         depth: work.slots,
         files,
@@ -211,10 +211,14 @@ struct Place {
 }
 
 impl Buffers {
-    fn allocate(work: &ThreadWork, context: &StartContext<'_>) -> Result<Self, BufferError> {
+    /// Errors begin with the phrase that wrappers look for (`text-output.md` §13.2).
+    fn allocate(work: &ThreadWork, context: &StartContext<'_>) -> Result<Self, String> {
         let mut buffers = Buffers { regions: Vec::new(), places: Vec::new() };
         for duty in &work.duties {
-            let place = buffers.for_duty(duty, context)?;
+            let place = buffers.for_duty(duty, context).map_err(|e| {
+                let path = &context.span.targets[duty.target].path;
+                format!("Could not allocate a buffer for target '{path}': {e}")
+            })?;
             buffers.places.push(place);
         }
         Ok(buffers)
