@@ -18,7 +18,8 @@ mod value;
 
 pub use command::{ExitCode, Program, diskspd};
 pub use help::{help, version};
-pub use parse::{parse, parse_os, refuse_findings};
+use parse::refuse_option;
+pub use parse::{parse, parse_os, refuse_findings, refuse_plan};
 pub use refusal::{Mark, Problem, Refusal};
 
 use crate::profile::{Profile, ResultFormat};
