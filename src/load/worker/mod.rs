@@ -438,3 +438,10 @@ impl Worker {
         self.io_failed(turn, flight, FailureKind::Engine(words));
     }
 }
+
+#[cfg(test)]
+mod ends;
+#[cfg(test)]
+mod lab;
+#[cfg(test)]
+mod tests;
