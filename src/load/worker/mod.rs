@@ -404,6 +404,8 @@ impl Worker {
         turn.completed += 1;
         if self.progress_ios > 0 && turn.completed.is_multiple_of(self.progress_ios) {
             (turn.dot)();
+            // Writing to a terminal takes its time.
+            turn.since_stamp = STALE;
         }
         if counted {
             let latency = turn.now_ns.saturating_sub(flight.issued_ns);
