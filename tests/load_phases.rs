@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 
 use runner::{Outcome, Place, no_stop, run};
 use truespd::engine::{self, Completion, Engine, EngineError, EngineRow, Io, Opened, Setup};
+use truespd::load::{self, Event, Options};
 use truespd::os::wake::Latch;
 use truespd::profile::{Profile, TimeSpan};
 use truespd::result::{Measured, TimeSpanResult};
 
 const MIB: u64 = 1 << 20;
-/// A stop takes effect within a few milliseconds; the machine may be busy with other tests.
-const SOON: Duration = Duration::from_secs(3);
+/// A stop takes effect within a few milliseconds. The machine may be busy with other tests; but what would go
+/// on here goes on for ten minutes.
+const SOON: Duration = Duration::from_secs(20);
 
 fn null() -> &'static EngineRow {
     engine::find("null").expect("in the table")
@@ -75,13 +77,13 @@ fn a_stop_counts_what_its_phase_demands_and_acts_at_once() {
         assert!(late < SOON, "{words}: the run went on for {late:?}");
         outcome
     };
-    let warm_up = stopped("-b4K -r -t2 -W60 -d60 FILE", 300);
+    let warm_up = stopped("-b4K -r -g1000i -t2 -W600 -d600 FILE", 300);
     assert!(matches!(shape(&warm_up)[..], [None]), "nothing is measured in warm-up");
-    let measuring = stopped("-b4K -r -t2 -W0 -d60 -L FILE", 700);
+    let measuring = stopped("-b4K -r -g1000i -t2 -W0 -d600 -L FILE", 700);
     let measured = measuring.measured();
-    assert!(measured.test_time_s > 0.1 && measured.test_time_s < 10.0, "{}", measured.test_time_s);
+    assert!(measured.test_time_s > 0.1 && measured.test_time_s < 20.0, "{}", measured.test_time_s);
     assert!(measuring.ios() > 100);
-    let cool_down = stopped("-b4K -r -t2 -W0 -d1 -C60 FILE", 2000);
+    let cool_down = stopped("-b4K -r -g1000i -t2 -W0 -d1 -C600 FILE", 2000);
     assert_eq!(cool_down.measured().test_time_s, 1.0);
 }
 
@@ -100,7 +102,7 @@ fn a_run_that_is_stopped_before_it_starts_does_nothing() {
     let place = Place::new(MIB);
     let stop = no_stop();
     stop.set();
-    let outcome = run(&spans(&place.profile("-W0 -d60 FILE"), 2, |_, _| {}), null(), "", &stop);
+    let outcome = run(&spans(&place.profile("-W0 -d600 FILE"), 2, |_, _| {}), null(), "", &stop);
     assert!(outcome.report.failures.is_empty());
     assert!(matches!(shape(&outcome)[..], [None, None]));
 }
@@ -128,14 +130,14 @@ fn time_spans_follow_each_other_with_their_own_threads_and_statistics() {
 #[test]
 fn a_stop_ends_its_time_span_and_skips_the_rest() {
     let place = Place::new(MIB);
-    let profile = spans(&place.profile("-b4K -r -W0 -d1 FILE"), 3, |i, span| {
-        span.duration_s = if i == 0 { 1 } else { 60 };
+    let profile = spans(&place.profile("-b4K -r -g1000i -W0 -d1 FILE"), 3, |i, span| {
+        span.duration_s = if i == 0 { 1 } else { 600 };
     });
     let (outcome, late) = run_and_stop(&profile, null(), Duration::from_millis(2500));
     assert!(late < SOON, "the run went on for {late:?}");
     let [Some(first), Some(second), None] = shape(&outcome)[..] else { panic!("{:?}", shape(&outcome)) };
     assert_eq!(first.test_time_s, 1.0);
-    assert!(second.test_time_s > 0.1 && second.test_time_s < 30.0, "{}", second.test_time_s);
+    assert!(second.test_time_s > 0.1 && second.test_time_s < 20.0, "{}", second.test_time_s);
 }
 
 #[test]
@@ -145,7 +147,7 @@ fn a_failure_keeps_the_time_spans_before_it_and_ends_the_others() {
     let profile = spans(&place.profile("-b4K -r -W0 -d1 FILE"), 3, |i, span| {
         if i == 1 {
             span.targets[0].path.clone_from(&missing);
-            span.duration_s = 60;
+            span.duration_s = 600;
         }
     });
     let start = Instant::now();
@@ -248,8 +250,8 @@ static BREAKS: EngineRow = row("breaks", |setup| bad(setup, How::Break, &["0", "
 static FAILS: EngineRow = row("fails", |setup| bad(setup, How::Errno(28), &["2"]));
 static HANGS: EngineRow = row("hangs", |setup| bad(setup, How::Hang, &[]));
 
-/// Runs three threads for a minute that something ends at once.
-fn short_of_a_minute(row: &'static EngineRow, words: &str) -> Vec<String> {
+/// Runs three threads for ten minutes that something ends at once.
+fn ended_early(row: &'static EngineRow, words: &str) -> Vec<String> {
     let place = Place::new(MIB);
     let start = Instant::now();
     let outcome = run(&place.profile(&format!("-b4K -r -t3 {words} FILE")), row, "", &no_stop());
@@ -260,12 +262,12 @@ fn short_of_a_minute(row: &'static EngineRow, words: &str) -> Vec<String> {
 
 #[test]
 fn a_thread_that_breaks_down_ends_the_run_instead_of_hanging_it() {
-    for words in ["-W60 -d60", "-W0 -d60"] {
-        let failures = short_of_a_minute(&PANICS, words);
+    for words in ["-W600 -d600", "-W0 -d600"] {
+        let failures = ended_early(&PANICS, words);
         assert_eq!(failures.len(), 1, "{failures:?}");
         assert!(failures[0].contains("thread 1: broke down: out of luck"), "{failures:?}");
     }
-    let failures = short_of_a_minute(&PANICS_AT_OPEN, "-W0 -d60");
+    let failures = ended_early(&PANICS_AT_OPEN, "-W0 -d600");
     assert!(
         failures.len() == 1 && failures[0].contains("thread 2: broke down: no luck at all"),
         "{failures:?}"
@@ -273,11 +275,30 @@ fn a_thread_that_breaks_down_ends_the_run_instead_of_hanging_it() {
 }
 
 #[test]
+fn a_caller_that_breaks_down_is_not_waited_for_either() {
+    let place = Place::new(MIB);
+    let profile = place.profile("-b4K -r -t3 -W0 -d600 FILE");
+    for line in ["starting warm up", "starting measurements"] {
+        let start = Instant::now();
+        let on_event = |event: Event| {
+            if matches!(&event, Event::Verbose(words) if words.starts_with(line)) {
+                panic!("nobody listens");
+            }
+        };
+        let options = Options { engine: Some((&HANGS, String::new())), ..Options::default() };
+        let body = || load::run(&profile, &options, &on_event, &no_stop());
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).expect_err(line);
+        assert_eq!(panic.downcast_ref::<&str>(), Some(&"nobody listens"));
+        assert!(start.elapsed() < SOON, "it went on for {:?}", start.elapsed());
+    }
+}
+
+#[test]
 fn an_engine_or_io_that_fails_ends_the_run_at_once_in_every_phase() {
-    for words in ["-W60 -d60", "-W0 -d60 -L", "-W0 -d60 -o8"] {
-        let failures = short_of_a_minute(&BREAKS, words);
+    for words in ["-W600 -d600", "-W0 -d600 -L", "-W0 -d600 -o8"] {
+        let failures = ended_early(&BREAKS, words);
         assert!(failures.iter().all(|f| f.contains("bad: breaking: as told")), "{failures:?}");
-        let failures = short_of_a_minute(&FAILS, words);
+        let failures = ended_early(&FAILS, words);
         let is_full = |f: &String| {
             f.starts_with("t[2] error during read error code: 28)") && f.contains("No space left")
         };
@@ -330,6 +351,6 @@ fn a_thousand_threads_start_and_stop_together() {
     let outcome = run(&place.profile("-b4K -r -o1 -t1000 -g10i -W0 -d1 FILE"), null(), "", &no_stop());
     assert_eq!((outcome.measured().threads.len(), outcome.measured().test_time_s), (1000, 1.0));
     // Nine in the second each, the tenth is due at its end; a busy machine may owe some.
-    assert!((5_000..=9_000).contains(&outcome.ios()), "{}", outcome.ios());
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!((1_000..=9_000).contains(&outcome.ios()), "{}", outcome.ios());
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
