@@ -166,11 +166,12 @@ fn start_and_direct(
     Ok(std::thread::scope(|scope| {
         let mut spawned = 0;
         let mut span = SpanOutcome::empty();
+        let clock = control.clock;
         for work in works {
             let sender_of_thread = sender.clone();
             let shared = Arc::clone(&shared);
             let id = work.id;
-            let (on_event, clock) = (control.on_event, control.clock);
+            let on_event = control.on_event;
             let body = move || {
                 thread_body(work, context, &shared, &sender_of_thread, on_event, clock);
             };
@@ -183,8 +184,18 @@ fn start_and_direct(
             }
         }
         drop(sender);
-        Director { shared: &shared, words: &words, control, context, tids: Vec::new(), alive: spawned }
-            .direct(span, ids.len())
+        let mut director =
+            Director { shared: &shared, words: &words, control, context, tids: Vec::new(), alive: spawned };
+        match catch_unwind(AssertUnwindSafe(|| director.direct(&mut span, ids.len()))) {
+            Ok(()) => span,
+            Err(panic) => {
+                // The scope waits for the workers, and they for the controller.
+                shared.gate.open(false);
+                shared.phases.interrupt(clock.now_ns());
+                director.bring_home(&mut span);
+                resume_unwind(panic)
+            }
+        }
     }))
 }
 
@@ -285,19 +296,18 @@ struct Director<'a> {
 }
 
 impl Director<'_> {
-    fn direct(mut self, mut span: SpanOutcome, wanted: usize) -> SpanOutcome {
-        self.gather(&mut span, wanted);
+    fn direct(&mut self, span: &mut SpanOutcome, wanted: usize) {
+        self.gather(span, wanted);
         // After the workers were started: they would inherit it.
         raise_priority_of_this_thread();
         let all_ready = span.start_failures.is_empty();
         if all_ready && !self.control.stop.is_set() && (self.control.wait_for_start)() {
-            self.phases(&mut span);
+            self.phases(span);
         } else {
             self.shared.gate.open(false);
         }
-        self.bring_home(&mut span);
+        self.bring_home(span);
         span.drift_ppm = self.control.clock.drift_ppm();
-        span
     }
 
     /// Waits until every thread is ready or has failed.

@@ -18,6 +18,12 @@ use crate::result::WaitStatistics;
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 /// Failures stop the run, so few can come together; the first ones are kept.
 const FAILURES_KEPT: usize = 8;
+/// A stamp that a wait ended with also stamps the I/O handed over next, when no more was done in between than to
+/// account for one completion and to prepare one I/O without filling its buffer. That takes about 15 ns, as
+/// long as reading the clock: a latency is too long by no more than that.
+const FRESH: u32 = 2;
+/// No stamp to share.
+const STALE: u32 = u32::MAX;
 
 /// Where a worker's time comes from: the machine, or an engine that simulates it.
 pub trait Time {
@@ -162,6 +168,8 @@ struct Turn<'a, T> {
     batch: Vec<Io>,
     done: Vec<Completion>,
     now_ns: u64,
+    /// Completions accounted for and I/Os prepared since `now_ns` was read.
+    since_stamp: u32,
     completed: u64,
     waits: WaitStatistics,
     in_flight_ns: u128,
@@ -192,6 +200,7 @@ impl Worker {
             batch: Vec::with_capacity(slots),
             done: Vec::with_capacity(slots),
             now_ns: time.now_ns(&*self.engine),
+            since_stamp: STALE,
             completed: 0,
             waits: WaitStatistics::default(),
             in_flight_ns: 0,
@@ -265,11 +274,15 @@ impl Worker {
         let own_slot = slot - duty.slot_first;
         let access = duty.pattern.next(own_slot, &mut self.rng, &duty.shared);
         let (op, region, region_offset) = if access.write {
+            if let WriteSlots::Random { .. } = duty.write_slots {
+                turn.since_stamp = STALE;
+            }
             let (region, offset) = duty.write_slots.next(own_slot, &mut self.data_rng);
             (Op::Write, region, offset)
         } else {
             (Op::Read, duty.read_region, u64::from(own_slot) * duty.slot_stride_bytes)
         };
+        turn.since_stamp = turn.since_stamp.saturating_add(1);
         turn.flights[slot as usize] = InFlight { duty: duty_index, op, offset: access.offset, issued_ns: 0 };
         turn.batch.push(Io {
             slot,
@@ -286,7 +299,10 @@ impl Worker {
     #[inline]
     fn hand_over<T: Time>(&mut self, turn: &mut Turn<'_, T>) {
         if self.wanted.stamps() {
-            let now = turn.time.now_ns(&*self.engine);
+            // Inline engines finish an I/O within a microsecond, of which 15 ns are too much.
+            let is_fresh = turn.since_stamp <= FRESH && !self.is_inline;
+            let now = if is_fresh { turn.now_ns } else { turn.time.now_ns(&*self.engine) };
+            turn.since_stamp = STALE;
             for io in &turn.batch {
                 turn.flights[io.slot as usize].issued_ns = now;
             }
@@ -313,6 +329,7 @@ impl Worker {
                 let left = turn.phases.stop_ns().saturating_sub(turn.now_ns);
                 turn.time.sleep(wait_ns.min(left), &mut *self.engine);
                 turn.now_ns = turn.time.now_ns(&*self.engine);
+                turn.since_stamp = 0;
             }
             Issued::Throttled(wait_ns) => {
                 turn.waits.throttle_waits += 1;
@@ -340,6 +357,7 @@ impl Worker {
         let now = turn.time.now_ns(&*self.engine);
         turn.in_flight_ns += in_flight * u128::from(turn.phases.measured_part_ns(turn.now_ns, now));
         turn.now_ns = now;
+        turn.since_stamp = turn.done.len() as u32;
         let counted = turn.phases.counts(now);
         // After the stop nothing is accounted for: the signal that ended the wait may have cut it short.
         let is_over = !counted && now >= turn.phases.stop_ns();
@@ -386,6 +404,8 @@ impl Worker {
         turn.completed += 1;
         if self.progress_ios > 0 && turn.completed.is_multiple_of(self.progress_ios) {
             (turn.dot)();
+            // Writing to a terminal takes its time.
+            turn.since_stamp = STALE;
         }
         if counted {
             let latency = turn.now_ns.saturating_sub(flight.issued_ns);

@@ -3,6 +3,7 @@
 use super::lab::{Bench, Call, LATENCY, NO_STATISTICS, duty, pattern};
 use super::*;
 use crate::access::SharedOffset;
+use crate::os::buffer::IoBuffer;
 use crate::profile::{Target, Throughput};
 
 const MS: u64 = 1_000_000;
@@ -142,11 +143,52 @@ fn a_batch_has_one_stamp_when_issued_and_one_when_taken() {
     assert_eq!(seen.latencies_ns(), [101, 101, 101]);
 }
 
+/// For every batch that was handed over, whether the clock was read for it alone.
+fn own_stamps(bench: Bench) -> Vec<bool> {
+    let seen = bench.run();
+    let at = |i: &usize| matches!(seen.calls[*i], Call::Submit(..));
+    (0..seen.calls.len())
+        .filter(at)
+        .map(|i| {
+            let reaped = seen.calls[..i].iter().rposition(|c| matches!(c, Call::Reap(..))).unwrap_or(0);
+            // Looking ends with a stamp; one more is the batch's own.
+            seen.calls[reaped..i].iter().filter(|c| **c == Call::Stamp).count() == 2
+        })
+        .collect()
+}
+
 #[test]
-fn single_issues_have_stamps_of_their_own() {
+fn a_single_issue_shares_the_stamp_of_a_look_that_found_no_more_than_one() {
+    // Nothing was found by the looks after 0 and 1, and one by every wait from then on.
+    let spread = || Bench::new(3, LATENCY).service(|number, _| 100 + number).lengths(0, 1000, 0);
+    assert!(own_stamps(spread().script(|s| s.now_ns = 1)).iter().skip(1).all(|own| !own));
+    // The latencies are the same as with stamps of their own, but for what was done in between: nothing.
     let seen = Bench::new(2, LATENCY).lengths(0, 110, 0).script(|s| s.stamp_ns = 1).run();
-    // Issued at 2 and at 4, after a look at 3; seen at 103 and 105. Of one stamp the second would have 103.
     assert_eq!(seen.latencies_ns(), [101, 101]);
+}
+
+#[test]
+fn a_stamp_is_not_shared_when_time_passed() {
+    // Three come back at once: the first of them to go out again has waited for the accounting of all.
+    let together = own_stamps(Bench::new(3, LATENCY));
+    assert!(together[3], "{together:?}");
+    assert!(!together[4] && !together[5], "the looks in between found nothing: {together:?}");
+    let one = || Bench::new(1, LATENCY);
+    assert!(own_stamps(one()).iter().skip(1).all(|own| !own));
+    // A dot is printed; a buffer is filled; an engine finishes within nanoseconds.
+    assert!(own_stamps(one().worker(|w| w.progress_ios = 1)).iter().all(|own| *own));
+    let filled = one().worker(|w| {
+        w.duties[0].pattern = pattern(4096, 0, 100, 1, &mut w.rng);
+        let buffer = IoBuffer::new(4096).expect("memory");
+        w.duties[0].write_slots = WriteSlots::Random {
+            region: 1,
+            buffer: std::sync::Arc::new(buffer),
+            slot_stride_bytes: 4096,
+            block_bytes: 4096,
+        };
+    });
+    assert!(own_stamps(filled).iter().all(|own| *own));
+    assert!(own_stamps(one().worker(|w| w.is_inline = true)).iter().all(|own| *own));
 }
 
 #[test]
