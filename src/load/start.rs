@@ -331,3 +331,52 @@ fn write_slots(
         (None, None) => WriteSlots::None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{CacheMode, RingOptions};
+
+    /// Submit batch, reap batch and whether a look follows each batch, of a thread with `slots` requests.
+    fn batches(span: &TimeSpan, wanted: Wanted, slots: u32, is_inline: bool) -> (u32, u32, bool) {
+        let duty = Duty { target: 0, relative_thread: 0, requests: slots, weight: 0, sharers: 1 };
+        let work = ThreadWork { id: 0, seed: 0, cpu: None, duties: vec![duty], slots, is_pool: false };
+        let context = StartContext {
+            span,
+            targets: &[],
+            engine: None,
+            wanted,
+            progress_ios: 0,
+            is_virtual: false,
+            huge_page_bytes: 0,
+        };
+        let dispatch = dispatch(&work, &context, is_inline);
+        (dispatch.submit_batch, dispatch.reap_batch, dispatch.poll_after_batch)
+    }
+
+    #[test]
+    fn batches_are_what_was_asked_for_or_what_is_cheapest() {
+        let target = |cache| Target { cache, ..Target::default() };
+        let span = |cache| TimeSpan { targets: vec![target(cache)], ..TimeSpan::default() };
+        let (cached, direct) = (span(CacheMode::Cached), span(CacheMode::DisableOsCache));
+        let plain = Wanted { latency: false, intervals: None };
+        let latency = Wanted { latency: true, intervals: None };
+        assert_eq!(batches(&direct, plain, 32, false), (4, 16, true));
+        assert_eq!(batches(&direct, plain, 4, false), (4, 4, false), "all slots: the wait hands them over");
+        assert_eq!(batches(&direct, plain, 2, false), (2, 2, false));
+        assert_eq!(batches(&cached, plain, 32, false), (32, 16, false));
+        for span in [&direct, &cached] {
+            assert_eq!(batches(span, latency, 32, false), (1, 16, true), "as DiskSpd: one by one");
+            assert_eq!(batches(span, plain, 32, true).0, 1, "inline engines take one at a time");
+        }
+        for (batch, expected) in
+            [(Batch::Count(8), 8), (Batch::Count(100), 32), (Batch::Percent(25), 8), (Batch::Percent(1), 1)]
+        {
+            let ring = Some(RingOptions { registered_buffers: true, batch });
+            let asked = TimeSpan { ring, ..direct.clone() };
+            for wanted in [plain, latency] {
+                assert_eq!(batches(&asked, wanted, 32, false), (expected, 16, true));
+            }
+        }
+    }
+}
