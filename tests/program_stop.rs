@@ -222,6 +222,33 @@ fn stop_event() {
     assert!(ran.text().results[0].is_some(), "stopped by the other's Ctrl+C\n{ran}");
 }
 
+/// Set stays set for whoever comes, and is gone with the last one that held it.
+#[test]
+fn events_last_as_long_as_their_holders() {
+    let lab = lab_with_file();
+    let waits = |name: &str| {
+        let running = lab.start(&format!("-v -d1 -W0 -b4K -r -yr{name} f"));
+        running.wait_until("the workers are there", || threads(&running) >= 3);
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(!running.stderr_so_far().contains("starting"), "it waits");
+        running
+    };
+    let first = waits("go");
+    lab.run("-yego").expect_code(0);
+    first.wait_for_stderr("starting measurements");
+    let second = lab.start("-v -d1 -W0 -b4K -r -yrgo f");
+    second.wait_for_stderr("starting measurements");
+    first.finish().expect_code(0);
+    second.finish().expect_code(0);
+    let third = waits("go");
+    // Killed, it holds nothing any more.
+    third.signal(Signal::KILL);
+    third.finish().expect_signal(9);
+    lab.run("-yego").expect_code(1);
+    let fourth = waits("go");
+    assert_ends_soon(fourth, Signal::INT);
+}
+
 #[test]
 fn events_that_nobody_holds() {
     let lab = Lab::new();
