@@ -158,7 +158,7 @@ const LARGE_BYTES: u64 = 8 << 30;
 
 /// Starts a fill and waits until it is well on its way; `None` when the disk has no room for it.
 fn filling(lab: &Lab) -> Option<Running> {
-    let room = rustix::fs::statvfs(&lab.work()).expect("the file system can be asked");
+    let room = rustix::fs::statvfs(lab.work()).expect("the file system can be asked");
     if room.f_bavail * room.f_frsize < LARGE_BYTES * 3 {
         devices::skip("this needs 24 GiB of free space for a moment");
         return None;
