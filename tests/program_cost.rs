@@ -1,12 +1,16 @@
 //! What a run costs: time around the measured time, and memory. Bounds leave room for a busy machine; the
 //! figures are printed.
 
+#[allow(dead_code)]
+mod devices;
+#[allow(dead_code)]
+mod gate;
 mod support;
 
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use support::program::Lab;
+use support::program::{Lab, Running};
 
 fn lab_with_file() -> Lab {
     let lab = Lab::new();
@@ -39,6 +43,33 @@ fn start_and_end_take_no_time() {
         });
         println!("-d1 -W0 {words}: {extra:?} beyond the measured second");
         assert!(extra < Duration::from_millis(300), "{words}: {extra:?}");
+    }
+}
+
+/// From the start of the process to the arrival of the first read at a file that tells when.
+#[test]
+fn the_first_io_comes_at_once() {
+    if !rustix::process::geteuid().is_root() || !std::path::Path::new("/dev/fuse").exists() {
+        return devices::skip("a file that holds I/O back needs root and /dev/fuse");
+    }
+    let lab = Lab::new();
+    for words in ["-o32 -r -L -D", "-o1", "-t16 -o8"] {
+        let first = best_of(5, || {
+            let gate = gate::Gate::direct().expect("a file of known behaviour");
+            gate.close();
+            let line = format!("-d1 -W0 -b4K -B9M:2M {words}");
+            let mut command = lab.command(&line);
+            command.arg(gate.path());
+            let since = Instant::now();
+            let running = Running::new(command, &line);
+            gate.wait_parked(1);
+            let first = since.elapsed();
+            gate.open_up();
+            running.finish().expect_code(0);
+            first
+        });
+        println!("{words}: first I/O after {first:?}");
+        assert!(first < Duration::from_millis(300), "{words}: {first:?}");
     }
 }
 
