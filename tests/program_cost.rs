@@ -88,7 +88,7 @@ fn the_phases_take_what_they_are_given() {
             .expect("three runs");
         // Two decimals of exactly the asked time are within 0.1 % of it.
         assert_eq!(ran.text().results[0].as_ref().map(|r| r.time_s), Some(measured), "{ran}");
-        assert!((0.0..0.3).contains(&extra), "{words}: {extra} s\n{ran}");
+        assert!((0.0..0.5).contains(&extra), "{words}: {extra} s\n{ran}");
     }
 }
 
