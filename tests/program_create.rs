@@ -154,13 +154,13 @@ fn no_room() {
 }
 
 /// Bytes that no machine here writes before the signal comes, and that fit the disk.
-const LARGE_BYTES: u64 = 8 << 30;
+const LARGE_BYTES: u64 = 2 << 30;
 
 /// Starts a fill and waits until it is well on its way; `None` when the disk has no room for it.
 fn filling(lab: &Lab) -> Option<Running> {
-    let room = rustix::fs::statvfs(&lab.work()).expect("the file system can be asked");
+    let room = rustix::fs::statvfs(lab.work()).expect("the file system can be asked");
     if room.f_bavail * room.f_frsize < LARGE_BYTES * 3 {
-        devices::skip("this needs 24 GiB of free space for a moment");
+        devices::skip("this needs 6 GiB of free space for a moment");
         return None;
     }
     let running = lab.start(&format!("-d1 -W0 -c{LARGE_BYTES} big"));

@@ -63,6 +63,36 @@ fn standard_output_that_cannot_be_written() {
     assert!(stderr.contains("could not write to standard output: No space left on device"), "{stderr}");
 }
 
+/// A file that somebody cuts off under the run ends it, and a mapping of it is no crash.
+#[test]
+fn a_file_that_shrinks() {
+    for words in ["-o4", "-o1", "-Su -o4", "-Sm"] {
+        let lab = Lab::new();
+        lab.run("-c4M -b4K -d1 -W0 -g1 f").expect_code(0);
+        let running = lab.start(&format!("-v -d60 -W0 -b64K -r -g500i {words} f"));
+        running.wait_for_stderr("starting measurements");
+        let file = fs::File::options().write(true).open(lab.path("f")).expect("writable");
+        file.set_len(65536).expect("cut");
+        let ran = running.finish();
+        assert!(ran.wall < Duration::from_secs(20), "{ran}");
+        ran.failed(&["error during read error code: ", "'f'"]);
+        assert_eq!(fs::metadata(lab.path("f")).expect("there").len(), 65536, "it stays as it is");
+    }
+}
+
+/// What is open stays there although its name is gone or means something else.
+#[test]
+fn a_file_that_is_removed_or_replaced() {
+    let lab = Lab::new();
+    lab.run("-c4M -b4K -d1 -W0 -g1 f").expect_code(0);
+    let running = lab.start("-v -d2 -W0 -b64K -r -w50 -g500i f");
+    running.wait_for_stderr("starting measurements");
+    fs::remove_file(lab.path("f")).expect("removed");
+    lab.write("f", b"a new one");
+    running.finish().expect_code(0).text();
+    assert_eq!(lab.read("f"), b"a new one", "the new file is none of its business");
+}
+
 /// A gate, or why not.
 fn gate() -> Option<Gate> {
     if !rustix::process::geteuid().is_root() || !std::path::Path::new("/dev/fuse").exists() {

@@ -1,6 +1,8 @@
 //! Option combinations on real files: each result under the strict reader, with the figures that the
 //! options promise.
 
+#[path = "support/strict_xml.rs"]
+mod strict_xml;
 mod support;
 
 use std::fs;
@@ -49,6 +51,33 @@ fn statistics_switches() {
                 assert_eq!(result.charts.is_empty(), bits & 1 == 0, "{line}");
                 assert_eq!(result.waits.is_some(), bits >> 2 & 1 == 1, "{line}");
                 assert_eq!(result.threads, 2, "{line}");
+            });
+        }
+    });
+}
+
+/// The same under the strict reader of XML results.
+#[test]
+fn results_as_xml() {
+    let lab = lab_with(&["a", "b"]);
+    std::thread::scope(|scope| {
+        for words in [
+            "-b4K -r a",
+            "-b4K -r -L -D100 -vs -t2 -w30 a b",
+            "-b4K -r -F3 -L -D -w100 a b",
+            "-b4K -r -F2 -O5 -D250 -vs -w50 a b",
+            "-b4K -r -rdpct90/10:0/10:5/20 -L -t2 a",
+            "-b4K -rs40 -rdabs60/1M:40/1M -D -w10 a b",
+            "-b64K -si -t2 -Sh -L a",
+            "-b4K -g100i -Sm -w20 -L a",
+            "-b8K -W1 -C1 -r -v -P100 a",
+        ] {
+            let lab = &lab;
+            scope.spawn(move || {
+                let line = if words.contains("-W") { words.to_string() } else { format!("-W0 {words}") };
+                let ran = lab.run(&format!("-Rxml -d1 {line}")).expect_code(0);
+                strict_xml::check(&ran.stdout).unwrap_or_else(|fault| panic!("{fault}\n{ran}"));
+                assert!(ran.stdout.contains("<TestTimeSeconds>1.00</TestTimeSeconds>"), "{ran}");
             });
         }
     });

@@ -1,5 +1,9 @@
 //! Ctrl+C and SIGTERM in each phase, and events between processes (`-y`).
 
+#[allow(dead_code)]
+mod devices;
+#[allow(dead_code)]
+mod gate;
 mod support;
 
 use std::time::{Duration, Instant};
@@ -144,21 +148,30 @@ fn between_time_spans() {
     assert!(parsed.totals.is_some());
 }
 
-/// The second Ctrl+C ends the process, whatever it is doing.
+/// The second Ctrl+C ends the process, whatever it is doing: here it waits for I/Os that do not come back.
 #[test]
 fn twice() {
-    let lab = lab_with_file();
-    // Held, so that both signals are there before it can end by itself.
-    let running = lab.start("-v -d60 -W0 -b4K -r f");
+    if !rustix::process::geteuid().is_root() || !std::path::Path::new("/dev/fuse").exists() {
+        return devices::skip("a file that holds I/O back needs root and /dev/fuse");
+    }
+    let gate = gate::Gate::direct().expect("a file of known behaviour");
+    let lab = Lab::new();
+    let line = "-v -d60 -W0 -b4K -r -o8 -Su -B9M:2M";
+    let mut command = lab.command(line);
+    command.arg(gate.path());
+    let running = Running::new(command, line);
     running.wait_for_stderr("starting measurements");
-    running.signal(Signal::STOP);
+    gate.close();
+    gate.wait_parked(8);
     running.signal(Signal::INT);
+    // Later than a hand, or `timeout`, that means the same wish.
+    std::thread::sleep(Duration::from_millis(1500));
     running.signal(Signal::TERM);
-    running.signal(Signal::CONT);
+    // What the kernel holds of it can only end when the file answers.
+    std::thread::sleep(Duration::from_millis(300));
+    gate.open_up();
     let ran = running.finish();
-    let code = ran.status.code();
-    // Both signals are pending at once, so either is the second.
-    assert!(matches!(code, Some(130 | 143)), "{ran}");
+    assert_eq!(ran.status.code(), Some(128 + 15), "{ran}");
 }
 
 #[test]
@@ -220,6 +233,33 @@ fn stop_event() {
     parsed_after_notice(&first.finish().expect_code(0));
     let ran = second.finish().expect_code(0);
     assert!(ran.text().results[0].is_some(), "stopped by the other's Ctrl+C\n{ran}");
+}
+
+/// Set stays set for whoever comes, and is gone with the last one that held it.
+#[test]
+fn events_last_as_long_as_their_holders() {
+    let lab = lab_with_file();
+    let waits = |name: &str| {
+        let running = lab.start(&format!("-v -d1 -W0 -b4K -r -yr{name} f"));
+        running.wait_until("the workers are there", || threads(&running) >= 3);
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(!running.stderr_so_far().contains("starting"), "it waits");
+        running
+    };
+    let first = waits("go");
+    lab.run("-yego").expect_code(0);
+    first.wait_for_stderr("starting measurements");
+    let second = lab.start("-v -d1 -W0 -b4K -r -yrgo f");
+    second.wait_for_stderr("starting measurements");
+    first.finish().expect_code(0);
+    second.finish().expect_code(0);
+    let third = waits("go");
+    // Killed, it holds nothing any more.
+    third.signal(Signal::KILL);
+    third.finish().expect_signal(9);
+    lab.run("-yego").expect_code(1);
+    let fourth = waits("go");
+    assert_ends_soon(fourth, Signal::INT);
 }
 
 #[test]

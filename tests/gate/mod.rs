@@ -118,6 +118,12 @@ impl Gate {
         }
     }
 
+    /// Reads and writes that have arrived and wait.
+    #[allow(dead_code)]
+    pub fn parked(&self) -> usize {
+        self.shared.state().parked.len()
+    }
+
     /// Waits until `count` reads and writes have arrived and wait.
     pub fn wait_parked(&self, count: usize) {
         let limit = std::time::Instant::now() + std::time::Duration::from_secs(20);
