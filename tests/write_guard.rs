@@ -197,6 +197,25 @@ fn time_spans_may_write_what_earlier_ones_made_and_nothing_else() {
 }
 
 #[test]
+fn a_script_that_makes_its_file_runs_again_where_files_cannot_be_marked() {
+    if !can_make_devices() {
+        return;
+    }
+    let place = Place::new();
+    // Neither extended attributes nor birth times, as over NFS 3.
+    let mount = Mount::new(&["-t", "ramfs", "none"]);
+    // Words are split at blanks here, and the mount point has one.
+    symlink(mount.point.join("f"), place.path("f")).unwrap();
+    for _ in 0..3 {
+        place.accepts("-c1M -b4k -w50 -d1 -W0 f");
+    }
+    place.accepts("-b4k -w50 -d1 -W0 f");
+    fs::remove_file(mount.point.join("f")).unwrap();
+    fs::write(mount.point.join("f"), vec![7; MIB as usize]).unwrap();
+    place.refuses("-b4k -w50 -d1 -W0 f", 4, "was not made by TrueSpd");
+}
+
+#[test]
 fn a_standard_error_that_takes_nothing_does_not_end_a_run() {
     let place = Place::new();
     let full = File::options().write(true).open("/dev/full").unwrap();

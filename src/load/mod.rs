@@ -274,8 +274,9 @@ impl Session<'_> {
             clock: &clock,
             interrupter: tools.interrupter,
         };
-        let outcome = run_threads(works.clone(), &context, &control)
-            .map_err(|e| vec![format!("could not start the threads: {e}")])?;
+        let outcome = run_threads(works.clone(), &context, &control);
+        targets.iter().for_each(|state| state.renew_mark(&marks));
+        let outcome = outcome.map_err(|e| vec![format!("could not start the threads: {e}")])?;
         self.conclude(span, &context, &works, outcome, report)
     }
 
