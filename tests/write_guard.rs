@@ -228,3 +228,26 @@ fn a_standard_error_that_takes_nothing_does_not_end_a_run() {
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stdout).contains("Total IO"));
 }
+
+#[test]
+fn a_signal_that_comes_twice_at_once_stops_in_an_orderly_way() {
+    let place = Place::new();
+    place.accepts("-c1M -b4k -d1 -W0 f");
+    let child = Command::new(env!("CARGO_BIN_EXE_diskspd"))
+        .args(["-W0", "-d60", "f"])
+        .current_dir(place.dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let pid = rustix::process::Pid::from_child(&child);
+    for _ in 0..2 {
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        // Apart enough not to become one on the way, as with timeout(1).
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Total IO"));
+}
