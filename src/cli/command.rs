@@ -197,18 +197,18 @@ fn measure(program: &Program, args: &[OsString], request: &RunRequest, options: 
     let report = load::run(&request.profile, options, &|event: Event| console.show(event), &stop);
     console.finish();
     match report {
-        Ok(report) => print_report(&report),
+        Ok(report) => print_report(&report, &console),
         Err(refusals) => refuse(program, args, &refusals),
     }
 }
 
-fn print_report(report: &Report) -> ExitCode {
+fn print_report(report: &Report, console: &Console) -> ExitCode {
     let result = match report.document.profile.result_format {
         ResultFormat::Text => render::text(&report.document),
         ResultFormat::Xml => render::xml::results(&report.document),
     };
     let code = print(&result, ExitCode::Done);
-    for warning in &report.document.warnings {
+    for warning in report.document.warnings.iter().filter(|words| !console.has_warned(words)) {
         say_line(format_args!("WARNING: {warning}"));
     }
     for note in &report.notes {

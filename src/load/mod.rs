@@ -48,6 +48,8 @@ pub enum Event {
     Verbose(String),
     /// Something the person should see at once, e.g. that a file is reused.
     Note(String),
+    /// A warning known before the run, also in the document.
+    Warning(String),
     /// A file is being written.
     Fill {
         /// Path as given.
@@ -129,6 +131,7 @@ pub fn run(
         failures: Vec::new(),
         notes: Vec::new(),
     };
+    report.document.warnings.iter().for_each(|words| on_event(Event::Warning(words.clone())));
     let session = Session { profile, options, on_event, stop };
     if let Err(failures) = session.run_all(&checked, &mut report) {
         report.failures = failures;
@@ -327,7 +330,7 @@ impl Session<'_> {
             let by_id = by_id.map(|p| p.display().to_string());
             self.say(verbose::target(target, state, by_id.as_deref()));
             verbose::priority(target, state).into_iter().for_each(|words| self.say(words));
-            let warnings = &mut report.document.warnings;
+            let mut warnings = Vec::new();
             if state.ranges.range.is_limit_beyond_size() {
                 warnings.push(format!(
                     "'{path}': the end of the tested range ({} bytes) lies beyond the size of the target; its size of \
@@ -344,6 +347,8 @@ impl Session<'_> {
                     f.name
                 ));
             }
+            warnings.iter().for_each(|words: &String| (self.on_event)(Event::Warning(words.clone())));
+            report.document.warnings.extend(warnings);
         }
     }
 
