@@ -251,3 +251,14 @@ fn a_signal_that_comes_twice_at_once_stops_in_an_orderly_way() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("Total IO"));
 }
+
+#[test]
+fn a_warning_is_given_once_and_before_the_run() {
+    let place = Place::new();
+    File::create(place.path("sparse")).unwrap().set_len(MIB).unwrap();
+    let told = place.accepts("-v -f1G -b4k -d1 -W0 sparse sparse");
+    for words in ["has a hole at byte 0", "lies beyond the size"] {
+        assert_eq!(told.matches(words).count(), 1, "{told}");
+        assert!(told.find(words) < told.find("starting measurements"), "{told}");
+    }
+}

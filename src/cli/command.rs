@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::console::{Console, say, say_line};
+use super::refusal::printable;
 use super::{EngineChoice, Events, Invocation, RunRequest, refuse_findings, refuse_option, refuse_plan};
 use crate::engine::{self, EngineError, EngineRow};
 use crate::load::{self, Event, Report};
@@ -209,13 +210,13 @@ fn print_report(report: &Report, console: &Console) -> ExitCode {
     };
     let code = print(&result, ExitCode::Done);
     for warning in report.document.warnings.iter().filter(|words| !console.has_warned(words)) {
-        say_line(format_args!("WARNING: {warning}"));
+        say_line(format_args!("WARNING: {}", printable(warning)));
     }
     for note in &report.notes {
-        say_line(format_args!("note: {note}"));
+        say_line(format_args!("note: {}", printable(note)));
     }
     for failure in &report.failures {
-        say_line(format_args!("ERROR: {failure}"));
+        say_line(format_args!("ERROR: {}", printable(failure)));
     }
     if report.failures.is_empty() {
         return code;

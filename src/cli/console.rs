@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::refusal::printable;
 use crate::load::Event;
 use crate::profile::Size;
 
@@ -73,6 +74,7 @@ impl Console {
 
     /// A line by itself: ends a row of dots, and leaves a bar that is shown in one piece.
     fn line(&self, state: &mut State, words: &str) {
+        let words = printable(words);
         if std::mem::take(&mut state.dots) {
             say("\n");
         }

@@ -126,13 +126,13 @@ pub fn run(
             profile: profile.clone(),
             system,
             time_spans: Vec::new(),
-            warnings: checked.iter().flat_map(|c| c.warnings.clone()).collect(),
+            warnings: Vec::new(),
         },
         failures: Vec::new(),
         notes: Vec::new(),
     };
-    report.document.warnings.iter().for_each(|words| on_event(Event::Warning(words.clone())));
     let session = Session { profile, options, on_event, stop };
+    checked.iter().flat_map(|c| &c.warnings).for_each(|words| session.warn(words, &mut report));
     if let Err(failures) = session.run_all(&checked, &mut report) {
         report.failures = failures;
     }
@@ -347,8 +347,16 @@ impl Session<'_> {
                     f.name
                 ));
             }
-            warnings.iter().for_each(|words: &String| (self.on_event)(Event::Warning(words.clone())));
-            report.document.warnings.extend(warnings);
+            warnings.iter().for_each(|words: &String| self.warn(words, report));
+        }
+    }
+
+    /// Warns once, at once and in the document.
+    fn warn(&self, words: &str, report: &mut Report) {
+        let known = &mut report.document.warnings;
+        if !known.iter().any(|w| w == words) {
+            known.push(words.to_string());
+            (self.on_event)(Event::Warning(words.to_string()));
         }
     }
 
