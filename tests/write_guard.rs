@@ -197,6 +197,25 @@ fn time_spans_may_write_what_earlier_ones_made_and_nothing_else() {
 }
 
 #[test]
+fn a_script_that_makes_its_file_runs_again_where_files_cannot_be_marked() {
+    if !can_make_devices() {
+        return;
+    }
+    let place = Place::new();
+    // Neither extended attributes nor birth times, as over NFS 3.
+    let mount = Mount::new(&["-t", "ramfs", "none"]);
+    // Words are split at blanks here, and the mount point has one.
+    symlink(mount.point.join("f"), place.path("f")).unwrap();
+    for _ in 0..3 {
+        place.accepts("-c1M -b4k -w50 -d1 -W0 f");
+    }
+    place.accepts("-b4k -w50 -d1 -W0 f");
+    fs::remove_file(mount.point.join("f")).unwrap();
+    fs::write(mount.point.join("f"), vec![7; MIB as usize]).unwrap();
+    place.refuses("-b4k -w50 -d1 -W0 f", 4, "was not made by TrueSpd");
+}
+
+#[test]
 fn a_standard_error_that_takes_nothing_does_not_end_a_run() {
     let place = Place::new();
     let full = File::options().write(true).open("/dev/full").unwrap();
@@ -208,4 +227,38 @@ fn a_standard_error_that_takes_nothing_does_not_end_a_run() {
         .unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&output.stdout).contains("Total IO"));
+}
+
+#[test]
+fn a_signal_that_comes_twice_at_once_stops_in_an_orderly_way() {
+    let place = Place::new();
+    place.accepts("-c1M -b4k -d1 -W0 f");
+    let child = Command::new(env!("CARGO_BIN_EXE_diskspd"))
+        .args(["-W0", "-d60", "f"])
+        .current_dir(place.dir.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let pid = rustix::process::Pid::from_child(&child);
+    for _ in 0..2 {
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        // Apart enough not to become one on the way, as with timeout(1).
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Total IO"));
+}
+
+#[test]
+fn a_warning_is_given_once_and_before_the_run() {
+    let place = Place::new();
+    File::create(place.path("sparse")).unwrap().set_len(MIB).unwrap();
+    let told = place.accepts("-v -f1G -b4k -d1 -W0 sparse sparse");
+    for words in ["has a hole at byte 0", "lies beyond the size"] {
+        assert_eq!(told.matches(words).count(), 1, "{told}");
+        assert!(told.find(words) < told.find("starting measurements"), "{told}");
+    }
 }

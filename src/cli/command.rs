@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use super::console::{Console, say, say_line};
+use super::refusal::printable;
 use super::{EngineChoice, Events, Invocation, RunRequest, refuse_findings, refuse_option, refuse_plan};
 use crate::engine::{self, EngineError, EngineRow};
 use crate::load::{self, Event, Report};
@@ -197,25 +198,25 @@ fn measure(program: &Program, args: &[OsString], request: &RunRequest, options: 
     let report = load::run(&request.profile, options, &|event: Event| console.show(event), &stop);
     console.finish();
     match report {
-        Ok(report) => print_report(&report),
+        Ok(report) => print_report(&report, &console),
         Err(refusals) => refuse(program, args, &refusals),
     }
 }
 
-fn print_report(report: &Report) -> ExitCode {
+fn print_report(report: &Report, console: &Console) -> ExitCode {
     let result = match report.document.profile.result_format {
         ResultFormat::Text => render::text(&report.document),
         ResultFormat::Xml => render::xml::results(&report.document),
     };
     let code = print(&result, ExitCode::Done);
-    for warning in &report.document.warnings {
-        say_line(format_args!("WARNING: {warning}"));
+    for warning in report.document.warnings.iter().filter(|words| !console.has_warned(words)) {
+        say_line(format_args!("WARNING: {}", printable(warning)));
     }
     for note in &report.notes {
-        say_line(format_args!("note: {note}"));
+        say_line(format_args!("note: {}", printable(note)));
     }
     for failure in &report.failures {
-        say_line(format_args!("ERROR: {failure}"));
+        say_line(format_args!("ERROR: {}", printable(failure)));
     }
     if report.failures.is_empty() {
         return code;
@@ -235,16 +236,22 @@ fn refuse(program: &Program, args: &[OsString], refusals: &[PlanRefusal]) -> Exi
     }
 }
 
+/// Signals that come this soon after the first one mean the same.
+const SAME_WISH: Duration = Duration::from_millis(500);
+
 /// The first SIGINT or SIGTERM stops the run in an orderly way, the second ends the process.
 fn watch_signals(stop: &Latch, format: ResultFormat) -> std::io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
-    static ASKED: AtomicBool = AtomicBool::new(false);
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     let stop = stop.clone();
     std::thread::Builder::new().name("signals".into()).spawn(move || {
+        let mut first: Option<Instant> = None;
         for signal in signals.forever() {
-            if ASKED.swap(true, Ordering::Relaxed) {
-                std::process::exit(128 + signal);
+            match first {
+                None => first = Some(Instant::now()),
+                // `timeout` signals the process and then its group: that is one wish, not two.
+                Some(at) if at.elapsed() < SAME_WISH => continue,
+                Some(_) => std::process::exit(128 + signal),
             }
             // Where DiskSpd prints it before a text result; nothing may stand before an XML result.
             const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::refusal::printable;
 use crate::load::Event;
 use crate::profile::Size;
 
@@ -37,6 +38,7 @@ struct State {
     bar: Option<ProgressBar>,
     plain_last: Option<Instant>,
     dots: bool,
+    warned: Vec<String>,
 }
 
 impl Console {
@@ -59,6 +61,10 @@ impl Console {
                 self.line(&mut state, &format!("{}: {words}", crate::os::host::local_time_now()));
             }
             Event::Verbose(_) => {}
+            Event::Warning(words) => {
+                self.line(&mut state, &format!("WARNING: {words}"));
+                state.warned.push(words);
+            }
             Event::Note(words) => self.line(&mut state, &format!("note: {words}")),
             Event::Fill { path, done_bytes, total_bytes } => {
                 self.fill(&mut state, &path, done_bytes, total_bytes);
@@ -68,6 +74,7 @@ impl Console {
 
     /// A line by itself: ends a row of dots, and leaves a bar that is shown in one piece.
     fn line(&self, state: &mut State, words: &str) {
+        let words = printable(words);
         if std::mem::take(&mut state.dots) {
             say("\n");
         }
@@ -97,6 +104,11 @@ impl Console {
                 Size(total_bytes)
             ));
         }
+    }
+
+    /// Whether the warning was shown while the run went on.
+    pub fn has_warned(&self, words: &str) -> bool {
+        self.state.lock().is_ok_and(|state| state.warned.iter().any(|w| w == words))
     }
 
     /// Takes down what is still shown and ends a row of dots.

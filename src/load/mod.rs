@@ -48,6 +48,8 @@ pub enum Event {
     Verbose(String),
     /// Something the person should see at once, e.g. that a file is reused.
     Note(String),
+    /// A warning known before the run, also in the document.
+    Warning(String),
     /// A file is being written.
     Fill {
         /// Path as given.
@@ -124,12 +126,13 @@ pub fn run(
             profile: profile.clone(),
             system,
             time_spans: Vec::new(),
-            warnings: checked.iter().flat_map(|c| c.warnings.clone()).collect(),
+            warnings: Vec::new(),
         },
         failures: Vec::new(),
         notes: Vec::new(),
     };
     let session = Session { profile, options, on_event, stop };
+    checked.iter().flat_map(|c| &c.warnings).for_each(|words| session.warn(words, &mut report));
     if let Err(failures) = session.run_all(&checked, &mut report) {
         report.failures = failures;
     }
@@ -274,8 +277,9 @@ impl Session<'_> {
             clock: &clock,
             interrupter: tools.interrupter,
         };
-        let outcome = run_threads(works.clone(), &context, &control)
-            .map_err(|e| vec![format!("could not start the threads: {e}")])?;
+        let outcome = run_threads(works.clone(), &context, &control);
+        targets.iter().for_each(|state| state.renew_mark(&marks));
+        let outcome = outcome.map_err(|e| vec![format!("could not start the threads: {e}")])?;
         self.conclude(span, &context, &works, outcome, report)
     }
 
@@ -326,7 +330,7 @@ impl Session<'_> {
             let by_id = by_id.map(|p| p.display().to_string());
             self.say(verbose::target(target, state, by_id.as_deref()));
             verbose::priority(target, state).into_iter().for_each(|words| self.say(words));
-            let warnings = &mut report.document.warnings;
+            let mut warnings = Vec::new();
             if state.ranges.range.is_limit_beyond_size() {
                 warnings.push(format!(
                     "'{path}': the end of the tested range ({} bytes) lies beyond the size of the target; its size of \
@@ -343,6 +347,16 @@ impl Session<'_> {
                     f.name
                 ));
             }
+            warnings.iter().for_each(|words: &String| self.warn(words, report));
+        }
+    }
+
+    /// Warns once, at once and in the document.
+    fn warn(&self, words: &str, report: &mut Report) {
+        let known = &mut report.document.warnings;
+        if !known.iter().any(|w| w == words) {
+            known.push(words.to_string());
+            (self.on_event)(Event::Warning(words.to_string()));
         }
     }
 

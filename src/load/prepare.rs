@@ -149,7 +149,9 @@ fn check_target(
     let file = match target::open_file(&path, look) {
         Ok(file) => file,
         Err(error) if target.writes() && target::open_file(&path, open_flags(target)).is_ok() => {
-            return Err(Refusal::guard(typed, format!("cannot be looked at before it is written: {error}")));
+            let words =
+                format!("'{typed}' may be written but not read, so nobody can tell what it holds: {error}");
+            return Err(Refusal::guard(typed, words).hint("make it readable for this user"));
         }
         Err(_) => return Ok(None),
     };
@@ -331,7 +333,19 @@ pub fn create(
 fn open_new(path: &Path, guard: &Guard<'_>, typed: &str) -> Result<File, String> {
     let could_not = |what: &str, e: &std::io::Error| {
         let code = e.raw_os_error().unwrap_or(0);
-        format!("Could not create the file (error code: {code}): '{typed}': {what}: {}", system_text(e))
+        let advice = match code {
+            libc::EACCES | libc::EPERM => {
+                "; this user may not write there: name a path in a directory of their own"
+            }
+            libc::EROFS => "; the file system is read-only there: name a path on another one",
+            libc::ENOTDIR => "; a part of the path is a file",
+            libc::ETXTBSY => "; it is a running program or active swap",
+            _ => "",
+        };
+        format!(
+            "Could not create the file (error code: {code}): '{typed}': {what}: {}{advice}",
+            system_text(e)
+        )
     };
     if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists()) {
         std::fs::create_dir_all(parent).map_err(|e| could_not("make its directory", &e))?;

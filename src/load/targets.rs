@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::access::{DataRng, SharedOffset, SourceWindow, data};
 use crate::os::buffer::IoBuffer;
+use crate::os::mark::{MarkState, Marks};
 use crate::os::target::{
     self, Access, AccessHint, OpenFlags, OpenedTarget, TargetFacts, TargetKind, probe_direct_read, resolve,
 };
@@ -27,8 +28,10 @@ pub struct TargetState {
     /// The offset that interlocked threads share.
     pub shared: Arc<SharedOffset>,
     identity: Identity,
+    /// TrueSpd made it and this run writes it.
+    is_ours: bool,
     /// Keeps the target open, so that the identity cannot be taken over by another file.
-    _file: File,
+    file: File,
 }
 
 /// How DiskSpd's words for a target translate to `open(2)`.
@@ -104,9 +107,10 @@ fn open_one(
         write_source: write_source(target, rng)?,
         shared: Arc::default(),
         identity,
+        is_ours: target.writes() && guard.marks.is_ours(&opened.file),
         ranges,
         facts: opened.facts,
-        _file: opened.file,
+        file: opened.file,
     })
 }
 
@@ -181,6 +185,15 @@ impl TargetState {
             let _ = target::advise(&file, AccessHint::Random);
         }
         Ok(file.into())
+    }
+
+    /// Renews the mark of a file of ours after it was written: where the mark stands in the registry it may
+    /// name the last change.
+    pub fn renew_mark(&self, marks: &Marks) {
+        if self.is_ours && !marks.is_ours(&self.file) {
+            // Without it a later write test will ask for -c or --overwrite; nothing is lost.
+            let _ = marks.mark(&self.file, MarkState::Complete);
+        }
     }
 
     /// What addresses of buffers must be multiples of.

@@ -71,19 +71,34 @@ impl Guard<'_> {
         file: &File,
         facts: &TargetFacts,
     ) -> Result<(), Refusal> {
-        self.check_unclaimed(typed, path, facts.device)?;
+        self.check_unclaimed(typed, path, facts.device, false)?;
         let scan = signatures(file, path).map_err(|e| Refusal::guard(typed, e.to_string()))?;
         self.check_blank(typed, path, &scan)
     }
 
-    /// In use by a mount, swap, LVM, md or a partition of it: no option lets that through.
-    fn check_unclaimed(&self, typed: &str, path: &Path, device: DeviceNumber) -> Result<(), Refusal> {
+    /// In use by a mount, swap, LVM, md or a partition of it: no option lets that through. `is_behind`: the
+    /// target is the file that the device stands on.
+    fn check_unclaimed(
+        &self,
+        typed: &str,
+        path: &Path,
+        device: DeviceNumber,
+        is_behind: bool,
+    ) -> Result<(), Refusal> {
         let claim = claim(path, device, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
         let Some(claim) = claim else { return Ok(()) };
-        let what =
-            BlockDevice::find(device, self.roots).map(|d| format!(" ({})", d.describe())).unwrap_or_default();
         let by = claim.by.join("; ");
-        Err(Refusal::guard(typed, format!("'{typed}'{what} is in use and will not be written: {by}")).hint(
+        let words = match BlockDevice::find(device, self.roots).map(|d| d.describe()) {
+            _ if is_behind => {
+                let node = path.display();
+                format!("'{typed}' is the file behind {node}, which is in use; it will not be written: {by}")
+            }
+            Some(what) if !path.ends_with(&what) => {
+                format!("'{typed}' ({what}) is in use and will not be written: {by}")
+            }
+            _ => format!("'{typed}' is in use and will not be written: {by}"),
+        };
+        Err(Refusal::guard(typed, words).hint(
             "no option lets a device in use through; release it first (umount, swapoff, vgchange -an, mdadm \
              --stop), or test reads only (-w0)",
         ))
@@ -125,12 +140,8 @@ impl Guard<'_> {
         for name in loop_devices_of(path, self.roots) {
             let device_path = self.roots.dev.join(&name);
             if let Ok(metadata) = std::fs::metadata(&device_path) {
-                let refused = |r: Refusal| Refusal {
-                    message: format!("'{typed}' is the backing file of /dev/{name}: {}", r.message),
-                    ..r
-                };
                 let device = DeviceNumber::from_raw(metadata.rdev());
-                self.check_unclaimed(typed, &device_path, device).map_err(refused)?;
+                self.check_unclaimed(typed, &device_path, device, true)?;
             }
         }
         Ok(())

@@ -156,6 +156,8 @@ pub fn check_memory(
         1 => "1 thread".to_string(),
         n => format!("{n} threads"),
     };
+    let has_sources = span.targets.iter().any(|t| t.write_source_bytes > 0);
+    let sources = if has_sources { ", and the sources of -Z" } else { "" };
     let available = Size(available_bytes);
     let most = need.buffers.max(need.series).max(need.workers);
     Err(if most == need.buffers {
@@ -164,7 +166,7 @@ pub fn check_memory(
             None,
             format!(
                 "Could not allocate a buffer for target: the I/O buffers would take {} ({threads} x outstanding I/Os \
-                 x block size), but {available} of memory is available",
+                 x block size{sources}), but {available} of memory is available",
                 show(need.buffers)
             ),
         )

@@ -109,7 +109,12 @@ fn explain(errno: i32, access: Access) -> (OpenFailure, &'static str) {
         libc::ENOENT => (F::Missing, "Check the spelling, or let -c<size> create the file"),
         libc::ENOTDIR => (F::Missing, "A part of the path is not a directory; check the spelling"),
         libc::ELOOP => (F::Missing, "Symbolic links go round in a circle; name the file itself"),
-        libc::EACCES | libc::EPERM => (F::Permission, permission_advice(access)),
+        libc::EACCES => (F::Permission, permission_advice(access)),
+        libc::EPERM => (
+            F::Permission,
+            "The kernel forbids it, also to root: a container or service may not reach this device (device \
+             control group), or the file is immutable (lsattr)",
+        ),
         libc::EROFS => (
             F::ReadOnly,
             "The file system or device is read-only: test reads only (-w0), or make it writable first",
