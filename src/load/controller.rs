@@ -11,6 +11,7 @@ use super::{Event, OnEvent};
 use crate::engine::Engine;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::CpuCounters;
+use crate::os::host::unix_time_ns;
 use crate::os::thread::{Interrupter, ThreadId, raise_priority_of_this_thread};
 use crate::os::wake::Latch;
 use crate::plan::ThreadWork;
@@ -47,6 +48,8 @@ pub struct SpanOutcome {
     pub measured_ns: u64,
     /// Processor counters at both ends of the measured time.
     pub cpu: Option<(CpuCounters, CpuCounters)>,
+    /// Start of the measured time, nanoseconds since 1970 UTC; none for simulated time.
+    pub measure_start_unix_ns: Option<u64>,
     /// By thread number.
     pub outcomes: Vec<(u32, Outcome)>,
     /// Engine that ran.
@@ -166,6 +169,7 @@ impl SpanOutcome {
     fn empty() -> Self {
         SpanOutcome {
             measured_ns: 0,
+            measure_start_unix_ns: None,
             cpu: None,
             outcomes: Vec::new(),
             engine: "",
@@ -297,6 +301,9 @@ impl Director<'_> {
         }
         phases.interrupt(self.control.clock.now_ns());
         span.measured_ns = phases.measured_ns();
+        // Told at the end, so that a step of the wall clock shows where it is compared with others.
+        let since_ns = self.control.clock.now_ns().saturating_sub(phases.measure_start_ns());
+        span.measure_start_unix_ns = unix_time_ns().map(|now| now.saturating_sub(since_ns));
     }
 
     /// Simulated time needs nobody to watch it; only processor use is real.
