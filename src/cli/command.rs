@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::console::Console;
+use super::outputs::Outputs;
 use super::{EngineChoice, Events, Invocation, RunRequest, refuse_findings};
 use crate::engine::{self, EngineRow};
 use crate::load::{self, Event, Report};
@@ -59,7 +60,7 @@ fn dispatch(program: &Program, args: &[OsString], invocation: Invocation) -> Exi
 }
 
 /// Prints a document; a closed pipe or a full disk is a failure, not a panic.
-fn print(text: &str, code: ExitCode) -> ExitCode {
+pub(super) fn print(text: &str, code: ExitCode) -> ExitCode {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => code,
@@ -200,21 +201,32 @@ fn measure(program: &Program, args: &[OsString], request: &RunRequest, options: 
             return ExitCode::Failed;
         }
     };
+    let outputs = match Outputs::open(&request.options.outputs, request) {
+        Ok(outputs) => outputs,
+        Err(error) => {
+            eprintln!("ERROR: {error}");
+            return ExitCode::Refused;
+        }
+    };
     let console = Console::new(request.profile.verbose);
     let report = load::run(&request.profile, options, &|event: Event| console.show(event), &stop);
     console.finish();
     match report {
-        Ok(report) => print_report(&report),
+        Ok(report) => print_report(&report, outputs),
         Err(refusals) => refuse(program, args, request, &refusals),
     }
 }
 
-fn print_report(report: &Report) -> ExitCode {
+fn print_report(report: &Report, outputs: Outputs) -> ExitCode {
     let result = match report.document.profile.result_format {
         ResultFormat::Text => render::text(&report.document),
         ResultFormat::Xml => render::xml::results(&report.document),
     };
-    let code = print(&result, ExitCode::Done);
+    let mut code = print(&result, ExitCode::Done);
+    for error in outputs.write(&report.document) {
+        eprintln!("ERROR: {error}");
+        code = ExitCode::Failed;
+    }
     for warning in &report.document.warnings {
         eprintln!("WARNING: {warning}");
     }
