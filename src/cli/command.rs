@@ -112,6 +112,9 @@ fn run(program: &Program, args: &[OsString], mut request: RunRequest) -> ExitCod
     }
     let command_line = command_line(program, args);
     if request.profile_only {
+        if !request.options.outputs.is_empty() {
+            eprintln!("note: -Rp runs nothing, so there is no result to write to a file");
+        }
         let text = match request.profile.result_format {
             ResultFormat::Text => render::profile_text(&command_line, &request.profile),
             ResultFormat::Xml => xml::write(&request.profile, 0),

@@ -9,12 +9,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::summary::Summary;
-use super::{Document, TimeSpanResult};
+use super::{Direction, Document, TimeSpanResult};
 
 /// What the member `format` says.
 pub const FORMAT: &str = "truespd-result";
 /// The version this program writes.
 pub const FORMAT_VERSION: u32 = 1;
+
+/// Totals beyond this are no measurement, and sums of several would not fit 64 bits.
+const TOTAL_MAX: u128 = 1 << 60;
 
 /// A result document of TrueSpd, version 1. Units are at the end of names: `_ns`, `_s`, `_bytes`,
 /// `_percent`.
@@ -22,8 +25,10 @@ pub const FORMAT_VERSION: u32 = 1;
 #[schemars(title = "TrueSpd result, version 1")]
 struct Envelope<'a> {
     /// Always `truespd-result`.
+    #[schemars(extend("const" = FORMAT))]
     format: &'static str,
     /// Version of this layout: 1.
+    #[schemars(extend("const" = FORMAT_VERSION))]
     format_version: u32,
     /// Totals per time span, `null` where nothing was measured. They follow from `result` and are never
     /// read back.
@@ -52,7 +57,10 @@ pub enum ReadError {
     /// The file could not be read.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
-    /// Not JSON, or members that do not fit.
+    /// Not JSON, or not all of it.
+    #[error("is no result of TrueSpd, or not a whole one: {0}")]
+    NoJson(serde_json::Error),
+    /// Members that do not fit.
     #[error("is damaged or was changed: {0}")]
     Malformed(#[from] serde_json::Error),
     /// JSON of something else.
@@ -112,7 +120,7 @@ pub fn read_from(mut source: impl Read) -> Result<Document, ReadError> {
 fn why_not(text: &[u8], error: Option<serde_json::Error>) -> ReadError {
     let head = match serde_json::from_slice::<Head>(text) {
         Ok(head) => head,
-        Err(no_json) => return error.unwrap_or(no_json).into(),
+        Err(no_json) => return ReadError::NoJson(no_json),
     };
     match (head.format.as_deref(), head.format_version) {
         (Some(FORMAT), Some(version)) if version > FORMAT_VERSION => ReadError::Newer(version),
@@ -138,10 +146,16 @@ fn check(document: &Document) -> Result<(), ReadError> {
                 i + 1
             ));
         }
+        let directions =
+            || measured.threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
+        let largest = |of: fn(&Direction) -> u64| directions().map(|d| u128::from(of(d))).sum::<u128>();
+        let ios_measured = |d: &Direction| d.latency.as_ref().map_or(d.ios, |l| l.count().max(d.ios));
+        if largest(|d| d.bytes).max(largest(ios_measured)) > TOTAL_MAX {
+            return malformed(format!("time span {}: more bytes or I/Os than any machine moves", i + 1));
+        }
         let interval_ns = u64::from(document.profile.time_spans[i].io_bucket_ms) * 1_000_000;
-        let targets = measured.threads.iter().flat_map(|thread| &thread.targets);
-        let mut series = targets.flat_map(|t| [&t.read, &t.write]).filter_map(|d| d.intervals.as_ref());
-        if series.any(|series| series.interval_ns() != interval_ns) {
+        let series = || directions().filter_map(|d| d.intervals.as_ref());
+        if series().any(|series| series.interval_ns() != interval_ns) {
             return malformed(format!("time span {}: a series with another interval than -D", i + 1));
         }
     }
