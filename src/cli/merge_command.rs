@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Output;
 use super::command::{ExitCode, print};
-use super::outputs::write_one;
+use super::outputs::Outputs;
 use super::render_command::{FormatArgument, read};
 use crate::result::Document;
 use crate::result::merge::Merger;
@@ -32,6 +32,15 @@ pub(super) struct MergeArguments {
 
 /// `truespd merge`.
 pub(super) fn run(arguments: &MergeArguments) -> ExitCode {
+    let output = arguments.json.iter().map(|path| Output { format: "json", path: path.clone() });
+    let inputs = arguments.documents.iter().map(|path| (path.clone(), "one of the results to add".into()));
+    let outputs = match Outputs::open_beside(&output.collect::<Vec<_>>(), inputs) {
+        Ok(outputs) => outputs,
+        Err(error) => {
+            eprintln!("ERROR: {error}");
+            return ExitCode::Refused;
+        }
+    };
     let document = match sum(arguments) {
         Ok(document) => document,
         Err(words) => {
@@ -42,15 +51,15 @@ pub(super) fn run(arguments: &MergeArguments) -> ExitCode {
     for warning in &document.warnings {
         eprintln!("WARNING: {warning}");
     }
-    if let Some(path) = &arguments.json {
-        let output = Output { format: "json", path: path.clone() };
-        if let Err(error) = write_one(&output, &document) {
-            eprintln!("ERROR: {error}");
-            return ExitCode::Failed;
-        }
-        if !arguments.format.is_given() {
-            return ExitCode::Done;
-        }
+    let errors = outputs.write(&document);
+    for error in &errors {
+        eprintln!("ERROR: {error}");
+    }
+    if !errors.is_empty() {
+        return ExitCode::Failed;
+    }
+    if arguments.json.is_some() && !arguments.format.is_given() {
+        return ExitCode::Done;
     }
     print(&(arguments.format.of(&document).render)(&document), ExitCode::Done)
 }

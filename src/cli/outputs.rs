@@ -89,12 +89,24 @@ impl Outputs {
     /// [`OutputError`]; the run is then to be refused.
     pub fn open(outputs: &[Output], request: &RunRequest) -> Result<Self, OutputError> {
         let targets = request.profile.time_spans.iter().flat_map(|span| &span.targets);
-        let mut taken: Vec<(PathBuf, String)> = targets
-            .map(|target| (real(Path::new(&target.path)), format!("the target '{}'", target.path)))
-            .collect();
-        if let Some(file) = &request.profile_file {
-            taken.push((real(Path::new(&file.path)), "the profile of -X".to_string()));
+        let targets = targets.map(|target| (target.path.as_str(), format!("the target '{}'", target.path)));
+        let profile =
+            request.profile_file.iter().map(|file| (file.path.as_str(), "the profile of -X".into()));
+        Self::open_beside(outputs, targets.chain(profile).map(|(path, what)| (PathBuf::from(path), what)))
+    }
+
+    /// Makes all files outside a run; none may be one of `taken`, which come with what they are.
+    ///
+    /// # Errors
+    /// [`OutputError`].
+    pub fn open_beside(
+        outputs: &[Output],
+        taken: impl Iterator<Item = (PathBuf, String)>,
+    ) -> Result<Self, OutputError> {
+        if outputs.is_empty() {
+            return Ok(Outputs { opened: Vec::new() });
         }
+        let mut taken: Vec<(PathBuf, String)> = taken.map(|(path, what)| (real(&path), what)).collect();
         let mut opened = Vec::new();
         for output in outputs {
             let path = real(Path::new(&output.path));
@@ -116,18 +128,6 @@ impl Outputs {
         };
         self.opened.into_iter().filter_map(failed).collect()
     }
-}
-
-/// Makes one file outside a run.
-///
-/// # Errors
-/// [`OutputError`].
-pub fn write_one(output: &Output, document: &Document) -> Result<(), OutputError> {
-    let opened = open(output, &real(Path::new(&output.path)))?;
-    put(opened, document).map_err(|error| {
-        let (option, path) = (output.format, output.path.clone());
-        OutputError::Write { option, path, error }
-    })
 }
 
 /// The path with links followed as far as it exists, so that a link stays one and its file is replaced.
