@@ -553,11 +553,11 @@ fn long_options() {
     }
     assert_eq!(read("--version"), Ok(Invocation::Version));
     for line in [
-        "--engine sim:seed=1,us=5 --overwrite /dev/x --overwrite=-y --recreate f",
-        "--engine=sim:seed=1,us=5 --overwrite=/dev/x --overwrite=-y --recreate f",
+        "--engine sim:seed=1,cpu=5us --overwrite /dev/x --overwrite=-y --recreate f",
+        "--engine=sim:seed=1,cpu=5us --overwrite=/dev/x --overwrite=-y --recreate f",
     ] {
         let request = run(line);
-        let engine = EngineChoice { name: "sim".into(), parameters: "seed=1,us=5".into() };
+        let engine = EngineChoice { name: "sim".into(), parameters: "seed=1,cpu=5us".into() };
         assert_eq!(request.options.engine, Some(engine), "{line}");
         assert_eq!(request.options.overwrite, ["/dev/x", "-y"], "{line}");
         assert!(request.options.recreate, "{line}");

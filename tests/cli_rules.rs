@@ -242,7 +242,7 @@ fn repeated_options_of_which_the_last_wins() {
         ("-rs100 -rs100", "-rs100"),
         ("-u8 -un9", "-un9"),
         ("-oc1 -oc2", "-oc2"),
-        ("--engine a --engine b", "--engine b"),
+        ("--engine psync --engine null", "--engine null"),
     ] {
         assert_eq!(run(&format!("{both} f")), run(&format!("{last} f")), "{both}");
     }

@@ -5,16 +5,16 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::console::Console;
+use super::console::{Console, say, say_line};
 use super::outputs::Outputs;
-use super::{EngineChoice, Events, Invocation, RunRequest, refuse_findings};
-use crate::engine::{self, EngineRow};
+use super::{EngineChoice, Events, Invocation, RunRequest, refuse_findings, refuse_option, refuse_plan};
+use crate::engine::{self, EngineError, EngineRow};
 use crate::load::{self, Event, Report};
 use crate::os::host::uptime_ms;
 use crate::os::wake::Latch;
 use crate::plan::{Refusal as PlanRefusal, RefusalKind};
 use crate::profile::xml::{self, Overrides, XmlError};
-use crate::profile::{Finding, ResultFormat, Rule, Severity, validate};
+use crate::profile::{ResultFormat, Severity, validate};
 use crate::render;
 
 /// Exit codes, a documented contract (ARCHITECTURE.md, Errors).
@@ -42,7 +42,7 @@ pub fn diskspd(program: &Program, args: &[OsString]) -> ExitCode {
     match super::parse_os(args, &program.name, &uptime_ms) {
         Ok(invocation) => dispatch(program, args, invocation),
         Err(refusal) => {
-            eprint!("{refusal}");
+            say(&refusal.to_string());
             ExitCode::Refused
         }
     }
@@ -65,7 +65,7 @@ pub(super) fn print(text: &str, code: ExitCode) -> ExitCode {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => code,
         Err(error) => {
-            eprintln!("ERROR: could not write to standard output: {error}");
+            say_line(format_args!("ERROR: could not write to standard output: {error}"));
             ExitCode::Failed
         }
     }
@@ -79,7 +79,7 @@ fn system_information(format: ResultFormat) -> ExitCode {
     match load::system() {
         Ok(system) => print(&render(&system), ExitCode::Done),
         Err(error) => {
-            eprintln!("ERROR: could not read the processors of this machine: {error}");
+            say_line(format_args!("ERROR: could not read the processors of this machine: {error}"));
             ExitCode::Failed
         }
     }
@@ -88,7 +88,7 @@ fn system_information(format: ResultFormat) -> ExitCode {
 fn set_events(names: &[String]) -> ExitCode {
     for name in names {
         if let Err(error) = load::events::set_existing(name) {
-            eprintln!("ERROR: -ye{name}: {error}");
+            say_line(format_args!("ERROR: -ye{name}: {error}"));
             return ExitCode::Failed;
         }
     }
@@ -101,19 +101,19 @@ fn command_line(program: &Program, args: &[OsString]) -> Vec<String> {
 
 fn run(program: &Program, args: &[OsString], mut request: RunRequest) -> ExitCode {
     if let Err(words) = load_profile(program, args, &mut request) {
-        eprintln!("{}", words.trim_end());
+        say_line(format_args!("{}", words.trim_end()));
         return ExitCode::Refused;
     }
     for warning in &request.findings_warnings {
-        eprintln!("WARNING: {warning}");
+        say_line(format_args!("WARNING: {warning}"));
     }
     for note in &request.notes {
-        eprintln!("note: {note}");
+        say_line(format_args!("note: {note}"));
     }
     let command_line = command_line(program, args);
     if request.profile_only {
         if !request.options.outputs.is_empty() {
-            eprintln!("note: -Rp runs nothing, so there is no result to write to a file");
+            say_line(format_args!("note: -Rp runs nothing, so there is no result to write to a file"));
         }
         let text = match request.profile.result_format {
             ResultFormat::Text => render::profile_text(&command_line, &request.profile),
@@ -123,8 +123,8 @@ fn run(program: &Program, args: &[OsString], mut request: RunRequest) -> ExitCod
     }
     let engine = match request.options.engine.as_ref().map(find_engine).transpose() {
         Ok(engine) => engine,
-        Err(words) => {
-            eprintln!("ERROR: {words}");
+        Err(error) => {
+            say(&refuse_option(&typed(args), &program.name, "-engine", &error.to_string()).to_string());
             return ExitCode::Refused;
         }
     };
@@ -178,18 +178,11 @@ fn names(events: &Events) -> load::EventNames {
     load::EventNames { start, finish, wait, stop }
 }
 
-/// The engine of `--engine`, checked as far as it can be without a target.
-fn find_engine(choice: &EngineChoice) -> Result<(&'static EngineRow, String), String> {
-    let Some(row) = engine::find(&choice.name) else {
-        let known: Vec<&str> = engine::TABLE.iter().map(|row| row.name).collect();
-        return Err(format!(
-            "--engine {}: there is no engine of that name; there are: {}",
-            choice.name,
-            known.join(", ")
-        ));
-    };
-    engine::check_parameters(row, &choice.parameters).map_err(|e| e.to_string())?;
-    (row.probe)().map_err(|e| format!("--engine {}: {e}", choice.name))?;
+/// The engine of `--engine`, when this machine can open it.
+fn find_engine(choice: &EngineChoice) -> Result<(&'static EngineRow, String), EngineError> {
+    // The words were checked when they were read.
+    let row = engine::find(&choice.name).expect("parsing refuses unknown engines");
+    (row.probe)()?;
     Ok((row, choice.parameters.clone()))
 }
 
@@ -200,14 +193,14 @@ fn measure(program: &Program, args: &[OsString], request: &RunRequest, options: 
     {
         Ok(stop) => stop,
         Err(error) => {
-            eprintln!("ERROR: could not prepare for Ctrl+C: {error}");
+            say_line(format_args!("ERROR: could not prepare for Ctrl+C: {error}"));
             return ExitCode::Failed;
         }
     };
     let outputs = match Outputs::open(&request.options.outputs, request) {
         Ok(outputs) => outputs,
         Err(error) => {
-            eprintln!("ERROR: {error}");
+            say_line(format_args!("ERROR: {error}"));
             return ExitCode::Refused;
         }
     };
@@ -216,7 +209,7 @@ fn measure(program: &Program, args: &[OsString], request: &RunRequest, options: 
     console.finish();
     match report {
         Ok(report) => print_report(&report, outputs),
-        Err(refusals) => refuse(program, args, request, &refusals),
+        Err(refusals) => refuse(program, args, &refusals),
     }
 }
 
@@ -227,41 +220,30 @@ fn print_report(report: &Report, outputs: Outputs) -> ExitCode {
     };
     let mut code = print(&result, ExitCode::Done);
     for error in outputs.write(&report.document) {
-        eprintln!("ERROR: {error}");
+        say_line(format_args!("ERROR: {error}"));
         code = ExitCode::Failed;
     }
     for warning in &report.document.warnings {
-        eprintln!("WARNING: {warning}");
+        say_line(format_args!("WARNING: {warning}"));
     }
     for note in &report.notes {
-        eprintln!("note: {note}");
+        say_line(format_args!("note: {note}"));
     }
     for failure in &report.failures {
-        eprintln!("ERROR: {failure}");
+        say_line(format_args!("ERROR: {failure}"));
     }
     if report.failures.is_empty() {
         return code;
     }
     // The phrases that wrappers look for (`text-output.md` §13.2).
-    eprintln!("There has been an error during threads execution");
-    eprintln!("Error generating I/O requests");
+    say_line(format_args!("There has been an error during threads execution"));
+    say_line(format_args!("Error generating I/O requests"));
     ExitCode::Failed
 }
 
 /// Shows refusals of the plan under the words they are about.
-fn refuse(program: &Program, args: &[OsString], request: &RunRequest, refusals: &[PlanRefusal]) -> ExitCode {
-    let findings: Vec<Finding> = refusals
-        .iter()
-        .map(|r| Finding {
-            rule: Rule::MACHINE,
-            severity: Severity::Error,
-            time_span: None,
-            target: None,
-            switches: r.switches.clone(),
-            message: r.message.clone(),
-        })
-        .collect();
-    eprint!("{}", refuse_findings(&typed(args), &program.name, &request.profile, &findings));
+fn refuse(program: &Program, args: &[OsString], refusals: &[PlanRefusal]) -> ExitCode {
+    say(&refuse_plan(&typed(args), &program.name, refusals).to_string());
     match refusals.iter().any(|r| r.kind == RefusalKind::Guard) {
         true => ExitCode::Guarded,
         false => ExitCode::Refused,

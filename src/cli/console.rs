@@ -12,6 +12,18 @@ use crate::profile::Size;
 /// Plain progress lines come this far apart when nobody watches a terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
+/// Writes to standard error. When nobody can be told, there is nobody to tell that: a full disk or a closed
+/// pipe behind standard error must not end a run.
+pub(super) fn say(text: &str) {
+    let mut err = std::io::stderr().lock();
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
+
+/// [`say`] with a line end.
+pub(super) fn say_line(words: std::fmt::Arguments<'_>) {
+    say(&format!("{words}\n"));
+}
+
 /// Shows events of a run.
 #[derive(Debug)]
 pub struct Console {
@@ -44,13 +56,24 @@ impl Console {
                 let _ = err.write_all(b".").and_then(|()| err.flush());
             }
             Event::Verbose(words) if self.verbose => {
-                eprintln!("{}: {words}", crate::os::host::local_time_now());
+                self.line(&mut state, &format!("{}: {words}", crate::os::host::local_time_now()));
             }
             Event::Verbose(_) => {}
-            Event::Note(words) => eprintln!("{words}"),
+            Event::Note(words) => self.line(&mut state, &format!("note: {words}")),
             Event::Fill { path, done_bytes, total_bytes } => {
                 self.fill(&mut state, &path, done_bytes, total_bytes);
             }
+        }
+    }
+
+    /// A line by itself: ends a row of dots, and leaves a bar that is shown in one piece.
+    fn line(&self, state: &mut State, words: &str) {
+        if std::mem::take(&mut state.dots) {
+            say("\n");
+        }
+        match &state.bar {
+            Some(bar) => bar.suspend(|| say_line(format_args!("{words}"))),
+            None => say_line(format_args!("{words}")),
         }
     }
 
@@ -68,7 +91,11 @@ impl Console {
         if last.elapsed() >= PLAIN_EVERY {
             state.plain_last = Some(Instant::now());
             let percent = done_bytes * 100 / total_bytes.max(1);
-            eprintln!("writing '{path}': {percent} % ({} of {})", Size(done_bytes), Size(total_bytes));
+            say_line(format_args!(
+                "writing '{path}': {percent} % ({} of {})",
+                Size(done_bytes),
+                Size(total_bytes)
+            ));
         }
     }
 
@@ -79,7 +106,7 @@ impl Console {
             bar.abandon();
         }
         if std::mem::take(&mut state.dots) {
-            eprintln!();
+            say("\n");
         }
     }
 }

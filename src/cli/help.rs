@@ -2,6 +2,7 @@
 
 use super::refusal::{columns_of, wrap};
 use super::rows::{Row, SECTIONS};
+use crate::engine;
 
 /// Width of the help in columns.
 const COLUMNS: usize = 100;
@@ -15,8 +16,10 @@ pub fn version() -> String {
 
 /// The text of `-?` and `--help`, for a program called `program`.
 ///
-/// At most 100 columns wide, except where the program's name is longer; ends with a line end.
+/// At most 100 columns wide, except where the program's name is very long; ends with a line end.
 pub fn help(program: &str) -> String {
+    // Where the program lies matters to nobody here.
+    let program = program.rsplit('/').next().unwrap_or(program);
     let mut text = version();
     text.push_str(&format!("\nUsage: {program} [options] target [targets]\n\n"));
     for paragraph in INTRODUCTION {
@@ -28,9 +31,10 @@ pub fn help(program: &str) -> String {
             push_row(&mut text, row);
         }
     }
+    push_engines(&mut text);
     text.push_str("\nExit codes\n");
     for (code, meaning) in EXIT_CODES {
-        text.push_str(&format!("  {code}  {meaning}\n"));
+        push_entry(&mut text, &code.to_string(), meaning, 5);
     }
     text.push_str("\nExamples\n");
     for (words, meaning) in EXAMPLES {
@@ -48,11 +52,23 @@ const INTRODUCTION: &[&str] = &[
     "Where nothing is said about Linux an option means what it means in DiskSpd.",
 ];
 
+const ENGINES_END: &str = "Without --engine: psync for one outstanding I/O, mmap with -Sm, otherwise the first of \
+    io_uring, libaio and threads that this machine offers. Which one ran, and why not a better one, is said on \
+    standard error.";
+
 const EXIT_CODES: &[(u8, &str)] = &[
-    (0, "done, also when stopped by Ctrl+C"),
-    (1, "the run failed; what was measured is still printed"),
-    (3, "command line, profile or machine check refused; nothing was touched"),
-    (4, "the target may hold data that TrueSpd did not make; nothing was touched"),
+    (0, "done, also when stopped by Ctrl+C, and after -Rp, -Rs, -ye and help that was asked for"),
+    (
+        1,
+        "the run failed: a target cannot be opened or is too small, an I/O or a thread failed; the reason is on \
+        standard error, what is known of the run is still printed",
+    ),
+    (3, "command line, profile or machine check refused; nothing on standard output, nothing was touched"),
+    (
+        4,
+        "write guard: the target is in use or holds data that TrueSpd did not make; nothing on standard output, \
+        nothing was touched",
+    ),
 ];
 
 const EXAMPLES: &[(&str, &str)] = &[
@@ -66,10 +82,36 @@ const EXAMPLES: &[(&str, &str)] = &[
         "Three reads to one write in 8 KiB blocks for a minute, results with intervals as XML.",
     ),
     (
+        "-c1G -b4K -r -w100 -Zr -o8 -Sh -L test.dat",
+        "Random writes of new random data to a file that TrueSpd makes, durable when they are counted.",
+    ),
+    (
         "-b512K -si -t2 -o8 -Su /dev/disk/by-id/...",
         "One sequential stream over a device, read by two threads.",
     ),
 ];
+
+/// The engines of `--engine`, from their table.
+fn push_engines(text: &mut String) {
+    text.push_str("\nEngines (--engine NAME)\n");
+    for row in engine::TABLE {
+        let needs =
+            if row.needs.starts_with("nothing") { String::new() } else { format!(" Needs {}.", row.needs) };
+        push_entry(text, row.name, &format!("{}.{needs}", row.summary), INDENT);
+        if row.simulates_time {
+            push_entry(text, "", &format!("Parameters: {}.", engine::SIM_PARAMETERS), INDENT);
+        }
+    }
+    push_wrapped(text, ENGINES_END, 2);
+}
+
+/// A name and what it means, from column `indent` on.
+fn push_entry(text: &mut String, name: &str, meaning: &str, indent: usize) {
+    for (i, line) in wrap(meaning, COLUMNS - indent).iter().enumerate() {
+        let name = if i == 0 { name } else { "" };
+        text.push_str(&format!("  {name:<width$}{line}\n", width = indent - 2));
+    }
+}
 
 fn push_row(text: &mut String, row: &Row) {
     let form = format!("  {}", row.form());

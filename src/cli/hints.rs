@@ -107,6 +107,7 @@ pub(super) fn for_slip(line: &Line, word: &Word, slip: &Slip) -> Vec<String> {
     {
         hints.push(format!("a value is glued to its letter: -{}{value}", row.name));
     } else if slip.earlier.is_none()
+        && !(is_number(word.value) || row.name == "X")
         && let Some(meant) = other_case(typed)
     {
         hints.push(format!("letters are case sensitive: did you mean {meant}?"));
@@ -118,6 +119,12 @@ pub(super) fn for_slip(line: &Line, word: &Word, slip: &Slip) -> Vec<String> {
         hints.push(long);
     }
     hints
+}
+
+/// A number with or without suffix: one that is out of range, not one for another letter.
+fn is_number(value: &str) -> bool {
+    let rest = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() < value.len() && rest.chars().count() <= 1
 }
 
 /// The same letters in another case, when that is an option.

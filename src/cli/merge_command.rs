@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::Output;
 use super::command::{ExitCode, print};
+use super::console::say_line;
 use super::outputs::Outputs;
 use super::render_command::{FormatArgument, read};
 use crate::result::Document;
@@ -37,23 +38,23 @@ pub(super) fn run(arguments: &MergeArguments) -> ExitCode {
     let outputs = match Outputs::open_beside(&output.collect::<Vec<_>>(), inputs) {
         Ok(outputs) => outputs,
         Err(error) => {
-            eprintln!("ERROR: {error}");
+            say_line(format_args!("ERROR: {error}"));
             return ExitCode::Refused;
         }
     };
     let document = match sum(arguments) {
         Ok(document) => document,
         Err(words) => {
-            eprintln!("ERROR: {words}");
+            say_line(format_args!("ERROR: {words}"));
             return ExitCode::Refused;
         }
     };
     for warning in &document.warnings {
-        eprintln!("WARNING: {warning}");
+        say_line(format_args!("WARNING: {warning}"));
     }
     let errors = outputs.write(&document);
     for error in &errors {
-        eprintln!("ERROR: {error}");
+        say_line(format_args!("ERROR: {error}"));
     }
     if !errors.is_empty() {
         return ExitCode::Failed;

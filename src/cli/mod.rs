@@ -1,7 +1,7 @@
 //! Words to profiles and subcommands: DiskSpd's command line (`command-line.md`).
 //!
 //! Every option is a row of one table (`rows`); the parser, the help and the refusals come from the
-//! rows. [`parse`] is pure: it opens nothing, sets no event, asks no machine. What it returns says what
+//! rows. [`parse()`] is pure: it opens nothing, sets no event, asks no machine. What it returns says what
 //! is to be done; what it refuses touches nothing (a deliberate difference: DiskSpd 2.2 sets events
 //! while it is still reading).
 
@@ -22,7 +22,8 @@ mod value;
 
 pub use command::{ExitCode, Program, diskspd};
 pub use help::{help, version};
-pub use parse::{parse, parse_os, refuse_findings};
+use parse::refuse_option;
+pub use parse::{parse, parse_os, refuse_findings, refuse_plan};
 pub use refusal::{Mark, Problem, Refusal};
 pub use truespd::truespd;
 
@@ -31,9 +32,9 @@ use crate::profile::{Profile, ResultFormat};
 /// What a command line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Invocation {
-    /// `-?` or `--help`: print [`help`], exit 0.
+    /// `-?` or `--help`: print [`help()`], exit 0.
     Help,
-    /// Nothing was given: print [`help`], exit 3.
+    /// Nothing was given: print [`help()`], exit 3.
     NoArguments,
     /// `--version`.
     Version,

@@ -8,6 +8,7 @@ use super::refusal::{Mark, Problem, Refusal};
 use super::rows::{self, Row};
 use super::value::{Slip, Value, length};
 use super::{Invocation, RunRequest, hints};
+use crate::plan::{Refusal as PlanRefusal, RefusalKind};
 use crate::profile::{Finding, Profile, Rule, Severity, validate};
 
 /// An option as it stands in the arguments.
@@ -110,6 +111,40 @@ pub fn parse_os(args: &[OsString], program: &str, boot_ms: &dyn Fn() -> u64) -> 
 /// their options. With an XML profile (`-X`) each is shown with its place within `profile`.
 pub fn refuse_findings(args: &[String], program: &str, profile: &Profile, findings: &[Finding]) -> Refusal {
     Line::split(args, program).refuse(profile, findings)
+}
+
+/// Shows what speaks against an option (its row's `name`) with its word marked.
+pub(super) fn refuse_option(args: &[String], program: &str, name: &str, what: &str) -> Refusal {
+    let line = Line::split(args, program);
+    let word = line.words.iter().rev().find(|word| word.row.is_some_and(|row| row.name == name));
+    line.refusal(Problem {
+        what: what.to_string(),
+        marks: word.map(|word| line.mark_all(word.value_index, true)).into_iter().collect(),
+        legal: vec![],
+        hints: vec![],
+    })
+}
+
+/// Shows why the plan refuses, under the words it is about.
+///
+/// The write guard points at the target; what does not fit the machine is shown at its switches, or at the
+/// target when no switch was typed.
+pub fn refuse_plan(args: &[String], program: &str, refusals: &[PlanRefusal]) -> Refusal {
+    let line = Line::split(args, program);
+    Refusal {
+        program: program.to_string(),
+        arguments: args.to_vec(),
+        problems: refusals
+            .iter()
+            .map(|refusal| Problem {
+                what: refusal.message.clone(),
+                marks: line.marks_of_plan(refusal),
+                legal: vec![],
+                hints: refusal.hints.clone(),
+            })
+            .collect(),
+        warnings: vec![],
+    }
 }
 
 impl<'a> Line<'a> {
@@ -291,6 +326,33 @@ impl<'a> Line<'a> {
             && (finding.switches.is_empty() || finding.rule == Rule::CREATE_DEVICE)
         {
             marks.push(self.mark_all(index, true));
+        }
+        marks
+    }
+
+    /// Switches and target of a refusal of the plan; with an XML profile the word that names it.
+    fn marks_of_plan(&self, refusal: &PlanRefusal) -> Vec<Mark> {
+        let target = refusal.target.as_ref();
+        let at = self.args.iter().skip(self.targets).position(|arg| Some(arg) == target);
+        let at = at.map(|at| at + self.targets);
+        let is_guard = refusal.kind == RefusalKind::Guard;
+        let mut marks: Vec<Mark> = Vec::new();
+        for switch in &refusal.switches {
+            let is_meant = |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch));
+            if let Some(word) = self.words.iter().rev().find(is_meant)
+                && !marks.iter().any(|mark| mark.word == word.index)
+            {
+                marks.push(self.mark_all(word.index, !is_guard));
+            }
+        }
+        let has_main = marks.iter().any(|mark| mark.main);
+        let is_one_of_several = self.args.len() - self.targets > 1;
+        match at {
+            Some(index) if !has_main || is_one_of_several => marks.push(self.mark_all(index, !has_main)),
+            None if marks.is_empty() => {
+                marks.extend(self.profile_file().map(|word| self.mark_all(word.index, true)));
+            }
+            _ => {}
         }
         marks
     }

@@ -8,6 +8,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use super::command::{ExitCode, print};
+use super::console::say_line;
 use crate::os::words::system_text;
 use crate::profile::ResultFormat;
 use crate::render::{self, Format};
@@ -71,7 +72,7 @@ pub(super) fn run(arguments: &RenderArguments) -> ExitCode {
     match read(&arguments.document) {
         Ok(document) => print(&(arguments.format.of(&document).render)(&document), ExitCode::Done),
         Err(words) => {
-            eprintln!("ERROR: {words}");
+            say_line(format_args!("ERROR: {words}"));
             ExitCode::Refused
         }
     }

@@ -242,7 +242,8 @@ pub(super) static SECTIONS: &[Section] = &[
                 .help("Completions taken at a time, default 16."),
             row("bs", "<n|p>", load::buffer_separation)
                 .keys(&["-bs"])
-                .help("Buffers of different threads: p separated (default), n packed."),
+                .help("Buffers of different threads: p separated (default), n packed.")
+                .linux("always separated; n is only kept."),
         ],
     },
     Section {
@@ -262,9 +263,9 @@ pub(super) static SECTIONS: &[Section] = &[
                 .starts("cspPeEu")
                 .keys(&["-a<placement>"])
                 .help(
-                    "Order without a list: c a thread per core first, s spread over groups, p/P \
-                performance cores first/only, e/E efficiency cores first/only, up none of these. May be \
-                joined: -acsE.",
+                    "Order without a list: c a thread per core first, s spread over groups, p performance \
+                cores first within each group, P over all groups, e/E the same for efficiency cores, up by \
+                number. May be joined: -acsE.",
                 )
                 .linux("default is ascending CPU ids."),
             row("n", "", affinity::off).keys(&["-n"]).help("Do not pin threads. Not with a list of -a."),
@@ -281,7 +282,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 )
                 .linux(
                     "u is O_DIRECT, w is O_DSYNC, m is mmap, r is O_DIRECT on network file systems \
-                only. Never silently cached.",
+                only. Never silently cached. y and Y of DiskSpd 2.3 (BypassIO) change nothing.",
                 ),
             row("h", "", caching::all_off)
                 .keys(&["-S"])
@@ -429,10 +430,10 @@ pub(super) static SECTIONS: &[Section] = &[
             row("-version", "", report::version).with_profile().help("The version."),
             row("-engine", "NAME[:parameters]", long::engine)
                 .with_profile()
-                .help("The engine that issues I/O, instead of the best one available."),
+                .help("The engine that issues I/O, instead of the best one available; listed below."),
             row("-overwrite", "PATH", long::overwrite).with_profile().help(
-                "Lets a write test through on this target although it carries data that TrueSpd did \
-                not make. Repeatable.",
+                "Lets a write test, or -c, through on this target although it carries data that TrueSpd \
+                did not make. PATH as the target is typed. Repeatable. A device in use stays refused.",
             ),
             row("-json", "FILE", long::json).with_profile().help(
                 "Write the result to this file as JSON too: everything measured, for truespd render and \

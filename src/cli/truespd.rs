@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 use super::command::{ExitCode, Program, diskspd, print};
+use super::console::say;
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
 use crate::result::json;
@@ -52,7 +53,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
         // Help and the version are asked for; the rest is refused.
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),
         Err(refusal) => {
-            eprint!("{refusal}");
+            say(&refusal.to_string());
             ExitCode::Refused
         }
     }

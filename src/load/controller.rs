@@ -1,10 +1,12 @@
 //! One time span: start the workers together, keep the phases, bring the numbers home.
 
-use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use super::phases::{Lengths, Phases, StartGate};
+use super::phases::{Lengths, Phases, StartGate, Turnstile};
 use super::start::{Prepared, StartContext, StartFailure, prepare};
 use super::worker::{Outcome, Time};
 use super::{Event, OnEvent};
@@ -28,17 +30,25 @@ struct Shared {
     gate: StartGate,
     failed: Latch,
     /// Simulated workers go through one after the other.
-    turnstile: Mutex<()>,
+    turnstile: Turnstile,
 }
 
 /// A worker's word to the controller.
 enum Word {
     /// Ready to go, with its system thread id, engine and notes.
-    Ready { tid: ThreadId, engine: &'static str, notes: Vec<String> },
-    /// Could not start.
+    Ready(Ready),
+    /// Could not start, or broke down.
     Failed(StartFailure),
     /// Left its loop.
     Left { id: u32, outcome: Option<Box<Outcome>> },
+}
+
+/// A worker that waits at the gate.
+struct Ready {
+    id: u32,
+    tid: ThreadId,
+    engine: &'static str,
+    notes: Vec<String>,
 }
 
 /// What a time span brought.
@@ -52,18 +62,18 @@ pub struct SpanOutcome {
     pub measure_start_unix_ns: Option<u64>,
     /// By thread number.
     pub outcomes: Vec<(u32, Outcome)>,
-    /// Engine that ran.
-    pub engine: &'static str,
+    /// Engine that ran; all of them in the order of the threads where they differ.
+    pub engine: String,
     /// How it was reached, without repetitions.
     pub engine_notes: Vec<String>,
     /// How far the clock ran off during the run, in parts per million.
     pub drift_ppm: f64,
-    /// Threads that could not start.
+    /// Threads that could not start or broke down, by number.
     pub start_failures: Vec<StartFailure>,
 }
 
 /// Signals other programs around the measurement (`-ys`, `-yf`).
-pub trait Signals {
+pub trait Signals: Sync {
     /// Measurement starts.
     fn measurement_starts(&self);
     /// Measurement has ended.
@@ -115,7 +125,7 @@ pub struct Control<'a> {
     /// Ends the run early (Ctrl+C, `-yp`).
     pub stop: &'a Latch,
     /// Waits for the start event (`-yr`); false when stopped meanwhile.
-    pub wait_for_start: &'a dyn Fn() -> bool,
+    pub wait_for_start: &'a (dyn Fn() -> bool + Sync),
     /// `-ys`, `-yf`.
     pub signals: &'a dyn Signals,
     /// Progress and words.
@@ -127,7 +137,23 @@ pub struct Control<'a> {
 }
 
 /// Runs the threads of one time span.
+///
+/// The controller is a thread of its own: it raises its priority, which must neither be inherited by the
+/// workers of the next time span nor stay with the caller.
 pub fn run_threads(
+    works: Vec<ThreadWork>,
+    context: &StartContext<'_>,
+    control: &Control<'_>,
+) -> std::io::Result<SpanOutcome> {
+    std::thread::scope(|scope| {
+        let body = || start_and_direct(works, context, control);
+        let controller = std::thread::Builder::new().name("diskspd-control".into());
+        controller.spawn_scoped(scope, body)?.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
+}
+
+/// The controller's life: starts the workers, keeps the phases, brings everyone home.
+fn start_and_direct(
     works: Vec<ThreadWork>,
     context: &StartContext<'_>,
     control: &Control<'_>,
@@ -136,7 +162,7 @@ pub fn run_threads(
         phases: Phases::new(),
         gate: StartGate::new(),
         failed: Latch::new()?,
-        turnstile: Mutex::new(()),
+        turnstile: Turnstile::new(),
     });
     let (sender, words) = mpsc::channel();
     let ids: Vec<u32> = works.iter().map(|w| w.id).collect();
@@ -172,7 +198,7 @@ impl SpanOutcome {
             measure_start_unix_ns: None,
             cpu: None,
             outcomes: Vec::new(),
-            engine: "",
+            engine: String::new(),
             engine_notes: Vec::new(),
             drift_ppm: 0.0,
             start_failures: Vec::new(),
@@ -180,7 +206,8 @@ impl SpanOutcome {
     }
 }
 
-/// What a worker thread does from birth to death.
+/// What a worker thread does from birth to death. Its last word is always that it left: the controller
+/// waits for it.
 fn thread_body(
     work: ThreadWork,
     context: &StartContext<'_>,
@@ -190,32 +217,65 @@ fn thread_body(
     clock: &MachineClock,
 ) {
     let id = work.id;
-    let prepared = match prepare(&work, context) {
-        Ok(prepared) => prepared,
-        Err(failure) => {
+    let life = || thread_life(work, context, shared, sender, on_event, clock);
+    let outcome = match catch_unwind(AssertUnwindSafe(life)) {
+        Ok(Ok(outcome)) => outcome.map(Box::new),
+        Ok(Err(failure)) => {
             let _ = sender.send(Word::Failed(failure));
-            let _ = sender.send(Word::Left { id, outcome: None });
-            return;
+            None
+        }
+        Err(panic) => {
+            let _ = sender.send(Word::Failed(broke_down(id, panic.as_ref())));
+            shared.failed.set();
+            None
         }
     };
-    let Prepared { worker, engine, notes } = prepared;
-    let _ = sender.send(Word::Ready { tid: ThreadId::current(), engine, notes });
+    let _ = sender.send(Word::Left { id, outcome });
+}
+
+/// A panic is a bug, but no reason to wait for ever.
+fn broke_down(thread: u32, panic: &(dyn Any + Send)) -> StartFailure {
+    let words = panic.downcast_ref::<&str>().copied();
+    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words");
+    StartFailure {
+        thread,
+        words: format!(
+            "broke down: {words}; this is a mistake in the program, please report it with the command line"
+        ),
+    }
+}
+
+/// Prepares, waits at the gate and runs; nothing when sent home from the gate.
+fn thread_life(
+    work: ThreadWork,
+    context: &StartContext<'_>,
+    shared: &Shared,
+    sender: &mpsc::Sender<Word>,
+    on_event: OnEvent<'_>,
+    clock: &MachineClock,
+) -> Result<Option<Outcome>, StartFailure> {
+    let Prepared { worker, engine, notes } = prepare(&work, context)?;
+    let _ = sender.send(Word::Ready(Ready { id: work.id, tid: ThreadId::current(), engine, notes }));
     if !shared.gate.wait() {
-        let _ = sender.send(Word::Left { id, outcome: None });
-        return;
+        return Ok(None);
     }
     let dot = || on_event(Event::Dot);
-    let outcome = if context.is_virtual {
+    if context.is_virtual {
         // One after the other, so that the same seed gives the same document.
-        let _alone = shared.turnstile.lock();
-        worker.run(&VirtualTime, &shared.phases, &dot)
-    } else {
-        worker.run(&MachineTime(clock.clone()), &shared.phases, &dot)
-    };
+        let _inside = shared.turnstile.enter(work.id);
+        let outcome = worker.run(&VirtualTime, &shared.phases, &dot);
+        if !outcome.failures.is_empty() {
+            // Those that follow would simulate what no longer counts.
+            shared.phases.interrupt(0);
+            shared.failed.set();
+        }
+        return Ok(Some(outcome));
+    }
+    let outcome = worker.run(&MachineTime(clock.clone()), &shared.phases, &dot);
     if !outcome.failures.is_empty() {
         shared.failed.set();
     }
-    let _ = sender.send(Word::Left { id, outcome: Some(Box::new(outcome)) });
+    Ok(Some(outcome))
 }
 
 /// The controller's side of one time span.
@@ -247,17 +307,13 @@ impl Director<'_> {
     /// Waits until every thread is ready or has failed.
     fn gather(&mut self, span: &mut SpanOutcome, wanted: usize) {
         let mut answered = wanted - self.alive;
+        let mut ready = Vec::new();
         while answered < wanted {
             match self.words.recv() {
-                Ok(Word::Ready { tid, engine, notes }) => {
+                Ok(Word::Ready(word)) => {
                     answered += 1;
-                    self.tids.push(tid);
-                    span.engine = engine;
-                    for note in notes {
-                        if !span.engine_notes.contains(&note) {
-                            span.engine_notes.push(note);
-                        }
-                    }
+                    self.tids.push(word.tid);
+                    ready.push(word);
                 }
                 Ok(Word::Failed(failure)) => {
                     answered += 1;
@@ -267,6 +323,20 @@ impl Director<'_> {
                 Err(_) => break,
             }
         }
+        // Who was ready first is chance, and must not show in the document.
+        ready.sort_by_key(|word| word.id);
+        let mut engines = Vec::new();
+        for word in ready {
+            if !engines.contains(&word.engine) {
+                engines.push(word.engine);
+            }
+            for note in word.notes {
+                if !span.engine_notes.contains(&note) {
+                    span.engine_notes.push(note);
+                }
+            }
+        }
+        span.engine = engines.join(", ");
     }
 
     fn say(&self, words: &str) {
@@ -294,16 +364,16 @@ impl Director<'_> {
             let after = CpuCounters::read();
             self.control.signals.measurement_ends();
             span.cpu = before.ok().zip(after.ok());
+            span.measured_ns = phases.measured_ns();
+            // Told at the end, so that a step of the wall clock shows where it is compared with others.
+            let since_ns = self.control.clock.now_ns().saturating_sub(phases.measure_start_ns());
+            span.measure_start_unix_ns = unix_time_ns().map(|now| now.saturating_sub(since_ns));
             if !stopped {
                 self.say(&format!("starting cool down ({} s)", lengths.cooldown_ns / 1_000_000_000));
                 self.wait_until(phases.stop_ns());
             }
         }
         phases.interrupt(self.control.clock.now_ns());
-        span.measured_ns = phases.measured_ns();
-        // Told at the end, so that a step of the wall clock shows where it is compared with others.
-        let since_ns = self.control.clock.now_ns().saturating_sub(phases.measure_start_ns());
-        span.measure_start_unix_ns = unix_time_ns().map(|now| now.saturating_sub(since_ns));
     }
 
     /// Simulated time needs nobody to watch it; only processor use is real.
@@ -325,8 +395,17 @@ impl Director<'_> {
 
     /// True when stopped or failed before the instant.
     fn wait_until(&self, instant_ns: u64) -> bool {
-        let left = instant_ns.saturating_sub(self.control.clock.now_ns());
-        Latch::wait_any(&[self.control.stop, &self.shared.failed], Some(Duration::from_nanos(left)))
+        let latches = [self.control.stop, &self.shared.failed];
+        loop {
+            // The latches wait by another clock, which may run a little faster: it must not end a phase early.
+            let left = instant_ns.saturating_sub(self.control.clock.now_ns());
+            if Latch::wait_any(&latches, Some(Duration::from_nanos(left))) {
+                return true;
+            }
+            if left == 0 {
+                return false;
+            }
+        }
     }
 
     /// Receives until everyone has left, or nobody spoke for `limit`.
@@ -337,8 +416,11 @@ impl Director<'_> {
                     self.alive -= 1;
                     span.outcomes.extend(outcome.map(|o| (id, *o)));
                 }
-                Ok(_) => {}
-                Err(_) => return,
+                Ok(Word::Failed(failure)) => span.start_failures.push(failure),
+                Ok(Word::Ready(_)) => {}
+                Err(RecvTimeoutError::Timeout) => return,
+                // Cannot be: every thread says that it left.
+                Err(RecvTimeoutError::Disconnected) => self.alive = 0,
             }
         }
     }
@@ -353,5 +435,6 @@ impl Director<'_> {
             self.take_leavers(span, INTERRUPT_EVERY);
         }
         span.outcomes.sort_by_key(|(id, _)| *id);
+        span.start_failures.sort_by_key(|failure| failure.thread);
     }
 }

@@ -12,18 +12,21 @@ mod phases;
 mod prepare;
 mod start;
 mod targets;
+mod verbose;
 mod worker;
 mod writes;
 
 use crate::engine::EngineRow;
 use crate::measure::clock::MachineClock;
 use crate::measure::process::process_usage;
+use crate::os::mark::Marks;
 use crate::os::memory::memory_facts;
 use crate::os::roots::Roots;
+use crate::os::target::resolve;
 use crate::os::thread::Interrupter;
 use crate::os::topology::{Topology, TopologyError};
 use crate::os::wake::Latch;
-use crate::plan::{Refusal, assign, precreate_sizes};
+use crate::plan::{Guard, Identity, Refusal, ThreadWork, assign, precreate_sizes};
 use crate::profile::{Profile, TimeSpan};
 use crate::result::{Document, Measured, System, TimeSpanResult};
 
@@ -35,7 +38,7 @@ use fill::Content;
 use phases::Lengths;
 use prepare::{Checked, Creation};
 use start::StartContext;
-use targets::TargetState;
+use targets::{Known, TargetState};
 
 /// What goes on during a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,24 +167,31 @@ impl Session<'_> {
         let interrupter = Interrupter::install()
             .map_err(|e| vec![format!("could not prepare to interrupt threads: {e}")])?;
         let handles = events::Handles::open(&self.options.events).map_err(|e| vec![e])?;
-        let precreated = self.precreate()?;
+        let (precreated, made) = self.precreate()?;
         let tools = Tools { clock: MachineClock::start(), interrupter, handles, precreated };
         std::thread::scope(|scope| {
             let done = Latch::new().map_err(|e| vec![format!("no file descriptor left: {e}")])?;
             tools.handles.watch_stop(scope, self.stop, &done);
-            let result = self.run_spans(checked, &tools, report);
+            let result = self.run_spans(checked, &tools, made, report);
             done.set();
             result
         })
     }
 
-    fn run_spans(&self, checked: &[Checked], tools: &Tools, report: &mut Report) -> Result<(), Failures> {
+    /// `made` is what the run has created so far.
+    fn run_spans(
+        &self,
+        checked: &[Checked],
+        tools: &Tools,
+        mut made: Vec<Identity>,
+        report: &mut Report,
+    ) -> Result<(), Failures> {
         for (span, checked) in self.profile.time_spans.iter().zip(checked) {
             // A stop ends the time span it falls into and all that follow.
             if self.stop.is_set() {
                 break;
             }
-            let measured = self.run_span(span, checked, tools, report)?;
+            let measured = self.run_span(span, checked, tools, &mut made, report)?;
             report.document.time_spans.push(match measured {
                 Some(measured) => TimeSpanResult::Measured(Box::new(measured)),
                 None => TimeSpanResult::NotMeasured,
@@ -191,8 +201,8 @@ impl Session<'_> {
     }
 
     /// Files of `PrecreateFiles`, which time spans then do not create again.
-    fn precreate(&self) -> Result<Vec<String>, Failures> {
-        let mut done = Vec::new();
+    fn precreate(&self) -> Result<(Vec<String>, Vec<Identity>), Failures> {
+        let (mut done, mut made) = (Vec::new(), Vec::new());
         for file in precreate_sizes(self.profile) {
             let creation = Creation {
                 typed: &file.path,
@@ -200,14 +210,15 @@ impl Session<'_> {
                 content: if file.zero { Content::Zero } else { Content::Pattern0to255 },
                 writes: self.profile.time_spans.iter().flat_map(|s| &s.targets).any(|t| t.writes()),
             };
-            prepare::create(&creation, self.options, self.on_event, self.stop).map_err(|e| vec![e])?;
+            let file_made = prepare::create(&creation, self.options, self.on_event, self.stop);
+            made.extend(file_made.map_err(|e| vec![e])?);
             done.push(file.path);
         }
-        Ok(done)
+        Ok((done, made))
     }
 
     /// Files of `-c`.
-    fn create_files(&self, span: &TimeSpan, tools: &Tools) -> Result<(), Failures> {
+    fn create_files(&self, span: &TimeSpan, tools: &Tools, made: &mut Vec<Identity>) -> Result<(), Failures> {
         for target in &span.targets {
             let Some(size_bytes) = target.create_bytes.filter(|&s| s > 0) else { continue };
             if tools.precreated.contains(&target.path) {
@@ -219,11 +230,11 @@ impl Session<'_> {
                 content: prepare::content_of(target, span.random_write_data, span.rand_seed),
                 writes: target.writes(),
             };
-            let made = prepare::create(&creation, self.options, self.on_event, self.stop);
+            let file_made = prepare::create(&creation, self.options, self.on_event, self.stop);
             if self.stop.is_set() {
                 return Ok(());
             }
-            made.map_err(|e| vec![e])?;
+            made.extend(file_made.map_err(|e| vec![e])?);
         }
         Ok(())
     }
@@ -234,17 +245,22 @@ impl Session<'_> {
         span: &TimeSpan,
         checked: &Checked,
         tools: &Tools,
+        made: &mut Vec<Identity>,
         report: &mut Report,
     ) -> Result<Option<Measured>, Failures> {
-        self.create_files(span, tools)?;
+        self.create_files(span, tools, made)?;
         if self.stop.is_set() {
             return Ok(None);
         }
         let used_before = process_usage();
         let roots = Roots::default();
-        let targets = targets::open_all(span, &roots, &checked.identities)?;
+        let marks = Marks::of_this_user();
+        let guard = Guard { overwrite: &self.options.overwrite, marks: &marks, roots: &roots };
+        let targets = targets::open_all(span, &guard, Known { checked: &checked.identities, made })?;
         self.say_facts(span, &targets, report);
         let works = assign(span, &checked.cpus);
+        let clock = tools.clock.refined();
+        self.say_threads(span, &works, &targets, &clock);
         let context = StartContext {
             span,
             targets: &targets,
@@ -257,7 +273,6 @@ impl Session<'_> {
                 .and_then(|m| m.huge_page_bytes)
                 .map_or(HUGE_PAGE_BYTES_USUAL, |b| b as usize),
         };
-        let clock = tools.clock.refined();
         let control = Control {
             lengths: lengths(span),
             stop: self.stop,
@@ -284,7 +299,7 @@ impl Session<'_> {
         &self,
         span: &TimeSpan,
         context: &StartContext<'_>,
-        works: &[crate::plan::ThreadWork],
+        works: &[ThreadWork],
         outcome: SpanOutcome,
         report: &mut Report,
     ) -> Result<Option<Measured>, Failures> {
@@ -303,7 +318,8 @@ impl Session<'_> {
         }
         if outcome.drift_ppm.abs() > DRIFT_PPM_NOTABLE {
             report.document.warnings.push(format!(
-                "the clock ran {:.0} parts per million off CLOCK_MONOTONIC during the run",
+                "the clock ran {:.0} parts per million off CLOCK_MONOTONIC during the run: rates and times are wrong by \
+                 as much",
                 outcome.drift_ppm
             ));
         }
@@ -321,8 +337,10 @@ impl Session<'_> {
     fn say_facts(&self, span: &TimeSpan, targets: &[TargetState], report: &mut Report) {
         for (target, state) in span.targets.iter().zip(targets) {
             let (path, size) = (&target.path, state.facts.size_bytes);
-            let shown = state.path.display();
-            (self.on_event)(Event::Verbose(format!("target '{path}' is {shown}, {size} bytes")));
+            let by_id = resolve(path, &Roots::default()).ok().and_then(|r| r.by_id);
+            let by_id = by_id.map(|p| p.display().to_string());
+            self.say(verbose::target(target, state, by_id.as_deref()));
+            verbose::priority(target, state).into_iter().for_each(|words| self.say(words));
             let warnings = &mut report.document.warnings;
             if state.ranges.range.is_limit_beyond_size() {
                 warnings.push(format!(
@@ -340,27 +358,40 @@ impl Session<'_> {
                     f.name
                 ));
             }
-            if target.priority != crate::profile::IoPriority::Normal {
-                self.say_priority(path, state);
-            }
         }
     }
 
-    fn say_priority(&self, path: &str, state: &TargetState) {
-        let name = state.facts.scheduler.as_deref().unwrap_or("none");
-        if !matches!(name, "bfq" | "mq-deadline") {
-            let words = format!(
-                "'{path}': I/O priority (-I) is not looked at by the scheduler '{name}' of its device"
-            );
-            (self.on_event)(Event::Verbose(words));
+    fn say(&self, words: String) {
+        (self.on_event)(Event::Verbose(words));
+    }
+
+    /// What the threads are about to do, when somebody wants to know.
+    fn say_threads(
+        &self,
+        span: &TimeSpan,
+        works: &[ThreadWork],
+        targets: &[TargetState],
+        clock: &MachineClock,
+    ) {
+        if !self.profile.verbose {
+            return;
+        }
+        self.say(verbose::clock(clock));
+        for work in works {
+            self.say(verbose::thread(work));
+            for duty in &work.duties {
+                self.say(verbose::duty(work, duty, span, &targets[duty.target]));
+            }
         }
     }
 }
 
 /// Where the kernel tells no size of huge pages it has none, and says so when they are asked for.
 const HUGE_PAGE_BYTES_USUAL: usize = 2 << 20;
-/// Beyond this the clock of a run is worth a warning.
-const DRIFT_PPM_NOTABLE: f64 = 10.0;
+/// Beyond this the clock of a run is worth a warning: a tenth of the error that measured times may have.
+/// Below it lies what calibrating for a few milliseconds on a busy machine leaves, and what time
+/// synchronisation does to the kernel's clock on a quiet day.
+const DRIFT_PPM_NOTABLE: f64 = 100.0;
 
 fn wanted(span: &TimeSpan) -> Wanted {
     let ns_of_ms = |ms: u32| u64::from(ms) * 1_000_000;

@@ -1,12 +1,13 @@
 //! When what happens: the instants that the controller publishes and the workers obey.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Instants of one clock in nanoseconds. Workers read them once per turn; only an interruption
 /// changes them after the start.
 #[derive(Debug)]
 pub struct Phases {
+    start_ns: AtomicU64,
     measure_start_ns: AtomicU64,
     measure_end_ns: AtomicU64,
     stop_ns: AtomicU64,
@@ -27,6 +28,7 @@ impl Phases {
     /// Nothing is counted and nothing stops until [`Phases::begin`].
     pub fn new() -> Self {
         Phases {
+            start_ns: AtomicU64::new(u64::MAX),
             measure_start_ns: AtomicU64::new(u64::MAX),
             measure_end_ns: AtomicU64::new(u64::MAX),
             stop_ns: AtomicU64::new(u64::MAX),
@@ -37,6 +39,7 @@ impl Phases {
     pub fn begin(&self, now_ns: u64, lengths: Lengths) {
         let start = now_ns.saturating_add(lengths.warmup_ns);
         let end = start.saturating_add(lengths.duration_ns);
+        self.start_ns.store(now_ns, Ordering::Relaxed);
         self.measure_start_ns.store(start, Ordering::Relaxed);
         self.measure_end_ns.store(end, Ordering::Relaxed);
         self.stop_ns.store(end.saturating_add(lengths.cooldown_ns), Ordering::Release);
@@ -48,6 +51,11 @@ impl Phases {
         self.measure_start_ns.fetch_min(now_ns, Ordering::Relaxed);
         self.measure_end_ns.fetch_min(now_ns, Ordering::Relaxed);
         self.stop_ns.store(0, Ordering::Release);
+    }
+
+    /// The start signal, from which rate limits count (`io-semantics.md` §11).
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns.load(Ordering::Relaxed)
     }
 
     /// Start of measurement.
@@ -72,6 +80,12 @@ impl Phases {
     #[inline]
     pub fn counts(&self, stamp_ns: u64) -> bool {
         stamp_ns >= self.measure_start_ns() && stamp_ns < self.measure_end_ns()
+    }
+
+    /// How much of the time between two instants is measured.
+    #[inline]
+    pub fn measured_part_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
+        to_ns.min(self.measure_end_ns()).saturating_sub(from_ns.max(self.measure_start_ns()))
     }
 
     /// Measured time so far planned or reached, in nanoseconds; 0 when interrupted in warm-up.
@@ -109,6 +123,42 @@ impl StartGate {
     }
 }
 
+/// Lets workers through one after the other, in the order of their numbers.
+#[derive(Debug)]
+pub struct Turnstile {
+    next: Mutex<u32>,
+    moved: Condvar,
+}
+
+/// Being inside; the next worker may enter when it is dropped.
+#[derive(Debug)]
+pub struct Inside<'a>(&'a Turnstile);
+
+impl Turnstile {
+    /// Number 0 is the first.
+    pub fn new() -> Self {
+        Turnstile { next: Mutex::new(0), moved: Condvar::new() }
+    }
+
+    /// Waits until all smaller numbers have been inside.
+    pub fn enter(&self, number: u32) -> Inside<'_> {
+        let next = self.next.lock().expect("nobody panics while holding the turnstile");
+        let _turn = self
+            .moved
+            .wait_while(next, |next| *next != number)
+            .expect("nobody panics while holding the turnstile");
+        Inside(self)
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        // Also while a worker panics: the others must get through.
+        *self.0.next.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.moved.notify_all();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +187,49 @@ mod tests {
             assert_eq!(phases.stop_ns(), 0);
             assert!(!phases.counts(at));
         }
+    }
+
+    #[test]
+    fn only_the_measured_part_of_a_wait_is_measured() {
+        let phases = Phases::new();
+        assert_eq!(phases.measured_part_ns(0, u64::MAX), 0, "nothing is measured before the start");
+        phases.begin(1000, LENGTHS);
+        assert_eq!(phases.start_ns(), 1000);
+        for (from, to, part) in [
+            (900, 1010, 0),
+            (900, 1011, 1),
+            (1005, 1050, 40),
+            (1020, 1030, 10),
+            (1100, 1200, 10),
+            (1110, 1200, 0),
+            (1000, 1200, 100),
+        ] {
+            assert_eq!(phases.measured_part_ns(from, to), part, "{from}..{to}");
+        }
+    }
+
+    #[test]
+    fn the_turnstile_keeps_the_order_and_survives_a_panic_inside() {
+        let turnstile = Turnstile::new();
+        let order = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for number in (0..8).rev() {
+                let (turnstile, order) = (&turnstile, &order);
+                scope.spawn(move || {
+                    let inside = || {
+                        let _inside = turnstile.enter(number);
+                        order.lock().unwrap().push(number);
+                        // Unwinds without the words of a panic.
+                        if number == 3 {
+                            std::panic::resume_unwind(Box::new(()));
+                        }
+                    };
+                    let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(inside));
+                    assert_eq!(ended.is_err(), number == 3);
+                });
+            }
+        });
+        assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
     }
 
     #[test]

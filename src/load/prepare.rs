@@ -2,16 +2,18 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
 use super::fill::{self, Content, FillSpec};
 use super::targets::open_flags;
-use super::{Event, OnEvent, Options};
+use super::{Event, OnEvent, Options, wanted};
+use crate::measure::Intervals;
 use crate::os::extents::{self, Extents};
 use crate::os::mark::{MarkState, Marks};
-use crate::os::memory::{memory_facts, open_files_limit, raise_open_files_limit};
+use crate::os::memory::{available_bytes, open_files_limit, raise_open_files_limit};
 use crate::os::reuse::{Reuse, reuse_decision};
 use crate::os::roots::Roots;
 use crate::os::target::{self, Access, DirectAlignment, OpenFlags, TargetKind, facts_of, resolve};
@@ -20,9 +22,9 @@ use crate::os::topology::Topology;
 use crate::os::wake::Latch;
 use crate::os::words::system_text;
 use crate::plan::{
-    Guard, Identity, Refusal, assign, check_alignment, check_block_size, check_memory, processor_order,
+    Guard, Identity, Refusal, check_alignment, check_block_size, check_memory, processor_order,
 };
-use crate::profile::{Profile, Target, TimeSpan};
+use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 
 /// Descriptors that the process needs besides those of the workers.
 const SPARE_DESCRIPTORS: u64 = 64;
@@ -52,13 +54,14 @@ pub fn check_before(
     let guard = Guard { overwrite: &options.overwrite, marks: &marks, roots: &roots };
     let mut spans = Vec::new();
     let mut refusals = Vec::new();
+    let mut room = Room::default();
     for span in &profile.time_spans {
         let mut checked = Checked::default();
-        if let Err(refusal) = check_span(span, topology, &roots, &mut checked) {
+        if let Err(refusal) = check_span(span, profile.result_format, topology, &roots, &mut checked) {
             refusals.push(refusal);
         }
         for target in &span.targets {
-            match check_target(target, options, &guard, &mut checked.warnings) {
+            match check_target(target, options, &guard, &mut room, &mut checked.warnings) {
                 Ok(identity) => checked.identities.push(identity),
                 Err(refusal) if refusals.contains(&refusal) => {}
                 Err(refusal) => refusals.push(refusal),
@@ -71,6 +74,7 @@ pub fn check_before(
 
 fn check_span(
     span: &TimeSpan,
+    format: ResultFormat,
     topology: &Topology,
     roots: &Roots,
     checked: &mut Checked,
@@ -86,12 +90,17 @@ fn check_span(
     for target in &span.targets {
         check_block_size(target)?;
     }
-    let threads = assign(span, &checked.cpus);
-    if let Some(available) = memory_facts(roots).ok().and_then(|m| m.available_bytes) {
-        check_memory(span, &threads, available)?;
+    // Before anything is laid out for each thread: there may be billions.
+    let series = match wanted(span).intervals {
+        Some((interval_ns, duration_ns)) => Intervals::bytes_needed(interval_ns, duration_ns),
+        None => 0,
+    };
+    if let Some(available) = available_bytes(roots) {
+        check_memory(span, series, format == ResultFormat::Xml, available)?;
     }
-    let descriptors: u64 = threads.iter().map(|t| t.duties.len() as u64 + 2).sum::<u64>() + SPARE_DESCRIPTORS;
-    check_descriptors(descriptors)
+    let of_targets: u64 = span.targets.iter().map(|t| u64::from(span.threads_on(t))).sum();
+    let threads = if span.thread_count > 0 { u64::from(span.thread_count) } else { of_targets };
+    check_descriptors(of_targets + 2 * threads + SPARE_DESCRIPTORS)
 }
 
 /// Raises the soft limit of open files as far as needed and allowed.
@@ -107,12 +116,9 @@ fn check_descriptors(wanted: u64) -> Result<(), Refusal> {
     Err(Refusal::machine(
         &["-t", "-F"],
         None,
-        format!(
-            "threads x targets need {wanted} open files, but the limit is {}; use fewer threads, or raise it \
-             (ulimit -n)",
-            limit.soft.unwrap_or(0)
-        ),
-    ))
+        format!("threads x targets need {wanted} open files, but the limit is {}", limit.soft.unwrap_or(0)),
+    )
+    .hint("use fewer threads (-t, -F), or raise the limit (ulimit -n)"))
 }
 
 /// Checks one target; returns its identity when it is there.
@@ -120,14 +126,17 @@ fn check_target(
     target: &Target,
     options: &Options,
     guard: &Guard<'_>,
+    room: &mut Room,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Identity>, Refusal> {
     let typed = target.path.as_str();
     let machine = |words: String| Refusal::machine(&[], Some(typed), words);
     let path = resolve(typed, guard.roots).map_err(|e| machine(e.to_string()))?.path;
     if let Some(size) = target.create_bytes.filter(|&s| s > 0) {
-        let decision = reuse_decision(&path, size, guard.marks).map_err(|e| machine(e.to_string()))?;
-        guard.check_creation(typed, &path, &decision, target.writes(), options.recreate)?;
+        let decision = decide(typed, &path, size, target.writes(), options, guard)?;
+        if !matches!(decision, Reuse::Reuse { .. }) || options.recreate {
+            room.take(typed, &path, size)?;
+        }
         if target.is_direct()
             && let Some(alignment) = alignment_for_new(&path, guard.roots)
         {
@@ -167,16 +176,99 @@ fn check_target(
     Ok(Identity::of(&file).ok())
 }
 
+/// What `-c` will do with the path, when the guard lets it. Touches nothing.
+fn decide(
+    typed: &str,
+    path: &Path,
+    size_bytes: u64,
+    writes: bool,
+    options: &Options,
+    guard: &Guard<'_>,
+) -> Result<Reuse, Refusal> {
+    let machine = |words: String| Refusal::machine(&["-c"], Some(typed), words);
+    let decision = reuse_decision(path, size_bytes, guard.marks).map_err(|e| machine(e.to_string()))?;
+    let look = OpenFlags { access: Access::Read, direct: false, dsync: false };
+    let existing = target::open_file(path, look)
+        .ok()
+        .and_then(|file| facts_of(&file, path, guard.roots).ok().map(|facts| (file, facts)));
+    let existing = existing.as_ref().map(|(file, facts)| (file, facts));
+    guard.check_creation(typed, path, existing, &decision, writes, options.recreate)?;
+    Ok(decision)
+}
+
+/// Space that the files of `-c` take together, by file system.
+#[derive(Debug, Default)]
+struct Room {
+    /// Device of the file system and what is left of it.
+    left: Vec<(u64, u64)>,
+    /// Paths counted already: time spans may create the same file again.
+    counted: Vec<PathBuf>,
+}
+
+impl Room {
+    /// Takes space for one file; refuses when the file system cannot hold it, before others lose theirs to
+    /// a file that will not be finished.
+    fn take(&mut self, typed: &str, path: &Path, size_bytes: u64) -> Result<(), Refusal> {
+        if self.counted.iter().any(|p| p == path) {
+            return Ok(());
+        }
+        self.counted.push(path.to_path_buf());
+        let old = std::fs::metadata(path).ok().filter(|m| m.is_file());
+        let Some(dir) = nearest_dir(path) else { return Ok(()) };
+        let place = if old.is_some() { path } else { &dir };
+        let (Ok(about), Ok(facts)) = (std::fs::metadata(place), rustix::fs::statvfs(place)) else {
+            return Ok(());
+        };
+        // Some file systems (network, FUSE) tell nothing.
+        if facts.f_blocks == 0 {
+            return Ok(());
+        }
+        let free_blocks = if rustix::process::geteuid().is_root() { facts.f_bfree } else { facts.f_bavail };
+        let free_bytes = free_blocks.saturating_mul(facts.f_frsize);
+        let device = about.dev();
+        let known = self.left.iter().position(|(d, _)| *d == device).unwrap_or_else(|| {
+            self.left.push((device, free_bytes));
+            self.left.len() - 1
+        });
+        let left = &mut self.left[known].1;
+        // What the file there takes is freed first (st_blocks counts units of 512 bytes).
+        let available = left.saturating_add(old.map_or(0, |m| m.blocks().saturating_mul(512)));
+        if size_bytes > available {
+            let others = if free_bytes == *left { "" } else { " besides the other files of -c" };
+            return Err(Refusal::machine(
+                &["-c"],
+                Some(typed),
+                format!(
+                    "there is no room for '{typed}': it needs {}, and its file system has {} left{others}",
+                    Size(size_bytes),
+                    Size(available)
+                ),
+            )
+            .hint("ask for a smaller file (-c), make room, or name a file on another file system"));
+        }
+        *left = available - size_bytes;
+        Ok(())
+    }
+}
+
+/// The directory that a path is in, or the nearest one above it that exists.
+fn nearest_dir(path: &Path) -> Option<PathBuf> {
+    // A file behind a symbolic link is made where the link leads.
+    let target = std::fs::read_link(path).ok().map(|link| path.parent().unwrap_or(Path::new("")).join(link));
+    let path = target.as_deref().unwrap_or(path);
+    let dirs = path.ancestors().skip(1).map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
+    dirs.into_iter().find(|p| p.is_dir()).map(Path::to_path_buf)
+}
+
 /// Direct-I/O alignment of a file that does not exist yet: that of its directory's file system.
 fn alignment_for_new(path: &Path, roots: &Roots) -> Option<DirectAlignment> {
     if let Ok(file) = File::open(path) {
         return facts_of(&file, path, roots).ok()?.direct;
     }
-    let dir = path.ancestors().skip(1).map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-    let dir = dir.into_iter().find(|p| p.is_dir())?;
+    let dir = nearest_dir(path)?;
     // Never has a name, so it cannot stay behind.
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let nameless: OwnedFd = rustix::fs::open(dir, flags, Mode::from_raw_mode(0o600)).ok()?;
+    let nameless: OwnedFd = rustix::fs::open(&dir, flags, Mode::from_raw_mode(0o600)).ok()?;
     facts_of(&nameless.into(), path, roots).ok()?.direct
 }
 
@@ -204,7 +296,7 @@ pub fn content_of(target: &Target, random_write_data: bool, seed: u32) -> Conten
     }
 }
 
-/// Creates the file, or takes the one that is there. Decided on the opened file once more.
+/// Creates the file and tells which it is, or takes the one that is there. Decided once more.
 ///
 /// # Errors
 /// One line for standard error; an unfinished file is removed.
@@ -213,25 +305,26 @@ pub fn create(
     options: &Options,
     on_event: OnEvent<'_>,
     stop: &Latch,
-) -> Result<(), String> {
+) -> Result<Option<Identity>, String> {
     let roots = Roots::default();
     let marks = Marks::of_this_user();
     let guard = Guard { overwrite: &options.overwrite, marks: &marks, roots: &roots };
     let typed = creation.typed;
     let path = resolve(typed, &roots).map_err(|e| e.to_string())?.path;
-    let decision = reuse_decision(&path, creation.size_bytes, &marks).map_err(|e| e.to_string())?;
-    guard
-        .check_creation(typed, &path, &decision, creation.writes, options.recreate)
-        .map_err(|refusal| refusal.message)?;
+    let decision = decide(typed, &path, creation.size_bytes, creation.writes, options, &guard)
+        .map_err(|refusal| refusal.to_string())?;
     match decision {
-        Reuse::Reuse { sentence, .. } if !options.recreate => on_event(Event::Note(sentence)),
+        Reuse::Reuse { sentence, .. } if !options.recreate => {
+            on_event(Event::Note(sentence));
+            Ok(None)
+        }
         Reuse::Create { sentence, .. } | Reuse::Reuse { sentence, .. } | Reuse::Refuse { sentence } => {
             on_event(Event::Verbose(sentence));
             let file = open_new(&path, &guard, typed)?;
             fill_new(&path, &file, creation, &marks, on_event, stop)?;
+            Ok(Identity::of(&file).ok())
         }
     }
-    Ok(())
 }
 
 /// Opens the file for filling, with missing parent directories.

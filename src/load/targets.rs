@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use crate::access::{DataRng, SharedOffset, SourceWindow, data};
 use crate::os::buffer::IoBuffer;
-use crate::os::roots::Roots;
 use crate::os::target::{
     self, Access, AccessHint, OpenFlags, OpenedTarget, TargetFacts, TargetKind, probe_direct_read, resolve,
 };
-use crate::plan::{Identity, TargetRanges, ranges_of};
+use crate::plan::{Guard, Identity, TargetRanges, ranges_of};
 use crate::profile::{CacheMode, Target, TimeSpan};
 
 /// One opened target.
@@ -46,17 +45,26 @@ pub fn open_flags(target: &Target) -> OpenFlags {
     }
 }
 
+/// Files that are known before targets are opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// What each target was when it was checked.
+    pub checked: &'a [Option<Identity>],
+    /// Files that this run created.
+    pub made: &'a [Identity],
+}
+
 /// Opens all targets of a time span and works out their ranges; says everything that is wrong.
 pub fn open_all(
     span: &TimeSpan,
-    roots: &Roots,
-    checked: &[Option<Identity>],
+    guard: &Guard<'_>,
+    known: Known<'_>,
 ) -> Result<Vec<TargetState>, Vec<String>> {
     let mut rng = DataRng::for_sources();
     let mut states = Vec::new();
     let mut failures = Vec::new();
-    for (target, identity) in span.targets.iter().zip(checked) {
-        match open_one(span, target, roots, *identity, &mut rng) {
+    for (target, identity) in span.targets.iter().zip(known.checked) {
+        match open_one(span, target, guard, *identity, known.made, &mut rng) {
             Ok(state) => states.push(state),
             Err(words) => failures.push(words),
         }
@@ -67,18 +75,24 @@ pub fn open_all(
 fn open_one(
     span: &TimeSpan,
     target: &Target,
-    roots: &Roots,
+    guard: &Guard<'_>,
     checked: Option<Identity>,
+    made: &[Identity],
     rng: &mut DataRng,
 ) -> Result<TargetState, String> {
-    let path = resolve(&target.path, roots).map_err(|e| e.to_string())?.path;
-    let opened = target::open(&path, open_flags(target), roots).map_err(|e| e.to_string())?;
+    let path = resolve(&target.path, guard.roots).map_err(|e| e.to_string())?.path;
+    let opened = target::open(&path, open_flags(target), guard.roots).map_err(|e| e.to_string())?;
     let identity = Identity::of(&opened.file).map_err(|e| format!("'{}': {e}", target.path))?;
     if checked.is_some_and(|c| c != identity) {
         return Err(format!(
             "'{}' came to mean another file or device while the test was being prepared; try again",
             target.path
         ));
+    }
+    // Asked again on the very descriptor: files may have been made for a long time since the check, and
+    // earlier time spans may have run.
+    if target.writes() && !made.contains(&identity) {
+        guard.check(&target.path, &path, &opened.file, &opened.facts).map_err(|r| r.to_string())?;
     }
     check_kind(target, &opened.facts)?;
     let ranges = ranges_of(span, target, opened.facts.size_bytes)?;

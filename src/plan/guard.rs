@@ -82,13 +82,10 @@ impl Guard<'_> {
         let Some(claim) = claim else { return Ok(()) };
         let what =
             BlockDevice::find(device, self.roots).map(|d| format!(" ({})", d.describe())).unwrap_or_default();
-        Err(Refusal::guard(
-            typed,
-            format!(
-                "'{typed}'{what} is in use and will not be written: {}. No option lets a device in use through; \
-                 release it first (umount, swapoff, vgchange -an, mdadm --stop), or test reads only (-w0)",
-                claim.by.join("; ")
-            ),
+        let by = claim.by.join("; ");
+        Err(Refusal::guard(typed, format!("'{typed}'{what} is in use and will not be written: {by}")).hint(
+            "no option lets a device in use through; release it first (umount, swapoff, vgchange -an, mdadm \
+             --stop), or test reads only (-w0)",
         ))
     }
 
@@ -97,17 +94,34 @@ impl Guard<'_> {
             return Ok(());
         }
         let found: Vec<String> = scan.signatures.iter().map(ToString::to_string).collect();
-        Err(Refusal::guard(
-            typed,
-            format!(
-                "'{typed}' holds {}, which a write test would destroy. If that is what you want, name it again: \
-                 --overwrite {typed}; otherwise test reads only (-w0)",
-                found.join(" and ")
-            ),
-        ))
+        let found = found.join(" and ");
+        Err(Refusal::guard(typed, format!("'{typed}' holds {found}, which a write test would destroy"))
+            .hint(format!("if nobody needs that any more, name it again: --overwrite {}", shell_word(typed)))
+            .hint("or test reads only (-w0)"))
     }
 
     fn check_file(&self, typed: &str, path: &Path, file: &File, facts: &TargetFacts) -> Result<(), Refusal> {
+        self.check_not_in_use(typed, path, facts)?;
+        if facts.size_bytes == 0 || self.is_let_through(typed, path) {
+            return Ok(());
+        }
+        if !self.marks.is_ours(file) {
+            return Err(foreign(typed, "and a write test would destroy what it holds"));
+        }
+        self.check_still_ours(typed, path, file)
+    }
+
+    /// Made by us, but somebody may have put a file system into it since.
+    fn check_still_ours(&self, typed: &str, path: &Path, file: &File) -> Result<(), Refusal> {
+        let scan = signatures(file, path).map_err(|e| Refusal::guard(typed, e.to_string()))?;
+        self.check_blank(typed, path, &scan)
+    }
+
+    /// A file of the kernel's own, or one that a loop device in use stands on.
+    fn check_not_in_use(&self, typed: &str, path: &Path, facts: &TargetFacts) -> Result<(), Refusal> {
+        if let Some(filesystem) = facts.filesystem.as_ref().filter(|f| is_of_the_kernel(&f.name)) {
+            return Err(of_the_kernel(typed, &filesystem.name));
+        }
         for name in loop_devices_of(path, self.roots) {
             let device_path = self.roots.dev.join(&name);
             if let Ok(metadata) = std::fs::metadata(&device_path) {
@@ -119,18 +133,11 @@ impl Guard<'_> {
                 self.check_unclaimed(typed, &device_path, device).map_err(refused)?;
             }
         }
-        if facts.size_bytes == 0 || self.is_let_through(typed, path) {
-            return Ok(());
-        }
-        if !self.marks.is_ours(file) {
-            return Err(foreign(typed, "and a write test would destroy what it holds"));
-        }
-        // Made by us, but somebody may have put a file system into it since.
-        let scan = signatures(file, path).map_err(|e| Refusal::guard(typed, e.to_string()))?;
-        self.check_blank(typed, path, &scan)
+        Ok(())
     }
 
-    /// May `-c` do what was decided? Replacing or writing a foreign file needs the person's word.
+    /// May `-c` do what was decided? Replacing or writing a foreign file needs the person's word, and so
+    /// does one of ours that holds a file system now. `existing` is the file that is there already.
     ///
     /// # Errors
     /// As [`Guard::check`].
@@ -138,11 +145,18 @@ impl Guard<'_> {
         &self,
         typed: &str,
         path: &Path,
+        existing: Option<(&File, &TargetFacts)>,
         decision: &Reuse,
         writes: bool,
         recreate: bool,
     ) -> Result<(), Refusal> {
         let let_through = self.is_let_through(typed, path);
+        let touches = writes || recreate || matches!(decision, Reuse::Create { .. });
+        match existing {
+            Some((_, facts)) if touches => self.check_not_in_use(typed, path, facts)?,
+            None if matches!(decision, Reuse::Create { .. }) => check_place_of_new(typed, path)?,
+            _ => {}
+        }
         match decision {
             Reuse::Refuse { sentence } => Err(Refusal::machine(&["-c"], Some(typed), sentence.clone())),
             Reuse::Create { replaces_foreign_data: true, sentence } if !let_through => {
@@ -154,17 +168,110 @@ impl Guard<'_> {
             Reuse::Reuse { ours: false, .. } if writes && !let_through => {
                 Err(foreign(typed, "and a write test would destroy what it holds"))
             }
-            _ => Ok(()),
+            _ => match existing {
+                Some((file, facts)) if touches && facts.size_bytes > 0 => {
+                    self.check_still_ours(typed, path, file)
+                }
+                _ => Ok(()),
+            },
         }
+        .map_err(|refusal| match writes {
+            true => refusal,
+            false => Refusal { switches: vec!["-c"], ..refusal },
+        })
+    }
+}
+
+/// Whether a file system's files are the kernel's own controls and tables rather than stored data.
+fn is_of_the_kernel(filesystem: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "proc",
+        "sysfs",
+        "cgroup",
+        "cgroup2",
+        "debugfs",
+        "tracefs",
+        "securityfs",
+        "configfs",
+        "bpf",
+        "pstore",
+        "efivarfs",
+        "selinuxfs",
+        "smackfs",
+        "binfmt_misc",
+        "fusectl",
+        "devpts",
+        "mqueue",
+        "nsfs",
+        "rpc_pipefs",
+        "nfsd",
+        "resctrl",
+        "xenfs",
+    ];
+    NAMES.contains(&filesystem)
+}
+
+fn of_the_kernel(typed: &str, filesystem: &str) -> Refusal {
+    Refusal::guard(
+        typed,
+        format!("'{typed}' is on {filesystem}, where files are controls of the kernel and not storage"),
+    )
+    .hint("writing there can change or stop the machine; name a file on a real file system, or a device")
+}
+
+/// A slip in a device's name must not become a file in `/dev` that fills the memory.
+fn check_place_of_new(typed: &str, path: &Path) -> Result<(), Refusal> {
+    // Missing directories are made too, below the nearest one that is there.
+    let above = path.ancestors().skip(1).map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
+    let Some(parent) = above.into_iter().find_map(|p| std::fs::canonicalize(p).ok()) else { return Ok(()) };
+    let is_in = |dir: &str| parent.starts_with(dir);
+    if ["/proc", "/sys"].into_iter().any(is_in) {
+        return Err(of_the_kernel(typed, if is_in("/proc") { "proc" } else { "sysfs" }));
+    }
+    if is_in("/dev") && !is_in("/dev/shm") {
+        let words = format!("'{typed}' does not exist, and -c would make an ordinary file in memory of it");
+        return Err(Refusal::guard(typed, words)
+            .hint("check the name of the device (lsblk lists them); a device is tested without -c"));
+    }
+    Ok(())
+}
+
+/// A path as it can be pasted into a shell.
+fn shell_word(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
+    match path.chars().all(is_plain) && !path.is_empty() {
+        true => path.to_string(),
+        false => format!("'{}'", path.replace('\'', "'\\''")),
     }
 }
 
 fn foreign(typed: &str, why: &str) -> Refusal {
-    Refusal::guard(
-        typed,
-        format!(
-            "'{typed}' was not made by TrueSpd, {why}. If its content does not matter, name it again: \
-             --overwrite {typed}; or give another path with -c<size>, which creates a test file"
-        ),
-    )
+    Refusal::guard(typed, format!("'{typed}' was not made by TrueSpd, {why}"))
+        .hint(format!("if its content does not matter, name it again: --overwrite {}", shell_word(typed)))
+        .hint("or give another path with -c<size>, which creates a test file")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_can_be_pasted() {
+        assert_eq!(shell_word("/a/b-1.dat"), "/a/b-1.dat");
+        assert_eq!(shell_word("#1"), "'#1'");
+        assert_eq!(shell_word("a b'c"), "'a b'\\''c'");
+        assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn new_files_do_not_go_where_no_storage_is() {
+        let refused = |path: &str| check_place_of_new(path, Path::new(path)).err().map(|r| r.message);
+        assert!(refused("/dev/nvme9n9").unwrap().contains("ordinary file in memory"));
+        assert!(refused("/dev/../dev/nvme9n9").is_some());
+        assert!(refused("/dev/nosuch/disk").is_some());
+        assert!(refused("/proc/sys/new").unwrap().contains("on proc"));
+        assert_eq!(refused("/dev/shm/test.dat"), None);
+        assert_eq!(refused("test.dat"), None);
+        assert_eq!(refused("/no/such/place/test.dat"), None);
+    }
 }

@@ -10,12 +10,14 @@ mod precreate;
 mod requirements;
 mod threads;
 
+use std::fmt;
+
 pub use affinity::processor_order;
 pub use guard::{Guard, Identity};
 pub use opened::{TargetRanges, ranges_of};
 pub use precreate::precreate_sizes;
 pub use requirements::{
-    BUFFER_BYTES_SHARE_MAX, buffer_bytes, check_alignment, check_block_size, check_memory,
+    MEMORY_SHARE_MAX, MemoryNeed, check_alignment, check_block_size, check_memory, memory_need,
 };
 pub use threads::{Duty, ThreadWork, assign};
 
@@ -29,8 +31,7 @@ pub enum RefusalKind {
 }
 
 /// A reason not to run, found before anything was touched.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// Decides the exit code.
     pub kind: RefusalKind,
@@ -38,8 +39,20 @@ pub struct Refusal {
     pub switches: Vec<&'static str>,
     /// Path of the target concerned, as typed.
     pub target: Option<String>,
-    /// What is wrong, what would be legal, what to do next.
+    /// What is wrong, and what would be legal.
     pub message: String,
+    /// What to do next.
+    pub hints: Vec<String>,
+}
+
+impl std::error::Error for Refusal {}
+
+impl fmt::Display for Refusal {
+    /// All of it in one line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        self.hints.iter().try_for_each(|hint| write!(f, "; {hint}"))
+    }
 }
 
 impl Refusal {
@@ -50,11 +63,25 @@ impl Refusal {
             switches: switches.to_vec(),
             target: target.map(str::to_string),
             message,
+            hints: Vec::new(),
         }
     }
 
     /// A refusal to write.
     pub fn guard(target: &str, message: String) -> Self {
-        Refusal { kind: RefusalKind::Guard, switches: vec!["-w"], target: Some(target.to_string()), message }
+        let hints = Vec::new();
+        Refusal {
+            kind: RefusalKind::Guard,
+            switches: vec!["-w"],
+            target: Some(target.to_string()),
+            message,
+            hints,
+        }
+    }
+
+    /// The same with one more thing that can be done.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
     }
 }

@@ -1,14 +1,14 @@
 //! What a machine and a target must offer before the run (`command-line.md` §12).
 
-use super::{Refusal, ThreadWork};
+use super::Refusal;
 use crate::os::target::DirectAlignment;
 use crate::profile::{DistributionKind, Size, Target, TimeSpan};
 
 /// Largest I/O Linux transfers in one call: 2 GiB less a page (`read(2)`, NOTES).
 pub const LINUX_IO_BYTES_MAX: u64 = 0x7fff_f000;
 
-/// Share of the available memory that buffers may take, in percent.
-pub const BUFFER_BYTES_SHARE_MAX: u64 = 90;
+/// Share of the available memory that a run may take, in percent.
+pub const MEMORY_SHARE_MAX: u64 = 90;
 
 /// One size option of a target that direct I/O constrains.
 fn sizes(target: &Target) -> Vec<(&'static str, &'static str, u64)> {
@@ -44,11 +44,13 @@ pub fn check_alignment(target: &Target, alignment: DirectAlignment) -> Result<()
                 &[switch],
                 Some(&target.path),
                 format!(
-                    "direct I/O on '{}' needs multiples of {} bytes, but the {what} ({switch}) is {bytes}; \
-                     use {nearest}, or leave out the switch that bypasses the cache (-S, -Su, -Sh, -h)",
+                    "direct I/O on '{}' needs multiples of {} bytes, but the {what} ({switch}) is {bytes}",
                     target.path, alignment.offset_bytes
                 ),
-            ));
+            )
+            .hint(format!(
+                "use {nearest}, or leave out the switch that bypasses the cache (-S, -Su, -Sh, -h)"
+            )));
         }
     }
     Ok(())
@@ -70,49 +72,133 @@ pub fn check_block_size(target: &Target) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Bytes of buffers one thread takes: slots for reads, and for writes unless they come from a shared
-/// source.
-pub fn buffer_bytes(span: &TimeSpan, thread: &ThreadWork) -> u128 {
-    thread
-        .duties
-        .iter()
-        .map(|duty| {
-            let target = &span.targets[duty.target];
-            let own_writes = target.writes() && target.write_source_bytes == 0;
-            let halves = u128::from(target.reads()) + u128::from(own_writes);
-            halves * u128::from(duty.requests) * u128::from(target.block_bytes)
-        })
-        .sum()
+/// What a run takes of memory, in bytes, and of what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemoryNeed {
+    /// Threads.
+    pub threads: u128,
+    /// Buffers of the outstanding I/Os, and shared sources of write data.
+    pub buffers: u128,
+    /// Series per interval (`-D`) and what is made of them at the end.
+    pub series: u128,
+    /// Stacks, rings, histograms.
+    pub workers: u128,
 }
 
-/// Refuses when the buffers would not fit the memory that is available.
-pub fn check_memory(span: &TimeSpan, threads: &[ThreadWork], available_bytes: u64) -> Result<(), Refusal> {
-    let slots: u128 = threads.iter().map(|t| buffer_bytes(span, t)).sum();
-    let sources: u128 = span.targets.iter().map(|t| u128::from(t.write_source_bytes)).sum();
-    let limit = u128::from(available_bytes) * u128::from(BUFFER_BYTES_SHARE_MAX) / 100;
-    if slots + sources <= limit {
+impl MemoryNeed {
+    /// All of it.
+    pub fn total(&self) -> u128 {
+        [self.buffers, self.series, self.workers].into_iter().fold(0, u128::saturating_add)
+    }
+}
+
+/// Memory that a thread touches besides its buffers: stack, ring, histograms.
+const THREAD_BYTES: u128 = 64 * 1024;
+/// The engine's and the worker's own state of one outstanding I/O.
+const SLOT_BYTES: u128 = 256;
+/// Series that are made when threads are added up: one for each direction and the sum.
+const SERIES_OF_RESULT: u128 = 3;
+/// One interval as XML.
+const XML_INTERVAL_BYTES: u128 = 400;
+
+/// What a time span will take, without taking any of it.
+///
+/// Told from the numbers asked for alone, as these may be beyond anything that could be laid out.
+/// `series` is what one series of intervals takes; `as_xml`: the result is XML, which lists them all.
+pub fn memory_need(span: &TimeSpan, series: u128, as_xml: bool) -> MemoryNeed {
+    let mut need = MemoryNeed::default();
+    for target in &span.targets {
+        let threads = u128::from(span.threads_on(target));
+        let requests = u128::from(if span.is_pool() { span.request_count } else { target.request_count });
+        let own_writes = target.writes() && target.write_source_bytes == 0;
+        let halves = u128::from(target.reads()) + u128::from(own_writes);
+        let directions = u128::from(target.reads()) + u128::from(target.writes());
+        let slots = threads.saturating_mul(requests);
+        let buffers = slots.saturating_mul(halves).saturating_mul(u128::from(target.block_bytes));
+        need.buffers = need.buffers.saturating_add(buffers);
+        need.buffers = need.buffers.saturating_add(u128::from(target.write_source_bytes));
+        need.series = need.series.saturating_add(threads.saturating_mul(directions).saturating_mul(series));
+        need.workers = need.workers.saturating_add(slots.saturating_mul(SLOT_BYTES));
+        need.threads += if span.thread_count == 0 { threads } else { 0 };
+    }
+    need.threads += u128::from(span.thread_count);
+    need.workers = need.workers.saturating_add(need.threads.saturating_mul(THREAD_BYTES));
+    if series > 0 {
+        let text = match as_xml {
+            true => {
+                u128::from(span.duration_s) * 1000 / u128::from(span.io_bucket_ms.max(1)) * XML_INTERVAL_BYTES
+            }
+            false => 0,
+        };
+        need.series =
+            need.series.saturating_add(series.saturating_mul(SERIES_OF_RESULT)).saturating_add(text);
+    }
+    need
+}
+
+/// Refuses when the run would not fit the memory that is available.
+///
+/// # Errors
+/// What takes most, and which switches lower it.
+pub fn check_memory(
+    span: &TimeSpan,
+    series: u128,
+    as_xml: bool,
+    available_bytes: u64,
+) -> Result<(), Refusal> {
+    let need = memory_need(span, series, as_xml);
+    let limit = u128::from(available_bytes) * u128::from(MEMORY_SHARE_MAX) / 100;
+    if need.total() <= limit {
         return Ok(());
     }
     let show = |bytes: u128| Size(u64::try_from(bytes).unwrap_or(u64::MAX)).to_string();
-    Err(Refusal::machine(
-        &["-o", "-b", "-t", "-F", "-Z"],
-        None,
-        format!(
-            "Could not allocate a buffer for target: the I/O buffers would take {} ({} threads x outstanding \
-             I/Os x block size{}), but {} of memory is available; lower -o, -b or -t",
-            show(slots + sources),
-            threads.len(),
-            if sources > 0 { ", plus the -Z sources" } else { "" },
-            Size(available_bytes)
-        ),
-    ))
+    let threads = match need.threads {
+        1 => "1 thread".to_string(),
+        n => format!("{n} threads"),
+    };
+    let available = Size(available_bytes);
+    let most = need.buffers.max(need.series).max(need.workers);
+    Err(if most == need.buffers {
+        Refusal::machine(
+            &["-o", "-O", "-b", "-t", "-F", "-Z"],
+            None,
+            format!(
+                "Could not allocate a buffer for target: the I/O buffers would take {} ({threads} x outstanding I/Os \
+                 x block size), but {available} of memory is available",
+                show(need.buffers)
+            ),
+        )
+        .hint("lower -o, -b or -t, or the size of -Z")
+    } else if most == need.series {
+        Refusal::machine(
+            &["-D", "-d"],
+            None,
+            format!(
+                "the series of intervals would take {} ({threads}, {} s in intervals of {} ms), but {available} of \
+                 memory is available",
+                show(need.series),
+                span.duration_s,
+                span.io_bucket_ms
+            ),
+        )
+        .hint("longer intervals (-D<ms>), a shorter run (-d) or fewer threads")
+    } else {
+        Refusal::machine(
+            &["-t", "-F", "-o", "-O"],
+            None,
+            format!(
+                "{threads} and their outstanding I/Os would take {} of memory, but {available} is available",
+                show(need.workers)
+            ),
+        )
+        .hint("lower -t, -F or -o")
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::os::target::AlignmentSource;
-    use crate::plan::assign;
     use crate::profile::{CacheMode, Distribution, DistributionRange};
 
     const KIB: u64 = 1024;
@@ -166,15 +252,47 @@ mod tests {
     fn buffers_count_reads_writes_and_sources() {
         let mut span = TimeSpan { targets: vec![direct(|t| t.block_bytes = KIB)], ..TimeSpan::default() };
         span.targets[0].request_count = 8;
-        let bytes = |span: &TimeSpan| buffer_bytes(span, &assign(span, &[])[0]);
+        let bytes = |span: &TimeSpan| memory_need(span, 0, false).buffers;
         assert_eq!(bytes(&span), 8192);
         span.targets[0].write_percent = 30;
         assert_eq!(bytes(&span), 16384);
         span.targets[0].write_source_bytes = 1 << 20;
-        assert_eq!(bytes(&span), 8192);
-        let threads = assign(&span, &[]);
-        assert!(check_memory(&span, &threads, 2 << 20).is_ok());
-        let refusal = check_memory(&span, &threads, 1 << 20).unwrap_err();
+        assert_eq!(bytes(&span), 8192 + (1 << 20));
+        assert!(check_memory(&span, 0, false, 2 << 20).is_ok());
+        let refusal = check_memory(&span, 0, false, 1 << 20).unwrap_err();
         assert!(refusal.message.contains("Could not allocate a buffer for target"));
+    }
+
+    #[test]
+    fn series_and_threads_count_too() {
+        let mut span = TimeSpan { targets: vec![direct(|_| ())], ..TimeSpan::default() };
+        span.calculate_iops_std_dev = true;
+        (span.io_bucket_ms, span.duration_s) = (1, 86_400);
+        // A series per thread, and those of the result.
+        let series = 1000;
+        let of = |span: &TimeSpan, as_xml| memory_need(span, series, as_xml).series;
+        assert_eq!(of(&span, false), 4 * series);
+        assert_eq!(of(&span, true), 4 * series + 86_400_000 * XML_INTERVAL_BYTES);
+        span.targets[0].write_percent = 50;
+        span.targets[0].threads_per_file = 3;
+        assert_eq!(of(&span, false), (2 * 3 + 3) * series);
+        let refusal = check_memory(&span, 5 << 30, false, 16 << 30).unwrap_err();
+        assert_eq!(refusal.switches, ["-D", "-d"]);
+        assert!(refusal.message.contains("86400 s in intervals of 1 ms"), "{}", refusal.message);
+        span.targets[0].threads_per_file = 1;
+        span.thread_count = u32::MAX;
+        let refusal = check_memory(&span, 0, false, 16 << 30).unwrap_err();
+        assert!(refusal.switches.contains(&"-F"), "{refusal:?}");
+    }
+
+    #[test]
+    fn numbers_beyond_everything_do_not_overflow() {
+        let mut span =
+            TimeSpan { targets: vec![direct(|t| t.block_bytes = u64::MAX); 3], ..TimeSpan::default() };
+        span.thread_count = u32::MAX;
+        span.request_count = u32::MAX;
+        span.duration_s = u32::MAX;
+        span.io_bucket_ms = 1;
+        assert!(check_memory(&span, u128::MAX, true, u64::MAX).is_err());
     }
 }

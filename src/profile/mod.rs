@@ -2,7 +2,7 @@
 //!
 //! Everything a command line or an XML profile can ask for is a field here, with DiskSpd's
 //! defaults. A profile is plain data: it opens nothing and knows no machine. Rules that need no
-//! machine live in [`validate`]; rules that do live in `plan`.
+//! machine live in [`validate()`]; rules that do live in `plan`.
 //!
 //! Source: `command-line.md` §5 and §9, `xml.md` §3 and §4 of the DiskSpd 2.2 contract.
 

@@ -87,6 +87,12 @@ impl Gate {
         Ok(Gate { shared, server: Some(server), path, _dir: dir })
     }
 
+    /// Where it is, for this thread and the processes it starts.
+    #[allow(dead_code)]
+    pub fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
     /// Opens the file.
     pub fn open(&self, direct: bool) -> OwnedFd {
         let flags = if direct { libc::O_DIRECT } else { 0 };
@@ -154,6 +160,7 @@ const SETATTR: u32 = 4;
 const OPEN: u32 = 14;
 const READ: u32 = 15;
 const WRITE: u32 = 16;
+const STATFS: u32 = 17;
 const RELEASE: u32 = 18;
 const FSYNC: u32 = 20;
 const FLUSH: u32 = 25;
@@ -216,6 +223,7 @@ impl Shared {
                     self.reply(wanted, libc::EINTR, &[]);
                 }
             }
+            STATFS => self.reply(unique, 0, &[0; 80]),
             RELEASE | FSYNC | FLUSH => self.reply(unique, 0, &[]),
             FORGET | BATCH_FORGET => {}
             _ => self.reply(unique, libc::ENOSYS, &[]),

@@ -2,4 +2,5 @@
 #![allow(dead_code)]
 
 pub mod documents;
+pub mod program;
 pub mod strict_text;

@@ -39,7 +39,10 @@ pub fn completion_batch(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 
 pub fn buffer_separation(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     d.span.pack_buffers = match v.text {
-        "n" => true,
+        "n" => {
+            d.note("-bsn (buffers not separated) is only kept in the profile: threads always have their own");
+            true
+        }
         "p" => false,
         text => {
             return Err(Slip::new("the kind of separation is missing or unknown")

@@ -4,6 +4,7 @@ use super::super::draft::Draft;
 use super::super::value::{Slip, Value, length};
 use super::super::{EngineChoice, Output};
 use super::nothing;
+use crate::engine;
 
 pub fn engine(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     let (name, parameters) = v.text.split_once(':').unwrap_or((v.text, ""));
@@ -12,6 +13,23 @@ pub fn engine(d: &mut Draft, v: &Value) -> Result<(), Slip> {
         return Err(Slip::new(format!("'{name}' is no name of an engine"))
             .at(0..length(name))
             .legal("a name in lower case, and parameters behind a colon: --engine psync"));
+    }
+    let Some(row) = engine::find(name) else {
+        let names: Vec<&str> = engine::TABLE.iter().map(|row| row.name).collect();
+        return Err(Slip::new(format!("there is no engine '{name}'"))
+            .at(0..length(name))
+            .legal(names.join(", ")));
+    };
+    if let Err(error) = engine::check_parameters(row, parameters) {
+        let start = length(name);
+        // What is legal is shown on a line of its own.
+        let what = error.to_string().replace(&format!("; legal are {}", engine::SIM_PARAMETERS), "");
+        return Err(Slip::new(what).at((start + 1).min(length(v.text))..length(v.text)).legal(
+            match row.simulates_time {
+                true => engine::SIM_PARAMETERS.to_string(),
+                false => format!("--engine {name}, without a colon"),
+            },
+        ));
     }
     d.long.engine = Some(EngineChoice { name: name.to_string(), parameters: parameters.to_string() });
     Ok(())

@@ -15,6 +15,8 @@ use std::path::Path;
 
 pub use claim::{Claim, claim};
 
+use rustix::fs::{Mode, OFlags};
+
 use super::words::{printable, printable_path, system_text};
 
 /// Why a fact for the guard could not be had. A write test must then not run.
@@ -149,7 +151,13 @@ fn reopen_for_reading(file: &File, path: &Path) -> Result<File, GuardError> {
     let name = || printable_path(path);
     let failed = |e: io::Error| GuardError::Read { path: name(), text: system_text(&e) };
     let own = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let reader = File::open(own).or_else(|_| File::open(path)).map_err(failed)?;
+    // A look must leave no trace, not even the time of the last access; only the owner may ask for that.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let reader: File = rustix::fs::open(&own, flags | OFlags::NOATIME, Mode::empty())
+        .or_else(|_| rustix::fs::open(&own, flags, Mode::empty()))
+        .or_else(|_| rustix::fs::open(path, flags, Mode::empty()))
+        .map_err(|e| failed(e.into()))?
+        .into();
     let (a, b) = (file.metadata().map_err(failed)?, reader.metadata().map_err(failed)?);
     // The same inode, or another node of the same device.
     let same = (a.dev(), a.ino()) == (b.dev(), b.ino()) || (a.rdev() != 0 && a.rdev() == b.rdev());

@@ -144,6 +144,8 @@ pub struct Worker {
     pub data_rng: DataRng,
     /// Batches.
     pub dispatch: Dispatch,
+    /// What the engine said of itself: I/Os are finished when they are submitted.
+    pub is_inline: bool,
     /// Statistics asked for.
     pub wanted: Wanted,
     /// One dot per this many completions, 0 = none.
@@ -196,8 +198,9 @@ impl Worker {
             failures: Vec::with_capacity(FAILURES_KEPT),
         };
         for duty in &mut self.duties {
-            if !duty.pace.is_unlimited() {
-                duty.meter = Some(Meter::new(duty.pace, turn.now_ns));
+            // Completion routines never ask for the pace, as in 2.2.
+            if !duty.pace.is_unlimited() && !self.dispatch.reissue_own {
+                duty.meter = Some(Meter::new(duty.pace, phases.start_ns()));
             }
         }
         while turn.now_ns < phases.stop_ns() && turn.failures.is_empty() {
@@ -298,6 +301,8 @@ impl Worker {
     fn collect<T: Time>(&mut self, turn: &mut Turn<'_, T>, issued: Issued) {
         let in_flight = turn.flights.len() - turn.idle.len();
         match issued {
+            // Finished already: taking it is no wait. (Unless a signal interrupted it: then it goes on here.)
+            _ if self.is_inline && in_flight > 0 => self.reap(turn, 1, None),
             Issued::AllBusy => {
                 turn.waits.completion_waits += 1;
                 let limit = turn.time.wait_limit(turn.phases.stop_ns(), turn.now_ns);
@@ -313,7 +318,6 @@ impl Worker {
                 turn.waits.throttle_waits += 1;
                 self.reap(turn, 1, Some(Duration::from_nanos(wait_ns)));
             }
-            Issued::BatchFull if self.engine.is_inline() => self.reap(turn, 1, None),
             Issued::BatchFull if self.dispatch.poll_after_batch => {
                 let before = turn.completed;
                 self.reap(turn, 0, None);
@@ -334,13 +338,17 @@ impl Worker {
             return;
         }
         let now = turn.time.now_ns(&*self.engine);
-        let counted = turn.phases.counts(now);
-        if counted {
-            turn.in_flight_ns += in_flight * u128::from(now.saturating_sub(turn.now_ns));
-        }
+        turn.in_flight_ns += in_flight * u128::from(turn.phases.measured_part_ns(turn.now_ns, now));
         turn.now_ns = now;
+        let counted = turn.phases.counts(now);
+        // After the stop nothing is accounted for: the signal that ended the wait may have cut it short.
+        let is_over = !counted && now >= turn.phases.stop_ns();
         for i in 0..turn.done.len() {
             let completion = turn.done[i];
+            if is_over {
+                turn.idle.push_back(completion.slot);
+                continue;
+            }
             self.account(turn, completion, counted);
             if self.dispatch.reissue_own {
                 self.reissue(turn, completion.slot);
@@ -359,7 +367,6 @@ impl Worker {
         let duty = self.duty_of(slot);
         self.prepare(slot, duty, turn);
         self.hand_over(turn);
-        turn.now_ns = if self.wanted.stamps() { turn.flights[slot as usize].issued_ns } else { turn.now_ns };
     }
 
     /// Counts one completion, or keeps its failure.
@@ -413,3 +420,10 @@ impl Worker {
         self.io_failed(turn, flight, FailureKind::Engine(words));
     }
 }
+
+#[cfg(test)]
+mod ends;
+#[cfg(test)]
+mod lab;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! Ctrl+C and SIGTERM in each phase, and events between processes (`-y`).
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use support::program::{Lab, Ran, Running};
+use support::strict_text::{Parsed, parse};
+
+const INTERRUPTED: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
+
+fn lab_with_file() -> Lab {
+    let lab = Lab::new();
+    lab.run("-c1M -b4K -d1 -W0 -g1 f").expect_code(0);
+    lab
+}
+
+/// The document behind the notice.
+fn parsed_after_notice(ran: &Ran) -> Parsed {
+    let rest = ran.stdout.strip_prefix(INTERRUPTED).unwrap_or_else(|| panic!("no notice\n{ran}"));
+    parse(rest).unwrap_or_else(|fault| panic!("{fault}\n{ran}"))
+}
+
+fn assert_ends_soon(running: Running, signal: Signal) -> Ran {
+    let since = Instant::now();
+    running.signal(signal);
+    let ran = running.finish().expect_code(0);
+    assert!(since.elapsed() < Duration::from_secs(5), "{ran}");
+    ran
+}
+
+#[test]
+fn waiting_for_the_start_event() {
+    let lab = lab_with_file();
+    for signal in [Signal::INT, Signal::TERM] {
+        let mut running = lab.start("-d30 -W0 -yrnever f");
+        running.wait_until("the workers are there", || threads(&running) >= 3);
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(running.is_running(), "it waits");
+        let ran = assert_ends_soon(running, signal);
+        assert_eq!(parsed_after_notice(&ran).results, [None], "{ran}");
+    }
+}
+
+fn threads(running: &Running) -> usize {
+    std::fs::read_dir(format!("/proc/{}/task", running.id())).map_or(0, Iterator::count)
+}
+
+#[test]
+fn during_warm_up() {
+    let lab = lab_with_file();
+    for (signal, words) in
+        [(Signal::INT, ""), (Signal::TERM, ""), (Signal::INT, "-o1 -g1"), (Signal::INT, "-F2 -O4 -L -D")]
+    {
+        let running = lab.start(&format!("-v -d30 -W30 -b4K -r {words} f"));
+        running.wait_for_stderr("starting warm up");
+        let ran = assert_ends_soon(running, signal);
+        let parsed = parsed_after_notice(&ran);
+        assert_eq!(parsed.results, [None], "no results line\n{ran}");
+        assert!(!ran.stderr.contains("ERROR"), "{ran}");
+    }
+}
+
+/// Results with the time that was really measured.
+#[test]
+fn during_measurement() {
+    let lab = lab_with_file();
+    for (signal, words) in [
+        (Signal::INT, "-L -D100"),
+        (Signal::TERM, "-t2 -L"),
+        (Signal::INT, "-o1"),
+        (Signal::INT, "-g100i -D200 -L"),
+        (Signal::INT, "-F2 -O4 -w0"),
+        (Signal::TERM, "-Sm"),
+        (Signal::INT, "-i1 -j20000 -o1"),
+    ] {
+        let running = lab.start(&format!("-v -d60 -W0 -b4K -r {words} f"));
+        running.wait_for_stderr("starting measurements");
+        let since = Instant::now();
+        std::thread::sleep(Duration::from_millis(600));
+        let slept = since.elapsed();
+        let ran = assert_ends_soon(running, signal);
+        let parsed = parsed_after_notice(&ran);
+        let result = parsed.results[0].as_ref().unwrap_or_else(|| panic!("measured\n{ran}"));
+        let upper = slept.as_secs_f64() + 2.0;
+        assert!(result.time_s >= 0.59 && result.time_s < upper, "{words}: {} s\n{ran}", result.time_s);
+        assert!(result.tables[0].total.ios > 0, "{words}\n{ran}");
+        assert!(!ran.stderr.contains("ERROR"), "{ran}");
+    }
+}
+
+/// The cool-down counts for nothing, so cutting it short changes nothing.
+#[test]
+fn during_cool_down() {
+    let lab = lab_with_file();
+    for signal in [Signal::INT, Signal::TERM] {
+        let running = lab.start("-v -d1 -W0 -C30 -b4K -r -L f");
+        running.wait_for_stderr("starting cool down");
+        let ran = assert_ends_soon(running, signal);
+        let parsed = parsed_after_notice(&ran);
+        let result = parsed.results[0].as_ref().unwrap_or_else(|| panic!("measured\n{ran}"));
+        assert_eq!(result.time_s, 1.0, "the full time\n{ran}");
+    }
+}
+
+/// The notice must not spoil the XML.
+#[test]
+fn xml_stays_whole() {
+    let lab = lab_with_file();
+    let running = lab.start("-v -d30 -W0 -Rxml f");
+    running.wait_for_stderr("starting measurements");
+    std::thread::sleep(Duration::from_millis(200));
+    let ran = assert_ends_soon(running, Signal::INT);
+    let document = roxmltree::Document::parse(&ran.stdout).unwrap_or_else(|e| panic!("{e}\n{ran}"));
+    let time = document.descendants().find(|n| n.tag_name().name() == "TestTimeSeconds");
+    let seconds: f64 =
+        time.and_then(|n| n.text()).and_then(|t| t.parse().ok()).unwrap_or_else(|| panic!("{ran}"));
+    assert!((0.1..10.0).contains(&seconds), "{ran}");
+    assert!(ran.stderr.contains("*** Interrupted by Ctrl-C."), "{ran}");
+}
+
+/// Time spans that were not reached are reported as interrupted.
+#[test]
+fn between_time_spans() {
+    let lab = lab_with_file();
+    let target = "<Target><Path>f</Path><BlockSize>4096</BlockSize></Target>";
+    let span = |duration: u32| {
+        format!(
+            "<TimeSpan><Duration>{duration}</Duration><Warmup>0</Warmup><Targets>{target}</Targets></TimeSpan>"
+        )
+    };
+    let profile = format!("<Profile><TimeSpans>{}{}{}</TimeSpans></Profile>", span(1), span(60), span(60));
+    lab.write("three.xml", profile.as_bytes());
+    let running = lab.start("-Xthree.xml -v");
+    running.wait_until("the second time span", || {
+        running.stderr_so_far().matches("starting measurements").count() == 2
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    let ran = assert_ends_soon(running, Signal::INT);
+    let parsed = parsed_after_notice(&ran);
+    let times: Vec<Option<f64>> = parsed.results.iter().map(|r| r.as_ref().map(|r| r.time_s)).collect();
+    assert!(matches!(times[..], [Some(1.0), Some(second), None] if second < 10.0), "{times:?}\n{ran}");
+    assert!(parsed.totals.is_some());
+}
+
+/// The second Ctrl+C ends the process, whatever it is doing.
+#[test]
+fn twice() {
+    let lab = lab_with_file();
+    // Held, so that both signals are there before it can end by itself.
+    let running = lab.start("-v -d60 -W0 -b4K -r f");
+    running.wait_for_stderr("starting measurements");
+    running.signal(Signal::STOP);
+    running.signal(Signal::INT);
+    running.signal(Signal::TERM);
+    running.signal(Signal::CONT);
+    let ran = running.finish();
+    let code = ran.status.code();
+    // Both signals are pending at once, so either is the second.
+    assert!(matches!(code, Some(130 | 143)), "{ran}");
+}
+
+#[test]
+fn start_event() {
+    let lab = lab_with_file();
+    let mut waiting = lab.start("-d1 -W0 -b4K -r -yrgo f");
+    waiting.wait_until("the workers are there", || threads(&waiting) >= 3);
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(waiting.is_running(), "it waits");
+    lab.run("-yego").expect_code(0);
+    let ran = waiting.finish().expect_code(0);
+    let parsed = ran.text();
+    assert_eq!(parsed.results[0].as_ref().map(|r| r.time_s), Some(1.0), "{ran}");
+    // Nobody holds it any more.
+    lab.run("-yego").expect_code(1).says(&["ERROR: -yego"]);
+}
+
+/// A run that starts when another has begun to measure, and one that starts when it has ended.
+#[test]
+fn started_and_finished_events() {
+    let lab = lab_with_file();
+    let on_start = lab.start("-v -d1 -W0 -b4K -r -yrbegun f");
+    let on_finish = lab.start("-v -d1 -W0 -b4K -r -yrended f");
+    for waiting in [&on_start, &on_finish] {
+        waiting.wait_until("the workers are there", || threads(waiting) >= 3);
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    let leader = lab.start("-v -d3 -W1 -b4K -r -ysbegun -yfended f");
+    leader.wait_for_stderr("starting warm up");
+    assert!(!on_start.stderr_so_far().contains("starting"), "not before the leader measures");
+    leader.wait_for_stderr("starting measurements");
+    on_start.wait_for_stderr("starting measurements");
+    assert!(!on_finish.stderr_so_far().contains("starting"), "not before the leader has measured");
+    let leader = leader.finish().expect_code(0);
+    assert_eq!(leader.text().results[0].as_ref().map(|r| r.time_s), Some(3.0));
+    on_start.finish().expect_code(0);
+    on_finish.finish().expect_code(0);
+}
+
+/// The stop event ends a run, and Ctrl+C sets it for all that share it.
+#[test]
+fn stop_event() {
+    let lab = lab_with_file();
+    let running = lab.start("-v -d60 -W0 -b4K -r -ypenough f");
+    running.wait_for_stderr("starting measurements");
+    std::thread::sleep(Duration::from_millis(200));
+    lab.run("-yeenough").expect_code(0);
+    let ran = running.finish().expect_code(0);
+    let time = ran.text().results[0].as_ref().map(|r| r.time_s);
+    assert!(time.is_some_and(|s| s < 30.0), "{ran}");
+
+    let first = lab.start("-v -d60 -W0 -b4K -r -ypenough f");
+    let second = lab.start("-v -d60 -W0 -b4K -r -ypenough f");
+    for running in [&first, &second] {
+        running.wait_for_stderr("starting measurements");
+    }
+    std::thread::sleep(Duration::from_millis(100));
+    first.signal(Signal::INT);
+    parsed_after_notice(&first.finish().expect_code(0));
+    let ran = second.finish().expect_code(0);
+    assert!(ran.text().results[0].is_some(), "stopped by the other's Ctrl+C\n{ran}");
+}
+
+#[test]
+fn events_that_nobody_holds() {
+    let lab = Lab::new();
+    let ran = lab.run("-yenobody").expect_code(1).says(&["ERROR: -yenobody", "nobody"]);
+    assert_eq!(ran.stdout, "");
+    // A refused line sets nothing.
+    lab.run("-yenobody -q").refused(3, &["-q"]);
+}
