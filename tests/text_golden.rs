@@ -223,7 +223,14 @@ fn cpu(user: f64, kernel: f64) -> CpuUse {
 
 fn measured(test_time_s: f64, cpu: Vec<CpuUse>, threads: Vec<ThreadResult>) -> TimeSpanResult {
     let (engine, engine_notes) = ("psync".to_string(), Vec::new());
-    TimeSpanResult::Measured(Box::new(Measured { test_time_s, cpu, threads, engine, engine_notes }))
+    TimeSpanResult::Measured(Box::new(Measured {
+        test_time_s,
+        cpu,
+        threads,
+        engine,
+        engine_notes,
+        ..Measured::default()
+    }))
 }
 
 #[test]
@@ -235,6 +242,7 @@ fn sample_of_a_failed_run() {
         system: sample_system(Machine::Plain),
         time_spans: vec![TimeSpanResult::NotMeasured],
         warnings: vec!["not part of DiskSpd's text".to_string()],
+        ..Document::default()
     };
     assert_eq!(text(&document), read("samples/failed-run.txt"));
 }
@@ -260,7 +268,7 @@ fn sample_without_options() {
             vec![cpu(7.938, 11.152), cpu(3.103, 9.119)],
             vec![thread(0, vec![results])],
         )],
-        warnings: Vec::new(),
+        ..Document::default()
     };
     assert_eq!(text(&document), read("samples/no-options.txt"));
 }
@@ -345,7 +353,7 @@ fn sample_with_latency_and_series() {
         profile: one_span(span),
         system: sample_system(Machine::Plain),
         time_spans: vec![measured(5.029, vec![cpu(1.85, 46.19), cpu(2.96, 4.36)], threads.collect())],
-        warnings: Vec::new(),
+        ..Document::default()
     };
     assert_same_shape(&document, "samples/one-target-L-D.txt");
 }
@@ -441,7 +449,7 @@ fn sample_with_two_time_spans() {
                 vec![thread(0, vec![target_result("data1.bin", 100 << 20, idle, busy)])],
             ),
         ],
-        warnings: Vec::new(),
+        ..Document::default()
     };
     assert_same_shape(&document, "samples/two-timespans.txt");
     // Totals have no invented figures: counts and times give them all.

@@ -200,8 +200,9 @@ fn document_of(text: &str) -> Document {
             .attribute("Name")
             .expect("has it")
             .to_string(),
+        ..System::default()
     };
-    Document { command_line: Vec::new(), profile, system, time_spans, warnings: Vec::new() }
+    Document { command_line: Vec::new(), profile, system, time_spans, ..Document::default() }
 }
 
 fn child<'a>(node: Node<'a, 'a>, name: &str) -> Node<'a, 'a> {
@@ -280,8 +281,7 @@ fn time_span_of(node: Node<'_, '_>, span: &TimeSpan) -> TimeSpanResult {
         test_time_s,
         cpu: cpu.collect(),
         threads: threads.collect(),
-        engine: String::new(),
-        engine_notes: Vec::new(),
+        ..Measured::default()
     }))
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::console::{Console, say, say_line};
+use super::outputs::Outputs;
 use super::refusal::printable;
 use super::{EngineChoice, Events, Invocation, RunRequest, refuse_findings, refuse_option, refuse_plan};
 use crate::engine::{self, EngineError, EngineRow};
@@ -60,7 +61,7 @@ fn dispatch(program: &Program, args: &[OsString], invocation: Invocation) -> Exi
 }
 
 /// Prints a document; a closed pipe or a full disk is a failure, not a panic.
-fn print(text: &str, code: ExitCode) -> ExitCode {
+pub(super) fn print(text: &str, code: ExitCode) -> ExitCode {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => code,
@@ -112,6 +113,9 @@ fn run(program: &Program, args: &[OsString], mut request: RunRequest) -> ExitCod
     }
     let command_line = command_line(program, args);
     if request.profile_only {
+        if !request.options.outputs.is_empty() {
+            say_line(format_args!("note: -Rp runs nothing, so there is no result to write to a file"));
+        }
         let text = match request.profile.result_format {
             ResultFormat::Text => render::profile_text(&command_line, &request.profile),
             ResultFormat::Xml => xml::write(&request.profile, 0),
@@ -194,21 +198,32 @@ fn measure(program: &Program, args: &[OsString], request: &RunRequest, options: 
             return ExitCode::Failed;
         }
     };
+    let outputs = match Outputs::open(&request.options.outputs, request) {
+        Ok(outputs) => outputs,
+        Err(error) => {
+            say_line(format_args!("ERROR: {error}"));
+            return ExitCode::Refused;
+        }
+    };
     let console = Console::new(request.profile.verbose);
     let report = load::run(&request.profile, options, &|event: Event| console.show(event), &stop);
     console.finish();
     match report {
-        Ok(report) => print_report(&report, &console),
+        Ok(report) => print_report(&report, outputs, &console),
         Err(refusals) => refuse(program, args, &refusals),
     }
 }
 
-fn print_report(report: &Report, console: &Console) -> ExitCode {
+fn print_report(report: &Report, outputs: Outputs, console: &Console) -> ExitCode {
     let result = match report.document.profile.result_format {
         ResultFormat::Text => render::text(&report.document),
         ResultFormat::Xml => render::xml::results(&report.document),
     };
-    let code = print(&result, ExitCode::Done);
+    let mut code = print(&result, ExitCode::Done);
+    for error in outputs.write(&report.document) {
+        say_line(format_args!("ERROR: {}", printable(&error.to_string())));
+        code = ExitCode::Failed;
+    }
     for warning in report.document.warnings.iter().filter(|words| !console.has_warned(words)) {
         say_line(format_args!("WARNING: {}", printable(warning)));
     }

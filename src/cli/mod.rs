@@ -10,10 +10,14 @@ mod console;
 mod draft;
 mod help;
 mod hints;
+mod merge_command;
 mod options;
+mod outputs;
 mod parse;
 mod refusal;
+mod render_command;
 mod rows;
+mod truespd;
 mod value;
 
 pub use command::{ExitCode, Program, diskspd};
@@ -21,6 +25,7 @@ pub use help::{help, version};
 use parse::refuse_option;
 pub use parse::{parse, parse_os, refuse_findings, refuse_plan};
 pub use refusal::{Mark, Problem, Refusal};
+pub use truespd::truespd;
 
 use crate::profile::{Profile, ResultFormat};
 
@@ -82,6 +87,17 @@ pub struct LongOptions {
     pub overwrite: Vec<String>,
     /// `--recreate`: create `-c` files anew even when they could be reused.
     pub recreate: bool,
+    /// `--json`, `--xml`, `--text`, `--csv`: files that the result is written to as well.
+    pub outputs: Vec<Output>,
+}
+
+/// A file for the result in one format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// Name of the format in the table of `render`.
+    pub format: &'static str,
+    /// Path as given.
+    pub path: String,
 }
 
 /// `NAME[:parameters]` of `--engine`. Which names exist is checked against the table of engines later.

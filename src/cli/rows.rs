@@ -435,6 +435,15 @@ pub(super) static SECTIONS: &[Section] = &[
                 "Lets a write test, or -c, through on this target although it carries data that TrueSpd \
                 did not make. PATH as the target is typed. Repeatable. A device in use stays refused.",
             ),
+            row("-json", "FILE", long::json).with_profile().help(
+                "Write the result to this file as JSON too: everything measured, for truespd render and \
+                merge. Repeatable, like the next three.",
+            ),
+            row("-xml", "FILE", long::xml).with_profile().help("Write the XML result to this file too."),
+            row("-text", "FILE", long::text).with_profile().help("Write the text result to this file too."),
+            row("-csv", "FILE", long::csv)
+                .with_profile()
+                .help("Write a table of threads, targets, reads and writes to this file too."),
             row("-recreate", "", long::recreate).with_profile().help("Always create the files of -c anew."),
         ],
     },

@@ -13,6 +13,7 @@ use super::{Event, OnEvent};
 use crate::engine::Engine;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::CpuCounters;
+use crate::os::host::unix_time_ns;
 use crate::os::thread::{Interrupter, ThreadId, raise_priority_of_this_thread};
 use crate::os::wake::Latch;
 use crate::plan::ThreadWork;
@@ -57,6 +58,8 @@ pub struct SpanOutcome {
     pub measured_ns: u64,
     /// Processor counters at both ends of the measured time.
     pub cpu: Option<(CpuCounters, CpuCounters)>,
+    /// Start of the measured time, nanoseconds since 1970 UTC; none for simulated time.
+    pub measure_start_unix_ns: Option<u64>,
     /// By thread number.
     pub outcomes: Vec<(u32, Outcome)>,
     /// Engine that ran; all of them in the order of the threads where they differ.
@@ -203,6 +206,7 @@ impl SpanOutcome {
     fn empty() -> Self {
         SpanOutcome {
             measured_ns: 0,
+            measure_start_unix_ns: None,
             cpu: None,
             outcomes: Vec::new(),
             engine: String::new(),
@@ -371,6 +375,9 @@ impl Director<'_> {
             self.control.signals.measurement_ends();
             span.cpu = before.ok().zip(after.ok());
             span.measured_ns = phases.measured_ns();
+            // Told at the end, so that a step of the wall clock shows where it is compared with others.
+            let since_ns = self.control.clock.now_ns().saturating_sub(phases.measure_start_ns());
+            span.measure_start_unix_ns = unix_time_ns().map(|now| now.saturating_sub(since_ns));
             if !stopped {
                 self.say(&format!("starting cool down ({} s)", lengths.cooldown_ns / 1_000_000_000));
                 self.wait_until(phases.stop_ns());

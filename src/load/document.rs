@@ -1,16 +1,24 @@
 //! From what the workers brought home to the document.
 
+use std::path::PathBuf;
+
 use super::controller::SpanOutcome;
 use super::counters::Wanted;
 use super::targets::TargetState;
 use super::worker::{DutyState, FailureKind, IoFailure, Outcome};
 use crate::engine::Op;
+use crate::measure::MachineClock;
 use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, usage};
+use crate::measure::process::{ProcessUsage, cost, process_usage};
+use crate::os::target::TargetKind;
 use crate::os::topology::Topology;
 use crate::os::words::errno_text;
 use crate::plan::ThreadWork;
-use crate::profile::TimeSpan;
-use crate::result::{CpuUse, Direction, DistributionPart, Measured, TargetResult, ThreadResult};
+use crate::profile::{Target, TimeSpan};
+use crate::result::{
+    ClockFacts, CpuUse, Direction, DistributionPart, Evidence, Measured, OwnCost, TargetFacts, TargetResult,
+    ThreadResult, Window,
+};
 
 /// The numbers of a time span, and sentences for standard error.
 pub fn measured(
@@ -44,14 +52,78 @@ pub fn measured(
         .map(|(id, o)| thread(id, o, wanted, outcome.measured_ns, span, targets))
         .collect();
     notes.push(queue_depth(works, &threads, in_flight, outcome.measured_ns));
+    let evidence = Evidence {
+        window: outcome.measure_start_unix_ns.map(|start_unix_ns| Window {
+            start_unix_ns,
+            end_unix_ns: start_unix_ns.saturating_add(outcome.measured_ns),
+        }),
+        targets: span.targets.iter().zip(targets).map(|(target, state)| facts(target, state)).collect(),
+        clock: None,
+        own_cost: None,
+    };
     let measured = Measured {
         test_time_s,
         cpu,
         threads,
         engine: outcome.engine.to_string(),
         engine_notes: outcome.engine_notes,
+        evidence,
     };
     (measured, notes)
+}
+
+fn facts(target: &Target, state: &TargetState) -> TargetFacts {
+    let facts = &state.facts;
+    let filesystem = facts.filesystem.as_ref();
+    let shown = |path: Option<&PathBuf>| path.map(|path| path.display().to_string());
+    TargetFacts {
+        path: target.path.clone(),
+        opened_path: state.path.display().to_string(),
+        kind: match facts.kind {
+            TargetKind::Regular => "file".to_string(),
+            TargetKind::Block => "block_device".to_string(),
+        },
+        size_bytes: facts.size_bytes,
+        device_name: facts.device_name.clone(),
+        sector_logical_bytes: facts.sectors.map(|s| s.logical_bytes),
+        sector_physical_bytes: facts.sectors.map(|s| s.physical_bytes),
+        direct_alignment_bytes: facts.direct.map(|d| d.offset_bytes),
+        filesystem: filesystem.map(|f| f.name.clone()),
+        mount_source: shown(filesystem.and_then(|f| f.source.as_ref())),
+        mount_point: shown(filesystem.and_then(|f| f.mount_point.as_ref())),
+        mount_options: filesystem.and_then(|f| f.mount_options.clone()),
+        scheduler: facts.scheduler.clone(),
+        write_cache: facts.write_cache.clone(),
+    }
+}
+
+/// The clock that gave the stamps.
+pub fn clock_facts(clock: &MachineClock, is_virtual: bool, drift_ppm: f64) -> ClockFacts {
+    if is_virtual {
+        let name = "virtual".to_string();
+        return ClockFacts { name, stamp_cost_ns: 0.0, why_not_counter: None, drift_ppm: 0.0 };
+    }
+    let facts = clock.describe();
+    ClockFacts {
+        name: facts.name.to_string(),
+        stamp_cost_ns: facts.cost_ns,
+        why_not_counter: facts.why_not_counter,
+        drift_ppm,
+    }
+}
+
+/// What the tool itself used since `before`.
+pub fn own_cost(before: &ProcessUsage) -> OwnCost {
+    let used = cost(before, &process_usage());
+    OwnCost {
+        user_ns: used.user_ns,
+        system_ns: used.system_ns,
+        resident_bytes_max: used.resident_bytes_max,
+        faults_minor: used.faults_minor,
+        faults_major: used.faults_major,
+        switches_voluntary: used.switches_voluntary,
+        switches_involuntary: used.switches_involuntary,
+    }
 }
 
 /// Mean number of I/Os in flight against the number asked for (Little's law where latency is known).

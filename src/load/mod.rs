@@ -18,6 +18,7 @@ mod writes;
 
 use crate::engine::EngineRow;
 use crate::measure::clock::MachineClock;
+use crate::measure::process::process_usage;
 use crate::os::mark::Marks;
 use crate::os::memory::memory_facts;
 use crate::os::roots::Roots;
@@ -101,6 +102,8 @@ pub fn system() -> Result<System, TopologyError> {
         start_unix_s: crate::os::host::unix_time_s(),
         topology: Topology::of_this_machine()?,
         power_scheme: crate::os::host::power_scheme(&roots),
+        kernel_release: crate::os::host::kernel_release(),
+        memory_bytes: memory_facts(&roots).ok().and_then(|m| m.total_bytes),
     })
 }
 
@@ -127,6 +130,8 @@ pub fn run(
             system,
             time_spans: Vec::new(),
             warnings: Vec::new(),
+            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            ..Document::default()
         },
         failures: Vec::new(),
         notes: Vec::new(),
@@ -138,6 +143,8 @@ pub fn run(
     }
     // Every time span of the profile has its entry, also those never reached.
     report.document.time_spans.resize_with(profile.time_spans.len(), || TimeSpanResult::NotMeasured);
+    report.document.notes.clone_from(&report.notes);
+    report.document.failures.clone_from(&report.failures);
     Ok(report)
 }
 
@@ -248,6 +255,7 @@ impl Session<'_> {
         if self.stop.is_set() {
             return Ok(None);
         }
+        let used_before = process_usage();
         let roots = Roots::default();
         let marks = Marks::of_this_user();
         let guard = Guard { overwrite: &self.options.overwrite, marks: &marks, roots: &roots };
@@ -280,7 +288,14 @@ impl Session<'_> {
         let outcome = run_threads(works.clone(), &context, &control);
         targets.iter().for_each(|state| state.renew_mark(&marks));
         let outcome = outcome.map_err(|e| vec![format!("could not start the threads: {e}")])?;
-        self.conclude(span, &context, &works, outcome, report)
+        let clock_facts = document::clock_facts(&clock, context.is_virtual, outcome.drift_ppm);
+        let own_cost = document::own_cost(&used_before);
+        let mut measured = self.conclude(span, &context, &works, outcome, report)?;
+        if let Some(measured) = &mut measured {
+            measured.evidence.clock = Some(clock_facts);
+            measured.evidence.own_cost = Some(own_cost);
+        }
+        Ok(measured)
     }
 
     /// Failures, or the numbers with what should be said about them.

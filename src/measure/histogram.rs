@@ -10,6 +10,11 @@
 //! than as one large zeroed mapping because that costs no more when recording, and neither the
 //! allocator nor transparent huge pages can turn unused parts into memory.
 
+mod stored;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// Buckets per block are `2^BLOCK_BITS`.
 const BLOCK_BITS: u32 = 10;
 const BLOCK_LEN: usize = 1 << BLOCK_BITS;
@@ -27,7 +32,8 @@ type Block = [u64; BLOCK_LEN];
 ///
 /// Count, minimum, maximum, mean and standard deviation are exact. Percentiles of latencies below
 /// 2048 ns are exact; above, they are within 1/2048 (0.0489 %) of the exact percentile.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "stored::Stored", into = "stored::Stored")]
 pub struct Histogram {
     blocks: [Option<Box<Block>>; TABLE_LEN],
     count: u64,

@@ -3,6 +3,11 @@
 //! One series per thread, target and direction, merged by adding interval to interval. All memory is
 //! taken when a series is made, [`Intervals::bytes_needed`] says beforehand how much.
 
+mod stored;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// Population standard deviation from exact sums; 0 without samples, never negative or NaN.
 pub fn std_dev(count: u64, sum: u128, sum_squares: u128) -> f64 {
     if count == 0 {
@@ -71,7 +76,8 @@ impl Interval {
 }
 
 /// Series of intervals from the start of measurement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "stored::Stored", into = "stored::Stored")]
 pub struct Intervals {
     interval_ns: u64,
     /// Measured time the series stands for: the planned one, less when the run was stopped.

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod cpu;
+mod decimal;
 pub mod histogram;
 pub mod intervals;
 pub mod process;

@@ -114,6 +114,11 @@ impl BlockDevice {
         parse_scheduler(&read_word(&self.queue("scheduler"))?)
     }
 
+    /// The volatile cache as the kernel drives it: `write back` or `write through`.
+    pub fn write_cache(&self) -> Option<String> {
+        Some(fs::read_to_string(self.queue("write_cache")).ok()?.trim().to_string())
+    }
+
     /// What kind of stacked device it is and under which name people know it, in words; for other
     /// devices the kernel name.
     pub fn describe(&self) -> String {

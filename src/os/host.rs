@@ -12,6 +12,11 @@ pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
+/// Release of the running kernel, e.g. `6.1.0-28-amd64`.
+pub fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
 /// Frequency governor of the first processor, e.g. `schedutil`; `<unknown>` when the machine shows none
 /// (virtual machines, firmware-controlled frequencies).
 pub fn power_scheme(roots: &Roots) -> String {
@@ -30,6 +35,12 @@ pub fn uptime_ms() -> u64 {
 pub fn unix_time_s() -> Option<i64> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_secs()).ok()
+}
+
+/// Nanoseconds since 1970 UTC; `None` when the clock stands before.
+pub fn unix_time_ns() -> Option<u64> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_nanos()).ok()
 }
 
 /// Local time now as `yyyy-mm-ddThh:mm:ss`, for verbose lines.

@@ -11,6 +11,8 @@ use super::words::read_number;
 /// Facts of `/proc/meminfo`, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryFacts {
+    /// Memory of the machine (`MemTotal`).
+    pub total_bytes: Option<u64>,
     /// Memory that can be had without swapping (`MemAvailable`).
     pub available_bytes: Option<u64>,
     /// Size of a default huge page; `None` when the kernel has none.
@@ -36,6 +38,7 @@ pub fn parse_meminfo(text: &str) -> MemoryFacts {
     let bytes = |key: &str| number(key)?.checked_mul(1024);
     let free = number("HugePages_Free").unwrap_or(0);
     MemoryFacts {
+        total_bytes: bytes("MemTotal"),
         available_bytes: bytes("MemAvailable"),
         huge_page_bytes: bytes("Hugepagesize").filter(|&b| b > 0),
         huge_pages_free: free.saturating_sub(number("HugePages_Rsvd").unwrap_or(0)),

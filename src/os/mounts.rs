@@ -24,6 +24,8 @@ pub struct Mount {
     pub fs_type: String,
     /// What is mounted: a device node, `host:/export`, or a name.
     pub source: PathBuf,
+    /// Options of the mount, then those of the filesystem, as the kernel lists them.
+    pub options: String,
 }
 
 /// Reads the mounts of this process.
@@ -50,7 +52,20 @@ fn parse_mount(line: &[u8]) -> Option<Mount> {
         mount_point: unescape(fields[4]).into(),
         fs_type: String::from_utf8_lossy(fs_type).into_owned(),
         source: unescape(source).into(),
+        options: options(fields[5], fields.get(dash + 3).copied().unwrap_or_default()),
     })
+}
+
+/// Options of a mount and of its filesystem, each once.
+fn options(mount: &[u8], filesystem: &[u8]) -> String {
+    let both = [mount, filesystem].map(|list| unescape(list).to_string_lossy().into_owned());
+    let mut options: Vec<&str> = Vec::new();
+    for option in both.iter().flat_map(|list| list.split(',')).filter(|option| !option.is_empty()) {
+        if !options.contains(&option) {
+            options.push(option);
+        }
+    }
+    options.join(",")
 }
 
 /// Device nodes and files in use as swap.
@@ -114,6 +129,7 @@ broken line
         assert_eq!(mounts[2].mount_point, PathBuf::from("/mnt/two words"));
         assert_eq!(mounts[3].source, PathBuf::from("host:/export\\x"));
         assert_eq!(mounts[4].fs_type, "fuse.sshfs");
+        assert_eq!(mounts[3].options, "rw,nosuid,vers=4.2");
     }
 
     #[test]

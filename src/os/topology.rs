@@ -8,6 +8,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::cpustat;
 
 /// Highest CPU id believed; the largest kernels are built for 8192.
@@ -16,7 +19,7 @@ const CPU_MAX: u32 = 65_535;
 const GROUP_LEN: u32 = 64;
 
 /// Processors of the machine, in DiskSpd's terms (`text-output.md` §5 and §7).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Topology {
     /// Online logical processors, ascending kernel id.
     pub processors: Vec<Processor>,
@@ -29,7 +32,7 @@ pub struct Topology {
 }
 
 /// One online logical processor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Processor {
     /// Kernel CPU id.
     pub cpu: u32,

@@ -10,6 +10,9 @@ mod size;
 mod validate;
 pub mod xml;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 pub use size::{Size, SizeColumn};
 pub use validate::{Finding, Rule, Severity, validate};
 
@@ -21,7 +24,8 @@ pub const BLOCK_BYTES_MAX: u64 = u32::MAX as u64 - 1;
 pub const IO_BUCKET_MS_DEFAULT: u32 = 1000;
 
 /// How the result is written to standard output (`-R`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ResultFormat {
     /// DiskSpd's text result.
     #[default]
@@ -31,7 +35,8 @@ pub enum ResultFormat {
 }
 
 /// Which files are created before the first time span (XML `PrecreateFiles`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Precreate {
     /// Each time span creates its own files.
     #[default]
@@ -45,8 +50,9 @@ pub enum Precreate {
 }
 
 /// Windows kernel tracing settings (`-e`), kept for the round trip; Linux has no counterpart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[allow(missing_docs)]
+#[serde(default)]
 pub struct Etw {
     pub process: bool,
     pub thread: bool,
@@ -63,7 +69,8 @@ pub struct Etw {
 }
 
 /// A whole run: one or more time spans and how to report them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Profile {
     /// One progress dot per this many completed I/Os and thread; 0 = no dots (`-P`).
     pub progress_ios: u32,
@@ -86,7 +93,7 @@ pub struct Profile {
 /// A logical processor as DiskSpd names it: processor group and number within the group.
 ///
 /// On Linux the kernel's CPU id is `64 * group + processor`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessorId {
     /// Processor group, 0..65535.
     pub group: u32,
@@ -102,7 +109,8 @@ impl ProcessorId {
 }
 
 /// Order in which threads are placed on processors when no list is given (DiskSpd 2.3 `-ac`, `-as`, ...).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Placement {
     /// `c`: one thread per physical core before any second sibling is used.
     pub cores_first: bool,
@@ -113,7 +121,8 @@ pub struct Placement {
 }
 
 /// Efficiency-class order of [`Placement`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum EfficiencyOrder {
     /// DiskSpd 2.2: ascending CPU number, classes ignored (`-aup`, and the default here).
     #[default]
@@ -131,7 +140,7 @@ pub enum EfficiencyOrder {
 /// A whole processor group in an affinity list (DiskSpd 2.3 `-ag<group>`).
 ///
 /// Which processors it has is known to the machine only; `plan` expands it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WholeGroup {
     /// Processor group, 0..65535.
     pub group: u32,
@@ -149,7 +158,8 @@ pub enum AffinityItem {
 }
 
 /// A count or a share of the outstanding requests (`-u`, `-oc`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Batch {
     /// This many requests.
     Count(u32),
@@ -158,7 +168,7 @@ pub enum Batch {
 }
 
 /// io_uring settings of `-u[n]<batch>[p]` (DiskSpd 2.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RingOptions {
     /// Register buffers with the kernel; false with `n`.
     pub registered_buffers: bool,
@@ -167,7 +177,8 @@ pub struct RingOptions {
 }
 
 /// One measured interval with its own threads, targets and phases.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct TimeSpan {
     /// Reissue every request from its own completion (`-x`).
     pub completion_routines: bool,
@@ -281,7 +292,8 @@ impl TimeSpan {
 }
 
 /// Operating-system cache mode (`-S`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum CacheMode {
     /// Page cache in use (no `-S`, or `-Sb`).
     #[default]
@@ -293,7 +305,8 @@ pub enum CacheMode {
 }
 
 /// Flush after each write to a mapped file (`-N`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum FlushMode {
     /// `-Nv`: `msync(MS_SYNC)` over the pages of the write.
     ViewOfFile,
@@ -304,7 +317,8 @@ pub enum FlushMode {
 }
 
 /// I/O priority (`-I`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum IoPriority {
     /// 1
     VeryLow,
@@ -316,7 +330,8 @@ pub enum IoPriority {
 }
 
 /// Which kind of number a distribution's spans are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum DistributionKind {
     /// `-rdpct`: spans are percentages of the target.
     Percent,
@@ -325,7 +340,7 @@ pub enum DistributionKind {
 }
 
 /// One range of a distribution: a share of the I/O over the next span of the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DistributionRange {
     /// Share of I/O in percent, 0..100; 0 is a hole.
     pub io_percent: u32,
@@ -334,7 +349,7 @@ pub struct DistributionRange {
 }
 
 /// Non-uniform random distribution (`-rd`), with the implied tail already appended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
     /// Meaning of the spans.
     pub kind: DistributionKind,
@@ -343,7 +358,8 @@ pub struct Distribution {
 }
 
 /// Rate limit per thread and target (`-g`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Throughput {
     /// Bytes per millisecond.
     BytesPerMs(u64),
@@ -352,7 +368,7 @@ pub enum Throughput {
 }
 
 /// A thread that uses a target in pool mode (XML `ThreadTargets`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadTarget {
     /// Thread number, from 0.
     pub thread: u32,
@@ -361,7 +377,8 @@ pub struct ThreadTarget {
 }
 
 /// A file or device and how it is exercised.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Target {
     /// Path as given; `*N` is a template, `#N` the N-th whole disk.
     pub path: String,

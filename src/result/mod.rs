@@ -2,12 +2,25 @@
 //!
 //! Numbers with their units, no judgement and no formatting. Renderers see only this.
 
+mod evidence;
+pub mod json;
+pub mod merge;
+mod summary;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::measure::{Histogram, Intervals};
 use crate::os::topology::Topology;
 use crate::profile::Profile;
 
+pub use evidence::{ClockFacts, Evidence, OwnCost, TargetFacts, Window};
+pub use merge::{Source, SourceSpan, SourceTotals};
+pub use summary::{DirectionSummary, LatencySummary, Summary};
+
 /// A run, as stored and rendered.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Document {
     /// The words as typed, program name first.
     pub command_line: Vec<String>,
@@ -19,10 +32,20 @@ pub struct Document {
     pub time_spans: Vec<TimeSpanResult>,
     /// What the person should know, one sentence each.
     pub warnings: Vec<String>,
+    /// Facts worth knowing, one sentence each: engine and how it was reached, queue depth.
+    pub notes: Vec<String>,
+    /// Why the run failed; empty when it did not.
+    pub failures: Vec<String>,
+    /// Version of the tool that ran.
+    pub tool_version: String,
+    /// The results this one was added up from, by host and start; empty for the result of one run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
 }
 
 /// The machine and the moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct System {
     /// Host name.
     pub computer_name: String,
@@ -32,10 +55,15 @@ pub struct System {
     pub topology: Topology,
     /// Frequency governor, or `<unknown>`.
     pub power_scheme: String,
+    /// Release of the kernel, e.g. `6.1.0-28-amd64`.
+    pub kernel_release: String,
+    /// Memory of the machine in bytes, when known.
+    pub memory_bytes: Option<u64>,
 }
 
 /// What became of one time span.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum TimeSpanResult {
     /// Nothing was measured: stopped during warm-up, an error, or never started.
     NotMeasured,
@@ -44,7 +72,8 @@ pub enum TimeSpanResult {
 }
 
 /// The numbers of one time span.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Measured {
     /// Measured time in seconds, full precision.
     pub test_time_s: f64,
@@ -56,16 +85,21 @@ pub struct Measured {
     pub engine: String,
     /// How the engine was reached: each step down and why, in words.
     pub engine_notes: Vec<String>,
+    /// What the numbers rest on.
+    pub evidence: Evidence,
 }
 
 /// Use of one logical processor over the measured time, in percent.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CpuUse {
     /// User and nice.
+    #[serde(rename = "user_percent")]
     pub user: f64,
     /// System, interrupts and soft interrupts.
+    #[serde(rename = "kernel_percent")]
     pub kernel: f64,
     /// Idle and waiting for I/O.
+    #[serde(rename = "idle_percent")]
     pub idle: f64,
 }
 
@@ -77,7 +111,7 @@ impl CpuUse {
 }
 
 /// The numbers of one thread.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadResult {
     /// Thread number, from 0.
     pub id: u32,
@@ -88,7 +122,8 @@ pub struct ThreadResult {
 }
 
 /// How a thread waited (`io-semantics.md` §13).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct WaitStatistics {
     /// Waits without limit for completions.
     pub completion_waits: u64,
@@ -103,7 +138,7 @@ pub struct WaitStatistics {
 }
 
 /// The numbers of one thread on one target.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TargetResult {
     /// Path as given.
     pub path: String,
@@ -120,7 +155,7 @@ pub struct TargetResult {
 }
 
 /// One effective range of a distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct DistributionPart {
     /// Sum of the shares before this range.
     pub io_start: u32,
@@ -133,7 +168,8 @@ pub struct DistributionPart {
 }
 
 /// Reads or writes of one thread on one target.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct Direction {
     /// Bytes transferred.
     pub bytes: u64,

@@ -98,7 +98,7 @@ pub fn document(recipe: &Recipe, seed: u64) -> Document {
         profile: Profile { verbose_stats: recipe.waits, time_spans: spans, ..Profile::default() },
         system,
         time_spans,
-        warnings: Vec::new(),
+        ..Document::default()
     }
 }
 
@@ -189,6 +189,8 @@ pub fn system(machine: Machine) -> System {
         start_unix_s: Some(1_741_064_767),
         topology: Topology { processors, nodes, sockets, groups },
         power_scheme: "performance".to_string(),
+        kernel_release: "6.12.0-1-amd64".to_string(),
+        memory_bytes: Some(8 << 30),
     }
 }
 
@@ -209,7 +211,7 @@ fn measured(recipe: &Recipe, span: &TimeSpan, system: &System, random: &mut Rand
     });
     let threads = threads.collect();
     let test_time_s = f64::from(span.duration_s) + random.below(100_000) as f64 / 1e7;
-    Measured { test_time_s, cpu, threads, engine: "psync".to_string(), engine_notes: Vec::new() }
+    Measured { test_time_s, cpu, threads, engine: "psync".to_string(), ..Measured::default() }
 }
 
 fn waits(random: &mut Random) -> WaitStatistics {

@@ -1,8 +1,8 @@
 //! TrueSpd's own long options.
 
-use super::super::EngineChoice;
 use super::super::draft::Draft;
 use super::super::value::{Slip, Value, length};
+use super::super::{EngineChoice, Output};
 use super::nothing;
 use crate::engine;
 
@@ -41,6 +41,34 @@ pub fn overwrite(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     }
     d.long.overwrite.push(v.text.to_string());
     Ok(())
+}
+
+fn output(d: &mut Draft, v: &Value, format: &'static str) -> Result<(), Slip> {
+    if v.text.is_empty() {
+        return Err(Slip::new("the path of the file is missing").at(0..0));
+    }
+    let path = v.text.to_string();
+    if d.long.outputs.iter().any(|known| known.path == path) {
+        return Err(Slip::new("this file is to hold another result already").legal("a file for each result"));
+    }
+    d.long.outputs.push(Output { format, path });
+    Ok(())
+}
+
+pub fn json(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    output(d, v, "json")
+}
+
+pub fn xml(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    output(d, v, "xml")
+}
+
+pub fn text(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    output(d, v, "text")
+}
+
+pub fn csv(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    output(d, v, "csv")
 }
 
 pub fn recreate(d: &mut Draft, v: &Value) -> Result<(), Slip> {

@@ -17,6 +17,8 @@ pub struct Filesystem {
     pub source: Option<PathBuf>,
     /// Where it is mounted.
     pub mount_point: Option<PathBuf>,
+    /// Options of the mount and of the filesystem.
+    pub mount_options: Option<String>,
     /// The data is on another machine (or the host of this one), behind a client cache: `-Sr` makes sense.
     pub is_remote: bool,
     /// The data is in memory only: there is no storage to measure.
@@ -113,6 +115,7 @@ pub(super) fn of_file(file: &File, mount_id: Option<u64>, mounts: &[Mount]) -> s
         is_memory: MEMORY.contains(&name.as_str()),
         source: mount.map(|m| m.source.clone()),
         mount_point: mount.map(|m| m.mount_point.clone()),
+        mount_options: mount.map(|m| m.options.clone()),
         block_bytes: u64::try_from(statfs.f_bsize).unwrap_or(0),
         name,
     })
@@ -142,6 +145,7 @@ mod tests {
             mount_point: "/m".into(),
             fs_type: fs_type.into(),
             source: "/dev/x".into(),
+            options: "rw".into(),
         }
     }
 

@@ -123,6 +123,8 @@ pub struct TargetFacts {
     pub filesystem: Option<Filesystem>,
     /// I/O scheduler of the device, when there is one.
     pub scheduler: Option<String>,
+    /// Volatile cache of the device as the kernel drives it, when it says: `write back`, `write through`.
+    pub write_cache: Option<String>,
 }
 
 /// An open target with its facts.
@@ -322,7 +324,8 @@ pub fn facts_of(file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, 
                 sectors,
                 direct: direct_alignment(statx.as_ref(), None, sectors),
                 filesystem: None,
-                scheduler: node.and_then(|n| n.scheduler()),
+                scheduler: node.as_ref().and_then(BlockDevice::scheduler),
+                write_cache: node.and_then(|n| n.write_cache()),
             })
         }
         TargetKind::Regular => {
@@ -343,7 +346,8 @@ pub fn facts_of(file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, 
                 sectors,
                 direct: direct_alignment(statx.as_ref(), Some(&filesystem), sectors),
                 filesystem: Some(filesystem),
-                scheduler: below.and_then(|n| n.scheduler()),
+                scheduler: below.as_ref().and_then(BlockDevice::scheduler),
+                write_cache: below.and_then(|n| n.write_cache()),
             })
         }
     }

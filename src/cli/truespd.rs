@@ -1,0 +1,64 @@
+//! `truespd`: the command with subcommands; each lives in a file of its own.
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+use super::command::{ExitCode, Program, diskspd, print};
+use super::console::say;
+use super::merge_command::{self, MergeArguments};
+use super::render_command::{self, RenderArguments};
+use crate::result::json;
+
+/// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
+/// format, add results up.
+#[derive(Debug, Parser)]
+#[command(name = "truespd", version, arg_required_else_help = true, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a load: the words of `diskspd` (`truespd run -?` lists them)
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Run {
+        /// Options and targets as for `diskspd`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+        words: Vec<OsString>,
+    },
+    Render(RenderArguments),
+    Merge(MergeArguments),
+    /// Print the JSON Schema of result documents
+    Schema,
+}
+
+/// Runs the `truespd` command with `args` (without the program name).
+pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
+    // What stands behind `run` is DiskSpd's and would only be spoilt by other rules for options.
+    if let Some((first, words)) = args.split_first()
+        && first == "run"
+    {
+        return run(program, words);
+    }
+    let words = std::iter::once(OsString::from(&program.name)).chain(args.iter().cloned());
+    match Arguments::try_parse_from(words) {
+        Ok(arguments) => match arguments.command {
+            Command::Run { words } => run(program, &words),
+            Command::Render(arguments) => render_command::run(&arguments),
+            Command::Merge(arguments) => merge_command::run(&arguments),
+            Command::Schema => print(&json::schema(), ExitCode::Done),
+        },
+        // Help and the version are asked for; the rest is refused.
+        Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),
+        Err(refusal) => {
+            say(&refusal.to_string());
+            ExitCode::Refused
+        }
+    }
+}
+
+fn run(program: &Program, words: &[OsString]) -> ExitCode {
+    diskspd(&Program { name: format!("{} run", program.name) }, words)
+}

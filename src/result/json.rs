@@ -1,0 +1,172 @@
+//! The document as JSON: one versioned, self-describing record.
+//!
+//! Compatibility: within a version of the format members are only added, and every member that was added
+//! may be missing. A change of any other kind makes a new version, and this module then reads both.
+
+use std::io::Read;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::summary::Summary;
+use super::{Direction, Document, TimeSpanResult};
+
+/// What the member `format` says.
+pub const FORMAT: &str = "truespd-result";
+/// The version this program writes.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Totals beyond this are no measurement, and sums of several would not fit 64 bits.
+const TOTAL_MAX: u128 = 1 << 60;
+
+/// A result document of TrueSpd, version 1. Units are at the end of names: `_ns`, `_s`, `_bytes`,
+/// `_percent`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "TrueSpd result, version 1")]
+struct Envelope<'a> {
+    /// Always `truespd-result`.
+    #[schemars(extend("const" = FORMAT))]
+    format: &'static str,
+    /// Version of this layout: 1.
+    #[schemars(extend("const" = FORMAT_VERSION))]
+    format_version: u32,
+    /// Totals per time span, `null` where nothing was measured. They follow from `result` and are never
+    /// read back.
+    summary: Vec<Option<Summary>>,
+    /// The run.
+    result: &'a Document,
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    format: String,
+    format_version: u32,
+    result: Document,
+}
+
+/// The first look at something that could not be read whole.
+#[derive(Deserialize)]
+struct Head {
+    format: Option<String>,
+    format_version: Option<u32>,
+}
+
+/// Why a document could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file could not be read.
+    #[error("cannot be read: {0}")]
+    Io(#[from] std::io::Error),
+    /// Not JSON, or not all of it.
+    #[error("is no result of TrueSpd, or not a whole one: {0}")]
+    NoJson(serde_json::Error),
+    /// Members that do not fit.
+    #[error("is damaged or was changed: {0}")]
+    Malformed(#[from] serde_json::Error),
+    /// JSON of something else.
+    #[error(
+        "is no result of TrueSpd: its member \"format\" is not \"{FORMAT}\"; results are written with --json FILE"
+    )]
+    Foreign,
+    /// A version that came later.
+    #[error(
+        "has format version {0}, and this program reads versions up to {FORMAT_VERSION}; use a newer truespd"
+    )]
+    Newer(u32),
+}
+
+/// Writes a document on one line, with a line end.
+pub fn write(document: &Document) -> String {
+    let summary = document.time_spans.iter().map(|span| match span {
+        TimeSpanResult::NotMeasured => None,
+        TimeSpanResult::Measured(measured) => Some(Summary::of(measured)),
+    });
+    let envelope = Envelope {
+        format: FORMAT,
+        format_version: FORMAT_VERSION,
+        summary: summary.collect(),
+        result: document,
+    };
+    // No map with keys other than text and no type that refuses: nothing can go wrong in memory.
+    let mut text = serde_json::to_string(&envelope).expect("a document is always JSON");
+    text.push('\n');
+    text
+}
+
+/// Reads a document of any version released so far.
+///
+/// # Errors
+/// [`ReadError`]; it completes a sentence that begins with the file's name.
+pub fn read(text: &[u8]) -> Result<Document, ReadError> {
+    let stored = match serde_json::from_slice::<Stored>(text) {
+        Ok(stored) if stored.format == FORMAT && stored.format_version == FORMAT_VERSION => stored,
+        other => return Err(why_not(text, other.err())),
+    };
+    check(&stored.result)?;
+    Ok(stored.result)
+}
+
+/// [`read`] from an open file.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_from(mut source: impl Read) -> Result<Document, ReadError> {
+    let mut text = Vec::new();
+    source.read_to_end(&mut text)?;
+    read(&text)
+}
+
+/// What is wrong with something that is not a document of this version.
+fn why_not(text: &[u8], error: Option<serde_json::Error>) -> ReadError {
+    let head = match serde_json::from_slice::<Head>(text) {
+        Ok(head) => head,
+        Err(no_json) => return ReadError::NoJson(no_json),
+    };
+    match (head.format.as_deref(), head.format_version) {
+        (Some(FORMAT), Some(version)) if version > FORMAT_VERSION => ReadError::Newer(version),
+        (Some(FORMAT), _) => error.map_or(ReadError::Foreign, ReadError::Malformed),
+        _ => ReadError::Foreign,
+    }
+}
+
+/// What the renderers rely on beyond the types.
+fn check(document: &Document) -> Result<(), ReadError> {
+    let malformed = |words: String| Err(<serde_json::Error as serde::de::Error>::custom(words).into());
+    let (spans, results) = (document.profile.time_spans.len(), document.time_spans.len());
+    if spans != results {
+        return malformed(format!("the profile has {spans} time spans, but there are {results} results"));
+    }
+    let processors = document.system.topology.processors.len();
+    for (i, span) in document.time_spans.iter().enumerate() {
+        let TimeSpanResult::Measured(measured) = span else { continue };
+        if measured.cpu.len() != processors {
+            let uses = measured.cpu.len();
+            return malformed(format!(
+                "time span {}: use of {uses} processors, but the machine has {processors}",
+                i + 1
+            ));
+        }
+        let directions =
+            || measured.threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
+        let largest = |of: fn(&Direction) -> u64| directions().map(|d| u128::from(of(d))).sum::<u128>();
+        let ios_measured = |d: &Direction| d.latency.as_ref().map_or(d.ios, |l| l.count().max(d.ios));
+        if largest(|d| d.bytes).max(largest(ios_measured)) > TOTAL_MAX {
+            return malformed(format!("time span {}: more bytes or I/Os than any machine moves", i + 1));
+        }
+        let interval_ns = u64::from(document.profile.time_spans[i].io_bucket_ms) * 1_000_000;
+        let series = || directions().filter_map(|d| d.intervals.as_ref());
+        if series().any(|series| series.interval_ns() != interval_ns) {
+            return malformed(format!("time span {}: a series with another interval than -D", i + 1));
+        }
+    }
+    Ok(())
+}
+
+/// The JSON Schema of the documents that [`write()`] makes, generated from the types.
+pub fn schema() -> String {
+    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let schema = generator.into_root_schema_for::<Envelope<'static>>();
+    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is always JSON");
+    text.push('\n');
+    text
+}

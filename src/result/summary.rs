@@ -1,0 +1,145 @@
+//! Figures that follow from a result, beside it in every JSON document so that a reader needs no
+//! histogram library for the usual questions. Never read back.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Direction, Measured};
+use crate::measure::Histogram;
+
+/// Totals of one time span.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Summary {
+    /// Measured time in seconds.
+    pub test_time_s: f64,
+    /// Mean use over all processors in percent, user and kernel.
+    pub cpu_usage_percent: f64,
+    /// Reads and writes.
+    pub total: DirectionSummary,
+    /// Reads.
+    pub read: DirectionSummary,
+    /// Writes.
+    pub write: DirectionSummary,
+}
+
+/// Totals of reads, writes or both.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectionSummary {
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// I/Os completed.
+    pub ios: u64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Latencies, when measured and there was I/O.
+    pub latency: Option<LatencySummary>,
+}
+
+/// Latencies in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[allow(missing_docs)]
+pub struct LatencySummary {
+    pub mean_ns: f64,
+    pub std_dev_ns: f64,
+    pub min_ns: u64,
+    pub p25_ns: u64,
+    pub p50_ns: u64,
+    pub p75_ns: u64,
+    pub p90_ns: u64,
+    pub p95_ns: u64,
+    pub p99_ns: u64,
+    pub p99_9_ns: u64,
+    pub p99_99_ns: u64,
+    pub p99_999_ns: u64,
+    pub max_ns: u64,
+}
+
+impl LatencySummary {
+    /// Of a histogram; `None` without latencies.
+    pub fn of(histogram: &Histogram) -> Option<Self> {
+        let p = |fraction| histogram.percentile_ns(fraction);
+        (histogram.count() > 0).then(|| LatencySummary {
+            mean_ns: histogram.mean_ns(),
+            std_dev_ns: histogram.std_dev_ns(),
+            min_ns: histogram.min_ns(),
+            p25_ns: p(0.25),
+            p50_ns: p(0.5),
+            p75_ns: p(0.75),
+            p90_ns: p(0.9),
+            p95_ns: p(0.95),
+            p99_ns: p(0.99),
+            p99_9_ns: p(0.999),
+            p99_99_ns: p(0.9999),
+            p99_999_ns: p(0.99999),
+            max_ns: histogram.max_ns(),
+        })
+    }
+}
+
+/// Rates and latencies of one thread's reads or writes.
+impl DirectionSummary {
+    /// Of one direction over `test_time_s`.
+    pub fn of(direction: &Direction, test_time_s: f64) -> Self {
+        Sum::default().with(direction).finish(test_time_s)
+    }
+}
+
+#[derive(Default)]
+struct Sum {
+    bytes: u64,
+    ios: u64,
+    latency: Histogram,
+}
+
+impl Sum {
+    fn with(mut self, direction: &Direction) -> Self {
+        self.add(direction);
+        self
+    }
+
+    fn add(&mut self, direction: &Direction) {
+        self.bytes += direction.bytes;
+        self.ios += direction.ios;
+        if let Some(latency) = &direction.latency {
+            self.latency.merge(latency);
+        }
+    }
+
+    fn finish(&self, test_time_s: f64) -> DirectionSummary {
+        // Nothing may become NaN or infinite: JSON has neither.
+        let rate = |n: u64| if test_time_s > 0.0 { n as f64 / test_time_s } else { 0.0 };
+        DirectionSummary {
+            bytes: self.bytes,
+            ios: self.ios,
+            bytes_per_s: rate(self.bytes),
+            iops: rate(self.ios),
+            latency: LatencySummary::of(&self.latency),
+        }
+    }
+}
+
+impl Summary {
+    /// Of a measured time span.
+    pub fn of(measured: &Measured) -> Self {
+        let (mut read, mut write, mut total) = (Sum::default(), Sum::default(), Sum::default());
+        for target in measured.threads.iter().flat_map(|thread| &thread.targets) {
+            read.add(&target.read);
+            write.add(&target.write);
+        }
+        for part in [&read, &write] {
+            total.bytes += part.bytes;
+            total.ios += part.ios;
+            total.latency.merge(&part.latency);
+        }
+        let usage: f64 = measured.cpu.iter().map(super::CpuUse::usage).sum();
+        Summary {
+            test_time_s: measured.test_time_s,
+            cpu_usage_percent: usage / measured.cpu.len().max(1) as f64,
+            total: total.finish(measured.test_time_s),
+            read: read.finish(measured.test_time_s),
+            write: write.finish(measured.test_time_s),
+        }
+    }
+}
