@@ -330,11 +330,17 @@ fn the_same_seed_gives_the_same_result_byte_for_byte() {
             let outcome = place.sim("latency=80us,jitter=exp,channels=2,seed=3", words);
             assert!(outcome.report.failures.is_empty());
             let document = stripped(outcome.report.document);
-            (truespd::render::text(&document), truespd::render::xml::results(&document), outcome.report.notes)
+            // How busy other machines on the host were is no part of the simulation.
+            let notes: Vec<String> =
+                outcome.report.notes.into_iter().filter(|n| !n.contains("(steal)")).collect();
+            (truespd::render::text(&document), truespd::render::xml::results(&document), notes)
         };
         let first = run(&words);
         for _ in 0..2 {
-            assert!(run(&words) == first, "{words}");
+            let again = run(&words);
+            assert_eq!(again.2, first.2, "{words}");
+            assert!(again.0 == first.0, "{words}:\n{}\n{}", first.0, again.0);
+            assert!(again.1 == first.1, "{words}: XML differs");
         }
         assert!(run(&words.replace("-z7", "-z8")) != first, "another seed, another result");
     }
