@@ -19,8 +19,8 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 /// Failures stop the run, so few can come together; the first ones are kept.
 const FAILURES_KEPT: usize = 8;
 /// A stamp that a wait ended with also stamps the I/O handed over next, when no more was done in between than to
-/// account for one completion and to prepare one I/O without filling its buffer. That takes about 15 ns, as
-/// long as reading the clock: a latency is too long by no more than that.
+/// account for one completion and to prepare one I/O without filling its buffer. All of the loop's own work on an
+/// I/O took 23 ns where it was measured (null engine, without the stamp): a latency is too long by less than that.
 const FRESH: u32 = 2;
 /// No stamp to share.
 const STALE: u32 = u32::MAX;
@@ -299,7 +299,7 @@ impl Worker {
     #[inline]
     fn hand_over<T: Time>(&mut self, turn: &mut Turn<'_, T>) {
         if self.wanted.stamps() {
-            // Inline engines finish an I/O within a microsecond, of which 15 ns are too much.
+            // Inline engines may finish an I/O within a microsecond, of which that would be too much.
             let is_fresh = turn.since_stamp <= FRESH && !self.is_inline;
             let now = if is_fresh { turn.now_ns } else { turn.time.now_ns(&*self.engine) };
             turn.since_stamp = STALE;
