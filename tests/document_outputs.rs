@@ -129,12 +129,13 @@ fn a_refused_run_leaves_earlier_results_alone() {
         let refused = run_on(at, engine, &["--json", "r.json"]);
         assert_eq!(code(&refused), 3, "{}", errors(&refused));
     }
-    // Refused by the machine's check, after the file was made.
-    let words = ["-d1", "-W0", "--json", "r.json", "--engine", ENGINE, "."];
+    // Refused by the write guard, after the file was made.
+    fs::write(at.join("foreign.dat"), [7; 8192]).expect("a file can be made");
+    let words = ["-d1", "-W0", "-w100", "-b4K", "--json", "r.json", "foreign.dat"];
     let refused = command("diskspd", at, &words);
-    assert_eq!(code(&refused), 3, "{}", errors(&refused));
+    assert_eq!(code(&refused), 4, "{}", errors(&refused));
     assert_eq!(fs::read_to_string(at.join("r.json")).expect("is there"), "earlier");
-    assert_eq!(names(at), ["r.json"]);
+    assert_eq!(names(at), ["foreign.dat", "r.json"]);
 }
 
 #[test]

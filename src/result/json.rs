@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::summary::Summary;
 use super::{Direction, Document, TimeSpanResult};
+use crate::measure::Histogram;
 
 /// What the member `format` says.
 pub const FORMAT: &str = "truespd-result";
@@ -149,8 +150,13 @@ fn check(document: &Document) -> Result<(), ReadError> {
         let directions =
             || measured.threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
         let largest = |of: fn(&Direction) -> u64| directions().map(|d| u128::from(of(d))).sum::<u128>();
-        let ios_measured = |d: &Direction| d.latency.as_ref().map_or(d.ios, |l| l.count().max(d.ios));
-        if largest(|d| d.bytes).max(largest(ios_measured)) > TOTAL_MAX {
+        let of_latency = |d: &Direction| d.latency.as_ref().map_or(0, Histogram::count);
+        let of_series = |d: &Direction| {
+            let counts = d.intervals.iter().flat_map(|series| series.series());
+            counts.fold(0, |sum: u64, interval| sum.saturating_add(interval.count))
+        };
+        let totals = [largest(|d| d.bytes), largest(|d| d.ios), largest(of_latency), largest(of_series)];
+        if totals.iter().any(|&total| total > TOTAL_MAX) {
             return malformed(format!("time span {}: more bytes or I/Os than any machine moves", i + 1));
         }
         let interval_ns = u64::from(document.profile.time_spans[i].io_bucket_ms) * 1_000_000;

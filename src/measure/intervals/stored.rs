@@ -41,6 +41,8 @@ pub(super) enum Unreadable {
     Ragged(usize),
     #[error("'valid' is {valid}, but there are {intervals} intervals")]
     Valid { valid: usize, intervals: usize },
+    #[error("interval {0}: 'sum_ns' is more than 'count' and 'max_ns' allow")]
+    Sum(usize),
 }
 
 impl From<Intervals> for Stored {
@@ -73,6 +75,10 @@ impl TryFrom<Stored> for Intervals {
         }
         if stored.valid > intervals {
             return Err(Unreadable::Valid { valid: stored.valid, intervals });
+        }
+        let most = |i: usize| u128::from(stored.count[i]) * u128::from(stored.max_ns[i]);
+        if let Some(i) = (0..intervals).find(|&i| stored.sum_ns[i] > most(i)) {
+            return Err(Unreadable::Sum(i));
         }
         let interval = |i: usize| Interval {
             count: stored.count[i],
@@ -111,6 +117,7 @@ mod tests {
         for (stored, reason) in [
             (Stored { interval_ns: 0, ..good.clone() }, "interval_ns"),
             (Stored { min_ns: vec![], ..good.clone() }, "different lengths"),
+            (Stored { sum_ns: vec![0, 1, 0, 0], ..good.clone() }, "interval 1: 'sum_ns'"),
             (Stored { valid: 5, ..good }, "4 intervals"),
         ] {
             let refused = Intervals::try_from(stored).unwrap_err().to_string();
