@@ -121,6 +121,16 @@ impl Spec {
             })?;
         }
         spec.write_latency_ns = write_latency.unwrap_or(spec.read_latency_ns);
+        let some_take_no_time = spec.read_latency_ns == 0 || spec.write_latency_ns == 0;
+        if some_take_no_time && spec.cpu_ns == 0 && spec.spacing_ns == 0 {
+            return Err(EngineError::Setup {
+                engine: NAME,
+                action: format!("reading the parameters \"{text}\""),
+                error: "I/Os that take no time would let simulated time stand still and the run never end; give a \
+                        latency above 0, or a processor time per I/O (cpu=)"
+                    .into(),
+            });
+        }
         Ok(spec)
     }
 
@@ -221,6 +231,16 @@ fn time(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_that_stands_still_is_refused() {
+        for text in ["latency=0ns", "write_latency=0us", "latency=0s,channels=4"] {
+            let words = Spec::parse(text).unwrap_err().to_string();
+            assert!(words.contains("never end"), "{words}");
+        }
+        assert!(Spec::parse("latency=0ns,cpu=1us").is_ok());
+        assert!(Spec::parse("latency=0ns,iops=1000").is_ok());
+    }
 
     #[test]
     fn everything_at_once() {

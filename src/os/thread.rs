@@ -188,13 +188,14 @@ pub struct Interrupter {
 extern "C" fn do_nothing(_: libc::c_int) {}
 
 impl Interrupter {
-    /// Installs the handler for a real-time signal that nothing else in this program uses; calls are not
-    /// restarted after it. Installing again changes nothing.
+    /// Installs the handler for `SIGURG`, which nothing else in this program uses and which by default is
+    /// ignored; calls are not restarted after it. Not a real-time signal: those are queued, and
+    /// cannot be sent once the user's limit of queued signals is reached. Installing again changes nothing.
     ///
     /// # Errors
     /// What `sigaction(2)` says.
     pub fn install() -> io::Result<Self> {
-        let signal = libc::SIGRTMIN() + 5;
+        let signal = libc::SIGURG;
         // SAFETY: all-zero is a valid sigaction: no flags (in particular no SA_RESTART), empty mask.
         let mut action: libc::sigaction = unsafe { mem::zeroed() };
         action.sa_sigaction = do_nothing as extern "C" fn(libc::c_int) as usize;
