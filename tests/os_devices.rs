@@ -110,6 +110,26 @@ fn a_mounted_device_is_claimed_and_after_that_still_signed() {
     assert_eq!(found_on(&device.node), Vec::<String>::new());
 }
 
+/// The kernel lets a device under a loop device be opened exclusively.
+#[test]
+fn a_loop_device_in_use_claims_the_device_it_stands_on() {
+    if !can_make_devices() {
+        return;
+    }
+    let below = Loop::new(16 * MIB);
+    let above = Loop::over(&below.node);
+    assert_eq!(claimants(&below.node), None, "attached, but used by nobody");
+    run("mkswap", &[text(&above.node)]);
+    let swap = Swap::new(&above.node);
+    let by = claimants(&below.node).expect("in use");
+    let (name, node) = (above.name(), below.node.display());
+    let words =
+        format!("loop device {name} of file {node} stands on it and is itself in use: it is in use as swap");
+    assert_eq!(by, words);
+    drop(swap);
+    assert_eq!(claimants(&below.node), None);
+}
+
 #[test]
 fn swap_claims_its_device() {
     if !can_make_devices() {

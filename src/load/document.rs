@@ -12,7 +12,7 @@ use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, usage};
 use crate::measure::process::{ProcessUsage, cost, process_usage};
 use crate::os::target::TargetKind;
 use crate::os::topology::Topology;
-use crate::os::words::errno_text;
+use crate::os::words::{errno_text, io_cause};
 use crate::plan::ThreadWork;
 use crate::profile::{Target, TimeSpan};
 use crate::result::{
@@ -193,7 +193,10 @@ pub fn failure_words(thread: u32, failure: &IoFailure, span: &TimeSpan) -> Strin
         Op::Write => "write",
     };
     let (code, why) = match &failure.kind {
-        FailureKind::Errno(errno) => (*errno, errno_text(*errno)),
+        FailureKind::Errno(errno) => match io_cause(*errno) {
+            Some(cause) => (*errno, format!("{}: {cause}", errno_text(*errno))),
+            None => (*errno, errno_text(*errno)),
+        },
         FailureKind::EndOfTarget => (0, "nothing was transferred: the target ends there".to_string()),
         FailureKind::Engine(words) => return format!("t[{thread}] '{path}': {words}"),
     };

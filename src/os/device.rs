@@ -188,6 +188,22 @@ pub fn loop_devices_of(path: &Path, roots: &Roots) -> Vec<String> {
         .collect()
 }
 
+/// Loop devices that stand on one of these block devices instead of on a file.
+///
+/// A loop device does not claim what it stands on, so the kernel's own answer does not show it.
+pub(super) fn loop_devices_over(devices: &[DeviceNumber], roots: &Roots) -> Vec<BlockDevice> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let is_over = |node: &Path| {
+        fs::metadata(node).is_ok_and(|m| {
+            m.file_type().is_block_device() && devices.contains(&DeviceNumber::from_raw(m.rdev()))
+        })
+    };
+    children(&roots.sys.join("block"))
+        .into_iter()
+        .filter(|device| device.loop_backing_file().is_some_and(|node| is_over(&node)))
+        .collect()
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;

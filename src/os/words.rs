@@ -17,6 +17,31 @@ pub fn errno_text(errno: i32) -> String {
     system_text(&io::Error::from_raw_os_error(errno))
 }
 
+/// Likely cause of a failed read or write, and what to do next; `None` when the system's text says it.
+///
+/// The kernel's block layer puts what a device reported into error numbers whose texts were written for other
+/// things (`blk_errors` in its `block/blk-core.c`).
+pub fn io_cause(errno: i32) -> Option<&'static str> {
+    Some(match errno {
+        libc::EIO => "the device, or a layer below, reported a failure; the kernel log (dmesg) tells more",
+        libc::ENODATA => "the device cannot read or write that place (medium error); see its SMART data",
+        libc::ENOLINK => {
+            "the way to the device failed (transport error); check cables, paths and the network"
+        }
+        libc::EREMOTEIO => "the device itself failed (target error); the kernel log (dmesg) tells more",
+        libc::EBADE => "another host reserved the device (reservation conflict)",
+        libc::EILSEQ => "the integrity check failed: data and checksum do not agree (protection error)",
+        libc::ENODEV | libc::ENXIO => "the device is gone or offline",
+        libc::ETIMEDOUT => "the device did not answer in time; the kernel log (dmesg) tells more",
+        libc::ENOSPC => "the file system, or the pool behind a thin device, is full",
+        libc::EROFS => "the file system or device became read-only, as after an earlier failure",
+        libc::ESTALE => "the server no longer knows the file; remount or check the export",
+        libc::EFBIG => "the file would become larger than the file system or ulimit -f allows",
+        libc::EINVAL => "the device or file system does not take I/Os of this size at this place",
+        _ => return None,
+    })
+}
+
 /// `text` with control characters escaped: labels and names come from storage and may hold
 /// anything, also terminal commands.
 pub fn printable(text: &str) -> String {
@@ -46,6 +71,13 @@ mod tests {
     fn error_texts_carry_no_number() {
         assert_eq!(errno_text(libc::ENOENT), "No such file or directory");
         assert_eq!(system_text(&io::Error::other("plain words")), "plain words");
+    }
+
+    #[test]
+    fn causes_are_told_where_the_text_misleads() {
+        assert_eq!(errno_text(libc::ENODATA), "No data available");
+        assert!(io_cause(libc::ENODATA).unwrap().contains("medium error"));
+        assert_eq!(io_cause(libc::EPERM), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::Refusal;
 use crate::os::device::{BlockDevice, DeviceNumber, loop_devices_of};
-use crate::os::guard::{Scan, claim, signatures};
+use crate::os::guard::{GuardError, Scan, claim, signatures};
 use crate::os::mark::Marks;
 use crate::os::reuse::Reuse;
 use crate::os::roots::Roots;
@@ -72,7 +72,15 @@ impl Guard<'_> {
         facts: &TargetFacts,
     ) -> Result<(), Refusal> {
         self.check_unclaimed(typed, path, facts.device, false)?;
-        let scan = signatures(file, path).map_err(|e| Refusal::guard(typed, e.to_string()))?;
+        // Whoever names a device again need not be able to read it: a failing one is worth a test too.
+        if self.is_let_through(typed, path) {
+            return Ok(());
+        }
+        let scan = signatures(file, path).map_err(|e| match e {
+            GuardError::Read { .. } => Refusal::guard(typed, e.to_string())
+                .hint(format!("if its content does not matter, name it again: --overwrite {typed}")),
+            _ => Refusal::guard(typed, e.to_string()),
+        })?;
         self.check_blank(typed, path, &scan)
     }
 

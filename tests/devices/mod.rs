@@ -82,6 +82,13 @@ impl Loop {
         Loop { node: run("losetup", &args).into(), image, _dir: dir }
     }
 
+    /// A loop device over a device. Declare it after that.
+    pub fn over(node: &Path) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let own = run("losetup", &["--find", "--show", text(node)]);
+        Loop { node: own.into(), image: node.to_path_buf(), _dir: dir }
+    }
+
     /// Kernel name, e.g. `loop7`.
     pub fn name(&self) -> &str {
         self.node.file_name().and_then(|n| n.to_str()).expect("a node has a name")

@@ -2,7 +2,7 @@
 //!
 //! The kernel answers whether: a claimed device (mounted, swap, part of device-mapper, md, ...; also
 //! through one of its partitions) cannot be opened with `O_EXCL`. Mountinfo, the list of swap areas and
-//! sysfs answer who.
+//! sysfs answer who. Loop devices do not claim what they stand on: those are looked for besides.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags};
 
 use super::GuardError;
-use crate::os::device::{BlockDevice, DeviceNumber};
+use crate::os::device::{BlockDevice, DeviceNumber, loop_devices_over};
 use crate::os::mounts::{Mount, read_mounts, read_swaps};
 use crate::os::roots::Roots;
 use crate::os::words::{errno_text, printable, printable_path, system_text};
@@ -38,7 +38,8 @@ const LOOK_PAUSE: Duration = Duration::from_millis(40);
 pub fn claim(path: &Path, device: DeviceNumber, roots: &Roots) -> Result<Option<Claim>, GuardError> {
     for look in 1..=LOOKS {
         if !is_busy(path, device)? {
-            return Ok(None);
+            let by = through_loops(device, roots)?;
+            return Ok(if by.is_empty() { None } else { Some(Claim { by }) });
         }
         let by = claimants(device, roots);
         if !by.is_empty() {
@@ -52,6 +53,37 @@ pub fn claim(path: &Path, device: DeviceNumber, roots: &Roots) -> Result<Option<
                    namespace (container), a ZFS pool, or a program that opened it exclusively; lsblk, lsof and \
                    zpool status may show it";
     Ok(Some(Claim { by: vec![unknown.to_string()] }))
+}
+
+/// Users of loop devices that stand on the device, a partition of it or its disk.
+fn through_loops(device: DeviceNumber, roots: &Roots) -> Result<Vec<String>, GuardError> {
+    let numbers = match BlockDevice::find(device, roots) {
+        Some(own) => involved(&own).iter().filter_map(BlockDevice::number).collect(),
+        None => vec![device],
+    };
+    let mut found = Vec::new();
+    for above in loop_devices_over(&numbers, roots) {
+        let node = roots.dev.join(&above.name);
+        let by = match above.number() {
+            Some(number) if node.exists() => claim(&node, number, roots)?.map_or(Vec::new(), |c| c.by),
+            // No node to ask the kernel with, as in a container: what is seen must do.
+            number => number.map_or(Vec::new(), |n| claimants(n, roots)),
+        };
+        if !by.is_empty() {
+            let above = printable(&above.describe());
+            found.push(format!("{above} stands on it and is itself in use: {}", by.join("; ")));
+        }
+    }
+    Ok(found)
+}
+
+/// The device with its partitions and its disk: a claim on a disk counts for its partitions and the other
+/// way round.
+fn involved(own: &BlockDevice) -> Vec<BlockDevice> {
+    let mut involved = vec![own.clone()];
+    involved.extend(own.partitions());
+    involved.extend(own.whole_disk());
+    involved
 }
 
 /// Asks the kernel by opening exclusively.
@@ -79,11 +111,7 @@ fn claimants(device: DeviceNumber, roots: &Roots) -> Vec<String> {
         return mounts.iter().filter(|m| m.device == device).map(|m| mounted("it", m)).collect();
     };
     let mut found = Vec::new();
-    // A claim on the whole disk counts for its partitions and the other way round.
-    let mut involved = vec![own.clone()];
-    involved.extend(own.partitions());
-    involved.extend(own.whole_disk());
-    for part in &involved {
+    for part in &involved(&own) {
         let subject = subject(part, &own);
         found.extend(uses(part, &subject, &mounts, &swaps, roots));
         for holder in part.holders() {
