@@ -88,7 +88,7 @@ fn verbose_goes_to_standard_error() {
     let lab = lab_with(&["a"]);
     let ran = lab.run("-v -d1 -W0 -b4K -r a").expect_code(0);
     assert!(ran.text().profile.verbose);
-    ran.says(&["starting measurements", "target 'a' is "]);
+    ran.says(&["starting measurements", "target 'a': "]);
 }
 
 /// What each way of walking shows in the parameters.
