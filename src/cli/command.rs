@@ -238,6 +238,9 @@ fn print_report(report: &Report, outputs: Outputs, console: &Console) -> ExitCod
     }
     // The phrases that wrappers look for (`text-output.md` §13.2).
     say_line(format_args!("There has been an error during threads execution"));
+    if report.document.profile.result_format == ResultFormat::Xml {
+        say_line(format_args!(""));
+    }
     say_line(format_args!("Error generating I/O requests"));
     ExitCode::Failed
 }

@@ -133,9 +133,7 @@ pub(super) fn refusal(errno: i32, disabled: Option<u32>) -> EngineError {
              or use another engine (--engine libaio, --engine threads)",
         ),
         (libc::ENOMEM, _) => unavailable(
-            format!(
-                "no memory for the ring; on kernels before Linux 5.12 it counts as locked memory ({text})"
-            ),
+            format!("no memory for the ring; it can count as locked memory (ulimit -l) ({text})"),
             "Raise the locked-memory limit (ulimit -l), or use fewer outstanding I/Os (-o, -O)",
         ),
         (libc::EINVAL, _) => {

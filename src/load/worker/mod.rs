@@ -396,7 +396,7 @@ impl Worker {
             Ok(bytes) if bytes == duty.block_bytes => bytes,
             Ok(0) => return self.io_failed(turn, flight, FailureKind::EndOfTarget),
             Ok(bytes) => {
-                duty.short_transfers += 1;
+                duty.short_transfers += u64::from(counted);
                 bytes
             }
             Err(errno) => return self.io_failed(turn, flight, FailureKind::Errno(errno)),

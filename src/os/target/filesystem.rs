@@ -104,9 +104,14 @@ const MEMORY: &[&str] = &["tmpfs", "ramfs", "hugetlbfs", "devtmpfs", "rootfs"];
 
 /// Facts about the filesystem of `file`; `mounts` may be empty.
 pub(super) fn of_file(file: &File, mount_id: Option<u64>, mounts: &[Mount]) -> std::io::Result<Filesystem> {
-    let statfs = rustix::fs::fstatfs(file.as_fd())?;
+    // A file system in user space need not answer; then the mount alone tells what it is.
+    let statfs = match rustix::fs::fstatfs(file.as_fd()) {
+        Ok(statfs) => Some(statfs),
+        Err(rustix::io::Errno::NOSYS) => None,
+        Err(errno) => return Err(errno.into()),
+    };
     // The kernel's word is signed and of the machine's width; magic numbers have 32 bits.
-    let magic = statfs.f_type as u64 & 0xffff_ffff;
+    let magic = statfs.map_or(0, |s| s.f_type as u64 & 0xffff_ffff);
     let device = DeviceNumber::from_raw(file.metadata()?.dev());
     let mount = find_mount(mount_id, device, mounts);
     let name = mount.map_or_else(|| name_of_magic(magic), |m| m.fs_type.clone());
@@ -116,7 +121,7 @@ pub(super) fn of_file(file: &File, mount_id: Option<u64>, mounts: &[Mount]) -> s
         source: mount.map(|m| m.source.clone()),
         mount_point: mount.map(|m| m.mount_point.clone()),
         mount_options: mount.map(|m| m.options.clone()),
-        block_bytes: u64::try_from(statfs.f_bsize).unwrap_or(0),
+        block_bytes: statfs.and_then(|s| u64::try_from(s.f_bsize).ok()).unwrap_or(0),
         name,
     })
 }
