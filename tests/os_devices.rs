@@ -1,5 +1,6 @@
 //! The `os` room on real devices and filesystems: loop, zram, ext4, xfs, btrfs, tmpfs, ramfs, swap.
 
+#[allow(dead_code, reason = "other tests use the rest of it")]
 mod devices;
 
 use std::fs::{self, File};

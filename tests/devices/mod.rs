@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Where the tools are, also for users without `sbin` in their path.
 const SEARCH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
@@ -49,10 +50,17 @@ fn try_run(tool: &str, args: &[&str]) -> Result<String, String> {
     }
 }
 
-/// Leaves a mark on the test's output when cleaning up fails; a panic here would hide the first one.
+/// Tries for a while: a process that another test is just starting holds our open files until it runs
+/// its own program. What stays behind fails the test, unless it has failed already.
 fn clean_up(tool: &str, args: &[&str]) {
-    if let Err(error) = try_run(tool, args) {
-        eprintln!("could not clean up: {tool} {args:?}: {error}");
+    let limit = Instant::now() + Duration::from_secs(5);
+    while let Err(error) = try_run(tool, args) {
+        if Instant::now() > limit {
+            let words = format!("could not clean up: {tool} {args:?}: {error}");
+            assert!(std::thread::panicking(), "{words}");
+            return eprintln!("{words}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 
@@ -104,6 +112,7 @@ impl Drop for Loop {
 /// Something mounted on a directory of its own. Declare it after the device it stands on.
 pub struct Mount {
     pub point: PathBuf,
+    is_mounted: bool,
     _dir: tempfile::TempDir,
 }
 
@@ -115,13 +124,22 @@ impl Mount {
         let mut all = args.to_vec();
         all.push(text(&point));
         run("mount", &all);
-        Mount { point, _dir: dir }
+        Mount { point, is_mounted: true, _dir: dir }
+    }
+
+    /// Whether the kernel lets it go at this very moment; what it says when not.
+    pub fn unmount_now(mut self) -> Result<(), String> {
+        try_run("umount", &[text(&self.point)])?;
+        self.is_mounted = false;
+        Ok(())
     }
 }
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        clean_up("umount", &[text(&self.point)]);
+        if self.is_mounted {
+            clean_up("umount", &[text(&self.point)]);
+        }
     }
 }
 

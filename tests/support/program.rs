@@ -198,12 +198,22 @@ impl Running {
 
     /// Bytes the process has read and written by system calls and direct I/O so far.
     pub fn io_bytes(&self) -> u64 {
+        self.accounted(&["rchar:", "wchar:", "read_bytes:", "write_bytes:"])
+    }
+
+    /// Bytes the process has sent towards disks so far.
+    pub fn bytes_written(&self) -> u64 {
+        self.accounted(&["write_bytes:"])
+    }
+
+    /// Sum of fields of proc_pid_io(5).
+    fn accounted(&self, names: &[&str]) -> u64 {
         let text = fs::read_to_string(format!("/proc/{}/io", self.child.id())).unwrap_or_default();
         let field = |name: &str| -> u64 {
             let line = text.lines().find_map(|l| l.strip_prefix(name));
             line.and_then(|l| l.trim().parse().ok()).unwrap_or(0)
         };
-        field("rchar:") + field("wchar:") + field("read_bytes:") + field("write_bytes:")
+        names.iter().map(|name| field(name)).sum()
     }
 
     pub fn is_running(&mut self) -> bool {
