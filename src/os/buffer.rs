@@ -4,6 +4,10 @@ use std::ptr::NonNull;
 
 use rustix::mm::{MapFlags, ProtFlags};
 
+/// From this size on, a buffer is aligned to it and in large pages where the kernel has some: the size of
+/// a large page on most machines.
+const HUGE_FROM_BYTES: usize = 2 << 20;
+
 /// Anonymous, private, zeroed memory, aligned to pages (or huge pages).
 ///
 /// The kernel writes into it while reads are in flight, so it hands out no references: callers copy
@@ -52,13 +56,42 @@ pub enum BufferError {
 impl IoBuffer {
     /// Maps `len` bytes (at least one) of zeroed memory aligned to the page size.
     ///
+    /// From [`HUGE_FROM_BYTES`] on the kernel is asked for memory in large contiguous parts. A disk takes
+    /// only so many separate parts in one request (254 on virtio): 1 MiB of scattered 4 KiB pages becomes
+    /// two requests, of 1016 KiB and 8 KiB.
+    ///
     /// # Errors
     /// [`BufferError::Memory`] when the system has not that much.
     pub fn new(len: usize) -> Result<Self, BufferError> {
-        let page = rustix::param::page_size();
-        let mapped = len.max(1).checked_next_multiple_of(page).unwrap_or(usize::MAX);
-        Self::map(len, mapped, MapFlags::PRIVATE)
-            .map_err(|e| BufferError::Memory { bytes: len, error: e.into() })
+        let memory = |e: rustix::io::Errno| BufferError::Memory { bytes: len, error: e.into() };
+        if len < HUGE_FROM_BYTES {
+            let page = rustix::param::page_size();
+            return Self::map(len, len.max(1).next_multiple_of(page), MapFlags::PRIVATE).map_err(memory);
+        }
+        let mapped = len.checked_next_multiple_of(HUGE_FROM_BYTES).unwrap_or(usize::MAX);
+        let wide = mapped.checked_add(HUGE_FROM_BYTES).unwrap_or(usize::MAX);
+        Ok(Self::map(len, wide, MapFlags::PRIVATE).map_err(memory)?.cut_to_alignment(mapped))
+    }
+
+    /// Gives back what lies before the first multiple of [`HUGE_FROM_BYTES`] and after `mapped` bytes from
+    /// there on, and advises large pages for the rest.
+    fn cut_to_alignment(mut self, mapped: usize) -> Self {
+        let before = self.ptr.as_ptr().align_offset(HUGE_FROM_BYTES);
+        let after = self.mapped - before - mapped;
+        // SAFETY: both parts belong to this mapping, which nobody knows of yet, and are whole pages.
+        unsafe {
+            let start = self.ptr.add(before);
+            for (part, bytes) in [(self.ptr, before), (start.add(mapped), after)] {
+                if bytes > 0 {
+                    let _ = rustix::mm::munmap(part.as_ptr().cast(), bytes);
+                }
+            }
+            // Only advice: without large pages the memory is as good as any other.
+            let _ = rustix::mm::madvise(start.as_ptr().cast(), mapped, rustix::mm::Advice::LinuxHugepage);
+            self.ptr = start;
+        }
+        self.mapped = mapped;
+        self
     }
 
     /// Maps `len` bytes of huge pages of `page_bytes` each (`-l`).
@@ -118,5 +151,51 @@ impl Drop for IoBuffer {
         // SAFETY: this value owns the mapping and nothing is in flight any more: engines hold an
         // `Arc` of the buffer until drained, and leak it when they cannot drain.
         let _ = unsafe { rustix::mm::munmap(self.ptr.as_ptr().cast(), self.mapped) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_buffers_are_whole_pages_and_large_ones_whole_large_pages() {
+        let page = rustix::param::page_size();
+        for (len, unit) in [
+            (1, page),
+            (page + 1, page),
+            (HUGE_FROM_BYTES - 1, page),
+            (HUGE_FROM_BYTES, HUGE_FROM_BYTES),
+            (5 * HUGE_FROM_BYTES + 1, HUGE_FROM_BYTES),
+        ] {
+            // Several at once, so that not all lie at a multiple by chance.
+            for buffer in [IoBuffer::new(len), IoBuffer::new(len), IoBuffer::new(len)].map(Result::unwrap) {
+                assert_eq!(buffer.as_ptr().align_offset(unit), 0, "{len}");
+                assert_eq!((buffer.len(), buffer.mapped), (len, len.next_multiple_of(unit)));
+                buffer.with_slice_mut(0, len, |all| {
+                    assert!(all.iter().all(|&b| b == 0));
+                    all.fill(1);
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn what_large_buffers_take_is_given_back() {
+        let pages = || {
+            let statm = std::fs::read_to_string("/proc/self/statm").expect("procfs");
+            statm.split(' ').next().and_then(|n| n.parse::<usize>().ok()).expect("a number of pages")
+        };
+        let before = pages();
+        (0..64).for_each(|_| drop(IoBuffer::new(64 << 20)));
+        let grown = pages().saturating_sub(before) * rustix::param::page_size();
+        assert!(grown < 1 << 30, "{grown} bytes are left of 64 buffers of 64 MiB each");
+    }
+
+    #[test]
+    fn more_memory_than_there_is_is_an_error() {
+        for len in [usize::MAX, usize::MAX - HUGE_FROM_BYTES, usize::MAX / 2] {
+            assert!(matches!(IoBuffer::new(len), Err(BufferError::Memory { .. })), "{len}");
+        }
     }
 }
