@@ -12,3 +12,4 @@ pub mod plan;
 pub mod profile;
 pub mod render;
 pub mod result;
+pub mod verdict;

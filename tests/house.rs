@@ -13,8 +13,9 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("result", &["profile", "os", "measure"]),
     ("plan", &["profile", "os", "engine", "access"]),
     ("load", &["plan", "access", "engine", "measure", "result", "profile", "os"]),
+    ("verdict", &["result", "profile", "measure"]),
     ("render", &["result", "profile", "measure"]),
-    ("cli", &["os", "profile", "measure", "engine", "access", "result", "plan", "load", "render"]),
+    ("cli", &["os", "profile", "measure", "engine", "access", "result", "plan", "load", "verdict", "render"]),
 ];
 
 const LINES_MAX: usize = 800;

@@ -58,8 +58,7 @@ pub fn measured(
             end_unix_ns: start_unix_ns.saturating_add(outcome.measured_ns),
         }),
         targets: span.targets.iter().zip(targets).map(|(target, state)| facts(target, state)).collect(),
-        clock: None,
-        own_cost: None,
+        ..Evidence::default()
     };
     let measured = Measured {
         test_time_s,
@@ -94,6 +93,7 @@ fn facts(target: &Target, state: &TargetState) -> TargetFacts {
         mount_options: filesystem.and_then(|f| f.mount_options.clone()),
         scheduler: facts.scheduler.clone(),
         write_cache: facts.write_cache.clone(),
+        ..TargetFacts::default()
     }
 }
 

@@ -69,7 +69,7 @@ impl IoBuffer {
             return Self::map(len, len.max(1).next_multiple_of(page), MapFlags::PRIVATE).map_err(memory);
         }
         let mapped = len.checked_next_multiple_of(HUGE_FROM_BYTES).unwrap_or(usize::MAX);
-        let wide = mapped.checked_add(HUGE_FROM_BYTES).unwrap_or(usize::MAX);
+        let wide = mapped.saturating_add(HUGE_FROM_BYTES);
         Ok(Self::map(len, wide, MapFlags::PRIVATE).map_err(memory)?.cut_to_alignment(mapped))
     }
 

@@ -243,6 +243,7 @@ impl Merger {
         Ok(Document {
             command_line: base.command_line.clone(),
             system: base.system.clone(),
+            verdict: None,
             tool_version: base.tool_version.clone(),
             warnings: warnings.into_iter().collect(),
             notes: vec![format!("the sum of {} results", sources.len())],
@@ -377,9 +378,9 @@ impl SpanSum {
             engine_notes: self.engine_notes.into_iter().collect(),
             evidence: Evidence {
                 window: rows.common(),
-                clock: None,
                 targets: self.facts.into_iter().collect(),
                 own_cost: self.cost,
+                ..Evidence::default()
             },
         }))
     }

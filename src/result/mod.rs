@@ -6,6 +6,7 @@ mod evidence;
 pub mod json;
 pub mod merge;
 mod summary;
+mod verdict;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,9 +15,13 @@ use crate::measure::{Histogram, Intervals};
 use crate::os::topology::Topology;
 use crate::profile::Profile;
 
-pub use evidence::{ClockFacts, Evidence, OwnCost, TargetFacts, Window};
+pub use evidence::{
+    ClockFacts, ContentSample, DiskActivity, DiskCounts, Evidence, ExtentMap, HostActivity, Layer, LayerKind,
+    Limit, LimitKind, OwnCost, Pressure, QueueDepth, Residency, Series, TargetFacts, ThreadCost, Window,
+};
 pub use merge::{Source, SourceSpan, SourceTotals};
 pub use summary::{DirectionSummary, LatencySummary, Summary};
+pub use verdict::{Figure, Finding, Grade, Unchecked, Verdict};
 
 /// A run, as stored and rendered.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +43,9 @@ pub struct Document {
     pub failures: Vec<String>,
     /// Version of the tool that ran.
     pub tool_version: String,
+    /// What the rules of that version said of it; none in documents from before there were rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
     /// The results this one was added up from, by host and start; empty for the result of one run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,

@@ -3,8 +3,18 @@
 //! Everything is optional: documents of earlier versions, simulated runs and machines that tell less
 //! lack some of it.
 
+mod activity;
+mod chain;
+mod content;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use activity::{
+    DiskActivity, DiskCounts, HostActivity, Limit, LimitKind, Pressure, QueueDepth, Series, ThreadCost,
+};
+pub use chain::{Layer, LayerKind};
+pub use content::{ContentSample, ExtentMap, Residency};
 
 /// What the numbers of a time span rest on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +28,18 @@ pub struct Evidence {
     pub targets: Vec<TargetFacts>,
     /// What the tool itself used from opening the targets to the last thread's end.
     pub own_cost: Option<OwnCost>,
+    /// I/Os in flight on average.
+    pub queue_depth: Option<QueueDepth>,
+    /// Completions over time.
+    pub series: Option<Series>,
+    /// The lowest devices under the targets, each once, with what they did.
+    pub disks: Vec<DiskActivity>,
+    /// The rest of the machine.
+    pub host: Option<HostActivity>,
+    /// Processor time of each thread.
+    pub threads: Vec<ThreadCost>,
+    /// Limits in force for this process on the devices under the targets, its processors and memory.
+    pub limits: Vec<Limit>,
 }
 
 /// A stretch of wall-clock time.
@@ -88,6 +110,23 @@ pub struct TargetFacts {
     pub scheduler: Option<String>,
     /// Cache of the device as the kernel drives it: `write back` or `write through`.
     pub write_cache: Option<String>,
+    /// The target itself, then everything below it.
+    pub layers: Vec<Layer>,
+    /// Layout of the tested range of a file.
+    pub extents: Option<ExtentMap>,
+    /// Page cache of the tested range.
+    pub residency: Option<Residency>,
+    /// What the tested range held before a run that reads it.
+    pub content: Option<ContentSample>,
+    /// What a run that writes put there.
+    pub written: Option<ContentSample>,
+}
+
+impl TargetFacts {
+    /// The layers with nothing below them.
+    pub fn lowest(&self) -> impl Iterator<Item = &Layer> {
+        self.layers.iter().filter(|l| l.is_lowest())
+    }
 }
 
 /// What the tool itself used.

@@ -1,0 +1,98 @@
+//! What lies between a target and its disks.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a layer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LayerKind {
+    /// Something that was not recognised.
+    #[default]
+    Unknown,
+    /// A regular file.
+    File,
+    /// A filesystem with its data on devices of this machine.
+    Filesystem,
+    /// A filesystem in memory (tmpfs, ramfs).
+    MemoryFilesystem,
+    /// A filesystem whose data another machine holds (NFS, SMB, Ceph, ...).
+    RemoteFilesystem,
+    /// A filesystem served by a program (FUSE).
+    UserFilesystem,
+    /// A partition of a disk.
+    Partition,
+    /// A device-mapper device: LVM, dm-crypt, multipath, ...
+    DeviceMapper,
+    /// An md array.
+    Md,
+    /// A loop device.
+    Loop,
+    /// A device in memory (zram, brd).
+    Memory,
+    /// A block device over the network (nbd, rbd, drbd, NVMe over fabrics, iSCSI).
+    NetworkDisk,
+    /// A disk, as far down as this machine sees.
+    Disk,
+}
+
+/// One level between a target and its disks. Absent members: not applicable, or the kernel does not tell.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Layer {
+    /// What it is.
+    pub kind: LayerKind,
+    /// Kernel name of a device (`dm-0`, `nvme0n1`), type of a filesystem (`ext4`), path of a file.
+    pub name: String,
+    /// Layers directly below, as indexes into the same list; empty for the lowest.
+    pub below: Vec<u32>,
+    /// What the name does not say: `crypt`, `raid1`, the path of a loop device's file, the name in LVM.
+    pub detail: Option<String>,
+    /// Size in bytes.
+    pub size_bytes: Option<u64>,
+    /// Logical sector size in bytes.
+    pub sector_logical_bytes: Option<u32>,
+    /// Physical sector size in bytes.
+    pub sector_physical_bytes: Option<u32>,
+    /// Whether it is a disk that turns.
+    pub rotational: Option<bool>,
+    /// I/O scheduler in use.
+    pub scheduler: Option<String>,
+    /// Volatile cache as the kernel drives it: `write back` or `write through`.
+    pub write_cache: Option<String>,
+    /// Whether single writes can be forced to the medium (FUA).
+    pub forces_unit_access: Option<bool>,
+    /// Requests that may wait in the block layer's queue (`nr_requests`).
+    pub queue_requests: Option<u32>,
+    /// Commands that the device takes at once.
+    pub queue_depth: Option<u32>,
+    /// Largest request in bytes (`max_sectors_kb`).
+    pub request_bytes_max: Option<u64>,
+    /// Separate parts of memory that a request may have.
+    pub segments_max: Option<u32>,
+    /// Model as the device tells it.
+    pub model: Option<String>,
+    /// How it is connected: `nvme`, `nvme tcp`, `sata`, `sas`, `usb`, `virtio`, `mmc`, ...
+    pub transport: Option<String>,
+    /// Largest discard in bytes; 0 when it takes none.
+    pub discard_bytes_max: Option<u64>,
+    /// What is mounted, for a filesystem.
+    pub mount_source: Option<String>,
+    /// Where it is mounted.
+    pub mount_point: Option<String>,
+    /// Options of the mount and the filesystem, as the kernel lists them.
+    pub mount_options: Option<String>,
+    /// Algorithm when data are compressed here.
+    pub compression: Option<String>,
+    /// Whether equal data are stored once here.
+    pub deduplicates: Option<bool>,
+    /// Host that holds the data, for what is reached over the network.
+    pub server: Option<String>,
+}
+
+impl Layer {
+    /// Whether nothing lies below that this machine sees.
+    pub fn is_lowest(&self) -> bool {
+        self.below.is_empty()
+    }
+}

@@ -1,0 +1,75 @@
+//! Whether numbers can be trusted, as data. The rules are in the room `verdict`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How far a result can be trusted. Later is worse.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Grade {
+    /// Every rule had the evidence it needs and found nothing.
+    #[default]
+    Certified,
+    /// The numbers are right for what ran, and may well not be what the person thinks they are.
+    Suspect,
+    /// The numbers do not describe the target.
+    Invalid,
+}
+
+/// What the rules say of a result.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Verdict {
+    /// The worst grade of all findings.
+    pub grade: Grade,
+    /// What was found, worst first.
+    pub findings: Vec<Finding>,
+    /// Rules that lacked evidence, and which.
+    pub unchecked: Vec<Unchecked>,
+    /// Names of the rules that looked.
+    pub rules: Vec<String>,
+}
+
+/// One thing a rule found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Finding {
+    /// Name of the rule, e.g. `served-from-cache`.
+    pub rule: String,
+    /// What it does to the result; `certified` for a remark that leaves it alone.
+    pub grade: Grade,
+    /// The time span it is about, from 1.
+    pub time_span: u32,
+    /// The target it is about, as given; none when about the run as a whole.
+    pub target: Option<String>,
+    /// What is so, with the numbers, in one sentence.
+    pub says: String,
+    /// The numbers again, for programs.
+    pub figures: Vec<Figure>,
+    /// What to do about it, in one line.
+    pub advice: String,
+}
+
+/// A number that a finding rests on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Figure {
+    /// What it is, with the unit at the end, e.g. `disk_read_bytes`.
+    pub name: String,
+    /// Its value; never NaN or infinite.
+    pub value: f64,
+}
+
+/// A rule that could not look.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Unchecked {
+    /// Name of the rule.
+    pub rule: String,
+    /// The time span, from 1.
+    pub time_span: u32,
+    /// Which evidence is missing, in words.
+    pub why: String,
+}
