@@ -12,6 +12,7 @@ use crate::access::{DataRng, Pattern, PatternSpec, PoolChoice, Rng, SourceWindow
 use crate::engine::{self, EngineError, EngineFile, EngineRow, MapFlush, MapMode, Opened, Setup};
 use crate::os::buffer::{BufferError, IoBuffer};
 use crate::os::thread::{IoPrio, keep_exact_time_on_this_thread, pin_to_processor};
+use crate::os::words::system_text;
 use crate::plan::{Duty, ThreadWork};
 use crate::profile::{Batch, FlushMode, IoPriority, Target, TimeSpan};
 
@@ -67,7 +68,8 @@ impl StartFailure {
         StartFailure {
             thread: id,
             words: format!(
-                "the system could not start it: {error}; lower -t or -F, or raise the limit of processes"
+                "the system could not start it: {}; lower -t or -F, or raise the limit of processes",
+                system_text(&error)
             ),
         }
     }
