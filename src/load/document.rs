@@ -1,23 +1,21 @@
 //! From what the workers brought home to the document.
 
-use std::path::PathBuf;
-
 use super::controller::SpanOutcome;
 use super::counters::Wanted;
+use super::facts;
 use super::targets::TargetState;
 use super::worker::{DutyState, FailureKind, IoFailure, Outcome};
 use crate::engine::Op;
 use crate::measure::MachineClock;
 use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, usage};
 use crate::measure::process::{ProcessUsage, cost, process_usage};
-use crate::os::target::TargetKind;
 use crate::os::topology::Topology;
 use crate::os::words::{errno_text, io_cause};
 use crate::plan::ThreadWork;
-use crate::profile::{Target, TimeSpan};
+use crate::profile::TimeSpan;
 use crate::result::{
-    ClockFacts, CpuUse, Direction, DistributionPart, Evidence, Measured, OwnCost, TargetFacts, TargetResult,
-    ThreadResult, Window,
+    ClockFacts, CpuUse, Direction, DistributionPart, Evidence, Measured, OwnCost, TargetResult, ThreadResult,
+    Window,
 };
 
 /// The numbers of a time span, and sentences for standard error.
@@ -57,7 +55,12 @@ pub fn measured(
             start_unix_ns,
             end_unix_ns: start_unix_ns.saturating_add(outcome.measured_ns),
         }),
-        targets: span.targets.iter().zip(targets).map(|(target, state)| facts(target, state)).collect(),
+        targets: span
+            .targets
+            .iter()
+            .zip(targets)
+            .map(|(target, state)| facts::of_target(&target.path, &state.path, &state.facts, &state.chain))
+            .collect(),
         ..Evidence::default()
     };
     let measured = Measured {
@@ -69,32 +72,6 @@ pub fn measured(
         evidence,
     };
     (measured, notes)
-}
-
-fn facts(target: &Target, state: &TargetState) -> TargetFacts {
-    let facts = &state.facts;
-    let filesystem = facts.filesystem.as_ref();
-    let shown = |path: Option<&PathBuf>| path.map(|path| path.display().to_string());
-    TargetFacts {
-        path: target.path.clone(),
-        opened_path: state.path.display().to_string(),
-        kind: match facts.kind {
-            TargetKind::Regular => "file".to_string(),
-            TargetKind::Block => "block_device".to_string(),
-        },
-        size_bytes: facts.size_bytes,
-        device_name: facts.device_name.clone(),
-        sector_logical_bytes: facts.sectors.map(|s| s.logical_bytes),
-        sector_physical_bytes: facts.sectors.map(|s| s.physical_bytes),
-        direct_alignment_bytes: facts.direct.map(|d| d.offset_bytes),
-        filesystem: filesystem.map(|f| f.name.clone()),
-        mount_source: shown(filesystem.and_then(|f| f.source.as_ref())),
-        mount_point: shown(filesystem.and_then(|f| f.mount_point.as_ref())),
-        mount_options: filesystem.and_then(|f| f.mount_options.clone()),
-        scheduler: facts.scheduler.clone(),
-        write_cache: facts.write_cache.clone(),
-        ..TargetFacts::default()
-    }
 }
 
 /// The clock that gave the stamps.

@@ -7,6 +7,7 @@ mod controller;
 mod counters;
 mod document;
 pub mod events;
+pub mod facts;
 pub mod fill;
 mod phases;
 mod prepare;
@@ -294,6 +295,12 @@ impl Session<'_> {
         if let Some(measured) = &mut measured {
             measured.evidence.clock = Some(clock_facts);
             measured.evidence.own_cost = Some(own_cost);
+            if context.is_virtual {
+                // No simulated I/O reaches what lies below a target.
+                measured.evidence.targets.iter_mut().for_each(|t| t.layers.clear());
+            } else {
+                measured.evidence.limits = facts::limits(targets.iter().map(|t| &t.chain[..]), &roots);
+            }
         }
         Ok(measured)
     }

@@ -71,6 +71,21 @@ impl BlockDevice {
         Some(BlockDevice { dir, name })
     }
 
+    /// Its directory in sysfs, symbolic links resolved.
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Looks a device up by its kernel name, e.g. `sda1`.
+    pub fn named(name: &str, roots: &Roots) -> Option<Self> {
+        Self::from_dir(&roots.sys.join("class/block").join(name))
+    }
+
+    /// Devices that it is built on: device-mapper, md, bcache.
+    pub fn slaves(&self) -> Vec<Self> {
+        children(&self.dir.join("slaves"))
+    }
+
     /// Its number.
     pub fn number(&self) -> Option<DeviceNumber> {
         read_number(&self.dir.join("dev"))
@@ -97,7 +112,7 @@ impl BlockDevice {
     }
 
     /// A file of its queue directory; partitions share the queue of their disk.
-    fn queue(&self, file: &str) -> PathBuf {
+    pub(super) fn queue(&self, file: &str) -> PathBuf {
         let own = self.dir.join("queue").join(file);
         if own.exists() { own } else { self.dir.join("../queue").join(file) }
     }

@@ -1,12 +1,14 @@
 //! Facts about the machine and every system call outside the engines.
 
 pub mod buffer;
+pub mod chain;
 pub mod cpustat;
 pub mod device;
 pub mod events;
 pub mod extents;
 pub mod guard;
 pub mod host;
+pub mod limits;
 pub mod mark;
 pub mod memory;
 pub mod mounts;
