@@ -3,13 +3,16 @@
 pub mod buffer;
 pub mod cpustat;
 pub mod device;
+pub mod diskstat;
 pub mod events;
 pub mod extents;
 pub mod guard;
 pub mod host;
+pub mod leaves;
 pub mod mark;
 pub mod memory;
 pub mod mounts;
+pub mod pressure;
 pub mod reuse;
 pub mod roots;
 pub mod rusage;
