@@ -3,6 +3,7 @@
 //! [`run`] is the one deep call. It refuses before anything is touched, tells what goes on through
 //! events, and returns the document also when the run failed.
 
+mod activity;
 mod controller;
 mod counters;
 mod document;
@@ -11,6 +12,7 @@ pub mod facts;
 pub mod fill;
 mod phases;
 mod prepare;
+mod series;
 mod start;
 mod targets;
 mod verbose;
@@ -33,6 +35,7 @@ use crate::result::{Document, Measured, System, TimeSpanResult};
 
 pub use events::EventNames;
 
+use activity::Sources;
 use controller::{Control, SpanOutcome, run_threads};
 use counters::Wanted;
 use fill::Content;
@@ -277,6 +280,7 @@ impl Session<'_> {
                 .and_then(|m| m.huge_page_bytes)
                 .map_or(HUGE_PAGE_BYTES_USUAL, |b| b as usize),
         };
+        let sources = if context.is_virtual { Sources::none() } else { Sources::open(&targets, &roots) };
         let control = Control {
             lengths: lengths(span),
             stop: self.stop,
@@ -285,6 +289,7 @@ impl Session<'_> {
             on_event: self.on_event,
             clock: &clock,
             interrupter: tools.interrupter,
+            sources: &sources,
         };
         let outcome = run_threads(works.clone(), &context, &control);
         targets.iter().for_each(|state| state.renew_mark(&marks));

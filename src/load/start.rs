@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::counters::{Counter, Wanted};
+use super::series::Buckets;
 use super::targets::TargetState;
 use super::worker::{Dispatch, DutyState, Worker};
 use super::writes::WriteSlots;
@@ -40,6 +41,13 @@ pub struct StartContext<'a> {
     pub is_virtual: bool,
     /// Size of a huge page, for `-l`.
     pub huge_page_bytes: usize,
+}
+
+impl StartContext<'_> {
+    /// Planned measured time in nanoseconds.
+    pub fn duration_ns(&self) -> u64 {
+        u64::from(self.span.duration_s) * 1_000_000_000
+    }
 }
 
 /// A worker ready for the start signal.
@@ -109,6 +117,7 @@ pub fn prepare(work: &ThreadWork, context: &StartContext<'_>) -> Result<Prepared
         rng,
         data_rng: DataRng::for_thread(context.span.rand_seed, work.id),
         wanted: context.wanted,
+        buckets: Buckets::for_duration(context.duration_ns()),
         progress_ios: u64::from(context.progress_ios),
     };
     Ok(Prepared { worker, engine: row.name, notes })
