@@ -76,14 +76,14 @@ impl fmt::Display for Refusal {
             if i > 0 {
                 writeln!(f)?;
             }
-            writeln!(f, "ERROR: {}", printable(&problem.what))?;
+            // A list is read line by line: it is kept as narrow as the narrowest terminal.
+            let columns = if problem.reasons.is_empty() { TEXT_COLUMNS } else { REASON_COLUMNS };
+            write_what(f, problem)?;
             if !problem.marks.is_empty() {
                 let (line, marks) = marked_line(&self.program, &self.arguments, &problem.marks);
                 writeln!(f, "    {line}\n    {marks}")?;
             }
             write_reasons(f, &problem.reasons)?;
-            // A list is read line by line: it is kept as narrow as the narrowest terminal.
-            let columns = if problem.reasons.is_empty() { TEXT_COLUMNS } else { REASON_COLUMNS };
             write_block(f, "  legal: ", &problem.legal, columns)?;
             write_block(f, "  hint:  ", &problem.hints, columns)?;
         }
@@ -92,6 +92,19 @@ impl fmt::Display for Refusal {
         }
         Ok(())
     }
+}
+
+/// One line, or with a list below it as many as that is wide.
+fn write_what(f: &mut fmt::Formatter<'_>, problem: &Problem) -> fmt::Result {
+    const LEAD: &str = "ERROR: ";
+    let what = printable(&problem.what);
+    if problem.reasons.is_empty() {
+        return writeln!(f, "{LEAD}{what}");
+    }
+    for (i, line) in wrap(&what, REASON_COLUMNS - LEAD.len()).iter().enumerate() {
+        writeln!(f, "{}{line}", if i == 0 { LEAD } else { "       " })?;
+    }
+    Ok(())
 }
 
 fn write_reasons(f: &mut fmt::Formatter<'_>, reasons: &[String]) -> fmt::Result {

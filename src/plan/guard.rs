@@ -65,6 +65,8 @@ struct Findings {
     in_use: Vec<String>,
     /// The running system stands on it.
     is_system: bool,
+    /// It is a regular file.
+    is_file: bool,
     /// What it holds: the person's word overrides that.
     holds: Vec<String>,
     /// What should be known besides, but speaks against nothing by itself.
@@ -175,7 +177,7 @@ impl Guard<'_> {
         if let Some(filesystem) = facts.filesystem.as_ref().filter(|f| is_of_the_kernel(&f.name)) {
             return Err(of_the_kernel(typed, &filesystem.name));
         }
-        let mut found = Findings::default();
+        let mut found = Findings { is_file: true, ..Findings::default() };
         found.uses_of(file, typed, self.roots)?;
         match contents(file, path, None, self.roots) {
             Ok(holds) => found.holds = holds,
@@ -275,10 +277,16 @@ impl Findings {
                 "the running system stands on that disk: no option lets it through; test a file on it \
                  (-c<size>), another disk, or reads only (-w0)"
             }
-            false => {
-                "no option lets a device in use through; release it first (umount, swapoff, vgchange -an, mdadm \
-                 --stop, losetup -d, chattr -i), or test reads only (-w0)"
-            }
+            false => match self.is_file {
+                true => {
+                    "no option lets a file in use through; release it first (umount, losetup -d, swapoff, chattr \
+                     -i), or test reads only (-w0)"
+                }
+                false => {
+                    "no option lets a device in use through; release it first (umount, swapoff, vgchange -an, \
+                     mdadm --stop), or test reads only (-w0)"
+                }
+            },
         };
         let mut refusal = Refusal::guard(typed, words).hint(hint);
         refusal.reasons = self.in_use.into_iter().chain(self.holds).chain(self.besides).collect();
