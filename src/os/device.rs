@@ -99,11 +99,6 @@ impl BlockDevice {
         &self.dir
     }
 
-    /// Looks a device up by its kernel name, e.g. `sda1`.
-    pub fn named(name: &str, roots: &Roots) -> Option<Self> {
-        Self::from_dir(&roots.sys.join("class/block").join(name))
-    }
-
     /// Devices that it is built on: device-mapper, md, bcache.
     pub fn slaves(&self) -> Vec<Self> {
         children(&self.dir.join("slaves"))
@@ -132,11 +127,6 @@ impl BlockDevice {
     /// Devices built on top of it: device-mapper, md, bcache.
     pub fn holders(&self) -> Vec<Self> {
         children(&self.dir.join("holders"))
-    }
-
-    /// Devices that it is built on.
-    pub fn slaves(&self) -> Vec<Self> {
-        children(&self.dir.join("slaves"))
     }
 
     /// Where a partition lies on its disk: first byte and length.

@@ -126,11 +126,7 @@ impl Look<'_> {
     }
 
     /// What a loop device stands on, or what the devices below a device stand on, may be in use by others.
-    fn below(
-        &self,
-        device: DeviceNumber,
-        visited: &mut Vec<DeviceNumber>,
-    ) -> Result<Vec<Use>, GuardError> {
+    fn below(&self, device: DeviceNumber, visited: &mut Vec<DeviceNumber>) -> Result<Vec<Use>, GuardError> {
         let Some(own) = BlockDevice::find(device, self.roots) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for part in own.whole_disk().iter().chain([&own]) {
