@@ -2,7 +2,6 @@
 
 #[allow(dead_code)]
 mod devices;
-#[allow(dead_code)]
 mod support;
 
 use std::fs::{self, File};
