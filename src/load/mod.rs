@@ -4,6 +4,7 @@
 //! events, and returns the document also when the run failed.
 
 mod activity;
+mod content;
 mod controller;
 mod counters;
 mod document;
@@ -36,6 +37,7 @@ use crate::result::{Document, Measured, System, TimeSpanResult};
 pub use events::EventNames;
 
 use activity::Sources;
+use content::look_before;
 use controller::{Control, SpanOutcome, run_threads};
 use counters::Wanted;
 use fill::Content;
@@ -259,7 +261,6 @@ impl Session<'_> {
         if self.stop.is_set() {
             return Ok(None);
         }
-        let used_before = process_usage();
         let roots = Roots::default();
         let marks = Marks::of_this_user();
         let guard = Guard { overwrite: &self.options.overwrite, marks: &marks, roots: &roots };
@@ -291,7 +292,10 @@ impl Session<'_> {
             interrupter: tools.interrupter,
             sources: &sources,
         };
+        let mut looks = if context.is_virtual { Vec::new() } else { look_before(span, &targets) };
+        let used_before = process_usage();
         let outcome = run_threads(works.clone(), &context, &control);
+        looks.iter_mut().zip(&targets).for_each(|(look, state)| look.look_after(state));
         targets.iter().for_each(|state| state.renew_mark(&marks));
         let outcome = outcome.map_err(|e| vec![format!("could not start the threads: {e}")])?;
         let clock_facts = document::clock_facts(&clock, context.is_virtual, outcome.drift_ppm);
@@ -306,6 +310,8 @@ impl Session<'_> {
             } else {
                 measured.evidence.limits = facts::limits(targets.iter().map(|t| &t.chain[..]), &roots);
             }
+            let target_facts = &mut measured.evidence.targets;
+            target_facts.iter_mut().zip(looks).for_each(|(facts, look)| look.tell(facts));
         }
         Ok(measured)
     }

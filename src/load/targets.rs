@@ -191,6 +191,16 @@ impl TargetState {
         Ok(file.into())
     }
 
+    /// The open target, for questions.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// What it is.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
     /// Renews the mark of a file of ours after it was written: where the mark stands in the registry it may
     /// name the last change.
     pub fn renew_mark(&self, marks: &Marks) {

@@ -112,15 +112,20 @@ pub struct DiskCounters {
 }
 
 impl DiskCounters {
-    /// Opens the counters of a device. `None` when it keeps none (`queue/iostats` is 0) or is not known.
+    /// Opens the counters of a device. `None` when it keeps none or is not known.
+    ///
+    /// It keeps none where `queue/iostats` is 0, and where a device that is more than a layer of the kernel was
+    /// never read since it appeared: looking for partitions reads from every disk, but before Linux 6.4 nothing
+    /// counted for an NVMe disk of several paths.
     pub fn open(number: DeviceNumber, roots: &Roots) -> Option<Self> {
         let dir = roots.sys.join("dev/block").join(number.to_string());
         if super::words::read_word(&dir.join("queue/iostats")).is_some_and(|kept| kept == "0") {
             return None;
         }
         let counters = DiskCounters { stat: File::open(dir.join("stat")).ok()? };
-        counters.read().ok()?;
-        Some(counters)
+        let never_read = counters.read().ok()? == DiskStat::default();
+        let is_mute = never_read && dir.join("device").exists();
+        (!is_mute).then_some(counters)
     }
 
     /// Reads the counters.
@@ -206,6 +211,12 @@ mod tests {
         assert_eq!(counters.read().unwrap(), parse(NVME).unwrap());
         fs::write(place.join("stat"), OLD).unwrap();
         assert_eq!(counters.read().unwrap(), parse(OLD).unwrap(), "read anew each time");
+        fs::write(place.join("stat"), "0 0 0 0 0 0 0 0 0 0 0\n").unwrap();
+        assert!(DiskCounters::open(number, &roots).is_some(), "a new loop device");
+        fs::create_dir(place.join("device")).unwrap();
+        assert!(DiskCounters::open(number, &roots).is_none(), "a disk that does not count");
+        fs::write(place.join("stat"), OLD).unwrap();
+        assert!(DiskCounters::open(number, &roots).is_some());
         fs::write(place.join("queue/iostats"), "0\n").unwrap();
         assert!(DiskCounters::open(number, &roots).is_none());
     }

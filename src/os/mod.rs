@@ -15,6 +15,7 @@ pub mod mark;
 pub mod memory;
 pub mod mounts;
 pub mod pressure;
+pub mod residency;
 pub mod reuse;
 pub mod roots;
 pub mod rusage;

@@ -92,7 +92,7 @@ fn first_existing(list: &str, roots: &Roots) -> String {
 
 /// Time that quotas held the groups of [`throttle_files`], added up, in nanoseconds; `None` without any.
 pub fn throttled_ns(files: &[PathBuf]) -> Option<u64> {
-    files.iter().filter_map(|file| throttled_in(file)).reduce(u64::saturating_add)
+    files.iter().filter_map(throttled_in).reduce(u64::saturating_add)
 }
 
 fn throttled_in(file: &PathBuf) -> Option<u64> {

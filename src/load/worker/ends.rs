@@ -251,6 +251,39 @@ fn inline_targets_are_throttled_one_by_one() {
     assert_eq!((seen.waits.throttle_sleeps, seen.waits.throttle_waits), (10, 0));
 }
 
+// ---- completions over time ----------------------------------------------------------------------
+
+/// Reads per interval, of a series of whole intervals of `measured_ns`.
+fn reads_over_time(seen: &Seen, measured_ns: u64) -> Vec<u64> {
+    let series =
+        crate::load::series::series([&seen.buckets].into_iter(), measured_ns).expect("whole intervals");
+    assert!(series.writes.iter().all(|&count| count == 0));
+    series.reads
+}
+
+#[test]
+fn intervals_hold_what_completed_in_them_with_and_without_statistics() {
+    for wanted in [NO_STATISTICS, LATENCY] {
+        // One at a time, 100 ns each: seen at 100, 200, ...; measured from 50 to 1050, then cool-down.
+        let bench = Bench::new(1, wanted).lengths(50, 1000, 500);
+        let seen = bench.worker(|w| w.buckets = Buckets::new(250, 4)).run();
+        let reads = reads_over_time(&seen, 1000);
+        assert_eq!(reads, [2, 3, 2, 3], "50-300, 300-550, 550-800, 800-1050");
+        assert_eq!(reads.iter().sum::<u64>(), seen.reads());
+    }
+}
+
+#[test]
+fn a_stopped_run_has_the_intervals_that_were_whole() {
+    let bench = Bench::new(1, NO_STATISTICS).script(|s| s.stop_at = Some(630));
+    let seen = bench.worker(|w| w.buckets = Buckets::new(250, 4)).run();
+    assert_eq!(
+        reads_over_time(&seen, 630),
+        [2, 2],
+        "at 100 and 200, at 300 and 400; 500 and 600 are in no whole one"
+    );
+}
+
 // ---- write data ---------------------------------------------------------------------------------
 
 #[test]

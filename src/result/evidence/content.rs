@@ -19,7 +19,8 @@ pub struct ExtentMap {
     pub encoded_bytes: u64,
     /// Separate extents.
     pub extents: u64,
-    /// Why the layout is not known, in words; then the counts are 0.
+    /// Why the layout is not known, or not all of it, in words; the counts are about `range_bytes`, which may
+    /// then be 0.
     pub unknown: Option<String>,
 }
 

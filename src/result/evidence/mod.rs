@@ -26,7 +26,7 @@ pub struct Evidence {
     pub clock: Option<ClockFacts>,
     /// The targets as opened, in the profile's order.
     pub targets: Vec<TargetFacts>,
-    /// What the tool itself used from opening the targets to the last thread's end.
+    /// What the tool itself used from the start of its threads to the last one's end.
     pub own_cost: Option<OwnCost>,
     /// I/Os in flight on average.
     pub queue_depth: Option<QueueDepth>,
