@@ -183,7 +183,8 @@ fn btrfs_on_two_devices_shows_both_and_its_compression() {
     assert_eq!(filesystem.compression.as_deref(), Some("zstd:3"));
     let mut below: Vec<&str> = filesystem.below.iter().map(|&at| layers[at].name.as_str()).collect();
     let mut expected = [a.name(), b.name()];
-    (below.sort_unstable(), expected.sort_unstable());
+    below.sort_unstable();
+    expected.sort_unstable();
     assert_eq!(below, expected);
     // A file kept from copy-on-write is not compressed either.
     let plain = mount.point.join("plain");

@@ -76,16 +76,6 @@ impl BlockDevice {
         &self.dir
     }
 
-    /// Looks a device up by its kernel name, e.g. `sda1`.
-    pub fn named(name: &str, roots: &Roots) -> Option<Self> {
-        Self::from_dir(&roots.sys.join("class/block").join(name))
-    }
-
-    /// Devices that it is built on: device-mapper, md, bcache.
-    pub fn slaves(&self) -> Vec<Self> {
-        children(&self.dir.join("slaves"))
-    }
-
     /// Its number.
     pub fn number(&self) -> Option<DeviceNumber> {
         read_number(&self.dir.join("dev"))
