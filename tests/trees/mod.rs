@@ -131,6 +131,7 @@ fn walk(layers: &[Layer], at: usize, depth: usize, seen: &mut [bool], text: &mut
     if !std::mem::replace(&mut seen[at], true) {
         let and = |what: &str, value: &Option<String>| value.as_ref().map(|v| format!("{what}{v}"));
         words.extend(and("", &layer.detail));
+        words.extend(layer.starts_at_bytes.map(|start| format!("at byte {start}")));
         words.extend(and("model ", &layer.model));
         words.extend(and("by ", &layer.transport));
         words.extend(and("from ", &layer.server));

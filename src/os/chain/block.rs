@@ -79,13 +79,14 @@ fn backing(device: &BlockDevice) -> Option<Backing> {
 fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
     let dir = device.dir();
     let (kind, detail) = recognise(device, roots);
-    let size_bytes = read_number::<u64>(&dir.join("size")).map(|sectors| sectors * SYSFS_SECTOR_BYTES);
+    let sectors = |file: &str| read_number::<u64>(&dir.join(file))?.checked_mul(SYSFS_SECTOR_BYTES);
     let base = Layer {
         kind,
         name: device.name.clone(),
         number: device.number(),
         detail,
-        size_bytes,
+        size_bytes: sectors("size"),
+        starts_at_bytes: sectors("start"),
         sectors: device.sector_sizes(),
         ..Layer::default()
     };
@@ -132,7 +133,7 @@ fn recognise(device: &BlockDevice, roots: &Roots) -> (Kind, Option<String>) {
     let plain = |kind| (kind, None);
     let said = |kind, words: &str| (kind, Some(words.to_string()));
     if device.is_partition() {
-        return (Kind::Partition, partition_words(dir));
+        return plain(Kind::Partition);
     }
     if dir.join("dm").is_dir() {
         return (Kind::DeviceMapper, Some(mapper_words(device, roots)));
@@ -151,13 +152,6 @@ fn recognise(device: &BlockDevice, roots: &Roots) -> (Kind, Option<String>) {
         "zd" => said(Kind::Unknown, "ZFS volume"),
         _ => plain(Kind::Disk),
     }
-}
-
-/// Number and beginning: a beginning off the disk's own blocks makes every I/O two.
-fn partition_words(dir: &Path) -> Option<String> {
-    let number: u32 = read_number(&dir.join("partition"))?;
-    let start: u64 = read_number(&dir.join("start"))?;
-    Some(format!("partition {number}, from byte {}", start * SYSFS_SECTOR_BYTES))
 }
 
 fn md_words(dir: &Path) -> String {

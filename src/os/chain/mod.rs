@@ -98,6 +98,8 @@ pub struct Layer {
     pub detail: Option<String>,
     /// Size in bytes.
     pub size_bytes: Option<u64>,
+    /// Where a partition begins on its disk, in bytes.
+    pub starts_at_bytes: Option<u64>,
     /// Sector sizes.
     pub sectors: Option<SectorSizes>,
     /// How the block layer drives it.
