@@ -162,7 +162,7 @@ fn misaligned(layer: &Layer, _: &TargetFacts) -> Option<String> {
 fn behind_the_page_cache(layer: &Layer, _: &TargetFacts) -> Option<String> {
     (layer.direct_io == Some(false)).then(|| {
         format!(
-            "{0} reaches its file through the page cache: even with -Su memory answers. losetup --direct-io=on \
+            "{0} reaches its file through the page cache: even with -Su memory may answer. losetup --direct-io=on \
              /dev/{0} changes that, where the file's filesystem can.",
             layer.name
         )
@@ -263,6 +263,11 @@ fn empty(facts: &TargetFacts) -> Option<String> {
     (facts.size_bytes == 0).then(|| "It is empty: give it a size with -c.".to_string())
 }
 
+/// Whether [`suggested`] makes a file.
+pub(super) fn suggests_new_file(facts: &TargetFacts) -> bool {
+    facts.kind == "file" && facts.size_bytes < FILE_BYTES_USEFUL
+}
+
 /// Smaller files stay within the caches of disks and controllers.
 const FILE_BYTES_USEFUL: u64 = 1 << 30;
 
@@ -290,8 +295,8 @@ pub(super) fn suggested(facts: &TargetFacts) -> String {
     if !is_memory && facts.direct_alignment_bytes.is_some() {
         words.insert(4, "-Su".to_string());
     }
-    if facts.kind == "file" && facts.size_bytes < FILE_BYTES_USEFUL {
-        words.insert(1, "-c20G".to_string());
+    if suggests_new_file(facts) {
+        words.insert(1, if is_memory { "-c1G" } else { "-c20G" }.to_string());
         words.push(shell_word(&beside(&facts.path)));
     } else {
         words.push(shell_word(&facts.path));
@@ -353,21 +358,98 @@ mod tests {
         assert!(!suggested(&facts(disk(false, None), big, None)).contains("-Su"));
     }
 
-    #[test]
-    fn a_plain_disk_larger_than_memory_needs_few_words() {
-        let disk = Layer {
-            kind: LayerKind::Disk,
-            name: "sda".into(),
-            write_cache: Some("write through".into()),
-            ..Layer::default()
-        };
+    fn about(layer: Layer) -> Vec<String> {
         let facts = TargetFacts {
             kind: "file".into(),
             size_bytes: 1 << 40,
             direct_alignment_bytes: Some(512),
-            layers: vec![disk],
+            layers: vec![layer],
             ..TargetFacts::default()
         };
-        assert_eq!(know(&facts, Some(1 << 30)), Vec::<String>::new());
+        know(&facts, Some(1 << 30))
+    }
+
+    fn layer(kind: LayerKind, name: &str) -> Layer {
+        Layer { kind, name: name.into(), ..Layer::default() }
+    }
+
+    #[test]
+    fn a_plain_disk_larger_than_memory_needs_no_words() {
+        let disk = Layer { write_cache: Some("write through".into()), ..layer(LayerKind::Disk, "sda") };
+        assert_eq!(about(disk), Vec::<String>::new());
+    }
+
+    /// Each sentence is said for the layer it is about, once, and nothing else with it.
+    #[test]
+    fn every_sentence_has_its_layer() {
+        let disk = |change: fn(&mut Layer)| {
+            let mut disk = layer(LayerKind::Disk, "sda");
+            change(&mut disk);
+            disk
+        };
+        let mapped =
+            |detail: &str| Layer { detail: Some(detail.into()), ..layer(LayerKind::DeviceMapper, "dm-0") };
+        let array = |detail: &str| Layer { detail: Some(detail.into()), ..layer(LayerKind::Md, "md0") };
+        let partition = |start| Layer { starts_at_bytes: Some(start), ..layer(LayerKind::Partition, "sda1") };
+        let expected: [(Layer, &str); 19] = [
+            (layer(LayerKind::MemoryFilesystem, "tmpfs"), "live in memory (tmpfs)"),
+            (layer(LayerKind::Memory, "zram0"), "zram0 is memory"),
+            (
+                Layer { server: Some("filer".into()), ..layer(LayerKind::RemoteFilesystem, "nfs4") },
+                "Another machine holds the data (filer)",
+            ),
+            (layer(LayerKind::NetworkDisk, "nbd0"), "reached over the network"),
+            (layer(LayerKind::UserFilesystem, "fuse.x"), "A program serves this filesystem (fuse.x)"),
+            (disk(|d| d.compression = Some("zstd".into())), "compresses (zstd)"),
+            (disk(|d| d.deduplicates = Some(true)), "stores equal data once"),
+            (mapped("crypt root (LUKS2)"), "dm-0 encrypts"),
+            (mapped("LVM vg/data, thin"), "dm-0 is thin"),
+            (array("raid1, 2 disks, degraded by 1"), "misses a disk"),
+            (array("raid5, 3 disks, degraded by 1, recover running"), "being worked on"),
+            (partition(63 * 512), "begins at byte 32256"),
+            (
+                Layer { direct_io: Some(false), ..layer(LayerKind::Disk, "loop0") },
+                "--direct-io=on /dev/loop0",
+            ),
+            (disk(|d| d.write_cache = Some("write back".into())), "acknowledged before they are durable"),
+            (disk(|d| d.queue_depth = Some(1)), "one command at a time"),
+            (disk(|d| d.model = Some("Amazon Elastic Block Store".into())), "sda is Amazon EBS"),
+            (
+                disk(|d| d.detail = Some("2 paths (nvme1 live, nvme2 connecting)".into())),
+                "Not all paths of sda are up",
+            ),
+            (layer(LayerKind::Filesystem, "zfs"), "ARC"),
+            (layer(LayerKind::Filesystem, "overlay"), "the first write to a file of the image"),
+        ];
+        for (layer, part) in expected {
+            let said = about(layer.clone());
+            assert_eq!(said.iter().filter(|s| s.contains(part)).count(), 1, "{part}: {said:?}");
+            let is_lowest_filesystem = layer.kind == LayerKind::Filesystem;
+            assert_eq!(said.len(), if is_lowest_filesystem { 2 } else { 1 }, "{part}: {said:?}");
+        }
+        for quiet in [mapped("LVM vg/pool, thin pool"), array("raid1, 2 disks"), partition(1 << 20)] {
+            assert_eq!(about(quiet.clone()), Vec::<String>::new(), "{quiet:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_told_against_memory() {
+        let facts = |kind: &str, size_bytes, alignment| TargetFacts {
+            kind: kind.into(),
+            size_bytes,
+            direct_alignment_bytes: alignment,
+            ..TargetFacts::default()
+        };
+        let said = |facts: &TargetFacts| know(facts, Some(1 << 30)).join(" ");
+        assert!(
+            said(&facts("file", 1 << 30, Some(512))).starts_with("The file (1 GiB) fits into the memory")
+        );
+        assert_eq!(said(&facts("file", (1 << 30) + 1, Some(512))), "");
+        assert!(
+            said(&facts("block_device", 1 << 40, Some(512)))
+                .contains("a raw device goes through the page cache")
+        );
+        assert!(said(&facts("file", 1 << 40, None)).contains("Direct I/O is not possible"));
+        assert!(said(&facts("file", 0, Some(512))).contains("is empty"));
     }
 }

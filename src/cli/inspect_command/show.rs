@@ -1,7 +1,7 @@
 //! The report as text, at most 80 columns wide where words allow.
 
 use super::super::refusal::{columns_of, printable, wrap};
-use super::{Inspected, Report, WriteTest};
+use super::{Inspected, Report, WriteTest, advice};
 use crate::result::{ContentSample, ExtentMap, Layer, LayerKind, Limit, LimitKind, Residency};
 
 const COLUMNS: usize = 80;
@@ -65,7 +65,8 @@ fn push_target(text: &mut String, target: &Inspected, limits: &[Limit]) {
         text.push_str("\nWhat to know\n");
         target.know.iter().for_each(|sentence| push_item(text, "  - ", sentence));
     }
-    text.push_str("\nA line to begin with (it only reads)\n");
+    let does = if advice::suggests_new_file(facts) { "makes a file and reads it" } else { "only reads" };
+    text.push_str(&format!("\nA line to begin with (it {does})\n"));
     text.push_str(&format!("  {}\n", printable(&target.suggested)));
 }
 
@@ -314,4 +315,87 @@ fn request_words(layer: &Layer) -> Option<String> {
         bytes => format!("discards up to {}", size(bytes)),
     }));
     joined(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(size(0), "0 bytes");
+        assert_eq!(size(512), "512 bytes");
+        assert_eq!(size(1 << 30), "1 GiB");
+        assert_eq!(size(1_000_204_886_016), "931.5 GiB");
+        assert_eq!(size(2048 << 40), "2,048 TiB");
+        assert_eq!(
+            [grouped(0), grouped(999), grouped(1000), grouped(12_345_678)].join(" "),
+            "0 999 1,000 12,345,678"
+        );
+    }
+
+    #[test]
+    fn limits_in_words() {
+        let limit = |what, value, device: Option<&str>| {
+            let device = device.map(str::to_string);
+            limit_words(&Limit { by: "io.max".into(), group: "/x".into(), device, what, value })
+        };
+        assert_eq!(
+            limit(LimitKind::ReadIops, 1920, Some("vda")),
+            "at most 1,920 reads/s on vda (io.max of cgroup /x)"
+        );
+        assert!(
+            limit(LimitKind::WriteBytesPerSecond, 1 << 20, None).starts_with("at most 1 MiB/s written (")
+        );
+        assert!(limit(LimitKind::CpuMillis, 1500, None).starts_with("at most 1.5 processors' time ("));
+        assert!(
+            limit(LimitKind::MemoryBytes, 1 << 31, None).starts_with("at most 2 GiB of memory, page cache")
+        );
+    }
+
+    #[test]
+    fn what_a_range_holds_in_words() {
+        let map = ExtentMap {
+            range_bytes: 3 << 20,
+            written_bytes: 1 << 20,
+            hole_bytes: 2 << 20,
+            extents: 1,
+            ..ExtentMap::default()
+        };
+        assert_eq!(extents_words(&map), "1 MiB written, 2 MiB holes, 1 extent");
+        let residency =
+            Residency { range_bytes: 4 << 20, cached_before_bytes: 1 << 20, cached_after_bytes: 0 };
+        assert_eq!(residency_words(&residency), "1 MiB of 4 MiB in memory (25 %)");
+        let sample = ContentSample {
+            blocks: 256,
+            block_bytes: 4096,
+            zero_blocks: 256,
+            repeated_blocks: 255,
+            compressed_bytes: 10_486,
+        };
+        assert_eq!(
+            content_words(&sample),
+            "256 blocks of 4 KiB looked at: 256 all zeros, 255 repeated; they compress to 1 %"
+        );
+    }
+
+    #[test]
+    fn a_layer_below_two_is_drawn_once() {
+        let layer = |kind, name: &str, below: &[u32]| Layer {
+            kind,
+            name: name.into(),
+            below: below.to_vec(),
+            ..Layer::default()
+        };
+        let layers = [
+            layer(LayerKind::DeviceMapper, "dm-2", &[1, 2]),
+            layer(LayerKind::DeviceMapper, "dm-0", &[3]),
+            layer(LayerKind::DeviceMapper, "dm-1", &[3]),
+            layer(LayerKind::Disk, "sda", &[]),
+        ];
+        let mut text = String::new();
+        push_tree(&mut text, &layers);
+        let expected = "  device-mapper dm-2\n  ├─ device-mapper dm-0\n  │  └─ disk sda\n  └─ device-mapper dm-1\n     └─ disk sda (as above)\n";
+        assert_eq!(text, expected);
+    }
 }
