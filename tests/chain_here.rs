@@ -148,7 +148,7 @@ fn a_partition_of_a_loop_device() {
     assert_is_a_chain(&layers);
     assert_eq!(kinds(&layers)[..3], [Kind::Partition, Kind::Loop, Kind::File]);
     assert_eq!(layers[0].size_bytes, Some(8192 * 512));
-    assert_eq!(layers[0].detail.as_deref(), Some("partition 1, from byte 1048576"));
+    assert_eq!(layers[0].starts_at_bytes, Some(1_048_576));
     assert_eq!(layers[0].sectors, layers[1].sectors);
 }
 
@@ -183,7 +183,8 @@ fn btrfs_on_two_devices_shows_both_and_its_compression() {
     assert_eq!(filesystem.compression.as_deref(), Some("zstd:3"));
     let mut below: Vec<&str> = filesystem.below.iter().map(|&at| layers[at].name.as_str()).collect();
     let mut expected = [a.name(), b.name()];
-    (below.sort_unstable(), expected.sort_unstable());
+    below.sort_unstable();
+    expected.sort_unstable();
     assert_eq!(below, expected);
     // A file kept from copy-on-write is not compressed either.
     let plain = mount.point.join("plain");

@@ -24,7 +24,7 @@ fn a_plain_nvme_disk() {
         "
         File /home/me/test.dat
           Filesystem ext4
-            Partition nvme0n1p2; partition 2, from byte 538968064
+            Partition nvme0n1p2; at byte 538968064
               Disk nvme0n1; model Samsung SSD 980 PRO 1TB; by nvme
         ",
     );
@@ -47,7 +47,7 @@ fn a_plain_nvme_disk() {
             Loop loop0; /var/lib/snapd/snaps/core22_1380.snap
               File /var/lib/snapd/snaps/core22_1380.snap
                 Filesystem ext4
-                  Partition nvme0n1p2; partition 2, from byte 538968064
+                  Partition nvme0n1p2; at byte 538968064
                     Disk nvme0n1; model Samsung SSD 980 PRO 1TB; by nvme
         ",
     );
@@ -65,7 +65,7 @@ fn lvm_on_md_on_sata() {
           Filesystem xfs
             DeviceMapper dm-0; LVM vg0/root
               Md md127; raid1, 2 disks, with bitmap, degraded by 1
-                Partition sda2; partition 2, from byte 537919488
+                Partition sda2; at byte 537919488
                   Disk sda; model WDC WD4003FRYZ-0; by sata
         ",
     );
@@ -78,7 +78,7 @@ fn lvm_on_md_on_sata() {
               DeviceMapper dm-3; LVM vg0/pool, thin pool
                 DeviceMapper dm-1; LVM vg0/pool_tmeta
                   Md md127; raid1, 2 disks, with bitmap, degraded by 1
-                    Partition sda2; partition 2, from byte 537919488
+                    Partition sda2; at byte 537919488
                       Disk sda; model WDC WD4003FRYZ-0; by sata
                 DeviceMapper dm-2; LVM vg0/pool_tdata
                   Md md127 (as above)
@@ -93,11 +93,11 @@ fn lvm_on_md_on_sata() {
             DeviceMapper dm-9; LVM vg0/cached, cached
               DeviceMapper dm-7; LVM vg0/cached_corig
                 Md md127; raid1, 2 disks, with bitmap, degraded by 1
-                  Partition sda2; partition 2, from byte 537919488
+                  Partition sda2; at byte 537919488
                     Disk sda; model WDC WD4003FRYZ-0; by sata
               DeviceMapper dm-8; LVM vg0/fast_cdata
                 Disk sdc; model SAMSUNG MZ7LH480; by sata
-            Partition sdc1; partition 1, from byte 32256
+            Partition sdc1; at byte 32256
               Disk sdc (as above)
         ",
     );
@@ -114,7 +114,7 @@ fn encryption() {
           Filesystem ext4
             DeviceMapper dm-1; LVM ubuntu-vg/ubuntu-lv
               DeviceMapper dm-0; crypt dm_crypt-0 (LUKS2)
-                Partition nvme0n1p3; partition 3, from byte 1881145344
+                Partition nvme0n1p3; at byte 1881145344
                   Disk nvme0n1; model WDC PC SN720 SDAPNTW-512G-1006; by nvme
         ",
     );
@@ -141,7 +141,7 @@ fn multipath_iscsi_and_a_raid_adapter() {
         "
         File /iscsi/a
           Filesystem ext4
-            Partition sdd1; partition 1, from byte 1048576
+            Partition sdd1; at byte 1048576
               NetworkDisk sdd; model IET VIRTUAL-DISK; by iscsi; from 10.20.0.7
         ",
     );
@@ -174,7 +174,7 @@ fn btrfs_over_two_disks() {
         "
         File /home/me/test.dat
           Filesystem btrfs; data raid1 on 2 devices; compresses zstd:1
-            Partition sda2; partition 2, from byte 537919488
+            Partition sda2; at byte 537919488
               Disk sda; model CT1000MX500SSD1; by sata
             Disk sdb; model CT1000MX500SSD1; by sata
         ",
@@ -193,7 +193,7 @@ fn btrfs_over_two_disks() {
         "
         File /media/usb/a
           UserFilesystem fuseblk
-            Partition sdd1; partition 1, from byte 1048576
+            Partition sdd1; at byte 1048576
               Disk sdd; model WD Elements 25A2; by usb
         ",
     );
@@ -229,7 +229,7 @@ fn filesystems_of_other_machines() {
         "
         File /rbd/a
           Filesystem ext4
-            Partition rbd0p1; partition 1, from byte 4194304
+            Partition rbd0p1; at byte 4194304
               NetworkDisk rbd0; volumes/vm-104-disk-1; by rbd; from 10.0.1.1:6789,10.0.1.2:6789
         ",
     );
@@ -255,7 +255,7 @@ fn a_container_of_cgroup_2() {
           Filesystem overlay; upper directory \
          /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/77/fs
             Filesystem xfs
-              Partition nvme0n1p1; partition 1, from byte 2097152
+              Partition nvme0n1p1; at byte 2097152
                 Disk nvme0n1; model Amazon Elastic Block Store; by nvme
         ",
     );

@@ -10,6 +10,7 @@ mod console;
 mod draft;
 mod help;
 mod hints;
+mod inspect_command;
 mod merge_command;
 mod options;
 mod outputs;

@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 use super::command::{ExitCode, Program, diskspd, print};
 use super::console::say;
+use super::inspect_command::{self, InspectArguments};
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
 use crate::result::json;
@@ -28,6 +29,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
         words: Vec<OsString>,
     },
+    Inspect(InspectArguments),
     Render(RenderArguments),
     Merge(MergeArguments),
     /// Print the JSON Schema of result documents
@@ -46,6 +48,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
     match Arguments::try_parse_from(words) {
         Ok(arguments) => match arguments.command {
             Command::Run { words } => run(program, &words),
+            Command::Inspect(arguments) => inspect_command::run(&arguments),
             Command::Render(arguments) => render_command::run(&arguments),
             Command::Merge(arguments) => merge_command::run(&arguments),
             Command::Schema => print(&json::schema(), ExitCode::Done),

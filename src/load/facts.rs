@@ -76,6 +76,7 @@ fn layer(layer: &chain::Layer) -> Layer {
         below: layer.below.iter().map(|&at| u32::try_from(at).unwrap_or(u32::MAX)).collect(),
         detail: layer.detail.clone(),
         size_bytes: layer.size_bytes,
+        starts_at_bytes: layer.starts_at_bytes,
         sector_logical_bytes: layer.sectors.map(|s| s.logical_bytes),
         sector_physical_bytes: layer.sectors.map(|s| s.physical_bytes),
         rotational: queue.rotational,

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use truespd::os::chain::{self, Layer};
-use truespd::os::device::{BlockDevice, DeviceNumber};
+use truespd::os::device::DeviceNumber;
 use truespd::os::mounts::read_mounts;
 use truespd::os::roots::Roots;
 use truespd::os::target::{Filesystem, TargetFacts, TargetKind};
@@ -78,7 +78,8 @@ impl Tree {
 
     /// Chain of a device by its kernel name.
     pub fn device(&self, name: &str) -> Vec<Layer> {
-        let number = BlockDevice::named(name, &self.roots).and_then(|d| d.number()).expect("a device");
+        let number = fs::read_to_string(self.roots.sys.join("class/block").join(name).join("dev"));
+        let number = number.expect("a device").parse().expect("its number");
         self.chain(&format!("/dev/{name}"), TargetKind::Block, number, None)
     }
 
@@ -130,6 +131,7 @@ fn walk(layers: &[Layer], at: usize, depth: usize, seen: &mut [bool], text: &mut
     if !std::mem::replace(&mut seen[at], true) {
         let and = |what: &str, value: &Option<String>| value.as_ref().map(|v| format!("{what}{v}"));
         words.extend(and("", &layer.detail));
+        words.extend(layer.starts_at_bytes.map(|start| format!("at byte {start}")));
         words.extend(and("model ", &layer.model));
         words.extend(and("by ", &layer.transport));
         words.extend(and("from ", &layer.server));

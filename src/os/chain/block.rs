@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::filesystem::names_in;
 use super::transport::{Connection, connection};
 use super::{BlockDevice, Builder, Kind, Layer, Queue};
 use crate::os::roots::Roots;
@@ -10,11 +11,25 @@ use crate::os::words::{read_number, read_word};
 /// Sizes in sysfs are in sectors of this many bytes, whatever the device's own are.
 const SYSFS_SECTOR_BYTES: u64 = 512;
 
+/// The device of this kernel name, also a partition.
+pub(super) fn named(name: &str, roots: &Roots) -> Option<BlockDevice> {
+    of_dir(&roots.sys.join("class/block").join(name), roots)
+}
+
+fn of_dir(dir: &Path, roots: &Roots) -> Option<BlockDevice> {
+    BlockDevice::find(read_number(&dir.join("dev"))?, roots)
+}
+
+/// The devices that a stacked one is built on.
+fn slaves(device: &BlockDevice, roots: &Roots) -> Vec<BlockDevice> {
+    let dir = device.dir().join("slaves");
+    names_in(&dir).iter().filter_map(|name| of_dir(&dir.join(name), roots)).collect()
+}
+
 /// The device-mapper device of this name in `/dev/mapper`.
 pub(super) fn mapped(name: &str, roots: &Roots) -> Option<BlockDevice> {
-    let all = super::filesystem::names_in(&roots.sys.join("class/block"));
-    let mut devices =
-        all.iter().filter(|n| n.starts_with("dm-")).filter_map(|n| BlockDevice::named(n, roots));
+    let all = names_in(&roots.sys.join("class/block"));
+    let mut devices = all.iter().filter(|n| n.starts_with("dm-")).filter_map(|n| named(n, roots));
     devices.find(|d| read_word(&d.dir().join("dm/name")).as_deref() == Some(name))
 }
 
@@ -30,7 +45,7 @@ impl Builder<'_> {
                 }
                 Some(Backing::File(path)) => vec![builder.below_loop(&path)],
                 Some(Backing::Gone) => Vec::new(),
-                None => device.slaves().iter().map(|below| builder.device(below)).collect(),
+                None => slaves(device, builder.roots).iter().map(|below| builder.device(below)).collect(),
             },
         )
     }
@@ -63,14 +78,15 @@ fn backing(device: &BlockDevice) -> Option<Backing> {
 /// Everything about a device but what lies below it.
 fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
     let dir = device.dir();
-    let (kind, detail) = recognise(device);
-    let size_bytes = read_number::<u64>(&dir.join("size")).map(|sectors| sectors * SYSFS_SECTOR_BYTES);
+    let (kind, detail) = recognise(device, roots);
+    let sectors = |file: &str| read_number::<u64>(&dir.join(file))?.checked_mul(SYSFS_SECTOR_BYTES);
     let base = Layer {
         kind,
         name: device.name.clone(),
         number: device.number(),
         detail,
-        size_bytes,
+        size_bytes: sectors("size"),
+        starts_at_bytes: sectors("start"),
         sectors: device.sector_sizes(),
         ..Layer::default()
     };
@@ -112,15 +128,15 @@ fn queue_of(device: &BlockDevice) -> Queue {
 }
 
 /// What a device is, by what sysfs shows in its directory and by its driver's names.
-fn recognise(device: &BlockDevice) -> (Kind, Option<String>) {
+fn recognise(device: &BlockDevice, roots: &Roots) -> (Kind, Option<String>) {
     let dir = device.dir();
     let plain = |kind| (kind, None);
     let said = |kind, words: &str| (kind, Some(words.to_string()));
     if device.is_partition() {
-        return (Kind::Partition, partition_words(dir));
+        return plain(Kind::Partition);
     }
     if dir.join("dm").is_dir() {
-        return (Kind::DeviceMapper, Some(mapper_words(device)));
+        return (Kind::DeviceMapper, Some(mapper_words(device, roots)));
     }
     if dir.join("md").is_dir() {
         return (Kind::Md, Some(md_words(dir)));
@@ -138,13 +154,6 @@ fn recognise(device: &BlockDevice) -> (Kind, Option<String>) {
     }
 }
 
-/// Number and beginning: a beginning off the disk's own blocks makes every I/O two.
-fn partition_words(dir: &Path) -> Option<String> {
-    let number: u32 = read_number(&dir.join("partition"))?;
-    let start: u64 = read_number(&dir.join("start"))?;
-    Some(format!("partition {number}, from byte {}", start * SYSFS_SECTOR_BYTES))
-}
-
 fn md_words(dir: &Path) -> String {
     let word = |file: &str| read_word(&dir.join("md").join(file)).filter(|w| !w.is_empty());
     let number = |file: &str| read_number::<u64>(&dir.join("md").join(file)).filter(|&n| n > 0);
@@ -160,15 +169,15 @@ fn md_words(dir: &Path) -> String {
 }
 
 /// Kind and name of a device-mapper device. Its table is not in sysfs; the prefix of its uuid tells who made it.
-fn mapper_words(device: &BlockDevice) -> String {
+fn mapper_words(device: &BlockDevice, roots: &Roots) -> String {
     let dir = device.dir();
     let word = |file: &str| read_word(&dir.join("dm").join(file)).unwrap_or_default();
     let (name, uuid) = (word("name"), word("uuid"));
     let mut words = match uuid.split('-').next().unwrap_or("") {
-        "LVM" => lvm_words(device, &name, &uuid),
+        "LVM" => lvm_words(&slaves(device, roots), &name, &uuid),
         "CRYPT" => crypt_words(&name, &uuid),
         "mpath" => {
-            let paths = device.slaves().len();
+            let paths = slaves(device, roots).len();
             format!("multipath {name}, {paths} path{}", if paths == 1 { "" } else { "s" })
         }
         "VDO" => format!("vdo {name}"),
@@ -195,10 +204,9 @@ fn crypt_words(name: &str, uuid: &str) -> String {
 }
 
 /// Group and volume, and of what type the volume is as far as names and what it stands on tell.
-fn lvm_words(device: &BlockDevice, name: &str, uuid: &str) -> String {
+fn lvm_words(below: &[BlockDevice], name: &str, uuid: &str) -> String {
     let mut parts = lvm_parts(name).into_iter();
     let (group, volume) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let below = device.slaves();
     let uuids: Vec<String> = below.iter().filter_map(|d| read_word(&d.dir().join("dm/uuid"))).collect();
     let names: Vec<String> = below.iter().filter_map(|d| read_word(&d.dir().join("dm/name"))).collect();
     let is_on = |suffix: &str| uuids.iter().any(|u| u.ends_with(suffix));

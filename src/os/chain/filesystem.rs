@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{BlockDevice, Builder, Kind, Layer, MountedAs};
+use super::{BlockDevice, Builder, Kind, Layer, MountedAs, block};
 use crate::os::device::DeviceNumber;
 use crate::os::mounts::Mount;
 use crate::os::target::{Filesystem, is_memory, is_remote};
@@ -207,11 +207,8 @@ impl Builder<'_> {
     /// The filesystem of an overlay's upper directory. In a container the path is one of the host; but what the
     /// runtime bound in beside it (`/etc/hosts` and others) often comes from the same tree of the same filesystem.
     fn below_upper(&mut self, upper: &Path) -> Option<usize> {
-        let of_path =
-            self.mount_of(upper).filter(|m| m.fs_type != "overlay" && m.mount_point != Path::new("/"));
-        let is_root = self.mount_of(upper).is_some_and(|m| m.fs_type != "overlay");
-        let exists = !self.is_live() || upper.exists();
-        if exists && (of_path.is_some() || is_root) {
+        let is_seen = self.mount_of(upper).is_some_and(|m| m.fs_type != "overlay");
+        if is_seen && (!self.is_live() || upper.exists()) {
             return self.below_path(upper);
         }
         let runtime: PathBuf = upper.components().take(4).collect();
@@ -254,7 +251,7 @@ impl Builder<'_> {
     fn btrfs_devices(&self, mounted: &Mounted) -> Vec<BlockDevice> {
         let Some(dir) = self.btrfs_dir(mounted) else { return Vec::new() };
         let names = names_in(&dir.join("devices"));
-        names.iter().filter_map(|name| BlockDevice::named(name, self.roots)).collect()
+        names.iter().filter_map(|name| block::named(name, self.roots)).collect()
     }
 }
 

@@ -98,6 +98,8 @@ pub struct Layer {
     pub detail: Option<String>,
     /// Size in bytes.
     pub size_bytes: Option<u64>,
+    /// Where a partition begins on its disk, in bytes.
+    pub starts_at_bytes: Option<u64>,
     /// Sector sizes.
     pub sectors: Option<SectorSizes>,
     /// How the block layer drives it.
@@ -240,7 +242,7 @@ impl<'a> Builder<'a> {
         let resolved = std::fs::canonicalize(&node).unwrap_or(node);
         let by_name = || {
             let name = resolved.file_name()?.to_str()?;
-            BlockDevice::named(name, self.roots).or_else(|| block::mapped(name, self.roots))
+            block::named(name, self.roots).or_else(|| block::mapped(name, self.roots))
         };
         by_number.or_else(by_name)
     }

@@ -50,6 +50,8 @@ pub struct Layer {
     pub detail: Option<String>,
     /// Size in bytes.
     pub size_bytes: Option<u64>,
+    /// Where a partition begins on its disk, in bytes.
+    pub starts_at_bytes: Option<u64>,
     /// Logical sector size in bytes.
     pub sector_logical_bytes: Option<u32>,
     /// Physical sector size in bytes.
