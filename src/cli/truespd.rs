@@ -4,8 +4,9 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
-use super::command::{ExitCode, Program, diskspd, print};
+use super::command::{ExitCode, Place, Program, print, run_words};
 use super::console::say;
+use super::judge_command::{self, JudgeArguments};
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
 use crate::result::json;
@@ -30,6 +31,7 @@ enum Command {
     },
     Render(RenderArguments),
     Merge(MergeArguments),
+    Judge(JudgeArguments),
     /// Print the JSON Schema of result documents
     Schema,
 }
@@ -48,6 +50,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Run { words } => run(program, &words),
             Command::Render(arguments) => render_command::run(&arguments),
             Command::Merge(arguments) => merge_command::run(&arguments),
+            Command::Judge(arguments) => judge_command::run(&arguments),
             Command::Schema => print(&json::schema(), ExitCode::Done),
         },
         // Help and the version are asked for; the rest is refused.
@@ -60,5 +63,5 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
 }
 
 fn run(program: &Program, words: &[OsString]) -> ExitCode {
-    diskspd(&Program { name: format!("{} run", program.name) }, words)
+    run_words(&Program { name: format!("{} run", program.name) }, words, Place::UnderResult)
 }
