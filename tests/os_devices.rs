@@ -27,8 +27,8 @@ fn open(path: &Path, flags: OpenFlags) -> Result<OpenedTarget, TargetError> {
 }
 
 fn claimants(node: &Path) -> Option<String> {
-    let device = open(node, READ).unwrap().facts.device;
-    claim(node, device, &Roots::default()).unwrap().map(|claim| claim.by.join("; "))
+    let file = open(node, READ).unwrap().file;
+    claim(&file, node, &Roots::default()).unwrap().map(|claim| claim.by.join("; "))
 }
 
 fn found_on(node: &Path) -> Vec<String> {

@@ -153,6 +153,28 @@ fn no_room() {
     assert!(!path.exists(), "nothing half-made is left");
 }
 
+/// Room in the file system and none below it, as with thin provisioning: the fill itself fails.
+#[test]
+fn storage_that_is_full_below_the_file_system() {
+    if !devices::can_make_devices() || !devices::has_tool("mkfs.ext4") {
+        return;
+    }
+    let lab = Lab::new();
+    let tmpfs = devices::Mount::new(&["-t", "tmpfs", "-o", "size=12m", "tmpfs"]);
+    let image = tmpfs.point.join("image");
+    fs::File::create(&image).and_then(|f| f.set_len(64 << 20)).expect("a sparse image");
+    let device = devices::Loop::over(&image);
+    devices::run("mkfs.ext4", &["-q", "-J", "size=4", "-E", "nodiscard", devices::text(&device.node)]);
+    let ext4 = devices::Mount::new(&[devices::text(&device.node)]);
+    let path = ext4.point.join("thin");
+    let mut command = lab.command("-d1 -W0 -c32M");
+    command.arg(&path);
+    let ran = Running::new(command, "-d1 -W0 -c32M thin").finish();
+    ran.failed(&["could not be created", "No space left on device: the file system has the room"])
+        .says_not(&["os error"]);
+    assert!(!path.exists(), "nothing half-made is left");
+}
+
 /// Bytes that take a disk a second or more, and that fit it.
 const LARGE_BYTES: u64 = 2 << 30;
 

@@ -12,6 +12,7 @@
 use std::io::{self, Read};
 
 use crate::profile::Target;
+use crate::profile::words::system_text;
 
 use super::Rng;
 
@@ -187,7 +188,10 @@ pub enum SourceError {
         name: String,
     },
     /// The file cannot be read.
-    #[error("could not read the write source file {name} (-Z<size>,<file>) at byte {offset_bytes}: {error}")]
+    #[error(
+        "could not read the write source file {name} (-Z<size>,<file>) at byte {offset_bytes}: {}",
+        system_text(error)
+    )]
     Read {
         /// File name.
         name: String,

@@ -14,6 +14,7 @@ use crate::engine::{self, EngineError, EngineRow};
 use crate::load::{self, Event, Report};
 use crate::os::host::uptime_ms;
 use crate::os::wake::Latch;
+use crate::os::words::system_text;
 use crate::plan::{Refusal as PlanRefusal, RefusalKind};
 use crate::profile::xml::{self, Overrides, XmlError};
 use crate::profile::{ResultFormat, Severity, validate};
@@ -85,7 +86,7 @@ pub(super) fn print(text: &str, code: ExitCode) -> ExitCode {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => code,
         Err(error) => {
-            say_line(format_args!("ERROR: could not write to standard output: {error}"));
+            say_line(format_args!("ERROR: could not write to standard output: {}", system_text(&error)));
             ExitCode::Failed
         }
     }
@@ -219,7 +220,7 @@ fn measure(
     {
         Ok(stop) => stop,
         Err(error) => {
-            say_line(format_args!("ERROR: could not prepare for Ctrl+C: {error}"));
+            say_line(format_args!("ERROR: could not prepare for Ctrl+C: {}", system_text(&error)));
             return ExitCode::Failed;
         }
     };

@@ -27,6 +27,7 @@ pub(super) fn no_target(target: &str, index: usize, line: &Line) -> Option<Probl
             what: "a target is empty".into(),
             marks: vec![Mark { word: index, chars: 0..0, main: true }],
             legal: vec!["the path of a file or a device".into()],
+            reasons: vec![],
             hints: vec!["a variable of the shell may be empty: \"$FILE\"".into()],
         });
     }
@@ -40,6 +41,7 @@ pub(super) fn no_target(target: &str, index: usize, line: &Line) -> Option<Probl
         ),
         marks: vec![Mark { word: index, chars: 0..1, main: true }],
         legal: vec!["options begin with the '-' of the keyboard".into()],
+        reasons: vec![],
         hints: vec![format!(
             "probably copied from a page that replaces dashes: type -{plain}; for a file of this name give ./{}",
             line.args[index]

@@ -96,6 +96,7 @@ pub fn parse_os(args: &[OsString], program: &str, boot_ms: &dyn Fn() -> u64) -> 
                 legal: vec![
                     "arguments in UTF-8; results and profiles could not name the target otherwise".into(),
                 ],
+                reasons: vec![],
                 hints: vec![
                     "for a file with such a name, make a link with another name and give that".into(),
                 ],
@@ -121,6 +122,7 @@ pub(super) fn refuse_option(args: &[String], program: &str, name: &str, what: &s
         what: what.to_string(),
         marks: word.map(|word| line.mark_all(word.value_index, true)).into_iter().collect(),
         legal: vec![],
+        reasons: vec![],
         hints: vec![],
     })
 }
@@ -140,6 +142,7 @@ pub fn refuse_plan(args: &[String], program: &str, refusals: &[PlanRefusal]) -> 
                 what: refusal.message.clone(),
                 marks: line.marks_of_plan(refusal),
                 legal: vec![],
+                reasons: refusal.reasons.clone(),
                 hints: refusal.hints.clone(),
             })
             .collect(),
@@ -173,6 +176,7 @@ impl<'a> Line<'a> {
             what: format!("option {option} stands behind the target '{target}'"),
             marks: vec![self.mark_all(index, true), self.mark_all(self.targets, false)],
             legal: vec!["all options come before the first target".into()],
+            reasons: vec![],
             hints: hints::misplaced(self, index),
         }))
     }
@@ -185,6 +189,7 @@ impl<'a> Line<'a> {
                 what: format!("{}: system information is printed alone", self.args[word.index]),
                 marks: vec![self.mark_all(word.index, true)],
                 legal: vec!["-Rs, -Rstext or -Rsxml as the only argument".into()],
+                reasons: vec![],
                 hints: vec![],
             })),
             _ => Ok(()),
@@ -204,6 +209,7 @@ impl<'a> Line<'a> {
             legal: vec![
                 "with -X: -: -C -d -W -R -v -z, the long options, and targets for its templates".into(),
             ],
+            reasons: vec![],
             hints: vec!["everything else is set in the profile itself".into()],
         }))
     }
@@ -237,6 +243,7 @@ impl<'a> Line<'a> {
             what: format!("{}: {}", self.args[word.index], slip.what),
             marks,
             legal: vec![slip.legal.unwrap_or(about)],
+            reasons: vec![],
             hints,
         })
     }
@@ -248,6 +255,7 @@ impl<'a> Line<'a> {
             what: format!("{option}: there is no such option"),
             marks: vec![self.mark_all(word.index, true)],
             legal,
+            reasons: vec![],
             hints,
         })
     }
@@ -262,6 +270,7 @@ impl<'a> Line<'a> {
                 what: "there is no target to test".into(),
                 marks: vec![Mark { word: end, chars: at + 1..at + 1, main: true }],
                 legal: vec!["at least one file or device behind the options".into()],
+                reasons: vec![],
                 hints: hints::without_target(self),
             }));
         }
@@ -297,6 +306,7 @@ impl<'a> Line<'a> {
                     marks: file
                         .map_or_else(|| self.marks(finding), |word| vec![self.mark_all(word.index, true)]),
                     legal: vec![],
+                    reasons: vec![],
                     hints: vec![],
                 })
                 .collect(),
@@ -313,7 +323,8 @@ impl<'a> Line<'a> {
     fn marks(&self, finding: &Finding) -> Vec<Mark> {
         let mut marks: Vec<Mark> = Vec::new();
         for switch in &finding.switches {
-            let is_meant = |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch));
+            let is_meant =
+                |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch) || row.name == *switch);
             if let Some(word) = self.words.iter().rev().find(is_meant)
                 && !marks.iter().any(|mark| mark.word == word.index)
             {
@@ -338,7 +349,8 @@ impl<'a> Line<'a> {
         let is_guard = refusal.kind == RefusalKind::Guard;
         let mut marks: Vec<Mark> = Vec::new();
         for switch in &refusal.switches {
-            let is_meant = |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch));
+            let is_meant =
+                |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch) || row.name == *switch);
             if let Some(word) = self.words.iter().rev().find(is_meant)
                 && !marks.iter().any(|mark| mark.word == word.index)
             {

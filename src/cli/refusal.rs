@@ -11,6 +11,8 @@ const LINE_COLUMNS: usize = 92;
 const LEAD_COLUMNS: usize = 36;
 /// Columns of wrapped text.
 const TEXT_COLUMNS: usize = 100;
+/// Columns of a list of reasons and of the hints below it.
+const REASON_COLUMNS: usize = 80;
 
 /// A mark under characters of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +32,8 @@ pub struct Problem {
     pub what: String,
     /// Where, when it can be located.
     pub marks: Vec<Mark>,
+    /// The facts behind it, numbered when shown.
+    pub reasons: Vec<String>,
     /// What would be legal.
     pub legal: Vec<String>,
     /// What to do next.
@@ -72,13 +76,16 @@ impl fmt::Display for Refusal {
             if i > 0 {
                 writeln!(f)?;
             }
-            writeln!(f, "ERROR: {}", printable(&problem.what))?;
+            // A list is read line by line: it is kept as narrow as the narrowest terminal.
+            let columns = if problem.reasons.is_empty() { TEXT_COLUMNS } else { REASON_COLUMNS };
+            write_what(f, problem)?;
             if !problem.marks.is_empty() {
                 let (line, marks) = marked_line(&self.program, &self.arguments, &problem.marks);
                 writeln!(f, "    {line}\n    {marks}")?;
             }
-            write_block(f, "  legal: ", &problem.legal)?;
-            write_block(f, "  hint:  ", &problem.hints)?;
+            write_reasons(f, &problem.reasons)?;
+            write_block(f, "  legal: ", &problem.legal, columns)?;
+            write_block(f, "  hint:  ", &problem.hints, columns)?;
         }
         for warning in &self.warnings {
             writeln!(f, "WARNING: {}", printable(warning))?;
@@ -87,9 +94,33 @@ impl fmt::Display for Refusal {
     }
 }
 
-fn write_block(f: &mut fmt::Formatter<'_>, title: &str, texts: &[String]) -> fmt::Result {
+/// One line, or with a list below it as many as that is wide.
+fn write_what(f: &mut fmt::Formatter<'_>, problem: &Problem) -> fmt::Result {
+    const LEAD: &str = "ERROR: ";
+    let what = printable(&problem.what);
+    if problem.reasons.is_empty() {
+        return writeln!(f, "{LEAD}{what}");
+    }
+    for (i, line) in wrap(&what, REASON_COLUMNS - LEAD.len()).iter().enumerate() {
+        writeln!(f, "{}{line}", if i == 0 { LEAD } else { "       " })?;
+    }
+    Ok(())
+}
+
+fn write_reasons(f: &mut fmt::Formatter<'_>, reasons: &[String]) -> fmt::Result {
+    for (i, reason) in reasons.iter().enumerate() {
+        let lead = format!("  {:>2}. ", i + 1);
+        for (j, line) in wrap(&printable(reason), REASON_COLUMNS - lead.len()).iter().enumerate() {
+            let lead = if j == 0 { lead.as_str() } else { "      " };
+            writeln!(f, "{lead}{line}")?;
+        }
+    }
+    Ok(())
+}
+
+fn write_block(f: &mut fmt::Formatter<'_>, title: &str, texts: &[String], columns: usize) -> fmt::Result {
     for text in texts {
-        for (i, line) in wrap(&printable(text), TEXT_COLUMNS - title.len()).iter().enumerate() {
+        for (i, line) in wrap(&printable(text), columns - title.len()).iter().enumerate() {
             let lead = if i == 0 { title } else { "         " };
             writeln!(f, "{lead}{line}")?;
         }

@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use super::transfer::{DROP_LIMIT, Regions, check_setup, errno_text, hand_out, last_errno};
+use super::transfer::{DROP_LIMIT, Regions, check_setup, errno_text, hand_out, last_errno, reap_all};
 use super::{Completion, Engine, EngineError, EngineFile, Io, Op, Opened, Setup};
 
 pub(super) const NAME: &str = "libaio";
@@ -295,15 +295,7 @@ impl Engine for Aio {
         let deadline = Instant::now() + limit;
         self.waiting.clear();
         self.ready.clear();
-        let mut dropped = Vec::new();
-        while self.with_kernel > 0 {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let reaped = self.reap(1, u32::MAX, Some(left), &mut dropped);
-            dropped.clear();
-            if reaped.is_err() || left.is_zero() {
-                break;
-            }
-        }
+        reap_all(self, deadline);
         self.with_kernel
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::futex;
 
-use super::transfer::{DROP_LIMIT, Regions, ThreadPriority, check_setup, hand_out, transfer};
+use super::transfer::{DROP_LIMIT, Regions, ThreadPriority, check_setup, hand_out, reap_all, transfer};
 use super::{Completion, Engine, EngineError, EngineFile, Io, Opened, Setup};
 
 pub(super) const NAME: &str = "threads";
@@ -197,15 +197,7 @@ impl Engine for Threads {
             jobs.queue.drain(..).count()
         };
         self.in_flight -= not_started as u32;
-        let mut dropped = Vec::new();
-        while self.in_flight > 0 {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let reaped = self.reap(1, u32::MAX, Some(left), &mut dropped);
-            dropped.clear();
-            if reaped.is_err() || left.is_zero() {
-                break;
-            }
-        }
+        reap_all(self, deadline);
         self.in_flight
     }
 }

@@ -3,9 +3,9 @@
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::{EngineError, EngineFile, Io, Op};
+use super::{Engine, EngineError, EngineFile, Io, Op};
 use crate::os::buffer::IoBuffer;
 
 /// How long dropping an engine waits for I/Os that its worker did not drain, or could not.
@@ -36,6 +36,19 @@ impl Regions {
         assert!(end.is_some_and(|end| end <= region.len() as u64), "I/O outside its buffer region");
         // SAFETY: the offset is inside the region, as asserted.
         unsafe { region.as_ptr().add(io.region_offset as usize) }
+    }
+}
+
+/// Reaps and drops what is in flight until nothing is, the deadline has passed or the engine fails.
+pub(super) fn reap_all(engine: &mut dyn Engine, deadline: Instant) {
+    let mut dropped = Vec::new();
+    while engine.in_flight() > 0 {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let reaped = engine.reap(1, u32::MAX, Some(left), &mut dropped);
+        dropped.clear();
+        if reaped.is_err() || left.is_zero() {
+            break;
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, opcode, squeue, types};
 
-use super::transfer::{DROP_LIMIT, Regions, check_setup, errno_text, last_errno};
+use super::transfer::{DROP_LIMIT, Regions, check_setup, errno_text, last_errno, reap_all};
 use super::uring_setup::{self, DEPTH_MAX, NAME};
 use super::{Completion, Engine, EngineError, EngineFile, Io, Op, Opened, Setup};
 
@@ -378,15 +378,7 @@ impl Engine for Uring {
         if self.in_flight > 0 {
             self.cancel_all();
         }
-        let mut dropped = Vec::new();
-        while self.in_flight > 0 {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let reaped = self.reap(1, u32::MAX, Some(left), &mut dropped);
-            dropped.clear();
-            if reaped.is_err() || left.is_zero() {
-                break;
-            }
-        }
+        reap_all(self, deadline);
         self.in_flight
     }
 }

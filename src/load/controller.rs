@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use super::activity::{Activity, Recorder, Sources};
 use super::phases::{Lengths, Phases, StartGate, Turnstile};
 use super::start::{Prepared, StartContext, StartFailure, prepare};
 use super::worker::{Outcome, Time};
@@ -14,9 +15,10 @@ use crate::engine::Engine;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::CpuCounters;
 use crate::os::host::unix_time_ns;
-use crate::os::thread::{Interrupter, ThreadId, raise_priority_of_this_thread};
+use crate::os::thread::{Interrupter, ThreadId, raise_priority_of_this_thread, times_of_this_thread};
 use crate::os::wake::Latch;
 use crate::plan::ThreadWork;
+use crate::result::ThreadCost;
 
 /// How often a worker that has not left yet is interrupted again.
 const INTERRUPT_EVERY: Duration = Duration::from_millis(2);
@@ -58,6 +60,8 @@ pub struct SpanOutcome {
     pub measured_ns: u64,
     /// Processor counters at both ends of the measured time.
     pub cpu: Option<(CpuCounters, CpuCounters)>,
+    /// What disks and machine did meanwhile; none for simulated time.
+    pub activity: Option<Activity>,
     /// Start of the measured time, nanoseconds since 1970 UTC; none for simulated time.
     pub measure_start_unix_ns: Option<u64>,
     /// By thread number.
@@ -134,6 +138,8 @@ pub struct Control<'a> {
     pub clock: &'a MachineClock,
     /// Interrupts waiting workers at the end.
     pub interrupter: Interrupter,
+    /// Disks and machine.
+    pub sources: &'a Sources,
 }
 
 /// Runs the threads of one time span.
@@ -208,6 +214,7 @@ impl SpanOutcome {
             measured_ns: 0,
             measure_start_unix_ns: None,
             cpu: None,
+            activity: None,
             outcomes: Vec::new(),
             engine: String::new(),
             engine_notes: Vec::new(),
@@ -266,6 +273,8 @@ fn thread_life(
     clock: &MachineClock,
 ) -> Result<Option<Outcome>, StartFailure> {
     let Prepared { worker, engine, notes } = prepare(&work, context)?;
+    // Before the start signal, after which nothing may come between a worker and its first I/O.
+    let times = times_of_this_thread();
     let _ = sender.send(Word::Ready(Ready { id: work.id, tid: ThreadId::current(), engine, notes }));
     if !shared.gate.wait() {
         return Ok(None);
@@ -282,7 +291,15 @@ fn thread_life(
         }
         return Ok(Some(outcome));
     }
-    let outcome = worker.run(&MachineTime(clock.clone()), &shared.phases, &dot);
+    let mut outcome = worker.run(&MachineTime(clock.clone()), &shared.phases, &dot);
+    let now = times_of_this_thread();
+    outcome.cost = Some(ThreadCost {
+        id: work.id,
+        cpu: work.cpu,
+        elapsed_ns: clock.now_ns().saturating_sub(shared.phases.start_ns()),
+        running_ns: now.running_ns.saturating_sub(times.running_ns),
+        waiting_for_cpu_ns: now.waiting_ns.zip(times.waiting_ns).map(|(now, then)| now.saturating_sub(then)),
+    });
     if !outcome.failures.is_empty() {
         shared.failed.set();
     }
@@ -360,20 +377,25 @@ impl Director<'_> {
         if self.context.is_virtual {
             return self.phases_simulated(span);
         }
+        // Without a warm-up the first readings come before the first I/O: afterwards they would miss some.
+        let mut early = (lengths.warmup_ns == 0).then(|| self.start_reading());
         phases.begin(self.control.clock.now_ns(), lengths);
         self.shared.gate.open(true);
         self.say(&format!("starting warm up ({} s)", lengths.warmup_ns / 1_000_000_000));
         if !self.wait_until(phases.measure_start_ns()) {
+            let (mut recorder, before) = early.take().unwrap_or_else(|| self.start_reading());
+            recorder.begin(phases.measure_start_ns());
             self.control.signals.measurement_starts();
-            let before = CpuCounters::read();
             self.say(&format!("starting measurements ({} s)", lengths.duration_ns / 1_000_000_000));
-            let stopped = self.wait_until(phases.measure_end_ns());
+            let stopped = self.record_until(phases.measure_end_ns(), &mut recorder);
             if stopped {
                 phases.interrupt(self.control.clock.now_ns());
             }
+            let measure_end_ns = phases.measure_end_ns();
+            span.activity = Some(recorder.finish(self.control.clock.now_ns(), measure_end_ns));
             let after = CpuCounters::read();
             self.control.signals.measurement_ends();
-            span.cpu = before.ok().zip(after.ok());
+            span.cpu = before.zip(after.ok());
             span.measured_ns = phases.measured_ns();
             // Told at the end, so that a step of the wall clock shows where it is compared with others.
             let since_ns = self.control.clock.now_ns().saturating_sub(phases.measure_start_ns());
@@ -384,6 +406,24 @@ impl Director<'_> {
             }
         }
         phases.interrupt(self.control.clock.now_ns());
+    }
+
+    /// The first readings of the measured time.
+    fn start_reading(&self) -> (Recorder<'_>, Option<CpuCounters>) {
+        let Control { sources, lengths, clock, .. } = self.control;
+        let recorder = Recorder::start(sources, lengths.duration_ns, || clock.now_ns());
+        (recorder, CpuCounters::read().ok())
+    }
+
+    /// True when stopped or failed before the instant.
+    fn record_until(&self, end_ns: u64, recorder: &mut Recorder<'_>) -> bool {
+        while recorder.due_ns() < end_ns {
+            if self.wait_until(recorder.due_ns()) {
+                return true;
+            }
+            recorder.read_if_due(self.control.clock.now_ns());
+        }
+        self.wait_until(end_ns)
     }
 
     /// Simulated time needs nobody to watch it; only processor use is real.

@@ -55,6 +55,11 @@ impl Counter {
         }
     }
 
+    /// I/Os counted so far.
+    pub fn ios(&self) -> u64 {
+        self.ios
+    }
+
     /// The direction for the document; `wanted` as given to `new`, `measured_ns` as it turned out.
     pub fn finish(mut self, wanted: Wanted, measured_ns: u64) -> Direction {
         if let Some(intervals) = &mut self.intervals {

@@ -1,23 +1,22 @@
 //! From what the workers brought home to the document.
 
-use std::path::PathBuf;
-
 use super::controller::SpanOutcome;
 use super::counters::Wanted;
+use super::facts;
+use super::series::series;
 use super::targets::TargetState;
 use super::worker::{DutyState, FailureKind, IoFailure, Outcome};
 use crate::engine::Op;
 use crate::measure::MachineClock;
 use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, usage};
 use crate::measure::process::{ProcessUsage, cost, process_usage};
-use crate::os::target::TargetKind;
 use crate::os::topology::Topology;
 use crate::os::words::{errno_text, io_cause};
 use crate::plan::ThreadWork;
-use crate::profile::{Target, TimeSpan};
+use crate::profile::TimeSpan;
 use crate::result::{
-    ClockFacts, CpuUse, Direction, DistributionPart, Evidence, Measured, OwnCost, TargetFacts, TargetResult,
-    ThreadResult, Window,
+    ClockFacts, CpuUse, Direction, DistributionPart, Evidence, HostActivity, Measured, OwnCost, QueueDepth,
+    TargetResult, ThreadResult, Window,
 };
 
 /// The numbers of a time span, and sentences for standard error.
@@ -32,10 +31,12 @@ pub fn measured(
     let mut notes = Vec::new();
     let test_time_s = outcome.measured_ns as f64 / 1e9;
     let cpus: Vec<u32> = topology.processors.iter().map(|p| p.cpu).collect();
+    let mut steal_percent_seen = None;
     let cpu = match &outcome.cpu {
         Some((before, after)) => {
             let shares = usage(before, after, &cpus);
             let steal = steal_percent(&shares);
+            steal_percent_seen = Some(steal);
             if steal > STEAL_PERCENT_NOTABLE {
                 notes.push(format!(
                     "{steal:.1} % of the processor time was taken by other machines on this host (steal)"
@@ -46,18 +47,34 @@ pub fn measured(
         None => vec![CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 }; cpus.len()],
     };
     let in_flight: u128 = outcome.outcomes.iter().map(|(_, o)| o.in_flight_ns).sum();
+    let series = series(outcome.outcomes.iter().map(|(_, o)| &o.buckets), outcome.measured_ns);
+    let costs = outcome.outcomes.iter().filter_map(|(_, o)| o.cost).collect();
     let threads: Vec<ThreadResult> = outcome
         .outcomes
         .into_iter()
         .map(|(id, o)| thread(id, o, wanted, outcome.measured_ns, span, targets))
         .collect();
-    notes.push(queue_depth(works, &threads, in_flight, outcome.measured_ns));
+    let depth = queue_depth(works, &threads, in_flight, outcome.measured_ns);
+    notes.push(queue_depth_words(&depth));
+    let activity = outcome.activity;
+    let host = |host: HostActivity| HostActivity { steal_percent: steal_percent_seen, ..host };
     let evidence = Evidence {
         window: outcome.measure_start_unix_ns.map(|start_unix_ns| Window {
             start_unix_ns,
             end_unix_ns: start_unix_ns.saturating_add(outcome.measured_ns),
         }),
-        targets: span.targets.iter().zip(targets).map(|(target, state)| facts(target, state)).collect(),
+        targets: span
+            .targets
+            .iter()
+            .zip(targets)
+            .map(|(target, state)| facts::of_target(&target.path, &state.path, &state.facts, &state.chain))
+            .collect(),
+        queue_depth: Some(depth),
+        series,
+        disks: activity.as_ref().map_or_else(Vec::new, |a| a.disks.clone()),
+        upper_disks: activity.as_ref().map_or_else(Vec::new, |a| a.upper.clone()),
+        host: activity.map(|a| host(a.host)),
+        threads: costs,
         ..Evidence::default()
     };
     let measured = Measured {
@@ -69,32 +86,6 @@ pub fn measured(
         evidence,
     };
     (measured, notes)
-}
-
-fn facts(target: &Target, state: &TargetState) -> TargetFacts {
-    let facts = &state.facts;
-    let filesystem = facts.filesystem.as_ref();
-    let shown = |path: Option<&PathBuf>| path.map(|path| path.display().to_string());
-    TargetFacts {
-        path: target.path.clone(),
-        opened_path: state.path.display().to_string(),
-        kind: match facts.kind {
-            TargetKind::Regular => "file".to_string(),
-            TargetKind::Block => "block_device".to_string(),
-        },
-        size_bytes: facts.size_bytes,
-        device_name: facts.device_name.clone(),
-        sector_logical_bytes: facts.sectors.map(|s| s.logical_bytes),
-        sector_physical_bytes: facts.sectors.map(|s| s.physical_bytes),
-        direct_alignment_bytes: facts.direct.map(|d| d.offset_bytes),
-        filesystem: filesystem.map(|f| f.name.clone()),
-        mount_source: shown(filesystem.and_then(|f| f.source.as_ref())),
-        mount_point: shown(filesystem.and_then(|f| f.mount_point.as_ref())),
-        mount_options: filesystem.and_then(|f| f.mount_options.clone()),
-        scheduler: facts.scheduler.clone(),
-        write_cache: facts.write_cache.clone(),
-        ..TargetFacts::default()
-    }
 }
 
 /// The clock that gave the stamps.
@@ -132,18 +123,22 @@ fn queue_depth(
     threads: &[ThreadResult],
     in_flight_ns: u128,
     measured_ns: u64,
-) -> String {
+) -> QueueDepth {
     let asked: u64 = works.iter().map(|w| u64::from(w.slots)).sum();
     let directions = || threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
     let latencies: Vec<_> = directions().filter_map(|d| d.latency.as_ref()).collect();
-    let (sum_ns, how) = match latencies.is_empty() {
-        true => (in_flight_ns as f64, "I/Os handed over and not yet returned"),
-        false => (latencies.iter().map(|h| h.sum_ns() as f64).sum(), "IOPS x mean latency"),
+    let from_latency = !latencies.is_empty();
+    let sum_ns = match from_latency {
+        false => in_flight_ns as f64,
+        true => latencies.iter().map(|h| h.sum_ns() as f64).sum(),
     };
-    format!(
-        "queue depth: asked for {asked}, reached {:.2} on average ({how})",
-        sum_ns / measured_ns.max(1) as f64
-    )
+    QueueDepth { asked, reached: sum_ns / measured_ns.max(1) as f64, from_latency }
+}
+
+fn queue_depth_words(depth: &QueueDepth) -> String {
+    let how =
+        if depth.from_latency { "IOPS x mean latency" } else { "I/Os handed over and not yet returned" };
+    format!("queue depth: asked for {}, reached {:.2} on average ({how})", depth.asked, depth.reached)
 }
 
 fn thread(

@@ -16,6 +16,7 @@ use rustix::io::Errno;
 
 use crate::engine::{self, Completion, Engine, EngineError, EngineFile, Io, Op, Setup};
 use crate::os::buffer::{BufferError, IoBuffer};
+use crate::os::words::system_text;
 
 /// Bytes per write.
 const BLOCK_BYTES: u64 = 1 << 20;
@@ -91,7 +92,7 @@ pub enum FillError {
         size_bytes: u64,
     },
     /// The system refused.
-    #[error("{action}: {error}{advice}")]
+    #[error("{action}: {}{advice}", system_text(error))]
     System {
         /// What was tried, with offset and length.
         action: String,
@@ -483,6 +484,12 @@ fn retry_interrupted(stop: &AtomicBool, mut call: impl FnMut() -> Result<(), Err
 /// An error of the system with its likely cause.
 fn system(action: String, errno: Errno, file: &File, size: u64) -> FillError {
     let advice = match errno {
+        // The file system set all the room aside before the first write.
+        Errno::NOSPC if rustix::fs::fstat(file).is_ok_and(|s| s.st_blocks as u64 * 512 >= size) => {
+            ": the file system has the room, the storage below it has not (thin provisioning, a snapshot, an image \
+             file on a full disk); make room there"
+                .into()
+        }
         Errno::NOSPC => {
             let free = rustix::fs::fstatvfs(file).map(|s| s.f_bavail * s.f_frsize);
             let free = free.map_or_else(|_| "an unknown number of".to_string(), |free| free.to_string());

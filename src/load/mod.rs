@@ -3,13 +3,16 @@
 //! [`run`] is the one deep call. It refuses before anything is touched, tells what goes on through
 //! events, and returns the document also when the run failed.
 
+mod activity;
 mod controller;
 mod counters;
 mod document;
 pub mod events;
+pub mod facts;
 pub mod fill;
 mod phases;
 mod prepare;
+mod series;
 mod start;
 mod targets;
 mod verbose;
@@ -32,6 +35,7 @@ use crate::result::{Document, Measured, System, TimeSpanResult};
 
 pub use events::EventNames;
 
+use activity::Sources;
 use controller::{Control, SpanOutcome, run_threads};
 use counters::Wanted;
 use fill::Content;
@@ -276,6 +280,7 @@ impl Session<'_> {
                 .and_then(|m| m.huge_page_bytes)
                 .map_or(HUGE_PAGE_BYTES_USUAL, |b| b as usize),
         };
+        let sources = if context.is_virtual { Sources::none() } else { Sources::open(&targets, &roots) };
         let control = Control {
             lengths: lengths(span),
             stop: self.stop,
@@ -284,6 +289,7 @@ impl Session<'_> {
             on_event: self.on_event,
             clock: &clock,
             interrupter: tools.interrupter,
+            sources: &sources,
         };
         let outcome = run_threads(works.clone(), &context, &control);
         targets.iter().for_each(|state| state.renew_mark(&marks));
@@ -294,6 +300,12 @@ impl Session<'_> {
         if let Some(measured) = &mut measured {
             measured.evidence.clock = Some(clock_facts);
             measured.evidence.own_cost = Some(own_cost);
+            if context.is_virtual {
+                // No simulated I/O reaches what lies below a target.
+                measured.evidence.targets.iter_mut().for_each(|t| t.layers.clear());
+            } else {
+                measured.evidence.limits = facts::limits(targets.iter().map(|t| &t.chain[..]), &roots);
+            }
         }
         Ok(measured)
     }

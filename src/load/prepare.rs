@@ -69,6 +69,9 @@ pub fn check_before(
         }
         spans.push(checked);
     }
+    let targets: Vec<&str> =
+        profile.time_spans.iter().flat_map(|s| &s.targets).map(|t| t.path.as_str()).collect();
+    refusals.extend(guard.refuse_unused_overrides(&targets));
     if refusals.is_empty() { Ok(spans) } else { Err(refusals) }
 }
 
@@ -358,7 +361,7 @@ fn open_new(path: &Path, guard: &Guard<'_>, typed: &str) -> Result<File, String>
         .open(path)
         .map_err(|e| could_not("open it for writing", &e))?;
     let bytes = file.metadata().map_err(|e| could_not("ask its size", &e))?.len();
-    if bytes > 0 && !guard.marks.is_ours(&file) && !guard.is_let_through(typed, path) {
+    if bytes > 0 && !guard.marks.is_ours(&file) && !guard.is_let_through(typed, path, Some(&file)) {
         return Err(format!(
             "'{typed}' came to be another file while the test was being prepared; nothing was changed"
         ));

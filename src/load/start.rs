@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::counters::{Counter, Wanted};
+use super::series::Buckets;
 use super::targets::TargetState;
 use super::worker::{Dispatch, DutyState, Worker};
 use super::writes::WriteSlots;
@@ -12,6 +13,7 @@ use crate::access::{DataRng, Pattern, PatternSpec, PoolChoice, Rng, SourceWindow
 use crate::engine::{self, EngineError, EngineFile, EngineRow, MapFlush, MapMode, Opened, Setup};
 use crate::os::buffer::{BufferError, IoBuffer};
 use crate::os::thread::{IoPrio, keep_exact_time_on_this_thread, pin_to_processor};
+use crate::os::words::system_text;
 use crate::plan::{Duty, ThreadWork};
 use crate::profile::{Batch, FlushMode, IoPriority, Target, TimeSpan};
 
@@ -41,6 +43,13 @@ pub struct StartContext<'a> {
     pub huge_page_bytes: usize,
 }
 
+impl StartContext<'_> {
+    /// Planned measured time in nanoseconds.
+    pub fn duration_ns(&self) -> u64 {
+        u64::from(self.span.duration_s) * 1_000_000_000
+    }
+}
+
 /// A worker ready for the start signal.
 pub struct Prepared {
     /// The worker.
@@ -67,7 +76,8 @@ impl StartFailure {
         StartFailure {
             thread: id,
             words: format!(
-                "the system could not start it: {error}; lower -t or -F, or raise the limit of processes"
+                "the system could not start it: {}; lower -t or -F, or raise the limit of processes",
+                system_text(&error)
             ),
         }
     }
@@ -107,6 +117,7 @@ pub fn prepare(work: &ThreadWork, context: &StartContext<'_>) -> Result<Prepared
         rng,
         data_rng: DataRng::for_thread(context.span.rand_seed, work.id),
         wanted: context.wanted,
+        buckets: Buckets::for_duration(context.duration_ns()),
         progress_ios: u64::from(context.progress_ios),
     };
     Ok(Prepared { worker, engine: row.name, notes })

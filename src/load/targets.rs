@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::access::{DataRng, SharedOffset, SourceWindow, data};
 use crate::os::buffer::IoBuffer;
+use crate::os::chain;
 use crate::os::mark::{MarkState, Marks};
 use crate::os::target::{
     self, Access, AccessHint, OpenFlags, OpenedTarget, TargetFacts, TargetKind, probe_direct_read, resolve,
@@ -21,6 +22,8 @@ pub struct TargetState {
     pub path: PathBuf,
     /// What it is.
     pub facts: TargetFacts,
+    /// It and everything below it down to the disks.
+    pub chain: Vec<chain::Layer>,
     /// Where threads may go, and how fast.
     pub ranges: TargetRanges,
     /// Source of write data that all threads share (`-Z<size>`).
@@ -109,6 +112,7 @@ fn open_one(
         identity,
         is_ours: target.writes() && guard.marks.is_ours(&opened.file),
         ranges,
+        chain: chain::of(&opened.file, &opened.facts, guard.roots),
         facts: opened.facts,
         file: opened.file,
     })

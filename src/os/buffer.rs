@@ -4,6 +4,8 @@ use std::ptr::NonNull;
 
 use rustix::mm::{MapFlags, ProtFlags};
 
+use super::words::system_text;
+
 /// From this size on, a buffer is aligned to it and in large pages where the kernel has some: the size of
 /// a large page on most machines.
 const HUGE_FROM_BYTES: usize = 2 << 20;
@@ -29,7 +31,7 @@ unsafe impl Sync for IoBuffer {}
 #[derive(Debug, thiserror::Error)]
 pub enum BufferError {
     /// Ordinary memory.
-    #[error("could not allocate {bytes} bytes for I/O buffers: {error}")]
+    #[error("could not allocate {bytes} bytes for I/O buffers: {}", system_text(error))]
     Memory {
         /// Bytes asked for.
         bytes: usize,
@@ -38,8 +40,9 @@ pub enum BufferError {
     },
     /// Huge pages (`-l`).
     #[error(
-        "could not allocate {bytes} bytes of large pages for I/O buffers: {error}; reserve at least \
-         {pages} pages of {page_bytes} bytes first (sysctl vm.nr_hugepages), or leave out -l"
+        "could not allocate {bytes} bytes of large pages for I/O buffers: {}; reserve at least {pages} pages of {page_bytes} \
+         bytes first (sysctl vm.nr_hugepages), or leave out -l",
+        system_text(error)
     )]
     LargePages {
         /// Bytes asked for.

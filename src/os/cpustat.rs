@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use super::words::system_text;
+
 /// Where the kernel keeps the counters.
 const PATH: &str = "/proc/stat";
 
@@ -35,7 +37,7 @@ pub struct CpuTicks {
 #[derive(Debug, thiserror::Error)]
 pub enum CpuStatError {
     /// The file could not be read.
-    #[error("cannot read processor times from {path}: {error}; is /proc mounted?")]
+    #[error("cannot read processor times from {path}: {}; is /proc mounted?", system_text(error))]
     Read {
         /// The file.
         path: String,

@@ -18,6 +18,8 @@ pub struct Mount {
     pub id: u64,
     /// `st_dev` of files below; major 0 for filesystems without a device of their own, and for btrfs.
     pub device: DeviceNumber,
+    /// Which directory of the filesystem is seen at the mount point; `/` for all of it.
+    pub root: PathBuf,
     /// Where it is mounted.
     pub mount_point: PathBuf,
     /// Filesystem type with subtype, e.g. `ext4`, `fuse.sshfs`.
@@ -49,6 +51,7 @@ fn parse_mount(line: &[u8]) -> Option<Mount> {
     Some(Mount {
         id: std::str::from_utf8(fields[0]).ok()?.parse().ok()?,
         device: std::str::from_utf8(fields[2]).ok()?.parse().ok()?,
+        root: unescape(fields[3]).into(),
         mount_point: unescape(fields[4]).into(),
         fs_type: String::from_utf8_lossy(fs_type).into_owned(),
         source: unescape(source).into(),
@@ -127,6 +130,7 @@ broken line
         assert_eq!((mounts[1].id, mounts[1].fs_type.as_str()), (27, "ext4"));
         assert_eq!(mounts[1].source, PathBuf::from("/dev/vda"));
         assert_eq!(mounts[2].mount_point, PathBuf::from("/mnt/two words"));
+        assert_eq!(mounts[2].root, PathBuf::from("/sub"));
         assert_eq!(mounts[3].source, PathBuf::from("host:/export\\x"));
         assert_eq!(mounts[4].fs_type, "fuse.sshfs");
         assert_eq!(mounts[3].options, "rw,nosuid,vers=4.2");

@@ -105,6 +105,25 @@ pub fn name_this_thread(name: &str) {
     }
 }
 
+/// What a thread took of the processors so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadTimes {
+    /// Time on a processor, in nanoseconds.
+    pub running_ns: u64,
+    /// Time it was ready to run and had none, in nanoseconds; `None` where the kernel keeps no such account.
+    pub waiting_ns: Option<u64>,
+}
+
+/// Times of the calling thread (`clock_gettime(2)`, and the kernel's `Documentation/scheduler/sched-stats.rst`).
+pub fn times_of_this_thread() -> ThreadTimes {
+    let ran = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    ThreadTimes {
+        running_ns: u64::try_from(ran.tv_sec * 1_000_000_000 + ran.tv_nsec).unwrap_or(0),
+        waiting_ns: schedstat.and_then(|text| text.split_whitespace().nth(1)?.parse().ok()),
+    }
+}
+
 /// I/O priority in the kernel's encoding (`ioprio_set(2)`): class in the top three bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IoPrio(pub u16);
@@ -256,6 +275,25 @@ mod tests {
             let words = format!("Invalid argument; this process may use processors {allowed}");
             assert!(error.to_string().ends_with(&words), "{error}");
         }
+    }
+
+    #[test]
+    fn a_busy_thread_was_running() {
+        std::thread::spawn(|| {
+            let before = times_of_this_thread();
+            let since = std::time::Instant::now();
+            while times_of_this_thread().running_ns < before.running_ns + 20_000_000 {
+                assert!(since.elapsed() < Duration::from_secs(60), "a busy thread was never running");
+            }
+            let after = times_of_this_thread();
+            let ran = after.running_ns - before.running_ns;
+            let waited = after.waiting_ns.zip(before.waiting_ns).map_or(0, |(a, b)| a - b);
+            // The two clocks of the kernel are read one after the other.
+            let elapsed = since.elapsed().as_nanos() as u64 + 10_000_000;
+            assert!(ran + waited <= elapsed, "ran {ran}, waited {waited}, of {elapsed} ns");
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

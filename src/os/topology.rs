@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cpustat;
+use super::words::system_text;
 
 /// Highest CPU id believed; the largest kernels are built for 8192.
 const CPU_MAX: u32 = 65_535;
@@ -57,7 +58,7 @@ pub struct Processor {
 #[derive(Debug, thiserror::Error)]
 pub enum TopologyError {
     /// A file is there but cannot be read.
-    #[error("cannot read the processor topology from {path}: {error}")]
+    #[error("cannot read the processor topology from {path}: {}", system_text(error))]
     Read {
         /// The file.
         path: String,

@@ -7,6 +7,8 @@ use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
+use super::words::system_text;
+
 /// Why the processor's counter is not used, in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CounterUnfit {
@@ -124,7 +126,7 @@ fn fitness_at(root: &Path) -> Result<(), CounterUnfit> {
         return Err(CounterUnfit::Architecture);
     }
     let unknown =
-        |path: &str, e: io::Error| CounterUnfit::Unknown { path: format!("/{path}"), error: e.to_string() };
+        |path: &str, e: io::Error| CounterUnfit::Unknown { path: format!("/{path}"), error: system_text(&e) };
     if !arch::ARCH.flags.is_empty() {
         let path = "proc/cpuinfo";
         let flags = fs::File::open(root.join(path)).and_then(|file| first_flags(BufReader::new(file)));

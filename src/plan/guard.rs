@@ -5,15 +5,20 @@
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
 
 use super::Refusal;
-use crate::os::device::{BlockDevice, DeviceNumber, loop_devices_of};
-use crate::os::guard::{GuardError, Scan, claim, signatures};
+use crate::os::device::BlockDevice;
+use crate::os::guard::{GuardError, claim, contents, locks_of_file, uses_of_file};
 use crate::os::mark::Marks;
 use crate::os::reuse::Reuse;
 use crate::os::roots::Roots;
-use crate::os::target::{TargetFacts, TargetKind};
+use crate::os::target::{Access, OpenFlags, TargetFacts, TargetKind, open_file, resolve};
+use crate::os::words::printable;
+
+const LOOK: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };
 
 /// Tells whether two descriptors are the same file or device, whatever the path means now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +39,12 @@ impl Identity {
             device => Identity { device, inode: 0 },
         })
     }
+
+    /// Identity of what a path leads to, which is not opened for that.
+    fn at(path: &Path) -> Option<Self> {
+        let look = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        Self::of(&look.into()).ok()
+    }
 }
 
 /// What the guard knows besides the target.
@@ -47,16 +58,65 @@ pub struct Guard<'a> {
     pub roots: &'a Roots,
 }
 
+/// Everything that speaks against writing a target.
+#[derive(Debug, Default)]
+struct Findings {
+    /// Who uses it, or what else no option overrides.
+    in_use: Vec<String>,
+    /// The running system stands on it.
+    is_system: bool,
+    /// It is a regular file.
+    is_file: bool,
+    /// What it holds: the person's word overrides that.
+    holds: Vec<String>,
+    /// What should be known besides, but speaks against nothing by itself.
+    besides: Vec<String>,
+}
+
 impl Guard<'_> {
-    /// The person named this target again, as typed or as the path it stands for.
-    pub fn is_let_through(&self, typed: &str, path: &Path) -> bool {
-        self.overwrite.iter().any(|o| o == typed || Path::new(o) == path)
+    /// The person named this very file or device again: as typed, as the path it stands for, or by another
+    /// path that leads to it now. A whole disk and its partition, or a device and the file behind it, are two.
+    pub fn is_let_through(&self, typed: &str, path: &Path, file: Option<&File>) -> bool {
+        let opened = file.and_then(|f| Identity::of(f).ok());
+        self.overwrite.iter().any(|again| self.names(again, typed, path, opened))
     }
 
-    /// May the open target be written?
+    fn names(&self, again: &str, typed: &str, path: &Path, opened: Option<Identity>) -> bool {
+        let resolved = resolve(again, self.roots).map_or_else(|_| again.into(), |r| r.path);
+        again == typed || resolved == path || (opened.is_some() && Identity::at(&resolved) == opened)
+    }
+
+    /// Overrides that name no target of the run: a slip, and with it perhaps the wrong target.
+    ///
+    /// `targets` are the targets as typed.
+    pub fn refuse_unused_overrides(&self, targets: &[&str]) -> Vec<Refusal> {
+        let resolved: Vec<(&str, PathBuf)> = targets
+            .iter()
+            .map(|typed| (*typed, resolve(typed, self.roots).map_or_else(|_| typed.into(), |r| r.path)))
+            .collect();
+        let is_used = |again: &str| {
+            resolved.iter().any(|(typed, path)| self.names(again, typed, path, Identity::at(path)))
+        };
+        let mut refusals: Vec<Refusal> = Vec::new();
+        for again in self.overwrite.iter().filter(|again| !is_used(again)) {
+            let words = format!("--overwrite names '{again}', which is no target of this run");
+            let names: Vec<String> = targets.iter().map(|t| format!("'{t}'")).collect();
+            let refusal = Refusal::machine(&["-overwrite"], None, words).hint(format!(
+                "it names the target itself again, and lets nothing else through: neither the disk of a \
+                 partition nor its partitions; the run has {}",
+                names.join(", ")
+            ));
+            if !refusals.contains(&refusal) {
+                refusals.push(refusal);
+            }
+        }
+        refusals
+    }
+
+    /// May the open target be written? Decided on the descriptor; one refusal says everything.
     ///
     /// # Errors
-    /// What it holds or who uses it, and what lets the test through.
+    /// What it holds and who uses it, and what lets the test through.
     pub fn check(&self, typed: &str, path: &Path, file: &File, facts: &TargetFacts) -> Result<(), Refusal> {
         match facts.kind {
             TargetKind::Block => self.check_device(typed, path, file, facts),
@@ -71,88 +131,66 @@ impl Guard<'_> {
         file: &File,
         facts: &TargetFacts,
     ) -> Result<(), Refusal> {
-        self.check_unclaimed(typed, path, facts.device, false)?;
+        let mut found = Findings::default();
+        found.claims_of(file, path, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
         // Whoever names a device again need not be able to read it: a failing one is worth a test too.
-        if self.is_let_through(typed, path) {
+        if found.in_use.is_empty() && self.is_let_through(typed, path, Some(file)) {
             return Ok(());
         }
-        let scan = signatures(file, path).map_err(|e| match e {
-            GuardError::Read { .. } => Refusal::guard(typed, e.to_string())
-                .hint(format!("if its content does not matter, name it again: --overwrite {typed}")),
-            _ => Refusal::guard(typed, e.to_string()),
-        })?;
-        self.check_blank(typed, path, &scan)
-    }
-
-    /// In use by a mount, swap, LVM, md or a partition of it: no option lets that through. `is_behind`: the
-    /// target is the file that the device stands on.
-    fn check_unclaimed(
-        &self,
-        typed: &str,
-        path: &Path,
-        device: DeviceNumber,
-        is_behind: bool,
-    ) -> Result<(), Refusal> {
-        let claim = claim(path, device, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
-        let Some(claim) = claim else { return Ok(()) };
-        let by = claim.by.join("; ");
-        let words = match BlockDevice::find(device, self.roots).map(|d| d.describe()) {
-            _ if is_behind => {
-                let node = path.display();
-                format!("'{typed}' is the file behind {node}, which is in use; it will not be written: {by}")
-            }
-            Some(what) if !path.ends_with(&what) => {
-                format!("'{typed}' ({what}) is in use and will not be written: {by}")
-            }
-            _ => format!("'{typed}' is in use and will not be written: {by}"),
-        };
-        Err(Refusal::guard(typed, words).hint(
-            "no option lets a device in use through; release it first (umount, swapoff, vgchange -an, mdadm \
-             --stop), or test reads only (-w0)",
-        ))
-    }
-
-    fn check_blank(&self, typed: &str, path: &Path, scan: &Scan) -> Result<(), Refusal> {
-        if scan.signatures.is_empty() || self.is_let_through(typed, path) {
+        match contents(file, path, Some(facts.device), self.roots) {
+            Ok(holds) => found.holds = holds,
+            Err(e @ GuardError::Read { .. }) => found.holds.push(e.to_string()),
+            Err(e) => return Err(Refusal::guard(typed, e.to_string())),
+        }
+        let what = BlockDevice::find(facts.device, self.roots).map(|d| d.describe());
+        let what = what.filter(|what| !path.ends_with(what)).map(|what| format!(" ({})", printable(&what)));
+        let title = format!("'{typed}'{}", what.unwrap_or_default());
+        if !found.in_use.is_empty() {
+            return Err(found.in_use_refusal(typed, &title));
+        }
+        if found.holds.is_empty() {
             return Ok(());
         }
-        let found: Vec<String> = scan.signatures.iter().map(ToString::to_string).collect();
-        let found = found.join(" and ");
-        Err(Refusal::guard(typed, format!("'{typed}' holds {found}, which a write test would destroy"))
-            .hint(format!("if nobody needs that any more, name it again: --overwrite {}", shell_word(typed)))
-            .hint("or test reads only (-w0)"))
+        let words = format!("{title} may hold data, which a write test would destroy");
+        Err(found.holds_refusal(typed, words))
     }
 
     fn check_file(&self, typed: &str, path: &Path, file: &File, facts: &TargetFacts) -> Result<(), Refusal> {
-        self.check_not_in_use(typed, path, facts)?;
-        if facts.size_bytes == 0 || self.is_let_through(typed, path) {
+        let found = self.findings_of_file(typed, path, file, facts)?;
+        if facts.size_bytes == 0 || self.is_let_through(typed, path, Some(file)) {
             return Ok(());
         }
-        if !self.marks.is_ours(file) {
-            return Err(foreign(typed, "and a write test would destroy what it holds"));
+        match self.marks.is_ours(file) {
+            true => found.kept(typed),
+            false => Err(found.foreign(typed, "and a write test would destroy what it holds")),
         }
-        self.check_still_ours(typed, path, file)
     }
 
-    /// Made by us, but somebody may have put a file system into it since.
-    fn check_still_ours(&self, typed: &str, path: &Path, file: &File) -> Result<(), Refusal> {
-        let scan = signatures(file, path).map_err(|e| Refusal::guard(typed, e.to_string()))?;
-        self.check_blank(typed, path, &scan)
-    }
-
-    /// A file of the kernel's own, or one that a loop device in use stands on.
-    fn check_not_in_use(&self, typed: &str, path: &Path, facts: &TargetFacts) -> Result<(), Refusal> {
+    /// What speaks against writing a file, whoever made it. Uses that no option overrides refuse at once.
+    fn findings_of_file(
+        &self,
+        typed: &str,
+        path: &Path,
+        file: &File,
+        facts: &TargetFacts,
+    ) -> Result<Findings, Refusal> {
         if let Some(filesystem) = facts.filesystem.as_ref().filter(|f| is_of_the_kernel(&f.name)) {
             return Err(of_the_kernel(typed, &filesystem.name));
         }
-        for name in loop_devices_of(path, self.roots) {
-            let device_path = self.roots.dev.join(&name);
-            if let Ok(metadata) = std::fs::metadata(&device_path) {
-                let device = DeviceNumber::from_raw(metadata.rdev());
-                self.check_unclaimed(typed, &device_path, device, true)?;
-            }
+        let mut found = Findings { is_file: true, ..Findings::default() };
+        found.uses_of(file, typed, self.roots)?;
+        match contents(file, path, None, self.roots) {
+            Ok(holds) => found.holds = holds,
+            // The person's word can let an unreadable file through, as it can a device.
+            Err(e) => found.holds.push(e.to_string()),
         }
-        Ok(())
+        if found.in_use.is_empty() {
+            return Ok(found);
+        }
+        if !self.marks.is_ours(file) && facts.size_bytes > 0 {
+            found.holds.insert(0, NOT_OURS.to_string());
+        }
+        Err(found.in_use_refusal(typed, &format!("'{typed}'")))
     }
 
     /// May `-c` do what was decided? Replacing or writing a foreign file needs the person's word, and so
@@ -169,35 +207,115 @@ impl Guard<'_> {
         writes: bool,
         recreate: bool,
     ) -> Result<(), Refusal> {
-        let let_through = self.is_let_through(typed, path);
+        let let_through = self.is_let_through(typed, path, existing.map(|(file, _)| file));
         let touches = writes || recreate || matches!(decision, Reuse::Create { .. });
-        match existing {
-            Some((_, facts)) if touches => self.check_not_in_use(typed, path, facts)?,
-            None if matches!(decision, Reuse::Create { .. }) => check_place_of_new(typed, path)?,
-            _ => {}
-        }
+        let found = match existing {
+            Some((file, facts)) if touches => self.findings_of_file(typed, path, file, facts)?,
+            None if matches!(decision, Reuse::Create { .. }) => {
+                check_place_of_new(typed, path)?;
+                Findings::default()
+            }
+            _ => Findings::default(),
+        };
         match decision {
             Reuse::Refuse { sentence } => Err(Refusal::machine(&["-c"], Some(typed), sentence.clone())),
             Reuse::Create { replaces_foreign_data: true, sentence } if !let_through => {
-                Err(foreign(typed, &format!("and -c would replace it ({sentence})")))
+                Err(found.foreign(typed, &format!("and -c would replace it ({sentence})")))
             }
             Reuse::Reuse { ours: false, .. } if recreate && !let_through => {
-                Err(foreign(typed, "and --recreate would replace it"))
+                Err(found.foreign(typed, "and --recreate would replace it"))
             }
             Reuse::Reuse { ours: false, .. } if writes && !let_through => {
-                Err(foreign(typed, "and a write test would destroy what it holds"))
+                Err(found.foreign(typed, "and a write test would destroy what it holds"))
             }
-            _ => match existing {
-                Some((file, facts)) if touches && facts.size_bytes > 0 => {
-                    self.check_still_ours(typed, path, file)
-                }
-                _ => Ok(()),
-            },
+            _ if let_through => Ok(()),
+            _ => found.kept(typed),
         }
         .map_err(|refusal| match writes {
             true => refusal,
             false => Refusal { switches: vec!["-c"], ..refusal },
         })
+    }
+}
+
+const NOT_OURS: &str = "it was not made by TrueSpd";
+
+impl Findings {
+    fn claims_of(&mut self, file: &File, path: &Path, roots: &Roots) -> Result<(), GuardError> {
+        if let Some(claim) = claim(file, path, roots)? {
+            self.is_system |= claim.is_system;
+            self.in_use.extend(claim.by);
+        }
+        Ok(())
+    }
+
+    /// Uses and locks of a regular file.
+    fn uses_of(&mut self, file: &File, typed: &str, roots: &Roots) -> Result<(), Refusal> {
+        for user in uses_of_file(file, roots) {
+            self.in_use.push(format!("it {}", user.words));
+            let Some(name) = user.loop_device else { continue };
+            let node = roots.dev.join(&name);
+            // A node that cannot be asked changes nothing: the file is in use already.
+            let Ok(device) = open_file(&node, LOOK) else { continue };
+            let mut above = Findings::default();
+            above.claims_of(&device, &node, roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
+            self.is_system |= above.is_system;
+            self.in_use.extend(above.in_use.iter().map(|by| format!("as {name}, {by}")));
+        }
+        self.in_use.extend(locks_of_file(file).iter().map(|lock| format!("it is {lock}")));
+        let names = file.metadata().map_or(1, |m| m.nlink());
+        if names > 1 {
+            self.besides.push(format!("it has {names} names (hard links), and each of them is this data"));
+        }
+        Ok(())
+    }
+
+    fn in_use_refusal(self, typed: &str, title: &str) -> Refusal {
+        let words = format!("{title} is in use and will not be written");
+        let hint = match self.is_system {
+            true => {
+                "the running system stands on that disk: no option lets it through; test a file on it \
+                 (-c<size>), another disk, or reads only (-w0)"
+            }
+            false => match self.is_file {
+                true => {
+                    "no option lets a file in use through; release it first (umount, losetup -d, swapoff, chattr \
+                     -i), or test reads only (-w0)"
+                }
+                false => {
+                    "no option lets a device in use through; release it first (umount, swapoff, vgchange -an, \
+                     mdadm --stop), or test reads only (-w0)"
+                }
+            },
+        };
+        let mut refusal = Refusal::guard(typed, words).hint(hint);
+        refusal.reasons = self.in_use.into_iter().chain(self.holds).chain(self.besides).collect();
+        refusal
+    }
+
+    fn holds_refusal(self, typed: &str, words: String) -> Refusal {
+        let mut refusal = Refusal::guard(typed, words)
+            .hint(format!("if nobody needs that any more, name it again: --overwrite {}", shell_word(typed)))
+            .hint("or test reads only (-w0)");
+        refusal.reasons = self.holds.into_iter().chain(self.besides).collect();
+        refusal
+    }
+
+    /// A file of ours is kept when somebody has put something into it that is known.
+    fn kept(self, typed: &str) -> Result<(), Refusal> {
+        if self.holds.is_empty() {
+            return Ok(());
+        }
+        let words = format!("'{typed}' holds something now, which a write test would destroy");
+        Err(self.holds_refusal(typed, words))
+    }
+
+    fn foreign(self, typed: &str, why: &str) -> Refusal {
+        let mut refusal = Refusal::guard(typed, format!("'{typed}' was not made by TrueSpd, {why}"))
+            .hint(format!("if its content does not matter, name it again: --overwrite {}", shell_word(typed)))
+            .hint("or give another path with -c<size>, which creates a test file");
+        refusal.reasons = self.holds.into_iter().chain(self.besides).collect();
+        refusal
     }
 }
 
@@ -262,12 +380,6 @@ fn shell_word(path: &str) -> String {
         true => path.to_string(),
         false => format!("'{}'", path.replace('\'', "'\\''")),
     }
-}
-
-fn foreign(typed: &str, why: &str) -> Refusal {
-    Refusal::guard(typed, format!("'{typed}' was not made by TrueSpd, {why}"))
-        .hint(format!("if its content does not matter, name it again: --overwrite {}", shell_word(typed)))
-        .hint("or give another path with -c<size>, which creates a test file")
 }
 
 #[cfg(test)]

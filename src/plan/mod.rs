@@ -41,6 +41,8 @@ pub struct Refusal {
     pub target: Option<String>,
     /// What is wrong, and what would be legal.
     pub message: String,
+    /// The facts behind it, one each; may be empty.
+    pub reasons: Vec<String>,
     /// What to do next.
     pub hints: Vec<String>,
 }
@@ -51,6 +53,8 @@ impl fmt::Display for Refusal {
     /// All of it in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
+        let between = |i: usize| if i == 0 { ": " } else { "; " };
+        self.reasons.iter().enumerate().try_for_each(|(i, reason)| write!(f, "{}{reason}", between(i)))?;
         self.hints.iter().try_for_each(|hint| write!(f, "; {hint}"))
     }
 }
@@ -63,19 +67,20 @@ impl Refusal {
             switches: switches.to_vec(),
             target: target.map(str::to_string),
             message,
+            reasons: Vec::new(),
             hints: Vec::new(),
         }
     }
 
     /// A refusal to write.
     pub fn guard(target: &str, message: String) -> Self {
-        let hints = Vec::new();
         Refusal {
             kind: RefusalKind::Guard,
             switches: vec!["-w"],
             target: Some(target.to_string()),
             message,
-            hints,
+            reasons: Vec::new(),
+            hints: Vec::new(),
         }
     }
 

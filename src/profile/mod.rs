@@ -8,6 +8,7 @@
 
 mod size;
 mod validate;
+pub(crate) mod words;
 pub mod xml;
 
 use schemars::JsonSchema;

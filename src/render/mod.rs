@@ -6,6 +6,7 @@
 mod csv;
 mod tally;
 mod text;
+mod utc;
 pub mod xml;
 
 use crate::result::Document;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::summary::Summary;
 use super::{Direction, Document, TimeSpanResult};
 use crate::measure::Histogram;
+use crate::os::words::system_text;
 
 /// What the member `format` says.
 pub const FORMAT: &str = "truespd-result";
@@ -56,7 +57,7 @@ struct Head {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file could not be read.
-    #[error("cannot be read: {0}")]
+    #[error("cannot be read: {}", system_text(.0))]
     Io(#[from] std::io::Error),
     /// Not JSON, or not all of it.
     #[error("is no result of TrueSpd, or not a whole one: {0}")]

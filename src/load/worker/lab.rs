@@ -300,6 +300,7 @@ impl Bench {
             },
             is_inline: false,
             wanted,
+            buckets: Buckets::new(0, 0),
             progress_ios: 0,
         };
         Bench { lab, worker, phases }

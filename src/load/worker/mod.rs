@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use super::counters::{Counter, Wanted};
 use super::phases::Phases;
+use super::series::Buckets;
 use super::writes::WriteSlots;
 use crate::access::{DataRng, Meter, Pace, Pattern, PoolChoice, Rng, SharedOffset};
 use crate::engine::{Completion, Engine, Io, Op};
-use crate::result::WaitStatistics;
+use crate::result::{ThreadCost, WaitStatistics};
 
 /// How long a stopped worker waits for I/Os that cannot be cancelled.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
@@ -127,6 +128,10 @@ pub struct Outcome {
     pub waits: WaitStatistics,
     /// Sum over the measured time of I/Os in flight times nanoseconds.
     pub in_flight_ns: u128,
+    /// Completions over the measured time.
+    pub buckets: Buckets,
+    /// Processor time, for whoever ran the worker to fill in.
+    pub cost: Option<ThreadCost>,
     /// Failed I/Os, first ones first.
     pub failures: Vec<IoFailure>,
     /// I/Os that could neither be cancelled nor waited for.
@@ -154,6 +159,8 @@ pub struct Worker {
     pub is_inline: bool,
     /// Statistics asked for.
     pub wanted: Wanted,
+    /// Completions over time, asked for or not.
+    pub buckets: Buckets,
     /// One dot per this many completions, 0 = none.
     pub progress_ios: u64,
 }
@@ -212,6 +219,7 @@ impl Worker {
                 duty.meter = Some(Meter::new(duty.pace, phases.start_ns()));
             }
         }
+        self.buckets.begin(phases.measure_start_ns());
         while turn.now_ns < phases.stop_ns() && turn.failures.is_empty() {
             let issued = self.issue(&mut turn);
             if turn.failures.is_empty() {
@@ -219,7 +227,11 @@ impl Worker {
             }
         }
         let stuck = self.engine.drain(DRAIN_LIMIT);
+        let totals = self.totals();
+        self.buckets.end(totals);
         Outcome {
+            buckets: self.buckets,
+            cost: None,
             duties: self.duties,
             waits: turn.waits,
             in_flight_ns: turn.in_flight_ns,
@@ -358,6 +370,9 @@ impl Worker {
         turn.in_flight_ns += in_flight * u128::from(turn.phases.measured_part_ns(turn.now_ns, now));
         turn.now_ns = now;
         turn.since_stamp = turn.done.len() as u32;
+        if self.buckets.is_over(now) {
+            self.close_buckets(now);
+        }
         let counted = turn.phases.counts(now);
         // After the stop nothing is accounted for: the signal that ended the wait may have cut it short.
         let is_over = !counted && now >= turn.phases.stop_ns();
@@ -374,6 +389,20 @@ impl Worker {
                 turn.idle.push_back(completion.slot);
             }
         }
+    }
+
+    /// What was counted until here belongs to the intervals that have passed. Comes a few times per second.
+    #[cold]
+    fn close_buckets(&mut self, now_ns: u64) {
+        let totals = self.totals();
+        self.buckets.close(now_ns, totals);
+    }
+
+    /// Reads and writes counted so far on all targets.
+    fn totals(&self) -> [u64; 2] {
+        self.duties
+            .iter()
+            .fold([0, 0], |[reads, writes], duty| [reads + duty.reads.ios(), writes + duty.writes.ios()])
     }
 
     /// `-x`: the request goes out again from its own completion, by itself.

@@ -11,10 +11,14 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use super::{Signature, SignatureKind};
+use super::{Part, Range, Signature, SignatureKind};
 
 /// `blkid_probe`: a pointer to a structure only the library knows.
 type RawProbe = *mut c_void;
+
+/// `blkid_partlist` and `blkid_partition`: they belong to the probe and live as long.
+type PartList = *mut c_void;
+type Partition = *mut c_void;
 
 /// `BLKID_SUBLKS_LABEL | _TYPE | _USAGE | _MAGIC`, and `_BADCSUM`: a damaged superblock is data too.
 const SUPERBLOCKS_FLAGS: c_int = 1 << 1 | 1 << 5 | 1 << 7 | 1 << 9 | 1 << 10;
@@ -35,6 +39,15 @@ pub(super) struct Blkid {
     set_partitions_flags: unsafe extern "C" fn(RawProbe, c_int) -> c_int,
     do_probe: unsafe extern "C" fn(RawProbe) -> c_int,
     lookup_value: unsafe extern "C" fn(RawProbe, *const c_char, *mut *const c_char, *mut usize) -> c_int,
+    get_partitions: unsafe extern "C" fn(RawProbe) -> PartList,
+    partition_count: unsafe extern "C" fn(PartList) -> c_int,
+    partition_at: unsafe extern "C" fn(PartList, c_int) -> Partition,
+    partition_name: unsafe extern "C" fn(Partition) -> *const c_char,
+    partition_type: unsafe extern "C" fn(Partition) -> *const c_char,
+    partition_type_number: unsafe extern "C" fn(Partition) -> c_int,
+    partition_number: unsafe extern "C" fn(Partition) -> c_int,
+    partition_start: unsafe extern "C" fn(Partition) -> i64,
+    partition_size: unsafe extern "C" fn(Partition) -> i64,
     /// Keeps the functions loaded.
     _library: Library,
 }
@@ -67,16 +80,68 @@ impl Blkid {
             set_partitions_flags: function!(c"blkid_probe_set_partitions_flags"),
             do_probe: function!(c"blkid_do_probe"),
             lookup_value: function!(c"blkid_probe_lookup_value"),
+            get_partitions: function!(c"blkid_probe_get_partitions"),
+            partition_count: function!(c"blkid_partlist_numof_partitions"),
+            partition_at: function!(c"blkid_partlist_get_partition"),
+            partition_name: function!(c"blkid_partition_get_name"),
+            partition_type: function!(c"blkid_partition_get_type_string"),
+            partition_type_number: function!(c"blkid_partition_get_type"),
+            partition_number: function!(c"blkid_partition_get_partno"),
+            partition_start: function!(c"blkid_partition_get_start"),
+            partition_size: function!(c"blkid_partition_get_size"),
             _library: library,
         })
     }
 
+    /// The partitions that the table in the file describes, the logical ones among them; none when there is no
+    /// table or the library cannot read it.
+    pub(super) fn partitions(&self, file: &File) -> Vec<Part> {
+        if file.metadata().is_ok_and(|m| m.is_file() && m.len() == 0) {
+            return Vec::new();
+        }
+        let Ok(probe) = Probe::new(self, file, None) else { return Vec::new() };
+        // SAFETY: a valid probe, used by this thread only; the list is looked at before the probe is freed.
+        let list = unsafe { (self.get_partitions)(probe.raw.as_ptr()) };
+        if list.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: a list of this probe, not null.
+        let count = unsafe { (self.partition_count)(list) };
+        // SAFETY: as above; the library answers a number out of range with null.
+        (0..count).filter_map(|n| self.partition(unsafe { (self.partition_at)(list, n) })).collect()
+    }
+
+    fn partition(&self, raw: Partition) -> Option<Part> {
+        if raw.is_null() {
+            return None;
+        }
+        // SAFETY: a partition of a list whose probe is alive in the caller.
+        let (number, start, size, type_number) = unsafe {
+            (
+                (self.partition_number)(raw),
+                (self.partition_start)(raw),
+                (self.partition_size)(raw),
+                (self.partition_type_number)(raw),
+            )
+        };
+        // SAFETY: as above; both return null or a terminated text that lives as long as the probe.
+        let (label, type_code) =
+            unsafe { (owned((self.partition_name)(raw)), owned((self.partition_type)(raw))) };
+        let bytes = |sectors: i64| u64::try_from(sectors).ok()?.checked_mul(512);
+        Some(Part {
+            number: u32::try_from(number).ok()?,
+            range: Range { start_bytes: bytes(start)?, length_bytes: bytes(size)? },
+            label,
+            type_code: type_code.or_else(|| (type_number > 0).then(|| format!("{type_number:#x}"))),
+        })
+    }
+
     /// Finds every signature, not only the most likely one. The error says why the library could not look.
-    pub(super) fn probe(&self, file: &File) -> Result<Vec<Signature>, String> {
+    pub(super) fn probe(&self, file: &File, range: Option<Range>) -> Result<Vec<Signature>, String> {
         if file.metadata().is_ok_and(|m| m.is_file() && m.len() == 0) {
             return Ok(Vec::new());
         }
-        let probe = Probe::new(self, file)?;
+        let probe = Probe::new(self, file, range)?;
         let mut found = Vec::new();
         loop {
             // SAFETY: a valid probe, used by this thread only.
@@ -101,16 +166,19 @@ struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    fn new(blkid: &'a Blkid, file: &'a File) -> Result<Self, String> {
+    fn new(blkid: &'a Blkid, file: &'a File, range: Option<Range>) -> Result<Self, String> {
+        // Offset and size 0 mean the whole device.
+        let range = range.unwrap_or(Range { start_bytes: 0, length_bytes: 0 });
+        let signed = |bytes: u64| i64::try_from(bytes).map_err(|_| "the device is too large".to_string());
+        let (start, length) = (signed(range.start_bytes)?, signed(range.length_bytes)?);
         // SAFETY: no arguments; the result is checked for null.
         let raw = unsafe { (blkid.new_probe)() };
         let raw = NonNull::new(raw).ok_or("libblkid has no memory")?;
         let probe = Probe { blkid, raw, _file: file };
         let p = raw.as_ptr();
         // SAFETY: `p` is a valid probe; the descriptor stays open as long as the probe (`_file`).
-        // Offset and size 0 mean the whole device.
         let refused = unsafe {
-            (blkid.set_device)(p, file.as_raw_fd(), 0, 0) != 0
+            (blkid.set_device)(p, file.as_raw_fd(), start, length) != 0
                 || (blkid.enable_superblocks)(p, 1) != 0
                 || (blkid.set_superblocks_flags)(p, SUPERBLOCKS_FLAGS) != 0
                 || (blkid.enable_partitions)(p, 1) != 0
@@ -167,6 +235,19 @@ impl Drop for Probe<'_> {
         // SAFETY: made by `new_probe`, freed once.
         unsafe { (self.blkid.free_probe)(self.raw.as_ptr()) };
     }
+}
+
+/// A copy of the library's text; `None` for null and empty texts.
+///
+/// # Safety
+/// `text` is null or terminated, and not changed meanwhile.
+unsafe fn owned(text: *const c_char) -> Option<String> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: promised by the caller.
+    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+    Some(text).filter(|t| !t.is_empty())
 }
 
 fn kind(name: &str, usage: &str) -> SignatureKind {

@@ -2,26 +2,33 @@
 //!
 //! The kernel answers whether: a claimed device (mounted, swap, part of device-mapper, md, ...; also
 //! through one of its partitions) cannot be opened with `O_EXCL`. Mountinfo, the list of swap areas and
-//! sysfs answer who. Loop devices do not claim what they stand on: those are looked for besides.
+//! sysfs answer who. Loop devices do not claim what they stand on, and neither do programs that write to a
+//! device: those are looked for besides.
 
 use std::fs;
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
-use super::GuardError;
+use super::openers;
+use super::uses::{Use, Uses};
+use super::{GuardError, file_in_use};
 use crate::os::device::{BlockDevice, DeviceNumber, loop_devices_over};
-use crate::os::mounts::{Mount, read_mounts, read_swaps};
 use crate::os::roots::Roots;
 use crate::os::words::{errno_text, printable, printable_path, system_text};
 
 /// Something other than this test has the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// Each claimant in words, e.g. "partition sda1 is mounted at /boot (vfat)"; never empty.
+    /// Each claimant in words, e.g. "its partition sda1 is mounted at /boot (vfat)"; never empty.
     pub by: Vec<String>,
+    /// The running system stands on the device, or on the disk that it is a partition of.
+    pub is_system: bool,
 }
 
 /// How often to look again when the device is claimed and nobody is seen to claim it: another test may be
@@ -29,235 +36,193 @@ pub struct Claim {
 const LOOKS: u32 = 5;
 const LOOK_PAUSE: Duration = Duration::from_millis(40);
 
-/// Who claims the block device at `path`, which was opened as `device`; `None`: nobody.
+/// Who claims the block device that was opened as `file` by `path`; `None`: nobody.
 ///
-/// The device is held exclusively for a moment only.
+/// Everything about it counts: its partitions, its disk, what is built on any of them, loop devices over
+/// it, and below a loop device what that stands on. The device is held exclusively for a moment only.
 ///
 /// # Errors
 /// [`GuardError::Open`], [`GuardError::Changed`].
-pub fn claim(path: &Path, device: DeviceNumber, roots: &Roots) -> Result<Option<Claim>, GuardError> {
-    for look in 1..=LOOKS {
-        if !is_busy(path, device)? {
-            let by = through_loops(device, roots)?;
-            return Ok(if by.is_empty() { None } else { Some(Claim { by }) });
-        }
-        let by = claimants(device, roots);
-        if !by.is_empty() {
-            return Ok(Some(Claim { by }));
-        }
-        if look < LOOKS {
-            std::thread::sleep(LOOK_PAUSE);
-        }
+pub fn claim(file: &File, path: &Path, roots: &Roots) -> Result<Option<Claim>, GuardError> {
+    let failed = |e: std::io::Error| GuardError::Open { path: printable_path(path), text: system_text(&e) };
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.file_type().is_block_device() {
+        return Err(GuardError::Changed { path: printable_path(path) });
     }
-    let unknown = "it is claimed by something that the kernel does not name here: a mount of another \
-                   namespace (container), a ZFS pool, or a program that opened it exclusively; lsblk, lsof and \
-                   zpool status may show it";
-    Ok(Some(Claim { by: vec![unknown.to_string()] }))
+    let device = DeviceNumber::from_raw(metadata.rdev());
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let mut visited = Vec::new();
+    let uses = Look { roots }.at(&[Path::new(&own), path], device, &mut visited)?;
+    Ok((!uses.is_empty()).then(|| Claim {
+        is_system: uses.iter().any(|u| u.is_system),
+        by: uses.into_iter().map(|u| u.words).collect(),
+    }))
 }
 
-/// Users of loop devices that stand on the device, a partition of it or its disk.
-fn through_loops(device: DeviceNumber, roots: &Roots) -> Result<Vec<String>, GuardError> {
-    let numbers = match BlockDevice::find(device, roots) {
-        Some(own) => involved(&own).iter().filter_map(BlockDevice::number).collect(),
-        None => vec![device],
-    };
-    let mut found = Vec::new();
-    for above in loop_devices_over(&numbers, roots) {
-        let node = roots.dev.join(&above.name);
-        let by = match above.number() {
-            Some(number) if node.exists() => claim(&node, number, roots)?.map_or(Vec::new(), |c| c.by),
-            // No node to ask the kernel with, as in a container: what is seen must do.
-            number => number.map_or(Vec::new(), |n| claimants(n, roots)),
+struct Look<'a> {
+    roots: &'a Roots,
+}
+
+impl Look<'_> {
+    /// Everybody who uses the device. `paths` lead to it; `visited` are the devices asked about already.
+    fn at(
+        &self,
+        paths: &[&Path],
+        device: DeviceNumber,
+        visited: &mut Vec<DeviceNumber>,
+    ) -> Result<Vec<Use>, GuardError> {
+        visited.push(device);
+        for look in 1..=LOOKS {
+            let is_busy = is_busy(paths, device)?;
+            let mut found = Uses::read(self.roots).of(device);
+            found.extend(self.through_loops(device, visited)?);
+            found.extend(self.below(device, visited)?);
+            let processes = openers::of(device, self.roots);
+            found.extend(processes.iter().filter(|p| p.writes).map(|p| Use::plain(p.to_string())));
+            if !is_busy || !found.is_empty() {
+                return Ok(found);
+            }
+            if look < LOOKS {
+                std::thread::sleep(LOOK_PAUSE);
+            }
+        }
+        let unknown = "it is claimed by something that the kernel does not name here: a mount of another \
+                       namespace (container), a ZFS pool, or a program that opened it exclusively; lsblk, lsof and \
+                       zpool status may show it";
+        let mut found = vec![Use::plain(unknown.to_string())];
+        found.extend(openers::of(device, self.roots).iter().map(|p| Use::plain(p.to_string())));
+        Ok(found)
+    }
+
+    /// The node of a device in `/dev`, when it is there and means that device.
+    fn ask(&self, device: &BlockDevice, visited: &mut Vec<DeviceNumber>) -> Result<Vec<Use>, GuardError> {
+        let Some(number) = device.number().filter(|n| !visited.contains(n)) else { return Ok(Vec::new()) };
+        let node = self.roots.dev.join(device.node_name());
+        if node.exists() {
+            return self.at(&[&node], number, visited);
+        }
+        // No node to ask the kernel with, as in a container: what is seen must do.
+        visited.push(number);
+        Ok(Uses::read(self.roots).of(number))
+    }
+
+    /// Users of loop devices that stand on the device, a partition of it or its disk.
+    fn through_loops(
+        &self,
+        device: DeviceNumber,
+        visited: &mut Vec<DeviceNumber>,
+    ) -> Result<Vec<Use>, GuardError> {
+        let numbers = match BlockDevice::find(device, self.roots) {
+            Some(own) => own.involved().iter().filter_map(BlockDevice::number).collect(),
+            None => vec![device],
         };
-        if !by.is_empty() {
-            let above = printable(&above.describe());
-            found.push(format!("{above} stands on it and is itself in use: {}", by.join("; ")));
+        let mut found = Vec::new();
+        for above in loop_devices_over(&numbers, self.roots) {
+            let by = self.ask(&above, visited)?;
+            let words = format!("{} stands on it and is itself in use", printable(&above.describe()));
+            found.extend(Use::summed(&words, by));
+        }
+        Ok(found)
+    }
+
+    /// What a loop device stands on, or what the devices below a device stand on, may be in use by others.
+    fn below(&self, device: DeviceNumber, visited: &mut Vec<DeviceNumber>) -> Result<Vec<Use>, GuardError> {
+        let Some(own) = BlockDevice::find(device, self.roots) else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for part in own.whole_disk().iter().chain([&own]) {
+            for slave in part.slaves() {
+                if let Some(number) = slave.number().filter(|n| !visited.contains(n)) {
+                    visited.push(number);
+                    found.extend(self.below(number, visited)?);
+                }
+            }
+            if let Some(file) = part.loop_backing_file() {
+                found.extend(self.below_loop(part, &file, visited)?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn below_loop(
+        &self,
+        own: &BlockDevice,
+        file: &Path,
+        visited: &mut Vec<DeviceNumber>,
+    ) -> Result<Vec<Use>, GuardError> {
+        let Ok(metadata) = fs::metadata(file) else { return Ok(Vec::new()) };
+        let shown = printable_path(file);
+        if metadata.file_type().is_block_device() {
+            let number = DeviceNumber::from_raw(metadata.rdev());
+            let Some(below) = BlockDevice::find(number, self.roots) else { return Ok(Vec::new()) };
+            let words = format!("{shown}, which it stands on, is in use");
+            return Ok(Use::summed(&words, self.ask(&below, visited)?).into_iter().collect());
+        }
+        let mut found = Vec::new();
+        for user in file_in_use(file, self.roots) {
+            let Some(name) = &user.loop_device else {
+                found.push(Use::plain(format!("{shown}, the file it stands on, {}", user.words)));
+                continue;
+            };
+            let other = BlockDevice::named(name, self.roots).filter(|other| other != own);
+            if let Some(other) = other {
+                let words = format!("{name} stands on the same file and is in use");
+                found.extend(Use::summed(&words, self.ask(&other, visited)?));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Asks the kernel by opening exclusively, by the first of the paths that leads somewhere.
+fn is_busy(paths: &[&Path], device: DeviceNumber) -> Result<bool, GuardError> {
+    let name = || printable_path(paths.last().copied().unwrap_or(Path::new("")));
+    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
+    let mut answer = Err(Errno::NOENT);
+    for path in paths {
+        answer = rustix::fs::open(*path, flags, Mode::empty());
+        // Without procfs the path must do.
+        if !matches!(answer, Err(Errno::NOENT | Errno::NOTDIR)) {
+            break;
         }
     }
-    Ok(found)
-}
-
-/// The device with its partitions and its disk: a claim on a disk counts for its partitions and the other
-/// way round.
-fn involved(own: &BlockDevice) -> Vec<BlockDevice> {
-    let mut involved = vec![own.clone()];
-    involved.extend(own.partitions());
-    involved.extend(own.whole_disk());
-    involved
-}
-
-/// Asks the kernel by opening exclusively.
-fn is_busy(path: &Path, device: DeviceNumber) -> Result<bool, GuardError> {
-    let name = || printable_path(path);
-    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
-    match rustix::fs::open(path, flags, Mode::empty()) {
+    match answer {
         Ok(fd) => {
             let failed = |e: std::io::Error| GuardError::Open { path: name(), text: system_text(&e) };
-            let metadata = fs::File::from(fd).metadata().map_err(failed)?;
+            let metadata = File::from(fd).metadata().map_err(failed)?;
             let same =
                 metadata.file_type().is_block_device() && DeviceNumber::from_raw(metadata.rdev()) == device;
             if same { Ok(false) } else { Err(GuardError::Changed { path: name() }) }
         }
-        Err(rustix::io::Errno::BUSY) => Ok(true),
+        Err(Errno::BUSY) => Ok(true),
         Err(errno) => Err(GuardError::Open { path: name(), text: errno_text(errno.raw_os_error()) }),
     }
 }
 
-/// Everybody who is seen to use the device, its partitions, its disk, or what is built on them.
-fn claimants(device: DeviceNumber, roots: &Roots) -> Vec<String> {
-    let mounts = read_mounts(roots).unwrap_or_default();
-    let swaps = read_swaps(roots).unwrap_or_default();
-    let Some(own) = BlockDevice::find(device, roots) else {
-        return mounts.iter().filter(|m| m.device == device).map(|m| mounted("it", m)).collect();
-    };
-    let mut found = Vec::new();
-    for part in &involved(&own) {
-        let subject = subject(part, &own);
-        found.extend(uses(part, &subject, &mounts, &swaps, roots));
-        for holder in part.holders() {
-            found.push(format!("{subject} is part of {}", printable(&holder.describe())));
-            let mut seen = vec![holder.name.clone()];
-            found.extend(uses_above(&holder, &mounts, &swaps, roots, &mut seen));
-        }
-    }
-    found
+/// Node of a device given by a path in `/dev` or elsewhere; `None` when it is no block device.
+pub(super) fn device_at(path: &Path) -> Option<DeviceNumber> {
+    let metadata = fs::metadata(path).ok().filter(|m| m.file_type().is_block_device())?;
+    Some(DeviceNumber::from_raw(metadata.rdev()))
 }
 
-/// How a message calls `part` when the person named `own`.
-fn subject(part: &BlockDevice, own: &BlockDevice) -> String {
-    if part == own {
-        "it".to_string()
-    } else if part.is_partition() {
-        format!("its partition {}", part.name)
-    } else {
-        format!("the whole disk {}", part.name)
-    }
-}
-
-fn mounted(subject: &str, mount: &Mount) -> String {
-    let point = printable_path(&mount.mount_point);
-    format!("{subject} is mounted at {point} ({})", printable(&mount.fs_type))
-}
-
-/// Direct uses of one device: mounts and swap.
-fn uses(
-    device: &BlockDevice,
-    subject: &str,
-    mounts: &[Mount],
-    swaps: &[PathBuf],
-    roots: &Roots,
-) -> Vec<String> {
-    let number = device.number();
-    let node = roots.dev.join(&device.name);
-    let is_device = |path: &Path| {
-        path == node
-            || fs::metadata(path).is_ok_and(|m| {
-                m.file_type().is_block_device() && Some(DeviceNumber::from_raw(m.rdev())) == number
-            })
-    };
-    let is_mounted_from = |mount: &Mount| {
-        Some(mount.device) == number
-            // Filesystems over several devices have a number of their own and name one device.
-            || (mount.device.major == 0 && mount.source.is_absolute() && is_device(&mount.source))
-    };
-    let mut found: Vec<String> =
-        mounts.iter().filter(|m| is_mounted_from(m)).map(|m| mounted(subject, m)).collect();
-    if found.is_empty() && in_mounted_btrfs(&device.name, roots) {
-        found.push(format!("{subject} is part of a mounted btrfs file system"));
-    }
-    if swaps.iter().any(|swap| is_device(swap)) {
-        found.push(format!("{subject} is in use as swap"));
-    }
-    found
-}
-
-/// Uses of a stacked device and of what is stacked on it.
-fn uses_above(
-    device: &BlockDevice,
-    mounts: &[Mount],
-    swaps: &[PathBuf],
-    roots: &Roots,
-    seen: &mut Vec<String>,
-) -> Vec<String> {
-    let subject = printable(&device.describe());
-    let mut found = uses(device, &subject, mounts, swaps, roots);
-    for part in device.partitions().into_iter().chain(device.holders()) {
-        if !seen.contains(&part.name) {
-            seen.push(part.name.clone());
-            found.extend(uses_above(&part, mounts, swaps, roots, seen));
-        }
-    }
-    found
-}
-
-/// The devices of mounted btrfs filesystems are listed in sysfs.
-fn in_mounted_btrfs(name: &str, roots: &Roots) -> bool {
-    let filesystems = fs::read_dir(roots.sys.join("fs/btrfs")).into_iter().flatten().flatten();
-    filesystems.into_iter().any(|f| f.path().join("devices").join(name).exists())
+/// A path as the kernel lists it, without the remark that the file has no name any more.
+pub(super) fn without_remark(path: &Path) -> PathBuf {
+    let text = path.to_string_lossy();
+    text.strip_suffix(" (deleted)").map_or_else(|| path.to_path_buf(), PathBuf::from)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::os::device::tests::recorded_sysfs;
-
-    const SDA: DeviceNumber = DeviceNumber { major: 8, minor: 0 };
-    const SDA1: DeviceNumber = DeviceNumber { major: 8, minor: 1 };
 
     #[test]
-    fn a_disk_is_claimed_through_partitions_and_what_is_on_them() {
-        let (_dir, roots) = recorded_sysfs();
-        fs::write(
-            roots.proc.join("self/mountinfo"),
-            "30 1 252:0 / / rw - ext4 /dev/mapper/vg-root rw\n31 1 9:0 / /data\\040x rw - xfs /dev/md0 rw\n",
-        )
-        .unwrap();
-        assert_eq!(
-            claimants(SDA, &roots),
-            [
-                "its partition sda1 is part of md array md0 (raid1)",
-                "md array md0 (raid1) is mounted at /data x (xfs)",
-                "its partition sda2 is part of LVM volume vg-root (dm-0)",
-                "LVM volume vg-root (dm-0) is mounted at / (ext4)",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_partition_is_claimed_through_itself_and_its_disk_not_its_neighbour() {
-        let (_dir, roots) = recorded_sysfs();
-        fs::write(
-            roots.proc.join("self/mountinfo"),
-            "30 1 8:2 / /other rw - ext4 /dev/sda2 rw\n31 1 8:1 / /boot rw - vfat /dev/sda1 rw\n",
-        )
-        .unwrap();
-        let swap = roots.dev.join("sda1");
-        fs::write(roots.proc.join("swaps"), format!("Filename\n{} partition 1 0 -2\n", swap.display()))
-            .unwrap();
-        assert_eq!(
-            claimants(SDA1, &roots),
-            ["it is mounted at /boot (vfat)", "it is in use as swap", "it is part of md array md0 (raid1)",]
-        );
-    }
-
-    #[test]
-    fn btrfs_members_are_found_by_source_or_by_sysfs() {
-        let (_dir, roots) = recorded_sysfs();
-        let source = roots.dev.join("sda1");
-        let line = format!("30 1 0:44 / /b rw - btrfs {} rw\n", source.display());
-        fs::write(roots.proc.join("self/mountinfo"), line).unwrap();
-        assert_eq!(claimants(SDA1, &roots)[0], "it is mounted at /b (btrfs)");
-        fs::create_dir_all(roots.sys.join("fs/btrfs/uuid/devices/sda2")).unwrap();
-        let sda2 = DeviceNumber { major: 8, minor: 2 };
-        assert_eq!(claimants(sda2, &roots)[0], "it is part of a mounted btrfs file system");
-    }
-
-    #[test]
-    fn a_path_that_is_no_such_device_is_told_apart() {
+    fn what_is_no_device_is_told_apart() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let error = claim(file.path(), SDA, &Roots::default()).unwrap_err();
+        let error = claim(file.as_file(), file.path(), &Roots::default()).unwrap_err();
         assert!(matches!(error, GuardError::Changed { .. }), "{error}");
-        let error = claim(Path::new("/no/such"), SDA, &Roots::default()).unwrap_err();
+        let sda = DeviceNumber { major: 8, minor: 0 };
+        let error = is_busy(&[file.path()], sda).unwrap_err();
+        assert!(matches!(error, GuardError::Changed { .. }), "{error}");
+        let error = is_busy(&[Path::new("/no/such"), Path::new("/no/such/too")], sda).unwrap_err();
         assert!(error.to_string().ends_with("No such file or directory"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
 
-use super::{Signature, SignatureKind as Kind};
+use super::{Range, Signature, SignatureKind as Kind};
 
 /// Random access to what is examined.
 pub(super) trait Source {
@@ -32,23 +32,25 @@ impl Source for [u8] {
 
 struct OpenFile<'a> {
     file: &'a File,
-    size: u64,
+    range: Range,
 }
 
 impl Source for OpenFile<'_> {
     fn size(&self) -> u64 {
-        self.size
+        self.range.length_bytes
     }
 
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_exact_at(buffer, offset)
+        self.file.read_exact_at(buffer, self.range.start_bytes.saturating_add(offset))
     }
 }
 
-/// Looks at an open file or device.
-pub(super) fn probe_file(mut file: &File) -> io::Result<Vec<Signature>> {
+/// Looks at an open file or device, or at a part of it.
+pub(super) fn probe_file(mut file: &File, range: Option<Range>) -> io::Result<Vec<Signature>> {
     let size = file.seek(SeekFrom::End(0))?;
-    probe(&OpenFile { file, size })
+    let range = range.unwrap_or(Range { start_bytes: 0, length_bytes: size });
+    let length_bytes = range.length_bytes.min(size.saturating_sub(range.start_bytes));
+    probe(&OpenFile { file, range: Range { length_bytes, ..range } })
 }
 
 /// A magic number at a fixed place.

@@ -4,7 +4,11 @@
 
 mod blkid;
 mod claim;
+mod contents;
+mod files;
 mod magic;
+mod openers;
+mod uses;
 
 use std::fmt;
 use std::fs::File;
@@ -14,6 +18,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 pub use claim::{Claim, claim};
+use contents::Part;
+pub use contents::contents;
+use files::file_in_use;
+pub use files::{FileUse, locks_of_file, uses_of_file};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -133,17 +141,33 @@ pub struct Scan {
 /// # Errors
 /// [`GuardError`] when the target cannot be read: then nothing is known about its content.
 pub fn signatures(file: &File, path: &Path) -> Result<Scan, GuardError> {
-    let reader = reopen_for_reading(file, path)?;
+    scan(&reopen_for_reading(file, path)?, path, None)
+}
+
+/// A part of a device or file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Range {
+    start_bytes: u64,
+    length_bytes: u64,
+}
+
+/// Looks at all of a readable file, or at a part as if it were a device of its own.
+fn scan(reader: &File, path: &Path, range: Option<Range>) -> Result<Scan, GuardError> {
     let why = match blkid::library() {
-        Ok(library) => match library.probe(&reader) {
+        Ok(library) => match library.probe(reader, range) {
             Ok(signatures) => return Ok(Scan { signatures, by: ScannedBy::Libblkid }),
             Err(why) => why,
         },
         Err(why) => why.clone(),
     };
     let unreadable = |e: io::Error| GuardError::Read { path: printable_path(path), text: system_text(&e) };
-    let signatures = magic::probe_file(&reader).map_err(unreadable)?;
+    let signatures = magic::probe_file(reader, range).map_err(unreadable)?;
     Ok(Scan { signatures, by: ScannedBy::BuiltIn(why) })
+}
+
+/// The partitions that a table on the device or in the file describes; none without libblkid.
+fn partitions(reader: &File) -> Vec<Part> {
+    blkid::library().map(|library| library.partitions(reader)).unwrap_or_default()
 }
 
 /// A descriptor of its own for the same file or device, for buffered reads.

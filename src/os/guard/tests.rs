@@ -45,10 +45,10 @@ fn run_tool(tool: &str, args: &[&str], path: &Path, input: &str) -> bool {
 
 /// What libblkid and the table find in a file; they must agree.
 fn both(file: &tempfile::NamedTempFile) -> Vec<Signature> {
-    let table = magic::probe_file(file.as_file()).unwrap();
+    let table = magic::probe_file(file.as_file(), None).unwrap();
     match blkid::library() {
         Ok(library) => {
-            let found = library.probe(file.as_file()).unwrap();
+            let found = library.probe(file.as_file(), None).unwrap();
             assert_eq!(names(&found), names(&table));
             found
         }
@@ -90,7 +90,7 @@ fn labels_are_told() {
     if run_tool("mkfs.ext4", &["-q", "-F", "-L", "two words"], file.path(), "") {
         let words = "a file system of type ext4, label \"two words\"";
         assert_eq!(both(&file)[0].to_string(), words);
-        assert_eq!(magic::probe_file(file.as_file()).unwrap()[0].to_string(), words);
+        assert_eq!(magic::probe_file(file.as_file(), None).unwrap()[0].to_string(), words);
     }
 }
 

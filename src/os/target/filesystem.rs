@@ -97,10 +97,30 @@ const REMOTE: &[&str] = &[
     "fuse.juicefs",
     "fuse.mfs",
     "fuse.seaweedfs",
+    "fuse.davfs",
+    "fuse.goofys",
+    "fuse.lizardfs",
+    "fuse.moosefs",
+    "fuse.quobyte",
+    "fuse.vmhgfs-fuse",
+    "panfs",
+    "pvfs2",
+    "vboxsf",
+    "wekafs",
 ];
 
 /// Filesystems that hold data in memory only.
 const MEMORY: &[&str] = &["tmpfs", "ramfs", "hugetlbfs", "devtmpfs", "rootfs"];
+
+/// Whether a filesystem of this type has its data behind another machine.
+pub(in crate::os) fn is_remote(name: &str) -> bool {
+    REMOTE.contains(&name)
+}
+
+/// Whether a filesystem of this type has its data in memory only.
+pub(in crate::os) fn is_memory(name: &str) -> bool {
+    MEMORY.contains(&name)
+}
 
 /// Facts about the filesystem of `file`; `mounts` may be empty.
 pub(super) fn of_file(file: &File, mount_id: Option<u64>, mounts: &[Mount]) -> std::io::Result<Filesystem> {
@@ -116,8 +136,8 @@ pub(super) fn of_file(file: &File, mount_id: Option<u64>, mounts: &[Mount]) -> s
     let mount = find_mount(mount_id, device, mounts);
     let name = mount.map_or_else(|| name_of_magic(magic), |m| m.fs_type.clone());
     Ok(Filesystem {
-        is_remote: REMOTE.contains(&name.as_str()),
-        is_memory: MEMORY.contains(&name.as_str()),
+        is_remote: is_remote(&name),
+        is_memory: is_memory(&name),
         source: mount.map(|m| m.source.clone()),
         mount_point: mount.map(|m| m.mount_point.clone()),
         mount_options: mount.map(|m| m.options.clone()),
@@ -147,6 +167,7 @@ mod tests {
         Mount {
             id,
             device: DeviceNumber { major: 0, minor },
+            root: "/".into(),
             mount_point: "/m".into(),
             fs_type: fs_type.into(),
             source: "/dev/x".into(),

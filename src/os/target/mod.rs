@@ -18,6 +18,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags};
 pub use disks::{by_id, whole_disks};
 pub use error::{OpenFailure, TargetError};
 pub use filesystem::Filesystem;
+pub(super) use filesystem::{is_memory, is_remote};
 
 use super::buffer::IoBuffer;
 use super::device::{BlockDevice, DeviceNumber, SectorSizes};

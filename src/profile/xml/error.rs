@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use crate::profile::words::system_text;
+
 /// Longest piece of a file that a message repeats, in characters.
 const QUOTED_CHARS_MAX: usize = 60;
 /// Width of the text that says what is legal.
@@ -114,15 +116,6 @@ fn wrapped(text: &str) -> Vec<String> {
 
 fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
-}
-
-/// The system's words for an error, without its number.
-fn system_text(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error ") {
-        Some(at) => text[..at].to_string(),
-        None => text,
-    }
 }
 
 /// A piece of the file in quotes: cut when long, nothing in it that a terminal would obey.

@@ -19,7 +19,6 @@ mod latency;
 mod parameters;
 mod system;
 mod tables;
-mod time;
 mod totals;
 mod waits;
 

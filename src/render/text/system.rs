@@ -1,7 +1,7 @@
 //! System information (§5).
 
+use super::super::utc::utc;
 use super::OneLine;
-use super::time::utc;
 use crate::result::System;
 
 /// The block, without the empty line that the results add.

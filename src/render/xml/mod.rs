@@ -8,7 +8,6 @@ mod iops;
 mod latency;
 mod system;
 mod thread;
-mod utc;
 
 use std::fmt;
 

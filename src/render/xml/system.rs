@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 
-use super::utc::utc;
+use super::super::utc::utc;
 use crate::profile::xml::Writer;
 use crate::result::System;
 

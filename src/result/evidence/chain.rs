@@ -86,6 +86,8 @@ pub struct Layer {
     pub compression: Option<String>,
     /// Whether equal data are stored once here.
     pub deduplicates: Option<bool>,
+    /// Whether a loop device reaches its file by direct I/O; otherwise the page cache answers below it.
+    pub direct_io: Option<bool>,
     /// Host that holds the data, for what is reached over the network.
     pub server: Option<String>,
 }

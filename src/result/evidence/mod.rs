@@ -34,6 +34,9 @@ pub struct Evidence {
     pub series: Option<Series>,
     /// The lowest devices under the targets, each once, with what they did.
     pub disks: Vec<DiskActivity>,
+    /// Devices right under the targets that stand on others (a loop device, a logical volume), each once: they
+    /// show what was merged before it went further down. None of them is in `disks`.
+    pub upper_disks: Vec<DiskActivity>,
     /// The rest of the machine.
     pub host: Option<HostActivity>,
     /// Processor time of each thread.

@@ -1,0 +1,218 @@
+//! What disks and machine did during the measured time, read by the controller at its two ends and in between.
+
+use std::path::PathBuf;
+
+use super::series::whole_seconds_ns;
+use super::targets::TargetState;
+use crate::os::diskstat::{DiskCounters, DiskStat};
+use crate::os::leaves::{Device, under};
+use crate::os::memory::available_bytes;
+use crate::os::pressure::{governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns};
+use crate::os::roots::Roots;
+use crate::result::{DiskActivity, DiskCounts, HostActivity, Pressure};
+
+/// Everything that is read, opened before the threads start.
+#[derive(Debug)]
+pub struct Sources {
+    /// The lowest devices, then the topmost ones that stand on others.
+    disks: Vec<(String, DiskCounters)>,
+    /// How many of them are lowest.
+    lowest: usize,
+    throttle_files: Vec<PathBuf>,
+    roots: Roots,
+}
+
+impl Sources {
+    /// Finds the devices under the targets.
+    pub fn open(targets: &[TargetState], roots: &Roots) -> Self {
+        let (mut lowest, mut top): (Vec<Device>, Vec<Device>) = (Vec::new(), Vec::new());
+        for state in targets {
+            let found = under(state.facts.device, state.facts.device_name.as_deref(), roots);
+            lowest.extend(found.lowest);
+            top.extend(found.top);
+        }
+        for list in [&mut lowest, &mut top] {
+            list.sort();
+            list.dedup();
+        }
+        top.retain(|device| !lowest.contains(device));
+        let open = |device: &Device| {
+            DiskCounters::open(device.number, roots).map(|counters| (device.name.clone(), counters))
+        };
+        let mut disks: Vec<_> = lowest.iter().filter_map(open).collect();
+        let lowest = disks.len();
+        disks.extend(top.iter().filter_map(open));
+        Sources { disks, lowest, throttle_files: throttle_files(roots), roots: roots.clone() }
+    }
+
+    /// Nothing, for simulated time.
+    pub fn none() -> Self {
+        Sources { disks: Vec::new(), lowest: 0, throttle_files: Vec::new(), roots: Roots::default() }
+    }
+
+    /// `None` for a device that is gone.
+    fn disk_counts(&self) -> Vec<Option<DiskStat>> {
+        self.disks.iter().map(|(_, counters)| counters.read().ok()).collect()
+    }
+
+    fn host_counts(&self) -> HostCounts {
+        let roots = &self.roots;
+        let pressure = || {
+            let [cpu, io, memory] = ["cpu", "io", "memory"].map(|resource| stalls(resource, roots));
+            let (cpu, io, memory) = (cpu?, io?, memory?);
+            Some(Pressure {
+                cpu_some_ns: cpu.some_ns,
+                io_some_ns: io.some_ns,
+                io_full_ns: io.full_ns,
+                memory_some_ns: memory.some_ns,
+                memory_full_ns: memory.full_ns,
+            })
+        };
+        HostCounts {
+            pressure: pressure(),
+            swapped_pages: swapped_pages(roots),
+            own_disk_bytes: own_disk_bytes(roots),
+            throttled_ns: throttled_ns(&self.throttle_files),
+        }
+    }
+}
+
+/// Counters of the machine at one moment.
+#[derive(Debug, Clone, Copy)]
+struct HostCounts {
+    pressure: Option<Pressure>,
+    swapped_pages: Option<(u64, u64)>,
+    own_disk_bytes: Option<(u64, u64)>,
+    throttled_ns: Option<u64>,
+}
+
+/// One reading of all disks.
+#[derive(Debug)]
+struct Reading {
+    at_ns: u64,
+    disks: Vec<Option<DiskStat>>,
+}
+
+/// Follows the measured time. Instants are of the run's clock.
+#[derive(Debug)]
+pub struct Recorder<'a> {
+    sources: &'a Sources,
+    interval_ns: u64,
+    due_ns: u64,
+    readings: Vec<Reading>,
+    host_before: HostCounts,
+    memory_available_bytes: Option<u64>,
+}
+
+/// What was read.
+#[derive(Debug, Clone, Default)]
+pub struct Activity {
+    /// The lowest devices.
+    pub disks: Vec<DiskActivity>,
+    /// Devices right under the targets that stand on others.
+    pub upper: Vec<DiskActivity>,
+    /// The machine; stolen time is told elsewhere.
+    pub host: HostActivity,
+}
+
+impl<'a> Recorder<'a> {
+    /// The first reading, as close to the start of the measured time as can be.
+    pub fn start(sources: &'a Sources, duration_ns: u64, now_ns: impl Fn() -> u64) -> Self {
+        let interval_ns = whole_seconds_ns(duration_ns);
+        let mut readings = Vec::with_capacity((duration_ns / interval_ns) as usize + 2);
+        readings.push(Reading { at_ns: now_ns(), disks: sources.disk_counts() });
+        let host_before = sources.host_counts();
+        let memory_available_bytes = available_bytes(&sources.roots);
+        Recorder { sources, interval_ns, due_ns: u64::MAX, readings, host_before, memory_available_bytes }
+    }
+
+    /// When the measured time began.
+    pub fn begin(&mut self, measure_start_ns: u64) {
+        self.due_ns = measure_start_ns.saturating_add(self.interval_ns);
+    }
+
+    /// When the next reading is due.
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// Reads the disks when that is due.
+    pub fn read_if_due(&mut self, now_ns: u64) {
+        if now_ns >= self.due_ns {
+            self.readings.push(Reading { at_ns: now_ns, disks: self.sources.disk_counts() });
+            self.due_ns = self.due_ns.saturating_add(self.interval_ns);
+        }
+    }
+
+    /// The last reading. The last interval ends with it when it was due.
+    pub fn finish(mut self, now_ns: u64, measure_end_ns: u64) -> Activity {
+        let last = Reading { at_ns: now_ns, disks: self.sources.disk_counts() };
+        let host = self.host();
+        let window_ns = last.at_ns.saturating_sub(self.readings[0].at_ns);
+        if self.due_ns <= measure_end_ns {
+            self.readings.push(Reading { at_ns: last.at_ns, disks: last.disks.clone() });
+        }
+        let mut all: Vec<DiskActivity> = Vec::new();
+        let mut lowest = 0;
+        for (index, (name, _)) in self.sources.disks.iter().enumerate() {
+            let Some(total) = between(&self.readings[0], &last, index) else { continue };
+            let pairs = self.readings.windows(2);
+            let intervals =
+                pairs.map(|pair| between(&pair[0], &pair[1], index).unwrap_or_default()).collect();
+            let interval_ns = if self.readings.len() > 1 { self.interval_ns } else { 0 };
+            all.push(DiskActivity { name: name.clone(), window_ns, total, interval_ns, intervals });
+            lowest += usize::from(index < self.sources.lowest);
+        }
+        let upper = all.split_off(lowest);
+        Activity { disks: all, upper, host }
+    }
+
+    fn host(&self) -> HostActivity {
+        let (before, after) = (&self.host_before, self.sources.host_counts());
+        let since = |now: u64, then: u64| now.saturating_sub(then);
+        let pressure = after.pressure.zip(before.pressure).map(|(now, then)| Pressure {
+            cpu_some_ns: since(now.cpu_some_ns, then.cpu_some_ns),
+            io_some_ns: since(now.io_some_ns, then.io_some_ns),
+            io_full_ns: since(now.io_full_ns, then.io_full_ns),
+            memory_some_ns: since(now.memory_some_ns, then.memory_some_ns),
+            memory_full_ns: since(now.memory_full_ns, then.memory_full_ns),
+        });
+        let pair = |now: Option<(u64, u64)>, then: Option<(u64, u64)>| {
+            now.zip(then).map(|(now, then)| (since(now.0, then.0), since(now.1, then.1))).unzip()
+        };
+        let (swap_in_pages, swap_out_pages) = pair(after.swapped_pages, before.swapped_pages);
+        let (own_disk_read_bytes, own_disk_write_bytes) = pair(after.own_disk_bytes, before.own_disk_bytes);
+        HostActivity {
+            steal_percent: None,
+            pressure,
+            swap_in_pages,
+            swap_out_pages,
+            memory_available_bytes: self.memory_available_bytes,
+            governors: governors(&self.sources.roots),
+            cpu_throttled_ns: after.throttled_ns.zip(before.throttled_ns).map(|(now, then)| since(now, then)),
+            own_disk_read_bytes,
+            own_disk_write_bytes,
+        }
+    }
+}
+
+/// What one disk did between two readings.
+fn between(before: &Reading, after: &Reading, index: usize) -> Option<DiskCounts> {
+    let (before, after) = (before.disks[index]?, after.disks[index]?);
+    let moved = after.since(&before);
+    Some(DiskCounts {
+        reads: moved.reads,
+        reads_merged: moved.reads_merged,
+        read_bytes: moved.read_bytes,
+        read_time_ns: moved.read_time_ns,
+        writes: moved.writes,
+        writes_merged: moved.writes_merged,
+        write_bytes: moved.write_bytes,
+        write_time_ns: moved.write_time_ns,
+        discards: moved.discards,
+        discard_bytes: moved.discard_bytes,
+        flushes: moved.flushes,
+        busy_ns: moved.busy_ns,
+        queue_time_ns: moved.queue_time_ns,
+    })
+}

@@ -1,0 +1,118 @@
+//! What is known of a target before anything runs, as members of the document: the layers below it and the
+//! limits in force on them.
+
+use std::path::{Path, PathBuf};
+
+use crate::os::chain::{self, Kind};
+use crate::os::limits::{self, What};
+use crate::os::roots::Roots;
+use crate::os::target::{self, TargetKind};
+use crate::result::{Layer, LayerKind, Limit, LimitKind, TargetFacts};
+
+/// Facts of an opened target with the layers below it. `typed` is the target as given, `path` what was opened.
+pub fn of_target(
+    typed: &str,
+    path: &Path,
+    facts: &target::TargetFacts,
+    chain: &[chain::Layer],
+) -> TargetFacts {
+    let filesystem = facts.filesystem.as_ref();
+    TargetFacts {
+        path: typed.to_string(),
+        opened_path: path.display().to_string(),
+        kind: match facts.kind {
+            TargetKind::Regular => "file".to_string(),
+            TargetKind::Block => "block_device".to_string(),
+        },
+        size_bytes: facts.size_bytes,
+        device_name: facts.device_name.clone(),
+        sector_logical_bytes: facts.sectors.map(|s| s.logical_bytes),
+        sector_physical_bytes: facts.sectors.map(|s| s.physical_bytes),
+        direct_alignment_bytes: facts.direct.map(|d| d.offset_bytes),
+        filesystem: filesystem.map(|f| f.name.clone()),
+        mount_source: shown(filesystem.and_then(|f| f.source.as_ref())),
+        mount_point: shown(filesystem.and_then(|f| f.mount_point.as_ref())),
+        mount_options: filesystem.and_then(|f| f.mount_options.clone()),
+        scheduler: facts.scheduler.clone(),
+        write_cache: facts.write_cache.clone(),
+        layers: chain.iter().map(layer).collect(),
+        ..TargetFacts::default()
+    }
+}
+
+/// Limits in force for this process on any device of the chains, its processors and its memory.
+pub fn limits<'a>(chains: impl Iterator<Item = &'a [chain::Layer]>, roots: &Roots) -> Vec<Limit> {
+    let layers: Vec<&chain::Layer> = chains.flatten().collect();
+    let mut numbers: Vec<_> = layers.iter().filter_map(|l| l.number).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let name_of = |number| layers.iter().find(|l| l.number == Some(number)).map(|l| l.name.clone());
+    let found = limits::in_force(&numbers, roots).into_iter().map(|limit| Limit {
+        by: limit.by.to_string(),
+        group: limit.group,
+        device: limit.device.and_then(name_of),
+        what: match limit.what {
+            What::ReadIops => LimitKind::ReadIops,
+            What::WriteIops => LimitKind::WriteIops,
+            What::ReadBytesPerSecond => LimitKind::ReadBytesPerSecond,
+            What::WriteBytesPerSecond => LimitKind::WriteBytesPerSecond,
+            What::CpuMillis => LimitKind::CpuMillis,
+            What::MemoryBytes => LimitKind::MemoryBytes,
+        },
+        value: limit.value,
+    });
+    found.collect()
+}
+
+fn shown(path: Option<&PathBuf>) -> Option<String> {
+    path.map(|path| path.display().to_string())
+}
+
+fn layer(layer: &chain::Layer) -> Layer {
+    let queue = &layer.queue;
+    Layer {
+        kind: kind(layer.kind),
+        name: layer.name.clone(),
+        below: layer.below.iter().map(|&at| u32::try_from(at).unwrap_or(u32::MAX)).collect(),
+        detail: layer.detail.clone(),
+        size_bytes: layer.size_bytes,
+        sector_logical_bytes: layer.sectors.map(|s| s.logical_bytes),
+        sector_physical_bytes: layer.sectors.map(|s| s.physical_bytes),
+        rotational: queue.rotational,
+        scheduler: queue.scheduler.clone(),
+        write_cache: queue.write_cache.clone(),
+        forces_unit_access: queue.forces_unit_access,
+        queue_requests: queue.requests,
+        queue_depth: layer.queue_depth,
+        request_bytes_max: queue.request_bytes_max,
+        segments_max: queue.segments_max,
+        model: layer.model.clone(),
+        transport: layer.transport.clone(),
+        discard_bytes_max: queue.discard_bytes_max,
+        mount_source: shown(layer.mount.source.as_ref()),
+        mount_point: shown(layer.mount.point.as_ref()),
+        mount_options: layer.mount.options.clone(),
+        compression: layer.compression.clone(),
+        deduplicates: layer.deduplicates,
+        direct_io: layer.direct_io,
+        server: layer.server.clone(),
+    }
+}
+
+fn kind(kind: Kind) -> LayerKind {
+    match kind {
+        Kind::Unknown => LayerKind::Unknown,
+        Kind::File => LayerKind::File,
+        Kind::Filesystem => LayerKind::Filesystem,
+        Kind::MemoryFilesystem => LayerKind::MemoryFilesystem,
+        Kind::RemoteFilesystem => LayerKind::RemoteFilesystem,
+        Kind::UserFilesystem => LayerKind::UserFilesystem,
+        Kind::Partition => LayerKind::Partition,
+        Kind::DeviceMapper => LayerKind::DeviceMapper,
+        Kind::Md => LayerKind::Md,
+        Kind::Loop => LayerKind::Loop,
+        Kind::Memory => LayerKind::Memory,
+        Kind::NetworkDisk => LayerKind::NetworkDisk,
+        Kind::Disk => LayerKind::Disk,
+    }
+}

@@ -1,0 +1,212 @@
+//! What the block layer counted for a device since it appeared.
+//!
+//! Source: the kernel's `Documentation/block/stat.rst` and `Documentation/admin-guide/iostats.rst`.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use super::device::DeviceNumber;
+use super::roots::Roots;
+
+/// Unit of the counted sectors, whatever the sectors of the device are.
+const SECTOR_BYTES: u64 = 512;
+const NS_PER_MS: u64 = 1_000_000;
+/// Longer than 17 numbers of 20 digits.
+const TEXT_BYTES_MAX: usize = 512;
+
+/// Counters of one device since it appeared. Those that an older kernel lacks are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DiskStat {
+    /// Reads completed.
+    pub reads: u64,
+    /// Reads merged into others before they went to the device.
+    pub reads_merged: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Time of all reads added up, in nanoseconds (counted in milliseconds, as all times here).
+    pub read_time_ns: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Writes merged into others.
+    pub writes_merged: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Time of all writes added up, in nanoseconds.
+    pub write_time_ns: u64,
+    /// Requests in progress at this moment.
+    pub in_flight: u64,
+    /// Time during which at least one request was in progress, in nanoseconds.
+    pub busy_ns: u64,
+    /// Time of all requests in progress added up, in nanoseconds.
+    pub queue_time_ns: u64,
+    /// Discards completed (Linux 4.18).
+    pub discards: u64,
+    /// Bytes discarded.
+    pub discard_bytes: u64,
+    /// Flushes of the volatile cache completed (Linux 5.5).
+    pub flushes: u64,
+}
+
+impl DiskStat {
+    /// What was counted since `before`, which is an earlier reading of the same device; requests in progress are
+    /// those of now. The kernel prints times as 32-bit milliseconds, which start again at 0 after 49 days.
+    pub fn since(&self, before: &DiskStat) -> DiskStat {
+        const LAP_NS: u64 = (1 << 32) * NS_PER_MS;
+        let count = |of: fn(&DiskStat) -> u64| of(self).saturating_sub(of(before));
+        let time = |of: fn(&DiskStat) -> u64| {
+            let (now, then) = (of(self), of(before));
+            now.checked_sub(then).unwrap_or_else(|| (now + LAP_NS).saturating_sub(then))
+        };
+        DiskStat {
+            reads: count(|s| s.reads),
+            reads_merged: count(|s| s.reads_merged),
+            read_bytes: count(|s| s.read_bytes),
+            read_time_ns: time(|s| s.read_time_ns),
+            writes: count(|s| s.writes),
+            writes_merged: count(|s| s.writes_merged),
+            write_bytes: count(|s| s.write_bytes),
+            write_time_ns: time(|s| s.write_time_ns),
+            in_flight: self.in_flight,
+            busy_ns: time(|s| s.busy_ns),
+            queue_time_ns: time(|s| s.queue_time_ns),
+            discards: count(|s| s.discards),
+            discard_bytes: count(|s| s.discard_bytes),
+            flushes: count(|s| s.flushes),
+        }
+    }
+}
+
+/// Parses the text of a device's `stat`: 17 numbers, 15 before Linux 5.5, 11 before 4.18. `None` for anything
+/// else.
+pub fn parse(text: &str) -> Option<DiskStat> {
+    let numbers: Vec<u64> = text.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    if numbers.len() < 11 {
+        return None;
+    }
+    let number = |index: usize| numbers.get(index).copied().unwrap_or(0);
+    let bytes = |index: usize| number(index).saturating_mul(SECTOR_BYTES);
+    let ns = |index: usize| number(index).saturating_mul(NS_PER_MS);
+    Some(DiskStat {
+        reads: number(0),
+        reads_merged: number(1),
+        read_bytes: bytes(2),
+        read_time_ns: ns(3),
+        writes: number(4),
+        writes_merged: number(5),
+        write_bytes: bytes(6),
+        write_time_ns: ns(7),
+        in_flight: number(8),
+        busy_ns: ns(9),
+        queue_time_ns: ns(10),
+        discards: number(11),
+        discard_bytes: bytes(13),
+        flushes: number(15),
+    })
+}
+
+/// The counters of one device, kept open: they are read at exact moments.
+#[derive(Debug)]
+pub struct DiskCounters {
+    stat: File,
+}
+
+impl DiskCounters {
+    /// Opens the counters of a device. `None` when it keeps none (`queue/iostats` is 0) or is not known.
+    pub fn open(number: DeviceNumber, roots: &Roots) -> Option<Self> {
+        let dir = roots.sys.join("dev/block").join(number.to_string());
+        if super::words::read_word(&dir.join("queue/iostats")).is_some_and(|kept| kept == "0") {
+            return None;
+        }
+        let counters = DiskCounters { stat: File::open(dir.join("stat")).ok()? };
+        counters.read().ok()?;
+        Some(counters)
+    }
+
+    /// Reads the counters.
+    ///
+    /// # Errors
+    /// When the device is gone, or its counters are not what they should be.
+    pub fn read(&self) -> io::Result<DiskStat> {
+        let mut buffer = [0; TEXT_BYTES_MAX];
+        let len = self.stat.read_at(&mut buffer, 0)?;
+        let text = String::from_utf8_lossy(&buffer[..len]);
+        parse(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not the counters of a device"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// Linux 6.12, NVMe.
+    const NVME: &str = "  914221    20563 76202906   215041  2405911  1710562 173522570  2863911        0   772312  3138730    25213        0 151466448     3180   147021    56597\n";
+    /// Linux 4.19: no flushes.
+    const OLD: &str = "    4532     1203   330218     2871     1022      893    41208     4410        1     3020     7284       12        0    98304       20\n";
+    /// Linux 3.10: no discards either.
+    const OLDEST: &str = " 128 3 2056 64 17 5 176 90 0 130 154\n";
+
+    #[test]
+    fn recorded_counters_of_three_kernels() {
+        let wanted = DiskStat {
+            reads: 914_221,
+            reads_merged: 20_563,
+            read_bytes: 76_202_906 * 512,
+            read_time_ns: 215_041_000_000,
+            writes: 2_405_911,
+            writes_merged: 1_710_562,
+            write_bytes: 173_522_570 * 512,
+            write_time_ns: 2_863_911_000_000,
+            in_flight: 0,
+            busy_ns: 772_312_000_000,
+            queue_time_ns: 3_138_730_000_000,
+            discards: 25_213,
+            discard_bytes: 151_466_448 * 512,
+            flushes: 147_021,
+        };
+        assert_eq!(parse(NVME), Some(wanted));
+        let old = parse(OLD).unwrap();
+        assert_eq!((old.discards, old.discard_bytes, old.flushes, old.in_flight), (12, 98304 * 512, 0, 1));
+        let oldest = parse(OLDEST).unwrap();
+        assert_eq!((oldest.writes, oldest.write_bytes, oldest.busy_ns), (17, 176 * 512, 130_000_000));
+        assert_eq!((oldest.discards, oldest.flushes), (0, 0));
+        for wrong in ["", "1 2 3\n", "1 2 3 4 5 6 7 8 9 10 x\n"] {
+            assert_eq!(parse(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn differences_and_times_that_start_again() {
+        let before = parse(NVME).unwrap();
+        assert_eq!(before.since(&before), DiskStat::default());
+        let mut after = before;
+        after.reads += 3;
+        after.read_bytes += 12_288;
+        after.in_flight = 2;
+        let wanted = DiskStat { reads: 3, read_bytes: 12_288, in_flight: 2, ..DiskStat::default() };
+        assert_eq!(after.since(&before), wanted);
+        let before = DiskStat { read_time_ns: ((1 << 32) - 5) * NS_PER_MS, ..DiskStat::default() };
+        let after = DiskStat { read_time_ns: 7 * NS_PER_MS, ..DiskStat::default() };
+        assert_eq!(after.since(&before).read_time_ns, 12 * NS_PER_MS);
+    }
+
+    #[test]
+    fn a_device_that_does_not_count_is_no_evidence() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { sys: dir.path().into(), ..Roots::default() };
+        let number = DeviceNumber { major: 259, minor: 0 };
+        assert!(DiskCounters::open(number, &roots).is_none(), "no such device");
+        let place = dir.path().join("dev/block/259:0");
+        fs::create_dir_all(place.join("queue")).unwrap();
+        fs::write(place.join("stat"), NVME).unwrap();
+        assert!(DiskCounters::open(number, &roots).is_some(), "a kernel without the switch counts");
+        fs::write(place.join("queue/iostats"), "1\n").unwrap();
+        let counters = DiskCounters::open(number, &roots).unwrap();
+        assert_eq!(counters.read().unwrap(), parse(NVME).unwrap());
+        fs::write(place.join("stat"), OLD).unwrap();
+        assert_eq!(counters.read().unwrap(), parse(OLD).unwrap(), "read anew each time");
+        fs::write(place.join("queue/iostats"), "0\n").unwrap();
+        assert!(DiskCounters::open(number, &roots).is_none());
+    }
+}
