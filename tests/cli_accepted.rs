@@ -9,6 +9,7 @@ use truespd::profile::{
     FlushMode, IoPriority, Placement, ProcessorId, Profile, ResultFormat, RingOptions, Target, Throughput,
     TimeSpan,
 };
+use truespd::result::Grade;
 use words::{BOOT_MS, read, run};
 
 /// What a line stands for: defaults with changes.
@@ -565,6 +566,10 @@ fn long_options() {
     }
     let options = run("f").options;
     assert!(options.engine.is_none() && options.overwrite.is_empty() && !options.recreate);
+    assert!(!options.verdict && options.require.is_none());
+    let options = run("--verdict --require certified f").options;
+    assert!(options.verdict && options.require == Some(Grade::Certified));
+    assert_eq!(run("--require=suspect -Xp.xml").options.require, Some(Grade::Suspect));
 }
 
 #[test]

@@ -218,6 +218,8 @@ const OPTIONS: &[&str] = &[
     "-yrB",
     "-eDISK_IO",
     "--recreate",
+    "--verdict",
+    "--require=suspect",
     "--engine=null",
 ];
 

@@ -346,7 +346,11 @@ fn strict_tails() {
         let refusal = refused(&line);
         assert_eq!(marked(&refusal), "foo", "{line}\n{refusal}");
     }
-    check(&[("-L,file.bin f", ",file.bin", "takes no value"), ("--recreate=yes f", "yes", "takes no value")]);
+    check(&[
+        ("-L,file.bin f", ",file.bin", "takes no value"),
+        ("--recreate=yes f", "yes", "takes no value"),
+        ("--verdict=all f", "all", "takes no value"),
+    ]);
 }
 
 #[test]
@@ -392,6 +396,9 @@ fn strict_combinations() {
         ("--engine -b4k f", "", "no name of an engine"),
         ("--engine PSYNC f", "PSYNC", "no name of an engine"),
         ("--overwrite= f", "", "path of the target is missing"),
+        ("--require good f", "good", "no grade"),
+        ("--require=invalid f", "invalid", "no grade"),
+        ("--require -L f", "", "no grade"),
     ]);
     // Fine where nothing is meaningless.
     for line in

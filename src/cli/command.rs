@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::console::{Console, say, say_line};
 use super::outputs::Outputs;
 use super::refusal::printable;
+use super::verdict::{Extent, Style, line, text};
 use super::{EngineChoice, Events, Invocation, RunRequest, refuse_findings, refuse_option, refuse_plan};
 use crate::engine::{self, EngineError, EngineRow};
 use crate::load::{self, Event, Report};
@@ -18,6 +19,8 @@ use crate::plan::{Refusal as PlanRefusal, RefusalKind};
 use crate::profile::xml::{self, Overrides, XmlError};
 use crate::profile::{ResultFormat, Severity, validate};
 use crate::render;
+use crate::result::Verdict;
+use crate::verdict::judge;
 
 /// Exit codes, a documented contract (ARCHITECTURE.md, Errors).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +33,8 @@ pub enum ExitCode {
     Refused = 3,
     /// The write guard refused.
     Guarded = 4,
+    /// The verdict is worse than `--require` asks for.
+    NotTrusted = 5,
 }
 
 /// What the program was started as.
@@ -39,10 +44,24 @@ pub struct Program {
     pub name: String,
 }
 
+/// Where the verdict of a run goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// To standard error: standard output is DiskSpd's.
+    StandardError,
+    /// Under a text result on standard output; to standard error for a format that programs read.
+    UnderResult,
+}
+
 /// Runs the DiskSpd command with `args` (without the program name).
 pub fn diskspd(program: &Program, args: &[OsString]) -> ExitCode {
+    run_words(program, args, Place::StandardError)
+}
+
+/// Runs the words of DiskSpd's command line.
+pub(super) fn run_words(program: &Program, args: &[OsString], place: Place) -> ExitCode {
     match super::parse_os(args, &program.name, &uptime_ms) {
-        Ok(invocation) => dispatch(program, args, invocation),
+        Ok(invocation) => dispatch(program, args, invocation, place),
         Err(refusal) => {
             say(&refusal.to_string());
             ExitCode::Refused
@@ -50,14 +69,14 @@ pub fn diskspd(program: &Program, args: &[OsString]) -> ExitCode {
     }
 }
 
-fn dispatch(program: &Program, args: &[OsString], invocation: Invocation) -> ExitCode {
+fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, place: Place) -> ExitCode {
     match invocation {
         Invocation::Help => print(&super::help(&program.name), ExitCode::Done),
         Invocation::NoArguments => print(&super::help(&program.name), ExitCode::Refused),
         Invocation::Version => print(&super::version(), ExitCode::Done),
         Invocation::SystemInformation(format) => system_information(format),
         Invocation::SetEvents(names) => set_events(&names),
-        Invocation::Run(request) => run(program, args, *request),
+        Invocation::Run(request) => run(program, args, *request, place),
     }
 }
 
@@ -101,7 +120,7 @@ fn command_line(program: &Program, args: &[OsString]) -> Vec<String> {
     std::iter::once(program.name.clone()).chain(typed(args)).collect()
 }
 
-fn run(program: &Program, args: &[OsString], mut request: RunRequest) -> ExitCode {
+fn run(program: &Program, args: &[OsString], mut request: RunRequest, place: Place) -> ExitCode {
     if let Err(words) = load_profile(program, args, &mut request) {
         say_line(format_args!("{}", words.trim_end()));
         return ExitCode::Refused;
@@ -137,7 +156,7 @@ fn run(program: &Program, args: &[OsString], mut request: RunRequest) -> ExitCod
         recreate: request.options.recreate,
         events: names(&request.events),
     };
-    measure(program, args, &request, &options)
+    measure(program, args, &request, &options, place)
 }
 
 /// Reads the profile of `-X` into the request, with the overrides and targets beside it; the error is
@@ -189,7 +208,13 @@ fn find_engine(choice: &EngineChoice) -> Result<(&'static EngineRow, String), En
 }
 
 /// Runs the load and prints the document.
-fn measure(program: &Program, args: &[OsString], request: &RunRequest, options: &load::Options) -> ExitCode {
+fn measure(
+    program: &Program,
+    args: &[OsString],
+    request: &RunRequest,
+    options: &load::Options,
+    place: Place,
+) -> ExitCode {
     let stop = match Latch::new()
         .and_then(|latch| watch_signals(&latch, request.profile.result_format).map(|()| latch))
     {
@@ -210,16 +235,65 @@ fn measure(program: &Program, args: &[OsString], request: &RunRequest, options: 
     let report = load::run(&request.profile, options, &|event: Event| console.show(event), &stop);
     console.finish();
     match report {
-        Ok(report) => print_report(&report, outputs, &console),
+        Ok(mut report) => {
+            let verdict = judge(&report.document);
+            report.document.verdict = Some(verdict.clone());
+            let is_refused = request.options.require.is_some_and(|required| verdict.grade > required);
+            let show = Show { verdict, place, has_all: request.options.verdict };
+            match print_report(&report, outputs, &console, &show) {
+                ExitCode::Done if is_refused => ExitCode::NotTrusted,
+                code => code,
+            }
+        }
         Err(refusals) => refuse(program, args, &refusals),
     }
 }
 
-fn print_report(report: &Report, outputs: Outputs, console: &Console) -> ExitCode {
-    let result = match report.document.profile.result_format {
+/// The verdict and how it is shown.
+struct Show {
+    verdict: Verdict,
+    place: Place,
+    /// `--verdict`.
+    has_all: bool,
+}
+
+impl Show {
+    fn is_under_result(&self, format: ResultFormat) -> bool {
+        self.place == Place::UnderResult && format == ResultFormat::Text
+    }
+
+    fn extent(&self) -> Extent {
+        if self.has_all { Extent::All } else { Extent::Findings }
+    }
+
+    /// What stands under the result on standard output.
+    fn under_result(&self, format: ResultFormat) -> String {
+        match self.is_under_result(format) {
+            true => format!("\n{}", text(&self.verdict, "verdict", self.extent(), Style::of_stdout())),
+            false => String::new(),
+        }
+    }
+
+    /// What standard error shows.
+    fn on_stderr(&self, report: &Report) -> String {
+        let is_told = self.is_under_result(report.document.profile.result_format);
+        match self.has_all {
+            _ if is_told => String::new(),
+            true => text(&self.verdict, "verdict", Extent::All, Style::of_stderr()),
+            // The reasons of a failure follow anyway.
+            false if !report.failures.is_empty() => String::new(),
+            false => format!("{}\n", line(&self.verdict, Style::of_stderr())),
+        }
+    }
+}
+
+fn print_report(report: &Report, outputs: Outputs, console: &Console, show: &Show) -> ExitCode {
+    let format = report.document.profile.result_format;
+    let mut result = match format {
         ResultFormat::Text => render::text(&report.document),
         ResultFormat::Xml => render::xml::results(&report.document),
     };
+    result.push_str(&show.under_result(format));
     let mut code = print(&result, ExitCode::Done);
     for error in outputs.write(&report.document) {
         say_line(format_args!("ERROR: {}", printable(&error.to_string())));
@@ -231,6 +305,7 @@ fn print_report(report: &Report, outputs: Outputs, console: &Console) -> ExitCod
     for note in &report.notes {
         say_line(format_args!("note: {}", printable(note)));
     }
+    say(&show.on_stderr(report));
     for failure in &report.failures {
         say_line(format_args!("ERROR: {}", printable(failure)));
     }
@@ -239,7 +314,7 @@ fn print_report(report: &Report, outputs: Outputs, console: &Console) -> ExitCod
     }
     // The phrases that wrappers look for (`text-output.md` §13.2).
     say_line(format_args!("There has been an error during threads execution"));
-    if report.document.profile.result_format == ResultFormat::Xml {
+    if format == ResultFormat::Xml {
         say_line(format_args!(""));
     }
     say_line(format_args!("Error generating I/O requests"));

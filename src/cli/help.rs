@@ -69,6 +69,7 @@ const EXIT_CODES: &[(u8, &str)] = &[
         "write guard: the target is in use or holds data that TrueSpd did not make; nothing on standard output, \
         nothing was touched",
     ),
+    (5, "--require: the run is done, and its verdict is worse than required"),
 ];
 
 const EXAMPLES: &[(&str, &str)] = &[

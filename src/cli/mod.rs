@@ -11,6 +11,7 @@ mod draft;
 mod help;
 mod hints;
 mod inspect_command;
+mod judge_command;
 mod merge_command;
 mod options;
 mod outputs;
@@ -20,6 +21,7 @@ mod render_command;
 mod rows;
 mod truespd;
 mod value;
+mod verdict;
 
 pub use command::{ExitCode, Program, diskspd};
 pub use help::{help, version};
@@ -29,6 +31,7 @@ pub use refusal::{Mark, Problem, Refusal};
 pub use truespd::truespd;
 
 use crate::profile::{Profile, ResultFormat};
+use crate::result::Grade;
 
 /// What a command line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +93,10 @@ pub struct LongOptions {
     pub recreate: bool,
     /// `--json`, `--xml`, `--text`, `--csv`: files that the result is written to as well.
     pub outputs: Vec<Output>,
+    /// `--verdict`: show all of the verdict.
+    pub verdict: bool,
+    /// `--require`: the worst grade that is a success.
+    pub require: Option<Grade>,
 }
 
 /// A file for the result in one format.

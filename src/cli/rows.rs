@@ -444,6 +444,13 @@ pub(super) static SECTIONS: &[Section] = &[
             row("-csv", "FILE", long::csv)
                 .with_profile()
                 .help("Write a table of threads, targets, reads and writes to this file too."),
+            row("-verdict", "", long::verdict).with_profile().help(
+                "Show all of the verdict on standard error: every finding with its numbers and advice, and the \
+                rules that lacked evidence. Without it, one line.",
+            ),
+            row("-require", "<certified|suspect>", long::require)
+                .with_profile()
+                .help("Exit code 5 when the verdict is worse than this."),
             row("-recreate", "", long::recreate).with_profile().help("Always create the files of -c anew."),
         ],
     },

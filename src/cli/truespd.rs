@@ -4,9 +4,10 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
-use super::command::{ExitCode, Program, diskspd, print};
+use super::command::{ExitCode, Place, Program, print, run_words};
 use super::console::say;
 use super::inspect_command::{self, InspectArguments};
+use super::judge_command::{self, JudgeArguments};
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
 use crate::result::json;
@@ -32,6 +33,7 @@ enum Command {
     Inspect(InspectArguments),
     Render(RenderArguments),
     Merge(MergeArguments),
+    Judge(JudgeArguments),
     /// Print the JSON Schema of result documents
     Schema,
 }
@@ -51,6 +53,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Inspect(arguments) => inspect_command::run(&arguments),
             Command::Render(arguments) => render_command::run(&arguments),
             Command::Merge(arguments) => merge_command::run(&arguments),
+            Command::Judge(arguments) => judge_command::run(&arguments),
             Command::Schema => print(&json::schema(), ExitCode::Done),
         },
         // Help and the version are asked for; the rest is refused.
@@ -63,5 +66,5 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
 }
 
 fn run(program: &Program, words: &[OsString]) -> ExitCode {
-    diskspd(&Program { name: format!("{} run", program.name) }, words)
+    run_words(&Program { name: format!("{} run", program.name) }, words, Place::UnderResult)
 }

@@ -20,6 +20,7 @@ pub mod reuse;
 pub mod roots;
 pub mod rusage;
 pub mod target;
+pub mod terminal;
 pub mod thread;
 pub mod topology;
 pub mod tsc;

@@ -1,6 +1,7 @@
 //! TrueSpd's own long options.
 
 use super::super::draft::Draft;
+use super::super::judge_command::grade;
 use super::super::value::{Slip, Value, length};
 use super::super::{EngineChoice, Output};
 use super::nothing;
@@ -69,6 +70,19 @@ pub fn text(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 
 pub fn csv(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     output(d, v, "csv")
+}
+
+pub fn verdict(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.long.verdict = true;
+    Ok(())
+}
+
+pub fn require(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let grade =
+        grade(v.text).map_err(|what| Slip::new(what).at(0..length(v.text)).legal("certified or suspect"))?;
+    d.long.require = Some(grade);
+    Ok(())
 }
 
 pub fn recreate(d: &mut Draft, v: &Value) -> Result<(), Slip> {

@@ -1,0 +1,322 @@
+//! Did the I/O reach the disks, and as what?
+
+use crate::result::{Grade, LayerKind};
+use crate::verdict::figures::{Details, bytes, found, number, percent, ratio};
+use crate::verdict::view::{Flow, Group, RestsOn, View, Way};
+use crate::verdict::{Case, Look};
+
+/// The disks may move this part of the bytes less before it is worth a word: readings of the counters and of
+/// the measured time are not taken in one instant, and a few reads always hit something.
+const MOVED_SUSPECT: f64 = 0.90;
+/// Below this most of the bytes never were at the disks.
+const MOVED_INVALID: f64 = 0.50;
+
+/// Bytes completed against bytes moved, reads and writes apart.
+pub fn served_from_cache(case: &Case<'_>) -> Look {
+    let groups = match case.groups() {
+        Ok(groups) => groups,
+        Err(what) => return Look::Missing(what),
+    };
+    let mut findings = Vec::new();
+    for group in &groups {
+        for way in Way::BOTH {
+            let (done, moved) = (group.done(way), group.moved(way));
+            if done.bytes <= 0.0 {
+                continue;
+            }
+            let share = ratio(moved.bytes + edge(case, group, done), done.bytes);
+            if share >= MOVED_SUSPECT {
+                continue;
+            }
+            let cause = cause(group, way);
+            let grade = match share < MOVED_INVALID && cause.is_not_the_target {
+                true => Grade::Invalid,
+                false => Grade::Suspect,
+            };
+            let says = format!(
+                "{} {} of {} completed; {} saw {}: {}",
+                per_s(done.ios),
+                way.plural(),
+                bytes(done.size()),
+                group.names(),
+                seen(moved, done),
+                cause.words
+            );
+            findings.push(
+                found(grade, says)
+                    .of(group.path())
+                    .figure(&format!("completed_{}s_per_s", way.word()), done.ios)
+                    .figure(&format!("completed_{}_bytes_per_s", way.word()), done.bytes)
+                    .figure(&format!("disk_{}s_per_s", way.word()), moved.ios)
+                    .figure(&format!("disk_{}_bytes_per_s", way.word()), moved.bytes)
+                    .advise(cause.advice),
+            );
+        }
+    }
+    Look::Saw(findings)
+}
+
+fn per_s(ios: f64) -> String {
+    format!("{}/s", number(ios))
+}
+
+/// `0`, or rate, size and share of the bytes.
+fn seen(moved: Flow, done: Flow) -> String {
+    if moved.ios <= 0.0 {
+        return "0".to_string();
+    }
+    let share = percent(ratio(moved.bytes, done.bytes));
+    format!("{} of {} ({share} of the bytes)", per_s(moved.ios), bytes(moved.size()))
+}
+
+/// What may be under way at the ends of the measured time, as a rate: an I/O per request, at most a tenth.
+fn edge(case: &Case<'_>, group: &Group<'_>, done: Flow) -> f64 {
+    let requests: u64 = group
+        .targets
+        .iter()
+        .flat_map(|target| &target.entries)
+        .map(|target| u64::from(case.span.threads_on(target)) * u64::from(target.request_count))
+        .sum();
+    ratio(requests as f64 * done.size(), case.seconds()).min(done.bytes / 10.0)
+}
+
+/// Why the disks moved less.
+struct Cause {
+    words: String,
+    advice: &'static str,
+    /// What answered is none of the target.
+    is_not_the_target: bool,
+}
+
+fn cause(group: &Group<'_>, way: Way) -> Cause {
+    let says = |words: &str, advice| Cause { words: words.to_string(), advice, is_not_the_target: true };
+    let most = |holds: &dyn Fn(&View<'_>) -> bool| {
+        let with: f64 = group.targets.iter().filter(|t| holds(t)).map(|t| t.done(way).bytes).sum();
+        with * 2.0 >= group.done(way).bytes
+    };
+    let is_cached = most(&|target| !target.is_direct());
+    let is_loop_cached = || {
+        group.targets.iter().any(|target| target.layers().iter().any(|layer| layer.kind == LayerKind::Loop))
+    };
+    let reduced_by = group.targets.iter().find_map(View::reduced_by);
+    if way == Way::Read && most(&|target| never_written_share(target) >= 0.5) {
+        return says(
+            "most of the tested range was never written, and is answered without the disk",
+            "write the whole range once (-c makes such files; -w100 over a device), then read it",
+        );
+    }
+    if most(&|target| target.asked.memory_mapped) {
+        return says(
+            "memory mapped (-Sm), the page cache answers",
+            "measure the disk with -Su or -Sh; this is the speed of memory and page cache",
+        );
+    }
+    if is_cached && way == Way::Read {
+        return says(
+            "the page cache answered, as neither -Su nor -Sh asked to bypass it",
+            "add -Su (or -Sh); what a program that uses the page cache gets is right, and is not the disk's number",
+        );
+    }
+    if is_cached {
+        return says(
+            "the page cache took them, as neither -Su nor -Sh asked to bypass it",
+            "add -Sh (durable) or -Su (to the disk's cache), or run until memory no longer takes up the difference",
+        );
+    }
+    if let Some(by) = reduced_by {
+        let words = format!("{by}, so the disk has less to move");
+        let advice = "write with -Zr and read random data, or turn the reduction off, to measure the disk";
+        return Cause { words, advice, is_not_the_target: false };
+    }
+    if is_loop_cached() {
+        return says(
+            "a loop device on the way reaches its file through the page cache",
+            "set the loop device up with losetup --direct-io=on",
+        );
+    }
+    let grew =
+        group.targets.iter().any(|target| residency_growth(target).is_some_and(|(_, notable)| notable));
+    match grew {
+        true => says(
+            "the page cache answered although direct I/O was asked for",
+            "see direct-not-honoured: choose a file system that does direct I/O",
+        ),
+        false => says(
+            "something above the disk answered",
+            "look for a cache between target and disk (truespd inspect shows the layers)",
+        ),
+    }
+}
+
+/// Share of the tested range that was never written.
+pub fn never_written_share(target: &View<'_>) -> f64 {
+    let extents = target.facts.and_then(|facts| facts.extents.as_ref());
+    extents.map_or(0.0, |map| ratio((map.unwritten_bytes + map.hole_bytes) as f64, map.range_bytes as f64))
+}
+
+/// By how many bytes the target's part of the page cache grew, and whether that is notable: more than 1 MiB
+/// and more than 1 % of the range. `None` when the document does not tell.
+fn residency_growth(target: &View<'_>) -> Option<(u64, bool)> {
+    let residency = target.facts?.residency?;
+    let grew = residency.cached_after_bytes.saturating_sub(residency.cached_before_bytes);
+    Some((grew, grew > 1 << 20 && grew as f64 > 0.01 * residency.range_bytes as f64))
+}
+
+/// From here on the disk's operations are not the ones that were issued.
+const SIZE_SUSPECT: f64 = 1.5;
+/// From here on it is worth a remark.
+const SIZE_REMARK: f64 = 1.1;
+
+/// Mean size and rate at the disks against those issued.
+pub fn coalesced(case: &Case<'_>) -> Look {
+    let groups = match case.groups() {
+        Ok(groups) => groups,
+        Err(what) => return Look::Missing(what),
+    };
+    let mut findings = Vec::new();
+    for group in &groups {
+        for way in Way::BOTH {
+            let (done, moved) = (group.done(way), group.moved(way));
+            let larger = ratio(moved.size(), done.size());
+            // Where most bytes never came to the disk, served-from-cache tells sizes and rates as well.
+            let is_told = ratio(moved.bytes, done.bytes) < MOVED_INVALID;
+            if larger < SIZE_REMARK || moved.ios >= done.ios / SIZE_REMARK || is_told {
+                continue;
+            }
+            let grade = if larger >= SIZE_SUSPECT { Grade::Suspect } else { Grade::Certified };
+            let says = format!(
+                "{} {} of {} were issued; {} saw {} of {}",
+                per_s(done.ios),
+                way.plural(),
+                bytes(done.size()),
+                group.names(),
+                per_s(moved.ios),
+                bytes(moved.size())
+            );
+            findings.push(
+                found(grade, says)
+                    .of(group.path())
+                    .figure(&format!("completed_{}s_per_s", way.word()), done.ios)
+                    .figure(&format!("issued_{}_bytes_mean", way.word()), done.size())
+                    .figure(&format!("disk_{}s_per_s", way.word()), moved.ios)
+                    .figure(&format!("disk_{}_bytes_mean", way.word()), moved.size()),
+            );
+        }
+    }
+    Look::Saw(findings)
+}
+
+/// Direct I/O was asked for and something cached all the same.
+pub fn direct_not_honoured(case: &Case<'_>) -> Look {
+    let (mut findings, mut missing) = (Vec::new(), None);
+    for target in case.views().iter().filter(|target| target.is_direct()) {
+        if let Some(layer) = target.layer(LayerKind::MemoryFilesystem) {
+            let says = format!(
+                "direct I/O was asked for, and {} keeps its files in memory all the same",
+                layer.name
+            );
+            findings.push(found(Grade::Invalid, says).of(Some(target.path())));
+            continue;
+        }
+        match residency_growth(target) {
+            Some((grew, true)) => {
+                let says = format!(
+                    "direct I/O was asked for, and {} of the file came into the page cache during the run",
+                    bytes(grew as f64)
+                );
+                let finding = found(Grade::Suspect, says).of(Some(target.path()));
+                findings.push(finding.figure("page_cache_growth_bytes", grew as f64));
+            }
+            Some(_) => {}
+            None if target.is_file() || target.facts.is_none() => {
+                missing.get_or_insert(format!("the page cache of '{}' before and after", target.path()));
+            }
+            // A device opened for direct I/O has no pages of its own here.
+            None => {}
+        }
+    }
+    match missing {
+        Some(what) if findings.is_empty() => Look::Missing(what),
+        _ => Look::Saw(findings),
+    }
+}
+
+/// A tested range below this fits into the cache of a controller, a drive or a host.
+const RANGE_SMALL_BYTES: u64 = 1 << 30;
+/// Unless it is this part of the disk or more: a small disk has small caches.
+const RANGE_SMALL_PART: f64 = 0.01;
+
+/// The tested range fits into a cache that it must defeat.
+pub fn working_set(case: &Case<'_>) -> Look {
+    let views = case.views();
+    let (mut findings, mut missing) = (Vec::new(), None);
+    let on_disk = |target: &&View<'_>| !matches!(target.rests_on(), RestsOn::MemoryFilesystem);
+    let cached: u64 = views.iter().filter(on_disk).filter(|t| !t.is_direct()).map(View::range_bytes).sum();
+    if cached > 0 {
+        match memory_bytes(case) {
+            Some(memory) if cached < memory => {
+                let says = format!(
+                    "the page cache was not bypassed, and {} of tested range fit into {} of memory",
+                    bytes(cached as f64),
+                    bytes(memory as f64)
+                );
+                let finding = found(Grade::Suspect, says)
+                    .figure("range_bytes", cached as f64)
+                    .figure("memory_bytes", memory as f64);
+                findings.push(
+                    finding.advise("bypass the page cache with -Su or -Sh, or test more than memory holds"),
+                );
+            }
+            Some(_) => {}
+            None => missing = Some("the memory of the machine".to_string()),
+        }
+    }
+    for target in views.iter().filter(on_disk).filter(|target| target.is_direct()) {
+        // A device in memory has no cache to defeat.
+        let lowest: Vec<_> = target.lowest().collect();
+        let is_memory = !lowest.is_empty() && lowest.iter().all(|layer| layer.kind == LayerKind::Memory);
+        let range = target.range_bytes();
+        if is_memory || range >= RANGE_SMALL_BYTES {
+            continue;
+        }
+        if range == 0 {
+            missing.get_or_insert(format!("the size of '{}'", target.path()));
+            continue;
+        }
+        let disk: u64 = lowest.iter().filter_map(|layer| layer.size_bytes).sum();
+        if disk > 0 && range as f64 >= RANGE_SMALL_PART * disk as f64 {
+            continue;
+        }
+        let of_disk = match disk {
+            0 => String::new(),
+            disk => format!(
+                " ({} of a disk of {})",
+                percent(ratio(range as f64, disk as f64)),
+                bytes(disk as f64)
+            ),
+        };
+        let says = format!(
+            "the tested range is {}{of_disk}: the caches of drive, controller or host can hold all of it",
+            bytes(range as f64)
+        );
+        findings.push(
+            found(Grade::Suspect, says)
+                .of(Some(target.path()))
+                .figure("range_bytes", range as f64)
+                .figure("disk_bytes", disk as f64),
+        );
+    }
+    match missing {
+        Some(what) if findings.is_empty() => Look::Missing(what),
+        _ => Look::Saw(findings),
+    }
+}
+
+/// Memory that the page cache may take: that of the machine, or of the container.
+fn memory_bytes(case: &Case<'_>) -> Option<u64> {
+    let evidence = &case.measured.evidence;
+    let limits = evidence.limits.iter().filter(|limit| limit.what == crate::result::LimitKind::MemoryBytes);
+    let limit = limits.map(|limit| limit.value).min();
+    let machine = case.document.system.memory_bytes;
+    machine.into_iter().chain(limit).min()
+}

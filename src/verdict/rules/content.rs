@@ -1,0 +1,241 @@
+//! What was read and written: data that nobody has to store can be fast without being storage.
+
+use super::cache::never_written_share;
+use crate::profile::Target;
+use crate::result::{ContentSample, Grade};
+use crate::verdict::figures::{Details, bytes, found, number, percent, ratio};
+use crate::verdict::view::{RestsOn, View};
+use crate::verdict::{Case, Look};
+
+/// Above this part of the range the reads are not those of a file with data.
+const UNWRITTEN_INVALID: f64 = 0.5;
+const UNWRITTEN_SUSPECT: f64 = 0.05;
+const UNWRITTEN_REMARK: f64 = 0.001;
+
+fn reads<'a>(case: &Case<'a>) -> Vec<View<'a>> {
+    let reads = |view: &View<'_>| view.entries.iter().any(|target| target.reads());
+    case.views().into_iter().filter(reads).collect()
+}
+
+/// Findings, or what is missing when there are none.
+fn look(findings: Vec<crate::result::Finding>, missing: Option<String>) -> Look {
+    match missing {
+        Some(what) if findings.is_empty() => Look::Missing(what),
+        _ => Look::Saw(findings),
+    }
+}
+
+/// Reads of ranges that were never written.
+pub fn never_written(case: &Case<'_>) -> Look {
+    let (mut findings, mut missing) = (Vec::new(), None);
+    for target in reads(case) {
+        let path = target.path();
+        if target.facts.is_some() && !target.is_file() {
+            continue;
+        }
+        let extents = target.facts.and_then(|facts| facts.extents.as_ref());
+        let map = match extents {
+            Some(map) if map.range_bytes > 0 => map,
+            Some(map) => {
+                let why = map.unknown.clone().unwrap_or_else(|| "nothing was looked at".to_string());
+                missing.get_or_insert(format!("the layout of '{path}': {why}"));
+                continue;
+            }
+            None if matches!(target.rests_on(), RestsOn::Disks | RestsOn::Unknown) => {
+                missing.get_or_insert(format!("the layout of '{path}' on its file system"));
+                continue;
+            }
+            None => continue,
+        };
+        let share = never_written_share(&target);
+        let grade = match share {
+            s if s >= UNWRITTEN_INVALID => Grade::Invalid,
+            s if s >= UNWRITTEN_SUSPECT => Grade::Suspect,
+            s if s >= UNWRITTEN_REMARK => Grade::Certified,
+            _ => continue,
+        };
+        let says = format!(
+            "{} of the tested range was never written ({} allocated only, {} of holes): its reads return zeros \
+             without the disk",
+            percent(share),
+            bytes(map.unwritten_bytes as f64),
+            bytes(map.hole_bytes as f64)
+        );
+        findings.push(
+            found(grade, says)
+                .of(Some(path))
+                .figure("unwritten_bytes", map.unwritten_bytes as f64)
+                .figure("hole_bytes", map.hole_bytes as f64)
+                .figure("range_bytes", map.range_bytes as f64),
+        );
+    }
+    look(findings, missing)
+}
+
+/// The sample of what lay in the tested range, or what is missing.
+fn sample<'a>(target: &View<'a>) -> Result<&'a ContentSample, String> {
+    let sample = target.facts.and_then(|facts| facts.content.as_ref());
+    let missing = || format!("a sample of what '{}' held", target.path());
+    sample.filter(|sample| sample.blocks > 0 && sample.block_bytes > 0).ok_or_else(missing)
+}
+
+fn part(blocks: u32, sample: &ContentSample) -> f64 {
+    ratio(f64::from(blocks), f64::from(sample.blocks))
+}
+
+/// Zeros above this part of the sample are more than a file's usual gaps.
+const ZERO_NOTABLE: f64 = 0.05;
+
+/// Reads of zeros that were written or trimmed.
+pub fn zero_data(case: &Case<'_>) -> Look {
+    let (mut findings, mut missing) = (Vec::new(), None);
+    for target in reads(case) {
+        if target.rests_on() == RestsOn::MemoryFilesystem {
+            continue;
+        }
+        let sample = match sample(&target) {
+            Ok(sample) => sample,
+            Err(what) => {
+                missing.get_or_insert(what);
+                continue;
+            }
+        };
+        let zeros = part(sample.zero_blocks, sample);
+        // What was never written reads as zeros and is told by its own rule.
+        if zeros < ZERO_NOTABLE + never_written_share(&target) {
+            continue;
+        }
+        let says = format!(
+            "{} of {} sampled blocks hold nothing but zeros: thin, compressing and many solid-state disks answer \
+             these without their medium",
+            number(f64::from(sample.zero_blocks)),
+            number(f64::from(sample.blocks))
+        );
+        findings.push(
+            found(Grade::Suspect, says)
+                .of(Some(target.path()))
+                .figure("zero_blocks", f64::from(sample.zero_blocks))
+                .figure("sampled_blocks", f64::from(sample.blocks)),
+        );
+    }
+    look(findings, missing)
+}
+
+/// Storage that reduces data has less to do below this part of the size.
+const REDUCED_SUSPECT: f64 = 0.9;
+/// On storage that is not known to reduce anything, data this easy are worth a remark.
+const REDUCED_REMARK: f64 = 0.5;
+const REPEATED_NOTABLE: f64 = 0.1;
+
+/// Grade and words for data that can be made smaller; `None` for data that cannot.
+fn reducible(sample: &ContentSample, target: &View<'_>, what: &str) -> Option<(Grade, String)> {
+    let zeros = part(sample.zero_blocks, sample);
+    let repeated = part(sample.repeated_blocks.saturating_sub(sample.zero_blocks), sample);
+    let size = f64::from(sample.blocks) * f64::from(sample.block_bytes);
+    let compressed = ratio(sample.compressed_bytes as f64, size);
+    let reduced_by = target.reduced_by();
+    let limit = if reduced_by.is_some() { REDUCED_SUSPECT } else { REDUCED_REMARK };
+    if zeros >= 0.5 || (compressed >= limit && repeated < REPEATED_NOTABLE) {
+        return None;
+    }
+    let words = format!(
+        "the data {what} compress to {} of their size, and {} of the blocks repeat another",
+        percent(compressed),
+        percent(repeated)
+    );
+    Some(match reduced_by {
+        Some(by) => (Grade::Suspect, format!("{words}: {by}")),
+        None => (Grade::Certified, format!("{words}; nothing here is known to make use of that")),
+    })
+}
+
+fn reducible_finding(
+    sample: &ContentSample,
+    target: &View<'_>,
+    what: &str,
+) -> Option<crate::result::Finding> {
+    let (grade, says) = reducible(sample, target, what)?;
+    let finding = found(grade, says).of(Some(target.path()));
+    Some(
+        finding
+            .figure("compressed_bytes", sample.compressed_bytes as f64)
+            .figure("repeated_blocks", f64::from(sample.repeated_blocks))
+            .figure("sampled_blocks", f64::from(sample.blocks)),
+    )
+}
+
+/// Reads of data that compress well or repeat.
+pub fn reducible_reads(case: &Case<'_>) -> Look {
+    let (mut findings, mut missing) = (Vec::new(), None);
+    for target in reads(case) {
+        if target.rests_on() == RestsOn::MemoryFilesystem {
+            continue;
+        }
+        match sample(&target) {
+            Ok(sample) => findings.extend(reducible_finding(sample, &target, "read")),
+            Err(what) => {
+                missing.get_or_insert(what);
+            }
+        }
+    }
+    look(findings, missing)
+}
+
+/// What the profile says that writes hold.
+enum Writes {
+    Zeros,
+    /// Byte j is j mod 256.
+    Pattern,
+    Random,
+    Unknown,
+}
+
+fn writes_of(case: &Case<'_>, target: &Target) -> Writes {
+    if target.zero_write_buffers {
+        Writes::Zeros
+    } else if target.write_source_path.is_some() {
+        Writes::Unknown
+    } else if target.write_source_bytes > 0 || case.span.random_write_data {
+        Writes::Random
+    } else {
+        Writes::Pattern
+    }
+}
+
+/// Writes of zeros, or of data that compress well or repeat.
+pub fn reducible_writes(case: &Case<'_>) -> Look {
+    let (mut findings, mut missing) = (Vec::new(), None);
+    for target in case.views() {
+        let Some(writing) = target.entries.iter().find(|entry| entry.writes()) else { continue };
+        if target.rests_on() == RestsOn::MemoryFilesystem {
+            continue;
+        }
+        let written =
+            target.facts.and_then(|facts| facts.written.as_ref()).filter(|sample| sample.blocks > 0);
+        let reduced_by = target.reduced_by();
+        let holds = writes_of(case, writing);
+        let zeros = written.map(|sample| part(sample.zero_blocks, sample)).unwrap_or_default() >= 0.5;
+        if zeros || matches!(holds, Writes::Zeros) {
+            let by = reduced_by.unwrap_or_else(|| "many devices store zeros as nothing".to_string());
+            findings
+                .push(found(Grade::Suspect, format!("the writes hold zeros: {by}")).of(Some(target.path())));
+            continue;
+        }
+        match (written, holds) {
+            (Some(sample), _) => findings.extend(reducible_finding(sample, &target, "written")),
+            (None, Writes::Pattern) => {
+                let words = "the writes repeat one pattern (bytes 0 to 255)";
+                let (grade, says) = match reduced_by {
+                    Some(by) => (Grade::Suspect, format!("{words}: {by}")),
+                    None => (Grade::Certified, format!("{words}; nothing here is known to make use of that")),
+                };
+                findings.push(found(grade, says).of(Some(target.path())));
+            }
+            (None, Writes::Unknown) => {
+                missing.get_or_insert(format!("a sample of what was written to '{}'", target.path()));
+            }
+            (None, Writes::Random | Writes::Zeros) => {}
+        }
+    }
+    look(findings, missing)
+}

@@ -1,0 +1,129 @@
+//! Are acknowledged writes safe?
+
+use crate::result::{Grade, Layer, LayerKind};
+use crate::verdict::figures::{Details, found, number};
+use crate::verdict::view::View;
+use crate::verdict::{Case, Look};
+
+/// How the lowest devices below a target cache writes.
+enum Below<'a> {
+    /// All of them keep what they acknowledge.
+    Safe,
+    /// These acknowledge from a volatile cache.
+    Volatile(Vec<&'a Layer>),
+    /// The only thing known, from documents without layers.
+    VolatileUnnamed,
+    /// Not known.
+    Unknown,
+}
+
+fn below<'a>(target: &View<'a>) -> Below<'a> {
+    let disks: Vec<&Layer> = target.lowest().filter(|layer| layer.kind != LayerKind::Memory).collect();
+    let is_back = |cache: Option<&str>| cache.is_some_and(|words| words.contains("back"));
+    if target.layers().is_empty() {
+        return match target.facts.and_then(|facts| facts.write_cache.as_deref()) {
+            None => Below::Unknown,
+            cache if is_back(cache) => Below::VolatileUnnamed,
+            _ => Below::Safe,
+        };
+    }
+    let volatile: Vec<&Layer> =
+        disks.iter().copied().filter(|layer| is_back(layer.write_cache.as_deref())).collect();
+    if !volatile.is_empty() {
+        Below::Volatile(volatile)
+    } else if disks.iter().any(|layer| layer.write_cache.is_none()) {
+        Below::Unknown
+    } else {
+        Below::Safe
+    }
+}
+
+fn names(layers: &[&Layer]) -> String {
+    let names: Vec<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
+    names.join(", ")
+}
+
+fn written<'a>(case: &Case<'a>) -> Vec<View<'a>> {
+    case.views().into_iter().filter(|view| view.write.ios > 0.0).collect()
+}
+
+fn unknown(target: &View<'_>) -> String {
+    format!("whether the disks below '{}' have a volatile cache", target.path())
+}
+
+/// Writes without write-through, on something volatile.
+pub fn volatile_cache(case: &Case<'_>) -> Look {
+    let (mut findings, mut missing) = (Vec::new(), None);
+    for target in written(case) {
+        let flushes_itself = target.entries.iter().all(|entry| entry.memory_mapped && entry.flush.is_some());
+        if target.is_write_through() || flushes_itself {
+            continue;
+        }
+        let cache = match below(&target) {
+            Below::Volatile(layers) => Some(format!("the volatile cache of {}", names(&layers))),
+            Below::VolatileUnnamed => Some("the volatile cache of the disk".to_string()),
+            Below::Safe => None,
+            Below::Unknown => {
+                if target.is_direct() {
+                    missing.get_or_insert(unknown(&target));
+                }
+                None
+            }
+        };
+        let by = match (target.is_direct(), cache) {
+            (true, Some(cache)) => cache,
+            (true, None) => continue,
+            (false, Some(cache)) => format!("the page cache, and later by {cache}"),
+            (false, None) => "the page cache".to_string(),
+        };
+        let says = format!(
+            "{}/s writes were acknowledged by {by}: acknowledged, not durable",
+            number(target.write.ios)
+        );
+        let finding = found(Grade::Suspect, says).of(Some(target.path()));
+        findings.push(finding.figure("completed_writes_per_s", target.write.ios));
+    }
+    match missing {
+        Some(what) if findings.is_empty() => Look::Missing(what),
+        _ => Look::Saw(findings),
+    }
+}
+
+/// Write-through was asked for, and the disks were never told to keep anything.
+pub fn write_through_unseen(case: &Case<'_>) -> Look {
+    let (mut findings, mut missing) = (Vec::new(), None);
+    for target in written(case).iter().filter(|target| target.is_write_through()) {
+        let layers = match below(target) {
+            Below::Volatile(layers) => layers,
+            Below::Safe => continue,
+            Below::VolatileUnnamed | Below::Unknown => {
+                missing.get_or_insert(unknown(target));
+                continue;
+            }
+        };
+        // A device that takes FUA gets it with the write itself, which no counter shows.
+        let must_flush: Vec<&Layer> =
+            layers.into_iter().filter(|layer| layer.forces_unit_access != Some(true)).collect();
+        let disks = &case.measured.evidence.disks;
+        let counted: Vec<_> =
+            must_flush.iter().filter_map(|layer| disks.iter().find(|disk| disk.name == layer.name)).collect();
+        if counted.len() < must_flush.len() {
+            missing.get_or_insert(format!("counters of {} over the measured time", names(&must_flush)));
+            continue;
+        }
+        let flushes: u64 = counted.iter().map(|disk| disk.total.flushes).sum();
+        if must_flush.is_empty() || flushes > 0 {
+            continue;
+        }
+        let says = format!(
+            "write-through was asked for, {}/s writes completed, and {} with a volatile cache saw not one flush",
+            number(target.write.ios),
+            names(&must_flush)
+        );
+        findings.push(found(Grade::Suspect, says).of(Some(target.path())).figure("flushes", 0.0));
+    }
+    match missing {
+        Some(what) if findings.is_empty() => Look::Missing(what),
+        _ => Look::Saw(findings),
+    }
+}

@@ -1,0 +1,120 @@
+//! A limit that somebody set, instead of what the medium can do.
+
+use super::super::view::flow;
+use crate::result::{DiskActivity, Finding, Grade, Limit, LimitKind};
+use crate::verdict::figures::{Details, bytes, duration_ns, found, number, percent, ratio};
+use crate::verdict::view::{Flow, Way};
+use crate::verdict::{Case, Look};
+
+/// As near as this to a limit is at it.
+const AT_LIMIT: std::ops::RangeInclusive<f64> = 0.98..=1.05;
+/// Coefficient of variation of the rate that no medium has.
+const FLAT: f64 = 0.01;
+/// Intervals that a flat rate needs.
+const FLAT_INTERVALS: usize = 5;
+/// Requests in flight that a flat rate needs to be one of waiting in line.
+const FLAT_DEPTH: f64 = 4.0;
+/// A medium in this time per I/O is either a disk that turns, whose rate is never flat, or waits for a limit.
+const FLAT_LATENCY_NS: f64 = 2e6;
+/// Larger I/Os take that long on a link that is simply full.
+const FLAT_BYTES_MAX: f64 = 64.0 * 1024.0;
+
+/// Limits in force at the measured rate, and rates too flat for a medium.
+pub fn provisioned(case: &Case<'_>) -> Look {
+    let evidence = &case.measured.evidence;
+    let mut findings: Vec<Finding> =
+        evidence.limits.iter().filter_map(|limit| reached(case, limit)).collect();
+    if !findings.is_empty() || case.is_paced() {
+        return Look::Saw(findings);
+    }
+    let Some(depth) = evidence.queue_depth.filter(|depth| depth.reached.is_finite()) else {
+        return Look::missing("the mean number of I/Os in flight");
+    };
+    let (rates, of) = match flat_candidate(case) {
+        Ok(Some(candidate)) => candidate,
+        Ok(None) => return Look::nothing(),
+        Err(missing) => return missing,
+    };
+    let rate = ratio(rates.iter().sum(), rates.len() as f64);
+    let variation = ratio(deviation(&rates, rate), rate);
+    let done = [Way::Read, Way::Write].map(|way| case.done(way));
+    let issued = Flow { ios: done[0].ios + done[1].ios, bytes: done[0].bytes + done[1].bytes };
+    let latency_ns = ratio(depth.reached * 1e9, issued.ios);
+    let waits = depth.reached >= FLAT_DEPTH && latency_ns >= FLAT_LATENCY_NS;
+    if variation < FLAT && waits && issued.size() <= FLAT_BYTES_MAX {
+        let says = format!(
+            "{of} gave {} IOPS with a variation of {} while {} I/Os waited {} each: a provisioned limit, not the \
+             medium",
+            number(rate),
+            percent(variation),
+            number(depth.reached),
+            duration_ns(latency_ns)
+        );
+        findings.push(
+            found(Grade::Suspect, says)
+                .figure("iops", rate)
+                .figure("variation_percent", variation * 100.0)
+                .figure("latency_ns", latency_ns),
+        );
+    }
+    Look::Saw(findings)
+}
+
+fn deviation(values: &[f64], mean: f64) -> f64 {
+    ratio(values.iter().map(|v| (v - mean) * (v - mean)).sum(), values.len() as f64).sqrt()
+}
+
+/// Rates per interval and whose they are: of the only disk, or the run's own; `None` when there are too few.
+fn flat_candidate(case: &Case<'_>) -> Result<Option<(Vec<f64>, String)>, Look> {
+    if let [disk] = case.measured.evidence.disks.as_slice()
+        && disk.intervals.len() >= FLAT_INTERVALS
+        && disk.interval_ns > 0
+    {
+        let seconds = disk.interval_ns as f64 / 1e9;
+        let rate = |counts| flow(counts, Way::Read, seconds).ios + flow(counts, Way::Write, seconds).ios;
+        return Ok(Some((disk.intervals.iter().map(rate).collect(), disk.name.clone())));
+    }
+    let (series, interval_s) = case.series();
+    match series.len() {
+        0 => Err(Look::missing("completions over time")),
+        n if n < FLAT_INTERVALS => Ok(None),
+        _ => {
+            let rates = series.iter().map(|count| ratio(*count, interval_s)).collect();
+            Ok(Some((rates, "the storage".to_string())))
+        }
+    }
+}
+
+/// A finding when the measured rate is the limit.
+fn reached(case: &Case<'_>, limit: &Limit) -> Option<Finding> {
+    let (way, is_bytes) = match limit.what {
+        LimitKind::ReadIops => (Way::Read, false),
+        LimitKind::WriteIops => (Way::Write, false),
+        LimitKind::ReadBytesPerSecond => (Way::Read, true),
+        LimitKind::WriteBytesPerSecond => (Way::Write, true),
+        LimitKind::CpuMillis | LimitKind::MemoryBytes => return None,
+    };
+    let device = limit.device.as_deref()?;
+    let pick = |flow: Flow| if is_bytes { flow.bytes } else { flow.ios };
+    let counted = |disk: &DiskActivity| pick(flow(&disk.total, way, disk.window_ns as f64 / 1e9));
+    let disk = case.measured.evidence.disks.iter().find(|disk| disk.name == device).map(counted);
+    // A limit on a layer above the disks is met by what was issued to it.
+    let above =
+        |view: &crate::verdict::view::View<'_>| view.layers().iter().any(|layer| layer.name == device);
+    let issued: f64 = case.views().iter().filter(|view| above(view)).map(|view| pick(view.done(way))).sum();
+    let value = limit.value as f64;
+    let rates = disk.into_iter().chain([issued]);
+    let rate = rates.into_iter().find(|rate| AT_LIMIT.contains(&ratio(*rate, value)))?;
+    let shown = |rate: f64| match is_bytes {
+        true => format!("{}/s {}", bytes(rate), way.word()),
+        false => format!("{} {}/s", number(rate), way.plural()),
+    };
+    let says = format!(
+        "{} are the {} that {} of cgroup {} allows on {device}: the limit was measured, not the disk",
+        shown(rate),
+        shown(value),
+        limit.by,
+        limit.group
+    );
+    Some(found(Grade::Suspect, says).figure("limit_per_s", value).figure("measured_per_s", rate))
+}

@@ -1,0 +1,175 @@
+//! What else the machine did.
+
+use crate::result::Grade;
+use crate::verdict::figures::{Details, bytes, found, number, percent, ratio};
+use crate::verdict::view::{Group, View, Way};
+use crate::verdict::{Case, Look};
+
+/// Foreign bytes from this part of our own on.
+const FOREIGN_SUSPECT: f64 = 0.05;
+/// And from this rate on: a log line now and then disturbs nobody.
+const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
+
+/// Disks that moved more than the run did.
+pub fn other_io(case: &Case<'_>) -> Look {
+    let groups = match case.groups() {
+        Ok(groups) => groups,
+        Err(what) => return Look::Missing(what),
+    };
+    let (mut findings, mut untold) = (Vec::new(), None);
+    for group in &groups {
+        let ours: f64 = Way::BOTH.iter().map(|&way| group.done(way).bytes).sum();
+        let (mut foreign, mut parts) = (0.0, Vec::new());
+        for way in Way::BOTH {
+            let Some(own) = own(case, group, way, groups.len() == 1) else {
+                untold.get_or_insert(format!(
+                    "which of the {} of {} were the run's own: the layers above turn one into several, or delay them",
+                    way.plural(),
+                    group.names()
+                ));
+                continue;
+            };
+            let others = (group.moved(way).bytes - own).max(0.0);
+            if others > 0.0 {
+                parts.push(format!("{}/s {}", bytes(others), way.word()));
+            }
+            foreign += others;
+        }
+        if foreign < FOREIGN_BYTES_PER_S || foreign < FOREIGN_SUSPECT * ours {
+            continue;
+        }
+        let says = format!(
+            "others used {} too: {} beside {}/s of this run ({})",
+            group.names(),
+            parts.join(" and "),
+            bytes(ours),
+            percent(ratio(foreign, ours))
+        );
+        let finding = found(Grade::Suspect, says).of(group.path());
+        findings.push(finding.figure("foreign_bytes_per_s", foreign).figure("own_bytes_per_s", ours));
+    }
+    match untold {
+        Some(what) if findings.is_empty() => Look::Missing(what),
+        _ => Look::Saw(findings),
+    }
+}
+
+/// The most that the run itself can have made the disks move; `None` when that cannot be told.
+fn own(case: &Case<'_>, group: &Group<'_>, way: Way, is_only: bool) -> Option<f64> {
+    let done = group.done(way).bytes;
+    let is_direct = group.targets.iter().all(View::is_direct);
+    let writes = group.done(Way::Write).bytes > 0.0;
+    let multiplies = group.targets.iter().any(View::multiplies_writes);
+    // Parity is read back, compressed extents are read whole.
+    let reads_more =
+        (multiplies && writes) || group.targets.iter().any(|target| target.reduced_by().is_some());
+    match way {
+        Way::Read if reads_more => None,
+        // Cached writes reach the disk later, also those from before the measured time.
+        Way::Write if writes && (multiplies || !is_direct) => None,
+        _ => {
+            let host = case.measured.evidence.host.as_ref().filter(|_| is_only);
+            let counted = host.and_then(|host| match way {
+                Way::Read => host.own_disk_read_bytes,
+                Way::Write => host.own_disk_write_bytes,
+            });
+            // The kernel's account of the process knows what reading ahead brought.
+            Some(done.max(ratio(counted.unwrap_or(0) as f64, case.seconds())))
+        }
+    }
+}
+
+const STEAL_REMARK: f64 = 2.0;
+const STEAL_SUSPECT: f64 = 5.0;
+
+/// Processor time taken by other machines on the host.
+pub fn steal(case: &Case<'_>) -> Look {
+    let Some(steal) = case.measured.evidence.host.as_ref().and_then(|host| host.steal_percent) else {
+        return Look::missing("processor time that other machines took");
+    };
+    let grade = match steal {
+        s if s > STEAL_SUSPECT => Grade::Suspect,
+        s if s > STEAL_REMARK => Grade::Certified,
+        _ => return Look::nothing(),
+    };
+    let says =
+        format!("other machines on this host took {} of the processor time (steal)", percent(steal / 100.0));
+    Look::Saw(vec![found(grade, says).figure("steal_percent", steal)])
+}
+
+const MEMORY_SOME_SUSPECT: f64 = 0.05;
+const MEMORY_FULL_SUSPECT: f64 = 0.01;
+/// Pages of 4 KiB: below this a daemon woke up.
+const SWAP_PAGES_SUSPECT: u64 = 256;
+
+/// Tasks that waited for memory, and swapping.
+pub fn memory_pressure(case: &Case<'_>) -> Look {
+    let Some(host) = &case.measured.evidence.host else {
+        return Look::missing("memory pressure and swapping over the measured time");
+    };
+    let (swap_in, swap_out) = (host.swap_in_pages, host.swap_out_pages);
+    if host.pressure.is_none() && swap_in.is_none() && swap_out.is_none() {
+        return Look::missing("memory pressure and swapping over the measured time");
+    }
+    let mut findings = Vec::new();
+    let share = |ns: u64| ratio(ns as f64 / 1e9, case.seconds());
+    let (some, full) =
+        host.pressure.map_or((0.0, 0.0), |p| (share(p.memory_some_ns), share(p.memory_full_ns)));
+    if some >= MEMORY_SOME_SUSPECT || full >= MEMORY_FULL_SUSPECT {
+        let says = format!(
+            "tasks waited for memory for {} of the time, all of them for {}",
+            percent(some),
+            percent(full)
+        );
+        findings.push(found(Grade::Suspect, says).figure("memory_some_percent", some * 100.0));
+    }
+    let (pages_in, pages_out) = (swap_in.unwrap_or(0), swap_out.unwrap_or(0));
+    let pages = pages_in.saturating_add(pages_out);
+    if pages >= SWAP_PAGES_SUSPECT {
+        let says = format!(
+            "the machine swapped: {} pages in, {} out",
+            number(pages_in as f64),
+            number(pages_out as f64)
+        );
+        findings.push(found(Grade::Suspect, says).figure("swapped_pages", pages as f64));
+    }
+    Look::Saw(findings)
+}
+
+/// Times and rates are wrong by as much as the clock.
+const DRIFT_REMARK: f64 = 100.0;
+const DRIFT_SUSPECT: f64 = 1000.0;
+
+/// A clock that ran off.
+pub fn clock(case: &Case<'_>) -> Look {
+    let Some(clock) = case.measured.evidence.clock.as_ref().filter(|clock| clock.drift_ppm.is_finite())
+    else {
+        return Look::missing("how far the clock ran off");
+    };
+    let drift = clock.drift_ppm.abs();
+    let grade = match drift {
+        d if d > DRIFT_SUSPECT => Grade::Suspect,
+        d if d > DRIFT_REMARK => Grade::Certified,
+        _ => return Look::nothing(),
+    };
+    let says = format!(
+        "the clock {} ran {} parts per million {} CLOCK_MONOTONIC: rates and times are wrong by as much",
+        clock.name,
+        number(drift),
+        if clock.drift_ppm > 0.0 { "faster than" } else { "slower than" }
+    );
+    Look::Saw(vec![found(grade, says).figure("drift_ppm", clock.drift_ppm)])
+}
+
+/// Processors that may not run at their speed.
+pub fn governor(case: &Case<'_>) -> Look {
+    let Some(host) = &case.measured.evidence.host else {
+        return Look::missing("the frequency governors");
+    };
+    // Most virtual machines have none.
+    if !host.governors.iter().any(|name| name == "powersave") {
+        return Look::nothing();
+    }
+    let says = "the frequency governor is powersave: single latencies contain the time a processor takes to speed up";
+    Look::Saw(vec![found(Grade::Certified, says.to_string())])
+}

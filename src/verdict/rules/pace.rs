@@ -1,0 +1,189 @@
+//! Who set the pace: the storage, or the generator?
+
+use crate::profile::Throughput;
+use crate::result::{Finding, Grade, ThreadCost};
+use crate::verdict::figures::{Details, bytes, found, number, percent, ratio};
+use crate::verdict::{Case, Look};
+
+/// Below this part of what was asked the result belongs to a shallower queue.
+const DEPTH_SUSPECT: f64 = 0.75;
+/// Below this it is worth a remark: refilling always costs a little.
+const DEPTH_REMARK: f64 = 0.90;
+
+/// I/Os in flight against those asked for.
+pub fn queue_depth(case: &Case<'_>) -> Look {
+    // A set rate leaves the queue as empty as it likes.
+    if case.is_paced() {
+        return Look::nothing();
+    }
+    let Some(depth) = case.measured.evidence.queue_depth else {
+        return Look::missing("the mean number of I/Os in flight");
+    };
+    let (asked, threads) = (depth.asked as f64, case.span.threads_total() as f64);
+    let part = ratio(depth.reached, asked);
+    // One at a time is never more than one: what lies between two I/Os is the program's own time.
+    if depth.asked == 0 || !depth.reached.is_finite() || asked <= threads || part >= DEPTH_REMARK {
+        return Look::nothing();
+    }
+    let how = match depth.from_latency {
+        true => "IOPS x mean latency",
+        false => "handed over and not yet back",
+    };
+    let says = format!(
+        "a queue depth of {} was asked for and {} was reached ({how})",
+        number(asked),
+        number(depth.reached)
+    );
+    let grade = if part < DEPTH_SUSPECT { Grade::Suspect } else { Grade::Certified };
+    Look::Saw(vec![found(grade, says).figure("asked", asked).figure("reached", depth.reached)])
+}
+
+/// A thread that runs for this part of its time has nothing left to wait for storage in.
+const RUNNING_SUSPECT: f64 = 0.95;
+/// Waiting for a processor for this part of the time shows in every latency.
+const WAITING_SUSPECT: f64 = 0.10;
+/// Time held back by a quota, as part of the measured time.
+const QUOTA_SUSPECT: f64 = 0.01;
+
+/// Threads that were at their processor's limit, or had none.
+pub fn generator_bound(case: &Case<'_>) -> Look {
+    let evidence = &case.measured.evidence;
+    if evidence.threads.is_empty() {
+        return Look::missing("processor time of each thread");
+    }
+    let mut findings = Vec::new();
+    let share = |ns: u64, thread: &ThreadCost| ratio(ns as f64, thread.elapsed_ns as f64);
+    let worst = |share_of: &dyn Fn(&ThreadCost) -> f64| {
+        let of = |thread: &ThreadCost| (share_of(thread), thread.id);
+        evidence.threads.iter().map(of).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or_default()
+    };
+    let count = |limit: f64, share_of: &dyn Fn(&ThreadCost) -> f64| {
+        evidence.threads.iter().filter(|thread| share_of(thread) >= limit).count()
+    };
+    let running = |thread: &ThreadCost| share(thread.running_ns, thread);
+    let waiting = |thread: &ThreadCost| share(thread.waiting_for_cpu_ns.unwrap_or(0), thread);
+    let (most, id) = worst(&running);
+    // A thread that keeps a set rate by looking at the clock may well be busy.
+    if most >= RUNNING_SUSPECT && !case.is_paced() {
+        let says = format!(
+            "{} of {} threads kept their processor busy (thread {id}: {}): a processor set the pace, not storage",
+            count(RUNNING_SUSPECT, &running),
+            evidence.threads.len(),
+            percent(most)
+        );
+        findings.push(found(Grade::Suspect, says).figure("running_percent", most * 100.0));
+    }
+    let (most, id) = worst(&waiting);
+    if most >= WAITING_SUSPECT {
+        let says = format!(
+            "{} of {} threads were ready and had no processor for a notable time (thread {id}: {}); latencies \
+             contain that",
+            count(WAITING_SUSPECT, &waiting),
+            evidence.threads.len(),
+            percent(most)
+        );
+        let advice =
+            "stop what else runs, use fewer threads than processors, or -n where threads are bound badly";
+        let finding = found(Grade::Suspect, says).figure("waiting_for_cpu_percent", most * 100.0);
+        findings.push(finding.advise(advice));
+    }
+    let throttled_ns = evidence.host.as_ref().and_then(|host| host.cpu_throttled_ns).unwrap_or(0);
+    let held = ratio(throttled_ns as f64 / 1e9, case.seconds());
+    if held >= QUOTA_SUSPECT {
+        let says = format!(
+            "the processor quota of the cgroup held threads for {} s of the measured {} s",
+            number(throttled_ns as f64 / 1e9),
+            number(case.seconds())
+        );
+        let finding = found(Grade::Suspect, says).figure("cpu_throttled_ns", throttled_ns as f64);
+        findings.push(finding.advise("raise the container's processor quota for the measurement"));
+    }
+    Look::Saw(findings)
+}
+
+/// Less than this part of a set rate is not that rate.
+const RATE_SUSPECT: f64 = 0.98;
+
+/// A rate was set (`-g`) and not reached.
+pub fn below_rate(case: &Case<'_>) -> Look {
+    let mut findings = Vec::new();
+    for target in case.views() {
+        let limited = target.entries.iter().all(|entry| entry.is_rate_limited());
+        if !limited {
+            continue;
+        }
+        let (mut asked_ios, mut asked_bytes, mut threads) = (0.0, 0.0, 0.0);
+        for entry in &target.entries {
+            let on_it = f64::from(case.span.threads_on(entry));
+            threads += on_it;
+            match entry.throughput {
+                Some(Throughput::Iops(n)) => asked_ios += n as f64 * on_it,
+                Some(Throughput::BytesPerMs(n)) => asked_bytes += n as f64 * 1000.0 * on_it,
+                None => {}
+            }
+        }
+        let (read, write) = (target.read, target.write);
+        let (done_ios, done_bytes) = (read.ios + write.ios, read.bytes + write.bytes);
+        let (asked, done, unit) = match (asked_ios > 0.0, asked_bytes > 0.0) {
+            (true, false) => (asked_ios, done_ios, ""),
+            (false, true) => (asked_bytes, done_bytes, " bytes"),
+            // Both kinds on one path have no common sum.
+            _ => continue,
+        };
+        // One I/O per thread may fall to either side of the end.
+        let one_each = ratio(threads, case.seconds()) * ratio(done, done_ios);
+        if done + one_each >= RATE_SUSPECT * asked {
+            continue;
+        }
+        let shown = |rate: f64| match unit.is_empty() {
+            true => format!("{} IOPS", number(rate)),
+            false => format!("{}/s", bytes(rate)),
+        };
+        let says = format!(
+            "-g asked for {}, and {} were reached ({})",
+            shown(asked),
+            shown(done),
+            percent(done / asked)
+        );
+        findings.push(
+            found(Grade::Suspect, says)
+                .of(Some(target.path()))
+                .figure("asked_per_s", asked)
+                .figure("reached_per_s", done),
+        );
+    }
+    Look::Saw(findings)
+}
+
+/// A bound thread that waits this part of its time would have moved.
+const BOUND_WAITING: f64 = 0.02;
+/// A processor idle for this part could have taken it.
+const BOUND_IDLE_PERCENT: f64 = 50.0;
+
+/// A thread was bound to a busy processor while others were idle.
+pub fn bound_away(case: &Case<'_>) -> Look {
+    let evidence = &case.measured.evidence;
+    if evidence.threads.is_empty() {
+        return Look::missing("processor time of each thread");
+    }
+    let processors = &case.document.system.topology.processors;
+    let idle_elsewhere = |cpu: u32| {
+        let all = processors.iter().zip(&case.measured.cpu);
+        all.filter(|(p, _)| p.cpu != cpu).any(|(_, used)| used.idle >= BOUND_IDLE_PERCENT)
+    };
+    let finding = |thread: &ThreadCost| -> Option<Finding> {
+        let cpu = thread.cpu?;
+        let waiting = ratio(thread.waiting_for_cpu_ns? as f64, thread.elapsed_ns as f64);
+        if waiting < BOUND_WAITING || !idle_elsewhere(cpu) {
+            return None;
+        }
+        let says = format!(
+            "thread {} is bound to processor {cpu} and waited {} of its time for it while another was idle",
+            thread.id,
+            percent(waiting)
+        );
+        Some(found(Grade::Certified, says).figure("waiting_for_cpu_percent", waiting * 100.0))
+    };
+    // One tells enough.
+    Look::Saw(evidence.threads.iter().find_map(finding).into_iter().collect())
+}

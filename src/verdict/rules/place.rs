@@ -1,0 +1,52 @@
+//! Where the target is.
+
+use crate::result::{Grade, LayerKind};
+use crate::verdict::figures::{Details, found};
+use crate::verdict::view::RestsOn;
+use crate::verdict::{Case, Look};
+
+/// Memory instead of a disk.
+pub fn memory(case: &Case<'_>) -> Look {
+    let mut findings = Vec::new();
+    for target in case.views() {
+        let says = if let Some(layer) = target.layer(LayerKind::MemoryFilesystem) {
+            (Grade::Suspect, format!("{} keeps files in memory: no disk is involved", layer.name))
+        } else if let Some(layer) = target.lowest().find(|layer| layer.kind == LayerKind::Memory) {
+            (Grade::Certified, format!("{} is a device in memory: no disk is involved", layer.name))
+        } else {
+            continue;
+        };
+        findings.push(found(says.0, says.1).of(Some(target.path())));
+    }
+    match case.views().iter().find(|target| target.rests_on() == RestsOn::Unknown) {
+        Some(target) if findings.is_empty() => {
+            Look::Missing(format!("the layers below '{}' down to the disks", target.path()))
+        }
+        _ => Look::Saw(findings),
+    }
+}
+
+/// Another machine, or a program, holds the data.
+pub fn remote(case: &Case<'_>) -> Look {
+    let mut findings = Vec::new();
+    for target in case.views() {
+        let of = |kind| target.layers().iter().find(|layer| layer.kind == kind);
+        let at =
+            |server: &Option<String>| server.as_ref().map_or(String::new(), |host| format!(" to {host}"));
+        let says = if let Some(layer) = of(LayerKind::RemoteFilesystem).or_else(|| of(LayerKind::NetworkDisk))
+        {
+            format!("{} is reached over the network: each I/O is a hop{}", layer.name, at(&layer.server))
+        } else if let Some(layer) = of(LayerKind::UserFilesystem) {
+            format!("a program serves {}: what it keeps in its own caches is not seen from here", layer.name)
+        } else {
+            continue;
+        };
+        findings.push(found(Grade::Certified, says).of(Some(target.path())));
+    }
+    match case.views().iter().find(|target| target.rests_on() == RestsOn::Unknown) {
+        Some(target) if findings.is_empty() => {
+            Look::Missing(format!("the layers below '{}' down to the disks", target.path()))
+        }
+        _ => Look::Saw(findings),
+    }
+}

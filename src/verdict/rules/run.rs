@@ -1,0 +1,90 @@
+//! Was there a result at all, is it whole, and can it be proven?
+
+use crate::measure::Histogram;
+use crate::result::{Document, Finding, Grade, TimeSpanResult};
+use crate::verdict::figures::{Details, found, number};
+use crate::verdict::view::Way;
+use crate::verdict::{Case, Look};
+
+/// The run failed, or stopped before anything was measured.
+pub fn failed(document: &Document) -> Look {
+    let spans = document.profile.time_spans.len().max(document.time_spans.len());
+    let is_measured =
+        |place: usize| matches!(document.time_spans.get(place), Some(TimeSpanResult::Measured(_)));
+    let first = (0..spans).find(|&place| !is_measured(place));
+    let says = match (document.failures.as_slice(), first) {
+        ([], None) if spans > 0 => return Look::nothing(),
+        ([], _) => "nothing was measured: the run ended before its measured time".to_string(),
+        ([only], _) => format!("the run failed: {only}"),
+        ([one, more @ ..], _) => format!("the run failed: {one} (and {} more failures)", more.len()),
+    };
+    let number = first.unwrap_or(spans.saturating_sub(1)) as u32 + 1;
+    Look::Saw(vec![Finding { time_span: number, ..found(Grade::Invalid, says) }])
+}
+
+/// An engine whose I/O reaches nothing.
+pub fn simulated(case: &Case<'_>) -> Look {
+    let says = format!("nothing reached the target: the engine {} only pretends", case.measured.engine);
+    Look::Saw(if case.is_simulated() { vec![found(Grade::Invalid, says)] } else { Vec::new() })
+}
+
+/// No I/O completed.
+pub fn nothing_completed(case: &Case<'_>) -> Look {
+    let targets = case.measured.threads.iter().flat_map(|thread| &thread.targets);
+    let ios: u64 = targets.map(|target| target.read.ios.saturating_add(target.write.ios)).sum();
+    let says = format!("no I/O completed in the measured {:.2} s", case.seconds());
+    Look::Saw(if ios == 0 { vec![found(Grade::Invalid, says)] } else { Vec::new() })
+}
+
+/// Ctrl+C, or an event, ended the measured time.
+pub fn stopped_early(case: &Case<'_>) -> Look {
+    let (asked, seconds) = (f64::from(case.span.duration_s), case.seconds());
+    if seconds >= 0.99 * asked {
+        return Look::nothing();
+    }
+    let says = format!("stopped after {} s of the {} s asked for", number(seconds), number(asked));
+    Look::Saw(vec![found(Grade::Certified, says).figure("test_time_s", seconds)])
+}
+
+/// The evidence that everything else rests on is missing.
+pub fn unproven(case: &Case<'_>) -> Look {
+    let sources = case.document.sources.len();
+    let says = match case.groups() {
+        _ if sources > 0 => format!(
+            "a sum of {sources} results carries no evidence of disks and machines: judge each of them by itself"
+        ),
+        Err(what) => format!("not proven: the result does not tell {what}"),
+        Ok(_) => return Look::nothing(),
+    };
+    Look::Saw(vec![found(Grade::Suspect, says)])
+}
+
+/// Percentiles that DiskSpd prints, by their nines.
+const NINES: std::ops::RangeInclusive<u32> = 2..=9;
+
+/// The first percentile above which less than one I/O lies; `None` when all have some.
+fn first_single(count: u64) -> Option<u32> {
+    NINES.into_iter().find(|&nines| count < 10u64.pow(nines))
+}
+
+/// Percentiles that are a single I/O.
+pub fn percentiles(case: &Case<'_>) -> Look {
+    let targets = || case.measured.threads.iter().flat_map(|thread| &thread.targets);
+    let mut words = Vec::new();
+    let mut least = None;
+    for way in Way::BOTH {
+        let directions = targets().map(|target| if way == Way::Read { &target.read } else { &target.write });
+        let count: u64 =
+            directions.filter_map(|direction| direction.latency.as_ref()).map(Histogram::count).sum();
+        let Some(nines) = first_single(count).filter(|_| count > 0) else { continue };
+        let name = if nines == 2 { "the 99th percentile".to_string() } else { format!("{nines}-nines") };
+        words.push(format!(
+            "{} {}: from {name} on the value is a single I/O",
+            number(count as f64),
+            way.plural()
+        ));
+        least = Some(least.map_or(count, |known: u64| known.min(count)));
+    }
+    let Some(least) = least else { return Look::nothing() };
+    Look::Saw(vec![found(Grade::Certified, words.join("; ")).figure("ios", least as f64)])
+}

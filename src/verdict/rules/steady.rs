@@ -1,0 +1,251 @@
+//! Did the rate hold, and long enough to say so?
+//!
+//! Steady is what SNIA's Performance Test Specification calls steady: over five rounds the largest excursion is
+//! at most 20 % of the mean and that of the fitted line at most 10 %. Rounds are fifths of the measured time.
+
+use crate::result::Grade;
+use crate::verdict::figures::{Details, change, found, number, percent, ratio};
+use crate::verdict::{Case, Look};
+
+/// Rounds of a window.
+const ROUNDS: usize = 5;
+/// Largest less smallest round, as part of the mean.
+const RANGE_MAX: f64 = 0.20;
+/// What the fitted line rises or falls over the window, as part of the mean.
+const SLOPE_MAX: f64 = 0.10;
+/// A fall by this part that stays is a state of its own.
+const STEP: f64 = 0.25;
+/// A first part that differs by this much from the rest ...
+const WARM_UP_DIFFERS: f64 = 0.15;
+/// ... and moves the mean by this much.
+const WARM_UP_MATTERS: f64 = 0.02;
+/// The warm-up is the first part of at most this share.
+const WARM_UP_PART: f64 = 0.25;
+/// Points that a change is looked for in: more only find noise.
+const POINTS_MAX: usize = 30;
+/// Deviations of counted events that chance does not make.
+const SIGMAS: f64 = 5.0;
+/// This part of the points on its side of the middle makes a change one that stays.
+const STAYS: f64 = 0.9;
+
+/// What the rate did over the measured time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Shape {
+    /// Nothing to tell.
+    Steady,
+    /// Fell after this part of the time, from and to these rates.
+    Step { after: f64, from: f64, to: f64 },
+    /// The first part was another rate than the rest.
+    WarmUp { part: f64, first: f64, rest: f64 },
+    /// Excursion of the rounds and of the fitted line, as parts of the mean.
+    Unsteady { range: f64, slope: f64 },
+}
+
+/// Sums of neighbours, so that `points` are left.
+fn grouped(series: &[f64], points: usize) -> Vec<f64> {
+    let size = series.len() / points.clamp(1, series.len().max(1));
+    // What does not fill a point is dropped at the start, where warming up may still show.
+    let skip = series.len() - size * points.min(series.len());
+    series[skip..].chunks(size.max(1)).map(|chunk| chunk.iter().sum()).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    ratio(values.iter().sum(), values.len() as f64)
+}
+
+/// Excursion of the values and of the line through them, as parts of the mean.
+fn excursions(values: &[f64]) -> (f64, f64) {
+    let mean_value = mean(values);
+    let largest = values.iter().copied().fold(f64::MIN, f64::max);
+    let smallest = values.iter().copied().fold(f64::MAX, f64::min);
+    let middle = (values.len() as f64 - 1.0) / 2.0;
+    let (mut over, mut under) = (0.0, 0.0);
+    for (i, value) in values.iter().enumerate() {
+        let x = i as f64 - middle;
+        over += x * (value - mean_value);
+        under += x * x;
+    }
+    let rise = ratio(over.abs(), under) * (values.len() as f64 - 1.0) * over.signum();
+    let of_mean = |value: f64| if mean_value > 0.0 { value / mean_value } else { 0.0 };
+    (of_mean(largest - smallest), of_mean(rise))
+}
+
+/// Excursions of five rounds when they are more than steadiness allows and chance makes.
+fn unsteady(series: &[f64]) -> Option<(f64, f64)> {
+    let rounds = grouped(series, ROUNDS);
+    let (range, slope) = excursions(&rounds);
+    let chance = SIGMAS * ratio(1.0, mean(&rounds).sqrt());
+    (range > RANGE_MAX.max(chance) || slope.abs() > SLOPE_MAX.max(chance)).then_some((range, slope))
+}
+
+/// Where two rates fit best: number of points before the change, and the two means.
+fn change_point(points: &[f64]) -> Option<(usize, f64, f64)> {
+    let edge = 2.max(points.len() / 20);
+    let gain = |split: usize| {
+        let (before, after) = points.split_at(split);
+        let difference = mean(before) - mean(after);
+        difference * difference * (before.len() * after.len()) as f64
+    };
+    let split =
+        (edge..(points.len() + 1).saturating_sub(edge)).max_by(|&a, &b| gain(a).total_cmp(&gain(b)))?;
+    let (before, after) = points.split_at(split);
+    let (a, b) = (mean(before), mean(after));
+    let middle = (a + b) / 2.0;
+    let on_side = |part: &[f64], above: bool| {
+        let there = part.iter().filter(|&&value| (value > middle) == above).count();
+        there as f64 >= STAYS * part.len() as f64
+    };
+    let stays = on_side(before, a > b) && on_side(after, b > a);
+    // Counted events scatter by the root of their number.
+    let chance = SIGMAS * (ratio(a, before.len() as f64) + ratio(b, after.len() as f64)).sqrt();
+    (stays && (a - b).abs() > chance).then_some((split, a, b))
+}
+
+fn shape(series: &[f64], interval_s: f64) -> Shape {
+    if mean(series) <= 0.0 {
+        return Shape::Steady;
+    }
+    let points = grouped(series, POINTS_MAX.min(series.len()));
+    let per_point_s = interval_s * (series.len() / points.len().max(1)) as f64;
+    let rate = |count: f64| ratio(count, per_point_s);
+    if let Some((split, before, after)) = change_point(&points) {
+        let part = ratio(split as f64, points.len() as f64);
+        if after <= before * (1.0 - STEP) {
+            return Shape::Step { after: part, from: rate(before), to: rate(after) };
+        }
+        let differs = ratio((before - after).abs(), after) >= WARM_UP_DIFFERS;
+        let matters = ratio((mean(&points) - after).abs(), after) >= WARM_UP_MATTERS;
+        if differs && matters && part <= WARM_UP_PART && unsteady(&points[split..]).is_none() {
+            return Shape::WarmUp { part, first: rate(before), rest: rate(after) };
+        }
+    }
+    match unsteady(series) {
+        Some((range, slope)) => Shape::Unsteady { range, slope },
+        None => Shape::Steady,
+    }
+}
+
+const NO_SERIES: &str = "completions over time";
+
+/// The shape of the run; `None` when there is no series, or too few intervals (another rule tells that).
+fn shape_of(case: &Case<'_>) -> Result<Option<Shape>, Look> {
+    let (series, interval_s) = case.series();
+    if series.is_empty() && case.measured.evidence.series.is_none() {
+        return Err(Look::missing(NO_SERIES));
+    }
+    Ok((series.len() >= ROUNDS).then(|| shape(&series, interval_s)))
+}
+
+/// Range and trend over the measured time.
+pub fn not_steady(case: &Case<'_>) -> Look {
+    match shape_of(case) {
+        Err(missing) => missing,
+        Ok(Some(Shape::Unsteady { range, slope })) => {
+            let says = format!(
+                "the rate was not steady: its fifths differ by {} of the mean (20 % are steady), the trend is {} \
+                 (10 % are)",
+                percent(range),
+                change(slope)
+            );
+            let finding = found(Grade::Suspect, says);
+            Look::Saw(vec![
+                finding.figure("range_percent", range * 100.0).figure("slope_percent", slope * 100.0),
+            ])
+        }
+        Ok(_) => Look::nothing(),
+    }
+}
+
+/// A fall that stays.
+pub fn step_down(case: &Case<'_>) -> Look {
+    match shape_of(case) {
+        Err(missing) => missing,
+        Ok(Some(Shape::Step { after, from, to })) => {
+            let says = format!(
+                "after {} s the rate fell from {} to {} IOPS ({}) and stayed there: a full cache, or burst credits \
+                 used up; the mean is of two states",
+                number(after * case.seconds()),
+                number(from),
+                number(to),
+                change(-ratio(from - to, from))
+            );
+            let finding = found(Grade::Suspect, says);
+            Look::Saw(vec![finding.figure("iops_before", from).figure("iops_after", to)])
+        }
+        Ok(_) => Look::nothing(),
+    }
+}
+
+/// A first part unlike the rest.
+pub fn warm_up(case: &Case<'_>) -> Look {
+    match shape_of(case) {
+        Err(missing) => missing,
+        Ok(Some(Shape::WarmUp { part, first, rest })) => {
+            let says = format!(
+                "the first {} s ran at {} IOPS, the rest at {}: the warm-up (-W{}) was too short",
+                number(part * case.seconds()),
+                number(first),
+                number(rest),
+                case.span.warmup_s
+            );
+            let finding = found(Grade::Suspect, says);
+            Look::Saw(vec![finding.figure("iops_first", first).figure("iops_rest", rest)])
+        }
+        Ok(_) => Look::nothing(),
+    }
+}
+
+/// Below this nothing can be said about steadiness.
+const SECONDS_SUSPECT: f64 = 2.5;
+/// Below this caches, credits and the drive's own housekeeping have hardly begun to show.
+const SECONDS_REMARK: f64 = 30.0;
+
+/// Too short to judge.
+pub fn too_short(case: &Case<'_>) -> Look {
+    let seconds = case.seconds();
+    let (series, _) = case.series();
+    let few = !series.is_empty() && series.len() < ROUNDS;
+    let (grade, says) = if seconds < SECONDS_SUSPECT || few {
+        (Grade::Suspect, format!("{} s measured: too short to tell whether the rate holds", number(seconds)))
+    } else if seconds < SECONDS_REMARK {
+        let words = "burst credits, cache and housekeeping of a drive show after 30 s or more";
+        (Grade::Certified, format!("{} s measured: {words}", number(seconds)))
+    } else {
+        return Look::nothing();
+    };
+    Look::Saw(vec![found(grade, says).figure("test_time_s", seconds)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn excursions_of_a_line() {
+        let (range, slope) = excursions(&[90.0, 95.0, 100.0, 105.0, 110.0]);
+        assert!((range - 0.2).abs() < 1e-9 && (slope - 0.2).abs() < 1e-9, "{range} {slope}");
+        let (_, slope) = excursions(&[110.0, 105.0, 100.0, 95.0, 90.0]);
+        assert!((slope + 0.2).abs() < 1e-9, "{slope}");
+        assert_eq!(excursions(&[0.0; 5]), (0.0, 0.0));
+    }
+
+    #[test]
+    fn grouping_keeps_the_end() {
+        assert_eq!(grouped(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 3), [5.0, 9.0, 13.0]);
+        assert_eq!(grouped(&[1.0, 2.0], 5), [1.0, 2.0]);
+        assert!(grouped(&[], 5).is_empty());
+    }
+
+    #[test]
+    fn a_change_is_found_where_it_is() {
+        let points: Vec<f64> = (0..30).map(|i| if i < 12 { 12_000.0 } else { 3000.0 }).collect();
+        let (split, a, b) = change_point(&points).expect("a change");
+        assert_eq!((split, a, b), (12, 12_000.0, 3000.0));
+        // A dip does not stay.
+        let dip: Vec<f64> = (0..30).map(|i| if (10..20).contains(&i) { 3000.0 } else { 12_000.0 }).collect();
+        assert_eq!(change_point(&dip), None);
+        // Few events scatter: this is chance.
+        let few: Vec<f64> = (0..30).map(|i| if i < 15 { 4.0 } else { 3.0 }).collect();
+        assert_eq!(change_point(&few), None);
+    }
+}

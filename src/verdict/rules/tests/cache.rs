@@ -1,0 +1,221 @@
+use super::*;
+
+#[test]
+fn reads_from_the_page_cache() {
+    let finding = doc(|d| {
+        d.asked.cache = CacheMode::Cached;
+        d.asked.block_bytes = 8192;
+        d.reads_per_s = 215_000;
+        *d.disk() = DiskCounts::default();
+    })
+    .fires("served-from-cache");
+    says(
+        &finding,
+        Grade::Invalid,
+        &["215,000/s reads of 8 KiB completed; vda saw 0:", "neither -Su nor -Sh"],
+    );
+    assert_eq!(finding.target.as_deref(), Some(PATH));
+    assert!(finding.figures.iter().any(|f| f.name == "completed_reads_per_s" && f.value == 215_000.0));
+}
+
+#[test]
+fn writes_that_reach_the_disk_later_and_larger() {
+    let finding = writes(|d| {
+        d.asked.cache = CacheMode::Cached;
+        d.asked.block_bytes = 8192;
+        d.writes_per_s = 158_000;
+        *d.disk() =
+            DiskCounts { writes: 39 * 60, write_bytes: 39 * 60 * 244 * 1024, ..DiskCounts::default() };
+    })
+    .fires("served-from-cache");
+    let words =
+        ["158,000/s writes of 8 KiB completed; vda saw 39/s of 244 KiB (0.8 % of the bytes)", "took them"];
+    says(&finding, Grade::Invalid, &words);
+}
+
+#[test]
+fn a_little_less_is_nothing_and_half_is_the_border() {
+    let moved = |percent: u64| {
+        doc(|d| {
+            d.disk().read_bytes = d.disk().read_bytes * percent / 100;
+            d.disk().reads = d.disk().reads * percent / 100;
+        })
+    };
+    moved(91).silent("served-from-cache");
+    says(
+        &moved(89).fires("served-from-cache"),
+        Grade::Suspect,
+        &["89 % of the bytes", "something above the disk"],
+    );
+    says(&moved(51).fires("served-from-cache"), Grade::Suspect, &[]);
+    says(&moved(49).fires("served-from-cache"), Grade::Invalid, &["49 %"]);
+}
+
+#[test]
+fn the_ends_of_a_slow_run_are_no_cache() {
+    // Ten reads, of which the disk counted eight inside its window.
+    doc(|d| {
+        d.seconds = 10;
+        d.reads_per_s = 1;
+        d.asked.request_count = 2;
+        d.refresh();
+        *d.disk() = DiskCounts { reads: 8, read_bytes: 8 * 4096, ..DiskCounts::default() };
+    })
+    .silent("served-from-cache");
+}
+
+#[test]
+fn the_cause_is_the_one_that_the_evidence_shows() {
+    let unmoved = |change: &dyn Fn(&mut Doc)| {
+        doc(|d| {
+            *d.disk() = DiskCounts::default();
+            change(d);
+        })
+        .fires("served-from-cache")
+    };
+    let holes = unmoved(&|d| {
+        let extents = d.facts()[0].extents.as_mut().expect("a map");
+        (extents.written_bytes, extents.hole_bytes) = (0, 8 * GIB);
+    });
+    says(&holes, Grade::Invalid, &["was never written"]);
+    let compressed = unmoved(&|d| d.facts()[0].layers[1].compression = Some("zstd".to_string()));
+    says(&compressed, Grade::Suspect, &["ext4 compresses (zstd)"]);
+    let mapped = unmoved(&|d| d.asked.memory_mapped = true);
+    says(&mapped, Grade::Invalid, &["-Sm"]);
+    let looped = unmoved(&|d| {
+        d.facts()[0].layers = vec![
+            layer(LayerKind::File, PATH, &[1]),
+            layer(LayerKind::Filesystem, "ext4", &[2]),
+            layer(LayerKind::Loop, "loop0", &[3]),
+            layer(LayerKind::File, "/x.img", &[4]),
+            disk_layer("vda"),
+        ];
+    });
+    says(&looped, Grade::Invalid, &["loop device"]);
+    let grown = unmoved(&|d| {
+        d.facts()[0].residency.as_mut().expect("a residency").cached_after_bytes = GIB;
+    });
+    says(&grown, Grade::Invalid, &["although direct I/O was asked for"]);
+}
+
+#[test]
+fn mirrors_move_more_and_targets_share_their_disks() {
+    let mirrored = |reads: [u64; 2]| {
+        doc(|d| {
+            d.facts()[0].layers = vec![
+                layer(LayerKind::File, PATH, &[1]),
+                layer(LayerKind::Filesystem, "ext4", &[2]),
+                layer(LayerKind::Md, "md0", &[3, 4]),
+                disk_layer("sda"),
+                disk_layer("sdb"),
+            ];
+            let disk = |name: &str, reads: u64| DiskActivity {
+                name: name.to_string(),
+                window_ns: SECONDS * NS_PER_S,
+                total: DiskCounts {
+                    reads: reads * 60,
+                    read_bytes: reads * 60 * 4096,
+                    ..DiskCounts::default()
+                },
+                ..DiskActivity::default()
+            };
+            d.measured.evidence.disks = vec![disk("sda", reads[0]), disk("sdb", reads[1])];
+        })
+    };
+    mirrored([12_000, 8000]).silent("served-from-cache");
+    says(&mirrored([1000, 500]).fires("served-from-cache"), Grade::Invalid, &["sda and sdb saw 1,500/s"]);
+}
+
+#[test]
+fn without_counters_or_layers_it_cannot_look() {
+    for rule in ["served-from-cache", "coalesced", "other-io"] {
+        doc(|d| d.measured.evidence.disks.clear()).missing(rule, "counters of vda");
+        doc(|d| d.facts()[0].layers.clear()).missing(rule, "layers below 'test.dat'");
+    }
+    // Nothing to look at is not nothing known.
+    doc(|d| d.facts()[0].layers = vec![layer(LayerKind::RemoteFilesystem, "nfs4", &[])])
+        .silent("served-from-cache");
+}
+
+#[test]
+fn fewer_and_larger_at_the_disk() {
+    let merged = |factor_percent: u64| {
+        doc(|d| {
+            d.asked.random_percent = 0;
+            d.disk().reads = d.disk().reads * 100 / factor_percent;
+        })
+    };
+    let finding = merged(800).fires("coalesced");
+    says(&finding, Grade::Suspect, &["20,000/s reads of 4 KiB were issued; vda saw 2,500/s of 32 KiB"]);
+    says(&merged(120).fires("coalesced"), Grade::Certified, &["4.8 KiB"]);
+    merged(109).silent("coalesced");
+    // Split ones are not coalesced.
+    doc(|d| d.disk().reads *= 4).silent("coalesced");
+    // What hardly reached the disk is told by another rule.
+    doc(|d| (d.disk().reads, d.disk().read_bytes) = (60, 60 * 1_000_000)).silent("coalesced");
+}
+
+#[test]
+fn direct_io_that_is_none() {
+    let tmpfs = doc(|d| {
+        d.facts()[0].layers =
+            vec![layer(LayerKind::File, PATH, &[1]), layer(LayerKind::MemoryFilesystem, "tmpfs", &[])];
+    });
+    says(&tmpfs.fires("direct-not-honoured"), Grade::Invalid, &["tmpfs keeps its files in memory"]);
+    let grown = |bytes: u64| {
+        doc(|d| {
+            let residency = d.facts()[0].residency.as_mut().expect("a residency");
+            residency.cached_after_bytes = residency.cached_before_bytes + bytes;
+        })
+    };
+    says(
+        &grown(GIB).fires("direct-not-honoured"),
+        Grade::Suspect,
+        &["1 GiB of the file came into the page cache"],
+    );
+    grown(1 << 20).silent("direct-not-honoured");
+    grown(80 << 20).silent("direct-not-honoured");
+    doc(|d| d.facts()[0].residency = None).missing("direct-not-honoured", "page cache of 'test.dat'");
+    doc(|d| (d.facts()[0].residency, d.facts()[0].kind) = (None, "block_device".to_string()))
+        .silent("direct-not-honoured");
+    doc(|d| (d.facts()[0].residency, d.asked.cache) = (None, CacheMode::Cached))
+        .silent("direct-not-honoured");
+}
+
+#[test]
+fn ranges_that_fit_into_caches() {
+    let small = |bytes: u64| doc(|d| d.facts()[0].size_bytes = bytes);
+    let finding = small(10 << 20).fires("working-set");
+    says(&finding, Grade::Suspect, &["10 MiB (<0.1 % of a disk of 932 GiB)"]);
+    small(GIB).silent("working-set");
+    says(&small(GIB - 4096).fires("working-set"), Grade::Suspect, &[]);
+    // A small disk has small caches.
+    doc(|d| {
+        d.facts()[0].size_bytes = 512 << 20;
+        d.facts()[0].layers[2].size_bytes = Some(40 * GIB);
+    })
+    .silent("working-set");
+    // A part of a large file is small, too.
+    let part = doc(|d| (d.asked.base_bytes, d.asked.max_bytes) = (GIB, GIB + (64 << 20)));
+    says(&part.fires("working-set"), Grade::Suspect, &["64 MiB"]);
+    // A device in memory has no cache to defeat.
+    doc(|d| {
+        d.facts()[0].size_bytes = 1 << 20;
+        d.facts()[0].layers = vec![layer(LayerKind::Memory, "zram1", &[])];
+    })
+    .silent("working-set");
+    let cached = |size: u64| {
+        doc(|d| {
+            d.asked.cache = CacheMode::Cached;
+            d.facts()[0].size_bytes = size;
+        })
+    };
+    let finding = cached(8 * GIB).fires("working-set");
+    says(&finding, Grade::Suspect, &["8 GiB of tested range fit into 16 GiB of memory"]);
+    cached(16 * GIB).silent("working-set");
+    doc(|d| {
+        d.asked.cache = CacheMode::Cached;
+        d.document.system.memory_bytes = None;
+    })
+    .missing("working-set", "memory of the machine");
+}

@@ -1,0 +1,180 @@
+use super::*;
+
+#[test]
+fn ranges_that_were_never_written() {
+    let unwritten = |bytes: u64| {
+        doc(|d| {
+            let map = d.facts()[0].extents.as_mut().expect("a map");
+            (map.written_bytes, map.unwritten_bytes) = (8 * GIB - bytes, bytes);
+        })
+    };
+    let finding = unwritten(8 * GIB).fires("never-written");
+    says(&finding, Grade::Invalid, &["100 % of the tested range was never written (8 GiB allocated only"]);
+    says(&unwritten(4 * GIB).fires("never-written"), Grade::Invalid, &["50 %"]);
+    says(&unwritten(GIB).fires("never-written"), Grade::Suspect, &["13 %"]);
+    says(&unwritten(64 << 20).fires("never-written"), Grade::Certified, &["0.8 %"]);
+    unwritten(4 << 20).silent("never-written");
+    let sparse = doc(|d| {
+        let map = d.facts()[0].extents.as_mut().expect("a map");
+        (map.written_bytes, map.hole_bytes) = (0, 8 * GIB);
+    });
+    says(&sparse.fires("never-written"), Grade::Invalid, &["8 GiB of holes"]);
+}
+
+#[test]
+fn a_layout_is_for_files_that_are_read() {
+    doc(|d| d.facts()[0].extents = None).missing("never-written", "layout of 'test.dat'");
+    doc(|d| {
+        let unknown = Some("the file system tells no layout".to_string());
+        d.facts()[0].extents = Some(ExtentMap { unknown, ..ExtentMap::default() });
+    })
+    .missing("never-written", "tells no layout");
+    doc(|d| (d.facts()[0].extents, d.facts()[0].kind) = (None, "block_device".to_string()))
+        .silent("never-written");
+    writes(|d| d.facts()[0].extents = None).silent("never-written");
+}
+
+fn sample(zeros: u32, repeated: u32, compressed_percent: u64) -> ContentSample {
+    ContentSample {
+        zero_blocks: zeros,
+        repeated_blocks: repeated,
+        compressed_bytes: 256 * 4096 * compressed_percent / 100,
+        ..random_sample()
+    }
+}
+
+#[test]
+fn zeros_that_are_read() {
+    let zeros = |count: u32| doc(|d| d.facts()[0].content = Some(sample(count, count, 90)));
+    says(
+        &zeros(256).fires("zero-data"),
+        Grade::Suspect,
+        &["256 of 256 sampled blocks hold nothing but zeros"],
+    );
+    says(&zeros(13).fires("zero-data"), Grade::Suspect, &["13 of 256"]);
+    zeros(12).silent("zero-data");
+    // A hole is told by its own rule.
+    doc(|d| {
+        d.facts()[0].content = Some(sample(128, 128, 50));
+        let map = d.facts()[0].extents.as_mut().expect("a map");
+        (map.written_bytes, map.hole_bytes) = (4 * GIB, 4 * GIB);
+    })
+    .silent("zero-data");
+    doc(|d| d.facts()[0].content = None).missing("zero-data", "a sample of what 'test.dat' held");
+    doc(|d| d.facts()[0].content = Some(ContentSample::default())).missing("zero-data", "a sample");
+    writes(|_| {}).silent("zero-data");
+}
+
+#[test]
+fn data_that_can_be_made_smaller() {
+    let held = |content: ContentSample, compression: Option<&str>| {
+        doc(|d| {
+            d.facts()[0].content = Some(content);
+            d.facts()[0].layers[1].compression = compression.map(str::to_string);
+        })
+    };
+    // DiskSpd's own pattern: a remark as long as nothing makes use of it.
+    let pattern = sample(0, 255, 1);
+    let remark = held(pattern, None).fires("reducible-reads");
+    says(
+        &remark,
+        Grade::Certified,
+        &["compress to 1 %", "100 % of the blocks repeat", "nothing here is known"],
+    );
+    let zstd = held(pattern, Some("zstd")).fires("reducible-reads");
+    says(&zstd, Grade::Suspect, &["ext4 compresses (zstd)"]);
+    held(sample(0, 0, 51), None).silent("reducible-reads");
+    says(&held(sample(0, 0, 49), None).fires("reducible-reads"), Grade::Certified, &["49 %"]);
+    held(sample(0, 0, 91), Some("lzo")).silent("reducible-reads");
+    says(&held(sample(0, 0, 89), Some("lzo")).fires("reducible-reads"), Grade::Suspect, &["89 %"]);
+    let dedup = doc(|d| {
+        d.facts()[0].content = Some(sample(0, 128, 100));
+        d.facts()[0].layers[2].deduplicates = Some(true);
+    });
+    says(&dedup.fires("reducible-reads"), Grade::Suspect, &["vda stores equal data once"]);
+    // Zeros have their own rule.
+    held(sample(256, 256, 0), None).silent("reducible-reads");
+    doc(|d| d.facts()[0].content = None).missing("reducible-reads", "a sample");
+}
+
+#[test]
+fn writes_that_are_easy() {
+    writes(|_| {}).silent("reducible-writes");
+    doc(|_| {}).silent("reducible-writes");
+    let zeros = writes(|d| (d.asked.zero_write_buffers, d.facts()[0].written) = (true, None));
+    says(&zeros.fires("reducible-writes"), Grade::Suspect, &["hold zeros", "many devices"]);
+    let pattern = |layer_name: &'static str| {
+        writes(|d| {
+            d.facts()[0].written = Some(sample(0, 255, 1));
+            d.facts()[0].layers[2].name = layer_name.to_string();
+        })
+    };
+    says(&pattern("vda").fires("reducible-writes"), Grade::Certified, &["the data written compress to 1 %"]);
+    says(&pattern("zram3").fires("reducible-writes"), Grade::Suspect, &["zram3 compresses"]);
+    // The profile tells where there is no sample: here -Zr.
+    writes(|d| d.facts()[0].written = None).silent("reducible-writes");
+    writes(|d| {
+        d.facts()[0].written = None;
+        (d.asked.write_source_bytes, d.asked.write_source_path) = (4096, Some("x".to_string()));
+    })
+    .missing("reducible-writes", "a sample of what was written");
+}
+
+#[test]
+fn writes_that_are_not_safe_when_they_count() {
+    writes(|_| {}).silent("volatile-cache");
+    let finding = writes(|d| d.asked.write_through = false).fires("volatile-cache");
+    says(
+        &finding,
+        Grade::Suspect,
+        &["20,000/s writes were acknowledged by the volatile cache of vda", "not durable"],
+    );
+    // A disk that keeps what it acknowledges.
+    let safe = |cache: CacheMode| {
+        writes(|d| {
+            (d.asked.write_through, d.asked.cache) = (false, cache);
+            d.facts()[0].layers[2].write_cache = Some("write through".to_string());
+        })
+    };
+    safe(CacheMode::DisableOsCache).silent("volatile-cache");
+    says(&safe(CacheMode::Cached).fires("volatile-cache"), Grade::Suspect, &["by the page cache:"]);
+    // Reads are not concerned.
+    doc(|d| d.facts()[0].layers[2].write_cache = Some("write back".to_string())).silent("volatile-cache");
+    writes(|d| {
+        d.asked.write_through = false;
+        d.facts()[0].layers[2].write_cache = None;
+    })
+    .missing("volatile-cache", "volatile cache");
+    // Documents from before there were layers.
+    let old = writes(|d| {
+        d.asked.write_through = false;
+        d.facts()[0].layers.clear();
+        d.facts()[0].write_cache = Some("write back".to_string());
+    });
+    says(&old.fires("volatile-cache"), Grade::Suspect, &["volatile cache of the disk"]);
+}
+
+#[test]
+fn write_through_that_nothing_below_noticed() {
+    writes(|_| {}).silent("write-through-unseen");
+    let no_flush = |fua: Option<bool>| {
+        writes(|d| {
+            d.disk().flushes = 0;
+            d.facts()[0].layers[2].forces_unit_access = fua;
+        })
+    };
+    let finding = no_flush(Some(false)).fires("write-through-unseen");
+    says(
+        &finding,
+        Grade::Suspect,
+        &["20,000/s writes completed, and vda with a volatile cache saw not one flush"],
+    );
+    no_flush(Some(true)).silent("write-through-unseen");
+    writes(|d| {
+        d.disk().flushes = 0;
+        d.facts()[0].layers[2].write_cache = Some("write through".to_string());
+    })
+    .silent("write-through-unseen");
+    writes(|d| d.measured.evidence.disks.clear()).missing("write-through-unseen", "counters of vda");
+    writes(|d| d.facts()[0].layers[2].write_cache = None).missing("write-through-unseen", "volatile cache");
+}

@@ -1,0 +1,193 @@
+use super::*;
+use crate::result::{Source, merge::Merger};
+
+#[test]
+fn failed_runs_describe_nothing() {
+    let mut document = Doc::clean().build();
+    document.failures = vec!["disk on fire".to_string(), "again".to_string()];
+    document.time_spans = vec![TimeSpanResult::NotMeasured];
+    let verdict = judge(&document);
+    assert_eq!(verdict.grade, Grade::Invalid);
+    says(&verdict.findings[0], Grade::Invalid, &["the run failed: disk on fire (and 1 more"]);
+    assert_eq!((verdict.findings[0].rule.as_str(), verdict.findings[0].time_span), ("run-failed", 1));
+    document.failures.clear();
+    says(&judge(&document).findings[0], Grade::Invalid, &["nothing was measured"]);
+    says(&judge(&Document::default()).findings[0], Grade::Invalid, &["nothing was measured"]);
+}
+
+#[test]
+fn the_second_time_span_is_named() {
+    let mut document = Doc::clean().build();
+    document.profile.time_spans.push(document.profile.time_spans[0].clone());
+    document.time_spans.push(TimeSpanResult::NotMeasured);
+    let verdict = judge(&document);
+    assert_eq!(verdict.findings[0].time_span, 2, "{:#?}", verdict.findings);
+}
+
+#[test]
+fn engines_that_pretend() {
+    for engine in ["null", "sim"] {
+        let pretended = || doc(|d| d.measured.engine = engine.to_string());
+        says(&pretended().fires("simulated"), Grade::Invalid, &["nothing reached the target", engine]);
+        // Evidence of disks would only add noise.
+        let bare = doc(|d| {
+            d.measured.engine = engine.to_string();
+            d.measured.evidence = crate::result::Evidence::default();
+        });
+        let verdict = judge(&bare.build());
+        assert_eq!((verdict.findings.len(), verdict.unchecked.len()), (1, 0), "{verdict:#?}");
+    }
+    doc(|_| {}).silent("simulated");
+}
+
+#[test]
+fn nothing_completed_is_no_result() {
+    let idle = doc(|d| {
+        d.reads_per_s = 0;
+        d.refresh();
+    });
+    says(&idle.fires("nothing-completed"), Grade::Invalid, &["no I/O completed in the measured 60.00 s"]);
+    doc(|_| {}).silent("nothing-completed");
+}
+
+#[test]
+fn what_is_not_proven_is_suspect() {
+    let finding = doc(|d| d.measured.evidence.disks.clear()).fires("unproven");
+    says(&finding, Grade::Suspect, &["not proven", "counters of vda"]);
+    doc(|_| {}).silent("unproven");
+    // Other rules speak of what has no disk here.
+    for kind in [LayerKind::MemoryFilesystem, LayerKind::RemoteFilesystem, LayerKind::UserFilesystem] {
+        doc(|d| d.facts()[0].layers = vec![layer(kind, "x", &[])]).silent("unproven");
+    }
+}
+
+#[test]
+fn sums_are_judged_one_by_one() {
+    let mut merger = Merger::new(true);
+    for _ in 0..2 {
+        merger.add("one", Doc::clean().build()).expect("clean documents can be added");
+    }
+    let sum = merger.finish().expect("a sum");
+    assert_eq!(sum.sources.len(), 2);
+    let verdict = judge(&sum);
+    assert_eq!(verdict.grade, Grade::Suspect);
+    let finding = verdict.findings.iter().find(|f| f.rule == "unproven").expect("not proven");
+    says(finding, Grade::Suspect, &["a sum of 2 results", "judge each"]);
+    let _ = Source::default();
+}
+
+#[test]
+fn percentiles_of_few() {
+    let with = |per_s: u64, seconds: u64| {
+        doc(|d| {
+            (d.latency, d.seconds, d.reads_per_s) = (true, seconds, per_s);
+            d.refresh();
+        })
+        .fires("percentiles")
+    };
+    says(&with(153, 10), Grade::Certified, &["1,530 reads: from 4-nines on the value is a single I/O"]);
+    says(&with(100, 10), Grade::Certified, &["from 4-nines"]);
+    says(&with(99, 10), Grade::Certified, &["from 3-nines"]);
+    says(&with(9, 10), Grade::Certified, &["from the 99th percentile on"]);
+    doc(|_| {}).silent("percentiles");
+}
+
+#[test]
+fn a_run_that_was_stopped() {
+    let mut document = Doc::clean().build();
+    document.profile.time_spans[0].duration_s = 90;
+    let finding =
+        judge(&document).findings.into_iter().find(|f| f.rule == "stopped-early").expect("a remark");
+    says(&finding, Grade::Certified, &["stopped after 60 s of the 90 s"]);
+}
+
+#[test]
+fn targets_that_are_no_disks() {
+    let tmpfs = || {
+        doc(|d| {
+            d.facts()[0].layers =
+                vec![layer(LayerKind::File, PATH, &[1]), layer(LayerKind::MemoryFilesystem, "tmpfs", &[])];
+        })
+    };
+    says(
+        &tmpfs().fires("memory-target"),
+        Grade::Suspect,
+        &["tmpfs keeps files in memory: no disk is involved"],
+    );
+    let zram = doc(|d| d.facts()[0].layers = vec![layer(LayerKind::Memory, "zram1", &[])]);
+    says(&zram.fires("memory-target"), Grade::Certified, &["zram1 is a device in memory"]);
+    doc(|_| {}).silent("memory-target");
+    doc(|d| d.facts()[0].layers.clear()).missing("memory-target", "layers");
+    let nfs = doc(|d| {
+        d.facts()[0].layers = vec![
+            layer(LayerKind::File, PATH, &[1]),
+            Layer { server: Some("filer1".to_string()), ..layer(LayerKind::RemoteFilesystem, "nfs4", &[]) },
+        ];
+    });
+    says(
+        &nfs.fires("remote"),
+        Grade::Certified,
+        &["nfs4 is reached over the network: each I/O is a hop to filer1"],
+    );
+    let fuse = doc(|d| d.facts()[0].layers = vec![layer(LayerKind::UserFilesystem, "fuse.sshfs", &[])]);
+    says(&fuse.fires("remote"), Grade::Certified, &["a program serves fuse.sshfs"]);
+    doc(|_| {}).silent("remote");
+}
+
+/// Whatever a document holds, judging it ends with finite numbers and plain words.
+#[test]
+fn odd_numbers_never_break_a_rule() {
+    let odd: [fn(&mut Doc); 9] = [
+        |d| {
+            d.measured.evidence.queue_depth =
+                Some(QueueDepth { asked: 0, reached: f64::NAN, from_latency: true })
+        },
+        |d| {
+            d.measured.evidence.queue_depth =
+                Some(QueueDepth { asked: 9, reached: f64::INFINITY, from_latency: true })
+        },
+        |d| d.measured.evidence.series = Some(Series { interval_ns: 0, reads: vec![1; 9], writes: vec![] }),
+        |d| d.measured.evidence.series = Some(Series { interval_ns: 1, reads: vec![0; 9], writes: vec![7] }),
+        |d| d.measured.evidence.disks[0].window_ns = 0,
+        |d| {
+            *d.disk() =
+                DiskCounts { reads: u64::MAX, read_bytes: 1, flushes: u64::MAX, ..DiskCounts::default() }
+        },
+        |d| d.host().steal_percent = Some(f64::NAN),
+        |d| d.seconds = 0,
+        |d| d.facts()[0].size_bytes = 0,
+    ];
+    for (place, change) in odd.into_iter().enumerate() {
+        for base in [Doc::clean(), Doc::clean_writes()] {
+            let mut doc = base;
+            change(&mut doc);
+            let mut document = doc.build();
+            for time in [60.0, 0.0, f64::NAN, f64::INFINITY, -1.0] {
+                if let TimeSpanResult::Measured(measured) = &mut document.time_spans[0] {
+                    measured.test_time_s = time;
+                }
+                for finding in judge(&document).findings {
+                    assert!(finding.figures.iter().all(|f| f.value.is_finite()), "{place}: {finding:#?}");
+                    let words = format!("{} {}", finding.says, finding.advice);
+                    assert!(!words.contains("NaN") && !words.contains("inf "), "{place}: {words}");
+                    assert!(words.is_ascii() && !words.contains('\n'), "{place}: {words}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn documents_of_released_versions_are_judged() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/documents/v1");
+    let mut judged = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("an entry").path();
+        let file = std::fs::File::open(&path).expect("it can be opened");
+        let document = crate::result::json::read_from(file).expect("it can be read");
+        let verdict = judge(&document);
+        assert!(verdict.grade >= Grade::Suspect, "{}: {verdict:#?}", path.display());
+        judged += 1;
+    }
+    assert!(judged >= 7, "{judged}");
+}

@@ -1,0 +1,174 @@
+use super::*;
+use crate::result::{Limit, LimitKind};
+
+#[test]
+fn others_on_the_same_disk() {
+    let others = |bytes_per_s: u64| doc(|d| d.disk().write_bytes += bytes_per_s * SECONDS);
+    let ours = 20_000 * 4096;
+    let finding = others(ours / 2).fires("other-io");
+    says(
+        &finding,
+        Grade::Suspect,
+        &["others used vda too: 39.1 MiB/s write beside 78.1 MiB/s of this run (50 %)"],
+    );
+    others(ours / 25).silent("other-io");
+    says(&others(ours / 16).fires("other-io"), Grade::Suspect, &[]);
+    // Little beside little disturbs nobody.
+    doc(|d| {
+        d.reads_per_s = 10;
+        d.refresh();
+        d.disk().write_bytes += 50_000 * SECONDS;
+    })
+    .silent("other-io");
+    // What reading ahead brought is our own.
+    doc(|d| {
+        d.asked.cache = CacheMode::Cached;
+        d.disk().read_bytes *= 3;
+        d.host().own_disk_read_bytes = Some(3 * ours * SECONDS);
+    })
+    .silent("other-io");
+    // Mirrors write twice, and cached writes come late.
+    let md = |d: &mut Doc| d.facts()[0].layers[2].detail = Some("raid1".to_string());
+    writes(|d| {
+        md(d);
+        d.disk().write_bytes *= 2;
+    })
+    .missing("other-io", "the run's own");
+    writes(|d| d.asked.cache = CacheMode::Cached).missing("other-io", "the run's own");
+    let read_beside = writes(|d| d.disk().read_bytes += ours * SECONDS);
+    says(&read_beside.fires("other-io"), Grade::Suspect, &["78.1 MiB/s read"]);
+}
+
+#[test]
+fn stolen_time() {
+    let stolen = |percent: f64| doc(|d| d.host().steal_percent = Some(percent));
+    says(&stolen(7.25).fires("steal"), Grade::Suspect, &["7.2 % of the processor time"]);
+    says(&stolen(3.0).fires("steal"), Grade::Certified, &["3 %"]);
+    stolen(2.0).silent("steal");
+    doc(|d| d.host().steal_percent = None).missing("steal", "other machines");
+    doc(|d| d.measured.evidence.host = None).missing("steal", "other machines");
+}
+
+#[test]
+fn memory_that_is_short() {
+    let pressed = |some: u64, full: u64| {
+        doc(|d| {
+            let pressure = d.host().pressure.as_mut().expect("a clean document has it");
+            (pressure.memory_some_ns, pressure.memory_full_ns) = (some * NS_PER_S / 10, full * NS_PER_S / 10);
+        })
+    };
+    says(
+        &pressed(60, 6).fires("memory-pressure"),
+        Grade::Suspect,
+        &["for 10 % of the time, all of them for 1 %"],
+    );
+    pressed(29, 5).silent("memory-pressure");
+    let swapped = |pages: u64| doc(|d| d.host().swap_out_pages = Some(pages));
+    says(&swapped(5000).fires("memory-pressure"), Grade::Suspect, &["0 pages in, 5,000 out"]);
+    swapped(255).silent("memory-pressure");
+    doc(|d| *d.host() = HostActivity::default()).missing("memory-pressure", "memory pressure");
+    doc(|d| d.measured.evidence.host = None).missing("memory-pressure", "memory pressure");
+}
+
+#[test]
+fn clocks_that_run_off() {
+    let drifted = |ppm: f64| doc(|d| d.measured.evidence.clock.as_mut().expect("a clock").drift_ppm = ppm);
+    says(
+        &drifted(2500.0).fires("unstable-clock"),
+        Grade::Suspect,
+        &["TSC ran 2,500 parts per million faster"],
+    );
+    says(&drifted(-150.0).fires("unstable-clock"), Grade::Certified, &["150 parts per million slower"]);
+    drifted(100.0).silent("unstable-clock");
+    drifted(f64::NAN).missing("unstable-clock", "clock");
+    doc(|d| d.measured.evidence.clock = None).missing("unstable-clock", "clock");
+}
+
+#[test]
+fn governors() {
+    let slow = doc(|d| d.host().governors.push("powersave".to_string()));
+    says(&slow.fires("governor"), Grade::Certified, &["powersave"]);
+    doc(|d| d.host().governors.clear()).silent("governor");
+    doc(|d| d.measured.evidence.host = None).missing("governor", "governors");
+}
+
+fn capped(rate: u64, by: &str, device: Option<&str>, what: LimitKind, value: u64) -> Doc {
+    doc(|d| {
+        d.reads_per_s = rate;
+        d.refresh();
+        d.measured.evidence.limits = vec![Limit {
+            by: by.to_string(),
+            group: "/cap".to_string(),
+            device: device.map(str::to_string),
+            what,
+            value,
+        }];
+    })
+}
+
+#[test]
+fn limits_in_force() {
+    let cap = |rate| capped(rate, "blkio.throttle", Some("vda"), LimitKind::ReadIops, 1920);
+    let finding = cap(1919).fires("provisioned-limit");
+    let words = ["1,919 reads/s are the 1,920 reads/s that blkio.throttle of cgroup /cap allows on vda"];
+    says(&finding, Grade::Suspect, &words);
+    cap(1870).silent("provisioned-limit");
+    cap(2050).silent("provisioned-limit");
+    let bytes = capped(2560, "io.max", Some("vda"), LimitKind::ReadBytesPerSecond, 10 << 20);
+    says(
+        &bytes.fires("provisioned-limit"),
+        Grade::Suspect,
+        &["10 MiB/s read are the 10 MiB/s read that io.max"],
+    );
+    // Limits on other devices, other directions and of other things.
+    capped(1920, "io.max", Some("sdx"), LimitKind::ReadIops, 1920).silent("provisioned-limit");
+    capped(1920, "io.max", Some("vda"), LimitKind::WriteIops, 1920).silent("provisioned-limit");
+    capped(1920, "memory.max", None, LimitKind::MemoryBytes, 1920).silent("provisioned-limit");
+    // A layer above the disk is known by what was issued to it.
+    let mut above = capped(1920, "io.max", Some("loop0"), LimitKind::ReadIops, 1920);
+    above.facts()[0].layers =
+        vec![layer(LayerKind::Loop, "loop0", &[1]), layer(LayerKind::File, "/x", &[2]), disk_layer("vda")];
+    says(&above.fires("provisioned-limit"), Grade::Suspect, &["on loop0"]);
+}
+
+/// A rate that never changes, at a depth.
+fn flat(rate: u64, reached: f64, wobble: u64) -> Doc {
+    doc(|d| {
+        d.reads_per_s = rate;
+        d.refresh();
+        let counts = |i: u64| DiskCounts { reads: rate + i % 2 * wobble, ..DiskCounts::default() };
+        d.measured.evidence.disks[0].intervals = (0..60).map(counts).collect();
+        d.measured.evidence.queue_depth = Some(QueueDepth { asked: 32, reached, from_latency: true });
+    })
+}
+
+#[test]
+fn rates_that_no_medium_has() {
+    let finding = flat(1920, 31.9, 2).fires("provisioned-limit");
+    let words = ["vda gave 1,921 IOPS with a variation of <0.1 %", "31.9 I/Os waited 16.6 ms each"];
+    says(&finding, Grade::Suspect, &words);
+    // A disk that scatters, a fast one, and one with nothing in line.
+    flat(1920, 31.9, 80).silent("provisioned-limit");
+    flat(90_000, 31.9, 2).silent("provisioned-limit");
+    flat(1000, 2.5, 1).silent("provisioned-limit");
+    let mut paced = flat(1920, 31.9, 2);
+    paced.asked.throughput = Some(crate::profile::Throughput::Iops(1920));
+    paced.silent("provisioned-limit");
+    // A full link with large I/Os.
+    let mut large = flat(500, 31.9, 1);
+    large.asked.block_bytes = 1 << 20;
+    large.silent("provisioned-limit");
+    let mut unknown = flat(1920, 31.9, 2);
+    unknown.measured.evidence.queue_depth = None;
+    unknown.missing("provisioned-limit", "I/Os in flight");
+    let mut short = flat(1920, 31.9, 2);
+    short.measured.evidence.disks[0].intervals.clear();
+    short.measured.evidence.series = None;
+    short.missing("provisioned-limit", "completions over time");
+    // Without intervals of the disk the run's own tell the same.
+    let mut own = flat(1920, 31.9, 2);
+    own.measured.evidence.disks[0].intervals.clear();
+    own.measured.evidence.series =
+        Some(Series { interval_ns: NS_PER_S, reads: vec![1920; 20], writes: vec![] });
+    says(&own.fires("provisioned-limit"), Grade::Suspect, &["the storage gave 1,920 IOPS"]);
+}

@@ -1,0 +1,113 @@
+use super::*;
+use crate::profile::Throughput;
+
+fn reached(asked: u64, reached: f64) -> Doc {
+    doc(|d| d.measured.evidence.queue_depth = Some(QueueDepth { asked, reached, from_latency: true }))
+}
+
+#[test]
+fn depth_that_was_not_reached() {
+    let finding = reached(32, 6.4).fires("queue-depth");
+    says(
+        &finding,
+        Grade::Suspect,
+        &["a queue depth of 32 was asked for and 6.40 was reached (IOPS x mean latency)"],
+    );
+    says(&reached(32, 26.0).fires("queue-depth"), Grade::Certified, &["26 was reached"]);
+    reached(32, 28.8).silent("queue-depth");
+    // One at a time is what was asked for.
+    reached(1, 0.6).silent("queue-depth");
+    doc(|d| d.measured.evidence.queue_depth = None).missing("queue-depth", "in flight");
+    let mut paced = reached(32, 1.0);
+    paced.asked.throughput = Some(Throughput::Iops(10));
+    paced.silent("queue-depth");
+    let mut pauses = reached(32, 1.0);
+    (pauses.asked.burst_ios, pauses.asked.think_ms) = (Some(4), Some(10));
+    pauses.silent("queue-depth");
+}
+
+fn cost(running_percent: u64, waiting_percent: u64) -> Doc {
+    doc(|d| {
+        d.measured.evidence.threads = vec![
+            ThreadCost {
+                id: 0,
+                cpu: Some(0),
+                elapsed_ns: 1000,
+                running_ns: 300,
+                waiting_for_cpu_ns: Some(5),
+            },
+            ThreadCost {
+                id: 1,
+                cpu: Some(1),
+                elapsed_ns: 1000,
+                running_ns: 10 * running_percent,
+                waiting_for_cpu_ns: Some(10 * waiting_percent),
+            },
+        ];
+    })
+}
+
+#[test]
+fn threads_at_their_limit() {
+    let finding = cost(98, 0).fires("generator-bound");
+    says(&finding, Grade::Suspect, &["1 of 2 threads kept their processor busy (thread 1: 98 %)"]);
+    cost(94, 0).silent("generator-bound");
+    let finding = cost(60, 30).fires("generator-bound");
+    says(&finding, Grade::Suspect, &["1 of 2 threads were ready and had no processor", "(thread 1: 30 %)"]);
+    cost(60, 9).silent("generator-bound");
+    let mut paced = cost(99, 0);
+    paced.asked.throughput = Some(Throughput::Iops(20_000));
+    paced.silent("generator-bound");
+    let quota = doc(|d| d.host().cpu_throttled_ns = Some(6 * NS_PER_S));
+    says(&quota.fires("generator-bound"), Grade::Suspect, &["held threads for 6 s of the measured 60 s"]);
+    doc(|d| d.measured.evidence.threads.clear()).missing("generator-bound", "processor time");
+    // The start signal was never given.
+    doc(|d| d.measured.evidence.threads = vec![ThreadCost::default()]).silent("generator-bound");
+}
+
+#[test]
+fn rates_that_were_asked_for() {
+    let asked = |throughput: Throughput| doc(|d| d.asked.throughput = Some(throughput));
+    let finding = asked(Throughput::Iops(30_000)).fires("below-rate");
+    says(&finding, Grade::Suspect, &["-g asked for 30,000 IOPS, and 20,000 IOPS were reached (67 %)"]);
+    asked(Throughput::Iops(20_300)).silent("below-rate");
+    let finding = asked(Throughput::BytesPerMs(104_858)).fires("below-rate");
+    says(&finding, Grade::Suspect, &["100 MiB/s", "78.1 MiB/s"]);
+    asked(Throughput::BytesPerMs(81_920)).silent("below-rate");
+    doc(|_| {}).silent("below-rate");
+    asked(Throughput::Iops(0)).silent("below-rate");
+    // Each thread has the rate for itself.
+    let two = doc(|d| {
+        d.asked.throughput = Some(Throughput::Iops(20_000));
+        d.asked.threads_per_file = 2;
+    });
+    says(&two.fires("below-rate"), Grade::Suspect, &["40,000 IOPS"]);
+    // The last I/O of a slow run fell behind its end.
+    doc(|d| {
+        (d.seconds, d.reads_per_s) = (10, 1);
+        d.asked.throughput = Some(Throughput::Iops(1));
+        d.refresh();
+    })
+    .silent("below-rate");
+}
+
+#[test]
+fn a_thread_on_the_wrong_processor() {
+    let bound = |waiting_percent: u64, cpu: Option<u32>| {
+        doc(|d| {
+            let processor = |cpu: u32| {
+                serde_json::json!({"cpu": cpu, "group": 0, "number": cpu, "core": cpu, "physical_core": cpu, "socket": 0,
+                    "node": 0, "efficiency_class": 0})
+            };
+            let topology = serde_json::json!({"processors": [processor(0), processor(1)], "nodes": 1, "sockets": 1, "groups": 1});
+            d.document.system.topology = serde_json::from_value(topology).expect("a topology");
+            let thread = &mut d.measured.evidence.threads[0];
+            (thread.cpu, thread.waiting_for_cpu_ns) = (cpu, Some(thread.elapsed_ns * waiting_percent / 100));
+        })
+    };
+    let finding = bound(4, Some(1)).fires("bound-away");
+    says(&finding, Grade::Certified, &["thread 0 is bound to processor 1 and waited 4 %"]);
+    bound(1, Some(1)).silent("bound-away");
+    bound(4, None).silent("bound-away");
+    doc(|d| d.measured.evidence.threads.clear()).missing("bound-away", "processor time");
+}

@@ -1,0 +1,100 @@
+use super::*;
+
+const SHAPES: [&str; 3] = ["step-down", "warm-up-short", "not-steady"];
+
+/// A series fires one of the three and leaves the others silent.
+#[track_caller]
+fn only(rule: &str, rates: &[u64]) -> Finding {
+    for other in SHAPES.iter().filter(|other| **other != rule) {
+        doc(|d| d.series(rates.iter().copied())).silent(other);
+    }
+    doc(|d| d.series(rates.iter().copied())).fires(rule)
+}
+
+fn series(length: u64, rate: impl Fn(u64) -> u64) -> Vec<u64> {
+    (0..length).map(rate).collect()
+}
+
+#[test]
+fn a_rate_that_holds_is_nothing() {
+    for rates in [
+        series(60, |_| 20_000),
+        // Every second another, no trend.
+        series(60, |i| 20_000 + i * 7919 % 6000),
+        // A pause of a second.
+        series(60, |i| if i == 30 { 0 } else { 20_000 }),
+        // 4 % more at the end than at the start.
+        series(60, |i| 20_000 + i * 14),
+        // A hard disk: so few that chance scatters them.
+        series(20, |i| 80 + i * 13 % 17),
+        series(9, |_| 0),
+    ] {
+        for rule in SHAPES {
+            doc(|d| d.series(rates.iter().copied())).silent(rule);
+        }
+    }
+}
+
+#[test]
+fn credits_that_are_used_up() {
+    let finding = only("step-down", &series(60, |i| if i < 12 { 12_000 } else { 3000 }));
+    says(&finding, Grade::Suspect, &["after 12 s the rate fell from 12,000 to 3,000 IOPS (-75 %)"]);
+    only("step-down", &series(60, |i| if i < 50 { 12_000 } else { 8900 }));
+}
+
+#[test]
+fn a_start_unlike_the_rest() {
+    let finding = only("warm-up-short", &series(60, |i| if i < 8 { 5000 } else { 12_000 }));
+    says(&finding, Grade::Suspect, &["the first 8 s ran at 5,000 IOPS, the rest at 12,000", "(-W5)"]);
+    only("warm-up-short", &series(60, |i| if i < 10 { 14_000 } else { 12_000 }));
+}
+
+#[test]
+fn a_rate_that_wanders() {
+    let finding = only("not-steady", &series(60, |i| 10_000 + i * 100));
+    says(&finding, Grade::Suspect, &["fifths differ by", "the trend is +37 %"]);
+    only("not-steady", &series(60, |i| if (20..40).contains(&i) { 5000 } else { 12_000 }));
+    // Less than SNIA allows.
+    doc(|d| d.series(series(60, |i| 10_000 + i * 15))).silent("not-steady");
+}
+
+#[test]
+fn without_a_series_that_of_the_intervals_counts() {
+    for rule in SHAPES {
+        doc(|d| d.measured.evidence.series = None).missing(rule, "completions over time");
+    }
+    let mut document = doc(|d| d.measured.evidence.series = None).build();
+    let mut intervals = crate::measure::Intervals::new(NS_PER_S, SECONDS * NS_PER_S);
+    for second in 0..SECONDS {
+        let rate = if second < 20 { 4000 } else { 1000 };
+        (0..rate).for_each(|i| intervals.record(second * NS_PER_S + i * 1000, 5000));
+    }
+    if let TimeSpanResult::Measured(measured) = &mut document.time_spans[0] {
+        measured.threads[0].targets[0].read.intervals = Some(intervals);
+    }
+    let findings = judge(&document).findings;
+    let finding = findings.iter().find(|f| f.rule == "step-down").expect("a step");
+    says(finding, Grade::Suspect, &["after 20 s", "from 4,000 to 1,000"]);
+}
+
+#[test]
+fn runs_too_short_to_judge() {
+    let short = |seconds: u64| {
+        doc(|d| {
+            d.seconds = seconds;
+            d.refresh();
+            // As the tool itself does it: a short run has short intervals.
+            let reads = vec![2000; seconds as usize * 10];
+            d.measured.evidence.series = Some(Series { interval_ns: NS_PER_S / 10, reads, writes: vec![] });
+        })
+    };
+    says(&short(1).fires("too-short"), Grade::Suspect, &["1 s measured: too short"]);
+    says(&short(3).fires("too-short"), Grade::Certified, &["3 s measured"]);
+    says(&short(29).fires("too-short"), Grade::Certified, &["29 s measured"]);
+    short(30).silent("too-short");
+    let few = doc(|d| {
+        d.seconds = 4;
+        d.refresh();
+    });
+    says(&few.fires("too-short"), Grade::Suspect, &["4 s measured: too short"]);
+}

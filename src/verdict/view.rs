@@ -1,0 +1,358 @@
+//! A case as the rules want to see it: what was asked and completed per target, which disks lie below, and
+//! what those did.
+
+use super::Case;
+use crate::profile::Target;
+use crate::result::{DiskActivity, DiskCounts, Layer, LayerKind, TargetFacts};
+
+/// Reads or writes, as a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Flow {
+    /// Per second.
+    pub ios: f64,
+    /// Bytes per second.
+    pub bytes: f64,
+}
+
+impl Flow {
+    /// Mean size in bytes, 0 without I/O.
+    pub fn size(self) -> f64 {
+        super::figures::ratio(self.bytes, self.ios)
+    }
+
+    fn plus(self, other: Flow) -> Flow {
+        Flow { ios: self.ios + other.ios, bytes: self.bytes + other.bytes }
+    }
+}
+
+/// One of the two directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+}
+
+impl Way {
+    /// Both.
+    pub const BOTH: [Way; 2] = [Way::Read, Way::Write];
+
+    /// `reads`, `writes`.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Way::Read => "reads",
+            Way::Write => "writes",
+        }
+    }
+
+    /// `read`, `write`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Way::Read => "read",
+            Way::Write => "write",
+        }
+    }
+}
+
+/// A path that was tested: entries of the profile for one path are one target here.
+#[derive(Debug, Clone)]
+pub struct View<'a> {
+    /// The first entry of the profile for it.
+    pub asked: &'a Target,
+    /// All entries for it.
+    pub entries: Vec<&'a Target>,
+    /// As opened, when the document tells.
+    pub facts: Option<&'a TargetFacts>,
+    /// Completed reads.
+    pub read: Flow,
+    /// Completed writes.
+    pub write: Flow,
+    /// Size as opened.
+    pub size_bytes: u64,
+}
+
+impl<'a> View<'a> {
+    /// Path as given.
+    pub fn path(&self) -> &'a str {
+        &self.asked.path
+    }
+
+    /// What completed.
+    pub fn done(&self, way: Way) -> Flow {
+        match way {
+            Way::Read => self.read,
+            Way::Write => self.write,
+        }
+    }
+
+    /// Every entry asks for direct I/O.
+    pub fn is_direct(&self) -> bool {
+        self.entries.iter().all(|target| target.is_direct())
+    }
+
+    /// Every entry that writes asks for write-through.
+    pub fn is_write_through(&self) -> bool {
+        self.entries.iter().filter(|target| target.writes()).all(|target| target.write_through)
+    }
+
+    /// The layers, when the document tells.
+    pub fn layers(&self) -> &'a [Layer] {
+        self.facts.map_or(&[], |facts| &facts.layers)
+    }
+
+    /// The first layer of a kind.
+    pub fn layer(&self, kind: LayerKind) -> Option<&'a Layer> {
+        self.layers().iter().find(|layer| layer.kind == kind)
+    }
+
+    /// Layers with nothing below them.
+    pub fn lowest(&self) -> impl Iterator<Item = &'a Layer> {
+        self.layers().iter().filter(|layer| layer.is_lowest())
+    }
+
+    /// Length of the tested range in bytes.
+    pub fn range_bytes(&self) -> u64 {
+        let end = match self.asked.max_bytes {
+            0 => self.size_bytes,
+            max => max.min(self.size_bytes),
+        };
+        end.saturating_sub(self.asked.base_bytes)
+    }
+
+    /// Whether it is a file.
+    pub fn is_file(&self) -> bool {
+        self.facts.is_some_and(|facts| facts.kind == "file")
+    }
+
+    /// Where its data end up.
+    pub fn rests_on(&self) -> RestsOn {
+        if self.layers().is_empty() {
+            return RestsOn::Unknown;
+        }
+        let has = |kind| self.lowest().any(|layer| layer.kind == kind);
+        if has(LayerKind::MemoryFilesystem) {
+            RestsOn::MemoryFilesystem
+        } else if has(LayerKind::RemoteFilesystem) {
+            RestsOn::Remote
+        } else if has(LayerKind::UserFilesystem) {
+            RestsOn::Program
+        } else if has(LayerKind::File) || has(LayerKind::Filesystem) || has(LayerKind::Unknown) {
+            RestsOn::Unknown
+        } else {
+            RestsOn::Disks
+        }
+    }
+
+    /// What makes data smaller on their way to the medium, in words.
+    pub fn reduced_by(&self) -> Option<String> {
+        self.layers().iter().find_map(|layer| {
+            let by = match (layer.compression.as_deref(), layer.deduplicates) {
+                (Some(algorithm), _) => format!("compresses ({algorithm})"),
+                (None, Some(true)) => "stores equal data once".to_string(),
+                _ if layer.name.starts_with("zram") => "compresses".to_string(),
+                _ => return None,
+            };
+            Some(format!("{} {by}", layer.name))
+        })
+    }
+
+    /// Whether one write becomes several below, on mirrors or with parity, or moves to another place with
+    /// what describes it.
+    pub fn multiplies_writes(&self) -> bool {
+        self.layers().iter().any(|layer| {
+            let detail = layer.detail.as_deref().unwrap_or_default();
+            layer.kind == LayerKind::Md
+                || layer.below.len() > 1
+                || ["raid", "mirror", "cache", "thin", "snapshot"].iter().any(|word| detail.contains(word))
+                || ["btrfs", "bcachefs", "zfs", "f2fs", "nilfs2"].contains(&layer.name.as_str())
+        })
+    }
+}
+
+/// Where the data of a target end up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestsOn {
+    /// On devices of this machine.
+    Disks,
+    /// In memory (tmpfs).
+    MemoryFilesystem,
+    /// On another machine.
+    Remote,
+    /// Behind a program (FUSE).
+    Program,
+    /// The document does not tell.
+    Unknown,
+}
+
+/// Targets that share disks, with those disks.
+#[derive(Debug)]
+pub struct Group<'a> {
+    /// The targets.
+    pub targets: Vec<View<'a>>,
+    /// The lowest devices below them.
+    pub disks: Vec<&'a DiskActivity>,
+    /// Time of the counters when they do not tell.
+    seconds: f64,
+}
+
+impl Group<'_> {
+    /// What completed on the targets.
+    pub fn done(&self, way: Way) -> Flow {
+        self.targets.iter().fold(Flow::default(), |sum, target| sum.plus(target.done(way)))
+    }
+
+    /// What the disks moved.
+    pub fn moved(&self, way: Way) -> Flow {
+        self.disks.iter().fold(Flow::default(), |sum, disk| {
+            let seconds = match disk.window_ns {
+                0 => self.seconds,
+                ns => ns as f64 / 1e9,
+            };
+            sum.plus(flow(&disk.total, way, seconds))
+        })
+    }
+
+    /// The path when there is one target only.
+    pub fn path(&self) -> Option<&str> {
+        match self.targets.as_slice() {
+            [one] => Some(one.path()),
+            _ => None,
+        }
+    }
+
+    /// Names of the disks in a sentence.
+    pub fn names(&self) -> String {
+        let names: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
+        match names.as_slice() {
+            [one] => (*one).to_string(),
+            [first @ .., last] if first.len() < 4 => format!("{} and {last}", first.join(", ")),
+            many => format!("the {} disks below", many.len()),
+        }
+    }
+}
+
+/// Counters of a time as a rate.
+pub fn flow(counts: &DiskCounts, way: Way, seconds: f64) -> Flow {
+    let (ios, bytes) = match way {
+        Way::Read => (counts.reads, counts.read_bytes),
+        Way::Write => (counts.writes, counts.write_bytes),
+    };
+    let per_s = |count: u64| super::figures::ratio(count as f64, seconds);
+    Flow { ios: per_s(ios), bytes: per_s(bytes) }
+}
+
+impl<'a> Case<'a> {
+    /// Measured time in seconds; 0 when the document tells nothing that can be one.
+    pub fn seconds(&self) -> f64 {
+        let seconds = self.measured.test_time_s;
+        if seconds.is_finite() && seconds > 0.0 { seconds } else { 0.0 }
+    }
+
+    /// The targets, each path once, in the order of the profile.
+    pub fn views(&self) -> Vec<View<'a>> {
+        let mut views: Vec<View<'a>> = Vec::new();
+        for (index, target) in self.span.targets.iter().enumerate() {
+            if let Some(known) = views.iter_mut().find(|view| view.asked.path == target.path) {
+                known.entries.push(target);
+                continue;
+            }
+            let (mut read, mut write, mut size_bytes) = (Flow::default(), Flow::default(), 0);
+            let results = self.measured.threads.iter().flat_map(|thread| &thread.targets);
+            for result in results.filter(|result| result.path == target.path) {
+                let rate = |direction: &crate::result::Direction| Flow {
+                    ios: super::figures::ratio(direction.ios as f64, self.seconds()),
+                    bytes: super::figures::ratio(direction.bytes as f64, self.seconds()),
+                };
+                read = read.plus(rate(&result.read));
+                write = write.plus(rate(&result.write));
+                size_bytes = size_bytes.max(result.size_bytes);
+            }
+            let all = &self.measured.evidence.targets;
+            let at_place = all.get(index).filter(|facts| facts.path == target.path);
+            let facts = at_place.or_else(|| all.iter().find(|facts| facts.path == target.path));
+            let size_bytes = size_bytes.max(facts.map_or(0, |facts| facts.size_bytes));
+            views.push(View { asked: target, entries: vec![target], facts, read, write, size_bytes });
+        }
+        views
+    }
+
+    /// Everything that completed.
+    pub fn done(&self, way: Way) -> Flow {
+        self.views().iter().fold(Flow::default(), |sum, view| sum.plus(view.done(way)))
+    }
+
+    /// Targets on disks, in groups that share none.
+    ///
+    /// # Errors
+    /// What is missing, in words.
+    pub fn groups(&self) -> Result<Vec<Group<'a>>, String> {
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        for view in self.views() {
+            match view.rests_on() {
+                RestsOn::Disks => {}
+                RestsOn::Unknown => {
+                    return Err(format!("the layers below '{}' down to the disks", view.path()));
+                }
+                RestsOn::MemoryFilesystem | RestsOn::Remote | RestsOn::Program => continue,
+            }
+            let activity = &self.measured.evidence.disks;
+            let mut disks = Vec::new();
+            for layer in view.lowest() {
+                match activity.iter().find(|disk| disk.name == layer.name) {
+                    Some(disk) => disks.push(disk),
+                    None => return Err(format!("counters of {} over the measured time", layer.name)),
+                }
+            }
+            let mut group = Group { targets: vec![view], disks, seconds: self.seconds() };
+            let shares = |other: &Group<'_>, with: &Group<'_>| {
+                other.disks.iter().any(|disk| with.disks.iter().any(|mine| mine.name == disk.name))
+            };
+            while let Some(place) = groups.iter().position(|other| shares(other, &group)) {
+                let mut other = groups.remove(place);
+                other.targets.append(&mut group.targets);
+                for disk in group.disks {
+                    if !other.disks.iter().any(|known| known.name == disk.name) {
+                        other.disks.push(disk);
+                    }
+                }
+                group = other;
+            }
+            groups.push(group);
+        }
+        Ok(groups)
+    }
+
+    /// A rate is kept below what the targets could do (`-g`, `-i` with `-j`).
+    pub fn is_paced(&self) -> bool {
+        self.span.targets.iter().any(|target| target.is_rate_limited() || target.think_ms.unwrap_or(0) > 0)
+    }
+
+    /// Completions per interval over the measured time, with the interval's length in seconds: the run's own
+    /// series, or that of `-D` in documents without one. Empty when there is neither.
+    pub fn series(&self) -> (Vec<f64>, f64) {
+        if let Some(series) = self.measured.evidence.series.as_ref().filter(|series| series.interval_ns > 0) {
+            let length = series.reads.len().max(series.writes.len());
+            let at = |list: &[u64], place: usize| list.get(place).copied().unwrap_or(0) as f64;
+            let sums = (0..length).map(|i| at(&series.reads, i) + at(&series.writes, i)).collect();
+            return (sums, series.interval_ns as f64 / 1e9);
+        }
+        let directions = self.measured.threads.iter().flat_map(|thread| &thread.targets);
+        let directions = directions.flat_map(|target| [&target.read, &target.write]);
+        let (mut sums, mut interval_ns): (Vec<f64>, u64) = (Vec::new(), 0);
+        for intervals in directions.filter_map(|direction| direction.intervals.as_ref()) {
+            interval_ns = intervals.interval_ns();
+            let length = intervals.series().len();
+            sums.resize(sums.len().max(length), 0.0);
+            for (sum, interval) in sums.iter_mut().zip(intervals.series()) {
+                *sum += interval.count as f64;
+            }
+        }
+        let interval_s = interval_ns as f64 / 1e9;
+        if interval_s > 0.0 {
+            // One that the end cut short says nothing.
+            sums.truncate((self.seconds() / interval_s + 1e-6) as usize);
+        }
+        (sums, interval_s)
+    }
+}
