@@ -285,8 +285,9 @@ impl Session<'_> {
             clock: &clock,
             interrupter: tools.interrupter,
         };
+        targets.iter().for_each(|state| state.begin_writing(&marks));
         let outcome = run_threads(works.clone(), &context, &control);
-        targets.iter().for_each(|state| state.renew_mark(&marks));
+        targets.iter().for_each(|state| state.end_writing(&marks));
         let outcome = outcome.map_err(|e| vec![format!("could not start the threads: {e}")])?;
         let clock_facts = document::clock_facts(&clock, context.is_virtual, outcome.drift_ppm);
         let own_cost = document::own_cost(&used_before);
