@@ -323,9 +323,8 @@ impl<'a> Line<'a> {
     fn marks(&self, finding: &Finding) -> Vec<Mark> {
         let mut marks: Vec<Mark> = Vec::new();
         for switch in &finding.switches {
-            let is_meant = |word: &&Word| {
-                word.row.is_some_and(|row| row.keys.contains(switch) || row.name == *switch)
-            };
+            let is_meant =
+                |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch) || row.name == *switch);
             if let Some(word) = self.words.iter().rev().find(is_meant)
                 && !marks.iter().any(|mark| mark.word == word.index)
             {
@@ -350,9 +349,8 @@ impl<'a> Line<'a> {
         let is_guard = refusal.kind == RefusalKind::Guard;
         let mut marks: Vec<Mark> = Vec::new();
         for switch in &refusal.switches {
-            let is_meant = |word: &&Word| {
-                word.row.is_some_and(|row| row.keys.contains(switch) || row.name == *switch)
-            };
+            let is_meant =
+                |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch) || row.name == *switch);
             if let Some(word) = self.words.iter().rev().find(is_meant)
                 && !marks.iter().any(|mark| mark.word == word.index)
             {

@@ -162,7 +162,9 @@ impl Guard<'_> {
         }
         match self.marks.is_ours(file) {
             true => found.kept(typed),
-            false => Err(found.foreign(typed, self.marks.whose(file), "a write test would destroy what it holds")),
+            false => {
+                Err(found.foreign(typed, self.marks.whose(file), "a write test would destroy what it holds"))
+            }
         }
     }
 

@@ -33,8 +33,7 @@ pub(super) fn file_in_use(path: &Path, roots: &Roots) -> Vec<FileUse> {
 }
 
 fn uses(file: &Metadata, roots: &Roots) -> Vec<FileUse> {
-    let same =
-        |path: &Path| fs::metadata(path).is_ok_and(|m| (m.dev(), m.ino()) == (file.dev(), file.ino()));
+    let same = |path: &Path| fs::metadata(path).is_ok_and(|m| (m.dev(), m.ino()) == (file.dev(), file.ino()));
     let swaps = read_swaps(roots).unwrap_or_default();
     let is_swap = swaps.iter().any(|swap| same(&without_remark(swap)));
     let swap = is_swap.then(|| FileUse { words: "is in use as swap".to_string(), loop_device: None });

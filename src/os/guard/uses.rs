@@ -253,7 +253,10 @@ mod tests {
     #[test]
     fn every_mount_is_told_and_only_the_places_of_the_system_make_its_disk() {
         let (_dir, roots) = recorded_sysfs();
-        mountinfo(&roots, "30 1 8:1 / /srv rw - ext4 /dev/sda1 rw\n31 1 8:1 /a /home rw - ext4 /dev/sda1 rw\n");
+        mountinfo(
+            &roots,
+            "30 1 8:1 / /srv rw - ext4 /dev/sda1 rw\n31 1 8:1 /a /home rw - ext4 /dev/sda1 rw\n",
+        );
         let two = ["it is mounted at /srv (ext4)", "it is mounted at /home (ext4)"];
         assert_eq!(words(SDA1, &roots)[..2], two);
         assert!(!is_system(SDA, &roots) && !is_system(SDA2, &roots));
@@ -271,7 +274,10 @@ mod tests {
     #[test]
     fn a_partition_is_claimed_through_itself_and_its_disk_not_its_neighbour() {
         let (_dir, roots) = recorded_sysfs();
-        mountinfo(&roots, "30 1 8:2 / /other rw - ext4 /dev/sda2 rw\n31 1 8:1 / /mnt rw - vfat /dev/sda1 rw\n");
+        mountinfo(
+            &roots,
+            "30 1 8:2 / /other rw - ext4 /dev/sda2 rw\n31 1 8:1 / /mnt rw - vfat /dev/sda1 rw\n",
+        );
         assert_eq!(
             words(SDA1, &roots),
             ["it is mounted at /mnt (vfat)", "it is part of md array md0 (raid1)"]
