@@ -137,7 +137,7 @@ fn size_words(bytes: u64) -> String {
     const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match UNITS.iter().find(|(_, shift)| bytes >> shift >= 1) {
         Some((unit, shift)) => {
-            let tenths = u128::from(bytes) * 10 >> shift;
+            let tenths = (u128::from(bytes) * 10) >> shift;
             match tenths % 10 {
                 0 => format!("{}{unit}", tenths / 10),
                 part => format!("{}.{part}{unit}", tenths / 10),
