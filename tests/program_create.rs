@@ -79,10 +79,11 @@ fn taken_as_it_is_or_made_anew() {
 fn a_sparse_file_is_no_test_file() {
     let lab = Lab::new();
     create(&lab, "-c1M", "ours").expect_code(0);
-    // Ours, but with a hole now.
+    // Made by us, but somebody cut it since: what it holds is theirs.
     let file = fs::File::options().write(true).open(lab.path("ours")).expect("writable");
     file.set_len(0).and_then(|()| file.set_len(1 << 20)).expect("cut and grown");
-    create(&lab, "-v -c1M", "ours").expect_code(0).says(&["has a hole at byte 0"]);
+    create(&lab, "-v -c1M", "ours").refused(4, &["something else wrote to it", "has a hole at byte 0"]);
+    create(&lab, "-v -c1M --overwrite ours", "ours").expect_code(0).says(&["has a hole at byte 0"]);
     assert_written_throughout(&lab, "ours", 1 << 20);
     // Not ours: replacing it needs the person's word.
     let sparse = fs::File::create(lab.path("sparse")).expect("a file");

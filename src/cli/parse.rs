@@ -142,7 +142,7 @@ pub fn refuse_plan(args: &[String], program: &str, refusals: &[PlanRefusal]) -> 
                 what: refusal.message.clone(),
                 marks: line.marks_of_plan(refusal),
                 legal: vec![],
-                reasons: refusal.reasons.clone(),
+                reasons: refusal.reasons.to_vec(),
                 hints: refusal.hints.clone(),
             })
             .collect(),

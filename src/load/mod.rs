@@ -294,9 +294,10 @@ impl Session<'_> {
         };
         let mut looks = if context.is_virtual { Vec::new() } else { look_before(span, &targets) };
         let used_before = process_usage();
+        targets.iter().for_each(|state| state.begin_writing(&marks));
         let outcome = run_threads(works.clone(), &context, &control);
         looks.iter_mut().zip(&targets).for_each(|(look, state)| look.look_after(state));
-        targets.iter().for_each(|state| state.renew_mark(&marks));
+        targets.iter().for_each(|state| state.end_writing(&marks));
         let outcome = outcome.map_err(|e| vec![format!("could not start the threads: {e}")])?;
         let clock_facts = document::clock_facts(&clock, context.is_virtual, outcome.drift_ppm);
         let own_cost = document::own_cost(&used_before);

@@ -418,8 +418,36 @@ fn fill_new(
 
 /// Takes an unfinished file away, or empties what a symbolic link leads to.
 fn remove_unfinished(path: &Path, file: &File) {
-    let is_same = std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file())
-        && File::open(path).and_then(|f| Identity::of(&f)).ok() == Identity::of(file).ok();
     // Best effort: the mark says that it is unfinished in any case.
-    let _ = if is_same { std::fs::remove_file(path) } else { file.set_len(0) };
+    if !remove_if_same(path, file) {
+        let _ = file.set_len(0);
+    }
+}
+
+/// Removes the name when it is one of the open file. It is moved aside first: between a look and a removal the
+/// path could come to mean another file.
+fn remove_if_same(path: &Path, file: &File) -> bool {
+    let identity = |path: &Path| File::open(path).and_then(|f| Identity::of(&f)).ok();
+    let is_same = |path: &Path| {
+        std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file())
+            && identity(path).is_some_and(|at| Identity::of(file).is_ok_and(|own| own == at))
+    };
+    let Some(name) = path.file_name().filter(|_| is_same(path)) else { return false };
+    let mut aside = std::ffi::OsString::from(".");
+    aside.push(name);
+    aside.push(format!(".{}", std::process::id()));
+    let aside = path.with_file_name(aside);
+    let rename = |from: &Path, to: &Path| {
+        let flags = rustix::fs::RenameFlags::NOREPLACE;
+        rustix::fs::renameat_with(rustix::fs::CWD, from, rustix::fs::CWD, to, flags)
+    };
+    if rename(path, &aside).is_err() {
+        return false;
+    }
+    if is_same(&aside) {
+        return std::fs::remove_file(&aside).is_ok();
+    }
+    // Another file was put there meanwhile: it gets its name back, unless yet another has it.
+    let _ = rename(&aside, path);
+    false
 }

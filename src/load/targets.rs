@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::access::{DataRng, SharedOffset, SourceWindow, data};
 use crate::os::buffer::IoBuffer;
 use crate::os::chain;
-use crate::os::mark::{MarkState, Marks};
+use crate::os::mark::Marks;
 use crate::os::target::{
     self, Access, AccessHint, OpenFlags, OpenedTarget, TargetFacts, TargetKind, probe_direct_read, resolve,
 };
@@ -201,12 +201,18 @@ impl TargetState {
         self.identity
     }
 
-    /// Renews the mark of a file of ours after it was written: where the mark stands in the registry it may
-    /// name the last change.
-    pub fn renew_mark(&self, marks: &Marks) {
-        if self.is_ours && !marks.is_ours(&self.file) {
+    /// Says in the mark of a file of ours that a run writes it, before the first write.
+    pub fn begin_writing(&self, marks: &Marks) {
+        if self.is_ours {
+            marks.begin_writing(&self.file);
+        }
+    }
+
+    /// Renews the mark of a file of ours after it was written.
+    pub fn end_writing(&self, marks: &Marks) {
+        if self.is_ours {
             // Without it a later write test will ask for -c or --overwrite; nothing is lost.
-            let _ = marks.mark(&self.file, MarkState::Complete);
+            let _ = marks.end_writing(&self.file);
         }
     }
 

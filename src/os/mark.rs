@@ -1,7 +1,9 @@
 //! Marks on files that TrueSpd made, so that a write test knows them from other people's data.
 //!
 //! The mark is an extended attribute, `user.truespd.made`. It stays with the file through renames and is
-//! lost on a plain copy. Where the filesystem has no such attributes, a small file in the user's state
+//! lost on a plain copy. It says when the file was last written by us: a later (or earlier) time of last
+//! modification means that something else wrote to it, for example a copy in place. While a run of ours
+//! writes, the mark says so, and a killed run leaves that behind. Where the filesystem has no such attributes, a small file in the user's state
 //! directory stands in for it, tied to this very file by its device, inode, birth time (or, without
 //! one, its last change) and size.
 
@@ -11,13 +13,17 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use rustix::fs::{AtFlags, StatxFlags, XattrFlags};
+use rustix::fs::{AtFlags, FlockOperation, StatxFlags, XattrFlags};
 
 use super::words::{printable_path, system_text};
 
 const ATTRIBUTE: &str = "user.truespd.made";
 const VERSION: u32 = 1;
+/// How often, and after which pauses, a shared lock is asked for that another run holds alone.
+const LOCK_TRIES: u32 = 5;
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 /// Longest mark that is read.
 const MARK_BYTES_MAX: usize = 256;
 
@@ -26,6 +32,8 @@ const MARK_BYTES_MAX: usize = 256;
 pub enum MarkState {
     /// Being filled, or left unfinished.
     Filling,
+    /// Every byte was written once, and a run is writing now or was killed.
+    Running,
     /// Every byte was written.
     Complete,
 }
@@ -37,15 +45,40 @@ pub struct Mark {
     pub size_bytes: u64,
     /// How far the making got.
     pub state: MarkState,
+    /// Time of last modification after we wrote last, in seconds and nanoseconds; `None` where it is settled
+    /// by others (remote file systems) or not known.
+    pub written: Option<(i64, u32)>,
 }
+
+/// Whose data a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// TrueSpd wrote it last.
+    Ours,
+    /// TrueSpd made it, and it has another size now.
+    Resized,
+    /// TrueSpd made it, and something else wrote to it since.
+    Rewritten,
+    /// It carries no mark that this program knows.
+    Foreign,
+}
+
+/// File systems may keep times more coarsely on the disk than in memory, at worst (FAT) in steps of 2 s,
+/// rounded down.
+const TIME_STEP_MAX_S: i64 = 2;
 
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match self.state {
             MarkState::Filling => "filling",
+            MarkState::Running => "running",
             MarkState::Complete => "complete",
         };
-        write!(f, "version={VERSION} size={} state={state}", self.size_bytes)
+        write!(f, "version={VERSION} size={} state={state}", self.size_bytes)?;
+        match self.written {
+            Some((seconds, nanoseconds)) => write!(f, " written={seconds}.{nanoseconds:09}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -59,10 +92,36 @@ impl Mark {
         }
         let state = match value("state")? {
             "filling" => MarkState::Filling,
+            "running" => MarkState::Running,
             "complete" => MarkState::Complete,
             _ => return None,
         };
-        Some(Mark { size_bytes: value("size")?.parse().ok()?, state })
+        let written = match value("written").map(|text| text.split_once('.')) {
+            Some(parts) => {
+                let (seconds, nanoseconds) = parts?;
+                Some((seconds.parse().ok()?, nanoseconds.parse().ok()?))
+            }
+            None => None,
+        };
+        Some(Mark { size_bytes: value("size")?.parse().ok()?, state, written })
+    }
+
+    /// Whether a file of this size and time of last modification is as we left it.
+    fn whose(&self, size_bytes: u64, modified: (i64, u32)) -> Whose {
+        if self.state == MarkState::Filling {
+            return Whose::Ours;
+        }
+        if self.size_bytes != size_bytes {
+            return Whose::Resized;
+        }
+        let same = |(seconds, nanoseconds): (i64, u32)| {
+            let oldest = (seconds.saturating_sub(TIME_STEP_MAX_S), nanoseconds);
+            (oldest..=(seconds, nanoseconds)).contains(&modified)
+        };
+        match self.written.filter(|_| self.state == MarkState::Complete) {
+            Some(written) if !same(written) => Whose::Rewritten,
+            _ => Whose::Ours,
+        }
     }
 }
 
@@ -119,6 +178,8 @@ struct Identity {
     birth: Option<(i64, u32)>,
     /// Last change, which stands in for the birth time.
     change: (i64, u32),
+    /// Last modification of the content.
+    modified: (i64, u32),
 }
 
 impl Identity {
@@ -132,6 +193,7 @@ impl Identity {
             size_bytes: s.stx_size,
             birth: has_birth.then_some((s.stx_btime.tv_sec, s.stx_btime.tv_nsec)),
             change: (s.stx_ctime.tv_sec, s.stx_ctime.tv_nsec),
+            modified: (s.stx_mtime.tv_sec, s.stx_mtime.tv_nsec),
         })
     }
 
@@ -179,7 +241,8 @@ impl Marks {
     /// [`MarkError`]; the file stays usable.
     pub fn mark(&self, file: &File, state: MarkState) -> Result<MarkPlace, MarkError> {
         let identity = Identity::of(file).map_err(|e| file_error("ask what the file is", &e))?;
-        let mark = Mark { size_bytes: identity.size_bytes, state };
+        let written = (state == MarkState::Complete && keeps_own_times(file)).then_some(identity.modified);
+        let mark = Mark { size_bytes: identity.size_bytes, state, written };
         let refusal = match self.set_attribute(file, mark) {
             Ok(()) => {
                 self.forget(&identity);
@@ -204,11 +267,57 @@ impl Marks {
         self.attribute(file).or_else(|| self.entry(file))
     }
 
-    /// TrueSpd made this file, and its size is still the one it was given (or its making was not
-    /// finished).
+    /// TrueSpd made this file and wrote it last, and its size is still the one it was given (or its making
+    /// was not finished).
     pub fn is_ours(&self, file: &File) -> bool {
-        let size = file.metadata().map(|m| m.len()).ok();
-        self.read(file).is_some_and(|mark| mark.state == MarkState::Filling || Some(mark.size_bytes) == size)
+        self.whose(file) == Whose::Ours
+    }
+
+    /// Whose data the open file holds.
+    pub fn whose(&self, file: &File) -> Whose {
+        let (Some(mark), Ok(now)) = (self.read(file), Identity::of(file)) else { return Whose::Foreign };
+        mark.whose(now.size_bytes, now.modified)
+    }
+
+    /// Marks a file of ours as being written by a run; `false` when it is not ours, or cannot be marked.
+    ///
+    /// Runs of several programs on one file know each other by a shared lock (`flock(2)`), which ends with them,
+    /// however they end.
+    pub fn begin_writing(&self, file: &File) -> bool {
+        if !self.is_ours(file) {
+            return false;
+        }
+        // A run that ends holds the lock alone for a moment. Who gets no lock is not kept from running.
+        for _ in 0..LOCK_TRIES {
+            match rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) {
+                Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(LOCK_PAUSE),
+                _ => break,
+            }
+        }
+        // A file that was left unfinished must go on saying so.
+        match self.read(file).map(|mark| mark.state) {
+            Some(MarkState::Complete) => self.mark(file, MarkState::Running).is_ok(),
+            state => state.is_some(),
+        }
+    }
+
+    /// Marks a file as written by us up to now, unless another run is still writing it.
+    ///
+    /// # Errors
+    /// As [`Marks::mark`]; nothing is lost, a later write test will ask for `-c` or `--overwrite`.
+    pub fn end_writing(&self, file: &File) -> Result<(), MarkError> {
+        let is_alone = !matches!(
+            rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive),
+            Err(rustix::io::Errno::WOULDBLOCK)
+        );
+        // A registry entry without birth time fits no longer: this process knows whose file it is.
+        let is_whole = self.read(file).is_none_or(|mark| mark.state != MarkState::Filling);
+        let marked = match is_alone && is_whole {
+            true => self.mark(file, MarkState::Complete).map(|_| ()),
+            false => Ok(()),
+        };
+        let _ = rustix::fs::flock(file, FlockOperation::NonBlockingUnlock);
+        marked
     }
 
     /// Removes the mark, wherever it is; no mark is no error.
@@ -257,6 +366,28 @@ impl Marks {
             let _ = fs::remove_file(dir.join(identity.entry_name()));
         }
     }
+}
+
+/// Whether times of modification are set by this kernel, at the write: elsewhere a server sets them, perhaps
+/// later. Source: `linux/magic.h`.
+fn keeps_own_times(file: &File) -> bool {
+    const ELSEWHERE: &[u64] = &[
+        0x6969,      // NFS
+        0xff53_4d42, // CIFS
+        0xfe53_4d42, // SMB 2
+        0x517b,      // SMB
+        0x00c3_6400, // Ceph
+        0x0102_1997, // 9p
+        0x6573_5546, // FUSE
+        0x5346_414f, // AFS
+        0x7461_636f, // OCFS2
+        0x0116_1970, // GFS2
+        0x0bd0_0bd0, // Lustre
+        0x4750_4653, // GPFS
+        0x1983_0326, // BeeGFS
+    ];
+    // The kernel's numbers have 32 bits, in a type that may be signed.
+    rustix::fs::fstatfs(file).is_ok_and(|s| !ELSEWHERE.contains(&(s.f_type as u64 & 0xffff_ffff)))
 }
 
 fn file_error(action: &'static str, error: &io::Error) -> MarkError {
@@ -313,8 +444,12 @@ mod tests {
             let file = file_of(dir.path(), "a", 1000);
             assert!(!marks.is_ours(&file));
             marks.mark(&file, MarkState::Complete).unwrap();
-            assert_eq!(marks.read(&file), Some(Mark { size_bytes: 1000, state: MarkState::Complete }));
+            let mark = marks.read(&file).unwrap();
+            assert_eq!((mark.size_bytes, mark.state), (1000, MarkState::Complete));
+            assert!(marks.begin_writing(&file));
             file.write_all_at(&[9; 10], 0).unwrap();
+            assert!(marks.is_ours(&file), "a test writes to it, or was killed");
+            marks.end_writing(&file).unwrap();
             assert!(marks.is_ours(&file), "a test wrote to it");
             fs::rename(dir.path().join("a"), dir.path().join("b")).unwrap();
             let renamed = File::open(dir.path().join("b")).unwrap();
@@ -341,12 +476,82 @@ mod tests {
             let file = file_of(dir.path(), "a", 1000);
             marks.mark(&file, MarkState::Complete).unwrap();
             file.set_len(2000).unwrap();
-            assert!(!marks.is_ours(&file), "somebody appended data");
+            assert_eq!(marks.whose(&file), resized(&marks), "somebody appended data");
             marks.mark(&file, MarkState::Filling).unwrap();
             file.set_len(5000).unwrap();
             assert!(marks.is_ours(&file), "left while being filled");
             assert_eq!(marks.read(&file).unwrap().state, MarkState::Filling);
         }
+    }
+
+    /// A registry entry is tied to the size.
+    fn resized(marks: &Marks) -> Whose {
+        if marks.attributes { Whose::Resized } else { Whose::Foreign }
+    }
+
+    fn set_modified(file: &File, seconds_from_now: i64) {
+        let now = std::time::SystemTime::now();
+        let step = Duration::from_secs(seconds_from_now.unsigned_abs());
+        let time = if seconds_from_now < 0 { now - step } else { now + step };
+        file.set_modified(time).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_something_else_wrote_to_is_not_ours() {
+        for Place { dir, marks } in places() {
+            let file = file_of(dir.path(), "a", 1000);
+            set_modified(&file, -60);
+            marks.mark(&file, MarkState::Complete).unwrap();
+            assert_eq!(marks.whose(&file), Whose::Ours);
+            file.write_all_at(&[9; 10], 0).unwrap();
+            assert_eq!(marks.whose(&file), Whose::Rewritten);
+            // A copy that brings its times along.
+            for seconds in [-90, -3600, 3600] {
+                set_modified(&file, seconds);
+                assert_eq!(marks.whose(&file), Whose::Rewritten, "{seconds}");
+            }
+            assert!(!marks.begin_writing(&file), "a run does not make it ours again");
+            // What a run leaves behind that was killed.
+            marks.mark(&file, MarkState::Running).unwrap();
+            file.write_all_at(&[8; 10], 0).unwrap();
+            assert_eq!(marks.whose(&file), Whose::Ours);
+        }
+    }
+
+    #[test]
+    fn coarse_times_on_disk_do_no_harm() {
+        let mark = Mark { size_bytes: 1, state: MarkState::Complete, written: Some((100, 7)) };
+        for modified in [(100, 7), (100, 0), (99, 0), (98, 7)] {
+            assert_eq!(mark.whose(1, modified), Whose::Ours, "{modified:?}");
+        }
+        for modified in [(100, 8), (101, 0), (98, 6), (0, 0)] {
+            assert_eq!(mark.whose(1, modified), Whose::Rewritten, "{modified:?}");
+        }
+        assert_eq!(Mark { written: None, ..mark }.whose(1, (0, 0)), Whose::Ours);
+    }
+
+    #[test]
+    fn the_last_of_several_runs_says_that_the_file_is_complete() {
+        let dir = tempfile::tempdir().unwrap();
+        let marks = Marks::with_registry(&dir.path().join("state"));
+        let file = file_of(dir.path(), "a", 1000);
+        marks.mark(&file, MarkState::Complete).unwrap();
+        let open = || File::options().read(true).write(true).open(dir.path().join("a")).unwrap();
+        let (first, second) = (open(), open());
+        assert!(marks.begin_writing(&first) && marks.begin_writing(&second));
+        first.write_all_at(&[2; 10], 0).unwrap();
+        marks.end_writing(&first).unwrap();
+        assert_eq!(marks.read(&file).unwrap().state, MarkState::Running);
+        second.write_all_at(&[3; 10], 0).unwrap();
+        marks.end_writing(&second).unwrap();
+        assert_eq!(marks.read(&file).unwrap().state, MarkState::Complete);
+        assert_eq!(marks.whose(&file), Whose::Ours);
+        // One that is killed lets go.
+        assert!(marks.begin_writing(&first));
+        drop(first);
+        assert!(marks.begin_writing(&second));
+        marks.end_writing(&second).unwrap();
+        assert_eq!(marks.read(&file).unwrap().state, MarkState::Complete);
     }
 
     #[test]
@@ -385,9 +590,11 @@ mod tests {
 
     #[test]
     fn marks_print_and_parse() {
-        for state in [MarkState::Filling, MarkState::Complete] {
-            let mark = Mark { size_bytes: u64::MAX, state };
-            assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
+        for state in [MarkState::Filling, MarkState::Running, MarkState::Complete] {
+            for written in [None, Some((0, 0)), Some((-1, 5)), Some((i64::MAX, 999_999_999))] {
+                let mark = Mark { size_bytes: u64::MAX, state, written };
+                assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
+            }
         }
         for text in
             ["", "version=2 size=1 state=complete", "version=1 size=-1 state=complete", "version=1 size=1"]

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 
 use super::extents::{self, Extents};
-use super::mark::{MarkState, Marks};
+use super::mark::{MarkState, Marks, Whose};
 use super::words::{printable_path, system_text};
 
 /// What to do for `-c<size>`.
@@ -102,7 +102,13 @@ fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> i
     }
     Ok(match extents::examine(file)? {
         Extents::AllWritten => {
-            let whose = if ours { "made by an earlier run" } else { "not made by TrueSpd" };
+            let whose = match marks.whose(file) {
+                Whose::Ours => "made by an earlier run",
+                Whose::Resized | Whose::Rewritten => {
+                    "made by an earlier run and changed by something else since"
+                }
+                Whose::Foreign => "not made by TrueSpd",
+            };
             let sentence =
                 format!("{name} is used as it is: {whose}, exactly {size_bytes} bytes, written throughout");
             Reuse::Reuse { ours, sentence }

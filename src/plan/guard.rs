@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use super::Refusal;
 use crate::os::device::BlockDevice;
 use crate::os::guard::{GuardError, claim, contents, locks_of_file, uses_of_file};
-use crate::os::mark::Marks;
+use crate::os::mark::{Marks, Whose};
 use crate::os::reuse::Reuse;
 use crate::os::roots::Roots;
 use crate::os::target::{Access, OpenFlags, TargetFacts, TargetKind, open_file, resolve};
@@ -162,7 +162,9 @@ impl Guard<'_> {
         }
         match self.marks.is_ours(file) {
             true => found.kept(typed),
-            false => Err(found.foreign(typed, "and a write test would destroy what it holds")),
+            false => {
+                Err(found.foreign(typed, self.marks.whose(file), "a write test would destroy what it holds"))
+            }
         }
     }
 
@@ -188,7 +190,7 @@ impl Guard<'_> {
             return Ok(found);
         }
         if !self.marks.is_ours(file) && facts.size_bytes > 0 {
-            found.holds.insert(0, NOT_OURS.to_string());
+            found.holds.insert(0, format!("it {}", whose_words(self.marks.whose(file))));
         }
         Err(found.in_use_refusal(typed, &format!("'{typed}'")))
     }
@@ -217,16 +219,17 @@ impl Guard<'_> {
             }
             _ => Findings::default(),
         };
+        let whose = existing.map_or(Whose::Foreign, |(file, _)| self.marks.whose(file));
         match decision {
             Reuse::Refuse { sentence } => Err(Refusal::machine(&["-c"], Some(typed), sentence.clone())),
             Reuse::Create { replaces_foreign_data: true, sentence } if !let_through => {
-                Err(found.foreign(typed, &format!("and -c would replace it ({sentence})")))
+                Err(found.foreign(typed, whose, &format!("-c would replace it ({sentence})")))
             }
             Reuse::Reuse { ours: false, .. } if recreate && !let_through => {
-                Err(found.foreign(typed, "and --recreate would replace it"))
+                Err(found.foreign(typed, whose, "--recreate would replace it"))
             }
             Reuse::Reuse { ours: false, .. } if writes && !let_through => {
-                Err(found.foreign(typed, "and a write test would destroy what it holds"))
+                Err(found.foreign(typed, whose, "a write test would destroy what it holds"))
             }
             _ if let_through => Ok(()),
             _ => found.kept(typed),
@@ -238,7 +241,15 @@ impl Guard<'_> {
     }
 }
 
-const NOT_OURS: &str = "it was not made by TrueSpd";
+/// Why a file is not ours, in words that follow its name.
+fn whose_words(whose: Whose) -> &'static str {
+    match whose {
+        Whose::Ours => "was made by TrueSpd",
+        Whose::Resized => "was made by TrueSpd, but something else changed its size since",
+        Whose::Rewritten => "was made by TrueSpd, but something else wrote to it since",
+        Whose::Foreign => "was not made by TrueSpd",
+    }
+}
 
 impl Findings {
     fn claims_of(&mut self, file: &File, path: &Path, roots: &Roots) -> Result<(), GuardError> {
@@ -310,8 +321,8 @@ impl Findings {
         Err(self.holds_refusal(typed, words))
     }
 
-    fn foreign(self, typed: &str, why: &str) -> Refusal {
-        let mut refusal = Refusal::guard(typed, format!("'{typed}' was not made by TrueSpd, {why}"))
+    fn foreign(self, typed: &str, whose: Whose, why: &str) -> Refusal {
+        let mut refusal = Refusal::guard(typed, format!("'{typed}' {}, and {why}", whose_words(whose)))
             .hint(format!("if its content does not matter, name it again: --overwrite {}", shell_word(typed)))
             .hint("or give another path with -c<size>, which creates a test file");
         refusal.reasons = self.holds.into_iter().chain(self.besides).collect();

@@ -42,7 +42,7 @@ pub struct Refusal {
     /// What is wrong, and what would be legal.
     pub message: String,
     /// The facts behind it, one each; may be empty.
-    pub reasons: Vec<String>,
+    pub reasons: Box<[String]>,
     /// What to do next.
     pub hints: Vec<String>,
 }
@@ -67,7 +67,7 @@ impl Refusal {
             switches: switches.to_vec(),
             target: target.map(str::to_string),
             message,
-            reasons: Vec::new(),
+            reasons: Box::default(),
             hints: Vec::new(),
         }
     }
@@ -79,7 +79,7 @@ impl Refusal {
             switches: vec!["-w"],
             target: Some(target.to_string()),
             message,
-            reasons: Vec::new(),
+            reasons: Box::default(),
             hints: Vec::new(),
         }
     }

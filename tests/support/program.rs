@@ -333,10 +333,13 @@ pub fn target_lines(parsed: &Parsed) -> &[String] {
     &parsed.profile.spans[0].targets[0].lines
 }
 
-/// Overwrites part of a file.
+/// Overwrites part of a file as if the program had: the time of last modification stays, so that a file of
+/// ours stays ours.
 pub fn set_bytes(path: &Path, offset: u64, bytes: &[u8]) {
     let file = fs::File::options().write(true).open(path).expect("the file can be written");
+    let modified = file.metadata().and_then(|m| m.modified()).expect("a file has times");
     file.write_all_at(bytes, offset).expect("the bytes can be written");
+    file.set_modified(modified).expect("its owner may set its times");
 }
 
 pub fn data(path: &str) -> PathBuf {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use super::openers;
+use super::openers::{self, Opener};
 use super::uses::{Use, Uses};
 use super::{GuardError, file_in_use};
 use crate::os::device::{BlockDevice, DeviceNumber, loop_devices_over};
@@ -72,17 +72,26 @@ impl Look<'_> {
         visited: &mut Vec<DeviceNumber>,
     ) -> Result<Vec<Use>, GuardError> {
         visited.push(device);
+        let mut writers: Option<Vec<Opener>> = None;
         for look in 1..=LOOKS {
             let is_busy = is_busy(paths, device)?;
             let mut found = Uses::read(self.roots).of(device);
+            let asked = visited.len();
             found.extend(self.through_loops(device, visited)?);
             found.extend(self.below(device, visited)?);
-            let processes = openers::of(device, self.roots);
-            found.extend(processes.iter().filter(|p| p.writes).map(|p| Use::plain(p.to_string())));
-            if !is_busy || !found.is_empty() {
+            // A tool that looks at many devices may have this one open for a moment: only who stays counts.
+            let now: Vec<Opener> = openers::of(device, self.roots).into_iter().filter(|o| o.writes).collect();
+            let stayed = match writers.take() {
+                Some(before) => now.into_iter().filter(|o| before.contains(o)).collect(),
+                None => now,
+            };
+            if !found.is_empty() || (!is_busy && stayed.is_empty()) || (look == LOOKS && !stayed.is_empty()) {
+                found.extend(stayed.iter().map(|o| Use::plain(o.to_string())));
                 return Ok(found);
             }
+            writers = Some(stayed);
             if look < LOOKS {
+                visited.truncate(asked);
                 std::thread::sleep(LOOK_PAUSE);
             }
         }

@@ -52,7 +52,7 @@ pub fn contents(
         found.push(format!("it has {} more partitions", parts.len() - PARTITIONS_TOLD_MAX));
     }
     if let Some(disk) = own.as_ref().and_then(BlockDevice::whole_disk) {
-        found.extend(around(&disk, roots));
+        found.extend(around(&disk, own.as_ref().and_then(BlockDevice::partition_number), roots));
     }
     Ok(found)
 }
@@ -92,29 +92,44 @@ fn describe(part: &Part, own: Option<&BlockDevice>, scan: Option<&Scan>) -> Stri
     format!("its partition {} ({}) {holds}", part.number, facts.join(", "))
 }
 
-/// What stands on a disk outside of its partitions and is no table: a member of something larger.
-fn around(disk: &BlockDevice, roots: &Roots) -> Vec<String> {
+/// What stands on a disk outside of its partitions and is no table: a member of something larger. And the type
+/// of partition `number` when such hold data that has no signature.
+fn around(disk: &BlockDevice, number: Option<u32>, roots: &Roots) -> Vec<String> {
     let node = roots.dev.join(disk.node_name());
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let Ok(file) = rustix::fs::open(&node, flags, Mode::empty()).map(File::from) else { return Vec::new() };
-    let number = file.metadata().ok().map(|m| DeviceNumber::from_raw(m.rdev()));
-    if number != disk.number() {
+    let device = file.metadata().ok().map(|m| DeviceNumber::from_raw(m.rdev()));
+    if device != disk.number() {
         return Vec::new();
     }
-    let Ok(found) = scan(&file, &node, None) else { return Vec::new() };
+    let mut found = Vec::new();
+    let in_table = partitions(&file).into_iter().find(|part| Some(part.number) == number);
+    if let Some(code) = in_table.and_then(|part| part.type_code).filter(|code| holds_raw_data(code)) {
+        found.push(format!("by its type, {}, it holds data without a signature", type_words(&code)));
+    }
+    let Ok(whole) = scan(&file, &node, None) else { return found };
     let parts = disk.partitions();
     let is_inside = |offset: u64| {
         let mut extents = parts.iter().filter_map(BlockDevice::extent_bytes);
         extents.any(|(start, length)| offset >= start && offset - start < length)
     };
     let name = printable_path(&node);
+    found.extend(
+        whole
+            .signatures
+            .iter()
+            .filter(|s| s.kind != SignatureKind::PartitionTable)
+            .filter(|s| s.offset_bytes.is_some_and(|offset| !is_inside(offset)))
+            .map(|s| format!("the whole disk {name} holds {s}")),
+    );
     found
-        .signatures
-        .iter()
-        .filter(|s| s.kind != SignatureKind::PartitionTable)
-        .filter(|s| s.offset_bytes.is_some_and(|offset| !is_inside(offset)))
-        .map(|s| format!("the whole disk {name} holds {s}"))
-        .collect()
+}
+
+/// Boot loaders and volume managers write to such partitions without anything that could be recognised.
+fn holds_raw_data(code: &str) -> bool {
+    const TYPES: &[&str] =
+        &["BIOS boot", "PReP boot", "LDM metadata", "LDM data", "Solaris reserved", "VMFS"];
+    TYPES.contains(&type_words(code).as_str())
 }
 
 /// Size in the largest unit that divides it well enough to be recognised.
@@ -122,7 +137,7 @@ fn size_words(bytes: u64) -> String {
     const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match UNITS.iter().find(|(_, shift)| bytes >> shift >= 1) {
         Some((unit, shift)) => {
-            let tenths = u128::from(bytes) * 10 >> shift;
+            let tenths = (u128::from(bytes) * 10) >> shift;
             match tenths % 10 {
                 0 => format!("{}{unit}", tenths / 10),
                 part => format!("{}.{part}{unit}", tenths / 10),
@@ -169,6 +184,7 @@ fn type_words(code: &str) -> String {
         ("0xfd", "Linux RAID"),
         ("0xee", "GPT protective"),
         ("0xfb", "VMFS"),
+        ("0x41", "PReP boot"),
     ];
     let lower = code.to_ascii_lowercase();
     let known = KNOWN.iter().find(|(known, _)| *known == lower).map(|(_, words)| (*words).to_string());
@@ -187,6 +203,6 @@ mod tests {
         assert_eq!(size_words(u64::MAX), "16777215.9TiB");
         assert_eq!(type_words("C12A7328-F81F-11D2-BA4B-00A0C93EC93B"), "EFI system");
         assert_eq!(type_words("0x8e"), "Linux LVM");
-        assert_eq!(type_words("0x41"), "type 0x41");
+        assert_eq!(type_words("0x42"), "type 0x42");
     }
 }
