@@ -65,6 +65,29 @@ impl BlockDevice {
         Self::from_dir(&roots.sys.join("dev/block").join(number.to_string()))
     }
 
+    /// Looks a device up by its kernel name, also a partition.
+    pub fn named(name: &str, roots: &Roots) -> Option<Self> {
+        // Partitions are listed under `class` only; trees that were recorded without it have them below disks.
+        [roots.sys.join("class/block").join(name), roots.sys.join("block").join(name)]
+            .iter()
+            .find_map(|dir| Self::from_dir(dir).filter(|device| device.number().is_some()))
+            .or_else(|| children(&roots.sys.join("dev/block")).into_iter().find(|d| d.name == name))
+    }
+
+    /// Its name below `/dev`: sysfs writes a slash as an exclamation mark (cciss!c0d0).
+    pub fn node_name(&self) -> String {
+        self.name.replace('!', "/")
+    }
+
+    /// The device with its partitions and its disk: a claim on a disk counts for its partitions and the other
+    /// way round.
+    pub fn involved(&self) -> Vec<Self> {
+        let mut involved = vec![self.clone()];
+        involved.extend(self.partitions());
+        involved.extend(self.whole_disk());
+        involved
+    }
+
     fn from_dir(dir: &Path) -> Option<Self> {
         let dir = fs::canonicalize(dir).ok()?;
         let name = dir.file_name()?.to_string_lossy().into_owned();
@@ -74,6 +97,11 @@ impl BlockDevice {
     /// Its directory in sysfs, symbolic links resolved.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// Devices that it is built on: device-mapper, md, bcache.
+    pub fn slaves(&self) -> Vec<Self> {
+        children(&self.dir.join("slaves"))
     }
 
     /// Its number.
@@ -99,6 +127,19 @@ impl BlockDevice {
     /// Devices built on top of it: device-mapper, md, bcache.
     pub fn holders(&self) -> Vec<Self> {
         children(&self.dir.join("holders"))
+    }
+
+    /// Where a partition lies on its disk: first byte and length.
+    pub fn extent_bytes(&self) -> Option<(u64, u64)> {
+        // Units of 512 bytes, whatever the sectors of the disk are.
+        let start: u64 = read_number(&self.dir.join("start"))?;
+        let size: u64 = read_number(&self.dir.join("size"))?;
+        Some((start.checked_mul(512)?, size.checked_mul(512)?))
+    }
+
+    /// The number of a partition on its disk.
+    pub fn partition_number(&self) -> Option<u32> {
+        read_number(&self.dir.join("partition"))
     }
 
     /// A file of its queue directory; partitions share the queue of their disk.
@@ -149,6 +190,11 @@ impl BlockDevice {
         self.name.clone()
     }
 
+    /// Write-protected.
+    pub fn is_read_only(&self) -> bool {
+        read_number(&self.dir.join("ro")) == Some(1u32)
+    }
+
     /// File behind a loop device.
     pub fn loop_backing_file(&self) -> Option<PathBuf> {
         read_word(&self.dir.join("loop/backing_file")).map(PathBuf::from)
@@ -182,14 +228,18 @@ fn parse_scheduler(text: &str) -> Option<String> {
 ///
 /// A write to such a file changes the device under whoever uses it.
 pub fn loop_devices_of(path: &Path, roots: &Roots) -> Vec<String> {
-    use std::os::unix::fs::MetadataExt;
     let Ok(wanted) = fs::metadata(path) else { return Vec::new() };
+    loop_devices_backed_by(&wanted, roots).into_iter().map(|device| device.name).collect()
+}
+
+/// The same for a file that is known by what its descriptor says.
+pub(super) fn loop_devices_backed_by(wanted: &fs::Metadata, roots: &Roots) -> Vec<BlockDevice> {
+    use std::os::unix::fs::MetadataExt;
     let same =
         |file: &Path| fs::metadata(file).is_ok_and(|m| m.dev() == wanted.dev() && m.ino() == wanted.ino());
     children(&roots.sys.join("block"))
         .into_iter()
         .filter(|device| device.loop_backing_file().is_some_and(|file| same(&file)))
-        .map(|device| device.name)
         .collect()
 }
 
