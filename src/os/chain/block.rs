@@ -11,25 +11,11 @@ use crate::os::words::{read_number, read_word};
 /// Sizes in sysfs are in sectors of this many bytes, whatever the device's own are.
 const SYSFS_SECTOR_BYTES: u64 = 512;
 
-/// The device of this kernel name, also a partition.
-pub(super) fn named(name: &str, roots: &Roots) -> Option<BlockDevice> {
-    of_dir(&roots.sys.join("class/block").join(name), roots)
-}
-
-fn of_dir(dir: &Path, roots: &Roots) -> Option<BlockDevice> {
-    BlockDevice::find(read_number(&dir.join("dev"))?, roots)
-}
-
-/// The devices that a stacked one is built on.
-fn slaves(device: &BlockDevice, roots: &Roots) -> Vec<BlockDevice> {
-    let dir = device.dir().join("slaves");
-    names_in(&dir).iter().filter_map(|name| of_dir(&dir.join(name), roots)).collect()
-}
-
 /// The device-mapper device of this name in `/dev/mapper`.
 pub(super) fn mapped(name: &str, roots: &Roots) -> Option<BlockDevice> {
     let all = names_in(&roots.sys.join("class/block"));
-    let mut devices = all.iter().filter(|n| n.starts_with("dm-")).filter_map(|n| named(n, roots));
+    let mut devices =
+        all.iter().filter(|n| n.starts_with("dm-")).filter_map(|n| BlockDevice::named(n, roots));
     devices.find(|d| read_word(&d.dir().join("dm/name")).as_deref() == Some(name))
 }
 
@@ -45,7 +31,7 @@ impl Builder<'_> {
                 }
                 Some(Backing::File(path)) => vec![builder.below_loop(&path)],
                 Some(Backing::Gone) => Vec::new(),
-                None => slaves(device, builder.roots).iter().map(|below| builder.device(below)).collect(),
+                None => device.slaves().iter().map(|below| builder.device(below)).collect(),
             },
         )
     }
@@ -78,7 +64,7 @@ fn backing(device: &BlockDevice) -> Option<Backing> {
 /// Everything about a device but what lies below it.
 fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
     let dir = device.dir();
-    let (kind, detail) = recognise(device, roots);
+    let (kind, detail) = recognise(device);
     let sectors = |file: &str| read_number::<u64>(&dir.join(file))?.checked_mul(SYSFS_SECTOR_BYTES);
     let base = Layer {
         kind,
@@ -128,7 +114,7 @@ fn queue_of(device: &BlockDevice) -> Queue {
 }
 
 /// What a device is, by what sysfs shows in its directory and by its driver's names.
-fn recognise(device: &BlockDevice, roots: &Roots) -> (Kind, Option<String>) {
+fn recognise(device: &BlockDevice) -> (Kind, Option<String>) {
     let dir = device.dir();
     let plain = |kind| (kind, None);
     let said = |kind, words: &str| (kind, Some(words.to_string()));
@@ -136,7 +122,7 @@ fn recognise(device: &BlockDevice, roots: &Roots) -> (Kind, Option<String>) {
         return plain(Kind::Partition);
     }
     if dir.join("dm").is_dir() {
-        return (Kind::DeviceMapper, Some(mapper_words(device, roots)));
+        return (Kind::DeviceMapper, Some(mapper_words(device)));
     }
     if dir.join("md").is_dir() {
         return (Kind::Md, Some(md_words(dir)));
@@ -169,15 +155,15 @@ fn md_words(dir: &Path) -> String {
 }
 
 /// Kind and name of a device-mapper device. Its table is not in sysfs; the prefix of its uuid tells who made it.
-fn mapper_words(device: &BlockDevice, roots: &Roots) -> String {
+fn mapper_words(device: &BlockDevice) -> String {
     let dir = device.dir();
     let word = |file: &str| read_word(&dir.join("dm").join(file)).unwrap_or_default();
     let (name, uuid) = (word("name"), word("uuid"));
     let mut words = match uuid.split('-').next().unwrap_or("") {
-        "LVM" => lvm_words(&slaves(device, roots), &name, &uuid),
+        "LVM" => lvm_words(&device.slaves(), &name, &uuid),
         "CRYPT" => crypt_words(&name, &uuid),
         "mpath" => {
-            let paths = slaves(device, roots).len();
+            let paths = device.slaves().len();
             format!("multipath {name}, {paths} path{}", if paths == 1 { "" } else { "s" })
         }
         "VDO" => format!("vdo {name}"),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{BlockDevice, Builder, Kind, Layer, MountedAs, block};
+use super::{BlockDevice, Builder, Kind, Layer, MountedAs};
 use crate::os::device::DeviceNumber;
 use crate::os::mounts::Mount;
 use crate::os::target::{Filesystem, is_memory, is_remote};
@@ -251,7 +251,7 @@ impl Builder<'_> {
     fn btrfs_devices(&self, mounted: &Mounted) -> Vec<BlockDevice> {
         let Some(dir) = self.btrfs_dir(mounted) else { return Vec::new() };
         let names = names_in(&dir.join("devices"));
-        names.iter().filter_map(|name| block::named(name, self.roots)).collect()
+        names.iter().filter_map(|name| BlockDevice::named(name, self.roots)).collect()
     }
 }
 

@@ -242,7 +242,7 @@ impl<'a> Builder<'a> {
         let resolved = std::fs::canonicalize(&node).unwrap_or(node);
         let by_name = || {
             let name = resolved.file_name()?.to_str()?;
-            block::named(name, self.roots).or_else(|| block::mapped(name, self.roots))
+            BlockDevice::named(name, self.roots).or_else(|| block::mapped(name, self.roots))
         };
         by_number.or_else(by_name)
     }
