@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use devices::{Loop, Mount, can_make_devices, has_tool, text};
+use devices::{Loop, Mount, Zram, can_make_devices, has_tool, text};
 use serde_json::Value;
 use support::program::{Lab, Running};
 
@@ -188,6 +188,33 @@ fn completions_over_time_add_up() {
     assert!(reads.iter().filter(|&&count| count > 0).count() > 10, "{reads:?}");
 }
 
+/// Ctrl+C: what was measured so far, in whole intervals.
+#[test]
+fn a_stopped_run_has_its_evidence() {
+    let lab = Lab::new();
+    let file = lab.path("file");
+    written_file(&file, 8 * MIB);
+    let running = lab.start("-d60 -W0 -v -b4K -r -o4 -Su --json out.json file");
+    running.wait_for_stderr("starting measurements");
+    std::thread::sleep(std::time::Duration::from_millis(1300));
+    running.signal(rustix::process::Signal::INT);
+    running.finish().expect_code(0);
+    let document: Value = serde_json::from_slice(&lab.read("out.json")).expect("JSON");
+    let seen = &document["result"]["time_spans"][0]["measured"];
+    let (evidence, seconds) = (&seen["evidence"], seen["test_time_s"].as_f64().expect("a number"));
+    assert!((1.0..59.0).contains(&seconds), "{seconds}");
+    let reads: Vec<u64> =
+        evidence["series"]["reads"].as_array().expect("a list").iter().map(number).collect();
+    assert_eq!(reads.len(), seconds as usize, "whole seconds of {seconds}");
+    assert!(reads[0] > 0 && reads.iter().sum::<u64>() <= completed(seen, "read", "ios"), "{reads:?}");
+    for disk in evidence["disks"].as_array().expect("a list") {
+        let window_s = number(&disk["window_ns"]) as f64 / 1e9;
+        assert!((seconds - 0.001..seconds + 2.0).contains(&window_s), "{window_s} of {seconds}");
+        assert!(number(&disk["total"]["read_bytes"]) >= completed(seen, "read", "bytes"), "{disk}");
+        assert!(disk["intervals"].as_array().is_some_and(|list| !list.is_empty()), "{disk}");
+    }
+}
+
 /// The null engine does nothing, and the evidence shows that; simulated disks are none of this machine's.
 #[test]
 fn engines_without_disks() {
@@ -320,6 +347,34 @@ fn compressed_files_of_btrfs() {
         .collect();
     assert!(names.iter().any(|name| *name == device.name()), "{names:?}");
     drop(mount);
+}
+
+/// A device in memory is the lowest one, and only ours.
+#[test]
+fn every_byte_of_a_zram_device_is_counted() {
+    if !can_make_devices() {
+        return;
+    }
+    let Some(zram) = Zram::new(32 * MIB) else { return };
+    let lab = Lab::new();
+    written_file(&lab.path("data"), 32 * MIB);
+    devices::run(
+        "dd",
+        &[
+            &format!("if={}", text(&lab.path("data"))),
+            &format!("of={}", text(&zram.node)),
+            "bs=1M",
+            "oflag=direct",
+            "status=none",
+        ],
+    );
+    let seen = measured(&lab, "-d1 -b4K -r -o4 -Su", &zram.node);
+    let evidence = &seen["evidence"];
+    assert_eq!(evidence["disks"].as_array().map(Vec::len), Some(1), "{evidence}");
+    assert_eq!(evidence["upper_disks"].as_array().map(Vec::len), Some(0), "{evidence}");
+    let (ios, at_disk) = (completed(&seen, "read", "ios"), disks(&seen, "reads"));
+    assert!((ios..=ios + 4).contains(&at_disk), "{at_disk} of {ios}");
+    assert_eq!(disks(&seen, "writes"), 0);
 }
 
 #[test]
