@@ -70,25 +70,38 @@ fn look_at(
         cached_after_bytes: 0,
     });
     let is_file = state.facts.kind == TargetKind::Regular;
-    let few_dirty = before.and_then(|seen: Cached| seen.dirty_bytes).filter(|&b| b <= DIRTY_BYTES_MAX);
-    let extents = is_file.then(|| {
-        let seen = survey(state.file(), start, length, few_dirty.is_some_and(|b| b > 0), survey_end);
-        ExtentMap {
-            range_bytes: seen.range_bytes,
-            written_bytes: seen.written_bytes,
-            unwritten_bytes: seen.unwritten_bytes,
-            hole_bytes: seen.hole_bytes,
-            encoded_bytes: seen.encoded_bytes,
-            extents: seen.extents,
-            unknown: seen.unknown,
-        }
-    });
+    let extents = is_file.then(|| layout(state.file(), start, length, before, survey_end));
     Look {
         pieces,
         extents,
         residency,
         content: if target.reads() { sample_content(target, state, share) } else { None },
         written: if target.writes() { sample_writes(span, target, state, share) } else { None },
+    }
+}
+
+/// Layout of a range. Space that was reserved shows as never written until what was written to it is on the disk:
+/// a little is written back first, before much of it the answer stays open.
+fn layout(file: &File, start: u64, length: u64, before: Option<Cached>, end: Instant) -> ExtentMap {
+    let dirty = before.map_or(Some(0), |seen| seen.dirty_bytes);
+    let is_little = dirty.is_some_and(|bytes| bytes > 0 && bytes <= DIRTY_BYTES_MAX);
+    let mut seen = survey(file, start, length, is_little, end);
+    if seen.unwritten_bytes > 0 && dirty.is_none() {
+        seen = survey(file, start, length, true, end);
+    }
+    if let Some(bytes) = dirty.filter(|&bytes| bytes > DIRTY_BYTES_MAX && seen.unwritten_bytes > 0) {
+        seen.unknown = Some(format!(
+            "{bytes} bytes were not on the disk yet, maybe of those that count as never written"
+        ));
+    }
+    ExtentMap {
+        range_bytes: seen.range_bytes,
+        written_bytes: seen.written_bytes,
+        unwritten_bytes: seen.unwritten_bytes,
+        hole_bytes: seen.hole_bytes,
+        encoded_bytes: seen.encoded_bytes,
+        extents: seen.extents,
+        unknown: seen.unknown,
     }
 }
 

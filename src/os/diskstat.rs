@@ -12,6 +12,11 @@ use super::roots::Roots;
 /// Unit of the counted sectors, whatever the sectors of the device are.
 const SECTOR_BYTES: u64 = 512;
 const NS_PER_MS: u64 = 1_000_000;
+/// Drivers that do not ask `queue/iostats`, which is off for them since Linux 6.11 (the kernel's
+/// `drivers/block/zram`, `drivers/block/drbd`, `drivers/md/bcache`).
+const ALWAYS_COUNT: &[&str] = &["zram", "drbd", "bcache"];
+/// Memory as a disk (the kernel's `drivers/block/brd.c`).
+const NEVER_COUNT: &[&str] = &["ram"];
 /// Longer than 17 numbers of 20 digits.
 const TEXT_BYTES_MAX: usize = 512;
 
@@ -114,12 +119,15 @@ pub struct DiskCounters {
 impl DiskCounters {
     /// Opens the counters of a device. `None` when it keeps none or is not known.
     ///
-    /// It keeps none where `queue/iostats` is 0, and where a device that is more than a layer of the kernel was
-    /// never read since it appeared: looking for partitions reads from every disk, but before Linux 6.4 nothing
-    /// counted for an NVMe disk of several paths.
+    /// It keeps none where `queue/iostats` is 0 (some drivers count all the same), and where a device that is more
+    /// than a layer of the kernel was never read since it appeared: looking for partitions reads from every disk,
+    /// but before Linux 6.4 nothing counted for an NVMe disk of several paths.
     pub fn open(number: DeviceNumber, roots: &Roots) -> Option<Self> {
         let dir = roots.sys.join("dev/block").join(number.to_string());
-        if super::words::read_word(&dir.join("queue/iostats")).is_some_and(|kept| kept == "0") {
+        let name = std::fs::canonicalize(&dir).ok()?.file_name()?.to_string_lossy().into_owned();
+        let is_off = super::words::read_word(&dir.join("queue/iostats")).is_some_and(|kept| kept == "0");
+        let driver = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        if NEVER_COUNT.contains(&driver) || (is_off && !ALWAYS_COUNT.contains(&driver)) {
             return None;
         }
         let counters = DiskCounters { stat: File::open(dir.join("stat")).ok()? };
@@ -194,6 +202,23 @@ mod tests {
         let before = DiskStat { read_time_ns: ((1 << 32) - 5) * NS_PER_MS, ..DiskStat::default() };
         let after = DiskStat { read_time_ns: 7 * NS_PER_MS, ..DiskStat::default() };
         assert_eq!(after.since(&before).read_time_ns, 12 * NS_PER_MS);
+    }
+
+    #[test]
+    fn drivers_that_count_always_or_never() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { sys: dir.path().into(), ..Roots::default() };
+        fs::create_dir_all(dir.path().join("dev/block")).unwrap();
+        for (name, number, counts) in
+            [("zram2", "251:2", true), ("ram0", "1:0", false), ("loop1", "7:1", false)]
+        {
+            let place = dir.path().join(name);
+            fs::create_dir_all(place.join("queue")).unwrap();
+            fs::write(place.join("stat"), NVME).unwrap();
+            fs::write(place.join("queue/iostats"), "0\n").unwrap();
+            std::os::unix::fs::symlink(&place, dir.path().join("dev/block").join(number)).unwrap();
+            assert_eq!(DiskCounters::open(number.parse().unwrap(), &roots).is_some(), counts, "{name}");
+        }
     }
 
     #[test]
