@@ -310,8 +310,12 @@ impl Marks {
             rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive),
             Err(rustix::io::Errno::WOULDBLOCK)
         );
-        // A registry entry without birth time fits no longer: this process knows whose file it is.
-        let is_whole = self.read(file).is_none_or(|mark| mark.state != MarkState::Filling);
+        // A registry entry without birth time fits no longer: this process knows whose file it is. No run of
+        // ours changes a size: whoever did that owns what is there.
+        let size = file.metadata().map(|m| m.len()).ok();
+        let is_whole = self
+            .read(file)
+            .is_none_or(|mark| mark.state != MarkState::Filling && Some(mark.size_bytes) == size);
         let marked = match is_alone && is_whole {
             true => self.mark(file, MarkState::Complete).map(|_| ()),
             false => Ok(()),
@@ -546,6 +550,12 @@ mod tests {
         marks.end_writing(&second).unwrap();
         assert_eq!(marks.read(&file).unwrap().state, MarkState::Complete);
         assert_eq!(marks.whose(&file), Whose::Ours);
+        // Somebody cuts the file under a run.
+        assert!(marks.begin_writing(&first));
+        first.set_len(900).unwrap();
+        marks.end_writing(&first).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Resized);
+        first.set_len(1000).unwrap();
         // One that is killed lets go.
         assert!(marks.begin_writing(&first));
         drop(first);
