@@ -96,7 +96,9 @@ fn cause(group: &Group<'_>, way: Way) -> Cause {
     };
     let is_cached = most(&|target| !target.is_direct());
     let is_loop_cached = || {
-        group.targets.iter().any(|target| target.layers().iter().any(|layer| layer.kind == LayerKind::Loop))
+        group.targets.iter().any(|target| {
+            target.layers().iter().any(|layer| layer.kind == LayerKind::Loop && layer.direct_io != Some(true))
+        })
     };
     let reduced_by = group.targets.iter().find_map(View::reduced_by);
     if way == Way::Read && most(&|target| never_written_share(target) >= 0.5) {
