@@ -141,7 +141,7 @@ fn the_schema_is_printed() {
 
 /// `evidence` of the only time span of a run.
 fn evidence(lab: &Lab, line: &str) -> Value {
-    lab.run(&format!("{line} --json out.json")).expect_code(0);
+    lab.run(&format!("--json out.json {line}")).expect_code(0);
     let document: Value = serde_json::from_slice(&lab.read("out.json")).expect("JSON");
     document["result"]["time_spans"][0]["measured"]["evidence"].clone()
 }
