@@ -168,6 +168,8 @@ fn residency_growth(target: &View<'_>) -> Option<(u64, bool)> {
 const SIZE_SUSPECT: f64 = 1.5;
 /// From here on it is worth a remark.
 const SIZE_REMARK: f64 = 1.1;
+/// I/Os of this size and more are issued for throughput, which merging does not change: a remark only.
+const LARGE_BYTES: f64 = 128.0 * 1024.0;
 
 /// Mean size and rate at the disks against those issued.
 pub fn coalesced(case: &Case<'_>) -> Look {
@@ -185,7 +187,8 @@ pub fn coalesced(case: &Case<'_>) -> Look {
             if larger < SIZE_REMARK || moved.ios >= done.ios / SIZE_REMARK || is_told {
                 continue;
             }
-            let grade = if larger >= SIZE_SUSPECT { Grade::Suspect } else { Grade::Certified };
+            let misleads = larger >= SIZE_SUSPECT && done.size() < LARGE_BYTES;
+            let grade = if misleads { Grade::Suspect } else { Grade::Certified };
             let says = format!(
                 "{} {} of {} were issued; {} saw {} of {}",
                 per_s(done.ios),

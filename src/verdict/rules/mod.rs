@@ -89,7 +89,8 @@ pub const RULES: &[Rule] = &[
         "coalesced",
         Suspect,
         RealSpan(cache::coalesced),
-        "The disks saw fewer and larger I/Os than were issued: 1.5 times the size and more is suspect.",
+        "The disks saw fewer and larger I/Os than were issued: from 1.5 times the size suspect, unless each was 128 KiB \
+         or more.",
         "IOPS are not the disk's here: use random I/O (-r), or read the result as throughput",
     ),
     rule(
@@ -160,7 +161,8 @@ pub const RULES: &[Rule] = &[
         "not-steady",
         Suspect,
         RealSpan(steady::not_steady),
-        "Fifths of the measured time differ by more than 20 % of the mean, or their trend is more than 10 % (SNIA).",
+        "Fifths of the measured time differ by more than 20 % of the mean, or their trend is more than 10 % (SNIA), and \
+         by more than the scatter from second to second explains.",
         "measure longer, look for what disturbs, or repeat and report the spread",
     ),
     rule(

@@ -13,6 +13,8 @@ const ROUNDS: usize = 5;
 const RANGE_MAX: f64 = 0.20;
 /// What the fitted line rises or falls over the window, as part of the mean.
 const SLOPE_MAX: f64 = 0.10;
+/// Standard errors that an excursion must be beyond its limit.
+const ERRORS: f64 = 2.0;
 /// A fall by this part that stays is a state of its own.
 const STEP: f64 = 0.25;
 /// A first part that differs by this much from the rest ...
@@ -70,12 +72,28 @@ fn excursions(values: &[f64]) -> (f64, f64) {
     (of_mean(largest - smallest), of_mean(rise))
 }
 
-/// Excursions of five rounds when they are more than steadiness allows and chance makes.
+/// Excursions of five rounds when they are more than steadiness allows and more than the scatter from point to
+/// point makes of a steady rate: rounds of seconds are not SNIA's rounds of minutes.
 fn unsteady(series: &[f64]) -> Option<(f64, f64)> {
     let rounds = grouped(series, ROUNDS);
     let (range, slope) = excursions(&rounds);
-    let chance = SIGMAS * ratio(1.0, mean(&rounds).sqrt());
-    (range > RANGE_MAX.max(chance) || slope.abs() > SLOPE_MAX.max(chance)).then_some((range, slope))
+    let error = round_error(series);
+    // The error of a difference of two rounds, and that of the fitted rise over five: 4 / sqrt(10) rounds.
+    let range_max = RANGE_MAX + ERRORS * error * std::f64::consts::SQRT_2;
+    let slope_max = SLOPE_MAX + ERRORS * error * 4.0 / 10f64.sqrt();
+    (range > range_max || slope.abs() > slope_max).then_some((range, slope))
+}
+
+/// Standard error of a round as part of the mean: from the differences of neighbours, which a trend or a step
+/// hardly changes, and not less than counted events have.
+fn round_error(series: &[f64]) -> f64 {
+    let points = grouped(series, POINTS_MAX.min(series.len()));
+    let of_mean = |value: f64| ratio(value, mean(&points));
+    let squares: Vec<f64> = points.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).collect();
+    let scatter = of_mean((mean(&squares) / 2.0).sqrt());
+    let per_round = (points.len() as f64 / ROUNDS as f64).max(1.0);
+    let counted = ratio(1.0, (mean(&points) * per_round).sqrt());
+    (scatter / per_round.sqrt()).max(counted)
 }
 
 /// Where two rates fit best: number of points before the change, and the two means.
@@ -227,6 +245,22 @@ mod tests {
         let (_, slope) = excursions(&[110.0, 105.0, 100.0, 95.0, 90.0]);
         assert!((slope + 0.2).abs() < 1e-9, "{slope}");
         assert_eq!(excursions(&[0.0; 5]), (0.0, 0.0));
+    }
+
+    #[test]
+    fn scatter_is_no_trend() {
+        // A clean line is judged by SNIA's figures alone.
+        let line = |rise: f64| -> Vec<f64> {
+            (0..30).map(|i| 1e9 * (1.0 + rise * (f64::from(i) - 14.5) / 24.0)).collect()
+        };
+        assert_eq!(unsteady(&line(0.09)), None);
+        assert!(unsteady(&line(0.12)).is_some());
+        // The same rise from points that scatter by a tenth is not told from chance; twice the rise is.
+        let scattered = |rise: f64| -> Vec<f64> {
+            line(rise).iter().enumerate().map(|(i, v)| v * if i % 2 == 0 { 1.1 } else { 0.9 }).collect()
+        };
+        assert_eq!(unsteady(&scattered(0.12)), None);
+        assert!(unsteady(&scattered(0.40)).is_some());
     }
 
     #[test]
