@@ -327,7 +327,7 @@ fn a_grade_that_is_required() {
         assert!(!ran.stdout.contains("verdict"), "{}", ran.stdout);
     }
     let all = lab.run(&format!("{line} --verdict file")).expect_code(0);
-    all.says(&["simulated", "these engines are for testing the tool"]);
+    all.says(&["simulated", "leave --engine out to measure"]);
 }
 
 /// Judged again the verdict is the same, from the document alone.
