@@ -185,6 +185,7 @@ impl<'a> Recorder<'a> {
         let (own_disk_read_bytes, own_disk_write_bytes) = pair(after.own_disk_bytes, before.own_disk_bytes);
         HostActivity {
             steal_percent: None,
+            steal_worst_percent: None,
             pressure,
             swap_in_pages,
             swap_out_pages,

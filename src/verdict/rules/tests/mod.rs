@@ -119,7 +119,7 @@ impl Doc {
         facts.written = Some(random_sample());
         facts.layers[2].write_cache = Some("write back".to_string());
         doc.refresh();
-        doc.measured.evidence.disks[0].total.flushes = 5000;
+        doc.measured.evidence.disks[0].total.flushes = Some(5000);
         doc
     }
 
