@@ -191,6 +191,13 @@ pub const RULES: &[Rule] = &[
         "use more threads (-t) on more processors, larger I/Os, or fewer costs per I/O (-Zr is one)",
     ),
     rule(
+        "generator-cost",
+        Certified,
+        RealSpan(pace::generator_cost),
+        "The program's own work took 25 % of a thread's time per I/O or more, as measured before the run without storage.",
+        "larger I/Os or more threads (-t) leave more of the time to the target; truespd bench-self shows the parts",
+    ),
+    rule(
         "below-rate",
         Suspect,
         RealSpan(pace::below_rate),
