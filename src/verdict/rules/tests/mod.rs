@@ -225,7 +225,7 @@ impl Doc {
                 (0..ios).for_each(|i| histogram.record(100_000 + i));
                 histogram
             });
-            Direction { bytes: ios * self.asked.block_bytes, ios, latency, intervals: None }
+            Direction { bytes: ios * self.asked.block_bytes, ios, latency, ..Direction::default() }
         };
         let result = TargetResult {
             path: self.asked.path.clone(),
