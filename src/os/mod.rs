@@ -10,7 +10,6 @@ pub mod extents;
 pub mod guard;
 pub mod host;
 pub mod instructions;
-pub mod leaves;
 pub mod limits;
 pub mod mark;
 pub mod memory;

@@ -120,7 +120,7 @@ impl Doc {
         facts.written = Some(random_sample());
         facts.layers[2].write_cache = Some("write back".to_string());
         doc.refresh();
-        doc.measured.evidence.disks[0].total.flushes = 5000;
+        doc.measured.evidence.disks[0].total.flushes = Some(5000);
         doc
     }
 
@@ -225,7 +225,7 @@ impl Doc {
                 (0..ios).for_each(|i| histogram.record(100_000 + i));
                 histogram
             });
-            Direction { bytes: ios * self.asked.block_bytes, ios, latency, intervals: None }
+            Direction { bytes: ios * self.asked.block_bytes, ios, latency, ..Direction::default() }
         };
         let result = TargetResult {
             path: self.asked.path.clone(),
