@@ -123,17 +123,20 @@ impl Drop for Running {
     }
 }
 
-/// Stops a run of many seconds as soon as it measures `case`; returns the target it measured.
-fn stopped_in(case: &str, folder: &Path) -> String {
+/// Stops a run as soon as `tool` measures `case`; returns the target it measured.
+fn stopped_in(case: &str, tool: &str, seconds: &str, folder: &Path) -> String {
+    // fio's jobs are processes of their own.
+    let processes = if tool == "fio" { 2 } else { 1 };
     let mut command = harness(folder, &[case]);
-    command.args(["--seconds", "60"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args(["--seconds", seconds, "--warmup", "0"]).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut running = Running(command.spawn().expect("it starts"));
     let mut lines = BufReader::new(running.0.stderr.take().expect("piped")).lines().map_while(Result::ok);
     let line = lines.find(|line| line.starts_with(case)).expect("it says what it measures");
     let target = line.rsplit(' ').next().expect("the target").to_string();
     let limit = Instant::now() + Duration::from_secs(30);
-    while users_of(&target).is_empty() {
-        assert!(Instant::now() < limit, "no tool started on {target}");
+    let is_tool = |words: &String| words.split(' ').next().is_some_and(|word| word.ends_with(tool));
+    while users_of(&target).iter().filter(|words| is_tool(words)).count() < processes {
+        assert!(Instant::now() < limit, "{tool} did not start on {target}");
         std::thread::sleep(Duration::from_millis(20));
     }
     kill_process(Pid::from_child(&running.0), Signal::INT).expect("it still runs");
@@ -161,9 +164,22 @@ fn ctrl_c_leaves_no_file_and_no_process() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let target = stopped_in("cached-4k-rand-read-d1", folder.path());
+    let target = stopped_in("cached-4k-rand-read-d1", "diskspd", "60", folder.path());
     assert_eq!(names_in(folder.path()), [""; 0]);
     assert_eq!(users_of(&target), [""; 0]);
+}
+
+/// Its jobs are processes with sessions of their own.
+#[test]
+fn ctrl_c_ends_the_jobs_of_fio() {
+    if !devices::has_tool("python3") || !has_fio() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    // Two runs of TrueSpd come first.
+    let target = stopped_in("cached-4k-rand-read-d1", "fio", "3", folder.path());
+    assert_eq!(users_of(&target), [""; 0]);
+    assert_eq!(names_in(folder.path()), [""; 0]);
 }
 
 #[test]
@@ -175,13 +191,13 @@ fn ctrl_c_leaves_no_device_and_no_mount() {
         return devices::skip("zram devices need root and a kernel that has them");
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let device = stopped_in("zram-4k-rand-read-d1", folder.path());
+    let device = stopped_in("zram-4k-rand-read-d1", "diskspd", "60", folder.path());
     assert!(device.starts_with("/dev/zram") && users_of(&device).is_empty(), "{device}");
     // Its number may have been given to another test meanwhile, of another size.
     let size = fs::read_to_string(device.replace("/dev/", "/sys/block/") + "/disksize").unwrap_or_default();
     assert_ne!(size.trim(), (17 << 20).to_string(), "{device} is still there");
 
-    let target = stopped_in("tmpfs-4k-rand-read-d32", folder.path());
+    let target = stopped_in("tmpfs-4k-rand-read-d32", "diskspd", "60", folder.path());
     let mounts = fs::read_to_string("/proc/mounts").expect("readable");
     let mount = Path::new(&target).parent().expect("a folder").to_str().expect("text");
     assert!(!mounts.contains(mount), "{mount} is still mounted");
