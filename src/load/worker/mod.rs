@@ -172,6 +172,8 @@ struct Turn<'a, T> {
     dot: &'a dyn Fn(),
     idle: VecDeque<u32>,
     flights: Vec<InFlight>,
+    /// Intended start of each slot's I/O, where a rate limit gives one.
+    due_ns: Vec<u64>,
     batch: Vec<Io>,
     done: Vec<Completion>,
     now_ns: u64,
@@ -204,6 +206,7 @@ impl Worker {
             dot,
             idle: (0..slots as u32).collect(),
             flights: vec![nowhere; slots],
+            due_ns: vec![0; slots],
             batch: Vec::with_capacity(slots),
             done: Vec::with_capacity(slots),
             now_ns: time.now_ns(&*self.engine),
@@ -255,6 +258,7 @@ impl Worker {
                     turn.idle.push_back(slot);
                     continue;
                 }
+                turn.due_ns[slot as usize] = meter.due_ns();
                 meter.issued(turn.now_ns);
             }
             self.prepare(slot, duty, turn);
@@ -439,9 +443,10 @@ impl Worker {
         if counted {
             let latency = turn.now_ns.saturating_sub(flight.issued_ns);
             let since_start = turn.now_ns - turn.phases.measure_start_ns();
+            let response = || turn.now_ns.saturating_sub(turn.due_ns[completion.slot as usize]);
             match flight.op {
-                Op::Read => duty.reads.record(bytes, latency, since_start),
-                Op::Write => duty.writes.record(bytes, latency, since_start),
+                Op::Read => duty.reads.record(bytes, latency, since_start, response),
+                Op::Write => duty.writes.record(bytes, latency, since_start, response),
             }
         }
     }
