@@ -7,9 +7,9 @@ use super::series::series;
 use super::targets::TargetState;
 use super::worker::{DutyState, FailureKind, IoFailure, Outcome};
 use crate::engine::Op;
-use crate::measure::{Histogram, MachineClock};
 use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, usage};
 use crate::measure::process::{ProcessUsage, cost, process_usage};
+use crate::measure::{Histogram, MachineClock};
 use crate::os::topology::Topology;
 use crate::os::words::{errno_text, io_cause};
 use crate::plan::ThreadWork;
@@ -146,7 +146,9 @@ fn queue_depth_words(depth: &QueueDepth) -> String {
 fn response_words(threads: &[ThreadResult]) -> Vec<String> {
     let (mut service, mut response) = (Histogram::new(), Histogram::new());
     let directions = threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
-    for (of_direction, latency) in directions.filter_map(|d| Some((d.response.as_ref()?, d.latency.as_ref()?))) {
+    for (of_direction, latency) in
+        directions.filter_map(|d| Some((d.response.as_ref()?, d.latency.as_ref()?)))
+    {
         response.merge(of_direction);
         service.merge(latency);
     }
