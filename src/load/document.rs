@@ -7,7 +7,7 @@ use super::series::series;
 use super::targets::TargetState;
 use super::worker::{DutyState, FailureKind, IoFailure, Outcome};
 use crate::engine::Op;
-use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, usage};
+use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, steal_worst_percent, usage};
 use crate::measure::process::{ProcessUsage, cost, process_usage};
 use crate::measure::{Histogram, MachineClock};
 use crate::os::topology::Topology;
@@ -31,12 +31,12 @@ pub fn measured(
     let mut notes = Vec::new();
     let test_time_s = outcome.measured_ns as f64 / 1e9;
     let cpus: Vec<u32> = topology.processors.iter().map(|p| p.cpu).collect();
-    let mut steal_percent_seen = None;
+    let (mut stolen, mut stolen_most) = (None, None);
     let cpu = match &outcome.cpu {
         Some((before, after)) => {
             let shares = usage(before, after, &cpus);
             let steal = steal_percent(&shares);
-            steal_percent_seen = Some(steal);
+            (stolen, stolen_most) = (Some(steal), Some(steal_worst_percent(&shares)));
             if steal > STEAL_PERCENT_NOTABLE {
                 notes.push(format!(
                     "{steal:.1} % of the processor time was taken by other machines on this host (steal)"
@@ -58,7 +58,8 @@ pub fn measured(
     notes.push(queue_depth_words(&depth));
     notes.extend(response_words(&threads));
     let activity = outcome.activity;
-    let host = |host: HostActivity| HostActivity { steal_percent: steal_percent_seen, ..host };
+    let host =
+        |host: HostActivity| HostActivity { steal_percent: stolen, steal_worst_percent: stolen_most, ..host };
     let evidence = Evidence {
         window: outcome.measure_start_unix_ns.map(|start_unix_ns| Window {
             start_unix_ns,

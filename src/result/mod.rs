@@ -17,7 +17,8 @@ use crate::profile::Profile;
 
 pub use evidence::{
     ClockFacts, ContentSample, DiskActivity, DiskCounts, Evidence, ExtentMap, HostActivity, Layer, LayerKind,
-    Limit, LimitKind, OwnCost, Pressure, QueueDepth, Residency, Series, TargetFacts, ThreadCost, Window,
+    Limit, LimitKind, LoadCost, OwnCost, Pressure, QueueDepth, Residency, SelfCost, Series, TargetFacts,
+    ThreadCost, Window,
 };
 pub use merge::{Source, SourceSpan, SourceTotals};
 pub use summary::{DirectionSummary, LatencySummary, Summary};
