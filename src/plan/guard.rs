@@ -344,8 +344,8 @@ impl Findings {
             }
             false => match self.is_file {
                 true => {
-                    "no option lets a file in use through; release it first (umount, losetup -d, swapoff, chattr \
-                     -i), or test reads only (-w0)"
+                    "no option lets a file in use through; release it first (end the program, umount, losetup \
+                     -d, swapoff, chattr -i), or test reads only (-w0)"
                 }
                 false => {
                     "no option lets a device in use through; release it first (umount, swapoff, vgchange -an, \
@@ -467,6 +467,28 @@ mod tests {
         assert_eq!(shell_word("#1"), "'#1'");
         assert_eq!(shell_word("a b'c"), "'a b'\\''c'");
         assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn a_number_names_no_device() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let roots = Roots { proc: at("proc"), sys: at("sys"), dev: at("dev") };
+        for disk in ["sda", "sdb"] {
+            std::fs::create_dir_all(roots.sys.join("block").join(disk)).unwrap();
+        }
+        let marks = Marks::with_registry(&at("state"));
+        let path = roots.dev.join("sdb");
+        let name = path.to_str().unwrap().to_string();
+        for (word, is_named) in [(name.clone(), true), ("#1".to_string(), false)] {
+            let overwrite = [word];
+            let guard = Guard { overwrite: &overwrite, marks: &marks, roots: &roots };
+            assert_eq!(guard.is_let_through("#1", &path, None), is_named, "{overwrite:?}");
+            assert_eq!(guard.word_for("#1"), name, "what the refusal says to type");
+            let refusals = guard.refuse_unused_overrides(&["#1"]);
+            assert_eq!(refusals.is_empty(), is_named, "{refusals:?}");
+            assert!(is_named || refusals[0].to_string().contains(&name), "{refusals:?}");
+        }
     }
 
     #[test]
