@@ -4,6 +4,7 @@
 //! events, and returns the document also when the run failed.
 
 mod activity;
+pub mod before;
 mod content;
 mod controller;
 mod counters;
@@ -281,7 +282,10 @@ impl Session<'_> {
                 .and_then(|m| m.huge_page_bytes)
                 .map_or(HUGE_PAGE_BYTES_USUAL, |b| b as usize),
         };
-        let sources = if context.is_virtual { Sources::none() } else { Sources::open(&targets, &roots) };
+        let sources = match context.is_virtual {
+            true => Sources::none(),
+            false => Sources::open(targets.iter().map(|t| &t.chain[..]), &roots),
+        };
         let control = Control {
             lengths: lengths(span),
             stop: self.stop,
@@ -296,7 +300,7 @@ impl Session<'_> {
         let used_before = process_usage();
         targets.iter().for_each(|state| state.begin_writing(&marks));
         let outcome = run_threads(works.clone(), &context, &control);
-        looks.iter_mut().zip(&targets).for_each(|(look, state)| look.look_after(state));
+        looks.iter_mut().zip(&targets).for_each(|(look, state)| look.look_after(state.file()));
         targets.iter().for_each(|state| state.end_writing(&marks));
         let outcome = outcome.map_err(|e| vec![format!("could not start the threads: {e}")])?;
         let clock_facts = document::clock_facts(&clock, context.is_virtual, outcome.drift_ppm);

@@ -24,6 +24,12 @@ pub fn power_scheme(roots: &Roots) -> String {
     read_word(&path).filter(|name| !name.is_empty()).unwrap_or_else(|| "<unknown>".to_string())
 }
 
+/// What the kernel keeps time by, e.g. `tsc`, `kvm-clock`, `hpet`; `None` when it does not tell.
+pub fn clock_source(roots: &Roots) -> Option<String> {
+    let path = roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource");
+    read_word(&path).filter(|name| !name.is_empty())
+}
+
 /// Milliseconds since the machine started, suspended time included.
 pub fn uptime_ms() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
@@ -74,6 +80,11 @@ mod tests {
         std::fs::create_dir_all(&place).unwrap();
         std::fs::write(place.join("scaling_governor"), "schedutil\n").unwrap();
         assert_eq!(power_scheme(&roots), "schedutil");
+        assert_eq!(clock_source(&roots), None);
+        let place = dir.path().join("devices/system/clocksource/clocksource0");
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join("current_clocksource"), "kvm-clock\n").unwrap();
+        assert_eq!(clock_source(&roots).as_deref(), Some("kvm-clock"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::verdict::{Case, Look};
 /// Foreign bytes from this part of our own on.
 const FOREIGN_SUSPECT: f64 = 0.05;
 /// And from this rate on: a log line now and then disturbs nobody.
-const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
+pub const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
 
 /// Disks that moved more than the run did.
 pub fn other_io(case: &Case<'_>) -> Look {
@@ -79,8 +79,10 @@ fn own(case: &Case<'_>, group: &Group<'_>, way: Way, is_only: bool) -> Option<f6
     }
 }
 
-const STEAL_REMARK: f64 = 2.0;
-const STEAL_SUSPECT: f64 = 5.0;
+/// Stolen processor time in percent that is worth a word.
+pub const STEAL_REMARK: f64 = 2.0;
+/// And from which on numbers mean something else.
+pub const STEAL_SUSPECT: f64 = 5.0;
 
 /// Processor time taken by other machines on the host.
 pub fn steal(case: &Case<'_>) -> Look {
@@ -97,8 +99,10 @@ pub fn steal(case: &Case<'_>) -> Look {
     Look::Saw(vec![found(grade, says).figure("steal_percent", steal)])
 }
 
-const MEMORY_SOME_SUSPECT: f64 = 0.05;
-const MEMORY_FULL_SUSPECT: f64 = 0.01;
+/// Share of the time that some task waited for memory.
+pub const MEMORY_SOME_SUSPECT: f64 = 0.05;
+/// And that all of them did.
+pub const MEMORY_FULL_SUSPECT: f64 = 0.01;
 /// Pages of 4 KiB: below this a daemon woke up.
 const SWAP_PAGES_SUSPECT: u64 = 256;
 
@@ -136,8 +140,8 @@ pub fn memory_pressure(case: &Case<'_>) -> Look {
     Look::Saw(findings)
 }
 
-/// Times and rates are wrong by as much as the clock.
-const DRIFT_REMARK: f64 = 100.0;
+/// Parts per million; times and rates are wrong by as much as the clock.
+pub const DRIFT_REMARK: f64 = 100.0;
 const DRIFT_SUSPECT: f64 = 1000.0;
 
 /// A clock that ran off.
