@@ -5,6 +5,7 @@
 
 mod activity;
 pub mod bare;
+pub mod before;
 mod calibrate;
 mod content;
 mod controller;
@@ -290,7 +291,10 @@ impl Session<'_> {
                 .and_then(|m| m.huge_page_bytes)
                 .map_or(HUGE_PAGE_BYTES_USUAL, |b| b as usize),
         };
-        let sources = if context.is_virtual { Sources::none() } else { Sources::open(&targets, &roots) };
+        let sources = match context.is_virtual {
+            true => Sources::none(),
+            false => Sources::open(targets.iter().map(|t| &t.chain[..]), &roots),
+        };
         let control = Control {
             lengths: lengths(span),
             stop: self.stop,
@@ -310,7 +314,7 @@ impl Session<'_> {
         // What a device holds from here on is this run's.
         let devices = holds.iter().filter(|(_, hold)| hold.is_device());
         made.extend(devices.map(|(identity, _)| *identity));
-        looks.iter_mut().zip(&targets).for_each(|(look, state)| look.look_after(state));
+        looks.iter_mut().zip(&targets).for_each(|(look, state)| look.look_after(state.file()));
         targets.iter().for_each(|state| state.end_writing(&marks));
         if let Some(identity) = lost {
             let is_it = |both: &(&Target, &TargetState)| both.1.identity() == identity;
