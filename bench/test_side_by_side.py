@@ -71,7 +71,10 @@ class Reading(unittest.TestCase):
         }
         (self.folder / "result.json").write_text(json.dumps({"summary": [{"total": total}]}))
         self.assertEqual(tools.read_truespd(self.job(), "", ""), tools.Figures(512.5, 2.0, 1.5, 1.0, 9.0))
-        total["latency"] = None
+        total["response"] = {"p99_ns": 12000}
+        (self.folder / "result.json").write_text(json.dumps({"summary": [{"total": total}]}))
+        self.assertEqual(tools.read_truespd(self.job(), "", "").response_p99_us, 12)
+        total["latency"] = total["response"] = None
         (self.folder / "result.json").write_text(json.dumps({"summary": [{"total": total}]}))
         self.assertEqual(tools.read_truespd(self.job(), "", ""), tools.Figures(512.5, 2.0))
         (self.folder / "result.json").write_text(json.dumps({"summary": [None]}))

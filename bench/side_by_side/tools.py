@@ -29,6 +29,7 @@ class Figures:
     mean_us: Optional[float] = None
     p50_us: Optional[float] = None
     p99_us: Optional[float] = None
+    response_p99_us: Optional[float] = None  # from the intended start, with a rate
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,10 @@ def read_truespd(job: Job, _out: str, err: str) -> Figures:
         [span] = json.loads((job.folder / "result.json").read_text())["summary"]
         total = span["total"]
         latency = total["latency"] or {}
-        micro = {name: latency[name] / 1000 if name in latency else None for name in ("mean_ns", "p50_ns", "p99_ns")}
-        return Figures(total["iops"], total["bytes_per_s"] / (1 << 20), *micro.values())
+        micro = [latency[name] / 1000 if name in latency else None for name in ("mean_ns", "p50_ns", "p99_ns")]
+        response = total.get("response")  # older builds have none
+        micro.append(response["p99_ns"] / 1000 if response else None)
+        return Figures(total["iops"], total["bytes_per_s"] / (1 << 20), *micro)
     except (OSError, ValueError, KeyError, TypeError) as wrong:
         raise Unreadable(f"no summary in the result document ({wrong!r})") from wrong
 
