@@ -120,20 +120,26 @@ def number(value: float) -> str:
 def _cell(found: Optional[Spread]) -> str:
     if found is None:
         return "-"
-    return number(found.middle) if found.count == 1 else f"{number(found.middle)} ±{found.percent:.1f}%"
+    if found.count == 1:
+        return number(found.middle)
+    # Of figures near zero a percentage says nothing.
+    wide = found.percent > 100 or found.middle == 0
+    spread_words = f"({number(found.low)}..{number(found.high)})" if wide else f"±{found.percent:.1f}%"
+    return f"{number(found.middle)} {spread_words}"
 
 
 def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-LEGEND = """Medians of the rounds; ± is half the distance between the smallest and the largest. TrueSpd / it: the median of
-TrueSpd -L divided by that of the row. CPU, memory and switches are those of all processes and threads of a tool in the
-middle of the measured time (of a fill: of the whole run); memory shared by its processes counts once. Latencies are the
-tools' own and mean different things: t/io_uring's mean is the time between two I/Os, its percentiles are exact to 1.6 %;
-fio takes the stamp of an io_uring batch after the call that handed it over, so what the page cache answers within that
-call is not in it. Response: from the moment an I/O was due, with a rate. Start and end: wall time beyond what was asked
-for. KiB per thread: everything but the buffers, divided by the threads."""
+LEGEND = """Medians of the rounds; ± is half the distance between the smallest and the largest, which are in brackets where that is
+more than the median. TrueSpd / it: the median of TrueSpd -L divided by that of the row. CPU, memory and switches are
+those of all processes and threads of a tool in the middle of the measured time (of a fill: of the whole run); memory
+shared by its processes counts once. Latencies are the tools' own and mean different things: t/io_uring's mean is the
+time between two I/Os, its percentiles are exact to 1.6 %; fio takes the stamp of an io_uring batch after the call that
+handed it over, so what the page cache answers within that call is not in it. Response: from the moment an I/O was due,
+with a rate. Start and end: wall time beyond what was asked for. KiB per thread: everything but the buffers, divided by
+the threads."""
 
 
 def case_table(results: Results, case: Case) -> str:

@@ -203,12 +203,14 @@ def _t_io_uring_rate(line: str, block_bytes: int) -> float:
 
 
 def _t_io_uring_percentile(out: str, at: str) -> Optional[float]:
-    """Microseconds; the largest of all threads. Without a counter's rate the tool prints ticks, which help nobody."""
-    values = [int(value) for value in re.findall(rf"(?<![\d.]){re.escape(at)}th=\[\s*(\d+)\]", out)]
-    unit = re.search(r"percentiles \((nsec|usec)\)", out)
-    if not values or not unit:
-        return None
-    return max(values) / (1000 if unit[1] == "nsec" else 1)
+    """Microseconds; the largest of all threads, each of which chooses its unit. Without a counter's rate the tool prints
+    ticks, which help nobody."""
+    values = []
+    for unit, rows in re.findall(r"percentiles \((nsec|usec)\):\n((?: +\|.*\n?)+)", out):
+        found = re.search(rf"(?<![\d.]){re.escape(at)}th=\[\s*(\d+)\]", rows)
+        if found:
+            values.append(int(found[1]) / (1000 if unit == "nsec" else 1))
+    return max(values, default=None)
 
 
 # --- diskspd-for-linux -----------------------------------------------------------------------------------------------
