@@ -31,8 +31,9 @@ Maximum IOPS=1.19M
      |  1.0000th=[  1305], 50.0000th=[  1484], 99.0000th=[ 31621],
      | 99.5000th=[104202], 99.9900th=[300154]
 18032: Latency percentiles:
-    percentiles (nsec):
-     |  1.0000th=[  1305], 50.0000th=[  1490], 99.0000th=[ 29000],
+    percentiles (usec):
+     |  1.0000th=[     2], 50.0000th=[     3], 99.0000th=[    29],
+     | 99.5000th=[   104], 99.9900th=[   300]
 """
 DISKSPD_FOR_LINUX = """\
 Total IO
@@ -71,7 +72,10 @@ class Reading(unittest.TestCase):
         }
         (self.folder / "result.json").write_text(json.dumps({"summary": [{"total": total}]}))
         self.assertEqual(tools.read_truespd(self.job(), "", ""), tools.Figures(512.5, 2.0, 1.5, 1.0, 9.0))
-        total["latency"] = None
+        total["response"] = {"p99_ns": 12000}
+        (self.folder / "result.json").write_text(json.dumps({"summary": [{"total": total}]}))
+        self.assertEqual(tools.read_truespd(self.job(), "", "").response_p99_us, 12)
+        total["latency"] = total["response"] = None
         (self.folder / "result.json").write_text(json.dumps({"summary": [{"total": total}]}))
         self.assertEqual(tools.read_truespd(self.job(), "", ""), tools.Figures(512.5, 2.0))
         (self.folder / "result.json").write_text(json.dumps({"summary": [None]}))
@@ -100,7 +104,7 @@ class Reading(unittest.TestCase):
         figures = tools.read_t_io_uring(self.job("direct-4k-rand-read-d1", seconds=2), T_IO_URING, "")
         self.assertAlmostEqual(figures.iops, (9260 + 103_510) / 2)
         self.assertAlmostEqual(figures.mean_us, 1e6 / figures.iops)
-        self.assertEqual((figures.p50_us, figures.p99_us), (1.49, 31.621))
+        self.assertEqual((figures.p50_us, figures.p99_us), (3, 31.621))
         with self.assertRaises(tools.Unreadable):
             tools.read_t_io_uring(self.job(seconds=9), T_IO_URING, "")
 
@@ -110,7 +114,7 @@ class Reading(unittest.TestCase):
         self.assertIsNone(figures.mean_us)
 
     def test_t_io_uring_in_ticks_keeps_no_latency(self) -> None:
-        ticks = T_IO_URING.replace("(nsec)", "(tsc ticks)")
+        ticks = T_IO_URING.replace("(nsec)", "(tsc ticks)").replace("(usec)", "(tsc ticks)")
         self.assertIsNone(tools.read_t_io_uring(self.job(), ticks, "").p99_us)
 
     def test_diskspd_for_linux(self) -> None:
@@ -200,6 +204,10 @@ class Statistics(unittest.TestCase):
     def test_rate(self) -> None:
         self.results.runs = [ran("TrueSpd -L", 1, 999.0, case="rate-1000")]
         self.assertAlmostEqual(self.results.spread("rate-1000", "TrueSpd -L", "rate off by %").middle, 0.1)
+
+    def test_near_zero_the_extremes_say_more(self) -> None:
+        self.results.runs = [ran("TrueSpd -L", n, iops, case="rate-1000") for n, iops in enumerate([1000, 1000, 1001])]
+        self.assertIn("| 0 (0..0.1) |", table.case_table(self.results, BY_NAME["rate-1000"]))
 
     def test_table_and_targets(self) -> None:
         self.results.runs = [ran("TrueSpd -L", n, 1000) for n in (1, 2)]

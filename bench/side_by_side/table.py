@@ -22,12 +22,14 @@ FIGURES: dict[str, Callable[[Run, Case], Optional[float]]] = {
     "resident MiB": lambda run, case: _scaled(run.cost.resident_bytes, 1 / (1 << 20)),
     "switches per 1000 I/Os": lambda run, case: _per_io(run.cost.switches_per_s, run, 1000),
     "start and end ms": lambda run, case: None if case.fill else run.cost.beyond_s * 1000,
+    "response p99 µs": lambda run, case: run.figures.response_p99_us,
     "rate off by %": lambda run, case: case.rate and abs(run.figures.iops / case.rate - 1) * 100,
     "KiB per thread": lambda run, case: _per_thread_kib(run, case),
 }
 # Figures with a column of ratios beside them, and those that only some cases have.
 WITH_RATIO = ("IOPS", "CPU µs per I/O", "mean µs", "p99 µs")
 ONLY_WITH: dict[str, Callable[[Case], bool]] = {
+    "response p99 µs": lambda case: case.rate is not None,
     "rate off by %": lambda case: case.rate is not None,
     # Of a few threads it would be the program itself.
     "KiB per thread": lambda case: case.threads >= 16,
@@ -118,20 +120,26 @@ def number(value: float) -> str:
 def _cell(found: Optional[Spread]) -> str:
     if found is None:
         return "-"
-    return number(found.middle) if found.count == 1 else f"{number(found.middle)} ±{found.percent:.1f}%"
+    if found.count == 1:
+        return number(found.middle)
+    # Of figures near zero a percentage says nothing.
+    wide = found.percent > 100 or found.middle == 0
+    spread_words = f"({number(found.low)}..{number(found.high)})" if wide else f"±{found.percent:.1f}%"
+    return f"{number(found.middle)} {spread_words}"
 
 
 def _row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-LEGEND = """Medians of the rounds; ± is half the distance between the smallest and the largest. TrueSpd / it: the median of
-TrueSpd -L divided by that of the row. CPU, memory and switches are those of all processes and threads of a tool in the
-middle of the measured time (of a fill: of the whole run); memory shared by its processes counts once. Latencies are the
-tools' own and mean different things: t/io_uring's mean is the time between two I/Os, its percentiles are exact to 1.6 %;
-fio takes the stamp of an io_uring batch after the call that handed it over, so what the page cache answers within that
-call is not in it. Start and end: wall time beyond what was asked for. KiB per thread: everything but the buffers,
-divided by the threads."""
+LEGEND = """Medians of the rounds; ± is half the distance between the smallest and the largest, which are in brackets where that is
+more than the median. TrueSpd / it: the median of TrueSpd -L divided by that of the row. CPU, memory and switches are
+those of all processes and threads of a tool in the middle of the measured time (of a fill: of the whole run); memory
+shared by its processes counts once. Latencies are the tools' own and mean different things: t/io_uring's mean is the
+time between two I/Os, its percentiles are exact to 1.6 %; fio takes the stamp of an io_uring batch after the call that
+handed it over, so what the page cache answers within that call is not in it. Response: from the moment an I/O was due,
+with a rate. Start and end: wall time beyond what was asked for. KiB per thread: everything but the buffers, divided by
+the threads."""
 
 
 def case_table(results: Results, case: Case) -> str:

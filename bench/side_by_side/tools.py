@@ -29,6 +29,7 @@ class Figures:
     mean_us: Optional[float] = None
     p50_us: Optional[float] = None
     p99_us: Optional[float] = None
+    response_p99_us: Optional[float] = None  # from the intended start, with a rate
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,10 @@ def read_truespd(job: Job, _out: str, err: str) -> Figures:
         [span] = json.loads((job.folder / "result.json").read_text())["summary"]
         total = span["total"]
         latency = total["latency"] or {}
-        micro = {name: latency[name] / 1000 if name in latency else None for name in ("mean_ns", "p50_ns", "p99_ns")}
-        return Figures(total["iops"], total["bytes_per_s"] / (1 << 20), *micro.values())
+        micro = [latency[name] / 1000 if name in latency else None for name in ("mean_ns", "p50_ns", "p99_ns")]
+        response = total.get("response")  # older builds have none
+        micro.append(response["p99_ns"] / 1000 if response else None)
+        return Figures(total["iops"], total["bytes_per_s"] / (1 << 20), *micro)
     except (OSError, ValueError, KeyError, TypeError) as wrong:
         raise Unreadable(f"no summary in the result document ({wrong!r})") from wrong
 
@@ -200,12 +203,14 @@ def _t_io_uring_rate(line: str, block_bytes: int) -> float:
 
 
 def _t_io_uring_percentile(out: str, at: str) -> Optional[float]:
-    """Microseconds; the largest of all threads. Without a counter's rate the tool prints ticks, which help nobody."""
-    values = [int(value) for value in re.findall(rf"(?<![\d.]){re.escape(at)}th=\[\s*(\d+)\]", out)]
-    unit = re.search(r"percentiles \((nsec|usec)\)", out)
-    if not values or not unit:
-        return None
-    return max(values) / (1000 if unit[1] == "nsec" else 1)
+    """Microseconds; the largest of all threads, each of which chooses its unit. Without a counter's rate the tool prints
+    ticks, which help nobody."""
+    values = []
+    for unit, rows in re.findall(r"percentiles \((nsec|usec)\):\n((?: +\|.*\n?)+)", out):
+        found = re.search(rf"(?<![\d.]){re.escape(at)}th=\[\s*(\d+)\]", rows)
+        if found:
+            values.append(int(found[1]) / (1000 if unit == "nsec" else 1))
+    return max(values, default=None)
 
 
 # --- diskspd-for-linux -----------------------------------------------------------------------------------------------
