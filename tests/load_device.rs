@@ -55,7 +55,8 @@ fn is_available() -> bool {
 
 fn measure(law: Law, engine: &str, words: &str) -> Account {
     let gate = Gate::slow(law).expect("a file of known latency");
-    let words = format!("-b4K -r -Su -L {words} {}", gate.path().display());
+    // Where the gate answers every read.
+    let words = format!("-b4K -r -B9M:2M -Su -L {words} {}", gate.path().display());
     let row = engine::find(engine).expect("in the table");
     let outcome = run(&Place::new(4096).profile(&words), row, "", &no_stop());
     let reported = outcome.target().read.latency.clone().expect("measured");
