@@ -3,6 +3,8 @@
 //! Opens read-only and for a moment; writes nothing, anywhere.
 
 mod advice;
+mod beginning;
+mod machine;
 mod show;
 
 use std::path::Path;
@@ -13,19 +15,19 @@ use serde::Serialize;
 use super::command::{ExitCode, print};
 use super::console::say_line;
 use super::refusal::printable;
+use crate::load::before::{self, Machine};
 use crate::load::facts;
-use crate::os::chain;
 use crate::os::mark::Marks;
-use crate::os::memory::memory_facts;
 use crate::os::roots::Roots;
 use crate::os::target::{self, Access, OpenFlags, OpenedTarget, resolve};
 use crate::plan::Guard;
 use crate::result::{Limit, TargetFacts};
 
-/// Tell what is known of files and devices before a run: the layers down to the disks, caches, limits,
-/// whether a write test may run, and what that means for the numbers
+/// Tell what is known of files and devices before a run: the layers down to the disks, what the target
+/// holds, caches, limits, who else uses the disks, whether a write test may run, and what that means
+/// for the numbers
 ///
-/// Opens read-only and changes nothing.
+/// Opens read-only and changes nothing. Watches disks and machine for 0.2 s.
 #[derive(Debug, Args)]
 pub(super) struct InspectArguments {
     /// Files or block devices, as for a run; #<n> is the n-th whole disk
@@ -39,12 +41,20 @@ pub(super) struct InspectArguments {
 /// Everything there is to tell.
 #[derive(Debug, Serialize)]
 struct Report {
+    /// [`FORMAT`].
+    format: &'static str,
+    /// Within a version members are only added.
+    format_version: u32,
     targets: Vec<Inspected>,
     /// As a run's evidence would hold them.
     limits: Vec<Limit>,
-    /// Memory of the machine in bytes.
-    memory_bytes: Option<u64>,
+    machine: Machine,
+    /// What a person should know of the machine, in whole sentences.
+    know: Vec<String>,
 }
+
+const FORMAT: &str = "truespd-inspect";
+const FORMAT_VERSION: u32 = 1;
 
 /// One target.
 #[derive(Debug, Serialize)]
@@ -52,11 +62,13 @@ struct Inspected {
     /// As a run's evidence would hold them.
     #[serde(flatten)]
     facts: TargetFacts,
+    /// Bytes that new files beside a file may take.
+    free_bytes: Option<u64>,
     write_test: WriteTest,
     /// What a person should know, in whole sentences.
     know: Vec<String>,
-    /// A command line to begin with; reads only.
-    suggested: String,
+    /// A command line to begin with; reads only, and may make a new file. `None` when nothing useful fits.
+    suggested: Option<String>,
 }
 
 /// What the write guard would say.
@@ -99,19 +111,33 @@ fn open(typed: &str, roots: &Roots) -> Result<OpenedTarget, String> {
 }
 
 fn report(found: &[(&str, OpenedTarget)], roots: &Roots) -> Report {
-    let memory_bytes = memory_facts(roots).ok().and_then(|m| m.total_bytes);
-    let chains: Vec<_> = found.iter().map(|(_, t)| chain::of(&t.file, &t.facts, roots)).collect();
-    let limits = facts::limits(chains.iter().map(|c| &c[..]), roots);
-    let targets = found.iter().zip(&chains).map(|((typed, opened), chain)| {
-        let facts = facts::of_target(typed, &opened.facts.path, &opened.facts, chain);
+    let mut targets: Vec<before::Inspected<'_>> =
+        found.iter().map(|(typed, opened)| before::Inspected::new(typed, opened, roots)).collect();
+    // First of all, before anything that is done here shows.
+    let machine = before::watch(&targets, roots);
+    before::look(&mut targets);
+    let limits = facts::limits(targets.iter().map(before::Inspected::chain), roots);
+    let memory_bytes = machine::memory_for_cache(&machine, &limits);
+    let about = |((typed, opened), target): (&(&str, OpenedTarget), &before::Inspected<'_>)| {
+        let write_test = write_test(typed, opened, roots);
+        let facts = target.facts();
+        let room = target.room();
+        let beginning = beginning::of(&facts, room, machine.host.memory_available_bytes);
+        let mut know = advice::know(&facts, memory_bytes);
+        know.extend(machine::other_io(&facts, &machine));
+        know.extend(machine::limited(&facts, &limits));
+        know.extend(beginning.why_not);
         Inspected {
-            write_test: write_test(typed, opened, roots),
-            know: advice::know(&facts, memory_bytes),
-            suggested: advice::suggested(&facts),
             facts,
+            free_bytes: room.map(|r| r.free_bytes),
+            write_test,
+            know,
+            suggested: beginning.line,
         }
-    });
-    Report { targets: targets.collect(), limits, memory_bytes }
+    };
+    let targets = found.iter().zip(&targets).map(about).collect();
+    let know = machine::know(&machine, &limits);
+    Report { format: FORMAT, format_version: FORMAT_VERSION, targets, limits, machine, know }
 }
 
 fn write_test(typed: &str, opened: &OpenedTarget, roots: &Roots) -> WriteTest {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use super::series::whole_seconds_ns;
-use super::targets::TargetState;
 use crate::os::chain;
 use crate::os::device::DeviceNumber;
 use crate::os::diskstat::{DiskCounters, DiskStat};
@@ -24,11 +23,11 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Finds the devices under the targets.
-    pub fn open(targets: &[TargetState], roots: &Roots) -> Self {
+    /// Finds the devices of the chains.
+    pub fn open<'a>(chains: impl Iterator<Item = &'a [chain::Layer]>, roots: &Roots) -> Self {
         let (mut lowest, mut top) = (Vec::new(), Vec::new());
-        for state in targets {
-            let found = chain::counted(&state.chain);
+        for chain in chains {
+            let found = chain::counted(chain);
             lowest.extend(found.lowest);
             top.extend(found.top);
         }

@@ -1,11 +1,12 @@
 //! What the tested range is like before a run: layout, page cache, content; and what the run will write.
 //!
 //! Nothing here may fail a run, change what it measures, or take long: what does not answer in time stays
-//! unknown.
+//! unknown. Filesystems of other machines and of programs (FUSE) are asked nothing: they may never answer.
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use flate2::{Compress, Compression, FlushCompress, Status};
@@ -13,9 +14,12 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use super::targets::TargetState;
 use crate::access::{DataRng, SourceWindow, WriteData, data};
 use crate::os::buffer::IoBuffer;
+use crate::os::chain::{self, Kind};
 use crate::os::extents::survey;
 use crate::os::residency::{Cached, cached, drop_cached, pieces};
-use crate::os::target::{Access, AccessHint, OpenFlags, TargetKind, advise, open_file};
+use crate::os::target::{
+    self, Access, AccessHint, OpenFlags, OpenedTarget, TargetKind, advise, keep_access_time, open_file,
+};
 use crate::plan::Identity;
 use crate::profile::{Target, TimeSpan};
 use crate::result::{ContentSample, ExtentMap, Residency, TargetFacts};
@@ -35,6 +39,96 @@ const DIRTY_BYTES_MAX: u64 = 64 << 20;
 /// Room for a compressed block: deflate adds less than this even to random data.
 const COMPRESSED_BYTES_MAX: usize = 65_536 + 4096;
 
+/// What is looked at.
+struct Place<'a> {
+    path: &'a Path,
+    file: &'a File,
+    identity: Identity,
+    facts: &'a target::TargetFacts,
+    chain: &'a [chain::Layer],
+    start: u64,
+    length: u64,
+    /// Block size of the test.
+    block_bytes: u64,
+    /// Whether a few dirty pages may be written back for an exact answer.
+    may_write_back: bool,
+}
+
+impl<'a> Place<'a> {
+    /// The tested range of a target.
+    fn of_run(target: &Target, state: &'a TargetState) -> Self {
+        Place {
+            path: &state.path,
+            file: state.file(),
+            identity: state.identity(),
+            facts: &state.facts,
+            chain: &state.chain,
+            start: state.ranges.range.base_bytes(),
+            length: state.ranges.range.usable_bytes(),
+            block_bytes: target.block_bytes,
+            may_write_back: true,
+        }
+    }
+
+    /// Whether looking at more than the page cache would ask another machine or a program.
+    fn is_elsewhere(&self) -> bool {
+        let is_served = |kind| matches!(kind, Kind::RemoteFilesystem | Kind::UserFilesystem);
+        let filesystem = self.facts.filesystem.as_ref();
+        filesystem.is_some_and(|f| f.is_remote) || self.chain.iter().any(|layer| is_served(layer.kind))
+    }
+
+    fn look(&self, survey_end: Instant, sample: impl FnOnce(&Self) -> Option<ContentSample>) -> Look {
+        let pieces = pieces(self.start, self.length);
+        let before = cached(self.file, &pieces);
+        let residency = before.map(|seen| Residency {
+            range_bytes: pieces.iter().map(|piece| piece.1).sum(),
+            cached_before_bytes: seen.cached_bytes,
+            cached_after_bytes: 0,
+        });
+        let is_file = self.facts.kind == TargetKind::Regular;
+        let extents = match self.is_elsewhere() {
+            true => ExtentMap {
+                unknown: Some("another machine or a program would have to answer".to_string()),
+                ..ExtentMap::default()
+            },
+            false if is_file => layout(self, before, survey_end),
+            false => ExtentMap::default(),
+        };
+        let content = sample(self);
+        Look { pieces, extents: is_file.then_some(extents), residency, content, written: None }
+    }
+}
+
+/// Smallest blocks, which is what targets are looked at with outside of a run.
+const REST_BLOCK_BYTES: u64 = *BLOCK_BYTES.start();
+
+/// Looks at all of each target, outside of a run: nothing is written back.
+pub fn look_at_rest(targets: &[(&OpenedTarget, &[chain::Layer])]) -> Vec<Look> {
+    let survey_end = Instant::now() + SURVEY_LIMIT;
+    let share = share(targets.len());
+    let look = |(opened, chain): &(&OpenedTarget, &[chain::Layer])| {
+        let identity = Identity::of(&opened.file).ok()?;
+        let place = Place {
+            path: &opened.facts.path,
+            file: &opened.file,
+            identity,
+            facts: &opened.facts,
+            chain,
+            start: 0,
+            length: opened.facts.size_bytes,
+            block_bytes: REST_BLOCK_BYTES,
+            may_write_back: false,
+        };
+        Some(place.look(survey_end, |place| sample_content(place, share)))
+    };
+    targets.iter().map(|target| look(target).unwrap_or_default()).collect()
+}
+
+/// Time for the sample of one target.
+fn share(targets: usize) -> Duration {
+    SAMPLE_LIMIT / u32::try_from(targets.max(1)).unwrap_or(u32::MAX)
+}
+
 /// What was seen of one target.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Look {
@@ -49,47 +143,32 @@ pub struct Look {
 /// Looks at all targets of a time span.
 pub fn look_before(span: &TimeSpan, targets: &[TargetState]) -> Vec<Look> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
-    let share = SAMPLE_LIMIT / u32::try_from(targets.len().max(1)).unwrap_or(u32::MAX);
-    let both = span.targets.iter().zip(targets);
-    both.map(|(target, state)| look_at(span, target, state, survey_end, share)).collect()
-}
-
-fn look_at(
-    span: &TimeSpan,
-    target: &Target,
-    state: &TargetState,
-    survey_end: Instant,
-    share: Duration,
-) -> Look {
-    let (start, length) = (state.ranges.range.base_bytes(), state.ranges.range.usable_bytes());
-    let pieces = pieces(start, length);
-    let before = cached(state.file(), &pieces);
-    let residency = before.map(|seen| Residency {
-        range_bytes: pieces.iter().map(|piece| piece.1).sum(),
-        cached_before_bytes: seen.cached_bytes,
-        cached_after_bytes: 0,
-    });
-    let is_file = state.facts.kind == TargetKind::Regular;
-    let extents = is_file.then(|| layout(state.file(), start, length, before, survey_end));
-    Look {
-        pieces,
-        extents,
-        residency,
-        content: if target.reads() { sample_content(target, state, share) } else { None },
-        written: if target.writes() { sample_writes(span, target, state, share) } else { None },
-    }
+    let share = share(targets.len());
+    let look = |(target, state): (&Target, &TargetState)| {
+        let place = Place::of_run(target, state);
+        let sample = |place: &Place<'_>| if target.reads() { sample_content(place, share) } else { None };
+        let look = place.look(survey_end, sample);
+        let written = if target.writes() { sample_writes(span, target, state, share) } else { None };
+        Look { written, ..look }
+    };
+    span.targets.iter().zip(targets).map(look).collect()
 }
 
 /// Layout of a range. Space that was reserved shows as never written until what was written to it is on the disk:
 /// a little is written back first, before much of it the answer stays open.
-fn layout(file: &File, start: u64, length: u64, before: Option<Cached>, end: Instant) -> ExtentMap {
+fn layout(place: &Place<'_>, before: Option<Cached>, end: Instant) -> ExtentMap {
+    let survey = |sync| survey(place.file, place.start, place.length, sync, end);
+    let limit = if place.may_write_back { DIRTY_BYTES_MAX } else { 0 };
     let dirty = before.map_or(Some(0), |seen| seen.dirty_bytes);
-    let is_little = dirty.is_some_and(|bytes| bytes > 0 && bytes <= DIRTY_BYTES_MAX);
-    let mut seen = survey(file, start, length, is_little, end);
-    if seen.unwritten_bytes > 0 && dirty.is_none() {
-        seen = survey(file, start, length, true, end);
+    let is_little = dirty.is_some_and(|bytes| bytes > 0 && bytes <= limit);
+    let mut seen = survey(is_little);
+    if seen.unwritten_bytes > 0 && dirty.is_none() && place.may_write_back {
+        seen = survey(true);
     }
-    if let Some(bytes) = dirty.filter(|&bytes| bytes > DIRTY_BYTES_MAX && seen.unwritten_bytes > 0) {
+    // Where the kernel does not tell dirty pages from others, all that are cached may be.
+    let all_cached = before.map(|seen| seen.cached_bytes).filter(|_| !place.may_write_back);
+    let maybe_dirty = dirty.or(all_cached);
+    if let Some(bytes) = maybe_dirty.filter(|&bytes| bytes > limit && seen.unwritten_bytes > 0) {
         seen.unknown = Some(format!(
             "{bytes} bytes were not on the disk yet, maybe of those that count as never written"
         ));
@@ -107,12 +186,19 @@ fn layout(file: &File, start: u64, length: u64, before: Option<Cached>, end: Ins
 
 impl Look {
     /// Looks at the page cache again, after the run.
-    pub fn look_after(&mut self, state: &TargetState) {
-        let after = self.residency.and_then(|_| cached(state.file(), &self.pieces));
+    pub fn look_after(&mut self, file: &File) {
+        let after = self.residency.and_then(|_| cached(file, &self.pieces));
         self.residency = self
             .residency
             .zip(after)
             .map(|(residency, after)| Residency { cached_after_bytes: after.cached_bytes, ..residency });
+    }
+
+    /// Empties the page cache of the range again when it was empty at first.
+    pub fn drop_newly_cached(&self, file: &File) {
+        if self.residency.is_some_and(|seen| seen.cached_before_bytes == 0) {
+            self.pieces.iter().for_each(|&(offset, len)| drop_cached(file, offset, len));
+        }
     }
 
     /// Puts what was seen into the facts of the target.
@@ -125,8 +211,8 @@ impl Look {
 }
 
 /// Size of the blocks of a sample, and how many.
-fn blocks_of(target: &Target, alignment: u64) -> (u64, u64) {
-    let block = target.block_bytes.clamp(*BLOCK_BYTES.start(), *BLOCK_BYTES.end());
+fn blocks_of(block_bytes: u64, alignment: u64) -> (u64, u64) {
+    let block = block_bytes.clamp(*BLOCK_BYTES.start(), *BLOCK_BYTES.end());
     let block = block.next_multiple_of(alignment.max(1));
     (block, BLOCKS_MAX.min(SAMPLE_BYTES_MAX / block.max(1)))
 }
@@ -146,73 +232,89 @@ fn spread(start: u64, length: u64, block: u64, alignment: u64, count: u64) -> Ve
     offsets
 }
 
-/// Reads blocks from the tested range. Where another program or machine would have to serve the reads (FUSE, NFS)
-/// nothing is read.
-fn sample_content(target: &Target, state: &TargetState, limit: Duration) -> Option<ContentSample> {
-    let filesystem = state.facts.filesystem.as_ref();
-    if filesystem.is_some_and(|f| f.is_remote || f.name.starts_with("fuse")) {
+/// Reads blocks from the range.
+fn sample_content(place: &Place<'_>, limit: Duration) -> Option<ContentSample> {
+    if place.is_elsewhere() {
         return None;
     }
     let since = Instant::now();
-    let alignment = state.facts.direct.map_or(4096, |d| d.offset_bytes.max(1));
-    let (file, is_direct) = open_for_sample(state)?;
-    let (block, count) = blocks_of(target, alignment);
-    let range = &state.ranges.range;
+    let alignment = place.facts.direct.map_or(4096, |d| d.offset_bytes.max(1));
+    let reader = Reader::open(place)?;
+    let (block, count) = blocks_of(place.block_bytes, alignment);
     let buffer = IoBuffer::new(block as usize).ok()?;
     let mut sampler = Sampler::new(block);
-    for offset in spread(range.base_bytes(), range.usable_bytes(), block, alignment, count) {
+    for offset in spread(place.start, place.length, block, alignment, count) {
         if since.elapsed() > limit {
             break;
         }
-        read_unnoticed(&file, is_direct, offset, &buffer, |bytes| sampler.add(bytes))?;
+        reader.read_unnoticed(offset, &buffer, |bytes| sampler.add(bytes))?;
     }
     sampler.finish()
 }
 
-/// A descriptor of its own, by direct I/O where that is possible.
-fn open_for_sample(state: &TargetState) -> Option<(File, bool)> {
-    let open = |direct: bool| {
-        let flags = OpenFlags { access: Access::Read, direct, dsync: false };
-        let file = open_file(&state.path, flags).ok()?;
-        (Identity::of(&file).ok()? == state.identity()).then_some((file, direct))
-    };
-    let can_direct = state.facts.direct.is_some_and(|d| d.memory_bytes <= page_bytes());
-    let opened = if can_direct { open(true) } else { None };
-    let (file, is_direct) = opened.or_else(|| open(false))?;
-    // Where it goes through the page cache all the same, it must not read ahead.
-    let _ = advise(&file, AccessHint::Random);
-    Some((file, is_direct))
+/// Reads for a sample.
+struct Reader {
+    /// By direct I/O where that is possible.
+    file: File,
+    is_direct: bool,
+    /// Through the page cache, for what is there and not on the disk yet: a direct read would write it back.
+    /// `None` where that is welcome.
+    cached: Option<File>,
+}
+
+impl Reader {
+    /// Descriptors of its own.
+    fn open(place: &Place<'_>) -> Option<Self> {
+        let open = |direct: bool| {
+            let flags = OpenFlags { access: Access::Read, direct, dsync: false };
+            let file = open_file(place.path, flags).ok()?;
+            keep_access_time(&file);
+            // Where it goes through the page cache, it must not read ahead.
+            let _ = advise(&file, AccessHint::Random);
+            (Identity::of(&file).ok()? == place.identity).then_some(file)
+        };
+        let can_direct = place.facts.direct.is_some_and(|d| d.memory_bytes <= page_bytes());
+        let direct = if can_direct { open(true) } else { None };
+        let is_direct = direct.is_some();
+        let cached = if is_direct && !place.may_write_back { Some(open(false)?) } else { None };
+        Some(Reader { file: direct.or_else(|| open(false))?, is_direct, cached })
+    }
+
+    /// Reads a block and leaves the page cache as it was: what was not cached before is dropped again, and a block
+    /// that is cached in part is left out. Through the page cache it is read only where the kernel tells whether it
+    /// is there. `None`: no use to try others.
+    fn read_unnoticed(&self, offset: u64, buffer: &IoBuffer, take: impl FnOnce(&[u8])) -> Option<()> {
+        let part = [(offset, buffer.len() as u64)];
+        let before = cached(&self.file, &part);
+        if before.is_none() && !self.is_direct {
+            return None;
+        }
+        let cached_bytes = before.map_or(0, |seen| seen.cached_bytes);
+        let may_be_dirty = cached_bytes > 0 && before.is_some_and(|seen| seen.dirty_bytes != Some(0));
+        let through_cache = match &self.cached {
+            Some(cached) if may_be_dirty => Some(cached),
+            _ if self.is_direct => None,
+            _ => Some(&self.file),
+        };
+        if through_cache.is_some() && cached_bytes > 0 && cached_bytes < part[0].1 {
+            return Some(());
+        }
+        let read = buffer.with_slice_mut(0, buffer.len(), |bytes| {
+            let len = through_cache.unwrap_or(&self.file).read_at(bytes, offset).ok()?;
+            take(&bytes[..len]);
+            Some(())
+        });
+        let is_cached = || cached(&self.file, &part).is_some_and(|seen| seen.cached_bytes > 0);
+        if before.is_some() && cached_bytes == 0 && is_cached() {
+            drop_cached(&self.file, part[0].0, part[0].1);
+        }
+        read
+    }
 }
 
 /// Buffers are aligned to pages.
 fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
-}
-
-/// Reads a block and leaves the page cache as it was: what was not cached before is dropped again. Through the
-/// page cache it is read only where the kernel tells whether it is there.
-fn read_unnoticed(
-    file: &File,
-    is_direct: bool,
-    offset: u64,
-    buffer: &IoBuffer,
-    take: impl FnOnce(&[u8]),
-) -> Option<()> {
-    let part = [(offset, buffer.len() as u64)];
-    let before = cached(file, &part);
-    if before.is_none() && !is_direct {
-        return None;
-    }
-    let read = buffer.with_slice_mut(0, buffer.len(), |bytes| {
-        let len = file.read_at(bytes, offset).ok()?;
-        take(&bytes[..len]);
-        Some(())
-    });
-    if before.is_some_and(|b| b.cached_bytes == 0) && cached(file, &part).is_some_and(|c| c.cached_bytes > 0)
-    {
-        drop_cached(file, part[0].0, part[0].1);
-    }
-    read
 }
 
 /// Blocks as the workers are going to write them.
@@ -223,7 +325,7 @@ fn sample_writes(
     limit: Duration,
 ) -> Option<ContentSample> {
     let since = Instant::now();
-    let (block, count) = blocks_of(target, 1);
+    let (block, count) = blocks_of(target.block_bytes, 1);
     let mut rng = DataRng::for_thread(span.rand_seed, 0);
     let mut bytes = vec![0; block as usize];
     let granularity = state.window_granularity_bytes(target);
@@ -318,6 +420,30 @@ mod tests {
         assert!(*offsets.iter().max().expect("some") > (1 << 30) / 64 * 62, "to the end");
         let halves = offsets[..4].iter().filter(|&&offset| offset >= 1 << 29).count();
         assert_eq!(halves, 2, "also the first few: {:?}", &offsets[..4]);
+    }
+
+    #[test]
+    fn filesystems_of_others_are_asked_nothing() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("data");
+        std::fs::write(&path, vec![1; 1 << 20]).expect("room");
+        let flags = OpenFlags { access: Access::Read, direct: false, dsync: false };
+        let opened = target::open(&path, flags, &crate::os::roots::Roots::default()).expect("just made");
+        let look = |kinds: &[Kind]| {
+            let layer = |kind: &Kind| chain::Layer { kind: *kind, ..chain::Layer::default() };
+            let chain: Vec<_> = kinds.iter().map(layer).collect();
+            look_at_rest(&[(&opened, &chain)]).remove(0)
+        };
+        let here = look(&[Kind::File, Kind::Filesystem, Kind::NetworkDisk]);
+        assert!(here.content.is_some() && here.extents.is_some_and(|map| map.range_bytes == 1 << 20));
+        for kind in [Kind::RemoteFilesystem, Kind::UserFilesystem] {
+            let there = look(&[Kind::File, kind]);
+            assert_eq!(there.content, None, "{kind:?}");
+            let map = there.extents.expect("of a file");
+            assert!(map.range_bytes == 0 && map.unknown.is_some(), "{map:?}");
+            let below = look(&[Kind::File, Kind::Filesystem, Kind::Loop, Kind::File, kind]);
+            assert_eq!(below.content, None, "below a loop device");
+        }
     }
 
     #[test]

@@ -33,6 +33,14 @@ pub struct CpuTicks {
     pub steal: u64,
 }
 
+/// Share of all processor time since boot that the hypervisor gave to others, in percent.
+pub fn steal_percent_since_boot(all: &[CpuTicks]) -> f64 {
+    let stolen: u64 = all.iter().map(|t| t.steal).sum();
+    let used = |t: &CpuTicks| t.user + t.nice + t.system + t.idle + t.iowait + t.irq + t.softirq;
+    let total = stolen + all.iter().map(used).sum::<u64>();
+    if total == 0 { 0.0 } else { stolen as f64 * 100.0 / total as f64 }
+}
+
 /// Why the counters could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CpuStatError {
@@ -125,6 +133,9 @@ mod tests {
             steal: 8,
         };
         assert_eq!(all[1], wanted);
+        let percent = steal_percent_since_boot(&all);
+        assert!((percent - 900.0 / 245_117.0).abs() < 1e-3, "{percent}");
+        assert_eq!(steal_percent_since_boot(&[]), 0.0);
     }
 
     #[test]

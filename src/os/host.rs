@@ -34,6 +34,12 @@ pub fn processor_model(roots: &Roots) -> Option<String> {
         .filter(|name| !name.is_empty())
 }
 
+/// What the kernel keeps time by, e.g. `tsc`, `kvm-clock`, `hpet`; `None` when it does not tell.
+pub fn clock_source(roots: &Roots) -> Option<String> {
+    let path = roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource");
+    read_word(&path).filter(|name| !name.is_empty())
+}
+
 /// Milliseconds since the machine started, suspended time included.
 pub fn uptime_ms() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
@@ -84,6 +90,11 @@ mod tests {
         std::fs::create_dir_all(&place).unwrap();
         std::fs::write(place.join("scaling_governor"), "schedutil\n").unwrap();
         assert_eq!(power_scheme(&roots), "schedutil");
+        assert_eq!(clock_source(&roots), None);
+        let place = dir.path().join("devices/system/clocksource/clocksource0");
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join("current_clocksource"), "kvm-clock\n").unwrap();
+        assert_eq!(clock_source(&roots).as_deref(), Some("kvm-clock"));
     }
 
     #[test]

@@ -35,6 +35,31 @@ pub fn stalls(resource: &str, roots: &Roots) -> Option<Stalls> {
     parse_stalls(&fs::read_to_string(roots.proc.join("pressure").join(resource)).ok()?)
 }
 
+/// Share of the last ten seconds that tasks spent stalled, in percent.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct StalledPercent {
+    /// Some task waited.
+    pub some: f64,
+    /// All tasks that could run waited; 0 where the kernel does not tell.
+    pub full: f64,
+}
+
+/// Parses the averages of a file of `/proc/pressure`.
+pub fn parse_averages(text: &str) -> Option<StalledPercent> {
+    let average = |kind: &str| -> Option<f64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(kind))?;
+        let percent: f64 =
+            line.split_whitespace().find_map(|word| word.strip_prefix("avg10="))?.parse().ok()?;
+        Some(percent).filter(|percent| percent.is_finite())
+    };
+    Some(StalledPercent { some: average("some ")?, full: average("full ").unwrap_or(0.0) })
+}
+
+/// Averages for one resource: `cpu`, `io` or `memory`. `None` without PSI.
+pub fn averages(resource: &str, roots: &Roots) -> Option<StalledPercent> {
+    parse_averages(&fs::read_to_string(roots.proc.join("pressure").join(resource)).ok()?)
+}
+
 /// Pages read from and written to swap since boot.
 pub fn swapped_pages(roots: &Roots) -> Option<(u64, u64)> {
     let text = fs::read_to_string(roots.proc.join("vmstat")).ok()?;
@@ -134,6 +159,10 @@ mod tests {
         let cpu = "some avg10=0.00 avg60=0.00 avg300=0.00 total=121\n";
         assert_eq!(parse_stalls(cpu), Some(Stalls { some_ns: 121_000, full_ns: 0 }));
         assert_eq!(parse_stalls(""), None);
+        assert_eq!(parse_averages(text), Some(StalledPercent { some: 0.22, full: 0.0 }));
+        let memory = "some avg10=7.10 avg60=0 avg300=0 total=1\nfull avg10=3.25 avg60=0 avg300=0 total=1\n";
+        assert_eq!(parse_averages(memory), Some(StalledPercent { some: 7.1, full: 3.25 }));
+        assert_eq!((parse_averages("some avg10=nan total=1\n"), parse_averages("")), (None, None));
         assert_eq!(stalls("io", &Tree::new(&[]).roots()), None, "booted with psi=0");
         assert_eq!(stalls("io", &Tree::new(&[("proc/pressure/io", cpu)]).roots()).unwrap().some_ns, 121_000);
     }

@@ -10,7 +10,7 @@ mod view;
 use crate::profile::TimeSpan;
 use crate::result::{Document, Finding, Grade, Measured, TimeSpanResult, Unchecked, Verdict};
 
-pub use rules::RULES;
+pub use rules::{RULES, thresholds};
 
 /// One thing that can be wrong with a result.
 #[derive(Debug, Clone, Copy)]

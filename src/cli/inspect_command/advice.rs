@@ -1,7 +1,11 @@
-//! What a person should know before a run, and a line to begin with. Pure functions over the facts.
+//! What a person should know of a target before a run. Pure functions over the facts, with the thresholds and the
+//! advice of the rules that judge a run.
 
-use super::show::size;
+use super::show::{grouped, percent, size};
 use crate::result::{Layer, LayerKind, TargetFacts};
+use crate::verdict::thresholds::{
+    RANGE_SMALL_BYTES, RANGE_SMALL_PART, REDUCED_SUSPECT, REPEATED_NOTABLE, UNWRITTEN_REMARK, ZERO_NOTABLE,
+};
 
 /// A sentence about a layer, or nothing.
 type AboutLayer = fn(&Layer, &TargetFacts) -> Option<String>;
@@ -29,14 +33,92 @@ const ABOUT_LAYERS: &[AboutLayer] = &[
 /// Whole sentences, most important first; each once.
 pub(super) fn know(facts: &TargetFacts, memory_bytes: Option<u64>) -> Vec<String> {
     let of_layers = ABOUT_LAYERS.iter().flat_map(|about| facts.layers.iter().filter_map(|l| about(l, facts)));
-    let of_target = [hidden_disks(facts), no_direct_io(facts), cached(facts, memory_bytes), empty(facts)];
+    let of_content = [never_written(facts), zeros(facts), reducible(facts)];
+    let of_target =
+        [hidden_disks(facts), no_direct_io(facts), small(facts), cached(facts, memory_bytes), empty(facts)];
     let mut sentences: Vec<String> = Vec::new();
-    for sentence in of_layers.chain(of_target.into_iter().flatten()) {
+    let of_content = of_content.into_iter().flatten();
+    for sentence in of_content.chain(of_layers).chain(of_target.into_iter().flatten()) {
         if !sentences.contains(&sentence) {
             sentences.push(sentence);
         }
     }
     sentences
+}
+
+/// Part of a file that was never written.
+pub(super) fn never_written_share(facts: &TargetFacts) -> f64 {
+    let share = |map: &crate::result::ExtentMap| {
+        (map.unwritten_bytes + map.hole_bytes) as f64 / map.range_bytes.max(1) as f64
+    };
+    facts.extents.as_ref().map_or(0.0, share)
+}
+
+fn never_written(facts: &TargetFacts) -> Option<String> {
+    let map = facts.extents.as_ref()?;
+    let share = never_written_share(facts);
+    if share < UNWRITTEN_REMARK {
+        return None;
+    }
+    let parts = [(map.hole_bytes, "of holes"), (map.unwritten_bytes, "allocated only")];
+    let parts = parts.iter().filter(|(bytes, _)| *bytes > 0).map(|(b, what)| format!("{} {what}", size(*b)));
+    let parts: Vec<String> = parts.collect();
+    let (what, whose) = match map.unwritten_bytes + map.hole_bytes >= map.range_bytes {
+        true => ("The file".to_string(), "its reads return zeros"),
+        false => (format!("{} of the file", percent(share)), "reads there return zeros"),
+    };
+    Some(format!(
+        "{what} was never written ({}): {whose} without the disk. -c makes files with every byte written.",
+        parts.join(", ")
+    ))
+}
+
+/// The sample of what the target holds; none where memory keeps it, however it looks.
+fn sample(facts: &TargetFacts) -> Option<&crate::result::ContentSample> {
+    let is_memory = facts.layers.iter().any(|l| l.kind == LayerKind::MemoryFilesystem);
+    facts.content.as_ref().filter(|sample| sample.blocks > 0 && sample.block_bytes > 0 && !is_memory)
+}
+
+fn zeros(facts: &TargetFacts) -> Option<String> {
+    let sample = sample(facts)?;
+    let zeros = f64::from(sample.zero_blocks) / f64::from(sample.blocks);
+    // What was never written reads as zeros and is told by its own sentence.
+    if zeros < ZERO_NOTABLE + never_written_share(facts) {
+        return None;
+    }
+    let fill = match facts.kind == "file" {
+        true => "-c with -Zr makes a file of random data.",
+        false => "A write test over all of it (-w100 -Zr) would fill it, and destroy what it holds.",
+    };
+    Some(format!(
+        "{} of {} sampled blocks hold nothing but zeros: thin, compressing and many solid-state disks answer these \
+         without their medium. {fill}",
+        grouped(sample.zero_blocks.into()),
+        grouped(sample.blocks.into()),
+    ))
+}
+
+/// Data that the storage keeps smaller than they are.
+fn reducible(facts: &TargetFacts) -> Option<String> {
+    let sample = sample(facts)?;
+    let reduces =
+        |l: &&Layer| l.compression.is_some() || l.deduplicates == Some(true) || l.name.starts_with("zram");
+    let by = &facts.layers.iter().find(reduces)?.name;
+    let blocks = f64::from(sample.blocks);
+    let zeros = f64::from(sample.zero_blocks) / blocks;
+    let repeated = f64::from(sample.repeated_blocks.saturating_sub(sample.zero_blocks)) / blocks;
+    let compressed = sample.compressed_bytes as f64 / (blocks * f64::from(sample.block_bytes));
+    // Zeros have been told.
+    if zeros >= 0.5 || (compressed >= REDUCED_SUSPECT && repeated < REPEATED_NOTABLE) {
+        return None;
+    }
+    let make = if facts.kind == "file" { " -c with -Zr makes a file of random data." } else { "" };
+    Some(format!(
+        "The data compress to {} of their size, and {} of the blocks repeat another: {by} has less to read than a \
+         test asks for.{make}",
+        percent(compressed),
+        percent(repeated)
+    ))
 }
 
 fn in_memory(layer: &Layer, _: &TargetFacts) -> Option<String> {
@@ -237,6 +319,27 @@ fn no_direct_io(facts: &TargetFacts) -> Option<String> {
     })
 }
 
+/// Smaller than caches that direct I/O does not bypass.
+fn small(facts: &TargetFacts) -> Option<String> {
+    let is_memory = |l: &Layer| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory);
+    let disk: u64 = facts.lowest().filter_map(|layer| layer.size_bytes).sum();
+    let is_part = disk > 0 && facts.size_bytes as f64 >= RANGE_SMALL_PART * disk as f64;
+    if facts.layers.iter().any(is_memory) || is_part || !(1..RANGE_SMALL_BYTES).contains(&facts.size_bytes) {
+        return None;
+    }
+    let of_disk = match disk {
+        0 => String::new(),
+        disk => {
+            format!(" ({} of a disk of {})", percent(facts.size_bytes as f64 / disk as f64), size(disk))
+        }
+    };
+    Some(format!(
+        "It is small, {}{of_disk}: the caches of drive, controller or host can hold all of it, also with -Su. Test a \
+         range much larger than the caches in the way.",
+        size(facts.size_bytes)
+    ))
+}
+
 /// Where memory may answer instead of the disk.
 fn cached(facts: &TargetFacts, memory_bytes: Option<u64>) -> Option<String> {
     let is_memory = |l: &Layer| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory);
@@ -246,9 +349,14 @@ fn cached(facts: &TargetFacts, memory_bytes: Option<u64>) -> Option<String> {
     let memory_bytes = memory_bytes?;
     if facts.size_bytes <= memory_bytes {
         let what = if facts.kind == "file" { "The file" } else { "The device" };
+        let there = facts.residency.map_or(0, |residency| residency.cached_before_bytes);
+        let there = match there {
+            0 => String::new(),
+            bytes => format!(", and {} of it are there now", size(bytes)),
+        };
         return Some(format!(
-            "{what} ({}) fits into the memory of this machine ({}): without -Su or -Sh most reads would come from \
-             there.",
+            "{what} ({}) fits into the memory of this machine ({}){there}: without -Su or -Sh most reads would come \
+             from there.",
             size(facts.size_bytes),
             size(memory_bytes)
         ));
@@ -263,100 +371,10 @@ fn empty(facts: &TargetFacts) -> Option<String> {
     (facts.size_bytes == 0).then(|| "It is empty: give it a size with -c.".to_string())
 }
 
-/// Whether [`suggested`] makes a file.
-pub(super) fn suggests_new_file(facts: &TargetFacts) -> bool {
-    facts.kind == "file" && facts.size_bytes < FILE_BYTES_USEFUL
-}
-
-/// Smaller files stay within the caches of disks and controllers.
-const FILE_BYTES_USEFUL: u64 = 1 << 30;
-
-/// A command line to begin with: random reads in small blocks, past the caches, with latencies.
-pub(super) fn suggested(facts: &TargetFacts) -> String {
-    let lowest: Vec<&Layer> = facts.lowest().collect();
-    let is_memory = facts.layers.iter().any(|l| l.kind == LayerKind::MemoryFilesystem);
-    let turns = lowest.iter().any(|l| l.rotational == Some(true) && l.transport.as_deref() != Some("virtio"));
-    let deepest = lowest.iter().filter_map(|l| l.queue_depth).max();
-    let block_bytes = facts.direct_alignment_bytes.unwrap_or(0).max(4096);
-    let outstanding = match deepest {
-        Some(1) => 1,
-        _ if turns => 8,
-        _ => 32,
-    };
-    let mut words = vec![
-        "diskspd".to_string(),
-        format!("-b{}K", block_bytes / 1024),
-        "-r".to_string(),
-        format!("-o{outstanding}"),
-        "-W5".to_string(),
-        "-d60".to_string(),
-        "-L".to_string(),
-    ];
-    if !is_memory && facts.direct_alignment_bytes.is_some() {
-        words.insert(4, "-Su".to_string());
-    }
-    if suggests_new_file(facts) {
-        words.insert(1, if is_memory { "-c1G" } else { "-c20G" }.to_string());
-        words.push(shell_word(&beside(&facts.path)));
-    } else {
-        words.push(shell_word(&facts.path));
-    }
-    words.join(" ")
-}
-
-/// A new file in the same directory.
-fn beside(path: &str) -> String {
-    match path.rsplit_once('/') {
-        Some((dir, _)) => format!("{dir}/truespd.dat"),
-        None => "truespd.dat".to_string(),
-    }
-}
-
-/// A path as it can be pasted into a shell.
-fn shell_word(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
-    match path.chars().all(is_plain) && !path.is_empty() {
-        true => path.to_string(),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn suggested_lines_fit_the_target() {
-        let disk = |turns, depth| Layer {
-            kind: LayerKind::Disk,
-            rotational: Some(turns),
-            queue_depth: depth,
-            transport: Some("sata".into()),
-            ..Layer::default()
-        };
-        let facts = |layer, size_bytes, alignment| TargetFacts {
-            path: "/data/my file".into(),
-            kind: "file".into(),
-            size_bytes,
-            direct_alignment_bytes: alignment,
-            layers: vec![layer],
-            ..TargetFacts::default()
-        };
-        let big = 10 << 30;
-        assert_eq!(
-            suggested(&facts(disk(false, Some(32)), big, Some(512))),
-            "diskspd -b4K -r -o32 -Su -W5 -d60 -L '/data/my file'"
-        );
-        assert!(suggested(&facts(disk(true, Some(32)), big, Some(512))).contains(" -o8 "));
-        assert!(
-            suggested(&facts(disk(false, Some(1)), big, Some(16384))).starts_with("diskspd -b16K -r -o1 ")
-        );
-        assert_eq!(
-            suggested(&facts(disk(false, None), 4096, Some(512))),
-            "diskspd -c20G -b4K -r -o32 -Su -W5 -d60 -L /data/truespd.dat"
-        );
-        assert!(!suggested(&facts(disk(false, None), big, None)).contains("-Su"));
-    }
+    use crate::result::{ContentSample, ExtentMap};
 
     fn about(layer: Layer) -> Vec<String> {
         let facts = TargetFacts {
@@ -432,6 +450,110 @@ mod tests {
         }
     }
 
+    /// A file of 64 blocks of 1 MiB, looked at.
+    fn file(
+        hole: u64,
+        unwritten: u64,
+        [zero_blocks, repeated_blocks]: [u32; 2],
+        percent: u64,
+    ) -> TargetFacts {
+        let content = ContentSample {
+            blocks: 64,
+            block_bytes: 4096,
+            zero_blocks,
+            repeated_blocks,
+            compressed_bytes: 64 * 4096 * percent / 100,
+        };
+        let extents = ExtentMap {
+            range_bytes: 64 << 20,
+            written_bytes: (64 - hole - unwritten) << 20,
+            unwritten_bytes: unwritten << 20,
+            hole_bytes: hole << 20,
+            ..ExtentMap::default()
+        };
+        TargetFacts {
+            kind: "file".into(),
+            size_bytes: 64 << 30,
+            direct_alignment_bytes: Some(512),
+            extents: Some(extents),
+            content: Some(content),
+            ..TargetFacts::default()
+        }
+    }
+
+    #[test]
+    fn what_a_file_holds_is_told_when_it_matters() {
+        let said = |facts: &TargetFacts| know(facts, None);
+        assert_eq!(said(&file(0, 0, [0, 0], 100)), Vec::<String>::new(), "data");
+        assert_eq!(said(&file(0, 0, [0, 30], 10)), Vec::<String>::new(), "nothing makes use of that");
+        assert_eq!(
+            said(&file(64, 0, [64, 63], 1)),
+            [
+                "The file was never written (64 MiB of holes): its reads return zeros without the disk. -c makes files \
+              with every byte written."
+            ],
+            "zeros are not told a second time"
+        );
+        let both = said(&file(16, 16, [33, 32], 50)).join(" ");
+        assert!(both.starts_with(
+            "50 % of the file was never written (16 MiB of holes, 16 MiB allocated only): reads"
+        ));
+        let zeros = said(&file(16, 0, [64, 63], 1));
+        assert!(
+            zeros[0].starts_with("25 % of the file") && zeros[1].starts_with("64 of 64 sampled"),
+            "{zeros:?}"
+        );
+        let device = TargetFacts { kind: "block_device".into(), extents: None, ..file(0, 0, [64, 63], 1) };
+        assert!(said(&device).join(" ").contains("and destroy what it holds"));
+    }
+
+    #[test]
+    fn data_that_the_storage_keeps_smaller_are_told() {
+        let on = |layer: Layer, facts: TargetFacts| {
+            know(&TargetFacts { layers: vec![layer], ..facts }, None).into_iter().next().unwrap_or_default()
+        };
+        let btrfs = || Layer { compression: Some("zstd".into()), ..layer(LayerKind::Disk, "btrfs") };
+        let words = on(btrfs(), file(0, 0, [0, 0], 30));
+        assert!(
+            words.starts_with("The data compress to 30 % of their size, and 0 % of the blocks"),
+            "{words}"
+        );
+        assert!(words.contains("btrfs has less to read"), "{words}");
+        assert!(on(btrfs(), file(0, 0, [0, 7], 100)).contains("11 % of the blocks repeat another"));
+        assert!(!on(btrfs(), file(0, 0, [0, 0], 100)).contains("The data compress"));
+        let memory = on(layer(LayerKind::MemoryFilesystem, "tmpfs"), file(0, 0, [64, 63], 1));
+        assert!(memory.starts_with("Files here live in memory"), "{memory}");
+    }
+
+    /// What is told before a run is what its verdict will say: the same cures.
+    #[test]
+    fn advice_is_that_of_the_rules() {
+        let rule = |name: &str| {
+            let rule = crate::verdict::RULES.iter().find(|rule| rule.name == name);
+            rule.map(|rule| rule.advice.to_string()).expect(name)
+        };
+        let say = |facts: &TargetFacts| know(facts, None).join(" ");
+        for (name, said, cure) in [
+            ("never-written", say(&file(64, 0, [64, 63], 1)), "-c makes files with every byte written"),
+            ("zero-data", say(&file(0, 0, [64, 63], 1)), "-c with -Zr"),
+            (
+                "working-set",
+                say(&TargetFacts { size_bytes: 64 << 20, ..file(0, 0, [0, 0], 100) }),
+                "est a range much larger than the caches in the way",
+            ),
+            (
+                "reducible-reads",
+                say(&TargetFacts {
+                    layers: vec![layer(LayerKind::Memory, "zram0")],
+                    ..file(0, 0, [0, 0], 9)
+                }),
+                "-c with -Zr",
+            ),
+        ] {
+            assert!(rule(name).contains(cure) && said.contains(cure), "{name}: {said}");
+        }
+    }
+
     #[test]
     fn sizes_are_told_against_memory() {
         let facts = |kind: &str, size_bytes, alignment| TargetFacts {
@@ -451,5 +573,15 @@ mod tests {
         );
         assert!(said(&facts("file", 1 << 40, None)).contains("Direct I/O is not possible"));
         assert!(said(&facts("file", 0, Some(512))).contains("is empty"));
+        let disk = |size_bytes| vec![Layer { size_bytes: Some(size_bytes), ..layer(LayerKind::Disk, "sda") }];
+        let small = |disk_bytes| {
+            let facts = TargetFacts { layers: disk(disk_bytes), ..facts("file", 64 << 20, Some(512)) };
+            know(&facts, None).join(" ")
+        };
+        assert!(
+            small(1 << 40)
+                .starts_with("It is small, 64 MiB (<0.1 % of a disk of 1 TiB): the caches of drive")
+        );
+        assert_eq!(small(4 << 30), "", "a small disk has small caches");
     }
 }

@@ -1,7 +1,7 @@
 //! The report as text, at most 80 columns wide where words allow.
 
 use super::super::refusal::{columns_of, printable, wrap};
-use super::{Inspected, Report, WriteTest, advice};
+use super::{Inspected, Report, WriteTest, machine};
 use crate::result::{ContentSample, ExtentMap, Layer, LayerKind, Limit, LimitKind, Residency};
 
 const COLUMNS: usize = 80;
@@ -18,6 +18,14 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
+/// Bytes per second for people: `12 MiB/s`, `193 KiB/s`.
+pub(super) fn rate_words(bytes_per_s: f64) -> String {
+    let unit = if bytes_per_s >= 1024.0 * 1024.0 { 1024.0 * 1024.0 } else { 1024.0 };
+    let (scaled, name) = (bytes_per_s / unit, if unit > 1024.0 { "MiB" } else { "KiB" });
+    let text = if scaled >= 99.95 { grouped(scaled.round() as u64) } else { format!("{scaled:.1}") };
+    format!("{} {name}/s", text.strip_suffix(".0").unwrap_or(&text))
+}
+
 /// `1,073,741,824`.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -31,16 +39,60 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
-/// All targets, then what holds for all of them.
+/// A share: `0 %`, `<0.1 %`, `0.4 %`, `97 %`; never all of it unless it is.
+pub(super) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if p <= 0.0 => "0 %".to_string(),
+        p if p < 0.1 => "<0.1 %".to_string(),
+        p if p < 9.95 => format!("{} %", format!("{p:.1}").trim_end_matches(".0")),
+        p if (99.5..100.0).contains(&p) => ">99 %".to_string(),
+        p => format!("{p:.0} %"),
+    }
+}
+
+/// All targets, and the machine: with the only target, or after all of them.
 pub(super) fn report(report: &Report) -> String {
     let mut text = String::new();
+    let line = |text: &mut String| text.push_str(&format!("\n{}\n\n", "─".repeat(COLUMNS)));
     for (i, target) in report.targets.iter().enumerate() {
         if i > 0 {
-            text.push_str(&format!("\n{}\n\n", "─".repeat(COLUMNS)));
+            line(&mut text);
         }
         push_target(&mut text, target, &report.limits);
+        let mut know: Vec<&String> = target.know.iter().collect();
+        if report.targets.len() == 1 {
+            text.push('\n');
+            push_machine(&mut text, report);
+            know.extend(&report.know);
+        }
+        push_know(&mut text, &know);
+        push_beginning(&mut text, target);
+    }
+    if report.targets.len() > 1 {
+        line(&mut text);
+        push_machine(&mut text, report);
+        push_know(&mut text, &report.know.iter().collect::<Vec<_>>());
     }
     text
+}
+
+fn push_machine(text: &mut String, report: &Report) {
+    text.push_str("This machine just now\n");
+    machine::lines(&report.machine).iter().for_each(|(name, words)| push_fact(text, name, words));
+}
+
+fn push_know(text: &mut String, know: &[&String]) {
+    if !know.is_empty() {
+        text.push_str("\nWhat to know\n");
+        know.iter().for_each(|sentence| push_item(text, "  - ", sentence));
+    }
+}
+
+fn push_beginning(text: &mut String, target: &Inspected) {
+    if let Some(line) = &target.suggested {
+        let does = if line.starts_with("diskspd -c") { "makes a file and reads it" } else { "only reads" };
+        text.push_str(&format!("\nA line to begin with (it {does})\n  {}\n", printable(line)));
+    }
 }
 
 fn push_target(text: &mut String, target: &Inspected, limits: &[Limit]) {
@@ -61,13 +113,6 @@ fn push_target(text: &mut String, target: &Inspected, limits: &[Limit]) {
     facts.content.iter().for_each(|c| push_fact(text, "Content", &content_words(c)));
     push_limits(text, target, limits);
     push_write_test(text, &target.write_test);
-    if !target.know.is_empty() {
-        text.push_str("\nWhat to know\n");
-        target.know.iter().for_each(|sentence| push_item(text, "  - ", sentence));
-    }
-    let does = if advice::suggests_new_file(facts) { "makes a file and reads it" } else { "only reads" };
-    text.push_str(&format!("\nA line to begin with (it {does})\n"));
-    text.push_str(&format!("  {}\n", printable(&target.suggested)));
 }
 
 /// A paragraph.
@@ -125,39 +170,57 @@ fn push_write_test(text: &mut String, test: &WriteTest) {
 }
 
 fn extents_words(map: &ExtentMap) -> String {
-    if let Some(why) = &map.unknown {
+    if let Some(why) = map.unknown.as_ref().filter(|_| map.range_bytes == 0) {
         return format!("not known: {why}");
     }
     let parts = [
         (map.written_bytes, "written"),
         (map.unwritten_bytes, "allocated and never written"),
-        (map.hole_bytes, "holes"),
+        (map.hole_bytes, "of holes"),
         (map.encoded_bytes, "of the written compressed or encrypted by the filesystem"),
     ];
     let parts =
         parts.iter().filter(|(bytes, _)| *bytes > 0).map(|(bytes, what)| format!("{} {what}", size(*bytes)));
     let mut words: Vec<String> = parts.collect();
-    let s = if map.extents == 1 { "" } else { "s" };
-    words.push(format!("{} extent{s}", grouped(map.extents)));
-    words.join(", ")
+    if map.extents > 0 {
+        let s = if map.extents == 1 { "" } else { "s" };
+        words.push(format!("{} extent{s}", grouped(map.extents)));
+    }
+    let unknown = map.unknown.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
+    format!("{}{unknown}", words.join(", "))
 }
 
 fn residency_words(residency: &Residency) -> String {
     let (cached, of) = (residency.cached_before_bytes, residency.range_bytes);
-    let percent = cached as f64 * 100.0 / of.max(1) as f64;
-    format!("{} of {} in memory ({percent:.0} %)", size(cached), size(of))
+    if cached == 0 {
+        return "none of it".to_string();
+    }
+    if cached == of {
+        return format!("all of it ({})", size(of));
+    }
+    format!("{} of {} ({})", size(cached), size(of), percent(cached as f64 / of.max(1) as f64))
 }
 
 fn content_words(sample: &ContentSample) -> String {
-    let bytes = u64::from(sample.blocks) * u64::from(sample.block_bytes);
-    let percent = sample.compressed_bytes as f64 * 100.0 / bytes.max(1) as f64;
-    format!(
-        "{} blocks of {} looked at: {} all zeros, {} repeated; they compress to {percent:.0} %",
-        grouped(sample.blocks.into()),
-        size(sample.block_bytes.into()),
-        grouped(sample.zero_blocks.into()),
-        grouped(sample.repeated_blocks.into()),
-    )
+    let bytes = f64::from(sample.blocks) * f64::from(sample.block_bytes);
+    let looked =
+        format!("sample of {} blocks of {}", grouped(sample.blocks.into()), size(sample.block_bytes.into()));
+    if sample.zero_blocks == sample.blocks {
+        return format!("{looked}: nothing but zeros");
+    }
+    let mut parts = Vec::new();
+    let repeated = sample.repeated_blocks.saturating_sub(sample.zero_blocks);
+    for (blocks, what) in [(sample.zero_blocks, "all zeros"), (repeated, "equal to others")] {
+        if blocks > 0 {
+            parts.push(format!("{} {what}", grouped(blocks.into())));
+        }
+    }
+    let share = sample.compressed_bytes as f64 / bytes.max(1.0);
+    parts.push(match share >= 0.995 {
+        true => "do not compress".to_string(),
+        false => format!("compress to {}", percent(share)),
+    });
+    format!("{looked}: {}", parts.join(", "))
 }
 
 /// The layers, each below what stands on it.
@@ -328,6 +391,8 @@ mod tests {
         assert_eq!(size(1 << 30), "1 GiB");
         assert_eq!(size(1_000_204_886_016), "931.5 GiB");
         assert_eq!(size(2048 << 40), "2,048 TiB");
+        let rates = [0.0, 500.0, 197_000.0, 12_582_912.0, 3e9].map(rate_words);
+        assert_eq!(rates.join(" "), "0 KiB/s 0.5 KiB/s 192 KiB/s 12 MiB/s 2,861 MiB/s");
         assert_eq!(
             [grouped(0), grouped(999), grouped(1000), grouped(12_345_678)].join(" "),
             "0 999 1,000 12,345,678"
@@ -362,21 +427,49 @@ mod tests {
             extents: 1,
             ..ExtentMap::default()
         };
-        assert_eq!(extents_words(&map), "1 MiB written, 2 MiB holes, 1 extent");
+        assert_eq!(extents_words(&map), "1 MiB written, 2 MiB of holes, 1 extent");
+        let sparse = ExtentMap { range_bytes: 1 << 20, hole_bytes: 1 << 20, ..ExtentMap::default() };
+        assert_eq!(extents_words(&sparse), "1 MiB of holes");
+        let partly = ExtentMap { unknown: Some("too many pieces".into()), ..sparse };
+        assert_eq!(extents_words(&partly), "1 MiB of holes; too many pieces");
+        let unknown = ExtentMap { unknown: Some("no answer".into()), ..ExtentMap::default() };
+        assert_eq!(extents_words(&unknown), "not known: no answer");
         let residency =
             Residency { range_bytes: 4 << 20, cached_before_bytes: 1 << 20, cached_after_bytes: 0 };
-        assert_eq!(residency_words(&residency), "1 MiB of 4 MiB in memory (25 %)");
-        let sample = ContentSample {
-            blocks: 256,
-            block_bytes: 4096,
-            zero_blocks: 256,
-            repeated_blocks: 255,
-            compressed_bytes: 10_486,
+        assert_eq!(residency_words(&residency), "1 MiB of 4 MiB (25 %)");
+        assert_eq!(residency_words(&Residency { cached_before_bytes: 0, ..residency }), "none of it");
+        let all = Residency { cached_before_bytes: 4 << 20, ..residency };
+        assert_eq!(residency_words(&all), "all of it (4 MiB)");
+        let sample = |zero_blocks, repeated_blocks, compressed_bytes| {
+            content_words(&ContentSample {
+                blocks: 64,
+                block_bytes: 4096,
+                zero_blocks,
+                repeated_blocks,
+                compressed_bytes,
+            })
         };
+        assert_eq!(sample(64, 63, 700), "sample of 64 blocks of 4 KiB: nothing but zeros");
         assert_eq!(
-            content_words(&sample),
-            "256 blocks of 4 KiB looked at: 256 all zeros, 255 repeated; they compress to 1 %"
+            sample(16, 20, 131_072),
+            "sample of 64 blocks of 4 KiB: 16 all zeros, 4 equal to others, compress to 50 %"
         );
+        assert_eq!(sample(0, 0, 64 * 4096), "sample of 64 blocks of 4 KiB: do not compress");
+    }
+
+    #[test]
+    fn shares_for_people() {
+        for (share, words) in [
+            (0.0, "0 %"),
+            (0.0002, "<0.1 %"),
+            (0.004, "0.4 %"),
+            (0.05, "5 %"),
+            (0.875, "88 %"),
+            (0.999, ">99 %"),
+            (1.0, "100 %"),
+        ] {
+            assert_eq!(percent(share), words, "{share}");
+        }
     }
 
     #[test]

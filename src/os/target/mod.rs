@@ -467,5 +467,35 @@ pub fn advise(file: &File, hint: AccessHint) -> io::Result<()> {
     Ok(rustix::fs::fadvise(file, 0, None, advice)?)
 }
 
+/// Reads through this descriptor leave the time of last access alone. Only the owner of a file (and root) may ask
+/// for that; for others the mount's options decide.
+pub fn keep_access_time(file: &File) {
+    if let Ok(flags) = rustix::fs::fcntl_getfl(file) {
+        // What a refusal means is said above.
+        let _ = rustix::fs::fcntl_setfl(file, flags | OFlags::NOATIME);
+    }
+}
+
+/// What a filesystem can still take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes free for this user's files.
+    pub free_bytes: u64,
+    /// Whether it is mounted read-only.
+    pub is_read_only: bool,
+}
+
+/// The room in the filesystem of an open file.
+///
+/// # Errors
+/// What `fstatvfs(3)` says.
+pub fn room(file: &File) -> io::Result<Room> {
+    let found = rustix::fs::fstatvfs(file)?;
+    Ok(Room {
+        free_bytes: found.f_bavail.saturating_mul(found.f_frsize),
+        is_read_only: found.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY),
+    })
+}
+
 #[cfg(test)]
 mod tests;

@@ -264,9 +264,9 @@ pub fn direct_not_honoured(case: &Case<'_>) -> Look {
 }
 
 /// A tested range below this fits into the cache of a controller, a drive or a host.
-const RANGE_SMALL_BYTES: u64 = 1 << 30;
+pub const RANGE_SMALL_BYTES: u64 = 1 << 30;
 /// Unless it is this part of the disk or more: a small disk has small caches.
-const RANGE_SMALL_PART: f64 = 0.01;
+pub const RANGE_SMALL_PART: f64 = 0.01;
 
 /// The tested range fits into a cache that it must defeat.
 pub fn working_set(case: &Case<'_>) -> Look {

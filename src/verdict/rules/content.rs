@@ -10,7 +10,8 @@ use crate::verdict::{Case, Look};
 /// Above this part of the range the reads are not those of a file with data.
 const UNWRITTEN_INVALID: f64 = 0.5;
 const UNWRITTEN_SUSPECT: f64 = 0.05;
-const UNWRITTEN_REMARK: f64 = 0.001;
+/// Below this nothing is said.
+pub const UNWRITTEN_REMARK: f64 = 0.001;
 
 fn reads<'a>(case: &Case<'a>) -> Vec<View<'a>> {
     let reads = |view: &View<'_>| view.entries.iter().any(|target| target.reads());
@@ -85,7 +86,7 @@ fn part(blocks: u32, sample: &ContentSample) -> f64 {
 }
 
 /// Zeros above this part of the sample are more than a file's usual gaps.
-const ZERO_NOTABLE: f64 = 0.05;
+pub const ZERO_NOTABLE: f64 = 0.05;
 
 /// Reads of zeros that were written or trimmed.
 pub fn zero_data(case: &Case<'_>) -> Look {
@@ -123,10 +124,11 @@ pub fn zero_data(case: &Case<'_>) -> Look {
 }
 
 /// Storage that reduces data has less to do below this part of the size.
-const REDUCED_SUSPECT: f64 = 0.9;
+pub const REDUCED_SUSPECT: f64 = 0.9;
 /// On storage that is not known to reduce anything, data this easy are worth a remark.
 const REDUCED_REMARK: f64 = 0.5;
-const REPEATED_NOTABLE: f64 = 0.1;
+/// Repeated blocks from this part of the sample on.
+pub const REPEATED_NOTABLE: f64 = 0.1;
 
 /// Grade and words for data that can be made smaller; `None` for data that cannot.
 fn reducible(sample: &ContentSample, target: &View<'_>, what: &str) -> Option<(Grade, String)> {

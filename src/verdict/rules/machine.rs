@@ -8,7 +8,7 @@ use crate::verdict::{Case, Look};
 /// Foreign bytes from this part of our own on.
 const FOREIGN_SUSPECT: f64 = 0.05;
 /// And from this rate on: a log line now and then disturbs nobody.
-const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
+pub const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
 
 /// Disks that moved more than the run did.
 pub fn other_io(case: &Case<'_>) -> Look {
@@ -80,8 +80,10 @@ fn own(case: &Case<'_>, group: &Group<'_>, way: Way, is_only: bool) -> Option<f6
     }
 }
 
-const STEAL_REMARK: f64 = 2.0;
-const STEAL_SUSPECT: f64 = 5.0;
+/// Stolen processor time in percent that is worth a word.
+pub const STEAL_REMARK: f64 = 2.0;
+/// And from which on numbers mean something else.
+pub const STEAL_SUSPECT: f64 = 5.0;
 /// The same for a single processor, which may be the one that issues the I/O.
 const STEAL_WORST_REMARK: f64 = 7.0;
 const STEAL_WORST_SUSPECT: f64 = 15.0;
@@ -109,8 +111,10 @@ pub fn steal(case: &Case<'_>) -> Look {
     Look::Saw(vec![finding.figure("steal_worst_percent", worst)])
 }
 
-const MEMORY_SOME_SUSPECT: f64 = 0.05;
-const MEMORY_FULL_SUSPECT: f64 = 0.01;
+/// Share of the time that some task waited for memory.
+pub const MEMORY_SOME_SUSPECT: f64 = 0.05;
+/// And that all of them did.
+pub const MEMORY_FULL_SUSPECT: f64 = 0.01;
 /// Pages of 4 KiB: below this a daemon woke up.
 const SWAP_PAGES_SUSPECT: u64 = 256;
 
@@ -148,8 +152,8 @@ pub fn memory_pressure(case: &Case<'_>) -> Look {
     Look::Saw(findings)
 }
 
-/// Times and rates are wrong by as much as the clock.
-const DRIFT_REMARK: f64 = 100.0;
+/// Parts per million; times and rates are wrong by as much as the clock.
+pub const DRIFT_REMARK: f64 = 100.0;
 const DRIFT_SUSPECT: f64 = 1000.0;
 
 /// A clock that ran off.

@@ -16,6 +16,17 @@ use super::Looks::{self, Document, RealSpan, Span};
 use super::Rule;
 use crate::result::Grade::{self, Certified, Invalid, Suspect};
 
+/// From where on something is worth a word, for those who tell the same before a run.
+pub mod thresholds {
+    pub use super::cache::{RANGE_SMALL_BYTES, RANGE_SMALL_PART};
+    pub use super::content::{REDUCED_SUSPECT, REPEATED_NOTABLE, UNWRITTEN_REMARK, ZERO_NOTABLE};
+    pub use super::machine::{
+        DRIFT_REMARK, FOREIGN_BYTES_PER_S, MEMORY_FULL_SUSPECT, MEMORY_SOME_SUSPECT, STEAL_REMARK,
+        STEAL_SUSPECT,
+    };
+    pub use super::pace::WAITING_SUSPECT;
+}
+
 const fn rule(
     name: &'static str,
     worst: Grade,

@@ -43,7 +43,7 @@ pub fn queue_depth(case: &Case<'_>) -> Look {
 /// A thread that runs for this part of its time has nothing left to wait for storage in.
 const RUNNING_SUSPECT: f64 = 0.95;
 /// Waiting for a processor for this part of the time shows in every latency.
-const WAITING_SUSPECT: f64 = 0.10;
+pub const WAITING_SUSPECT: f64 = 0.10;
 /// Time held back by a quota, as part of the measured time.
 const QUOTA_SUSPECT: f64 = 0.01;
 

@@ -1,0 +1,168 @@
+//! What can be told before a run (`truespd inspect`): of the targets by the same look as a run's, of the machine by a
+//! short look. Reads only.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::activity::{Recorder, Sources};
+use super::content::{Look, look_at_rest};
+use super::{document, facts};
+use crate::measure::clock::{Clock, MachineClock};
+use crate::measure::cpu::{CpuCounters, steal_percent, usage};
+use crate::os::chain;
+use crate::os::cpustat;
+use crate::os::host::clock_source;
+use crate::os::memory::memory_facts;
+use crate::os::pressure::averages;
+use crate::os::roots::Roots;
+use crate::os::target::{OpenedTarget, Room, TargetKind, keep_access_time, room};
+use crate::os::thread::allowed_processors;
+use crate::result::{ClockFacts, DiskActivity, HostActivity, TargetFacts};
+
+/// A target and the layers below it.
+#[derive(Debug)]
+pub struct Inspected<'a> {
+    typed: &'a str,
+    opened: &'a OpenedTarget,
+    chain: Vec<chain::Layer>,
+    look: Look,
+}
+
+impl<'a> Inspected<'a> {
+    /// Finds the layers below an open target. `typed` is the target as given.
+    pub fn new(typed: &'a str, opened: &'a OpenedTarget, roots: &Roots) -> Self {
+        let chain = chain::of(&opened.file, &opened.facts, roots);
+        Inspected { typed, opened, chain, look: Look::default() }
+    }
+
+    /// The layers.
+    pub fn chain(&self) -> &[chain::Layer] {
+        &self.chain
+    }
+
+    /// What is left for new files beside a file; `None` for a device, and where another machine or a program would
+    /// have to be asked.
+    pub fn room(&self) -> Option<Room> {
+        let is_served = |layer: &chain::Layer| {
+            matches!(layer.kind, chain::Kind::RemoteFilesystem | chain::Kind::UserFilesystem)
+        };
+        let is_here = self.opened.facts.kind == TargetKind::Regular && !self.chain.iter().any(is_served);
+        if is_here { room(&self.opened.file).ok() } else { None }
+    }
+
+    /// The facts as a run's evidence would hold them. To be called when nothing is asked of the target any more: tells
+    /// the page cache as it is now as well.
+    pub fn facts(&self) -> TargetFacts {
+        let mut facts =
+            facts::of_target(self.typed, &self.opened.facts.path, &self.opened.facts, &self.chain);
+        let mut look = self.look.clone();
+        // Looking for signatures reads a device through the page cache.
+        if self.opened.facts.kind == TargetKind::Block {
+            look.drop_newly_cached(&self.opened.file);
+        }
+        look.look_after(&self.opened.file);
+        look.tell(&mut facts);
+        facts
+    }
+}
+
+/// Looks at layout, page cache and content of all targets.
+pub fn look(targets: &mut [Inspected<'_>]) {
+    targets.iter().for_each(|target| keep_access_time(&target.opened.file));
+    let places: Vec<_> = targets.iter().map(|target| (target.opened, &target.chain[..])).collect();
+    let looks = look_at_rest(&places);
+    targets.iter_mut().zip(looks).for_each(|(target, look)| target.look = look);
+}
+
+/// The machine at this moment.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Machine {
+    /// Processors online.
+    pub processors: u32,
+    /// Of these, the ones this process may use.
+    pub processors_allowed: u32,
+    /// Memory in bytes.
+    pub memory_bytes: Option<u64>,
+    /// The clock that stamps of a run would come from, and how it ran during the look.
+    pub clock: ClockFacts,
+    /// What the kernel keeps time by.
+    pub clock_source: Option<String>,
+    /// Share of the time since boot that the hypervisor gave to others, in percent.
+    pub steal_since_boot_percent: Option<f64>,
+    /// Tasks that waited, over the last ten seconds.
+    pub stalled: Option<Stalled>,
+    /// Length of the look in nanoseconds; what follows is about it.
+    pub window_ns: u64,
+    /// Use of the processors, in percent.
+    pub busy_percent: Option<f64>,
+    /// The lowest devices under the targets; this process did nothing on them meanwhile.
+    pub disks: Vec<DiskActivity>,
+    /// The rest, as a run's evidence would hold it.
+    pub host: HostActivity,
+}
+
+/// Share of the last ten seconds that tasks waited, in percent (PSI).
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Stalled {
+    /// Some task waited for a processor.
+    pub cpu_some_percent: f64,
+    /// Some task waited for I/O.
+    pub io_some_percent: f64,
+    /// All tasks that could run waited for I/O.
+    pub io_full_percent: f64,
+    /// Some task waited for memory.
+    pub memory_some_percent: f64,
+    /// All tasks that could run waited for memory.
+    pub memory_full_percent: f64,
+}
+
+/// Long enough to see who uses the disks, short enough to wait for.
+const WATCH: Duration = Duration::from_millis(200);
+
+/// Watches machine and disks for a moment.
+pub fn watch(targets: &[Inspected<'_>], roots: &Roots) -> Machine {
+    let stalled = stalled(roots);
+    let clock = MachineClock::start();
+    let sources = Sources::open(targets.iter().map(Inspected::chain), roots);
+    let cpu_before = CpuCounters::read().ok();
+    let start_ns = clock.now_ns();
+    let recorder = Recorder::start(&sources, 0, || start_ns);
+    std::thread::sleep(WATCH);
+    let end_ns = clock.now_ns();
+    let activity = recorder.finish(end_ns, 0);
+    let cpu_after = CpuCounters::read().ok();
+    let ticks = cpustat::read().unwrap_or_default();
+    let online: Vec<u32> = ticks.iter().map(|t| t.cpu).collect();
+    let shares = cpu_before.zip(cpu_after).map(|(before, after)| usage(&before, &after, &online));
+    let shares = shares.filter(|shares| !shares.is_empty());
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let drift_ppm = clock.drift_ppm();
+    Machine {
+        processors: count(online.len()),
+        processors_allowed: allowed_processors().map_or(0, |allowed| count(allowed.len())),
+        memory_bytes: memory_facts(roots).ok().and_then(|m| m.total_bytes),
+        clock: document::clock_facts(&clock, false, drift_ppm),
+        clock_source: clock_source(roots),
+        steal_since_boot_percent: (!ticks.is_empty()).then(|| cpustat::steal_percent_since_boot(&ticks)),
+        stalled,
+        window_ns: end_ns.saturating_sub(start_ns),
+        busy_percent: shares
+            .as_ref()
+            .map(|shares| shares.iter().map(|share| share.usage()).sum::<f64>() / shares.len() as f64),
+        host: HostActivity { steal_percent: shares.as_deref().map(steal_percent), ..activity.host },
+        disks: activity.disks,
+    }
+}
+
+fn stalled(roots: &Roots) -> Option<Stalled> {
+    let [cpu, io, memory] = ["cpu", "io", "memory"].map(|resource| averages(resource, roots));
+    let (cpu, io, memory) = (cpu?, io?, memory?);
+    Some(Stalled {
+        cpu_some_percent: cpu.some,
+        io_some_percent: io.some,
+        io_full_percent: io.full,
+        memory_some_percent: memory.some,
+        memory_full_percent: memory.full,
+    })
+}
