@@ -1,6 +1,7 @@
 //! A file of known behaviour: a FUSE file system of one file, served by a thread of the test itself.
 //!
-//! Reads and writes wait while the gate is closed; ranges fail or are cut short. Needs root and
+//! Reads and writes wait while the gate is closed, or for a time that a law gives, which the server takes down
+//! by its own clock; ranges fail or are cut short. Needs root and
 //! /dev/fuse. The mount is made in a mount namespace of the test's own thread, so that nothing is left
 //! behind even when the test is killed. Source: the kernel's `include/uapi/linux/fuse.h`.
 
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 pub const FILE_BYTES: u64 = 16 << 20;
 /// Reads and writes that touch this range fail with EIO.
@@ -36,13 +38,35 @@ struct Shared {
     end: AtomicBool,
     state: Mutex<State>,
     page_cache: bool,
+    /// How long the n-th read or write takes, from 0; none: no time.
+    law: Option<Law>,
 }
+
+/// How long the n-th read or write takes, from 0.
+pub type Law = fn(u64) -> Duration;
 
 #[derive(Default)]
 struct State {
     closed: bool,
     parked: Vec<Request>,
+    /// Arrived and answered at.
+    timed: Vec<(Instant, Instant, Request)>,
+    arrived: u64,
+    served: Vec<Served>,
 }
+
+/// A read or write of a slow gate, by the server's clock: within its arrival and its answer lies less than the
+/// client can see of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Served {
+    /// The server had read it.
+    pub arrived: Instant,
+    /// The server was about to write the answer.
+    pub answered: Instant,
+}
+
+/// The server stops sleeping this long before an answer is due, and looks at the clock.
+const WATCH: Duration = Duration::from_micros(200);
 
 /// A read or write to be answered.
 #[derive(Clone, Copy)]
@@ -56,15 +80,21 @@ struct Request {
 impl Gate {
     /// Mounts a file that is served directly, for direct I/O.
     pub fn direct() -> io::Result<Self> {
-        Self::mount(false)
+        Self::mount(false, None)
     }
 
     /// Mounts a file that the page cache sits on, for mapping.
     pub fn mappable() -> io::Result<Self> {
-        Self::mount(true)
+        Self::mount(true, None)
     }
 
-    fn mount(page_cache: bool) -> io::Result<Self> {
+    /// Mounts a file for direct I/O whose reads and writes take the time that `law` gives.
+    #[allow(dead_code)]
+    pub fn slow(law: Law) -> io::Result<Self> {
+        Self::mount(false, Some(law))
+    }
+
+    fn mount(page_cache: bool, law: Option<Law>) -> io::Result<Self> {
         own_namespace()?;
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("gate");
@@ -81,6 +111,7 @@ impl Gate {
             end: AtomicBool::new(false),
             state: Mutex::new(State::default()),
             page_cache,
+            law,
         });
         let served = Arc::clone(&shared);
         let server = std::thread::spawn(move || served.serve());
@@ -122,6 +153,12 @@ impl Gate {
     #[allow(dead_code)]
     pub fn parked(&self) -> usize {
         self.shared.state().parked.len()
+    }
+
+    /// What a slow gate has answered, in the order of the answers.
+    #[allow(dead_code)]
+    pub fn served(&self) -> Vec<Served> {
+        self.shared.state().served.clone()
     }
 
     /// Waits until `count` reads and writes have arrived and wait.
@@ -184,9 +221,11 @@ impl Shared {
         let mut message = vec![0u8; (1 << 20) + 8192];
         while !self.end.load(Ordering::SeqCst) {
             let mut poll = libc::pollfd { fd: self.device.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-            // SAFETY: one structure, and a buffer of the length given.
+            let limit = self.answer_due().min(Duration::from_millis(20));
+            let limit = libc::timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() };
+            // SAFETY: two structures, and a buffer of the length given.
             let len = unsafe {
-                if libc::poll(&mut poll, 1, 20) <= 0 {
+                if libc::ppoll(&mut poll, 1, &limit, std::ptr::null()) <= 0 {
                     continue;
                 }
                 libc::read(self.device.as_raw_fd(), message.as_mut_ptr().cast(), message.len())
@@ -214,8 +253,13 @@ impl Shared {
             READ | WRITE => {
                 let (offset, len) = (u64_at(body, 8), u32_at(body, 16));
                 let request = Request { unique, is_read: opcode == READ, offset, len };
+                let arrived = Instant::now();
                 let mut state = self.state();
-                if state.closed {
+                if let Some(law) = self.law {
+                    let due = arrived + law(state.arrived);
+                    state.arrived += 1;
+                    state.timed.push((due, arrived, request));
+                } else if state.closed {
                     state.parked.push(request);
                 } else {
                     self.answer(request);
@@ -228,11 +272,31 @@ impl Shared {
                     state.parked.swap_remove(at);
                     self.reply(wanted, libc::EINTR, &[]);
                 }
+                if let Some(at) = state.timed.iter().position(|(.., r)| r.unique == wanted) {
+                    state.timed.swap_remove(at);
+                    self.reply(wanted, libc::EINTR, &[]);
+                }
             }
             STATFS => self.reply(unique, 0, &[0; 80]),
             RELEASE | FSYNC | FLUSH => self.reply(unique, 0, &[]),
             FORGET | BATCH_FORGET => {}
             _ => self.reply(unique, libc::ENOSYS, &[]),
+        }
+    }
+
+    /// Answers what is due; how long the server may sleep.
+    fn answer_due(&self) -> Duration {
+        let mut state = self.state();
+        loop {
+            let next = state.timed.iter().enumerate().min_by_key(|(_, (due, ..))| *due);
+            let Some((at, &(due, arrived, request))) = next else { return Duration::MAX };
+            let answered = Instant::now();
+            if due > answered {
+                return (due - answered).saturating_sub(WATCH);
+            }
+            state.timed.swap_remove(at);
+            state.served.push(Served { arrived, answered });
+            self.answer(request);
         }
     }
 
