@@ -56,13 +56,13 @@ fn nobody_mounts_what_is_being_written() {
     assert!(try_mount(&device.node, &lab), "it can be mounted before");
     // Only zeros beyond the superblock: the file system stays one that mounts.
     let words = format!("-v -d3 -W0 -B6M -Z -b4K -o1 -g64 -w100 --overwrite {0} {0}", device.node.display());
-    let mut running = lab.start(&words);
+    let running = lab.start(&words);
     running.wait_for_stderr("starting measurements");
     assert!(!try_mount(&device.node, &lab) && !is_free(&device.node), "claimed by the run");
     finish(running);
     assert!(is_free(&device.node), "and let go");
     // A read test keeps nobody out.
-    let mut running = lab.start(&format!("-v -d2 -W0 -b4K -o1 -g64 {}", device.node.display()));
+    let running = lab.start(&format!("-v -d2 -W0 -b4K -o1 -g64 {}", device.node.display()));
     running.wait_for_stderr("starting measurements");
     assert!(is_free(&device.node));
     finish(running);
@@ -76,7 +76,7 @@ fn runs_share_a_device_and_the_last_one_lets_it_go() {
     }
     for (first, second) in [("diskspd", "truespd"), ("truespd", "diskspd"), ("diskspd", "diskspd")] {
         let (lab, device) = (Lab::new(), Loop::new(8 * MIB));
-        let mut running = start(&lab, first, 2, &device.node);
+        let running = start(&lab, first, 2, &device.node);
         running.wait_for_stderr("starting measurements");
         let mut beside = start(&lab, second, 4, &device.node);
         beside.wait_for_stderr("starting measurements");
@@ -97,7 +97,7 @@ fn a_killed_run_lets_the_device_go() {
         return;
     }
     let (lab, device) = (Lab::new(), Loop::new(8 * MIB));
-    let mut running = start(&lab, "diskspd", 60, &device.node);
+    let running = start(&lab, "diskspd", 60, &device.node);
     running.wait_for_stderr("starting measurements");
     assert!(!is_free(&device.node));
     drop(running);
@@ -110,7 +110,7 @@ fn a_killed_run_lets_the_device_go() {
 fn runs_share_a_file() {
     let lab = Lab::new();
     lab.run("-c1M -d1 -W0 -b4K -g64 ours").expect_code(0);
-    let mut running = lab.start("-v -d3 -W0 -b4K -o1 -g64 -Zr -w100 ours");
+    let running = lab.start("-v -d3 -W0 -b4K -o1 -g64 -Zr -w100 ours");
     running.wait_for_stderr("starting measurements");
     finish(lab.start("-d1 -W0 -b4K -o1 -g64 -w100 ours"));
     finish(running);

@@ -82,12 +82,14 @@ fn a_sparse_file_is_no_test_file() {
     // Made by us, but somebody cut it since: what it holds is theirs.
     let file = fs::File::options().write(true).open(lab.path("ours")).expect("writable");
     file.set_len(0).and_then(|()| file.set_len(1 << 20)).expect("cut and grown");
+    drop(file);
     create(&lab, "-v -c1M", "ours").refused(4, &["something else wrote to it", "has a hole at byte 0"]);
     create(&lab, "-v -c1M --overwrite ours", "ours").expect_code(0).says(&["has a hole at byte 0"]);
     assert_written_throughout(&lab, "ours", 1 << 20);
     // Not ours: replacing it needs the person's word.
     let sparse = fs::File::create(lab.path("sparse")).expect("a file");
     sparse.set_len(1 << 20).expect("grown");
+    drop(sparse);
     create(&lab, "-c1M", "sparse")
         .refused(4, &["was not made by TrueSpd", "has a hole", "--overwrite sparse"]);
     assert_eq!(fs::metadata(lab.path("sparse")).expect("there").blocks(), 0, "still sparse");

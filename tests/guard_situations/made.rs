@@ -133,7 +133,7 @@ pub const SITUATIONS: &[Situation] = &[
     }),
     row("device that an earlier test wrote", &["perhaps of an earlier test"], |lab| {
         let made = device(8 * MIB, &[])?;
-        lab.run(&format!("{} -d1 -W0 -b4K -g64 -w100", text(&made.target))).expect_code(0);
+        lab.run(&format!("-d1 -W0 -b4K -g64 -w100 {}", text(&made.target))).expect_code(0);
         Some(made)
     }),
     row(
