@@ -15,6 +15,7 @@ use crate::os::cpustat;
 use crate::os::host::clock_source;
 use crate::os::memory::memory_facts;
 use crate::os::pressure::averages;
+use crate::os::residency::{cached, drop_cached};
 use crate::os::roots::Roots;
 use crate::os::target::{OpenedTarget, Room, TargetKind, keep_access_time, room};
 use crate::os::thread::allowed_processors;
@@ -27,13 +28,15 @@ pub struct Inspected<'a> {
     opened: &'a OpenedTarget,
     chain: Vec<chain::Layer>,
     look: Look,
+    /// Parts that were not in the page cache, where the write guard may read.
+    not_cached: Vec<(u64, u64)>,
 }
 
 impl<'a> Inspected<'a> {
     /// Finds the layers below an open target. `typed` is the target as given.
     pub fn new(typed: &'a str, opened: &'a OpenedTarget, roots: &Roots) -> Self {
         let chain = chain::of(&opened.file, &opened.facts, roots);
-        Inspected { typed, opened, chain, look: Look::default() }
+        Inspected { typed, opened, chain, look: Look::default(), not_cached: Vec::new() }
     }
 
     /// The layers.
@@ -51,17 +54,16 @@ impl<'a> Inspected<'a> {
         if is_here { room(&self.opened.file).ok() } else { None }
     }
 
-    /// The facts as a run's evidence would hold them. To be called when nothing is asked of the target any more: tells
-    /// the page cache as it is now as well.
+    /// The facts as a run's evidence would hold them. To be called when nothing is asked of the target any more: what
+    /// was read meanwhile (the write guard looks for signatures) leaves the page cache again.
     pub fn facts(&self) -> TargetFacts {
         let mut facts =
             facts::of_target(self.typed, &self.opened.facts.path, &self.opened.facts, &self.chain);
+        let file = &self.opened.file;
+        let is_new = |gap: &&(u64, u64)| cached(file, &[**gap]).is_some_and(|seen| seen.cached_bytes > 0);
+        self.not_cached.iter().filter(is_new).for_each(|&(offset, len)| drop_cached(file, offset, len));
         let mut look = self.look.clone();
-        // Looking for signatures reads a device through the page cache.
-        if self.opened.facts.kind == TargetKind::Block {
-            look.drop_newly_cached(&self.opened.file);
-        }
-        look.look_after(&self.opened.file);
+        look.look_after(file);
         look.tell(&mut facts);
         facts
     }
@@ -72,7 +74,10 @@ pub fn look(targets: &mut [Inspected<'_>]) {
     targets.iter().for_each(|target| keep_access_time(&target.opened.file));
     let places: Vec<_> = targets.iter().map(|target| (target.opened, &target.chain[..])).collect();
     let looks = look_at_rest(&places);
-    targets.iter_mut().zip(looks).for_each(|(target, look)| target.look = look);
+    for (target, look) in targets.iter_mut().zip(looks) {
+        target.not_cached = look.not_cached(&target.opened.file, target.opened.facts.size_bytes);
+        target.look = look;
+    }
 }
 
 /// The machine at this moment.

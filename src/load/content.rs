@@ -16,7 +16,7 @@ use crate::access::{DataRng, SourceWindow, WriteData, data};
 use crate::os::buffer::IoBuffer;
 use crate::os::chain::{self, Kind};
 use crate::os::extents::survey;
-use crate::os::residency::{Cached, cached, drop_cached, pieces};
+use crate::os::residency::{Cached, cached, drop_cached, gaps, pieces};
 use crate::os::target::{
     self, Access, AccessHint, OpenFlags, OpenedTarget, TargetKind, advise, keep_access_time, open_file,
 };
@@ -34,6 +34,8 @@ const BLOCKS_MAX: u64 = 64;
 const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 4096..=65_536;
 /// Bytes of a sample, at most.
 const SAMPLE_BYTES_MAX: u64 = 2 << 20;
+/// At the ends lie the signatures of what a target holds.
+const ENDS_BYTES: u64 = 16 << 20;
 /// More dirty pages are not written back for the sake of a look.
 const DIRTY_BYTES_MAX: u64 = 64 << 20;
 /// Room for a compressed block: deflate adds less than this even to random data.
@@ -194,11 +196,15 @@ impl Look {
             .map(|(residency, after)| Residency { cached_after_bytes: after.cached_bytes, ..residency });
     }
 
-    /// Empties the page cache of the range again when it was empty at first.
-    pub fn drop_newly_cached(&self, file: &File) {
-        if self.residency.is_some_and(|seen| seen.cached_before_bytes == 0) {
-            self.pieces.iter().for_each(|&(offset, len)| drop_cached(file, offset, len));
+    /// What is not cached now, at the ends or, when nothing was, anywhere.
+    pub fn not_cached(&self, file: &File, size_bytes: u64) -> Vec<(u64, u64)> {
+        let Some(seen) = self.residency else { return Vec::new() };
+        if seen.cached_before_bytes == 0 {
+            return self.pieces.clone();
         }
+        let head = size_bytes.min(ENDS_BYTES);
+        let tail = (size_bytes - head).min(ENDS_BYTES);
+        [gaps(file, 0, head), gaps(file, (size_bytes - tail) / 4096 * 4096, tail)].concat()
     }
 
     /// Puts what was seen into the facts of the target.

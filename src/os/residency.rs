@@ -112,6 +112,31 @@ fn mincore(file: &File, offset: u64, len: u64) -> Option<u64> {
     (result == 0).then(|| (count * page).min(len))
 }
 
+/// The parts of a range that the page cache does not hold, in order; none where the kernel does not tell.
+pub fn gaps(file: &File, start: u64, length: u64) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    let page = rustix::param::page_size() as u64;
+    // Halves of what is cached in part, down to a page.
+    let mut open = vec![(start, length)];
+    while let Some((offset, len)) = open.pop().filter(|part| part.1 > 0) {
+        match cached(file, &[(offset, len)]) {
+            Some(seen) if seen.cached_bytes == 0 => found.push((offset, len)),
+            Some(seen) if seen.cached_bytes < len && len > page => {
+                let half = (len / 2).next_multiple_of(page);
+                open.extend([(offset + half, len - half), (offset, half)]);
+            }
+            _ => {}
+        }
+    }
+    // Neighbours become one: only whole parts of large pages can be dropped.
+    found.dedup_by(|next, before| {
+        let touches = before.0 + before.1 == next.0;
+        before.1 += if touches { next.1 } else { 0 };
+        touches
+    });
+    found
+}
+
 /// Drops clean pages of a range from the page cache, as far as the kernel likes.
 pub fn drop_cached(file: &File, offset: u64, len: u64) {
     // A hint: what stays is seen by whoever looks next.
@@ -160,6 +185,9 @@ mod tests {
         let seen: Vec<u64> = ways.iter().filter_map(|way| way(&file, 0, 8 * MIB)).collect();
         assert!(!seen.is_empty() && seen.iter().all(|&cached| cached == 4 * MIB), "{seen:?}");
         assert_eq!(cached(&file, &pieces(0, 8 * MIB)).unwrap().cached_bytes, 4 * MIB);
+        assert_eq!(gaps(&file, 0, 8 * MIB), [(0, 4 * MIB)]);
+        drop_cached(&file, 5 * MIB, MIB);
+        assert_eq!(gaps(&file, MIB, 6 * MIB), [(MIB, 3 * MIB), (5 * MIB, MIB)]);
         assert_eq!(
             cached(&file, &[(6 * MIB, 8 * MIB)]).unwrap().cached_bytes,
             2 * MIB,

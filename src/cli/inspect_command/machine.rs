@@ -247,7 +247,7 @@ mod tests {
             steal_since_boot_percent: Some(0.4),
             stalled: Some(Stalled { cpu_some_percent: 2.0, io_some_percent: 60.0, ..Stalled::default() }),
             window_ns: 200_000_000,
-            busy_percent: Some(12.5),
+            busy_percent: Some(12.7),
             disks: vec![disk(0, 0)],
             host: HostActivity {
                 memory_available_bytes: Some(6 << 30),
