@@ -42,16 +42,16 @@ impl Counter {
         }
     }
 
-    /// Counts one completion.
-    #[inline]
-    pub fn record(&mut self, bytes: u32, latency_ns: u64, since_start_ns: u64) {
+    /// Counts one completion; `since_start_ns` is the time since measurement began.
+    #[inline(always)]
+    pub fn record(&mut self, bytes: u32, latency_ns: u64, since_start_ns: impl FnOnce() -> u64) {
         self.bytes += u64::from(bytes);
         self.ios += 1;
         if let Some(histogram) = &mut self.latency {
             histogram.record(latency_ns);
         }
         if let Some(intervals) = &mut self.intervals {
-            intervals.record(since_start_ns, latency_ns);
+            intervals.record(since_start_ns(), latency_ns);
         }
     }
 
