@@ -12,4 +12,5 @@ pub mod plan;
 pub mod profile;
 pub mod render;
 pub mod result;
+pub mod selfcost;
 pub mod verdict;

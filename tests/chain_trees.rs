@@ -350,3 +350,32 @@ fn a_machine_that_tells_nothing_gives_what_the_path_says() {
     assert_eq!(limits::in_force(&[facts.device], &roots), []);
     assert_eq!(limits::in_force(&[facts.device], &tree.roots), [], "the laptop's session has no limits");
 }
+
+/// Names of the topmost and of the lowest devices whose counters matter.
+fn counted(layers: &[chain::Layer]) -> (Vec<String>, Vec<String>) {
+    let found = chain::counted(layers);
+    let names = |list: Vec<(String, _)>| list.into_iter().map(|(name, _)| name).collect();
+    (names(found.top), names(found.lowest))
+}
+
+#[test]
+fn devices_whose_counters_matter() {
+    let words = |list: &[&str]| -> Vec<String> { list.iter().map(ToString::to_string).collect() };
+    let nvme = Tree::load("nvme");
+    let disk = words(&["nvme0n1"]);
+    assert_eq!(counted(&nvme.file("/home/me/test.dat")), (disk.clone(), disk), "a partition is its disk");
+    assert_eq!(counted(&nvme.file("/dev/shm/x")), (vec![], vec![]), "memory");
+    let stacked = Tree::load("lvm-on-md");
+    assert_eq!(counted(&stacked.file("/var/lib/db/test.dat")), (words(&["dm-0"]), words(&["sda"])));
+    let btrfs = Tree::load("btrfs");
+    let both = words(&["sda", "sdb"]);
+    assert_eq!(counted(&btrfs.file("/home/me/test.dat")), (both.clone(), both), "all members");
+    assert_eq!(counted(&[]), (vec![], vec![]));
+    let loop_on_nothing = [chain::Layer {
+        kind: chain::Kind::Loop,
+        name: "loop3".to_string(),
+        number: "7:3".parse().ok(),
+        ..chain::Layer::default()
+    }];
+    assert_eq!(counted(&loop_on_nothing), (words(&["loop3"]), words(&["loop3"])));
+}

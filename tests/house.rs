@@ -13,9 +13,16 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("result", &["profile", "os", "measure"]),
     ("plan", &["profile", "os", "engine", "access"]),
     ("load", &["plan", "access", "engine", "measure", "result", "profile", "os"]),
+    ("selfcost", &["load", "access", "measure", "profile", "os"]),
     ("verdict", &["result", "profile", "measure"]),
     ("render", &["result", "profile", "measure"]),
-    ("cli", &["os", "profile", "measure", "engine", "access", "result", "plan", "load", "verdict", "render"]),
+    (
+        "cli",
+        &[
+            "os", "profile", "measure", "engine", "access", "result", "plan", "load", "selfcost", "verdict",
+            "render",
+        ],
+    ),
 ];
 
 const LINES_MAX: usize = 800;

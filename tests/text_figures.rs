@@ -39,7 +39,8 @@ fn direction(ios: &[(u64, u64)], interval_ms: u64, duration_ms: u64) -> Directio
         intervals.record(at_ms * MS, latency_ms * MS);
     }
     let count = ios.len() as u64;
-    Direction { bytes: 4096 * count, ios: count, latency: Some(latency), intervals: Some(intervals) }
+    let (latency, intervals) = (Some(latency), Some(intervals));
+    Direction { bytes: 4096 * count, ios: count, latency, intervals, ..Direction::default() }
 }
 
 /// Sets the reads of both threads and gives every series the same intervals.

@@ -297,6 +297,7 @@ fn target_of(node: Node<'_, '_>, span: &TimeSpan) -> TargetResult {
                 latency
             }),
             intervals: span.calculate_iops_std_dev.then(|| series_of(node, name, span)),
+            ..Direction::default()
         }
     };
     let mut end_bytes = 0;
@@ -441,7 +442,8 @@ fn figures_are_those_of_the_definitions() {
         latency.record(latency_us * 1000);
         intervals.record(at_ms * 1_000_000, latency_us * 1000);
     }
-    target.read = Direction { bytes: 16384, ios: 4, latency: Some(latency), intervals: Some(intervals) };
+    let (latency, intervals) = (Some(latency), Some(intervals));
+    target.read = Direction { bytes: 16384, ios: 4, latency, intervals, ..Direction::default() };
     target.write = Direction {
         latency: Some(Histogram::new()),
         intervals: Some(Intervals::new(500_000_000, 2_000_000_000)),

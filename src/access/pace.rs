@@ -71,6 +71,12 @@ impl Pace {
     pub fn is_unlimited(&self) -> bool {
         self.0 == Rule::Unlimited
     }
+
+    /// Every I/O has an intended start, whatever became of those before it: a rate. Bursts have none: a pause
+    /// begins when the burst was really issued, so that nothing is ever late.
+    pub fn has_schedule(&self) -> bool {
+        matches!(self.0, Rule::Rate { .. })
+    }
 }
 
 /// Tells one thread when it may issue its next I/O to one target.
@@ -107,7 +113,8 @@ impl Meter {
         meter
     }
 
-    /// When the next I/O may be issued, on the caller's clock.
+    /// When the next I/O may be issued, on the caller's clock: under a rate its intended start, also when that
+    /// has passed.
     #[inline]
     pub fn due_ns(&self) -> u64 {
         self.due_ns

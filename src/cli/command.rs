@@ -1,7 +1,7 @@
 //! `diskspd` as a command: words in, result on standard output, everything else on standard error.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -295,6 +295,10 @@ fn print_report(report: &Report, outputs: Outputs, console: &Console, show: &Sho
     };
     result.push_str(&show.under_result(format));
     let mut code = print(&result, ExitCode::Done);
+    // DiskSpd's text ends in the middle of a line, which a terminal would go on with.
+    if !result.ends_with('\n') && std::io::stdout().is_terminal() && std::io::stderr().is_terminal() {
+        say("\n");
+    }
     for error in outputs.write(&report.document) {
         say_line(format_args!("ERROR: {}", printable(&error.to_string())));
         code = ExitCode::Failed;

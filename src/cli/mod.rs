@@ -5,6 +5,7 @@
 //! is to be done; what it refuses touches nothing (a deliberate difference: DiskSpd 2.2 sets events
 //! while it is still reading).
 
+mod bench_command;
 mod command;
 mod console;
 mod draft;

@@ -72,9 +72,33 @@ enum Sink {
 }
 
 struct Opened {
-    output: Output,
+    file: TextOutput,
     render: fn(&Document) -> String,
+}
+
+/// A file ready to take one text.
+pub(super) struct TextOutput {
+    output: Output,
     sink: Sink,
+}
+
+impl TextOutput {
+    /// Makes the file, or says why it cannot be made. Nothing that exists is touched.
+    ///
+    /// # Errors
+    /// [`OutputError`].
+    pub fn open(output: &Output) -> Result<Self, OutputError> {
+        open(output, &real(Path::new(&output.path)))
+    }
+
+    /// Writes the file and gives it its name.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
+    pub fn write(self, text: &str) -> Result<(), OutputError> {
+        let Output { format: option, path } = self.output;
+        put(self.sink, text).map_err(|error| OutputError::Write { option, path, error })
+    }
 }
 
 /// Files ready to take results.
@@ -114,7 +138,8 @@ impl Outputs {
                 let (option, shown) = (output.format, output.path.clone());
                 return Err(OutputError::Clash { option, path: shown, what: what.clone() });
             }
-            opened.push(open(output, &path)?);
+            let render = render::format(output.format).expect("every option names a row of the table").render;
+            opened.push(Opened { file: open(output, &path)?, render });
             taken.push((path, format!("the file of --{}", output.format)));
         }
         Ok(Outputs { opened })
@@ -122,10 +147,7 @@ impl Outputs {
 
     /// Writes every file and gives it its name; returns what went wrong, and goes on with the others.
     pub fn write(self, document: &Document) -> Vec<OutputError> {
-        let failed = |opened: Opened| {
-            let (option, path) = (opened.output.format, opened.output.path.clone());
-            put(opened, document).err().map(|error| OutputError::Write { option, path, error })
-        };
+        let failed = |opened: Opened| opened.file.write(&(opened.render)(document)).err();
         self.opened.into_iter().filter_map(failed).collect()
     }
 }
@@ -159,11 +181,10 @@ fn is_stream(facts: &Metadata) -> bool {
     facts.file_type().is_char_device() || facts.file_type().is_fifo()
 }
 
-fn open(output: &Output, path: &Path) -> Result<Opened, OutputError> {
+fn open(output: &Output, path: &Path) -> Result<TextOutput, OutputError> {
     let option = output.format;
-    let render = render::format(option).expect("every option names a row of the table").render;
     let no_file = |what| Err(OutputError::NoFile { option, path: output.path.clone(), what });
-    let opened = |sink| Ok(Opened { output: output.clone(), render, sink });
+    let opened = |sink| Ok(TextOutput { output: output.clone(), sink });
     if output.path.ends_with('/') {
         return no_file("this names a folder");
     }
@@ -200,9 +221,8 @@ fn open(output: &Output, path: &Path) -> Result<Opened, OutputError> {
     }
 }
 
-fn put(opened: Opened, document: &Document) -> io::Result<()> {
-    let text = (opened.render)(document);
-    match opened.sink {
+fn put(sink: Sink, text: &str) -> io::Result<()> {
+    match sink {
         Sink::Stream(mut stream) => stream.write_all(text.as_bytes()).and_then(|()| stream.flush()),
         Sink::File { mut temporary, path } => {
             temporary.write_all(text.as_bytes())?;

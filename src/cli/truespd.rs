@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
+use super::bench_command::{self, BenchArguments};
 use super::command::{ExitCode, Place, Program, print, run_words};
 use super::console::say;
 use super::inspect_command::{self, InspectArguments};
@@ -11,6 +12,7 @@ use super::judge_command::{self, JudgeArguments};
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
 use crate::result::json;
+use crate::selfcost;
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
 /// format, add results up.
@@ -34,8 +36,22 @@ enum Command {
     Render(RenderArguments),
     Merge(MergeArguments),
     Judge(JudgeArguments),
-    /// Print the JSON Schema of result documents
-    Schema,
+    BenchSelf(BenchArguments),
+    /// Print the JSON Schema of a kind of documents
+    Schema {
+        /// Which documents
+        #[arg(value_enum, default_value_t = Documents::Result)]
+        of: Documents,
+    },
+}
+
+/// Kinds of documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Documents {
+    /// Results of runs
+    Result,
+    /// What `bench-self --json` writes
+    SelfCost,
 }
 
 /// Runs the `truespd` command with `args` (without the program name).
@@ -54,7 +70,9 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Render(arguments) => render_command::run(&arguments),
             Command::Merge(arguments) => merge_command::run(&arguments),
             Command::Judge(arguments) => judge_command::run(&arguments),
-            Command::Schema => print(&json::schema(), ExitCode::Done),
+            Command::BenchSelf(arguments) => bench_command::run(&arguments),
+            Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
         },
         // Help and the version are asked for; the rest is refused.
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),

@@ -137,7 +137,7 @@ pub(super) fn text(verdict: &Verdict, of: &str, extent: Extent, style: Style) ->
     if extent == Extent::All && !verdict.unchecked.is_empty() {
         out.push_str("  without evidence:\n");
         for unchecked in &verdict.unchecked {
-            let lead = format!("{}{}: no ", unchecked.rule, span(unchecked.time_span));
+            let lead = format!("{}{}: not known: ", unchecked.rule, span(unchecked.time_span));
             push_wrapped(&mut out, &format!("{lead}{}", unchecked.why), columns, "");
         }
     }
@@ -240,7 +240,7 @@ mod tests {
              \x20         -> bypass the page cache with -Su or -Sh, and look\n\
              \x20            for other caches\n\
              \x20 without evidence:\n\
-             \x20         steal: no times of others\n\
+             \x20         steal: not known: times of others\n\
              \x20 3 rules looked\n"
         );
         assert!(!text(&verdict(), "verdict", Extent::Findings, PLAIN).contains("steal"));

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use super::series::whole_seconds_ns;
 use super::targets::TargetState;
+use crate::os::chain;
+use crate::os::device::DeviceNumber;
 use crate::os::diskstat::{DiskCounters, DiskStat};
-use crate::os::leaves::{Device, under};
 use crate::os::memory::available_bytes;
 use crate::os::pressure::{governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns};
 use crate::os::roots::Roots;
@@ -25,9 +26,9 @@ pub struct Sources {
 impl Sources {
     /// Finds the devices under the targets.
     pub fn open(targets: &[TargetState], roots: &Roots) -> Self {
-        let (mut lowest, mut top): (Vec<Device>, Vec<Device>) = (Vec::new(), Vec::new());
+        let (mut lowest, mut top) = (Vec::new(), Vec::new());
         for state in targets {
-            let found = under(state.facts.device, state.facts.device_name.as_deref(), roots);
+            let found = chain::counted(&state.chain);
             lowest.extend(found.lowest);
             top.extend(found.top);
         }
@@ -36,8 +37,8 @@ impl Sources {
             list.dedup();
         }
         top.retain(|device| !lowest.contains(device));
-        let open = |device: &Device| {
-            DiskCounters::open(device.number, roots).map(|counters| (device.name.clone(), counters))
+        let open = |(name, number): &(String, DeviceNumber)| {
+            DiskCounters::open(*number, roots).map(|counters| (name.clone(), counters))
         };
         let mut disks: Vec<_> = lowest.iter().filter_map(open).collect();
         let lowest = disks.len();
@@ -184,6 +185,7 @@ impl<'a> Recorder<'a> {
         let (own_disk_read_bytes, own_disk_write_bytes) = pair(after.own_disk_bytes, before.own_disk_bytes);
         HostActivity {
             steal_percent: None,
+            steal_worst_percent: None,
             pressure,
             swap_in_pages,
             swap_out_pages,

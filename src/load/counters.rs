@@ -25,33 +25,58 @@ pub struct Counter {
     bytes: u64,
     ios: u64,
     latency: Option<Histogram>,
+    more: Option<Box<More>>,
+}
+
+/// What not every run wants: one test per I/O tells that there is none of it.
+#[derive(Debug, Default)]
+struct More {
     intervals: Option<Intervals>,
+    /// Latencies from the intended start.
+    response: Option<Histogram>,
+}
+
+impl More {
+    #[inline(never)]
+    fn record(&mut self, latency_ns: u64, since_start_ns: u64, response_ns: u64) {
+        if let Some(intervals) = &mut self.intervals {
+            intervals.record(since_start_ns, latency_ns);
+        }
+        if let Some(histogram) = &mut self.response {
+            histogram.record(response_ns);
+        }
+    }
 }
 
 impl Counter {
-    /// Zero of everything wanted; `used` is false for a direction the mix never takes.
-    pub fn new(wanted: Wanted, used: bool) -> Self {
+    /// Zero of everything wanted; `used` is false for a direction the mix never takes, `has_schedule` tells
+    /// that a rate limit gives each I/O an intended start.
+    pub fn new(wanted: Wanted, used: bool, has_schedule: bool) -> Self {
+        let more = More {
+            intervals: wanted.intervals.map(|(interval, duration)| Intervals::new(interval, duration)),
+            response: (wanted.latency && has_schedule).then(Histogram::new),
+        };
+        let is_wanted = used && (more.intervals.is_some() || more.response.is_some());
         Counter {
             bytes: 0,
             ios: 0,
             latency: (wanted.latency && used).then(Histogram::new),
-            intervals: wanted
-                .intervals
-                .filter(|_| used)
-                .map(|(interval, duration)| Intervals::new(interval, duration)),
+            more: is_wanted.then(|| Box::new(more)),
         }
     }
 
-    /// Counts one completion; `since_start_ns` is the time since measurement began.
+    /// Counts one completion; `more_ns` gives the time since measurement began and the latency from the intended
+    /// start, when either is wanted.
     #[inline(always)]
-    pub fn record(&mut self, bytes: u32, latency_ns: u64, since_start_ns: impl FnOnce() -> u64) {
+    pub fn record(&mut self, bytes: u32, latency_ns: u64, more_ns: impl FnOnce() -> (u64, u64)) {
         self.bytes += u64::from(bytes);
         self.ios += 1;
         if let Some(histogram) = &mut self.latency {
             histogram.record(latency_ns);
         }
-        if let Some(intervals) = &mut self.intervals {
-            intervals.record(since_start_ns(), latency_ns);
+        if let Some(more) = &mut self.more {
+            let (since_start_ns, response_ns) = more_ns();
+            more.record(latency_ns, since_start_ns, response_ns);
         }
     }
 
@@ -61,15 +86,17 @@ impl Counter {
     }
 
     /// The direction for the document; `wanted` as given to `new`, `measured_ns` as it turned out.
-    pub fn finish(mut self, wanted: Wanted, measured_ns: u64) -> Direction {
-        if let Some(intervals) = &mut self.intervals {
+    pub fn finish(self, wanted: Wanted, measured_ns: u64) -> Direction {
+        let mut more = self.more.map(|more| *more).unwrap_or_default();
+        if let Some(intervals) = &mut more.intervals {
             intervals.end_at(measured_ns);
         }
         Direction {
             bytes: self.bytes,
             ios: self.ios,
             latency: self.latency.or_else(|| wanted.latency.then(Histogram::new)),
-            intervals: self.intervals,
+            response: more.response,
+            intervals: more.intervals,
         }
     }
 }

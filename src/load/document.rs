@@ -7,9 +7,9 @@ use super::series::series;
 use super::targets::TargetState;
 use super::worker::{DutyState, FailureKind, IoFailure, Outcome};
 use crate::engine::Op;
-use crate::measure::MachineClock;
-use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, usage};
+use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, steal_worst_percent, usage};
 use crate::measure::process::{ProcessUsage, cost, process_usage};
+use crate::measure::{Histogram, MachineClock};
 use crate::os::topology::Topology;
 use crate::os::words::{errno_text, io_cause};
 use crate::plan::ThreadWork;
@@ -31,12 +31,12 @@ pub fn measured(
     let mut notes = Vec::new();
     let test_time_s = outcome.measured_ns as f64 / 1e9;
     let cpus: Vec<u32> = topology.processors.iter().map(|p| p.cpu).collect();
-    let mut steal_percent_seen = None;
+    let (mut stolen, mut stolen_most) = (None, None);
     let cpu = match &outcome.cpu {
         Some((before, after)) => {
             let shares = usage(before, after, &cpus);
             let steal = steal_percent(&shares);
-            steal_percent_seen = Some(steal);
+            (stolen, stolen_most) = (Some(steal), Some(steal_worst_percent(&shares)));
             if steal > STEAL_PERCENT_NOTABLE {
                 notes.push(format!(
                     "{steal:.1} % of the processor time was taken by other machines on this host (steal)"
@@ -56,8 +56,10 @@ pub fn measured(
         .collect();
     let depth = queue_depth(works, &threads, in_flight, outcome.measured_ns);
     notes.push(queue_depth_words(&depth));
+    notes.extend(response_words(&threads));
     let activity = outcome.activity;
-    let host = |host: HostActivity| HostActivity { steal_percent: steal_percent_seen, ..host };
+    let host =
+        |host: HostActivity| HostActivity { steal_percent: stolen, steal_worst_percent: stolen_most, ..host };
     let evidence = Evidence {
         window: outcome.measure_start_unix_ns.map(|start_unix_ns| Window {
             start_unix_ns,
@@ -139,6 +141,36 @@ fn queue_depth_words(depth: &QueueDepth) -> String {
     let how =
         if depth.from_latency { "IOPS x mean latency" } else { "I/Os handed over and not yet returned" };
     format!("queue depth: asked for {}, reached {:.2} on average ({how})", depth.asked, depth.reached)
+}
+
+/// Under a rate limit: how long the I/Os took since they were handed over, and since the rate had wanted them to.
+fn response_words(threads: &[ThreadResult]) -> Vec<String> {
+    let (mut service, mut response) = (Histogram::new(), Histogram::new());
+    let directions = threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
+    for (of_direction, latency) in
+        directions.filter_map(|d| Some((d.response.as_ref()?, d.latency.as_ref()?)))
+    {
+        response.merge(of_direction);
+        service.merge(latency);
+    }
+    if response.count() == 0 {
+        return Vec::new();
+    }
+    let figures = |histogram: &Histogram| {
+        let ms = |fraction| histogram.percentile_ns(fraction) as f64 / 1e6;
+        format!(
+            "mean {:.3}, p50 {:.3}, p99 {:.3}, p99.9 {:.3}, max {:.3} ms",
+            histogram.mean_ns() / 1e6,
+            ms(0.5),
+            ms(0.99),
+            ms(0.999),
+            ms(1.0)
+        )
+    };
+    vec![
+        format!("service time, from the issue of each I/O (the result's latency): {}", figures(&service)),
+        format!("response time, from when the rate (-g) wanted it issued: {}", figures(&response)),
+    ]
 }
 
 fn thread(

@@ -4,6 +4,8 @@
 //! events, and returns the document also when the run failed.
 
 mod activity;
+pub mod bare;
+mod calibrate;
 mod content;
 mod controller;
 mod counters;
@@ -37,6 +39,7 @@ use crate::result::{Document, Measured, System, TimeSpanResult};
 pub use events::EventNames;
 
 use activity::Sources;
+use calibrate::self_cost;
 use content::look_before;
 use controller::{Control, SpanOutcome, run_threads};
 use counters::Wanted;
@@ -292,6 +295,8 @@ impl Session<'_> {
             interrupter: tools.interrupter,
             sources: &sources,
         };
+        let self_cost = (!context.is_virtual).then(|| self_cost(span, &works, &targets, &clock)).flatten();
+        self_cost.iter().for_each(|cost| self.say(verbose::self_cost(cost)));
         let mut looks = if context.is_virtual { Vec::new() } else { look_before(span, &targets) };
         let used_before = process_usage();
         targets.iter().for_each(|state| state.begin_writing(&marks));
@@ -305,6 +310,7 @@ impl Session<'_> {
         if let Some(measured) = &mut measured {
             measured.evidence.clock = Some(clock_facts);
             measured.evidence.own_cost = Some(own_cost);
+            measured.evidence.self_cost = self_cost;
             if context.is_virtual {
                 // No simulated I/O reaches what lies below a target.
                 measured.evidence.targets.iter_mut().for_each(|t| t.layers.clear());

@@ -10,7 +10,7 @@ use super::targets::TargetState;
 use super::worker::{Dispatch, DutyState, Worker};
 use super::writes::WriteSlots;
 use crate::access::{DataRng, Pattern, PatternSpec, PoolChoice, Rng, SourceWindow, WriteData, data};
-use crate::engine::{self, EngineError, EngineFile, EngineRow, MapFlush, MapMode, Opened, Setup};
+use crate::engine::{self, Engine, EngineError, EngineFile, EngineRow, MapFlush, MapMode, Opened, Setup};
 use crate::os::buffer::{BufferError, IoBuffer};
 use crate::os::thread::{IoPrio, keep_exact_time_on_this_thread, pin_to_processor};
 use crate::os::words::system_text;
@@ -102,13 +102,25 @@ pub fn prepare(work: &ThreadWork, context: &StartContext<'_>) -> Result<Prepared
     };
     let (row, opened) = open_engine(work, context, setup).map_err(|e| fail(e.to_string()))?;
     let Opened { engine, notes } = opened;
+    let worker = assemble(work, context, &buffers, engine).map_err(fail)?;
+    Ok(Prepared { worker, engine: row.name, notes })
+}
+
+/// The worker around an opened engine.
+pub fn assemble(
+    work: &ThreadWork,
+    context: &StartContext<'_>,
+    buffers: &Buffers,
+    engine: Box<dyn Engine>,
+) -> Result<Worker, String> {
     let mut rng = Rng::for_thread(context.span.rand_seed, work.id);
-    let duties = duties(work, context, &buffers, &mut rng).map_err(fail)?;
+    let dispatch = dispatch(work, context, engine.is_inline());
+    let is_paced = !dispatch.reissue_own;
+    let duties = duties(work, context, buffers, is_paced, &mut rng)?;
     let weights: Vec<u32> = work.duties.iter().map(|d| d.weight).collect();
-    let pool =
-        work.is_pool.then(|| PoolChoice::new(&weights)).transpose().map_err(|e| fail(e.to_string()))?;
-    let worker = Worker {
-        dispatch: dispatch(work, context, engine.is_inline()),
+    let pool = work.is_pool.then(|| PoolChoice::new(&weights)).transpose().map_err(|e| e.to_string())?;
+    Ok(Worker {
+        dispatch,
         is_inline: engine.is_inline(),
         engine,
         slot_duty: slot_duties(work),
@@ -119,8 +131,7 @@ pub fn prepare(work: &ThreadWork, context: &StartContext<'_>) -> Result<Prepared
         wanted: context.wanted,
         buckets: Buckets::for_duration(context.duration_ns()),
         progress_ios: u64::from(context.progress_ios),
-    };
-    Ok(Prepared { worker, engine: row.name, notes })
+    })
 }
 
 fn open_files(work: &ThreadWork, context: &StartContext<'_>) -> Result<Vec<EngineFile>, String> {
@@ -207,8 +218,9 @@ fn slot_duties(work: &ThreadWork) -> Vec<u32> {
 }
 
 /// Buffers of one thread and where each target's lie.
-struct Buffers {
-    regions: Vec<Arc<IoBuffer>>,
+pub struct Buffers {
+    /// In the order in which I/Os name them.
+    pub regions: Vec<Arc<IoBuffer>>,
     places: Vec<Place>,
 }
 
@@ -230,6 +242,28 @@ impl Buffers {
                 let path = &context.span.targets[duty.target].path;
                 format!("Could not allocate a buffer for target '{path}': {e}")
             })?;
+            buffers.places.push(place);
+        }
+        Ok(buffers)
+    }
+
+    /// For an engine that moves no data: only what the worker itself fills has memory.
+    pub fn for_null(work: &ThreadWork, context: &StartContext<'_>) -> Result<Self, String> {
+        let mut buffers = Buffers { regions: Vec::new(), places: Vec::new() };
+        for duty in &work.duties {
+            let target = &context.span.targets[duty.target];
+            let state = &context.targets[duty.target];
+            let stride = target.block_bytes.next_multiple_of(state.memory_alignment_bytes(target));
+            let kind = WriteData::of(target, context.span.random_write_data);
+            let region = |is_there: bool| is_there.then_some(0);
+            let mut place = Place { slot_stride_bytes: stride, ..Place::default() };
+            place.source_region = region(target.writes() && matches!(kind, WriteData::Source { .. }));
+            place.write_region = region(target.writes());
+            if target.writes() && kind == WriteData::Random {
+                let bytes = usize::try_from(stride * u64::from(duty.requests)).unwrap_or(usize::MAX);
+                let buffer = IoBuffer::new(bytes).map_err(|e| e.to_string())?;
+                place.write_region = Some(buffers.add(buffer, |buffer| buffer.fill(0)));
+            }
             buffers.places.push(place);
         }
         Ok(buffers)
@@ -282,6 +316,7 @@ fn duties(
     work: &ThreadWork,
     context: &StartContext<'_>,
     buffers: &Buffers,
+    is_paced: bool,
     rng: &mut Rng,
 ) -> Result<Vec<DutyState>, String> {
     let mut slot_first = 0;
@@ -292,6 +327,7 @@ fn duties(
         let slots = if work.is_pool { work.slots } else { duty.requests };
         let ranges = &state.ranges;
         let start = ranges.range.start_of(duty.relative_thread).map_err(|e| e.to_string())?;
+        let has_schedule = is_paced && ranges.pace.has_schedule();
         let spec = PatternSpec::of(target, start, slots, ranges.distribution.clone());
         states.push(DutyState {
             target: duty.target,
@@ -305,8 +341,8 @@ fn duties(
             pace: ranges.pace,
             meter: None,
             shared: Arc::clone(&state.shared),
-            reads: Counter::new(context.wanted, target.reads()),
-            writes: Counter::new(context.wanted, target.writes()),
+            reads: Counter::new(context.wanted, target.reads(), has_schedule),
+            writes: Counter::new(context.wanted, target.writes(), has_schedule),
             short_transfers: 0,
         });
         if !work.is_pool {

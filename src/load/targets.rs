@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::access::{DataRng, SharedOffset, SourceWindow, data};
 use crate::os::buffer::IoBuffer;
 use crate::os::chain;
+use crate::os::device::DeviceNumber;
 use crate::os::mark::Marks;
 use crate::os::target::{
     self, Access, AccessHint, OpenFlags, OpenedTarget, TargetFacts, TargetKind, probe_direct_read, resolve,
@@ -174,6 +175,39 @@ fn write_source(target: &Target, rng: &mut DataRng) -> Result<Option<Arc<IoBuffe
 }
 
 impl TargetState {
+    /// A target that nobody opens, for the engine that moves no data: where threads would go, on a path
+    /// that leads to no storage.
+    ///
+    /// # Errors
+    /// When the system does not open even that.
+    pub fn imagined(ranges: TargetRanges, size_bytes: u64) -> std::io::Result<Self> {
+        const NOWHERE: &str = "/dev/null";
+        let file = File::open(NOWHERE)?;
+        Ok(TargetState {
+            path: NOWHERE.into(),
+            write_source: None,
+            shared: Arc::default(),
+            identity: Identity::of(&file)?,
+            is_ours: false,
+            ranges,
+            chain: Vec::new(),
+            facts: TargetFacts {
+                path: NOWHERE.into(),
+                kind: TargetKind::Regular,
+                size_bytes,
+                device: DeviceNumber { major: 0, minor: 0 },
+                inode: 0,
+                device_name: None,
+                sectors: None,
+                direct: None,
+                filesystem: None,
+                scheduler: None,
+                write_cache: None,
+            },
+            file,
+        })
+    }
+
     /// A descriptor of its own for a thread, with the hints applied.
     pub fn open_again(&self, target: &Target) -> Result<OwnedFd, String> {
         let file = target::open_file(&self.path, open_flags(target)).map_err(|e| e.to_string())?;

@@ -4,8 +4,10 @@ use super::targets::TargetState;
 use crate::access::WriteData;
 use crate::measure::clock::MachineClock;
 use crate::os::target::TargetKind;
+use crate::os::thread::ranges;
 use crate::plan::{Duty, ThreadWork};
 use crate::profile::{IoPriority, Size, Target, TimeSpan};
+use crate::result::SelfCost;
 
 /// What the target turned out to be; `by_id` is the lasting name of `#n`.
 pub fn target(target: &Target, state: &TargetState, by_id: Option<&str>) -> String {
@@ -56,6 +58,16 @@ pub fn clock(clock: &MachineClock) -> String {
     let why =
         facts.why_not_counter.map(|why| format!("; not the processor's counter: {why}")).unwrap_or_default();
     format!("clock: {}, {:.0} ns a stamp{why}", facts.name, facts.cost_ns)
+}
+
+/// What the program itself costs here.
+pub fn self_cost(cost: &SelfCost) -> String {
+    let each = cost.loads.iter().map(|load| {
+        let threads = ranges(&load.threads);
+        format!("; {:.0} ns per I/O of thread {threads}", load.generator_ns)
+    });
+    let (stamp, record) = (cost.stamp_ns, cost.record_ns);
+    format!("own cost: {stamp:.0} ns a stamp, {record:.0} ns to record a latency{}", each.collect::<String>())
 }
 
 /// What a thread is about to do, without its targets.

@@ -65,6 +65,11 @@ pub fn steal_percent(shares: &[CpuShare]) -> f64 {
     if shares.is_empty() { 0.0 } else { shares.iter().map(|s| s.steal).sum::<f64>() / shares.len() as f64 }
 }
 
+/// Stolen time of the processor that lost most, in percent of its time: one that is busy among many that are idle.
+pub fn steal_worst_percent(shares: &[CpuShare]) -> f64 {
+    shares.iter().map(|share| share.steal).fold(0.0, f64::max)
+}
+
 fn share(before: &CpuTicks, after: &CpuTicks) -> CpuShare {
     // Column by column: the time waiting for I/O is known to go back now and then.
     let since = |column: fn(&CpuTicks) -> u64| column(after).saturating_sub(column(before));
@@ -160,6 +165,7 @@ mod tests {
         assert_eq!(shares[0], CpuShare { user: 50.0, kernel: 0.0, idle: 50.0, steal: 10.0 });
         assert_eq!(steal_percent(&shares), 5.0);
         assert_eq!(steal_percent(&[]), 0.0);
+        assert_eq!((steal_worst_percent(&shares), steal_worst_percent(&[])), (10.0, 0.0));
     }
 
     proptest! {

@@ -107,7 +107,7 @@ impl Intervals {
 
     /// Records a completion `since_start_ns` after measurement began. Beyond the last interval it is
     /// dropped, and only shows that the intervals before it are over.
-    #[inline(never)]
+    #[inline]
     pub fn record(&mut self, since_start_ns: u64, latency_ns: u64) {
         let index = (since_start_ns / self.interval_ns) as usize;
         // 2.2 takes the index of the last I/O; a thread's completions never go back in time, so that

@@ -6,6 +6,7 @@ mod decimal;
 pub mod histogram;
 pub mod intervals;
 pub mod process;
+pub mod repeat;
 
 pub use clock::{Clock, MachineClock};
 pub use histogram::Histogram;

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use super::device::DeviceNumber;
 use super::roots::Roots;
@@ -20,7 +21,7 @@ const NEVER_COUNT: &[&str] = &["ram"];
 /// Longer than 17 numbers of 20 digits.
 const TEXT_BYTES_MAX: usize = 512;
 
-/// Counters of one device since it appeared. Those that an older kernel lacks are 0.
+/// Counters of one device since it appeared. Those that an older kernel lacks are 0 or absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DiskStat {
     /// Reads completed.
@@ -50,7 +51,7 @@ pub struct DiskStat {
     /// Bytes discarded.
     pub discard_bytes: u64,
     /// Flushes of the volatile cache completed (Linux 5.5).
-    pub flushes: u64,
+    pub flushes: Option<u64>,
 }
 
 impl DiskStat {
@@ -77,7 +78,28 @@ impl DiskStat {
             queue_time_ns: time(|s| s.queue_time_ns),
             discards: count(|s| s.discards),
             discard_bytes: count(|s| s.discard_bytes),
-            flushes: count(|s| s.flushes),
+            flushes: self.flushes.zip(before.flushes).map(|(now, then)| now.saturating_sub(then)),
+        }
+    }
+
+    /// Counters of two paths to one device added up.
+    fn plus(&self, other: &DiskStat) -> DiskStat {
+        let sum = |of: fn(&DiskStat) -> u64| of(self).saturating_add(of(other));
+        DiskStat {
+            reads: sum(|s| s.reads),
+            reads_merged: sum(|s| s.reads_merged),
+            read_bytes: sum(|s| s.read_bytes),
+            read_time_ns: sum(|s| s.read_time_ns),
+            writes: sum(|s| s.writes),
+            writes_merged: sum(|s| s.writes_merged),
+            write_bytes: sum(|s| s.write_bytes),
+            write_time_ns: sum(|s| s.write_time_ns),
+            in_flight: sum(|s| s.in_flight),
+            busy_ns: sum(|s| s.busy_ns),
+            queue_time_ns: sum(|s| s.queue_time_ns),
+            discards: sum(|s| s.discards),
+            discard_bytes: sum(|s| s.discard_bytes),
+            flushes: self.flushes.zip(other.flushes).map(|(a, b)| a.saturating_add(b)),
         }
     }
 }
@@ -106,14 +128,15 @@ pub fn parse(text: &str) -> Option<DiskStat> {
         queue_time_ns: ns(10),
         discards: number(11),
         discard_bytes: bytes(13),
-        flushes: number(15),
+        flushes: numbers.get(15).copied(),
     })
 }
 
 /// The counters of one device, kept open: they are read at exact moments.
 #[derive(Debug)]
 pub struct DiskCounters {
-    stat: File,
+    /// One, or that of each path to the device.
+    stats: Vec<File>,
 }
 
 impl DiskCounters {
@@ -130,7 +153,12 @@ impl DiskCounters {
         if NEVER_COUNT.contains(&driver) || (is_off && !ALWAYS_COUNT.contains(&driver)) {
             return None;
         }
-        let counters = DiskCounters { stat: File::open(dir.join("stat")).ok()? };
+        let paths = nvme_paths(&name, roots);
+        let stats = match paths.is_empty() {
+            true => vec![File::open(dir.join("stat")).ok()?],
+            false => paths.iter().map(File::open).collect::<Result<_, _>>().ok()?,
+        };
+        let counters = DiskCounters { stats };
         let never_read = counters.read().ok()? == DiskStat::default();
         let is_mute = never_read && dir.join("device").exists();
         (!is_mute).then_some(counters)
@@ -141,11 +169,42 @@ impl DiskCounters {
     /// # Errors
     /// When the device is gone, or its counters are not what they should be.
     pub fn read(&self) -> io::Result<DiskStat> {
-        let mut buffer = [0; TEXT_BYTES_MAX];
-        let len = self.stat.read_at(&mut buffer, 0)?;
-        let text = String::from_utf8_lossy(&buffer[..len]);
-        parse(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "not the counters of a device"))
+        let mut sum: Option<DiskStat> = None;
+        for stat in &self.stats {
+            let mut buffer = [0; TEXT_BYTES_MAX];
+            let len = stat.read_at(&mut buffer, 0)?;
+            let text = String::from_utf8_lossy(&buffer[..len]);
+            let invalid = || io::Error::new(io::ErrorKind::InvalidData, "not the counters of a device");
+            let one = parse(&text).ok_or_else(invalid)?;
+            sum = Some(sum.map_or(one, |sum| sum.plus(&one)));
+        }
+        sum.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
+}
+
+/// Counters of the paths to an NVMe namespace that has several. What stands above the paths counts nothing before
+/// Linux 6.4, and loses completions that come in batches until 6.10.
+fn nvme_paths(name: &str, roots: &Roots) -> Vec<PathBuf> {
+    let parts = || {
+        let (subsystem, namespace) = name.strip_prefix("nvme")?.split_once('n')?;
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        (is_number(subsystem) && is_number(namespace)).then_some((subsystem, namespace))
+    };
+    let Some((subsystem, namespace)) = parts() else { return Vec::new() };
+    let is_path = |other: &str| {
+        let path = other.strip_prefix("nvme").and_then(|rest| rest.strip_prefix(subsystem));
+        let controller = path.and_then(|rest| rest.strip_prefix('c')).and_then(|rest| rest.split_once('n'));
+        controller.is_some_and(|(controller, of)| {
+            of == namespace && !controller.is_empty() && controller.bytes().all(|b| b.is_ascii_digit())
+        })
+    };
+    let entries = std::fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .filter(|entry| is_path(&entry.file_name().to_string_lossy()))
+        .map(|entry| entry.path().join("stat"))
+        .collect();
+    paths.sort();
+    paths
 }
 
 #[cfg(test)]
@@ -176,14 +235,14 @@ mod tests {
             queue_time_ns: 3_138_730_000_000,
             discards: 25_213,
             discard_bytes: 151_466_448 * 512,
-            flushes: 147_021,
+            flushes: Some(147_021),
         };
         assert_eq!(parse(NVME), Some(wanted));
         let old = parse(OLD).unwrap();
-        assert_eq!((old.discards, old.discard_bytes, old.flushes, old.in_flight), (12, 98304 * 512, 0, 1));
+        assert_eq!((old.discards, old.discard_bytes, old.flushes, old.in_flight), (12, 98304 * 512, None, 1));
         let oldest = parse(OLDEST).unwrap();
         assert_eq!((oldest.writes, oldest.write_bytes, oldest.busy_ns), (17, 176 * 512, 130_000_000));
-        assert_eq!((oldest.discards, oldest.flushes), (0, 0));
+        assert_eq!((oldest.discards, oldest.flushes), (0, None));
         for wrong in ["", "1 2 3\n", "1 2 3 4 5 6 7 8 9 10 x\n"] {
             assert_eq!(parse(wrong), None, "{wrong:?}");
         }
@@ -219,6 +278,29 @@ mod tests {
             std::os::unix::fs::symlink(&place, dir.path().join("dev/block").join(number)).unwrap();
             assert_eq!(DiskCounters::open(number.parse().unwrap(), &roots).is_some(), counts, "{name}");
         }
+    }
+
+    #[test]
+    fn an_nvme_disk_of_several_paths_is_the_sum_of_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { sys: dir.path().into(), ..Roots::default() };
+        fs::create_dir_all(dir.path().join("dev/block")).unwrap();
+        let all = [
+            ("nvme1n1", "0 0 0 0 0 0 0 0 0 0 0\n"),
+            ("nvme1c0n1", "7 0 56 1 0 0 0 0 0 1 1\n"),
+            ("nvme1c10n1", "5 0 40 1 0 0 0 0 0 1 1\n"),
+            ("nvme1c0n12", "900 0 900 1 0 0 0 0 0 1 1\n"),
+            ("nvme11c0n1", "900 0 900 1 0 0 0 0 0 1 1\n"),
+        ];
+        for (name, stat) in all {
+            fs::create_dir_all(dir.path().join("block").join(name)).unwrap();
+            fs::write(dir.path().join("block").join(name).join("stat"), stat).unwrap();
+        }
+        std::os::unix::fs::symlink(dir.path().join("block/nvme1n1"), dir.path().join("dev/block/259:0"))
+            .unwrap();
+        let counters = DiskCounters::open("259:0".parse().unwrap(), &roots).expect("counters");
+        let sum = counters.read().unwrap();
+        assert_eq!((sum.reads, sum.read_bytes), (12, 96 * 512));
     }
 
     #[test]

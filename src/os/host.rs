@@ -24,6 +24,16 @@ pub fn power_scheme(roots: &Roots) -> String {
     read_word(&path).filter(|name| !name.is_empty()).unwrap_or_else(|| "<unknown>".to_string())
 }
 
+/// The first processor's name, e.g. `Intel(R) Xeon(R) Platinum 8488C`; `None` where `/proc/cpuinfo` has none (ARM).
+pub fn processor_model(roots: &Roots) -> Option<String> {
+    let text = std::fs::read_to_string(roots.proc.join("cpuinfo")).ok()?;
+    let model =
+        text.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == "model name");
+    model
+        .map(|(_, model)| model.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|name| !name.is_empty())
+}
+
 /// Milliseconds since the machine started, suspended time included.
 pub fn uptime_ms() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
@@ -74,6 +84,23 @@ mod tests {
         std::fs::create_dir_all(&place).unwrap();
         std::fs::write(place.join("scaling_governor"), "schedutil\n").unwrap();
         assert_eq!(power_scheme(&roots), "schedutil");
+    }
+
+    #[test]
+    fn processor_of_a_recorded_machine() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { proc: dir.path().into(), ..Roots::default() };
+        assert_eq!(processor_model(&roots), None);
+        for (text, name) in [
+            (
+                "processor\t: 0\nmodel\t\t: 143\nmodel name\t: A  Processor @ 2 GHz\n",
+                Some("A Processor @ 2 GHz"),
+            ),
+            ("processor\t: 0\nFeatures\t: fp\n", None),
+        ] {
+            std::fs::write(dir.path().join("cpuinfo"), text).unwrap();
+            assert_eq!(processor_model(&roots).as_deref(), name);
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub mod events;
 pub mod extents;
 pub mod guard;
 pub mod host;
-pub mod leaves;
+pub mod instructions;
 pub mod limits;
 pub mod mark;
 pub mod memory;

@@ -70,6 +70,9 @@ pub struct SourceTotals {
     pub ios: u64,
     /// Latencies, when measured.
     pub latency: Option<LatencySummary>,
+    /// Latencies from the intended start, of the I/Os on targets with a rate (`-g`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<LatencySummary>,
 }
 
 /// Why results cannot be added.
@@ -324,7 +327,7 @@ fn source_of(document: &Document) -> Source {
 }
 
 fn totals(measured: &Measured, of: fn(&TargetResult) -> &Direction) -> SourceTotals {
-    let mut latencies = Histogram::new();
+    let (mut latencies, mut responses) = (Histogram::new(), Histogram::new());
     let (mut bytes, mut ios) = (0, 0);
     for direction in measured.threads.iter().flat_map(|thread| &thread.targets).map(of) {
         bytes += direction.bytes;
@@ -332,8 +335,16 @@ fn totals(measured: &Measured, of: fn(&TargetResult) -> &Direction) -> SourceTot
         if let Some(latency) = &direction.latency {
             latencies.merge(latency);
         }
+        if let Some(response) = &direction.response {
+            responses.merge(response);
+        }
     }
-    SourceTotals { bytes, ios, latency: LatencySummary::of(&latencies) }
+    SourceTotals {
+        bytes,
+        ios,
+        latency: LatencySummary::of(&latencies),
+        response: LatencySummary::of(&responses),
+    }
 }
 
 impl SpanSum {
@@ -409,6 +420,11 @@ fn add_direction(mine: &mut Direction, theirs: Direction) {
     mine.bytes += theirs.bytes;
     mine.ios += theirs.ios;
     match (&mut mine.latency, theirs.latency) {
+        (Some(mine), Some(theirs)) => mine.merge(&theirs),
+        (mine @ None, theirs) => *mine = theirs,
+        (Some(_), None) => {}
+    }
+    match (&mut mine.response, theirs.response) {
         (Some(mine), Some(theirs)) => mine.merge(&theirs),
         (mine @ None, theirs) => *mine = theirs,
         (Some(_), None) => {}

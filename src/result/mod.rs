@@ -17,7 +17,8 @@ use crate::profile::Profile;
 
 pub use evidence::{
     ClockFacts, ContentSample, DiskActivity, DiskCounts, Evidence, ExtentMap, HostActivity, Layer, LayerKind,
-    Limit, LimitKind, OwnCost, Pressure, QueueDepth, Residency, Series, TargetFacts, ThreadCost, Window,
+    Limit, LimitKind, LoadCost, OwnCost, Pressure, QueueDepth, Residency, SelfCost, Series, TargetFacts,
+    ThreadCost, Window,
 };
 pub use merge::{Source, SourceSpan, SourceTotals};
 pub use summary::{DirectionSummary, LatencySummary, Summary};
@@ -185,6 +186,10 @@ pub struct Direction {
     pub ios: u64,
     /// Latencies, when measured (`-L`).
     pub latency: Option<Histogram>,
+    /// Latencies from the intended start of each I/O (response times), of the same I/Os, when a rate was set
+    /// (`-g`) and latencies were measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<Histogram>,
     /// Series per interval, when gathered (`-D`).
     pub intervals: Option<Intervals>,
 }

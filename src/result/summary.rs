@@ -35,6 +35,9 @@ pub struct DirectionSummary {
     pub iops: f64,
     /// Latencies, when measured and there was I/O.
     pub latency: Option<LatencySummary>,
+    /// Latencies from the intended start, of the I/Os on targets with a rate (`-g`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<LatencySummary>,
 }
 
 /// Latencies in nanoseconds.
@@ -91,6 +94,7 @@ struct Sum {
     bytes: u64,
     ios: u64,
     latency: Histogram,
+    response: Histogram,
 }
 
 impl Sum {
@@ -105,6 +109,9 @@ impl Sum {
         if let Some(latency) = &direction.latency {
             self.latency.merge(latency);
         }
+        if let Some(response) = &direction.response {
+            self.response.merge(response);
+        }
     }
 
     fn finish(&self, test_time_s: f64) -> DirectionSummary {
@@ -116,6 +123,7 @@ impl Sum {
             bytes_per_s: rate(self.bytes),
             iops: rate(self.ios),
             latency: LatencySummary::of(&self.latency),
+            response: LatencySummary::of(&self.response),
         }
     }
 }
@@ -132,6 +140,7 @@ impl Summary {
             total.bytes += part.bytes;
             total.ios += part.ios;
             total.latency.merge(&part.latency);
+            total.response.merge(&part.response);
         }
         let usage: f64 = measured.cpu.iter().map(super::CpuUse::usage).sum();
         Summary {

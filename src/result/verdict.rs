@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Grade {
-    /// Every rule had the evidence it needs and found nothing.
+    /// The disks were seen to do the work, and no rule found anything against it. Rules that lacked evidence
+    /// beside that are listed.
     #[default]
     Certified,
     /// The numbers are right for what ran, and may well not be what the person thinks they are.

@@ -137,7 +137,11 @@ impl<'a> View<'a> {
             RestsOn::Remote
         } else if has(LayerKind::UserFilesystem) {
             RestsOn::Program
-        } else if has(LayerKind::File) || has(LayerKind::Filesystem) || has(LayerKind::Unknown) {
+        } else if [LayerKind::File, LayerKind::Filesystem, LayerKind::Loop, LayerKind::Unknown]
+            .into_iter()
+            .any(has)
+        {
+            // A loop device with nothing below it stands on a deleted file.
             RestsOn::Unknown
         } else {
             RestsOn::Disks
@@ -157,16 +161,62 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Whether one write becomes several below, on mirrors or with parity, or moves to another place with
-    /// what describes it.
+    /// Whether one write becomes several below: mirrors and parity, copies on write, journals, blocks that are
+    /// allocated by the write.
     pub fn multiplies_writes(&self) -> bool {
+        let allocates = self
+            .facts
+            .and_then(|facts| facts.extents.as_ref())
+            .is_some_and(|map| map.unknown.is_some() || map.unwritten_bytes > 0 || map.hole_bytes > 0);
+        let journals_data = |layer: &Layer| {
+            let options = layer.mount_options.as_deref().unwrap_or_default();
+            options.split([',', ' ']).any(|option| option == "data=journal")
+        };
+        // The file of a loop device may have holes of its own, which nobody looked for.
+        let has_loop = self.layers().iter().any(|layer| layer.kind == LayerKind::Loop);
+        allocates
+            || has_loop
+            || self.layers().iter().any(|layer| {
+                journals_data(layer)
+                    || is_redundant(layer)
+                    || MULTIPLYING.iter().any(|word| words_of(layer).contains(&format!(", {word}")))
+                    || ["integrity ", "vdo "].iter().any(|word| words_of(layer).starts_with(word))
+                    || ["btrfs", "bcachefs", "zfs", "f2fs", "nilfs2"].contains(&layer.name.as_str())
+            })
+    }
+
+    /// Whether reads become more below: of an array that misses a disk, of a cache that fills.
+    pub fn multiplies_reads(&self) -> bool {
         self.layers().iter().any(|layer| {
-            let detail = layer.detail.as_deref().unwrap_or_default();
-            layer.kind == LayerKind::Md
-                || layer.below.len() > 1
-                || ["raid", "mirror", "cache", "thin", "snapshot"].iter().any(|word| detail.contains(word))
-                || ["btrfs", "bcachefs", "zfs", "f2fs", "nilfs2"].contains(&layer.name.as_str())
+            let words = words_of(layer);
+            words.contains("degraded by")
+                || words.contains(" running")
+                || words.starts_with("bcache")
+                || ["cached", "with write cache"].iter().any(|word| words.contains(&format!(", {word}")))
+                || ["integrity ", "verity ", "vdo "].iter().any(|word| words.starts_with(word))
         })
+    }
+}
+
+/// What the words about a volume say, after its name, of one whose writes become several.
+const MULTIPLYING: [&str; 6] = ["thin", "snapshot", "cached", "with write cache", "RAID", "on a VDO pool"];
+
+fn words_of(layer: &Layer) -> &str {
+    layer.detail.as_deref().unwrap_or_default()
+}
+
+/// Mirrors and parity; not stripes, and not several paths to one disk. What stands on several devices and is not
+/// known better may be one.
+fn is_redundant(layer: &Layer) -> bool {
+    let words = words_of(layer);
+    let single = ["raid0", "linear", "multipath "].iter().any(|word| words.starts_with(word));
+    match layer.kind {
+        LayerKind::Md => !single,
+        LayerKind::DeviceMapper => {
+            words.starts_with("firmware RAID")
+                || (words.starts_with("device-mapper") && layer.below.len() > 1)
+        }
+        _ => layer.below.len() > 1,
     }
 }
 
@@ -326,6 +376,11 @@ impl<'a> Case<'a> {
     /// A rate is kept below what the targets could do (`-g`, `-i` with `-j`).
     pub fn is_paced(&self) -> bool {
         self.span.targets.iter().any(|target| target.is_rate_limited() || target.think_ms.unwrap_or(0) > 0)
+    }
+
+    /// Bursts with pauses between them were asked for (`-i` with `-j`).
+    pub fn is_in_bursts(&self) -> bool {
+        self.span.targets.iter().any(|target| target.think_ms.unwrap_or(0) > 0)
     }
 
     /// Completions per interval over the measured time, with the interval's length in seconds: the run's own

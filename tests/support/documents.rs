@@ -244,6 +244,7 @@ fn target_result(recipe: &Recipe, span: &TimeSpan, index: usize, random: &mut Ra
 fn direction(span: &TimeSpan, target: &Target, is_on: bool, random: &mut Random) -> Direction {
     let duration_ns = u64::from(span.duration_s) * 1_000_000_000;
     let mut latency = span.measure_latency.then(Histogram::new);
+    let mut response = latency.clone();
     let interval_ns = u64::from(span.io_bucket_ms) * 1_000_000;
     let mut intervals = span.calculate_iops_std_dev.then(|| Intervals::new(interval_ns, duration_ns));
     let ios = if is_on { random.below(300).saturating_sub(20) } else { 0 };
@@ -254,9 +255,12 @@ fn direction(span: &TimeSpan, target: &Target, is_on: bool, random: &mut Random)
         if let Some(latency) = &mut latency {
             latency.record(latency_ns);
         }
+        if let Some(response) = &mut response {
+            response.record(latency_ns * 3);
+        }
         if let Some(intervals) = &mut intervals {
             intervals.record(at_ns, latency_ns);
         }
     }
-    Direction { bytes: ios * target.block_bytes, ios, latency, intervals }
+    Direction { bytes: ios * target.block_bytes, ios, latency, response, intervals }
 }

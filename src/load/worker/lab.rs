@@ -255,8 +255,8 @@ pub fn duty(index: usize, slot_first: u32, wanted: Wanted, pattern: Pattern) -> 
         pace: Pace::UNLIMITED,
         meter: None,
         shared: Arc::default(),
-        reads: Counter::new(wanted, true),
-        writes: Counter::new(wanted, true),
+        reads: Counter::new(wanted, true, true),
+        writes: Counter::new(wanted, true, true),
         short_transfers: 0,
     }
 }

@@ -181,6 +181,8 @@ struct Turn<'a, T> {
     dot: &'a dyn Fn(),
     idle: Idle,
     flights: Vec<InFlight>,
+    /// Intended start of each slot's I/O, where a rate limit gives one.
+    due_ns: Vec<u64>,
     /// Prepared and not yet handed over.
     batch: Vec<Io>,
     done: Vec<Completion>,
@@ -223,6 +225,7 @@ impl Worker {
             dot,
             idle: Idle::all(slots as u32),
             flights: self.slot_duty.iter().map(at_rest).collect(),
+            due_ns: vec![0; slots],
             batch: Vec::with_capacity(slots),
             done: Vec::with_capacity(slots),
             now_ns: time.now_ns(&*self.engine),
@@ -300,6 +303,7 @@ impl Worker {
                     turn.idle.push(slot);
                     continue;
                 }
+                turn.due_ns[slot as usize] = meter.due_ns();
                 meter.issued(turn.now_ns);
             }
             self.prepare(slot, duty, turn);
@@ -506,10 +510,13 @@ impl Worker {
         if turn.counting {
             let (flight, duty) = (&turn.flights[slot], &mut self.duties[duty]);
             let latency = turn.now_ns.saturating_sub(flight.issued_ns);
-            let since_start = || turn.now_ns - turn.phases.measure_start_ns();
+            let more = || {
+                let since_start = turn.now_ns - turn.phases.measure_start_ns();
+                (since_start, turn.now_ns.saturating_sub(turn.due_ns[slot]))
+            };
             match flight.op {
-                Op::Read => duty.reads.record(bytes, latency, since_start),
-                Op::Write => duty.writes.record(bytes, latency, since_start),
+                Op::Read => duty.reads.record(bytes, latency, more),
+                Op::Write => duty.writes.record(bytes, latency, more),
             }
         }
         // Without dots it starts at 0 and never comes back there.

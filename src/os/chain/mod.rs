@@ -151,6 +151,55 @@ pub fn numbers(layers: &[Layer]) -> Vec<DeviceNumber> {
     layers.iter().filter_map(|l| l.number).collect()
 }
 
+/// The devices whose counters tell what reached the storage, each once.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Counted {
+    /// The devices that the target itself stands on; whole disks, also for partitions.
+    pub top: Vec<(String, DeviceNumber)>,
+    /// The lowest ones that this machine sees.
+    pub lowest: Vec<(String, DeviceNumber)>,
+}
+
+/// The devices of a chain whose counters matter: a partition's I/Os are those of its disk, and a loop device whose
+/// file lies on no device is a lowest one itself.
+pub fn counted(layers: &[Layer]) -> Counted {
+    /// The devices directly under a layer, whatever is in between.
+    fn devices_below(layers: &[Layer], at: usize, found: &mut Vec<usize>) {
+        for &below in &layers[at].below {
+            if is_counted(&layers[below]) {
+                found.push(below);
+            } else {
+                devices_below(layers, below, found);
+            }
+        }
+    }
+    fn is_counted(layer: &Layer) -> bool {
+        layer.number.is_some() && (layer.kind != Kind::Partition || layer.below.is_empty())
+    }
+    let device = |at: usize| Some((layers[at].name.clone(), layers[at].number?));
+    let mut top = Vec::new();
+    match layers.first() {
+        Some(first) if is_counted(first) => top.push(0),
+        Some(_) => devices_below(layers, 0, &mut top),
+        None => {}
+    }
+    let stands_alone = |&at: &usize| {
+        let mut below = Vec::new();
+        devices_below(layers, at, &mut below);
+        below.is_empty()
+    };
+    let lowest = (0..layers.len()).filter(|&at| is_counted(&layers[at])).filter(stands_alone);
+    let mut found = Counted {
+        top: top.into_iter().filter_map(device).collect(),
+        lowest: lowest.filter_map(device).collect(),
+    };
+    for list in [&mut found.top, &mut found.lowest] {
+        list.sort();
+        list.dedup();
+    }
+    found
+}
+
 /// Flags that compress a single file, or keep it from being compressed.
 fn flags_of(file: &File, facts: &TargetFacts) -> Option<IFlags> {
     let name = facts.filesystem.as_ref()?.name.as_str();

@@ -44,7 +44,8 @@ pub struct DiskCounts {
     /// Bytes discarded.
     pub discard_bytes: u64,
     /// Flushes of the volatile cache completed.
-    pub flushes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flushes: Option<u64>,
     /// Time during which at least one request was in progress, in nanoseconds.
     pub busy_ns: u64,
     /// Time of all requests in progress added up, in nanoseconds.
@@ -57,6 +58,9 @@ pub struct DiskCounts {
 pub struct HostActivity {
     /// Share of processor time that other machines on this host took, in percent.
     pub steal_percent: Option<f64>,
+    /// The same of the processor that lost most, in percent of its time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steal_worst_percent: Option<f64>,
     /// Stalls by the kernel's account (PSI).
     pub pressure: Option<Pressure>,
     /// Pages read from swap.

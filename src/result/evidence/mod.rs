@@ -6,6 +6,7 @@
 mod activity;
 mod chain;
 mod content;
+mod self_cost;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ pub use activity::{
 };
 pub use chain::{Layer, LayerKind};
 pub use content::{ContentSample, ExtentMap, Residency};
+pub use self_cost::{LoadCost, SelfCost};
 
 /// What the numbers of a time span rest on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +45,9 @@ pub struct Evidence {
     pub threads: Vec<ThreadCost>,
     /// Limits in force for this process on the devices under the targets, its processors and memory.
     pub limits: Vec<Limit>,
+    /// What the program itself costs on this machine; none for simulated time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_cost: Option<SelfCost>,
 }
 
 /// A stretch of wall-clock time.

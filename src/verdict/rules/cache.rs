@@ -1,6 +1,6 @@
 //! Did the I/O reach the disks, and as what?
 
-use crate::result::{Grade, LayerKind};
+use crate::result::{Finding, Grade, Layer, LayerKind};
 use crate::verdict::figures::{Details, bytes, found, number, percent, ratio};
 use crate::verdict::view::{Flow, Group, RestsOn, View, Way};
 use crate::verdict::{Case, Look};
@@ -34,8 +34,8 @@ pub fn served_from_cache(case: &Case<'_>) -> Look {
                 false => Grade::Suspect,
             };
             let says = format!(
-                "{} {} of {} completed; {} saw {}: {}",
-                per_s(done.ios),
+                "{} {}/s of {} completed; {} saw {}: {}",
+                number(done.ios),
                 way.plural(),
                 bytes(done.size()),
                 group.names(),
@@ -104,7 +104,8 @@ fn cause(group: &Group<'_>, way: Way) -> Cause {
     if way == Way::Read && most(&|target| never_written_share(target) >= 0.5) {
         return says(
             "most of the tested range was never written, and is answered without the disk",
-            "write the whole range once (-c makes such files; -w100 over a device), then read it",
+            "write the whole range once, then read it: -c makes such files; on a device that is -w100 -Zr over all of it, \
+             which destroys what it holds",
         );
     }
     if most(&|target| target.asked.memory_mapped) {
@@ -138,6 +139,22 @@ fn cause(group: &Group<'_>, way: Way) -> Cause {
     }
     let grew =
         group.targets.iter().any(|target| residency_growth(target).is_some_and(|(_, notable)| notable));
+    let is_thin = group.targets.iter().any(|target| {
+        target
+            .layers()
+            .iter()
+            .any(|layer| layer.detail.as_deref().is_some_and(|words| words.contains(", thin")))
+    });
+    let has_zeros = group.targets.iter().any(|target| {
+        let sample = target.facts.and_then(|facts| facts.content.as_ref());
+        sample.is_some_and(|sample| sample.zero_blocks > 0)
+    });
+    if way == Way::Read && (is_thin || has_zeros) {
+        return says(
+            "what reads as zeros is answered without the disk: holes, blocks never provisioned or trimmed",
+            "write the whole range once with -Zr, which destroys what it holds, then read it",
+        );
+    }
     match grew {
         true => says(
             "the page cache answered although direct I/O was asked for",
@@ -168,6 +185,8 @@ fn residency_growth(target: &View<'_>) -> Option<(u64, bool)> {
 const SIZE_SUSPECT: f64 = 1.5;
 /// From here on it is worth a remark.
 const SIZE_REMARK: f64 = 1.1;
+/// I/Os of this size and more are issued for throughput, which merging does not change: a remark only.
+const LARGE_BYTES: f64 = 64.0 * 1024.0;
 
 /// Mean size and rate at the disks against those issued.
 pub fn coalesced(case: &Case<'_>) -> Look {
@@ -185,10 +204,11 @@ pub fn coalesced(case: &Case<'_>) -> Look {
             if larger < SIZE_REMARK || moved.ios >= done.ios / SIZE_REMARK || is_told {
                 continue;
             }
-            let grade = if larger >= SIZE_SUSPECT { Grade::Suspect } else { Grade::Certified };
+            let misleads = larger >= SIZE_SUSPECT && done.size() < LARGE_BYTES;
+            let grade = if misleads { Grade::Suspect } else { Grade::Certified };
             let says = format!(
-                "{} {} of {} were issued; {} saw {} of {}",
-                per_s(done.ios),
+                "{} {}/s of {} were issued; {} saw {} of {}",
+                number(done.ios),
                 way.plural(),
                 bytes(done.size()),
                 group.names(),
@@ -273,45 +293,62 @@ pub fn working_set(case: &Case<'_>) -> Look {
             None => missing = Some("the memory of the machine".to_string()),
         }
     }
-    for target in views.iter().filter(on_disk).filter(|target| target.is_direct()) {
-        // A device in memory has no cache to defeat.
-        let lowest: Vec<_> = target.lowest().collect();
-        let is_memory = !lowest.is_empty() && lowest.iter().all(|layer| layer.kind == LayerKind::Memory);
-        let range = target.range_bytes();
-        if is_memory || range >= RANGE_SMALL_BYTES {
-            continue;
-        }
-        if range == 0 {
+    let direct: Vec<&View<'_>> = views.iter().filter(on_disk).filter(|target| target.is_direct()).collect();
+    for target in &direct {
+        if target.range_bytes() == 0 {
             missing.get_or_insert(format!("the size of '{}'", target.path()));
-            continue;
         }
-        let disk: u64 = lowest.iter().filter_map(|layer| layer.size_bytes).sum();
-        if disk > 0 && range as f64 >= RANGE_SMALL_PART * disk as f64 {
-            continue;
-        }
-        let of_disk = match disk {
-            0 => String::new(),
-            disk => format!(
-                " ({} of a disk of {})",
-                percent(ratio(range as f64, disk as f64)),
-                bytes(disk as f64)
-            ),
-        };
-        let says = format!(
-            "the tested range is {}{of_disk}: the caches of drive, controller or host can hold all of it",
-            bytes(range as f64)
-        );
-        findings.push(
-            found(Grade::Suspect, says)
-                .of(Some(target.path()))
-                .figure("range_bytes", range as f64)
-                .figure("disk_bytes", disk as f64),
-        );
     }
+    findings.extend(small_ranges(&direct));
     match missing {
         Some(what) if findings.is_empty() => Look::Missing(what),
         _ => Look::Saw(findings),
     }
+}
+
+/// Ranges that fit into a cache of the disks they share: what lies on the same disks is one working set.
+fn small_ranges(direct: &[&View<'_>]) -> Vec<Finding> {
+    // Targets by the names of their lowest devices.
+    let mut sets: Vec<(Vec<&Layer>, Vec<&View<'_>>)> = Vec::new();
+    for target in direct.iter().filter(|target| target.range_bytes() > 0) {
+        let lowest: Vec<&Layer> = target.lowest().collect();
+        let is_same = |other: &[&Layer]| {
+            other.len() == lowest.len() && other.iter().zip(&lowest).all(|(a, b)| a.name == b.name)
+        };
+        match sets.iter_mut().find(|(known, _)| is_same(known)) {
+            Some((_, targets)) => targets.push(target),
+            None => sets.push((lowest, vec![target])),
+        }
+    }
+    sets.iter().filter_map(|(lowest, targets)| small_range(lowest, targets)).collect()
+}
+
+fn small_range(lowest: &[&Layer], targets: &[&View<'_>]) -> Option<Finding> {
+    // A device in memory has no cache to defeat.
+    let is_memory = !lowest.is_empty() && lowest.iter().all(|layer| layer.kind == LayerKind::Memory);
+    let range: u64 = targets.iter().map(|target| target.range_bytes()).sum();
+    let disk: u64 = lowest.iter().filter_map(|layer| layer.size_bytes).sum();
+    let is_much_of_it = disk > 0 && range as f64 >= RANGE_SMALL_PART * disk as f64;
+    if is_memory || range >= RANGE_SMALL_BYTES || is_much_of_it {
+        return None;
+    }
+    let of_disk = match disk {
+        0 => String::new(),
+        disk => {
+            format!(" ({} of a disk of {})", percent(ratio(range as f64, disk as f64)), bytes(disk as f64))
+        }
+    };
+    let says = format!(
+        "the tested range is {}{of_disk}: the caches of drive, controller or host can hold all of it",
+        bytes(range as f64)
+    );
+    let path = if let [only] = targets { Some(only.path()) } else { None };
+    Some(
+        found(Grade::Suspect, says)
+            .of(path)
+            .figure("range_bytes", range as f64)
+            .figure("disk_bytes", disk as f64),
+    )
 }
 
 /// Memory that the page cache may take: that of the machine, or of the container.

@@ -1,7 +1,7 @@
 //! Are acknowledged writes safe?
 
 use crate::result::{Grade, Layer, LayerKind};
-use crate::verdict::figures::{Details, found, number};
+use crate::verdict::figures::{Details, found, number, ratio};
 use crate::verdict::view::View;
 use crate::verdict::{Case, Look};
 
@@ -77,7 +77,7 @@ pub fn volatile_cache(case: &Case<'_>) -> Look {
             (false, None) => "the page cache".to_string(),
         };
         let says = format!(
-            "{}/s writes were acknowledged by {by}: acknowledged, not durable",
+            "{} writes/s were acknowledged by {by}: acknowledged, not durable",
             number(target.write.ios)
         );
         let finding = found(Grade::Suspect, says).of(Some(target.path()));
@@ -88,6 +88,9 @@ pub fn volatile_cache(case: &Case<'_>) -> Look {
         _ => Look::Saw(findings),
     }
 }
+
+/// Fewer flushes than this part of one per full queue of writes are none of these writes.
+const FLUSHES_PART: f64 = 0.1;
 
 /// Write-through was asked for, and the disks were never told to keep anything.
 pub fn write_through_unseen(case: &Case<'_>) -> Look {
@@ -111,16 +114,35 @@ pub fn write_through_unseen(case: &Case<'_>) -> Look {
             missing.get_or_insert(format!("counters of {} over the measured time", names(&must_flush)));
             continue;
         }
-        let flushes: u64 = counted.iter().map(|disk| disk.total.flushes).sum();
-        if must_flush.is_empty() || flushes > 0 {
+        if must_flush.is_empty() {
             continue;
         }
+        let add =
+            |sum: u64, disk: &&crate::result::DiskActivity| Some(sum.saturating_add(disk.total.flushes?));
+        let Some(flushes) = counted.iter().try_fold(0u64, add) else {
+            missing.get_or_insert("the number of flushes, which Linux counts since 5.5".to_string());
+            continue;
+        };
+        // One flush may serve everything that was in flight; the flushes of others on the same disk are few.
+        let in_flight: f64 = target
+            .entries
+            .iter()
+            .map(|entry| f64::from(case.span.threads_on(entry)) * f64::from(entry.request_count))
+            .sum();
+        let writes = target.write.ios * case.seconds();
+        if flushes as f64 >= ratio(writes, in_flight.max(1.0)) * FLUSHES_PART {
+            continue;
+        }
+        let saw = match flushes {
+            0 => "saw not one flush".to_string(),
+            few => format!("saw {} flushes", number(few as f64)),
+        };
         let says = format!(
-            "write-through was asked for, {}/s writes completed, and {} with a volatile cache saw not one flush",
-            number(target.write.ios),
+            "write-through was asked for, {} writes completed, and {} with a volatile cache {saw}",
+            number(writes),
             names(&must_flush)
         );
-        findings.push(found(Grade::Suspect, says).of(Some(target.path())).figure("flushes", 0.0));
+        findings.push(found(Grade::Suspect, says).of(Some(target.path())).figure("flushes", flushes as f64));
     }
     match missing {
         Some(what) if findings.is_empty() => Look::Missing(what),

@@ -16,8 +16,13 @@ const FLAT_INTERVALS: usize = 5;
 const FLAT_DEPTH: f64 = 4.0;
 /// A medium in this time per I/O is either a disk that turns, whose rate is never flat, or waits for a limit.
 const FLAT_LATENCY_NS: f64 = 2e6;
-/// Larger I/Os take that long on a link that is simply full.
-const FLAT_BYTES_MAX: f64 = 64.0 * 1024.0;
+/// I/Os of this size take that long on a link that is simply full.
+const LINK_BYTES: f64 = 64.0 * 1024.0;
+/// A flat rate above this may as well be a fast device at its end; below it no device of today with a queue is
+/// that slow and that even.
+const LIMIT_IOPS_MAX: f64 = 20_000.0;
+/// These take one I/O at a time, evenly: a flat rate is theirs.
+const SERIAL_TRANSPORTS: [&str; 2] = ["mmc", "usb"];
 
 /// Limits in force at the measured rate, and rates too flat for a medium.
 pub fn provisioned(case: &Case<'_>) -> Look {
@@ -41,23 +46,35 @@ pub fn provisioned(case: &Case<'_>) -> Look {
     let issued = Flow { ios: done[0].ios + done[1].ios, bytes: done[0].bytes + done[1].bytes };
     let latency_ns = ratio(depth.reached * 1e9, issued.ios);
     let waits = depth.reached >= FLAT_DEPTH && latency_ns >= FLAT_LATENCY_NS;
-    if variation < FLAT && waits && issued.size() <= FLAT_BYTES_MAX {
+    if variation < FLAT && waits && issued.size() < LINK_BYTES {
+        let may_be_the_device = rate > LIMIT_IOPS_MAX || is_serial(case);
+        let (grade, what) = match may_be_the_device {
+            true => (Grade::Certified, "a device at its end, or a provisioned limit"),
+            false => (Grade::Suspect, "a provisioned limit, not the medium"),
+        };
         let says = format!(
-            "{of} gave {} IOPS with a variation of {} while {} I/Os waited {} each: a provisioned limit, not the \
-             medium",
+            "{of} gave {} IOPS with a variation of {} while {} I/Os waited {} each: {what}",
             number(rate),
             percent(variation),
             number(depth.reached),
             duration_ns(latency_ns)
         );
         findings.push(
-            found(Grade::Suspect, says)
+            found(grade, says)
                 .figure("iops", rate)
                 .figure("variation_percent", variation * 100.0)
                 .figure("latency_ns", latency_ns),
         );
     }
     Look::Saw(findings)
+}
+
+fn is_serial(case: &Case<'_>) -> bool {
+    let views = case.views();
+    let lowest = views.iter().flat_map(|view| view.lowest());
+    lowest
+        .filter_map(|layer| layer.transport.as_deref())
+        .any(|transport| SERIAL_TRANSPORTS.contains(&transport))
 }
 
 fn deviation(values: &[f64], mean: f64) -> f64 {

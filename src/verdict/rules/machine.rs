@@ -23,7 +23,8 @@ pub fn other_io(case: &Case<'_>) -> Look {
         for way in Way::BOTH {
             let Some(own) = own(case, group, way, groups.len() == 1) else {
                 untold.get_or_insert(format!(
-                    "which of the {} of {} were the run's own: the layers above turn one into several, or delay them",
+                    "which of the {} of {} were the run's own: file system and layers above turn one into several, or delay \
+                     them",
                     way.plural(),
                     group.names()
                 ));
@@ -61,8 +62,8 @@ fn own(case: &Case<'_>, group: &Group<'_>, way: Way, is_only: bool) -> Option<f6
     let writes = group.done(Way::Write).bytes > 0.0;
     let multiplies = group.targets.iter().any(View::multiplies_writes);
     // Parity is read back, compressed extents are read whole.
-    let reads_more =
-        (multiplies && writes) || group.targets.iter().any(|target| target.reduced_by().is_some());
+    let reads_more = (multiplies && writes)
+        || group.targets.iter().any(|target| target.reduced_by().is_some() || target.multiplies_reads());
     match way {
         Way::Read if reads_more => None,
         // Cached writes reach the disk later, also those from before the measured time.
@@ -81,20 +82,31 @@ fn own(case: &Case<'_>, group: &Group<'_>, way: Way, is_only: bool) -> Option<f6
 
 const STEAL_REMARK: f64 = 2.0;
 const STEAL_SUSPECT: f64 = 5.0;
+/// The same for a single processor, which may be the one that issues the I/O.
+const STEAL_WORST_REMARK: f64 = 7.0;
+const STEAL_WORST_SUSPECT: f64 = 15.0;
 
 /// Processor time taken by other machines on the host.
 pub fn steal(case: &Case<'_>) -> Look {
-    let Some(steal) = case.measured.evidence.host.as_ref().and_then(|host| host.steal_percent) else {
+    let host = case.measured.evidence.host.as_ref();
+    let Some(steal) = host.and_then(|host| host.steal_percent) else {
         return Look::missing("processor time that other machines took");
     };
-    let grade = match steal {
-        s if s > STEAL_SUSPECT => Grade::Suspect,
-        s if s > STEAL_REMARK => Grade::Certified,
-        _ => return Look::nothing(),
+    let worst = host.and_then(|host| host.steal_worst_percent).unwrap_or(steal);
+    let grade = if steal > STEAL_SUSPECT || worst > STEAL_WORST_SUSPECT {
+        Grade::Suspect
+    } else if steal > STEAL_REMARK || worst > STEAL_WORST_REMARK {
+        Grade::Certified
+    } else {
+        return Look::nothing();
     };
-    let says =
+    let mut says =
         format!("other machines on this host took {} of the processor time (steal)", percent(steal / 100.0));
-    Look::Saw(vec![found(grade, says).figure("steal_percent", steal)])
+    if worst > 2.0 * steal {
+        says.push_str(&format!(", {} of that of one processor", percent(worst / 100.0)));
+    }
+    let finding = found(grade, says).figure("steal_percent", steal);
+    Look::Saw(vec![finding.figure("steal_worst_percent", worst)])
 }
 
 const MEMORY_SOME_SUSPECT: f64 = 0.05;

@@ -76,7 +76,8 @@ pub const RULES: &[Rule] = &[
         Suspect,
         RealSpan(run::unproven),
         "The result does not tell which disks lie below and what they moved.",
-        "run with this version on this machine; counters of disks are read from /sys without privileges",
+        "give a target whose disks this machine sees and counts (queue/iostats set to 1; in a container a volume instead \
+         of its root), or measure where the disks are",
     ),
     rule(
         "memory-target",
@@ -89,7 +90,8 @@ pub const RULES: &[Rule] = &[
         "coalesced",
         Suspect,
         RealSpan(cache::coalesced),
-        "The disks saw fewer and larger I/Os than were issued: 1.5 times the size and more is suspect.",
+        "The disks saw fewer and larger I/Os than were issued: from 1.5 times the size suspect, unless each was 64 KiB \
+         or more.",
         "IOPS are not the disk's here: use random I/O (-r), or read the result as throughput",
     ),
     rule(
@@ -104,7 +106,8 @@ pub const RULES: &[Rule] = &[
         Suspect,
         RealSpan(content::zero_data),
         "The data that were read are zeros, from 5 % of a sample on.",
-        "fill the target with data first: -w100 -Zr over the whole range, or -c with -Zr",
+        "fill the target with data first: -c with -Zr makes such a file; on a device that is -w100 -Zr over all of it, \
+         which destroys what it holds",
     ),
     rule(
         "reducible-reads",
@@ -126,7 +129,8 @@ pub const RULES: &[Rule] = &[
         Suspect,
         RealSpan(durability::volatile_cache),
         "Writes without write-through on a page cache or a disk with a volatile cache: acknowledged, not durable.",
-        "-Sh (or -Sw) counts a write when it is durable; without it this is the speed of the cache",
+        "-Sh (or -Sw) counts a write when it is durable; a cache that survives a loss of power (many server drives) may \
+         say write back all the same",
     ),
     rule(
         "write-through-unseen",
@@ -139,7 +143,8 @@ pub const RULES: &[Rule] = &[
         "provisioned-limit",
         Suspect,
         RealSpan(limits::provisioned),
-        "The rate is a cgroup limit in force, or flatter than a medium's (variation below 1 %) while I/Os wait in line.",
+        "The rate is a cgroup limit in force, or flatter than a medium's (variation below 1 %) while I/Os wait in line; a \
+         remark above 20,000 IOPS.",
         "more depth only adds latency here; raise or remove the limit to measure the disk",
     ),
     rule(
@@ -160,7 +165,8 @@ pub const RULES: &[Rule] = &[
         "not-steady",
         Suspect,
         RealSpan(steady::not_steady),
-        "Fifths of the measured time differ by more than 20 % of the mean, or their trend is more than 10 % (SNIA).",
+        "Fifths of the measured time differ by more than 20 % of the mean, or their trend is more than 10 % (SNIA), and \
+         by more than the scatter from second to second explains.",
         "measure longer, look for what disturbs, or repeat and report the spread",
     ),
     rule(
@@ -185,24 +191,32 @@ pub const RULES: &[Rule] = &[
         "use more threads (-t) on more processors, larger I/Os, or fewer costs per I/O (-Zr is one)",
     ),
     rule(
+        "generator-cost",
+        Certified,
+        RealSpan(pace::generator_cost),
+        "The program's own work took 25 % of a thread's time per I/O or more, as measured before the run without storage.",
+        "larger I/Os or more threads (-t) leave more of the time to the target; truespd bench-self shows the parts",
+    ),
+    rule(
         "below-rate",
         Suspect,
         RealSpan(pace::below_rate),
         "The rate set with -g was not reached (98 %).",
-        "the target gives no more at this depth: lower the rate, or raise -o and -t",
+        "the target gives no more at this depth, or the processor: raise -o, or lower -g (which is per thread)",
     ),
     rule(
         "other-io",
         Suspect,
         RealSpan(machine::other_io),
-        "The disks moved 5 % and 100 KiB/s more than this run made them.",
+        "The disks moved 5 % and 100 KiB/s more than this run can have made them.",
         "stop what else uses the disks (iotop, pidstat -d), and repeat",
     ),
     rule(
         "steal",
         Suspect,
         RealSpan(machine::steal),
-        "Other machines on the host took processor time: above 5 % suspect, above 2 % remarked.",
+        "Other machines on the host took processor time: above 5 % (15 % of one processor) suspect, above 2 % (7 %) \
+         remarked.",
         "repeat at a quieter time, or on a machine with processors of its own",
     ),
     rule(

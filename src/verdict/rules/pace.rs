@@ -1,8 +1,8 @@
 //! Who set the pace: the storage, or the generator?
 
 use crate::profile::Throughput;
-use crate::result::{Finding, Grade, ThreadCost};
-use crate::verdict::figures::{Details, bytes, found, number, percent, ratio};
+use crate::result::{Finding, Grade, LoadCost, SelfCost, ThreadCost};
+use crate::verdict::figures::{Details, bytes, duration_ns, found, number, percent, ratio};
 use crate::verdict::{Case, Look};
 
 /// Below this part of what was asked the result belongs to a shallower queue.
@@ -65,13 +65,19 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
     let (most, id) = worst(&running);
     // A thread that keeps a set rate by looking at the clock may well be busy.
     if most >= RUNNING_SUSPECT && !case.is_paced() {
+        let own = evidence.self_cost.as_ref().and_then(|cost| own_work(case, cost, id));
+        let own_words = own.as_ref().map(|own| format!("; of {}", own.words())).unwrap_or_default();
         let says = format!(
-            "{} of {} threads kept their processor busy (thread {id}: {}): a processor set the pace, not storage",
+            "{} of {} threads kept their processor busy (thread {id}: {}): a processor set the pace, not storage{own_words}",
             count(RUNNING_SUSPECT, &running),
             evidence.threads.len(),
             percent(most)
         );
-        findings.push(found(Grade::Suspect, says).figure("running_percent", most * 100.0));
+        let finding = found(Grade::Suspect, says).figure("running_percent", most * 100.0);
+        findings.push(match own {
+            Some(own) => finding.figure("generator_ns", own.load.generator_ns),
+            None => finding,
+        });
     }
     let (most, id) = worst(&waiting);
     if most >= WAITING_SUSPECT {
@@ -100,6 +106,83 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
     }
     Look::Saw(findings)
 }
+
+/// The program's own work on an I/O of a thread, beside what an I/O took that thread.
+struct OwnWork<'a> {
+    load: &'a LoadCost,
+    ns_per_io: f64,
+}
+
+impl OwnWork<'_> {
+    fn part(&self) -> f64 {
+        ratio(self.load.generator_ns, self.ns_per_io)
+    }
+
+    fn words(&self) -> String {
+        format!(
+            "the {} per I/O of a thread, {} are the program's own work",
+            duration_ns(self.ns_per_io),
+            duration_ns(self.load.generator_ns)
+        )
+    }
+}
+
+/// `None` for a thread that completed nothing, or was not calibrated.
+fn own_work<'a>(case: &Case<'_>, cost: &'a SelfCost, id: u32) -> Option<OwnWork<'a>> {
+    let results =
+        case.measured.threads.iter().filter(|thread| thread.id == id).flat_map(|thread| &thread.targets);
+    let ios: f64 = results.map(|target| target.read.ios as f64 + target.write.ios as f64).sum();
+    let ns_per_io = ratio(case.seconds() * 1e9, ios);
+    cost.of_thread(id).filter(|_| ns_per_io > 0.0).map(|load| OwnWork { load, ns_per_io })
+}
+
+/// From this part of a thread's time on, the program's own work is worth a remark.
+const GENERATOR_REMARK: f64 = 0.25;
+/// What makes up this part of the program's own work is named as its reason.
+const REASON: f64 = 0.5;
+
+/// The program's own work took a notable part of a thread's time per I/O.
+pub fn generator_cost(case: &Case<'_>) -> Look {
+    // A set rate leaves as much time as it likes.
+    if case.is_paced() {
+        return Look::nothing();
+    }
+    let Some(cost) = &case.measured.evidence.self_cost else {
+        return Look::missing("measurement of what the program itself costs");
+    };
+    let each =
+        case.measured.threads.iter().filter_map(|thread| Some((thread.id, own_work(case, cost, thread.id)?)));
+    let Some((id, worst)) = each.max_by(|a, b| a.1.part().total_cmp(&b.1.part())) else {
+        return Look::nothing();
+    };
+    if worst.part() < GENERATOR_REMARK {
+        return Look::nothing();
+    }
+    let load = worst.load;
+    let says = format!("of {} (thread {id}: {})", worst.words(), percent(worst.part()));
+    let finding = |why: &str| {
+        found(Grade::Certified, format!("{says}{why}"))
+            .figure("generator_ns", load.generator_ns)
+            .figure("ns_per_io", worst.ns_per_io)
+    };
+    // With statistics an I/O takes up to two stamps.
+    let has_stamps = case.span.measure_latency || case.span.calculate_iops_std_dev;
+    Look::Saw(vec![if load.fill_ns >= REASON * load.generator_ns {
+        finding(", most of it making random data (-Zr)")
+            .advise("-Z<size> writes from one buffer of random data, which costs next to nothing")
+    } else if has_stamps
+        && 2.0 * cost.stamp_ns >= REASON * load.generator_ns
+        && cost.stamp_ns >= STAMP_SLOW_NS
+    {
+        finding(", most of it reading a slow clock")
+            .advise("let the kernel use the processor's counter as its clock source")
+    } else {
+        finding("")
+    }])
+}
+
+/// No clock that is read without entering the kernel takes this long.
+const STAMP_SLOW_NS: f64 = 150.0;
 
 /// Less than this part of a set rate is not that rate.
 const RATE_SUSPECT: f64 = 0.98;

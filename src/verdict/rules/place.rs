@@ -37,7 +37,13 @@ pub fn remote(case: &Case<'_>) -> Look {
         {
             format!("{} is reached over the network: each I/O is a hop{}", layer.name, at(&layer.server))
         } else if let Some(layer) = of(LayerKind::UserFilesystem) {
-            format!("a program serves {}: what it keeps in its own caches is not seen from here", layer.name)
+            let says = format!(
+                "a program serves {}: what it keeps in its own caches is not seen from here",
+                layer.name
+            );
+            let finding = found(Grade::Certified, says).of(Some(target.path()));
+            findings.push(finding.advise("measure what the program stands on, too, to know its share"));
+            continue;
         } else {
             continue;
         };

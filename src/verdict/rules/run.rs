@@ -3,7 +3,7 @@
 use crate::measure::Histogram;
 use crate::result::{Document, Finding, Grade, TimeSpanResult};
 use crate::verdict::figures::{Details, found, number};
-use crate::verdict::view::Way;
+use crate::verdict::view::{RestsOn, Way};
 use crate::verdict::{Case, Look};
 
 /// The run failed, or stopped before anything was measured.
@@ -54,9 +54,27 @@ pub fn unproven(case: &Case<'_>) -> Look {
             "a sum of {sources} results carries no evidence of disks and machines: judge each of them by itself"
         ),
         Err(what) => format!("not proven: the result does not tell {what}"),
-        Ok(_) => return Look::nothing(),
+        Ok(_) => match hidden(case) {
+            Some(words) => format!("not proven: {words}"),
+            None => return Look::nothing(),
+        },
     };
     Look::Saw(vec![found(Grade::Suspect, says)])
+}
+
+/// Why the work of a target's disks cannot be seen from here.
+fn hidden(case: &Case<'_>) -> Option<String> {
+    case.views().iter().find_map(|target| match target.rests_on() {
+        RestsOn::Remote => Some(format!(
+            "the disks of '{}' are another machine's, and what they moved is not seen from here",
+            target.path()
+        )),
+        RestsOn::Program => Some(format!(
+            "a program serves '{}', and whether it asked a disk is not seen from here",
+            target.path()
+        )),
+        RestsOn::Disks | RestsOn::MemoryFilesystem | RestsOn::Unknown => None,
+    })
 }
 
 /// Percentiles that DiskSpd prints, by their nines.

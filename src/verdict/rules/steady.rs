@@ -4,7 +4,7 @@
 //! at most 20 % of the mean and that of the fitted line at most 10 %. Rounds are fifths of the measured time.
 
 use crate::result::Grade;
-use crate::verdict::figures::{Details, change, found, number, percent, ratio};
+use crate::verdict::figures::{Details, change, found, number, ratio};
 use crate::verdict::{Case, Look};
 
 /// Rounds of a window.
@@ -13,6 +13,8 @@ const ROUNDS: usize = 5;
 const RANGE_MAX: f64 = 0.20;
 /// What the fitted line rises or falls over the window, as part of the mean.
 const SLOPE_MAX: f64 = 0.10;
+/// Standard errors that an excursion must be beyond its limit.
+const ERRORS: f64 = 2.0;
 /// A fall by this part that stays is a state of its own.
 const STEP: f64 = 0.25;
 /// A first part that differs by this much from the rest ...
@@ -41,12 +43,16 @@ enum Shape {
     Unsteady { range: f64, slope: f64 },
 }
 
-/// Sums of neighbours, so that `points` are left.
+/// Where each of `points` begins when a series is cut into that many, and where the last one ends. Lengths differ
+/// by one interval at most, and none is left out.
+fn bounds(length: usize, points: usize) -> Vec<usize> {
+    let points = points.clamp(1, length.max(1));
+    (0..=points).map(|point| point * length / points).collect()
+}
+
+/// Means of neighbours, so that `points` are left.
 fn grouped(series: &[f64], points: usize) -> Vec<f64> {
-    let size = series.len() / points.clamp(1, series.len().max(1));
-    // What does not fill a point is dropped at the start, where warming up may still show.
-    let skip = series.len() - size * points.min(series.len());
-    series[skip..].chunks(size.max(1)).map(|chunk| chunk.iter().sum()).collect()
+    bounds(series.len(), points).windows(2).map(|ends| mean(&series[ends[0]..ends[1]])).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -70,16 +76,47 @@ fn excursions(values: &[f64]) -> (f64, f64) {
     (of_mean(largest - smallest), of_mean(rise))
 }
 
-/// Excursions of five rounds when they are more than steadiness allows and chance makes.
+/// Excursions of five rounds when they are more than steadiness allows and more than the scatter from point to
+/// point makes of a steady rate: rounds of seconds are not SNIA's rounds of minutes.
 fn unsteady(series: &[f64]) -> Option<(f64, f64)> {
     let rounds = grouped(series, ROUNDS);
     let (range, slope) = excursions(&rounds);
-    let chance = SIGMAS * ratio(1.0, mean(&rounds).sqrt());
-    (range > RANGE_MAX.max(chance) || slope.abs() > SLOPE_MAX.max(chance)).then_some((range, slope))
+    let error = round_error(series);
+    // The error of a difference of two rounds, and that of the fitted rise over five: 4 / sqrt(10) rounds.
+    let range_max = RANGE_MAX + ERRORS * error * std::f64::consts::SQRT_2;
+    let slope_max = SLOPE_MAX + ERRORS * error * 4.0 / 10f64.sqrt();
+    (range > range_max || slope.abs() > slope_max).then_some((range, slope))
 }
 
-/// Where two rates fit best: number of points before the change, and the two means.
-fn change_point(points: &[f64]) -> Option<(usize, f64, f64)> {
+/// Standard error of a round as part of the mean: from the differences of neighbours, which a trend or a step
+/// hardly changes, and not less than counted events have.
+fn round_error(series: &[f64]) -> f64 {
+    let points = grouped(series, POINTS_MAX);
+    let of_mean = |value: f64| ratio(value, mean(&points));
+    let squares: Vec<f64> = points.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).collect();
+    let scatter = of_mean((mean(&squares) / 2.0).sqrt());
+    let per_round = (points.len() as f64 / ROUNDS as f64).max(1.0);
+    let counted = ratio(1.0, (mean(series) * series.len() as f64 / ROUNDS as f64).sqrt());
+    (scatter / per_round.sqrt()).max(counted)
+}
+
+/// Squares that two levels, and a line, leave of the points.
+fn left_over(points: &[f64], split: usize) -> (f64, f64) {
+    let squares = |part: &[f64]| {
+        let level = mean(part);
+        part.iter().map(|value| (value - level).powi(2)).sum::<f64>()
+    };
+    let (before, after) = points.split_at(split);
+    let (_, rise) = excursions(points);
+    let (level, steps) = (mean(points), (points.len().max(2) - 1) as f64);
+    let on_line = |i: usize| level * (1.0 + rise * (i as f64 / steps - 0.5));
+    let line = points.iter().enumerate().map(|(i, value)| (value - on_line(i)).powi(2)).sum();
+    (squares(before) + squares(after), line)
+}
+
+/// Where two rates fit best: number of points before the change, and the two means, per interval of the series.
+/// `per_point` intervals are in a point.
+fn change_point(points: &[f64], per_point: f64) -> Option<(usize, f64, f64)> {
     let edge = 2.max(points.len() / 20);
     let gain = |split: usize| {
         let (before, after) = points.split_at(split);
@@ -97,25 +134,29 @@ fn change_point(points: &[f64]) -> Option<(usize, f64, f64)> {
     };
     let stays = on_side(before, a > b) && on_side(after, b > a);
     // Counted events scatter by the root of their number.
-    let chance = SIGMAS * (ratio(a, before.len() as f64) + ratio(b, after.len() as f64)).sqrt();
-    (stays && (a - b).abs() > chance).then_some((split, a, b))
+    let events = |part: &[f64]| part.len() as f64 * per_point;
+    let chance = SIGMAS * (ratio(a, events(before)) + ratio(b, events(after))).sqrt();
+    // A slope has no levels.
+    let (levels, line) = left_over(points, split);
+    (stays && (a - b).abs() > chance && levels < line).then_some((split, a, b))
 }
 
 fn shape(series: &[f64], interval_s: f64) -> Shape {
     if mean(series) <= 0.0 {
         return Shape::Steady;
     }
-    let points = grouped(series, POINTS_MAX.min(series.len()));
-    let per_point_s = interval_s * (series.len() / points.len().max(1)) as f64;
-    let rate = |count: f64| ratio(count, per_point_s);
-    if let Some((split, before, after)) = change_point(&points) {
-        let part = ratio(split as f64, points.len() as f64);
+    let points = grouped(series, POINTS_MAX);
+    let rate = |count: f64| ratio(count, interval_s);
+    let per_point = ratio(series.len() as f64, points.len() as f64);
+    if let Some((split, before, after)) = change_point(&points, per_point) {
+        let at = bounds(series.len(), POINTS_MAX)[split];
+        let part = ratio(at as f64, series.len() as f64);
         if after <= before * (1.0 - STEP) {
             return Shape::Step { after: part, from: rate(before), to: rate(after) };
         }
         let differs = ratio((before - after).abs(), after) >= WARM_UP_DIFFERS;
         let matters = ratio((mean(&points) - after).abs(), after) >= WARM_UP_MATTERS;
-        if differs && matters && part <= WARM_UP_PART && unsteady(&points[split..]).is_none() {
+        if differs && matters && part <= WARM_UP_PART && unsteady(&series[at..]).is_none() {
             return Shape::WarmUp { part, first: rate(before), rest: rate(after) };
         }
     }
@@ -127,8 +168,12 @@ fn shape(series: &[f64], interval_s: f64) -> Shape {
 
 const NO_SERIES: &str = "completions over time";
 
-/// The shape of the run; `None` when there is no series, or too few intervals (another rule tells that).
+/// The shape of the run; `None` when there is no series, or too few intervals (another rule tells that), or bursts
+/// were asked for (`-i`, `-j`).
 fn shape_of(case: &Case<'_>) -> Result<Option<Shape>, Look> {
+    if case.is_in_bursts() {
+        return Ok(None);
+    }
     let (series, interval_s) = case.series();
     if series.is_empty() && case.measured.evidence.series.is_none() {
         return Err(Look::missing(NO_SERIES));
@@ -142,10 +187,10 @@ pub fn not_steady(case: &Case<'_>) -> Look {
         Err(missing) => missing,
         Ok(Some(Shape::Unsteady { range, slope })) => {
             let says = format!(
-                "the rate was not steady: its fifths differ by {} of the mean (20 % are steady), the trend is {} \
-                 (10 % are)",
-                percent(range),
-                change(slope)
+                "the rate was not steady: its fifths differ by {:.1} % of the mean, the trend is {:+.1} % (up to 20 % \
+                 and 10 % count as steady)",
+                range * 100.0,
+                slope * 100.0
             );
             let finding = found(Grade::Suspect, says);
             Look::Saw(vec![
@@ -230,22 +275,42 @@ mod tests {
     }
 
     #[test]
-    fn grouping_keeps_the_end() {
-        assert_eq!(grouped(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 3), [5.0, 9.0, 13.0]);
+    fn scatter_is_no_trend() {
+        // A clean line is judged by SNIA's figures alone.
+        let line = |rise: f64| -> Vec<f64> {
+            (0..30).map(|i| 1e9 * (1.0 + rise * (f64::from(i) - 14.5) / 24.0)).collect()
+        };
+        assert_eq!(unsteady(&line(0.09)), None);
+        assert!(unsteady(&line(0.12)).is_some());
+        // The same rise from points that scatter by a tenth is not told from chance; twice the rise is.
+        let scattered = |rise: f64| -> Vec<f64> {
+            line(rise).iter().enumerate().map(|(i, v)| v * if i % 2 == 0 { 1.1 } else { 0.9 }).collect()
+        };
+        assert_eq!(unsteady(&scattered(0.12)), None);
+        assert!(unsteady(&scattered(0.40)).is_some());
+    }
+
+    #[test]
+    fn grouping_leaves_nothing_out() {
+        assert_eq!(grouped(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 3), [1.5, 3.5, 6.0]);
         assert_eq!(grouped(&[1.0, 2.0], 5), [1.0, 2.0]);
-        assert!(grouped(&[], 5).is_empty());
+        assert_eq!(grouped(&[], 5), [0.0]);
+        assert_eq!(bounds(50, 30).first().zip(bounds(50, 30).last()), Some((&0, &50)));
     }
 
     #[test]
     fn a_change_is_found_where_it_is() {
         let points: Vec<f64> = (0..30).map(|i| if i < 12 { 12_000.0 } else { 3000.0 }).collect();
-        let (split, a, b) = change_point(&points).expect("a change");
+        let (split, a, b) = change_point(&points, 1.0).expect("a change");
         assert_eq!((split, a, b), (12, 12_000.0, 3000.0));
         // A dip does not stay.
         let dip: Vec<f64> = (0..30).map(|i| if (10..20).contains(&i) { 3000.0 } else { 12_000.0 }).collect();
-        assert_eq!(change_point(&dip), None);
+        assert_eq!(change_point(&dip, 1.0), None);
         // Few events scatter: this is chance.
         let few: Vec<f64> = (0..30).map(|i| if i < 15 { 4.0 } else { 3.0 }).collect();
-        assert_eq!(change_point(&few), None);
+        assert_eq!(change_point(&few, 1.0), None);
+        // Neither does a slope: a disk that turns, read from its outer to its inner tracks.
+        let slope: Vec<f64> = (0..30).map(|i| 4000.0 - f64::from(i) * 70.0).collect();
+        assert_eq!(change_point(&slope, 1.0), None);
     }
 }

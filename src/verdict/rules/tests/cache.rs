@@ -12,7 +12,7 @@ fn reads_from_the_page_cache() {
     says(
         &finding,
         Grade::Invalid,
-        &["215,000/s reads of 8 KiB completed; vda saw 0:", "neither -Su nor -Sh"],
+        &["215,000 reads/s of 8 KiB completed; vda saw 0:", "neither -Su nor -Sh"],
     );
     assert_eq!(finding.target.as_deref(), Some(PATH));
     assert!(finding.figures.iter().any(|f| f.name == "completed_reads_per_s" && f.value == 215_000.0));
@@ -29,7 +29,7 @@ fn writes_that_reach_the_disk_later_and_larger() {
     })
     .fires("served-from-cache");
     let words =
-        ["158,000/s writes of 8 KiB completed; vda saw 39/s of 244 KiB (0.8 % of the bytes)", "took them"];
+        ["158,000 writes/s of 8 KiB completed; vda saw 39/s of 244 KiB (0.8 % of the bytes)", "took them"];
     says(&finding, Grade::Invalid, &words);
 }
 
@@ -146,7 +146,7 @@ fn fewer_and_larger_at_the_disk() {
         })
     };
     let finding = merged(800).fires("coalesced");
-    says(&finding, Grade::Suspect, &["20,000/s reads of 4 KiB were issued; vda saw 2,500/s of 32 KiB"]);
+    says(&finding, Grade::Suspect, &["20,000 reads/s of 4 KiB were issued; vda saw 2,500/s of 32 KiB"]);
     says(&merged(120).fires("coalesced"), Grade::Certified, &["4.8 KiB"]);
     merged(109).silent("coalesced");
     // Split ones are not coalesced.
@@ -218,4 +218,31 @@ fn ranges_that_fit_into_caches() {
         d.document.system.memory_bytes = None;
     })
     .missing("working-set", "memory of the machine");
+}
+
+/// What lies on the same disk is one working set.
+#[test]
+fn ranges_on_one_disk_add_up() {
+    let files = |count: usize| {
+        let mut document = doc(|d| {
+            d.facts()[0].size_bytes = 512 << 20;
+            d.refresh();
+        })
+        .build();
+        let TimeSpanResult::Measured(measured) = &mut document.time_spans[0] else { panic!("measured") };
+        for number in 1..count {
+            let path = format!("test{number}.dat");
+            let asked = Target { path: path.clone(), ..document.profile.time_spans[0].targets[0].clone() };
+            document.profile.time_spans[0].targets.push(asked);
+            let facts = TargetFacts { path: path.clone(), ..measured.evidence.targets[0].clone() };
+            measured.evidence.targets.push(facts);
+            let result = TargetResult { path, ..measured.threads[0].targets[0].clone() };
+            measured.threads[0].targets.push(result);
+        }
+        judge(&document).findings.into_iter().filter(|f| f.rule == "working-set").collect::<Vec<_>>()
+    };
+    assert_eq!(files(1).len(), 1);
+    assert_eq!(files(1)[0].target.as_deref(), Some(PATH));
+    assert_eq!(files(2), []);
+    assert_eq!(files(20), []);
 }

@@ -127,7 +127,7 @@ fn writes_that_are_not_safe_when_they_count() {
     says(
         &finding,
         Grade::Suspect,
-        &["20,000/s writes were acknowledged by the volatile cache of vda", "not durable"],
+        &["20,000 writes/s were acknowledged by the volatile cache of vda", "not durable"],
     );
     // A disk that keeps what it acknowledges.
     let safe = |cache: CacheMode| {
@@ -159,7 +159,7 @@ fn write_through_that_nothing_below_noticed() {
     writes(|_| {}).silent("write-through-unseen");
     let no_flush = |fua: Option<bool>| {
         writes(|d| {
-            d.disk().flushes = 0;
+            d.disk().flushes = Some(0);
             d.facts()[0].layers[2].forces_unit_access = fua;
         })
     };
@@ -167,14 +167,29 @@ fn write_through_that_nothing_below_noticed() {
     says(
         &finding,
         Grade::Suspect,
-        &["20,000/s writes completed, and vda with a volatile cache saw not one flush"],
+        &["1,200,000 writes completed, and vda with a volatile cache saw not one flush"],
     );
     no_flush(Some(true)).silent("write-through-unseen");
+    // Those of somebody else on the same disk are few.
+    let few = writes(|d| d.disk().flushes = Some(12)).fires("write-through-unseen");
+    says(&few, Grade::Suspect, &["saw 12 flushes"]);
+    writes(|d| d.disk().flushes = None).missing("write-through-unseen", "since 5.5");
     writes(|d| {
-        d.disk().flushes = 0;
+        d.disk().flushes = Some(0);
         d.facts()[0].layers[2].write_cache = Some("write through".to_string());
     })
     .silent("write-through-unseen");
     writes(|d| d.measured.evidence.disks.clear()).missing("write-through-unseen", "counters of vda");
     writes(|d| d.facts()[0].layers[2].write_cache = None).missing("write-through-unseen", "volatile cache");
+}
+
+/// Much that is not on the disk yet counts as never written until it is.
+#[test]
+fn a_layout_that_is_not_settled_is_no_evidence() {
+    doc(|d| {
+        let map = d.facts()[0].extents.as_mut().expect("a map");
+        (map.written_bytes, map.unwritten_bytes) = (0, 8 * GIB);
+        map.unknown = Some("90000000 bytes were not on the disk yet".to_string());
+    })
+    .missing("never-written", "not on the disk yet");
 }

@@ -55,9 +55,16 @@ fn what_is_not_proven_is_suspect() {
     let finding = doc(|d| d.measured.evidence.disks.clear()).fires("unproven");
     says(&finding, Grade::Suspect, &["not proven", "counters of vda"]);
     doc(|_| {}).silent("unproven");
-    // Other rules speak of what has no disk here.
-    for kind in [LayerKind::MemoryFilesystem, LayerKind::RemoteFilesystem, LayerKind::UserFilesystem] {
-        doc(|d| d.facts()[0].layers = vec![layer(kind, "x", &[])]).silent("unproven");
+    // Another rule speaks of memory.
+    doc(|d| d.facts()[0].layers = vec![layer(LayerKind::MemoryFilesystem, "x", &[])]).silent("unproven");
+    for (kind, words) in [
+        (LayerKind::RemoteFilesystem, "another machine's"),
+        (LayerKind::UserFilesystem, "a program serves"),
+        // A loop device over a deleted file.
+        (LayerKind::Loop, "layers below"),
+    ] {
+        let finding = doc(|d| d.facts()[0].layers = vec![layer(kind, "x", &[])]).fires("unproven");
+        says(&finding, Grade::Suspect, &["not proven", words]);
     }
 }
 
@@ -150,8 +157,12 @@ fn odd_numbers_never_break_a_rule() {
         |d| d.measured.evidence.series = Some(Series { interval_ns: 1, reads: vec![0; 9], writes: vec![7] }),
         |d| d.measured.evidence.disks[0].window_ns = 0,
         |d| {
-            *d.disk() =
-                DiskCounts { reads: u64::MAX, read_bytes: 1, flushes: u64::MAX, ..DiskCounts::default() }
+            *d.disk() = DiskCounts {
+                reads: u64::MAX,
+                read_bytes: 1,
+                flushes: Some(u64::MAX),
+                ..DiskCounts::default()
+            }
         },
         |d| d.host().steal_percent = Some(f64::NAN),
         |d| d.seconds = 0,

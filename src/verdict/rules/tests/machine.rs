@@ -28,10 +28,53 @@ fn others_on_the_same_disk() {
     })
     .silent("other-io");
     // Mirrors write twice, and cached writes come late.
-    let md = |d: &mut Doc| d.facts()[0].layers[2].detail = Some("raid1".to_string());
+    let on = |d: &mut Doc, kind: LayerKind, detail: &str| {
+        d.facts()[0].layers[2] = Layer { detail: Some(detail.to_string()), ..layer(kind, "x0", &[3]) };
+        d.facts()[0].layers.push(disk_layer("vda"));
+    };
+    for (kind, detail) in [
+        (LayerKind::Md, "raid1, 2 disks"),
+        (LayerKind::DeviceMapper, "LVM vg/data, thin"),
+        (LayerKind::DeviceMapper, "LVM vg/data, RAID"),
+        (LayerKind::DeviceMapper, "integrity data"),
+        (LayerKind::Loop, "/images/a"),
+    ] {
+        let more = |d: &mut Doc| {
+            on(d, kind, detail);
+            d.disk().write_bytes *= 2;
+        };
+        writes(more).missing("other-io", "the run's own");
+    }
+    // These hand down what they get; a name is no type.
+    for (kind, detail) in [
+        (LayerKind::Md, "raid0, 2 disks"),
+        (LayerKind::DeviceMapper, "multipath mpatha, 2 paths"),
+        (LayerKind::DeviceMapper, "LVM vg/mirrordata"),
+        (LayerKind::DeviceMapper, "crypt raid (LUKS2)"),
+    ] {
+        let more = |d: &mut Doc| {
+            on(d, kind, detail);
+            d.disk().write_bytes *= 2;
+        };
+        says(&writes(more).fires("other-io"), Grade::Suspect, &["others used vda too"]);
+    }
+    // Reads become more, too, while an array misses a disk or a cache fills.
+    for (kind, detail) in [
+        (LayerKind::Md, "raid5, 3 disks, degraded by 1"),
+        (LayerKind::DeviceMapper, "LVM vg/data, cached"),
+        (LayerKind::Unknown, "bcache, writethrough"),
+    ] {
+        let more = |d: &mut Doc| {
+            on(d, kind, detail);
+            d.disk().read_bytes *= 2;
+        };
+        let seen = doc(more).see("other-io");
+        assert!(seen.is_err(), "{detail}: {seen:?}");
+    }
+    // Blocks that a write has to allocate come with what describes them.
     writes(|d| {
-        md(d);
         d.disk().write_bytes *= 2;
+        d.facts()[0].extents.as_mut().expect("a map").unwritten_bytes = GIB;
     })
     .missing("other-io", "the run's own");
     writes(|d| d.asked.cache = CacheMode::Cached).missing("other-io", "the run's own");
@@ -45,6 +88,13 @@ fn stolen_time() {
     says(&stolen(7.25).fires("steal"), Grade::Suspect, &["7.2 % of the processor time"]);
     says(&stolen(3.0).fires("steal"), Grade::Certified, &["3 %"]);
     stolen(2.0).silent("steal");
+    // One processor of many.
+    let one = doc(|d| (d.host().steal_percent, d.host().steal_worst_percent) = (Some(1.6), Some(50.0)));
+    says(
+        &one.fires("steal"),
+        Grade::Suspect,
+        &["1.6 % of the processor time", "50 % of that of one processor"],
+    );
     doc(|d| d.host().steal_percent = None).missing("steal", "other machines");
     doc(|d| d.measured.evidence.host = None).missing("steal", "other machines");
 }
@@ -150,6 +200,15 @@ fn rates_that_no_medium_has() {
     // A disk that scatters, a fast one, and one with nothing in line.
     flat(1920, 31.9, 80).silent("provisioned-limit");
     flat(90_000, 31.9, 2).silent("provisioned-limit");
+    // A fast device at its end is as flat; so is a card that takes one at a time.
+    let fast = flat(100_000, 256.0, 20).fires("provisioned-limit");
+    says(&fast, Grade::Certified, &["a device at its end, or a provisioned limit"]);
+    let mut card = flat(1920, 31.9, 2);
+    card.facts()[0].layers[2].transport = Some("mmc".to_string());
+    says(&card.fires("provisioned-limit"), Grade::Certified, &["a device at its end"]);
+    let mut link = flat(8400, 31.9, 2);
+    link.asked.block_bytes = 64 * 1024;
+    link.silent("provisioned-limit");
     flat(1000, 2.5, 1).silent("provisioned-limit");
     let mut paced = flat(1920, 31.9, 2);
     paced.asked.throughput = Some(crate::profile::Throughput::Iops(1920));

@@ -11,8 +11,9 @@ use crate::measure::Histogram;
 use crate::profile::{CacheMode, Profile, Target, TimeSpan};
 use crate::result::{
     ClockFacts, ContentSample, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap, Finding,
-    Grade, HostActivity, Layer, LayerKind, Measured, Pressure, QueueDepth, Residency, Series, System,
-    TargetFacts, TargetResult, ThreadCost, ThreadResult, TimeSpanResult, WaitStatistics, Window,
+    Grade, HostActivity, Layer, LayerKind, LoadCost, Measured, Pressure, QueueDepth, Residency, SelfCost,
+    Series, System, TargetFacts, TargetResult, ThreadCost, ThreadResult, TimeSpanResult, WaitStatistics,
+    Window,
 };
 use crate::verdict::{Look, Looks, RULES, judge};
 
@@ -119,7 +120,7 @@ impl Doc {
         facts.written = Some(random_sample());
         facts.layers[2].write_cache = Some("write back".to_string());
         doc.refresh();
-        doc.measured.evidence.disks[0].total.flushes = 5000;
+        doc.measured.evidence.disks[0].total.flushes = Some(5000);
         doc
     }
 
@@ -151,6 +152,12 @@ impl Doc {
             running_ns: 20 * NS_PER_S,
             waiting_for_cpu_ns: Some(NS_PER_S / 10),
         }];
+        evidence.self_cost = Some(SelfCost {
+            stamp_ns: 12.0,
+            record_ns: 3.0,
+            fill_ns_per_kib: None,
+            loads: vec![LoadCost { threads: vec![0], generator_ns: 45.0, fill_ns: 0.0 }],
+        });
         self.refresh();
         self
     }
@@ -218,7 +225,7 @@ impl Doc {
                 (0..ios).for_each(|i| histogram.record(100_000 + i));
                 histogram
             });
-            Direction { bytes: ios * self.asked.block_bytes, ios, latency, intervals: None }
+            Direction { bytes: ios * self.asked.block_bytes, ios, latency, ..Direction::default() }
         };
         let result = TargetResult {
             path: self.asked.path.clone(),

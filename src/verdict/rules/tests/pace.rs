@@ -65,6 +65,56 @@ fn threads_at_their_limit() {
     doc(|d| d.measured.evidence.threads = vec![ThreadCost::default()]).silent("generator-bound");
 }
 
+/// 20,000 IOPS on one thread are 50 us per I/O.
+fn own_work(generator_ns: f64, fill_ns: f64, stamp_ns: f64) -> Doc {
+    doc(|d| {
+        let loads = vec![LoadCost { threads: vec![0], generator_ns, fill_ns }];
+        d.measured.evidence.self_cost = Some(SelfCost { stamp_ns, loads, ..SelfCost::default() });
+    })
+}
+
+#[test]
+fn work_of_the_program_itself() {
+    for (generator_ns, seen) in [(45.0, false), (12_000.0, false), (12_500.0, true), (49_000.0, true)] {
+        let found = own_work(generator_ns, 0.0, 12.0).see("generator-cost").expect("it looked");
+        assert_eq!(!found.is_empty(), seen, "{generator_ns} ns");
+    }
+    let finding = own_work(20_000.0, 19_000.0, 12.0).fires("generator-cost");
+    let words =
+        ["of the 50 us per I/O of a thread, 20 us are the program's own work (thread 0: 40 %)", "(-Zr)"];
+    says(&finding, Grade::Certified, &words);
+    assert!(finding.advice.contains("-Z<size>"), "{}", finding.advice);
+    let figures: Vec<_> = finding.figures.iter().map(|f| (f.name.as_str(), f.value)).collect();
+    assert_eq!(figures, [("generator_ns", 20_000.0), ("ns_per_io", 50_000.0)]);
+    let plain = own_work(20_000.0, 1000.0, 9000.0).fires("generator-cost");
+    assert!(
+        !plain.says.contains("-Zr") && !plain.says.contains("clock"),
+        "no stamps without -L: {}",
+        plain.says
+    );
+    let mut stamps = own_work(20_000.0, 1000.0, 9000.0);
+    (stamps.latency, stamps.reads_per_s, stamps.seconds) = (true, 20_000, 1);
+    says(&stamps.fires("generator-cost"), Grade::Certified, &["reading a slow clock"]);
+    let mut paced = own_work(20_000.0, 0.0, 12.0);
+    paced.asked.throughput = Some(Throughput::Iops(20_000));
+    paced.silent("generator-cost");
+    doc(|d| d.measured.evidence.self_cost = None).missing("generator-cost", "what the program itself costs");
+    // Threads beyond those that were calibrated, and a run without I/O.
+    doc(|d| d.measured.evidence.self_cost = Some(SelfCost::default())).silent("generator-cost");
+    let mut idle = own_work(20_000.0, 0.0, 12.0);
+    idle.reads_per_s = 0;
+    idle.silent("generator-cost");
+}
+
+#[test]
+fn a_busy_thread_is_told_beside_the_work_of_the_program_itself() {
+    let mut busy = own_work(20_000.0, 0.0, 12.0);
+    busy.measured.evidence.threads[0].running_ns = busy.measured.evidence.threads[0].elapsed_ns;
+    let finding = busy.fires("generator-bound");
+    says(&finding, Grade::Suspect, &["not storage; of the 50 us per I/O of a thread, 20 us are"]);
+    assert!(finding.figures.iter().any(|f| f.name == "generator_ns" && f.value == 20_000.0));
+}
+
 #[test]
 fn rates_that_were_asked_for() {
     let asked = |throughput: Throughput| doc(|d| d.asked.throughput = Some(throughput));

@@ -52,10 +52,49 @@ fn a_start_unlike_the_rest() {
 #[test]
 fn a_rate_that_wanders() {
     let finding = only("not-steady", &series(60, |i| 10_000 + i * 100));
-    says(&finding, Grade::Suspect, &["fifths differ by", "the trend is +37 %"]);
+    says(&finding, Grade::Suspect, &["fifths differ by", "the trend is +37.1 %"]);
     only("not-steady", &series(60, |i| if (20..40).contains(&i) { 5000 } else { 12_000 }));
     // Less than SNIA allows.
     doc(|d| d.series(series(60, |i| 10_000 + i * 15))).silent("not-steady");
+}
+
+/// Nothing of a run is left out, however many intervals there are, and times are those of the run.
+#[test]
+fn every_interval_counts() {
+    for length in [31, 45, 59, 100, 200, 7200] {
+        let split = length * 2 / 5;
+        let rates = series(length, |i| if i < split { 12_000 } else { 6000 });
+        let of = |d: &mut Doc| {
+            d.seconds = length;
+            d.refresh();
+            d.series(rates.iter().copied());
+        };
+        let finding = doc(of).fires("step-down");
+        let words = finding.says.split_whitespace().nth(1).expect("a time").replace(',', "");
+        let after: f64 = words.parse().expect("a number");
+        let error = (after - split as f64).abs();
+        assert!(error <= length as f64 / 30.0, "{length}: {}", finding.says);
+    }
+    let start = series(59, |i| if i < 8 { 15_600 } else { 12_000 });
+    doc(|d| d.series(start.iter().copied())).fires("warm-up-short");
+}
+
+/// A disk that is slower on its inner tracks has no two states.
+#[test]
+fn a_slope_is_no_step() {
+    only("not-steady", &series(60, |i| 4000 - i * 35));
+}
+
+/// Bursts are what was asked for.
+#[test]
+fn bursts_are_no_trend() {
+    for rule in SHAPES {
+        doc(|d| {
+            (d.asked.think_ms, d.asked.burst_ios) = (Some(3000), Some(200));
+            d.series(series(60, |i| if i % 10 < 3 { 20_000 } else { 0 }));
+        })
+        .silent(rule);
+    }
 }
 
 #[test]

@@ -1,0 +1,247 @@
+"""The command: which cases, which tools, how often; prints Markdown."""
+
+import argparse
+import fnmatch
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Optional
+
+from . import places, table, tools
+from .cases import CASES, Case
+from .run import Failed, Stopped, run, stop_on_signals
+from .targets import targets_table
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def arguments(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="bench/side-by-side",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="TrueSpd beside fio, t/io_uring and diskspd-for-linux on one machine: same files or device, block size,\n"
+        "depth, caching and duration. In every round all tools of a case run one after the other, every second\n"
+        "round in reverse, so that what changes on the machine meanwhile meets all of them.",
+        epilog="FOLDER decides what is measured (a disk, a file system); it needs twice the size as free room. Everything\n"
+        "there is in a folder of its own that is removed at the end, also by Ctrl+C. The zram and tmpfs cases make\n"
+        "their own device and mount and need root. fio is installed with apt-get when it is absent.",
+    )
+    add = parser.add_argument
+    add("folder", metavar="FOLDER", nargs="?", type=Path)
+    add("cases", metavar="CASE", nargs="*", help="names or patterns like 'cached*' (all)")
+    add("--rounds", type=_count, default=5, help="rounds (5)")
+    add("--seconds", type=_count, default=5, help="measured seconds of each run (5)")
+    add("--warmup", type=_count, default=1, help="seconds before that (1)")
+    add("--size", type=_size, default="2G", help="size of the test file (2G); zram has at most 256M, tmpfs 1G")
+    add("--tools", metavar="PATTERN", action="append", help=f"only these rows beside '{tools.REFERENCE}', e.g. 'fio*'")
+    add("--save", metavar="FILE", type=Path, help="every single run: CSV if it ends in .csv, otherwise JSON")
+    add("--diskspd", metavar="PATH", help="the command to measure (target/release/diskspd, built when absent)")
+    add("--other-diskspd", metavar="PATH", help="another build of it, for before and after")
+    add("--fio", metavar="PATH", help="fio (the one on the path)")
+    add("--t-io-uring", metavar="PATH", help="t/io_uring of fio's sources")
+    add("--diskspd-for-linux", metavar="PATH", help="Microsoft's diskspd-for-linux")
+    add("--list", action="store_true", help="show the cases and leave")
+    options = parser.parse_args(words)
+    unknown = [word for word in options.cases if not fnmatch.filter([case.name for case in CASES], word)]
+    if unknown:
+        parser.error(f"no case {unknown[0]}; see --list")
+    if not options.list and (options.folder is None or not options.folder.is_dir()):
+        parser.error(f"{options.folder} is not a folder" if options.folder else "FOLDER is missing")
+    if options.save and not options.save.parent.is_dir():
+        parser.error(f"{options.save.parent} is not a folder")
+    return options
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return value
+
+
+def _size(text: str) -> int:
+    try:
+        return places.size_in_bytes(text)
+    except ValueError as wrong:
+        raise argparse.ArgumentTypeError(str(wrong)) from wrong
+
+
+def say(words: str) -> None:
+    print(words, file=sys.stderr, flush=True)
+
+
+def chosen(options: argparse.Namespace) -> list[Case]:
+    patterns = options.cases or ["*"]
+    return [case for case in CASES if any(fnmatch.fnmatchcase(case.name, pattern) for pattern in patterns)]
+
+
+def wants(options: argparse.Namespace, tool: str) -> bool:
+    return not options.tools or any(fnmatch.fnmatchcase(tool, pattern) for pattern in options.tools)
+
+
+def find_programs(options: argparse.Namespace) -> tools.Programs:
+    def given(path: Optional[str]) -> Optional[str]:
+        if path is None:
+            return None
+        found = shutil.which(path)
+        if found is None:
+            raise Failed(f"{path} is no program")
+        return os.path.abspath(found)
+
+    fio = given(options.fio or shutil.which("fio"))
+    wants_fio = any(wants(options, row.name) for row in tools.rows(tools.Programs("", fio="fio")) if row.program == "fio")
+    if fio is None and wants_fio:
+        fio = given(install_fio())
+    ticks = None
+    if fio and options.t_io_uring:
+        test = subprocess.run([fio, "--debug=time", "--cpuclock-test"], capture_output=True, text=True, check=False)
+        ticks = tools.ticks_per_second(test.stdout)
+    return tools.Programs(
+        given(options.diskspd) or build(),
+        given(options.other_diskspd),
+        fio if wants_fio else None,
+        given(options.t_io_uring),
+        given(options.diskspd_for_linux),
+        ticks,
+    )
+
+
+def install_fio() -> str:
+    apt = ["apt-get", "install", "-y", "--no-install-recommends", "fio"]
+    if os.geteuid() != 0 or not shutil.which("apt-get"):
+        raise Failed("fio is missing; install it, or leave it out with --tools")
+    say("installing fio")
+    # Package lists may be absent or old.
+    quiet = {"stdout": sys.stderr, "stdin": subprocess.DEVNULL, "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
+    if subprocess.run(apt, **quiet, check=False).returncode != 0:
+        subprocess.run(["apt-get", "update"], **quiet, check=False)
+        if subprocess.run(apt, **quiet, check=False).returncode != 0:
+            raise Failed("fio could not be installed")
+    return "fio"
+
+
+def build() -> str:
+    command = ["cargo", "build", "--release", "--locked", "--bin", "diskspd"]
+    if subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=False).returncode != 0:
+        raise Failed("TrueSpd could not be built")
+    return str(Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "diskspd")
+
+
+def machine(options: argparse.Namespace, programs: tools.Programs) -> dict:
+    """What to know about the figures."""
+
+    def first_line(*command: str) -> str:
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip().splitlines()[0]
+
+    cpu = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    return {
+        "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "processors": os.cpu_count(),
+        "processor": cpu[0].split(":", 1)[1].strip() if cpu else "unknown",
+        "file system": first_line("stat", "-f", "-c", "%T", str(options.folder)),
+        "fio": first_line(programs.fio, "--version") if programs.fio else None,
+        "rounds": options.rounds,
+        "seconds": options.seconds,
+        "warm-up seconds": options.warmup,
+        "file bytes": options.size,
+    }
+
+
+def head(facts: dict) -> str:
+    fio = f"; {facts['fio']}" if facts["fio"] else ""
+    return (
+        f"{facts['kernel']}, {facts['processors']} processors ({facts['processor']}), {facts['file system']}{fio}; "
+        f"{facts['rounds']} rounds of {facts['seconds']} s after {facts['warm-up seconds']} s, "
+        f"file of {facts['file bytes'] >> 20} MiB.\n\n{table.LEGEND}\n"
+    )
+
+
+def save(path: Path, results: table.Results, facts: dict) -> None:
+    """Beside its place first, so that no reader sees half of it."""
+    text = table.as_csv(results) if path.suffix == ".csv" else table.as_json(results, facts)
+    part = path.with_name(path.name + ".part")
+    part.write_text(text)
+    part.replace(path)
+
+
+def captured(state: Path) -> dict:
+    """How programs run that are not measured; TrueSpd's notes about files go away with the folder."""
+    env = {**os.environ, "XDG_STATE_HOME": str(state)}
+    return {"capture_output": True, "text": True, "env": env, "stdin": subprocess.DEVNULL}
+
+
+def measure(
+    case: Case, options: argparse.Namespace, rows: list[tools.Tool], place: places.Places, results: table.Results
+) -> None:
+    """All rounds of one case."""
+    targets = place.targets(case)
+    polled = not case.fill and places.offers_polling(targets[0])
+    fitting = [row for row in rows if row.fits(case) and (polled or not row.needs_polling)]
+    for number in range(1, options.rounds + 1):
+        say(f"{case.name}: round {number} of {options.rounds} on {targets[0]}")
+        if not case.direct:
+            places.warm(targets)
+        for row in list(fitting if number % 2 else reversed(fitting)):
+            if case.fill:
+                targets = place.targets(case)
+            job = tools.Job(case, targets, options.seconds, options.warmup, options.size, place.run_folder())
+            try:
+                results.runs.append(run(row, job, number))
+            except Failed as why:
+                if row.program == "TrueSpd":
+                    raise
+                # A peer that cannot do this here must not cost the rest of a long run.
+                say(f"{row.name}: {why}")
+                results.left_out.append((case.name, row.name, why.brief))
+                fitting.remove(row)
+    # In the order of the rows, whichever ran first.
+    order = [row.name for row in rows]
+    results.runs.sort(key=lambda run: (order.index(run.tool), run.round))
+    place.done_with(case)
+
+
+def work(options: argparse.Namespace) -> None:
+    programs = find_programs(options)
+    rows = [row for row in tools.rows(programs) if row.name == tools.REFERENCE or wants(options, row.name)]
+    facts = machine(options, programs)
+    results = table.Results(CASES)
+
+    def make_files(paths: list[str], size_bytes: int) -> None:
+        say(f"filling {len(paths)} x {size_bytes >> 20} MiB")
+        # It has to run after that, for a second and with next to no load.
+        command = [programs.truespd, f"-c{size_bytes}", "-b1M", "-g1i", "-o1", "-d1", "-W0", *paths]
+        made = subprocess.run(command, **captured(place.scratch), check=False)
+        if made.returncode != 0:
+            raise Failed("the files could not be made", f"{' '.join(command)}\n{made.stderr}")
+
+    print(head(facts), flush=True)
+    with places.Places(options.folder, options.size, make_files) as place:
+        for case in chosen(options):
+            try:
+                measure(case, options, rows, place, results)
+            except places.Unavailable as why:
+                results.left_out.append((case.name, "", str(why)))
+            print(table.case_table(results, case), flush=True)
+            if options.save:
+                save(options.save, results, facts)
+    print(targets_table(results), end="", flush=True)
+
+
+def main(words: list[str]) -> int:
+    options = arguments(words)
+    if options.list:
+        print("\n".join(f"{case.name:32}{case.about}" for case in CASES))
+        return 0
+    stop_on_signals()
+    try:
+        work(options)
+        return 0
+    except Failed as why:
+        say(f"side-by-side: {why}")
+        return 1
+    except Stopped:
+        say("side-by-side: stopped; what it made is removed")
+        return 130

@@ -1,0 +1,176 @@
+//! The workers' loop without storage: the workers of a run, made by the same code, on targets that nobody
+//! opens and with the engine that finishes every I/O at once. What is left is what the program itself costs.
+
+use std::sync::Barrier;
+
+use super::controller::MachineTime;
+use super::counters::Wanted;
+use super::phases::{Lengths, Phases};
+use super::start::{Buffers, StartContext, assemble};
+use super::targets::TargetState;
+use super::worker::{DutyState, Worker};
+use crate::access::Pace;
+use crate::engine::{self, Setup};
+use crate::measure::clock::{Clock, MachineClock};
+use crate::os::thread::{pin_to_processor, running_ns_of_this_thread};
+use crate::plan::{TargetRanges, ThreadWork, assign, ranges_of};
+use crate::profile::TimeSpan;
+
+/// Reads a counter of the calling thread right before and right after its loop; `None` where there is none.
+pub type Probe<'a> = &'a (dyn Fn() -> Option<u64> + Sync);
+
+/// Threads with their work, and nothing to do it on.
+#[derive(Debug)]
+pub struct Bare {
+    span: TimeSpan,
+    works: Vec<ThreadWork>,
+    targets: Vec<TargetState>,
+}
+
+/// What the threads did and took, added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Turn {
+    /// I/Os completed.
+    pub ios: u64,
+    /// Processor time in nanoseconds.
+    pub running_ns: u64,
+    /// Time by the clock in nanoseconds.
+    pub elapsed_ns: u64,
+    /// How far the probe's counter went on, where there is one.
+    pub counted: Option<u64>,
+}
+
+impl Turn {
+    /// Processor time per I/O in nanoseconds; `None` without I/O.
+    pub fn running_ns_per_io(&self) -> Option<f64> {
+        (self.ios > 0).then(|| self.running_ns as f64 / self.ios as f64)
+    }
+
+    fn plus(self, other: Turn) -> Turn {
+        Turn {
+            ios: self.ios + other.ios,
+            running_ns: self.running_ns + other.running_ns,
+            elapsed_ns: self.elapsed_ns + other.elapsed_ns,
+            counted: self.counted.zip(other.counted).map(|(a, b)| a + b),
+        }
+    }
+}
+
+impl Bare {
+    /// The threads of a time span, bound to `cpus` in turn (none: not bound), as if each target had
+    /// `size_bytes`. Rate limits and pauses are left out.
+    ///
+    /// # Errors
+    /// One sentence: the time span does not fit such targets.
+    pub fn new(span: &TimeSpan, size_bytes: u64, cpus: &[u32]) -> Result<Self, String> {
+        let ranges = |target| Ok((ranges_of(span, target, size_bytes)?, size_bytes));
+        let ranges: Result<Vec<_>, String> = span.targets.iter().map(ranges).collect();
+        Self::with(span.clone(), assign(span, cpus), ranges?)
+    }
+
+    /// Given work on targets of given ranges and sizes.
+    pub(super) fn with(
+        span: TimeSpan,
+        works: Vec<ThreadWork>,
+        ranges: Vec<(TargetRanges, u64)>,
+    ) -> Result<Self, String> {
+        let imagined = |(ranges, size_bytes)| {
+            let unlimited = TargetRanges { pace: Pace::UNLIMITED, ..ranges };
+            TargetState::imagined(unlimited, size_bytes).map_err(|e| format!("/dev/null: {e}"))
+        };
+        let targets: Result<Vec<_>, String> = ranges.into_iter().map(imagined).collect();
+        Ok(Bare { span, works, targets: targets? })
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> u32 {
+        self.works.len() as u32
+    }
+
+    /// I/Os outstanding on each thread.
+    pub fn depth(&self) -> u32 {
+        self.works.iter().map(|work| work.slots).max().unwrap_or(0)
+    }
+
+    /// Lets every thread run its loop for `length_ns`, on threads of their own.
+    ///
+    /// # Errors
+    /// One sentence: a thread could not be prepared.
+    pub fn turn(&self, clock: &MachineClock, length_ns: u64, probe: Probe<'_>) -> Result<Turn, String> {
+        let (phases, together) = (Phases::new(), Barrier::new(self.works.len()));
+        std::thread::scope(|scope| {
+            let (phases, together) = (&phases, &together);
+            let body = |work| move || self.thread_turn(work, clock, length_ns, phases, together, probe);
+            let threads: Vec<_> = self.works.iter().map(|work| scope.spawn(body(work))).collect();
+            let turns = threads.into_iter().map(|thread| match thread.join() {
+                Ok(turn) => turn,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            let turns: Result<Vec<Turn>, String> = turns.collect();
+            Ok(turns?.into_iter().reduce(Turn::plus).unwrap_or_default())
+        })
+    }
+
+    fn thread_turn(
+        &self,
+        work: &ThreadWork,
+        clock: &MachineClock,
+        length_ns: u64,
+        phases: &Phases,
+        together: &Barrier,
+        probe: Probe<'_>,
+    ) -> Result<Turn, String> {
+        if let Some(cpu) = work.cpu {
+            // A figure from another processor is better than none.
+            let _ = pin_to_processor(cpu);
+        }
+        let worker = self.worker(work, length_ns);
+        // Before the phases begin: callgrind takes its time to dump what was before.
+        let counted = probe();
+        // Also without a worker: the others wait.
+        if together.wait().is_leader() {
+            phases.begin(clock.now_ns(), Lengths { warmup_ns: 0, duration_ns: length_ns, cooldown_ns: 0 });
+        }
+        together.wait();
+        let (worker, wanted) = worker?;
+        let (running_ns, since_ns) = (running_ns_of_this_thread(), clock.now_ns());
+        let outcome = worker.run(&MachineTime(clock.clone()), phases, &|| ());
+        let elapsed_ns = clock.now_ns().saturating_sub(since_ns);
+        let running_ns = running_ns_of_this_thread().saturating_sub(running_ns);
+        let counted = probe().zip(counted).map(|(after, before)| after.saturating_sub(before));
+        let ios = |duty: DutyState| {
+            let directions = [duty.reads, duty.writes].map(|counter| counter.finish(wanted, length_ns));
+            directions.iter().map(|direction| direction.ios).sum::<u64>()
+        };
+        Ok(Turn { ios: outcome.duties.into_iter().map(ios).sum(), running_ns, elapsed_ns, counted })
+    }
+
+    /// The worker of a thread, as `start` makes those of a run.
+    fn worker(&self, work: &ThreadWork, length_ns: u64) -> Result<(Worker, Wanted), String> {
+        let row = engine::find("null").expect("in the table of engines");
+        let interval_ns = u64::from(self.span.io_bucket_ms.max(1)) * 1_000_000;
+        let wanted = Wanted {
+            latency: self.span.measure_latency,
+            intervals: self.span.calculate_iops_std_dev.then_some((interval_ns, length_ns)),
+        };
+        let context = StartContext {
+            span: &self.span,
+            targets: &self.targets,
+            engine: Some((row, String::new())),
+            wanted,
+            progress_ios: 0,
+            is_virtual: false,
+            huge_page_bytes: 0,
+        };
+        let buffers = Buffers::for_null(work, &context)?;
+        let setup = Setup {
+            depth: work.slots,
+            files: Vec::new(),
+            regions: buffers.regions.clone(),
+            registered_buffers: false,
+            parameters: String::new(),
+        };
+        let (_, opened) = engine::open(row, setup).map_err(|e| e.to_string())?;
+        Ok((assemble(work, &context, &buffers, opened.engine)?, wanted))
+    }
+}
