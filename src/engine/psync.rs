@@ -121,3 +121,55 @@ impl Engine for Psync {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::engine::Op;
+    use crate::os::buffer::IoBuffer;
+
+    #[test]
+    fn an_exchange_is_a_submission_and_then_a_look() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(&[7; 4096]).expect("room");
+        let region = Arc::new(IoBuffer::new(3 * 4096).expect("memory"));
+        let file = EngineFile { fd: Arc::new(file.into()), size_bytes: 4096, ioprio: 0, map: None };
+        let setup = Setup {
+            depth: 3,
+            files: vec![file],
+            regions: vec![Arc::clone(&region)],
+            registered_buffers: false,
+            parameters: String::new(),
+        };
+        let mut engine = open(setup).expect("psync needs nothing").engine;
+        let io = |slot: u32| Io {
+            slot,
+            file: 0,
+            region: 0,
+            op: Op::Read,
+            len: 4096,
+            region_offset: u64::from(slot) * 4096,
+            offset: 0,
+        };
+        let (mut done, whole) = (Vec::new(), |slot| Completion { slot, result: Ok(4096) });
+        engine.exchange(&[io(1)], 1, 16, None, &mut done).expect("reads");
+        assert_eq!((done.as_slice(), engine.in_flight()), ([whole(1)].as_slice(), 0));
+        assert_eq!(region.with_slice_mut(4096, 4096, |bytes| bytes.to_vec()), [7; 4096]);
+        // What was there before comes first, and no more than asked for.
+        done.clear();
+        engine.submit(&[io(0)]).expect("reads");
+        engine.exchange(&[io(2)], 1, 1, None, &mut done).expect("reads");
+        assert_eq!((done.as_slice(), engine.in_flight()), ([whole(0)].as_slice(), 1));
+        engine.exchange(&[io(0)], 0, 0, None, &mut done).expect("reads");
+        assert_eq!((done.len(), engine.in_flight()), (1, 2));
+        engine.exchange(&[], 1, 16, None, &mut done).expect("nothing to read");
+        assert_eq!((done.as_slice(), engine.in_flight()), ([whole(0), whole(2), whole(0)].as_slice(), 0));
+        // Past the end there is nothing.
+        done.clear();
+        engine.exchange(&[Io { offset: 4096, ..io(0) }], 1, 16, None, &mut done).expect("a result");
+        assert_eq!(done, [Completion { slot: 0, result: Ok(0) }]);
+    }
+}

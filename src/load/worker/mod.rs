@@ -436,7 +436,8 @@ impl Worker {
                 return 0;
             }
         } else if turn.counting {
-            turn.in_flight_ns += in_flight as u128 * u128::from(now - before);
+            // Not even the same processor's counter promises an order between two readings without fences.
+            turn.in_flight_ns += in_flight as u128 * u128::from(now.saturating_sub(before));
         }
         for index in 0..found {
             let slot = turn.done[index].slot;
@@ -511,7 +512,7 @@ impl Worker {
             let (flight, duty) = (&turn.flights[slot], &mut self.duties[duty]);
             let latency = turn.now_ns.saturating_sub(flight.issued_ns);
             let more = || {
-                let since_start = turn.now_ns - turn.phases.measure_start_ns();
+                let since_start = turn.now_ns.saturating_sub(turn.phases.measure_start_ns());
                 (since_start, turn.now_ns.saturating_sub(turn.due_ns[slot]))
             };
             match flight.op {
