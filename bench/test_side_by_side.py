@@ -216,6 +216,12 @@ class Statistics(unittest.TestCase):
         self.assertIn("| IOPS at least 1 of t/io_uring | 0.8 (0.8..0.8) | t/io_uring, batches of 4 | no |", text)
         self.assertNotIn("diskspd-for-linux", text)
 
+    def test_threads_are_measured_by_what_one_does(self) -> None:
+        self.results.runs = [ran("TrueSpd -L", 1, 1000), ran("TrueSpd -L", 1, 1500, case="cached-2-threads-2-files")]
+        text = targets.targets_table(self.results)
+        self.assertIn("| cached-2-threads-2-files | IOPS at least", text)
+        self.assertIn("| 1.5 (1.5..1.5) |", text)
+
     def test_every_run_is_kept(self) -> None:
         self.results.runs = [ran("TrueSpd -L", 1, 1000.0, mean_us=3.5), ran("fio io_uring", 1, 900.0)]
         kept = json.loads(table.as_json(self.results, {"kernel": "x"}))
@@ -229,6 +235,7 @@ class Statistics(unittest.TestCase):
         for target in targets.TARGETS:
             self.assertIn(target.case, BY_NAME)
             self.assertIn(target.figure, table.FIGURES)
+            self.assertIn(target.of_case or target.case, BY_NAME)
             if target.peers:
                 fits = [row.name for row in tools.rows(ALL) if row.fits(BY_NAME[target.case])]
                 self.assertTrue([name for name in names if name in fits and target.peers(name)], target)

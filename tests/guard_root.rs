@@ -49,6 +49,9 @@ impl Machine {
             }
             machine.link(&format!("sys/dev/block/{number}"), place);
             machine.link(&format!("sys/class/block/{}", place.rsplit('/').next().expect("a name")), place);
+            if !place.contains('/') {
+                machine.link(&format!("sys/block/{place}"), place);
+            }
         }
         machine.put("sys/devices/dm-0/dm/name", "vg-root");
         machine.put("sys/devices/dm-0/dm/uuid", "LVM-x");
@@ -206,4 +209,39 @@ fn a_root_of_several_btrfs_devices() {
     machine.refuses(&device, "sdc", "it is part of the btrfs file system mounted at /");
     machine.refuses(&device, "sda", "its partition sda2 is mounted at / (btrfs)");
     assert_eq!(machine.write(&device, "sdb"), Ok(()));
+}
+
+/// A LUN that two ports show, without multipath: the kernel takes them for two disks.
+#[test]
+fn the_same_storage_by_another_name() {
+    if !can_make_devices() {
+        return;
+    }
+    let device = Loop::new(MIB);
+    let machine_with = |mounts: &str, ids: [&str; 2], sizes: [u32; 2]| {
+        let machine = Machine::new(mounts, &[]);
+        for ((place, id), size) in ["sda", "sdc"].iter().zip(ids).zip(sizes) {
+            machine.put(&format!("sys/devices/{place}/device/wwid"), id);
+            machine.put(&format!("sys/devices/{place}/size"), &size.to_string());
+        }
+        machine
+    };
+    const ID: &str = "naa.600140512345678";
+    const DATA: &str = "30 1 8:2 / /srv rw - ext4 /dev/sda2 rw\n";
+    let machine = machine_with(DATA, [ID, ID], [2048, 2048]);
+    let refusal = machine.write(&device, "sdc").expect_err("mounted by another name").to_string();
+    let words =
+        "sda is the same storage by another name and is in use: its partition sda2 is mounted at /srv";
+    assert!(refusal.contains(words), "{refusal}");
+    assert_eq!(machine.write(&device, "sdb"), Ok(()), "another disk");
+    let root = machine_with("30 1 8:2 / / rw - ext4 /dev/sda2 rw\n", [ID, ID], [2048, 2048]);
+    root.refuses(&device, "sdc", "sda is the same storage by another name");
+    for (ids, sizes) in [
+        ([ID, "naa.600140587654321"], [2048, 2048]),
+        // Disks that have no name, or one that their maker gave to more than one.
+        (["eui.0000000000000000"; 2], [2048, 2048]),
+        ([ID, ID], [2048, 4096]),
+    ] {
+        assert_eq!(machine_with(DATA, ids, sizes).write(&device, "sdc"), Ok(()), "{ids:?} {sizes:?}");
+    }
 }

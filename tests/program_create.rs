@@ -225,10 +225,12 @@ fn killed_while_filling() {
     lab.run("-d1 -W0 -b4K -r -Su big")
         .expect_code(0)
         .says(&["WARNING: ", "reads of it are answered with zeros"]);
-    // Cut to a size that is quickly written, all of it data, and still not whole: the mark says so.
+    // Cut to a size that is quickly written, all of it there, and still not whole: the mark says so.
     let file = fs::File::options().write(true).open(lab.path("big")).expect("writable");
     file.set_len(1 << 20).expect("cut");
-    file.write_all_at(&vec![9; 1 << 20], 0).and_then(|()| file.sync_all()).expect("written");
+    let pattern: Vec<u8> = (0..1 << 20).map(|j: u32| j as u8).collect();
+    file.write_all_at(&pattern, 0).and_then(|()| file.sync_all()).expect("written");
+    drop(file);
     create(&lab, "-v -c1M", "big")
         .expect_code(0)
         .says(&["an earlier run left it unfinished"])

@@ -41,9 +41,13 @@ fn measure_blank(device: &Path) {
         assert_measured(run_on(&lab, &format!("-d1 -W0 {words}"), device).says_not(&[CACHED]));
     }
     assert_measured(run_on(&lab, "-d1 -W0 -r -b4K -o8", device).says(&["WARNING: ", CACHED, "-Su"]));
-    // A blank device holds nothing to lose.
-    for words in ["-Su -r -b4K -o32 -w100", "-Sh -r -b4K -o4 -w50", "-b64K -w30"] {
-        assert_measured(run_on(&lab, &format!("-d1 -W0 {words}"), device));
+    // A blank device holds nothing to lose, but what a test has put there could be anybody's.
+    assert_measured(run_on(&lab, "-d1 -W0 -Su -r -b4K -o32 -Z -w100", device));
+    assert_measured(run_on(&lab, "-d1 -W0 -Su -r -b4K -o32 -w100", device));
+    for words in ["-Sh -r -b4K -o4 -w50", "-b64K -w30"] {
+        let words = format!("-d1 -W0 {words}");
+        run_on(&lab, &words, device).refused(4, &["perhaps of an earlier test", "--overwrite"]);
+        assert_measured(run_on(&lab, &format!("{words} --overwrite {}", device.display()), device));
     }
     // Alignment is checked before anything runs.
     run_on(&lab, "-d1 -W0 -b1000 -Su", device).refused(3, &["-b1000"]);
@@ -79,7 +83,11 @@ fn writes_stay_in_their_range_of_a_device() {
     let (lab, device) = (Lab::new(), Loop::new(BYTES));
     fs::write(&device.image, vec![0xee; BYTES as usize]).expect("the image can be filled");
     devices::run("blockdev", &["--flushbufs", text(&device.node)]);
-    assert_measured(run_on(&lab, "-d1 -W0 -b64K -r -o8 -w100 -Su -B8M:8M", &device.node));
+    assert_measured(run_on(
+        &lab,
+        &format!("-d1 -W0 -b64K -r -o8 -w100 -Su -B8M:8M --overwrite {}", device.node.display()),
+        &device.node,
+    ));
     let bytes = fs::read(&device.image).expect("readable");
     let is_kept = |part: &[u8]| part.iter().all(|&b| b == 0xee);
     assert!(is_kept(&bytes[..8 << 20]) && is_kept(&bytes[16 << 20..]), "written outside");
@@ -119,8 +127,27 @@ fn a_file_system_is_not_overwritten() {
     let differ = before.iter().zip(&after).filter(|(a, b)| a != b).count();
     assert!(differ < before.len() / 100, "{differ} bytes differ");
     assert_measured(run_on(&lab, &format!("-d1 -W0 -w100 -s -b64K -o8 -Su {overwrite}"), &device.node));
-    // The file system is gone: blank from here on.
-    assert_measured(run_on(&lab, "-d1 -W0 -w100 -b4K -Su", &device.node));
+    // The file system is gone, and what is there now is known to nobody.
+    run_on(&lab, "-d1 -W0 -w100 -b4K -Su", &device.node).refused(4, &["nothing here recognises"]);
+}
+
+/// A run keeps what it writes: its next time span need not ask again.
+#[test]
+fn time_spans_of_one_run_write_a_device_one_after_the_other() {
+    if !can_make_devices() {
+        return;
+    }
+    let (lab, device) = (Lab::new(), Loop::new(BYTES));
+    let target = format!(
+        "<Target><Path>{}</Path><BlockSize>4096</BlockSize><WriteRatio>100</WriteRatio></Target>",
+        device.node.display()
+    );
+    let span = format!(
+        "<TimeSpan><Duration>1</Duration><Warmup>0</Warmup><Targets>{target}{target}</Targets></TimeSpan>"
+    );
+    lab.write("p.xml", format!("<Profile><TimeSpans>{span}{span}</TimeSpans></Profile>").as_bytes());
+    lab.run("-Xp.xml").expect_code(0);
+    lab.run("-Xp.xml").refused(4, &["nothing here recognises"]);
 }
 
 /// Scripts measure and unmount: the kernel takes a ring apart later, and must not hold the file till then.

@@ -162,7 +162,8 @@ fn zeros_and_repeated_data_on_storage_that_reduces() {
     // Every write of the default content holds the same bytes.
     judged(&lab, "-w100 -s -b64k -o2 -Su -W0 -d1", &zram.node).fires("reducible-writes", "suspect");
     judged(&lab, "-r -b4k -o8 -Su -W0 -d1", &zram.node).fires("reducible-reads", "suspect");
-    judged(&lab, "-w100 -s -Zr -b64k -o2 -Su -W0 -d1", &zram.node).silent(&["reducible-writes"]);
+    let again = format!("-w100 -s -Zr -b64k -o2 -Su -W0 -d1 --overwrite {}", zram.node.display());
+    judged(&lab, &again, &zram.node).silent(&["reducible-writes"]);
     judged(&lab, "-r -b4k -o8 -Su -W0 -d1", &zram.node).silent(&["zero-data", "reducible-reads"]);
 }
 

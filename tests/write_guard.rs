@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use devices::{Mount, can_make_devices, has_tool, run, text};
+use truespd::os::mark::{MarkState, Marks};
 
 const MIB: u64 = 1 << 20;
 
@@ -27,13 +28,14 @@ impl Place {
 
     /// Runs the program in the place, with a state directory of its own.
     fn diskspd(&self, words: &str) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_diskspd"))
-            .args(words.split(' '))
-            .current_dir(self.dir.path())
-            .env("XDG_STATE_HOME", self.path("state"))
-            .stdin(Stdio::null())
-            .output()
-            .expect("the program starts")
+        self.command(words).output().expect("the program starts")
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_diskspd"));
+        command.args(words.split(' ')).current_dir(self.dir.path());
+        command.env("XDG_STATE_HOME", self.path("state")).stdin(Stdio::null());
+        command
     }
 
     /// The line is refused with this exit code, prints no result and says these words.
@@ -126,6 +128,7 @@ fn our_own_file_that_holds_a_file_system_now_is_kept() {
     let file = File::options().write(true).open(place.path("ours")).unwrap();
     file.write_all_at(&[0; 4096], 0).unwrap();
     file.write_all_at(&superblock(), 1024).unwrap();
+    drop(file);
     let before = fs::read(place.path("ours")).unwrap();
     for options in ["-w100", "-c1M -w100", "-c2M", "-c1M --recreate"] {
         place.refuses(&format!("{options} -d1 -W0 ours"), 4, "file system of type ext");
@@ -147,6 +150,51 @@ fn our_own_file_that_is_mounted_now_is_kept() {
     for options in ["-w100", "-c4M -w100", "-c8M", "-c4M --recreate"] {
         // Not even with the person's word.
         place.refuses(&format!("{options} --overwrite ours -d1 -W0 ours"), 4, "is mounted at");
+    }
+}
+
+/// A run that is killed while it makes its file, at whatever point: the same line goes on, whatever it writes, and a
+/// copy into what it left is kept.
+#[test]
+fn a_killed_line_is_repeated_but_not_over_other_data() {
+    const BYTES: u64 = 96 * MIB;
+    for content in ["", " -Zr", " -Z"] {
+        let place = Place::new();
+        let marks = Marks::with_registry(&place.path("state"));
+        let line = format!("-c96M{content} -w100 -b4k -d1 -W0 f");
+        let kill_while_made = || {
+            for _ in 0..20 {
+                let mut child =
+                    place.command(&line).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+                // Laid out, and begun.
+                while fs::metadata(place.path("f")).map_or(0, |m| m.len()) == 0 {
+                    assert!(child.try_wait().unwrap().is_none(), "{line}: ended before it began");
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+                child.kill().and_then(|()| child.wait()).unwrap();
+                let mark = marks.read(&File::open(place.path("f")).unwrap());
+                if mark.is_some_and(|mark| mark.state == MarkState::Filling) {
+                    return;
+                }
+                // It was faster.
+                fs::remove_file(place.path("f")).unwrap();
+            }
+            panic!("{line}: never met while it made its file");
+        };
+        kill_while_made();
+        place.refuses("-w100 -b4k -d1 -W0 f", 4, "was being made by a run of TrueSpd that was killed");
+        place.accepts(&line);
+        fs::remove_file(place.path("f")).unwrap();
+        kill_while_made();
+        // In place and of the same size: the mark stays on the file.
+        fs::write(place.path("f"), b"somebody's thesis. ".repeat(BYTES as usize / 19 + 1)).unwrap();
+        File::options().write(true).open(place.path("f")).and_then(|f| f.set_len(BYTES)).unwrap();
+        let before = fs::read(place.path("f")).unwrap();
+        for words in [&line, "-w100 -b4k -d1 -W0 f", "-c96M --recreate -d1 -W0 f"] {
+            place.refuses(words, 4, "was being made by a run of TrueSpd that was killed");
+        }
+        assert!(fs::read(place.path("f")).unwrap() == before, "{line}: written");
+        place.accepts(&format!("--overwrite f {line}"));
     }
 }
 

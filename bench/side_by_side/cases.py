@@ -126,6 +126,5 @@ CASES: list[Case] = [
         "null-4k-rand-d32",
         "4 KiB random, depth 32, an engine that does nothing: what the tool itself costs",
         null_engine=True,
-        direct=True,
     ),
 ]

@@ -34,7 +34,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     add("cases", metavar="CASE", nargs="*", help="names or patterns like 'cached*' (all)")
     add("--rounds", type=_count, default=5, help="rounds (5)")
     add("--seconds", type=_count, default=5, help="measured seconds of each run (5)")
-    add("--warmup", type=_count, default=1, help="seconds before that (1)")
+    add("--warmup", type=_count_or_none, default=1, help="seconds before that (1)")
     add("--size", type=_size, default="2G", help="size of the test file (2G); zram has at most 256M, tmpfs 1G")
     add("--tools", metavar="PATTERN", action="append", help=f"only these rows beside '{tools.REFERENCE}', e.g. 'fio*'")
     add("--save", metavar="FILE", type=Path, help="every single run: CSV if it ends in .csv, otherwise JSON")
@@ -60,6 +60,10 @@ def _count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError("at least 1")
     return value
+
+
+def _count_or_none(text: str) -> int:
+    return 0 if text == "0" else _count(text)
 
 
 def _size(text: str) -> int:

@@ -197,13 +197,18 @@ def _watch(child: subprocess.Popen, started: float, job: Job) -> dict:
 
 
 def _kill(child: subprocess.Popen) -> None:
-    """Ends its whole session when it has not ended by itself."""
-    if child.returncode is None:
-        try:
-            os.killpg(child.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        child.wait()
+    """Ends it and all below it when it has not ended by itself. Not its session: fio's jobs have sessions of their
+    own."""
+    if child.returncode is not None:
+        return
+    # Once more after the first ones are dead, for what was started meanwhile.
+    for _ in range(2):
+        for member in reversed(family(child.pid)):
+            try:
+                os.kill(member, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+    child.wait()
 
 
 def _failed(what: str, command: list[str], out: str, err: str) -> Failed:

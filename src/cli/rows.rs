@@ -433,7 +433,7 @@ pub(super) static SECTIONS: &[Section] = &[
                 .help("The engine that issues I/O, instead of the best one available; listed below."),
             row("-overwrite", "PATH", long::overwrite).with_profile().help(
                 "Lets a write test, or -c, through on this target although it carries data that TrueSpd \
-                did not make. PATH as the target is typed. Repeatable. A device in use stays refused.",
+                did not make. PATH names it again, a disk not by #n. Repeatable. What is in use stays refused.",
             ),
             row("-json", "FILE", long::json).with_profile().help(
                 "Write the result to this file as JSON too: everything measured, for truespd render and \

@@ -69,7 +69,7 @@ impl Sim {
         let mut result = Ok(self.bytes_inside(io));
         let mut service_ns = self.service_time(io.op);
         for (fault, place) in &self.spec.faults {
-            if !place.hits(self.count, io.offset, io.len) {
+            if !place.hits(self.count, io.offset, io.len, || self.random.next()) {
                 continue;
             }
             match *fault {
@@ -119,6 +119,8 @@ impl Sim {
             // 1 - u is in (0, 1].
             Jitter::Exponential => (-(1.0 - self.random.fraction()).ln() * latency_ns as f64) as u64,
             Jitter::Uniform => ((0.5 + self.random.fraction()) * latency_ns as f64) as u64,
+            // Never below two thirds of the mean.
+            Jitter::Pareto => (latency_ns as f64 / 1.5 / (1.0 - self.random.fraction()).cbrt()) as u64,
         }
     }
 

@@ -4,9 +4,10 @@ use super::EngineError;
 use super::sim::NAME;
 
 /// One line on every parameter of `sim`, for help and refusals.
-pub const KEYS: &str = "latency=TIME, write_latency=TIME, jitter=none|exp|uniform, channels=N, iops=N, \
+pub const KEYS: &str = "latency=TIME, write_latency=TIME, jitter=none|exp|uniform|pareto, channels=N, iops=N, \
     cpu=TIME, seed=N, error=KIND[WHERE], short=SIZE[WHERE], stall=TIME|forever[WHERE]; TIME is a number with ns, us, \
-    ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that range), #N (the N-th I/O) or %N (every N-th); sizes \
+    ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that range), #N (the N-th I/O), %N (every N-th) or ~N (one in N at \
+    random); sizes \
     take K, M, G, T";
 
 /// Names of the errors that can be injected.
@@ -35,6 +36,8 @@ pub(super) enum Jitter {
     Exponential,
     /// Uniform between half and one and a half times the latency.
     Uniform,
+    /// A long tail: Pareto's law of index 3 with the latency as mean.
+    Pareto,
 }
 
 /// Which I/Os a fault hits.
@@ -48,10 +51,13 @@ pub(super) enum Where {
     Nth(u64),
     /// Every N-th.
     Each(u64),
+    /// One in N at random.
+    OneIn(u64),
 }
 
 impl Where {
-    pub(super) fn hits(self, number: u64, offset: u64, len: u32) -> bool {
+    /// Whether it hits an I/O; `draw` gives a random number.
+    pub(super) fn hits(self, number: u64, offset: u64, len: u32, draw: impl FnOnce() -> u64) -> bool {
         match self {
             Where::Everywhere => true,
             Where::Range { start, len: range } => {
@@ -59,6 +65,7 @@ impl Where {
             }
             Where::Nth(n) => number == n,
             Where::Each(n) => number.is_multiple_of(n),
+            Where::OneIn(n) => draw().is_multiple_of(n),
         }
     }
 }
@@ -144,7 +151,8 @@ impl Spec {
                     "none" => Jitter::None,
                     "exp" => Jitter::Exponential,
                     "uniform" => Jitter::Uniform,
-                    _ => return Err(format!("\"{value}\" is none of none, exp, uniform")),
+                    "pareto" => Jitter::Pareto,
+                    _ => return Err(format!("\"{value}\" is none of none, exp, uniform, pareto")),
                 }
             }
             "channels" => self.channels = positive(value)?.try_into().map_err(|_| "too many channels")?,
@@ -160,7 +168,7 @@ impl Spec {
 
 /// A fault with the place it hits.
 fn fault(key: &str, value: &str) -> Result<(Fault, Where), String> {
-    let split = value.find(['@', '#', '%']).unwrap_or(value.len());
+    let split = value.find(['@', '#', '%', '~']).unwrap_or(value.len());
     let (what, place) = value.split_at(split);
     let fault = match key {
         "error" => {
@@ -184,6 +192,7 @@ fn locate(place: &str) -> Result<Where, String> {
     match kind {
         '#' => Ok(Where::Nth(positive(rest)?)),
         '%' => Ok(Where::Each(positive(rest)?)),
+        '~' => Ok(Where::OneIn(positive(rest)?)),
         _ => {
             let (start, len) = rest.split_once('+').ok_or("a range is @OFFSET+LENGTH")?;
             Ok(Where::Range { start: size(start)?, len: size(len)? })
@@ -246,7 +255,7 @@ mod tests {
     fn everything_at_once() {
         let spec = Spec::parse(
             "latency=250us,write_latency=2ms,jitter=exp,channels=8,iops=2000,cpu=300ns,seed=7,error=eio@1M+64K,\
-             short=512#3,stall=forever%10,stall=1s",
+             short=512#3,stall=forever%10,stall=1s,stall=5ms~200",
         )
         .expect("legal");
         assert_eq!((spec.read_latency_ns, spec.write_latency_ns), (250_000, 2_000_000));
@@ -260,6 +269,7 @@ mod tests {
                 (Fault::Short(512), Where::Nth(3)),
                 (Fault::Stall(None), Where::Each(10)),
                 (Fault::Stall(Some(1_000_000_000)), Where::Everywhere),
+                (Fault::Stall(Some(5_000_000)), Where::OneIn(200)),
             ]
         );
         assert_eq!(Spec::parse("").expect("all have defaults"), Spec::default());
@@ -276,7 +286,7 @@ mod tests {
             ("latencz=1us", "no parameter \"latencz\""),
             ("channels=0", "0 is not allowed"),
             ("iops=-1", "not a whole number"),
-            ("jitter=normal", "none of none, exp, uniform"),
+            ("jitter=normal", "none of none, exp, uniform, pareto"),
             ("error=ebroken", "none of the errors eio"),
             ("error=eio@1M", "@OFFSET+LENGTH"),
             ("error=eio@1X+1", "none of the units K, M, G, T"),
@@ -295,9 +305,11 @@ mod tests {
         for (offset, len, hit) in
             [(90, 10, false), (90, 11, true), (109, 1, true), (110, 5, false), (0, 500, true)]
         {
-            assert_eq!(place.hits(1, offset, len), hit, "{offset}+{len}");
+            assert_eq!(place.hits(1, offset, len, || 0), hit, "{offset}+{len}");
         }
-        assert!(Where::Nth(2).hits(2, 0, 1) && !Where::Nth(2).hits(4, 0, 1));
-        assert!(Where::Each(2).hits(4, 0, 1) && !Where::Each(2).hits(5, 0, 1));
+        let hits = |place: Where, number| place.hits(number, 0, 1, || number);
+        assert!(hits(Where::Nth(2), 2) && !hits(Where::Nth(2), 4));
+        assert!(hits(Where::Each(2), 4) && !hits(Where::Each(2), 5));
+        assert!(hits(Where::OneIn(3), 6) && !hits(Where::OneIn(3), 7));
     }
 }

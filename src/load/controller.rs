@@ -84,6 +84,10 @@ pub trait Signals: Sync {
     fn measurement_ends(&self);
 }
 
+/// Waits up to this long pass by looking at the clock: to fall asleep and to wake up takes about as much processor
+/// time, and ends too late by more than the wait, so that I/Os would go out in clumps.
+const SPIN_NS: u64 = 10_000;
+
 /// Time of the machine.
 #[derive(Debug, Clone)]
 pub struct MachineTime(pub MachineClock);
@@ -100,7 +104,13 @@ impl Time for MachineTime {
     }
 
     fn sleep(&self, ns: u64, _: &mut dyn Engine) {
-        crate::os::thread::sleep_once(Duration::from_nanos(ns));
+        if ns > SPIN_NS {
+            return crate::os::thread::sleep_once(Duration::from_nanos(ns));
+        }
+        let end_ns = self.0.now_ns().saturating_add(ns);
+        while self.0.now_ns() < end_ns {
+            std::hint::spin_loop();
+        }
     }
 
     fn wait_limit(&self, _: u64, _: u64) -> Option<Duration> {

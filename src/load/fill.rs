@@ -16,12 +16,17 @@ use rustix::io::Errno;
 
 use crate::engine::{self, Completion, Engine, EngineError, EngineFile, Io, Op, Setup};
 use crate::os::buffer::{BufferError, IoBuffer};
+use crate::os::sample::{PIECE_BYTES, find_odd};
 use crate::os::words::system_text;
 
-/// Bytes per write.
-const BLOCK_BYTES: u64 = 1 << 20;
+/// Bytes per write. Samples begin where writes do.
+const BLOCK_BYTES: u64 = PIECE_BYTES;
 /// Smallest unit of direct I/O there is.
 const SECTOR_BYTES: u64 = 512;
+/// Largest unit of direct I/O that is common.
+const PAGE_BYTES: usize = 4096;
+/// Places of an unfinished file that are looked at.
+const LEFT_OVER_PLACES: u64 = 256;
 /// Writes in flight.
 const DEPTH: u32 = 16;
 /// How often a wait looks at the stop flag.
@@ -128,6 +133,27 @@ pub fn fill(
         }
         result => result,
     }
+}
+
+/// Samples of the file show nothing but what a fill with this content has written, and zeros where it has not been:
+/// what a fill leaves that is killed.
+pub fn is_left_over(file: &File, content: Content) -> bool {
+    let is_odd = |offset, bytes: &[u8]| {
+        let mut made = vec![0; bytes.len()];
+        match content {
+            Content::Zero => {}
+            Content::Pattern0to255 => made.iter_mut().enumerate().for_each(|(j, byte)| *byte = j as u8),
+            Content::Random { seed } => random_bytes(&mut made, seed, offset),
+        }
+        // The last bytes of an odd size are written apart.
+        let whole = match content {
+            Content::Random { .. } => bytes.len() / PAGE_BYTES * PAGE_BYTES,
+            _ => bytes.len(),
+        };
+        let sectors = bytes[..whole].chunks(SECTOR_BYTES as usize).zip(made.chunks(SECTOR_BYTES as usize));
+        !sectors.into_iter().all(|(is, should)| is == &should[..is.len()] || is.iter().all(|&b| b == 0))
+    };
+    find_odd(file, LEFT_OVER_PLACES, &is_odd).is_ok_and(|odd| odd.is_none())
 }
 
 fn fill_whole(

@@ -22,9 +22,12 @@ mod verbose;
 mod worker;
 mod writes;
 
+use std::time::Duration;
+
 use crate::engine::EngineRow;
 use crate::measure::clock::MachineClock;
 use crate::measure::process::process_usage;
+use crate::os::guard::Kept;
 use crate::os::mark::Marks;
 use crate::os::memory::memory_facts;
 use crate::os::roots::Roots;
@@ -33,7 +36,7 @@ use crate::os::thread::Interrupter;
 use crate::os::topology::{Topology, TopologyError};
 use crate::os::wake::Latch;
 use crate::plan::{Guard, Identity, Refusal, ThreadWork, assign, precreate_sizes};
-use crate::profile::{Profile, TimeSpan};
+use crate::profile::{Profile, Target, TimeSpan};
 use crate::result::{Document, Measured, System, TimeSpanResult};
 
 pub use events::EventNames;
@@ -47,7 +50,7 @@ use fill::Content;
 use phases::Lengths;
 use prepare::{Checked, Creation};
 use start::StartContext;
-use targets::{Known, TargetState};
+use targets::{Holds, Known, TargetState};
 
 /// What goes on during a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -198,12 +201,13 @@ impl Session<'_> {
         mut made: Vec<Identity>,
         report: &mut Report,
     ) -> Result<(), Failures> {
+        let mut holds = Holds::new();
         for (span, checked) in self.profile.time_spans.iter().zip(checked) {
             // A stop ends the time span it falls into and all that follow.
             if self.stop.is_set() {
                 break;
             }
-            let measured = self.run_span(span, checked, tools, &mut made, report)?;
+            let measured = self.run_span(span, checked, tools, &mut made, &mut holds, report)?;
             report.document.time_spans.push(match measured {
                 Some(measured) => TimeSpanResult::Measured(Box::new(measured)),
                 None => TimeSpanResult::NotMeasured,
@@ -258,6 +262,7 @@ impl Session<'_> {
         checked: &Checked,
         tools: &Tools,
         made: &mut Vec<Identity>,
+        holds: &mut Holds,
         report: &mut Report,
     ) -> Result<Option<Measured>, Failures> {
         self.create_files(span, tools, made)?;
@@ -267,7 +272,8 @@ impl Session<'_> {
         let roots = Roots::default();
         let marks = Marks::of_this_user();
         let guard = Guard { overwrite: &self.options.overwrite, marks: &marks, roots: &roots };
-        let targets = targets::open_all(span, &guard, Known { checked: &checked.identities, made })?;
+        let known = Known { checked: &checked.identities, made };
+        let targets = targets::open_all(span, &guard, known, holds)?;
         self.say_facts(span, &targets, report);
         let works = assign(span, &checked.cpus);
         let clock = tools.clock.refined();
@@ -299,10 +305,21 @@ impl Session<'_> {
         self_cost.iter().for_each(|cost| self.say(verbose::self_cost(cost)));
         let mut looks = if context.is_virtual { Vec::new() } else { look_before(span, &targets) };
         let used_before = process_usage();
-        targets.iter().for_each(|state| state.begin_writing(&marks));
-        let outcome = run_threads(works.clone(), &context, &control);
+        targets.iter().for_each(|state| state.begin_writing(&marks, longest(span)));
+        let (outcome, lost) = keeping(holds, self.stop, || run_threads(works.clone(), &context, &control));
+        // What a device holds from here on is this run's.
+        let devices = holds.iter().filter(|(_, hold)| hold.is_device());
+        made.extend(devices.map(|(identity, _)| *identity));
         looks.iter_mut().zip(&targets).for_each(|(look, state)| look.look_after(state));
         targets.iter().for_each(|state| state.end_writing(&marks));
+        if let Some(identity) = lost {
+            let is_it = |both: &(&Target, &TargetState)| both.1.identity() == identity;
+            let path = span.targets.iter().zip(&targets).find(is_it).map_or("a device", |both| &both.0.path);
+            return Err(vec![format!(
+                "'{path}' was taken by something else when another run on it ended, so this run was stopped (see \
+                 lsblk)"
+            )]);
+        }
         let outcome = outcome.map_err(|e| vec![format!("could not start the threads: {e}")])?;
         let clock_facts = document::clock_facts(&clock, context.is_virtual, outcome.drift_ppm);
         let own_cost = document::own_cost(&used_before);
@@ -440,6 +457,46 @@ fn wanted(span: &TimeSpan) -> Wanted {
             .calculate_iops_std_dev
             .then(|| (ns_of_ms(span.io_bucket_ms), lengths(span).duration_ns)),
     }
+}
+
+/// A run whose threads end late says so in good time: what is written after that counts as somebody else's.
+const LATE: Duration = Duration::from_secs(60);
+
+/// How long a time span can write at most.
+fn longest(span: &TimeSpan) -> Duration {
+    [span.warmup_s, span.duration_s, span.cooldown_s]
+        .map(|s| Duration::from_secs(u64::from(s)))
+        .iter()
+        .sum::<Duration>()
+        + LATE
+}
+
+/// How often a device that another run holds is asked for.
+const TAKE_OVER_PAUSE: Duration = Duration::from_millis(50);
+
+/// Does something while devices that another run holds are taken over once that ends. When somebody else was faster,
+/// `stop` is set, and which device it was comes with the result.
+fn keeping<T>(holds: &mut Holds, stop: &Latch, run: impl FnOnce() -> T) -> (T, Option<Identity>) {
+    if holds.iter().all(|(_, hold)| hold.is_settled()) {
+        return (run(), None);
+    }
+    let Ok(over) = Latch::new() else { return (run(), None) };
+    std::thread::scope(|scope| {
+        let keeper = scope.spawn(|| {
+            while !Latch::wait_any(&[&over], Some(TAKE_OVER_PAUSE)) {
+                for (identity, hold) in holds.iter_mut() {
+                    if hold.settle() == Kept::Lost {
+                        stop.set();
+                        return Some(*identity);
+                    }
+                }
+            }
+            None
+        });
+        let result = run();
+        over.set();
+        (result, keeper.join().unwrap_or(None))
+    })
 }
 
 fn lengths(span: &TimeSpan) -> Lengths {

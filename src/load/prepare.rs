@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -12,7 +13,7 @@ use super::targets::open_flags;
 use super::{Event, OnEvent, Options, wanted};
 use crate::measure::Intervals;
 use crate::os::extents::{self, Extents};
-use crate::os::mark::{MarkState, Marks};
+use crate::os::mark::{MarkState, Marks, Whose};
 use crate::os::memory::{available_bytes, open_files_limit, raise_open_files_limit};
 use crate::os::reuse::{Reuse, reuse_decision};
 use crate::os::roots::Roots;
@@ -26,6 +27,8 @@ use crate::plan::{
 };
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 
+/// A file that is being filled says that nothing of ours is written to it later than that from now.
+const FILL_AHEAD: Duration = Duration::from_secs(30);
 /// Descriptors that the process needs besides those of the workers.
 const SPARE_DESCRIPTORS: u64 = 64;
 
@@ -61,7 +64,7 @@ pub fn check_before(
             refusals.push(refusal);
         }
         for target in &span.targets {
-            match check_target(target, options, &guard, &mut room, &mut checked.warnings) {
+            match check_target(span, target, options, &guard, &mut room, &mut checked.warnings) {
                 Ok(identity) => checked.identities.push(identity),
                 Err(refusal) if refusals.contains(&refusal) => {}
                 Err(refusal) => refusals.push(refusal),
@@ -126,6 +129,7 @@ fn check_descriptors(wanted: u64) -> Result<(), Refusal> {
 
 /// Checks one target; returns its identity when it is there.
 fn check_target(
+    span: &TimeSpan,
     target: &Target,
     options: &Options,
     guard: &Guard<'_>,
@@ -136,7 +140,9 @@ fn check_target(
     let machine = |words: String| Refusal::machine(&[], Some(typed), words);
     let path = resolve(typed, guard.roots).map_err(|e| machine(e.to_string()))?.path;
     if let Some(size) = target.create_bytes.filter(|&s| s > 0) {
-        let decision = decide(typed, &path, size, target.writes(), options, guard)?;
+        let content = content_of(target, span.random_write_data, span.rand_seed);
+        let creation = Creation { typed, size_bytes: size, content, writes: target.writes() };
+        let decision = decide(&path, &creation, options, guard)?;
         if !matches!(decision, Reuse::Reuse { .. }) || options.recreate {
             room.take(typed, &path, size)?;
         }
@@ -183,22 +189,31 @@ fn check_target(
 
 /// What `-c` will do with the path, when the guard lets it. Touches nothing.
 fn decide(
-    typed: &str,
     path: &Path,
-    size_bytes: u64,
-    writes: bool,
+    creation: &Creation<'_>,
     options: &Options,
     guard: &Guard<'_>,
 ) -> Result<Reuse, Refusal> {
+    let Creation { typed, size_bytes, content, writes } = *creation;
     let machine = |words: String| Refusal::machine(&["-c"], Some(typed), words);
-    let decision = reuse_decision(path, size_bytes, guard.marks).map_err(|e| machine(e.to_string()))?;
+    let mut decision = reuse_decision(path, size_bytes, guard.marks).map_err(|e| machine(e.to_string()))?;
     let look = OpenFlags { access: Access::Read, direct: false, dsync: false };
     let existing = target::open_file(path, look)
         .ok()
         .and_then(|file| facts_of(&file, path, guard.roots).ok().map(|facts| (file, facts)));
     let existing = existing.as_ref().map(|(file, facts)| (file, facts));
+    if let (Reuse::Create { replaces_foreign_data, .. }, Some((file, _))) = (&mut decision, existing) {
+        *replaces_foreign_data = *replaces_foreign_data && !is_left_over(file, content, guard.marks);
+    }
     guard.check_creation(typed, path, existing, &decision, writes, options.recreate)?;
     Ok(decision)
+}
+
+/// What a `-c` with this content left that was killed: the same line goes on. Files of `PrecreateFiles` hold the
+/// pattern, whatever the time spans write.
+fn is_left_over(file: &File, content: Content, marks: &Marks) -> bool {
+    let holds = |content| fill::is_left_over(file, content);
+    marks.whose(file) == Whose::Unfinished && (holds(content) || holds(Content::Pattern0to255))
 }
 
 /// Space that the files of `-c` take together, by file system.
@@ -316,8 +331,7 @@ pub fn create(
     let guard = Guard { overwrite: &options.overwrite, marks: &marks, roots: &roots };
     let typed = creation.typed;
     let path = resolve(typed, &roots).map_err(|e| e.to_string())?.path;
-    let decision = decide(typed, &path, creation.size_bytes, creation.writes, options, &guard)
-        .map_err(|refusal| refusal.to_string())?;
+    let decision = decide(&path, creation, options, &guard).map_err(|refusal| refusal.to_string())?;
     match decision {
         Reuse::Reuse { sentence, .. } if !options.recreate => {
             on_event(Event::Note(sentence));
@@ -325,7 +339,7 @@ pub fn create(
         }
         Reuse::Create { sentence, .. } | Reuse::Reuse { sentence, .. } | Reuse::Refuse { sentence } => {
             on_event(Event::Verbose(sentence));
-            let file = open_new(&path, &guard, typed)?;
+            let file = open_new(&path, &guard, creation)?;
             fill_new(&path, &file, creation, &marks, on_event, stop)?;
             Ok(Identity::of(&file).ok())
         }
@@ -333,7 +347,8 @@ pub fn create(
 }
 
 /// Opens the file for filling, with missing parent directories.
-fn open_new(path: &Path, guard: &Guard<'_>, typed: &str) -> Result<File, String> {
+fn open_new(path: &Path, guard: &Guard<'_>, creation: &Creation<'_>) -> Result<File, String> {
+    let typed = creation.typed;
     let could_not = |what: &str, e: &std::io::Error| {
         let code = e.raw_os_error().unwrap_or(0);
         let advice = match code {
@@ -361,7 +376,12 @@ fn open_new(path: &Path, guard: &Guard<'_>, typed: &str) -> Result<File, String>
         .open(path)
         .map_err(|e| could_not("open it for writing", &e))?;
     let bytes = file.metadata().map_err(|e| could_not("ask its size", &e))?.len();
-    if bytes > 0 && !guard.marks.is_ours(&file) && !guard.is_let_through(typed, path, Some(&file)) {
+    let may_go = |file: &File| {
+        guard.marks.is_ours(file)
+            || is_left_over(file, creation.content, guard.marks)
+            || guard.is_let_through(typed, path, Some(file))
+    };
+    if bytes > 0 && !may_go(&file) {
         return Err(format!(
             "'{typed}' came to be another file while the test was being prepared; nothing was changed"
         ));
@@ -379,7 +399,7 @@ fn fill_new(
 ) -> Result<(), String> {
     let typed = creation.typed;
     // Marked first: whatever happens from here on, it cannot pass for whole.
-    let marked = marks.mark(file, MarkState::Filling);
+    let marked = marks.mark_for(file, MarkState::Filling, FILL_AHEAD);
     file.set_len(0).map_err(|e| format!("'{typed}': could not be emptied: {}", system_text(&e)))?;
     let direct = facts_of(file, path, &Roots::default()).ok().and_then(|f| f.direct);
     let spec = FillSpec {
@@ -388,7 +408,13 @@ fn fill_new(
         direct: direct
             .map(|d| fill::DirectAlignment { offset_bytes: d.offset_bytes, memory_bytes: d.memory_bytes }),
     };
+    let mut last_mark = Instant::now();
     let mut progress = |done_bytes, total_bytes| {
+        if marked.is_ok() && last_mark.elapsed() > FILL_AHEAD / 3 {
+            last_mark = Instant::now();
+            // Failing that, the file counts as rewritten if it is left.
+            let _ = marks.mark_for(file, MarkState::Filling, FILL_AHEAD);
+        }
         on_event(Event::Fill { path: typed.to_string(), done_bytes, total_bytes });
     };
     match fill::fill(file, spec, &mut progress, stop.flag()) {

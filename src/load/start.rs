@@ -114,13 +114,11 @@ pub fn assemble(
     engine: Box<dyn Engine>,
 ) -> Result<Worker, String> {
     let mut rng = Rng::for_thread(context.span.rand_seed, work.id);
-    let dispatch = dispatch(work, context, engine.is_inline());
-    let is_paced = !dispatch.reissue_own;
-    let duties = duties(work, context, buffers, is_paced, &mut rng)?;
+    let duties = duties(work, context, buffers, &mut rng)?;
     let weights: Vec<u32> = work.duties.iter().map(|d| d.weight).collect();
     let pool = work.is_pool.then(|| PoolChoice::new(&weights)).transpose().map_err(|e| e.to_string())?;
     Ok(Worker {
-        dispatch,
+        dispatch: dispatch(work, context, engine.is_inline()),
         is_inline: engine.is_inline(),
         engine,
         slot_duty: slot_duties(work),
@@ -316,7 +314,6 @@ fn duties(
     work: &ThreadWork,
     context: &StartContext<'_>,
     buffers: &Buffers,
-    is_paced: bool,
     rng: &mut Rng,
 ) -> Result<Vec<DutyState>, String> {
     let mut slot_first = 0;
@@ -327,7 +324,7 @@ fn duties(
         let slots = if work.is_pool { work.slots } else { duty.requests };
         let ranges = &state.ranges;
         let start = ranges.range.start_of(duty.relative_thread).map_err(|e| e.to_string())?;
-        let has_schedule = is_paced && ranges.pace.has_schedule();
+        let has_schedule = ranges.pace.has_schedule();
         let spec = PatternSpec::of(target, start, slots, ranges.distribution.clone());
         states.push(DutyState {
             target: duty.target,

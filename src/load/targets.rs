@@ -2,17 +2,20 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::access::{DataRng, SharedOffset, SourceWindow, data};
 use crate::os::buffer::IoBuffer;
 use crate::os::chain;
 use crate::os::device::DeviceNumber;
+use crate::os::guard::Hold;
 use crate::os::mark::Marks;
 use crate::os::target::{
     self, Access, AccessHint, OpenFlags, OpenedTarget, TargetFacts, TargetKind, probe_direct_read, resolve,
 };
+use crate::os::words::system_text;
 use crate::plan::{Guard, Identity, TargetRanges, ranges_of};
 use crate::profile::{CacheMode, Target, TimeSpan};
 
@@ -57,21 +60,25 @@ pub fn open_flags(target: &Target) -> OpenFlags {
 pub struct Known<'a> {
     /// What each target was when it was checked.
     pub checked: &'a [Option<Identity>],
-    /// Files that this run created.
+    /// Files that this run created, and devices that it has written and kept since.
     pub made: &'a [Identity],
 }
+
+/// Devices and files that the run keeps until its end, each once.
+pub type Holds = Vec<(Identity, Hold)>;
 
 /// Opens all targets of a time span and works out their ranges; says everything that is wrong.
 pub fn open_all(
     span: &TimeSpan,
     guard: &Guard<'_>,
     known: Known<'_>,
+    holds: &mut Holds,
 ) -> Result<Vec<TargetState>, Vec<String>> {
     let mut rng = DataRng::for_sources();
     let mut states = Vec::new();
     let mut failures = Vec::new();
     for (target, identity) in span.targets.iter().zip(known.checked) {
-        match open_one(span, target, guard, *identity, known.made, &mut rng) {
+        match open_one(span, target, guard, *identity, known.made, holds, &mut rng) {
             Ok(state) => states.push(state),
             Err(words) => failures.push(words),
         }
@@ -85,6 +92,7 @@ fn open_one(
     guard: &Guard<'_>,
     checked: Option<Identity>,
     made: &[Identity],
+    holds: &mut Holds,
     rng: &mut DataRng,
 ) -> Result<TargetState, String> {
     let path = resolve(&target.path, guard.roots).map_err(|e| e.to_string())?.path;
@@ -96,10 +104,10 @@ fn open_one(
             target.path
         ));
     }
-    // Asked again on the very descriptor: files may have been made for a long time since the check, and
-    // earlier time spans may have run.
-    if target.writes() && !made.contains(&identity) {
-        guard.check(&target.path, &path, &opened.file, &opened.facts).map_err(|r| r.to_string())?;
+    let mut is_ours = false;
+    if target.writes() {
+        check_and_hold(target, &path, &opened, guard, identity, made, holds)?;
+        is_ours = guard.marks.is_ours(&opened.file);
     }
     check_kind(target, &opened.facts)?;
     let ranges = ranges_of(span, target, opened.facts.size_bytes)?;
@@ -111,12 +119,56 @@ fn open_one(
         write_source: write_source(target, rng)?,
         shared: Arc::default(),
         identity,
-        is_ours: target.writes() && guard.marks.is_ours(&opened.file),
+        is_ours,
         ranges,
         chain: chain::of(&opened.file, &opened.facts, guard.roots),
         facts: opened.facts,
         file: opened.file,
     })
+}
+
+/// Asks the guard again, on the very descriptor: files may have been made for a long time since the check, and earlier
+/// time spans may have run. From here on nobody else can take a device.
+fn check_and_hold(
+    target: &Target,
+    path: &Path,
+    opened: &OpenedTarget,
+    guard: &Guard<'_>,
+    identity: Identity,
+    made: &[Identity],
+    holds: &mut Holds,
+) -> Result<(), String> {
+    let typed = &target.path;
+    let is_kept = holds.iter().any(|(kept, _)| *kept == identity);
+    let mut hold = || {
+        if is_kept {
+            return Ok(());
+        }
+        let taken = Hold::take(&opened.file);
+        taken.map(|hold| holds.push((identity, hold)))
+    };
+    match opened.facts.kind {
+        TargetKind::Block => {
+            // Held first: what is checked then stays so. Who has it instead is said by the check.
+            let held = hold();
+            match made.contains(&identity) {
+                true => guard.check_again(typed, path, &opened.file),
+                false => guard.check(typed, path, &opened.file, &opened.facts),
+            }
+            .map_err(|r| r.to_string())?;
+            held.map_err(|e| {
+                format!("'{typed}': could not be kept from others while it is written: {}", system_text(&e))
+            })
+        }
+        TargetKind::Regular => {
+            if !made.contains(&identity) {
+                guard.check(typed, path, &opened.file, &opened.facts).map_err(|r| r.to_string())?;
+            }
+            // Only tells other runs who writes; where that cannot be, they take this one for a stranger.
+            let _ = hold();
+            Ok(())
+        }
+    }
 }
 
 fn check_kind(target: &Target, facts: &TargetFacts) -> Result<(), String> {
@@ -235,10 +287,10 @@ impl TargetState {
         self.identity
     }
 
-    /// Says in the mark of a file of ours that a run writes it, before the first write.
-    pub fn begin_writing(&self, marks: &Marks) {
+    /// Says in the mark of a file of ours that a run writes it, for at most so long, before the first write.
+    pub fn begin_writing(&self, marks: &Marks, longest: Duration) {
         if self.is_ours {
-            marks.begin_writing(&self.file);
+            marks.begin_writing(&self.file, longest);
         }
     }
 

@@ -129,6 +129,37 @@ impl BlockDevice {
         children(&self.dir.join("holders"))
     }
 
+    /// The name that a disk gives of itself, the same on every path to it; `None` for those that give none or
+    /// one that tells nothing.
+    pub fn world_wide_id(&self) -> Option<String> {
+        // NVMe has it at the namespace, SCSI at the device below.
+        let id = read_word(&self.dir.join("wwid")).or_else(|| read_word(&self.dir.join("device/wwid")))?;
+        // Some disks call themselves eui.0000000000000000.
+        let named = id.split_once('.').map_or(id.as_str(), |(_, rest)| rest);
+        named.chars().any(|c| c.is_ascii_alphanumeric() && c != '0').then_some(id)
+    }
+
+    /// Other disks that are this disk by another name, and of each the partition that is this partition.
+    pub fn twins(&self, roots: &Roots) -> Vec<(Self, Option<Self>)> {
+        let disk = self.whole_disk().unwrap_or_else(|| self.clone());
+        let Some(id) = disk.world_wide_id() else { return Vec::new() };
+        let size = |device: &Self| read_word(&device.dir.join("size"));
+        children(&roots.sys.join("block"))
+            .into_iter()
+            // Makers give one name to several disks, but hardly of the same size.
+            .filter(|other| {
+                *other != disk && other.world_wide_id() == Some(id.clone()) && size(other) == size(&disk)
+            })
+            .map(|other| {
+                let number = self.partition_number();
+                let part = number.and_then(|n| {
+                    other.partitions().into_iter().find(|part| part.partition_number() == Some(n))
+                });
+                (other, part)
+            })
+            .collect()
+    }
+
     /// Where a partition lies on its disk: first byte and length.
     pub fn extent_bytes(&self) -> Option<(u64, u64)> {
         // Units of 512 bytes, whatever the sectors of the disk are.

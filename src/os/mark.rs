@@ -3,9 +3,10 @@
 //! The mark is an extended attribute, `user.truespd.made`. It stays with the file through renames and is
 //! lost on a plain copy. It says when the file was last written by us: a later (or earlier) time of last
 //! modification means that something else wrote to it, for example a copy in place. While a run of ours
-//! writes, the mark says so, and a killed run leaves that behind. Where the filesystem has no such attributes, a small file in the user's state
-//! directory stands in for it, tied to this very file by its device, inode, birth time (or, without
-//! one, its last change) and size.
+//! writes, the mark says so and until when at most; a killed run leaves that behind, and then nothing tells when
+//! it wrote last. Such a file counts as ours only as long as samples of it show nothing but what tests write.
+//! Where the filesystem has no such attributes, a small file in the user's state directory stands in for the
+//! mark, tied to this very file by its device, inode, birth time (or, without one, its last change) and size.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -13,10 +14,12 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, FlockOperation, StatxFlags, XattrFlags};
 
+use super::guard::is_being_tested;
+use super::sample::find_odd;
 use super::words::{printable_path, system_text};
 
 const ATTRIBUTE: &str = "user.truespd.made";
@@ -45,8 +48,8 @@ pub struct Mark {
     pub size_bytes: u64,
     /// How far the making got.
     pub state: MarkState,
-    /// Time of last modification after we wrote last, in seconds and nanoseconds; `None` where it is settled
-    /// by others (remote file systems) or not known.
+    /// Time of last modification after we wrote last, or of a file that is being written the latest it can get,
+    /// in seconds and nanoseconds; `None` where it is settled by others (remote file systems) or not known.
     pub written: Option<(i64, u32)>,
 }
 
@@ -59,6 +62,11 @@ pub enum Whose {
     Resized,
     /// TrueSpd made it, and something else wrote to it since.
     Rewritten,
+    /// TrueSpd was making it and was killed; what it holds now is for [`Marks::whose`]'s caller to compare with
+    /// what should have been made.
+    Unfinished,
+    /// A run that wrote it was killed, and it holds what cannot be told from other people's data.
+    Interrupted,
     /// It carries no mark that this program knows.
     Foreign,
 }
@@ -106,20 +114,18 @@ impl Mark {
         Some(Mark { size_bytes: value("size")?.parse().ok()?, state, written })
     }
 
-    /// Whether a file of this size and time of last modification is as we left it.
+    /// Whether a file of this size and time of last modification can be as we left it.
     fn whose(&self, size_bytes: u64, modified: (i64, u32)) -> Whose {
-        if self.state == MarkState::Filling {
-            return Whose::Ours;
-        }
-        if self.size_bytes != size_bytes {
+        if self.size_bytes != size_bytes && self.state != MarkState::Filling {
             return Whose::Resized;
         }
-        let same = |(seconds, nanoseconds): (i64, u32)| {
-            let oldest = (seconds.saturating_sub(TIME_STEP_MAX_S), nanoseconds);
-            (oldest..=(seconds, nanoseconds)).contains(&modified)
+        let oldest = |(seconds, nanoseconds): (i64, u32)| match self.state {
+            MarkState::Complete => (seconds.saturating_sub(TIME_STEP_MAX_S), nanoseconds),
+            MarkState::Filling | MarkState::Running => (i64::MIN, 0),
         };
-        match self.written.filter(|_| self.state == MarkState::Complete) {
-            Some(written) if !same(written) => Whose::Rewritten,
+        match (self.written, self.state) {
+            (Some(newest), _) if !(oldest(newest)..=newest).contains(&modified) => Whose::Rewritten,
+            (_, MarkState::Filling) => Whose::Unfinished,
             _ => Whose::Ours,
         }
     }
@@ -240,8 +246,23 @@ impl Marks {
     /// # Errors
     /// [`MarkError`]; the file stays usable.
     pub fn mark(&self, file: &File, state: MarkState) -> Result<MarkPlace, MarkError> {
+        self.put(file, state, None)
+    }
+
+    /// The same for a file that is going to be written, for at most so long from now.
+    ///
+    /// # Errors
+    /// As [`Marks::mark`].
+    pub fn mark_for(&self, file: &File, state: MarkState, longest: Duration) -> Result<MarkPlace, MarkError> {
+        let end = SystemTime::now().checked_add(longest).and_then(|end| end.duration_since(UNIX_EPOCH).ok());
+        let end = end.and_then(|end| Some((i64::try_from(end.as_secs()).ok()?, end.subsec_nanos())));
+        self.put(file, state, end)
+    }
+
+    fn put(&self, file: &File, state: MarkState, end: Option<(i64, u32)>) -> Result<MarkPlace, MarkError> {
         let identity = Identity::of(file).map_err(|e| file_error("ask what the file is", &e))?;
-        let written = (state == MarkState::Complete && keeps_own_times(file)).then_some(identity.modified);
+        let written = if state == MarkState::Complete { Some(identity.modified) } else { end };
+        let written = written.filter(|_| keeps_own_times(file));
         let mark = Mark { size_bytes: identity.size_bytes, state, written };
         let refusal = match self.set_attribute(file, mark) {
             Ok(()) => {
@@ -267,8 +288,7 @@ impl Marks {
         self.attribute(file).or_else(|| self.entry(file))
     }
 
-    /// TrueSpd made this file and wrote it last, and its size is still the one it was given (or its making
-    /// was not finished).
+    /// TrueSpd made this file and wrote it last, and its size is still the one it was given.
     pub fn is_ours(&self, file: &File) -> bool {
         self.whose(file) == Whose::Ours
     }
@@ -276,14 +296,22 @@ impl Marks {
     /// Whose data the open file holds.
     pub fn whose(&self, file: &File) -> Whose {
         let (Some(mark), Ok(now)) = (self.read(file), Identity::of(file)) else { return Whose::Foreign };
-        mark.whose(now.size_bytes, now.modified)
+        match mark.whose(now.size_bytes, now.modified) {
+            Whose::Ours
+                if mark.state == MarkState::Running && !is_being_tested(file) && !is_test_data(file) =>
+            {
+                Whose::Interrupted
+            }
+            whose => whose,
+        }
     }
 
-    /// Marks a file of ours as being written by a run; `false` when it is not ours, or cannot be marked.
+    /// Marks a file of ours as being written by a run, for at most so long; `false` when it is not ours, or cannot
+    /// be marked.
     ///
     /// Runs of several programs on one file know each other by a shared lock (`flock(2)`), which ends with them,
     /// however they end.
-    pub fn begin_writing(&self, file: &File) -> bool {
+    pub fn begin_writing(&self, file: &File, longest: Duration) -> bool {
         if !self.is_ours(file) {
             return false;
         }
@@ -294,10 +322,12 @@ impl Marks {
                 _ => break,
             }
         }
-        // A file that was left unfinished must go on saying so.
-        match self.read(file).map(|mark| mark.state) {
-            Some(MarkState::Complete) => self.mark(file, MarkState::Running).is_ok(),
-            state => state.is_some(),
+        // Of several runs the last end counts.
+        let ends = |mark: Mark| mark.state == MarkState::Running && is_later(mark.written, longest);
+        match self.read(file) {
+            Some(mark) if ends(mark) => true,
+            Some(_) => self.mark_for(file, MarkState::Running, longest).is_ok(),
+            None => false,
         }
     }
 
@@ -372,6 +402,31 @@ impl Marks {
     }
 }
 
+/// Whether a moment lies further ahead than `longest`.
+fn is_later(moment: Option<(i64, u32)>, longest: Duration) -> bool {
+    let since = moment.and_then(|(s, ns)| Some(Duration::new(u64::try_from(s).ok()?, ns)));
+    let end = SystemTime::now().checked_add(longest).and_then(|end| end.duration_since(UNIX_EPOCH).ok());
+    since.zip(end).is_some_and(|(since, end)| since > end)
+}
+
+/// Places of a file that are looked at after a run was killed.
+const PLACES: u64 = 256;
+/// Bytes in which the pattern may begin anew in the middle a few times, where writes of odd sizes overlap.
+const PATTERN_BYTES: usize = 4096;
+const BREAKS_MAX: usize = 4;
+
+/// Samples of the file show nothing but what tests write unless told otherwise: zeros, and 0, 1, ... 255 again and
+/// again. Random data (`-Zr`) looks like anybody's.
+fn is_test_data(file: &File) -> bool {
+    let is_odd = |_, bytes: &[u8]| !bytes.chunks(PATTERN_BYTES).all(is_pattern);
+    find_odd(file, PLACES, &is_odd).is_ok_and(|odd| odd.is_none())
+}
+
+fn is_pattern(bytes: &[u8]) -> bool {
+    let is_break = |pair: &&[u8]| pair[1] != 0 && pair[1] != pair[0].wrapping_add(1);
+    bytes.windows(2).filter(is_break).count() <= BREAKS_MAX
+}
+
 /// Whether times of modification are set by this kernel, at the write: elsewhere a server sets them, perhaps
 /// later. Source: `linux/magic.h`.
 fn keeps_own_times(file: &File) -> bool {
@@ -438,9 +493,15 @@ mod tests {
 
     fn file_of(dir: &Path, name: &str, bytes: usize) -> File {
         let mut file = File::options().create_new(true).read(true).write(true).open(dir.join(name)).unwrap();
-        file.write_all(&vec![1; bytes]).unwrap();
+        file.write_all(&pattern(bytes)).unwrap();
         file
     }
+
+    fn pattern(bytes: usize) -> Vec<u8> {
+        (0..bytes).map(|at| at as u8).collect()
+    }
+
+    const MINUTE: Duration = Duration::from_secs(60);
 
     #[test]
     fn marked_files_are_ours_until_unmarked() {
@@ -450,8 +511,8 @@ mod tests {
             marks.mark(&file, MarkState::Complete).unwrap();
             let mark = marks.read(&file).unwrap();
             assert_eq!((mark.size_bytes, mark.state), (1000, MarkState::Complete));
-            assert!(marks.begin_writing(&file));
-            file.write_all_at(&[9; 10], 0).unwrap();
+            assert!(marks.begin_writing(&file, MINUTE));
+            file.write_all_at(&pattern(10), 0).unwrap();
             assert!(marks.is_ours(&file), "a test writes to it, or was killed");
             marks.end_writing(&file).unwrap();
             assert!(marks.is_ours(&file), "a test wrote to it");
@@ -475,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changed_its_size_is_not_ours_but_an_unfinished_one_is() {
+    fn a_file_that_changed_its_size_is_not_ours() {
         for Place { dir, marks } in places() {
             let file = file_of(dir.path(), "a", 1000);
             marks.mark(&file, MarkState::Complete).unwrap();
@@ -483,7 +544,7 @@ mod tests {
             assert_eq!(marks.whose(&file), resized(&marks), "somebody appended data");
             marks.mark(&file, MarkState::Filling).unwrap();
             file.set_len(5000).unwrap();
-            assert!(marks.is_ours(&file), "left while being filled");
+            assert_eq!(marks.whose(&file), Whose::Unfinished, "left while being filled");
             assert_eq!(marks.read(&file).unwrap().state, MarkState::Filling);
         }
     }
@@ -514,12 +575,53 @@ mod tests {
                 set_modified(&file, seconds);
                 assert_eq!(marks.whose(&file), Whose::Rewritten, "{seconds}");
             }
-            assert!(!marks.begin_writing(&file), "a run does not make it ours again");
-            // What a run leaves behind that was killed.
-            marks.mark(&file, MarkState::Running).unwrap();
-            file.write_all_at(&[8; 10], 0).unwrap();
-            assert_eq!(marks.whose(&file), Whose::Ours);
+            assert!(!marks.begin_writing(&file, MINUTE), "a run does not make it ours again");
         }
+    }
+
+    #[test]
+    fn what_a_killed_run_leaves_is_ours_while_nothing_else_is_seen_in_it() {
+        for Place { dir, marks } in places() {
+            let file = file_of(dir.path(), "a", 3_000_000);
+            marks.mark(&file, MarkState::Complete).unwrap();
+            assert!(marks.begin_writing(&file, MINUTE));
+            file.write_all_at(&pattern(4000), 1000).unwrap();
+            file.write_all_at(&[0; 4096], 8192).unwrap();
+            assert_eq!(marks.whose(&file), Whose::Ours);
+            for (at, words) in [(0, "somebody's thesis"), (2_999_900, "and its end")] {
+                file.write_all_at(words.as_bytes(), at).unwrap();
+                assert_eq!(marks.whose(&file), Whose::Interrupted, "{words}");
+                // As long as a run is alive it is the one that writes.
+                let hold = crate::os::guard::Hold::take(&file).unwrap();
+                assert_eq!(marks.whose(&file), Whose::Ours);
+                drop(hold);
+                file.write_all_at(&vec![0; words.len()], at).unwrap();
+                assert_eq!(marks.whose(&file), Whose::Ours);
+            }
+            // Written after that run can have written.
+            set_modified(&file, 30);
+            assert_eq!(marks.whose(&file), Whose::Ours);
+            set_modified(&file, 90);
+            assert_eq!(marks.whose(&file), Whose::Rewritten);
+            marks.mark_for(&file, MarkState::Filling, MINUTE).unwrap();
+            assert_eq!(marks.whose(&file), Whose::Rewritten);
+            set_modified(&file, 0);
+            assert_eq!(marks.whose(&file), Whose::Unfinished);
+        }
+    }
+
+    #[test]
+    fn only_the_pattern_and_zeros_are_test_data() {
+        let mut page = pattern(4096);
+        assert!(is_pattern(&page) && is_pattern(&[0; 4096]) && is_pattern(&[]));
+        page[1000..].copy_from_slice(&pattern(3096));
+        page[1500..1600].copy_from_slice(&pattern(100));
+        assert!(is_pattern(&page), "writes of odd sizes");
+        page[2000..2010].copy_from_slice(b"a password");
+        assert!(!is_pattern(&page));
+        assert!(!is_pattern(&[7; 100]) && !is_pattern(&"words ".repeat(20).into_bytes()));
+        let wide: Vec<u8> = "words".bytes().flat_map(|byte| [byte, 0]).collect();
+        assert!(!is_pattern(&wide.repeat(20)));
     }
 
     #[test]
@@ -542,24 +644,24 @@ mod tests {
         marks.mark(&file, MarkState::Complete).unwrap();
         let open = || File::options().read(true).write(true).open(dir.path().join("a")).unwrap();
         let (first, second) = (open(), open());
-        assert!(marks.begin_writing(&first) && marks.begin_writing(&second));
-        first.write_all_at(&[2; 10], 0).unwrap();
+        assert!(marks.begin_writing(&first, MINUTE) && marks.begin_writing(&second, MINUTE));
+        first.write_all_at(&pattern(10), 0).unwrap();
         marks.end_writing(&first).unwrap();
         assert_eq!(marks.read(&file).unwrap().state, MarkState::Running);
-        second.write_all_at(&[3; 10], 0).unwrap();
+        second.write_all_at(&pattern(20), 0).unwrap();
         marks.end_writing(&second).unwrap();
         assert_eq!(marks.read(&file).unwrap().state, MarkState::Complete);
         assert_eq!(marks.whose(&file), Whose::Ours);
         // Somebody cuts the file under a run.
-        assert!(marks.begin_writing(&first));
+        assert!(marks.begin_writing(&first, MINUTE));
         first.set_len(900).unwrap();
         marks.end_writing(&first).unwrap();
         assert_eq!(marks.whose(&file), Whose::Resized);
         first.set_len(1000).unwrap();
         // One that is killed lets go.
-        assert!(marks.begin_writing(&first));
+        assert!(marks.begin_writing(&first, MINUTE));
         drop(first);
-        assert!(marks.begin_writing(&second));
+        assert!(marks.begin_writing(&second, MINUTE));
         marks.end_writing(&second).unwrap();
         assert_eq!(marks.read(&file).unwrap().state, MarkState::Complete);
     }

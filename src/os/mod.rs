@@ -19,6 +19,7 @@ pub mod residency;
 pub mod reuse;
 pub mod roots;
 pub mod rusage;
+pub mod sample;
 pub mod target;
 pub mod terminal;
 pub mod thread;

@@ -11,12 +11,12 @@ use rustix::fs::{Mode, OFlags};
 
 use super::Refusal;
 use crate::os::device::BlockDevice;
-use crate::os::guard::{GuardError, claim, contents, locks_of_file, uses_of_file};
+use crate::os::guard::{GuardError, claim, contents, locks_of_file, uses_of_file, writers_of_file};
 use crate::os::mark::{Marks, Whose};
 use crate::os::reuse::Reuse;
 use crate::os::roots::Roots;
 use crate::os::target::{Access, OpenFlags, TargetFacts, TargetKind, open_file, resolve};
-use crate::os::words::printable;
+use crate::os::words::{printable, printable_path};
 
 const LOOK: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };
 
@@ -75,14 +75,19 @@ struct Findings {
 
 impl Guard<'_> {
     /// The person named this very file or device again: as typed, as the path it stands for, or by another
-    /// path that leads to it now. A whole disk and its partition, or a device and the file behind it, are two.
+    /// path that leads to it now. A whole disk and its partition, or a device and the file behind it, are two. A
+    /// number (`#3`) names nothing: which disk it means can change with the next one that is plugged in.
     pub fn is_let_through(&self, typed: &str, path: &Path, file: Option<&File>) -> bool {
         let opened = file.and_then(|f| Identity::of(f).ok());
         self.overwrite.iter().any(|again| self.names(again, typed, path, opened))
     }
 
     fn names(&self, again: &str, typed: &str, path: &Path, opened: Option<Identity>) -> bool {
-        let resolved = resolve(again, self.roots).map_or_else(|_| again.into(), |r| r.path);
+        let again_is = resolve(again, self.roots);
+        if again_is.as_ref().is_ok_and(|resolved| resolved.disk_number.is_some()) {
+            return false;
+        }
+        let resolved = again_is.map_or_else(|_| again.into(), |r| r.path);
         again == typed || resolved == path || (opened.is_some() && Identity::at(&resolved) == opened)
     }
 
@@ -99,6 +104,10 @@ impl Guard<'_> {
         };
         let mut refusals: Vec<Refusal> = Vec::new();
         for again in self.overwrite.iter().filter(|again| !is_used(again)) {
+            if let Some(refusal) = self.refuse_number(again) {
+                refusals.extend((!refusals.contains(&refusal)).then_some(refusal));
+                continue;
+            }
             let words = format!("--overwrite names '{again}', which is no target of this run");
             let names: Vec<String> = targets.iter().map(|t| format!("'{t}'")).collect();
             let refusal = Refusal::machine(&["-overwrite"], None, words).hint(format!(
@@ -111,6 +120,23 @@ impl Guard<'_> {
             }
         }
         refusals
+    }
+
+    fn refuse_number(&self, again: &str) -> Option<Refusal> {
+        let path = resolve(again, self.roots).ok().filter(|r| r.disk_number.is_some())?.path;
+        let word = shell_word(&path.to_string_lossy());
+        let words = format!("--overwrite wants the device by its name, and '{again}' is a number");
+        Some(Refusal::machine(&["-overwrite"], None, words).hint(format!(
+            "which disk a number means changes when disks come and go; if you mean this one: --overwrite {word}"
+        )))
+    }
+
+    /// What to type after `--overwrite` for a target.
+    fn word_for(&self, typed: &str) -> String {
+        match resolve(typed, self.roots) {
+            Ok(resolved) if resolved.disk_number.is_some() => shell_word(&resolved.path.to_string_lossy()),
+            _ => shell_word(typed),
+        }
     }
 
     /// May the open target be written? Decided on the descriptor; one refusal says everything.
@@ -151,8 +177,31 @@ impl Guard<'_> {
         if found.holds.is_empty() {
             return Ok(());
         }
+        found.besides.extend(self.file_below(facts));
         let words = format!("{title} may hold data, which a write test would destroy");
-        Err(found.holds_refusal(typed, words))
+        Err(found.holds_refusal(typed, &self.word_for(typed), words))
+    }
+
+    /// Whose file a loop device stands on, in words that follow its name.
+    fn file_below(&self, facts: &TargetFacts) -> Option<String> {
+        let own = BlockDevice::find(facts.device, self.roots)?;
+        let path = own.whole_disk().unwrap_or(own).loop_backing_file()?;
+        let file = open_file(&path, LOOK).ok().filter(|f| f.metadata().is_ok_and(|m| m.is_file()))?;
+        let whose = whose_words(self.marks.whose(&file));
+        Some(format!("it stands on the file {}, which {whose}", printable_path(&path)))
+    }
+
+    /// May a device that this run has written and kept since be written by its next time span?
+    ///
+    /// # Errors
+    /// Who uses it now.
+    pub fn check_again(&self, typed: &str, path: &Path, file: &File) -> Result<(), Refusal> {
+        let mut found = Findings::default();
+        found.claims_of(file, path, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
+        match found.in_use.is_empty() {
+            true => Ok(()),
+            false => Err(found.in_use_refusal(typed, &format!("'{typed}'"))),
+        }
     }
 
     fn check_file(&self, typed: &str, path: &Path, file: &File, facts: &TargetFacts) -> Result<(), Refusal> {
@@ -247,6 +296,10 @@ fn whose_words(whose: Whose) -> &'static str {
         Whose::Ours => "was made by TrueSpd",
         Whose::Resized => "was made by TrueSpd, but something else changed its size since",
         Whose::Rewritten => "was made by TrueSpd, but something else wrote to it since",
+        Whose::Unfinished => "was being made by a run of TrueSpd that was killed",
+        Whose::Interrupted => {
+            "was being written by a run of TrueSpd that was killed, and holds what may as well be somebody's data"
+        }
         Whose::Foreign => "was not made by TrueSpd",
     }
 }
@@ -273,6 +326,7 @@ impl Findings {
             self.is_system |= above.is_system;
             self.in_use.extend(above.in_use.iter().map(|by| format!("as {name}, {by}")));
         }
+        self.in_use.extend(writers_of_file(file, roots));
         self.in_use.extend(locks_of_file(file).iter().map(|lock| format!("it is {lock}")));
         let names = file.metadata().map_or(1, |m| m.nlink());
         if names > 1 {
@@ -290,8 +344,8 @@ impl Findings {
             }
             false => match self.is_file {
                 true => {
-                    "no option lets a file in use through; release it first (umount, losetup -d, swapoff, chattr \
-                     -i), or test reads only (-w0)"
+                    "no option lets a file in use through; release it first (end the program, umount, losetup \
+                     -d, swapoff, chattr -i), or test reads only (-w0)"
                 }
                 false => {
                     "no option lets a device in use through; release it first (umount, swapoff, vgchange -an, \
@@ -304,9 +358,10 @@ impl Findings {
         refusal
     }
 
-    fn holds_refusal(self, typed: &str, words: String) -> Refusal {
+    /// `again` is what lets it through.
+    fn holds_refusal(self, typed: &str, again: &str, words: String) -> Refusal {
         let mut refusal = Refusal::guard(typed, words)
-            .hint(format!("if nobody needs that any more, name it again: --overwrite {}", shell_word(typed)))
+            .hint(format!("if nobody needs that any more, name it again: --overwrite {again}"))
             .hint("or test reads only (-w0)");
         refusal.reasons = self.holds.into_iter().chain(self.besides).collect();
         refusal
@@ -318,13 +373,22 @@ impl Findings {
             return Ok(());
         }
         let words = format!("'{typed}' holds something now, which a write test would destroy");
-        Err(self.holds_refusal(typed, words))
+        Err(self.holds_refusal(typed, &shell_word(typed), words))
     }
 
     fn foreign(self, typed: &str, whose: Whose, why: &str) -> Refusal {
-        let mut refusal = Refusal::guard(typed, format!("'{typed}' {}, and {why}", whose_words(whose)))
-            .hint(format!("if its content does not matter, name it again: --overwrite {}", shell_word(typed)))
-            .hint("or give another path with -c<size>, which creates a test file");
+        let mut refusal = Refusal::guard(typed, format!("'{typed}' {}, and {why}", whose_words(whose))).hint(
+            format!("if its content does not matter, name it again: --overwrite {}", shell_word(typed)),
+        );
+        refusal = match whose {
+            Whose::Unfinished => refusal.hint(
+                "or repeat the line that made it: -c<size> makes it anew as long as it holds only what that -c wrote",
+            ),
+            Whose::Interrupted => refusal.hint(
+                "random write data (-Zr, -Z<size>) cannot be told from anybody's; a killed run that writes the                  usual pattern is known again",
+            ),
+            _ => refusal.hint("or give another path with -c<size>, which creates a test file"),
+        };
         refusal.reasons = self.holds.into_iter().chain(self.besides).collect();
         refusal
     }
@@ -403,6 +467,28 @@ mod tests {
         assert_eq!(shell_word("#1"), "'#1'");
         assert_eq!(shell_word("a b'c"), "'a b'\\''c'");
         assert_eq!(shell_word(""), "''");
+    }
+
+    #[test]
+    fn a_number_names_no_device() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let roots = Roots { proc: at("proc"), sys: at("sys"), dev: at("dev") };
+        for disk in ["sda", "sdb"] {
+            std::fs::create_dir_all(roots.sys.join("block").join(disk)).unwrap();
+        }
+        let marks = Marks::with_registry(&at("state"));
+        let path = roots.dev.join("sdb");
+        let name = path.to_str().unwrap().to_string();
+        for (word, is_named) in [(name.clone(), true), ("#1".to_string(), false)] {
+            let overwrite = [word];
+            let guard = Guard { overwrite: &overwrite, marks: &marks, roots: &roots };
+            assert_eq!(guard.is_let_through("#1", &path, None), is_named, "{overwrite:?}");
+            assert_eq!(guard.word_for("#1"), name, "what the refusal says to type");
+            let refusals = guard.refuse_unused_overrides(&["#1"]);
+            assert_eq!(refusals.is_empty(), is_named, "{refusals:?}");
+            assert!(is_named || refusals[0].to_string().contains(&name), "{refusals:?}");
+        }
     }
 
     #[test]

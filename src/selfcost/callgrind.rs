@@ -13,6 +13,9 @@ use super::piece_turn;
 use crate::measure::clock::MachineClock;
 use crate::os::words::system_text;
 
+/// Calls of a part that are counted.
+const CALLS: u32 = 20_000;
+
 /// Where callgrind dumps what it has counted and begins anew. Found by its name, which a stripped program lacks.
 #[inline(never)]
 fn callgrind_mark() {
@@ -36,7 +39,7 @@ pub fn count_here(cases: &[Case], length_ns: u64, out: &mut dyn Write) -> Result
         say(case.bare.turn(&clock, length_ns, &mark)?.ios)?;
     }
     for piece in &mut pieces(&clock) {
-        say(piece_turn(piece, &mark).ios)?;
+        say(piece_turn(piece, CALLS, &mark).ios)?;
     }
     Ok(())
 }

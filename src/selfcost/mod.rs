@@ -31,15 +31,19 @@ pub struct Effort {
     pub rounds: u32,
     /// Length of a load's round in nanoseconds.
     pub round_ns: u64,
+    /// Calls of a part in a round.
+    pub calls: u32,
     /// Time for each load and part under callgrind, which is some fifty times slower, in nanoseconds.
     pub counted_ns: u64,
 }
 
 impl Effort {
     /// Good to a few percent on a quiet machine; takes ten seconds or so.
-    pub const FULL: Effort = Effort { rounds: 11, round_ns: 10_000_000, counted_ns: 100_000_000 };
+    pub const FULL: Effort =
+        Effort { rounds: 11, round_ns: 10_000_000, calls: 200_000, counted_ns: 100_000_000 };
     /// A first look, within some seconds.
-    pub const QUICK: Effort = Effort { rounds: 5, round_ns: 2_000_000, counted_ns: 30_000_000 };
+    pub const QUICK: Effort =
+        Effort { rounds: 5, round_ns: 2_000_000, calls: 20_000, counted_ns: 30_000_000 };
 }
 
 /// Measures all cases and parts. `counted` is a command that does [`count_here`] for the same cases.
@@ -58,12 +62,16 @@ pub fn measure(
     tell(&format!("measuring {} loads and {} parts, {} rounds", cases.len(), pieces.len(), effort.rounds));
     let mut turns: Vec<Vec<Turn>> = vec![Vec::new(); cases.len()];
     let mut costs: Vec<Vec<Turn>> = vec![Vec::new(); pieces.len()];
-    for _ in 0..effort.rounds {
+    // One more: the first finds everything cold, and does not count.
+    for round in 0..=effort.rounds {
         for (case, turns) in cases.iter().zip(&mut turns) {
             turns.push(case.bare.turn(&clock, effort.round_ns, &instructions_of_thread)?);
         }
         for (piece, costs) in pieces.iter_mut().zip(&mut costs) {
-            costs.push(piece_turn(piece, &instructions_of_thread));
+            costs.push(piece_turn(piece, effort.calls, &instructions_of_thread));
+        }
+        if round == 0 {
+            turns.iter_mut().chain(&mut costs).for_each(Vec::clear);
         }
     }
     let mut report = Report {
@@ -104,12 +112,13 @@ fn instructions_of_thread() -> Option<u64> {
 }
 
 /// One round of a part.
-fn piece_turn(piece: &mut Piece, probe: &dyn Fn() -> Option<u64>) -> Turn {
+fn piece_turn(piece: &mut Piece, calls: u32, probe: &dyn Fn() -> Option<u64>) -> Turn {
+    let calls = (calls / 1000 * piece.calls_per_1000).max(1);
     let (counted, running_ns) = (probe(), running_ns_of_this_thread());
-    (piece.run)(piece.calls);
+    (piece.run)(calls);
     let running_ns = running_ns_of_this_thread() - running_ns;
     let counted = probe().zip(counted).map(|(after, before)| after.saturating_sub(before));
-    Turn { ios: piece.amount(), running_ns, elapsed_ns: running_ns, counted }
+    Turn { ios: piece.amount(calls), running_ns, elapsed_ns: running_ns, counted }
 }
 
 fn part(piece: &Piece, turns: &[Turn]) -> Part {

@@ -1,4 +1,5 @@
-//! The parts of the loop by themselves.
+//! The parts of the loop by themselves. What they work on is hidden from the compiler at every call, as it lies in
+//! memory in the loop.
 
 use std::hint::black_box;
 
@@ -13,8 +14,6 @@ use crate::profile::{Distribution, DistributionKind, DistributionRange, Target, 
 
 const GIB: u64 = 1 << 30;
 const MIB: u64 = 1 << 20;
-/// Calls per round of parts that take some nanoseconds.
-const CALLS: u32 = 20_000;
 /// Random data made by one call.
 const FILL_BYTES: usize = 64 << 10;
 
@@ -22,20 +21,20 @@ const FILL_BYTES: usize = 64 << 10;
 pub(super) struct Piece {
     pub name: String,
     pub unit: Unit,
-    /// Calls per round.
-    pub calls: u32,
+    /// How many calls go where one of the others has a thousand.
+    pub calls_per_1000: u32,
     /// Makes so many calls.
     pub run: Box<dyn FnMut(u32)>,
 }
 
 impl Piece {
-    /// How many of its unit a round is.
-    pub fn amount(&self) -> u64 {
+    /// How many of its unit so many calls are.
+    pub fn amount(&self, calls: u32) -> u64 {
         let per_call = match self.unit {
             Unit::Call => 1,
             Unit::Kib => (FILL_BYTES >> 10) as u64,
         };
-        u64::from(self.calls) * per_call
+        u64::from(calls) * per_call
     }
 }
 
@@ -45,7 +44,7 @@ fn piece(name: &str, mut call: impl FnMut(u32) + 'static) -> Piece {
             call(number);
         }
     };
-    Piece { name: name.to_string(), unit: Unit::Call, calls: CALLS, run: Box::new(run) }
+    Piece { name: name.to_string(), unit: Unit::Call, calls_per_1000: 1000, run: Box::new(run) }
 }
 
 /// All parts, with what they work on.
@@ -53,15 +52,16 @@ pub(super) fn pieces(clock: &MachineClock) -> Vec<Piece> {
     let mut pieces = clocks(clock);
     let mut histogram = Histogram::new();
     let latency_ns = |number: u32| 65_536 + u64::from(number.wrapping_mul(40_503) & 0xffff);
-    pieces
-        .push(piece("record a latency (-L)", move |number| histogram.record(black_box(latency_ns(number)))));
+    pieces.push(piece("record a latency (-L)", move |number| {
+        black_box(&mut histogram).record(latency_ns(number))
+    }));
     let mut intervals = Intervals::new(1_000_000, 1_000_000_000);
     pieces.push(piece("record into an interval (-D)", move |number| {
-        intervals.record(black_box(u64::from(number) * 10_000), black_box(latency_ns(number)));
+        black_box(&mut intervals).record(u64::from(number) * 10_000, latency_ns(number));
     }));
     let mut rng = Rng::new(0);
     pieces.push(piece("random number", move |_| {
-        black_box(rng.next_u64());
+        black_box(black_box(&mut rng).next_u64());
     }));
     pieces.extend(patterns());
     let target = Target { throughput: Some(Throughput::Iops(1_000_000)), ..Target::default() };
@@ -74,11 +74,11 @@ pub(super) fn pieces(clock: &MachineClock) -> Vec<Piece> {
     let window = SourceWindow::new(MIB, 4096, 512).expect("larger than a block");
     let mut rng = DataRng::new(0);
     pieces.push(piece("data: window of a source (-Z1M)", move |_| {
-        black_box(window.next(&mut rng));
+        black_box(window.next(black_box(&mut rng)));
     }));
     let (mut data, mut rng) = (vec![0; FILL_BYTES], DataRng::new(0));
     let fill = piece("data: random (-Zr), per KiB", move |_| rng.fill(black_box(&mut data)));
-    pieces.push(Piece { unit: Unit::Kib, calls: 16, ..fill });
+    pieces.push(Piece { unit: Unit::Kib, calls_per_1000: 1, ..fill });
     pieces
 }
 
@@ -131,6 +131,6 @@ fn offset(name: &str, target: &Target) -> Piece {
     let mut pattern = Pattern::new(PatternSpec::of(target, start, 1, distribution), &mut rng);
     let shared = SharedOffset::default();
     piece(name, move |_| {
-        black_box(pattern.next(black_box(0), &mut rng, &shared));
+        black_box(black_box(&mut pattern).next(black_box(0), black_box(&mut rng), &shared));
     })
 }

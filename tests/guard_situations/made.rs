@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::devices::{Loop, Mount, Partitions, Swap, has_tool, run, skip, text};
 use super::support::program::Lab;
+use truespd::os::mark::{MarkState, Marks};
 
 const MIB: u64 = 1 << 20;
 
@@ -116,6 +117,31 @@ pub const SITUATIONS: &[Situation] = &[
             write(&made.target, 0, &[0; 34 * 512]);
             made.options = "-B0:1M";
             Some(made)
+        },
+    ),
+    row("data without a signature, as of plain dm-crypt", UNKNOWN, |_| {
+        device(16 * MIB, &[(0, noise(16 * MIB as usize))])
+    }),
+    row("a little of it in the middle of a large device", UNKNOWN, |_| {
+        device(512 * MIB, &[(200 * MIB, noise(32 * MIB as usize))])
+    }),
+    row("one byte in the last sector", UNKNOWN, |_| device(64 * MIB, &[(64 * MIB - 1, vec![1])])),
+    row("ext4 without its first blocks", UNKNOWN, |_| {
+        let made = formatted("mkfs.ext4", &["-q"], 64 * MIB)?;
+        write(&made.target, 0, &[0; 8192]);
+        Some(made)
+    }),
+    row("device that an earlier test wrote", &["perhaps of an earlier test"], |lab| {
+        let made = device(8 * MIB, &[])?;
+        lab.run(&format!("{} -d1 -W0 -b4K -g64 -w100", text(&made.target))).expect_code(0);
+        Some(made)
+    }),
+    row(
+        "loop device over a file of somebody else",
+        &["it holds data that nothing here recognises", "it stands on the file", "was not made by TrueSpd"],
+        |lab| {
+            let above = Loop::over(&foreign(lab));
+            Some(Made::at(&above.node).with_bytes(&above.image).keeping(above))
         },
     ),
     row("blank after wipefs", &[], |_| {
@@ -287,14 +313,39 @@ pub const SITUATIONS: &[Situation] = &[
         Some(Made { options: "-c1M", ..file(&lab.write("empty", b"")) })
     }),
     row("file of ours", &[], |lab| Some(file(&ours(lab)))),
-    row("file of ours that a killed run was writing", &[], |lab| {
-        let path = ours(lab);
-        let mut running = lab.start("-d60 -W0 -b4K -w100 -v ours");
-        running.wait_for_stderr("starting measurements");
-        assert!(running.is_running());
-        drop(running);
-        Some(file(&path))
+    row("file of ours that a killed run was writing", &[], |lab| Some(file(&killed(lab, "")))),
+    row(
+        "file of ours that a killed run was writing, then another file copied over it",
+        &["was being written by a run of TrueSpd that was killed", "may as well be somebody's data"],
+        |lab| {
+            let path = killed(lab, "");
+            write(&path, 0, &noise(MIB as usize));
+            Some(file(&path))
+        },
+    ),
+    row("the same with -c, as in a script that is started again", &["was being written by a run"], |lab| {
+        let path = killed(lab, "");
+        write(&path, 0, &noise(MIB as usize));
+        Some(Made { options: "-c1M", ..file(&path) })
     }),
+    row(
+        "file of ours that a killed run was writing with random data",
+        &["random write data (-Zr, -Z<size>) cannot be told from anybody's"],
+        |lab| Some(file(&killed(lab, "-Zr -r -o32"))),
+    ),
+    row(
+        "file that a killed -c left unfinished",
+        &["was being made by a run of TrueSpd that was killed", "repeat the line that made it"],
+        |lab| Some(file(&half_made(lab, b""))),
+    ),
+    row("the same with that -c again", &[], |lab| {
+        Some(Made { options: "-c1M", ..file(&half_made(lab, b"")) })
+    }),
+    row(
+        "the same with another file copied into it",
+        &["was being made by a run of TrueSpd that was killed", "-c would replace it"],
+        |lab| Some(Made { options: "-c1M", ..file(&half_made(lab, b"somebody's thesis")) }),
+    ),
     row("file of ours with another file copied into it", &["something else wrote to it since"], |lab| {
         let path = ours(lab);
         fs::write(&path, vec![3; MIB as usize]).expect("writable");
@@ -311,6 +362,16 @@ pub const SITUATIONS: &[Situation] = &[
         let path = ours(lab);
         write(&path, MIB, b"appended");
         Some(file(&path))
+    }),
+    row("file that another program has open for writing", &["has it open for writing"], |lab| {
+        let path = foreign(lab);
+        let writer = File::options().write(true).open(&path).expect("writable");
+        Some(file(&path).keeping(writer))
+    }),
+    row("file of ours that another program has open for writing", &["has it open for writing"], |lab| {
+        let path = ours(lab);
+        let writer = File::options().write(true).open(&path).expect("writable");
+        Some(file(&path).keeping(writer))
     }),
     row("file behind a loop device", &["it is the file behind loop device"], |_| {
         let device = Loop::new(8 * MIB);
@@ -349,6 +410,43 @@ pub const SITUATIONS: &[Situation] = &[
         Some(Made::at(Path::new("/proc/self/comm")))
     }),
 ];
+
+const UNKNOWN: &[&str] = &["it holds data that nothing here recognises", "perhaps of an earlier test"];
+
+/// Bytes that nothing recognises.
+fn noise(bytes: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let words = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    });
+    words.take(bytes / 8).flatten().collect()
+}
+
+/// A file of ours that a run was writing which is killed now.
+fn killed(lab: &Lab, words: &str) -> PathBuf {
+    let path = ours(lab);
+    let mut running = lab.start(&format!("-d60 -W0 -b4K -w100 -v {words} ours"));
+    running.wait_for_stderr("starting measurements");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(running.is_running());
+    drop(running);
+    path
+}
+
+/// What is left of a `-c1M` that was killed half way, and something at its start.
+fn half_made(lab: &Lab, start: &[u8]) -> PathBuf {
+    let pattern: Vec<u8> = (0..MIB / 2).map(|at| at as u8).collect();
+    let path = lab.write("half", &pattern);
+    let file = File::options().write(true).open(&path).expect("ours");
+    file.set_len(MIB).expect("room");
+    let marks = Marks::with_registry(&lab.path("state"));
+    marks.mark(&file, MarkState::Filling).expect("attributes");
+    file.write_all_at(start, 0).expect("room");
+    path
+}
 
 const TWO: &str = "label: gpt\nsize=4096, type=U, name=\"start\"\nsize=8192, name=\"files\"\n";
 

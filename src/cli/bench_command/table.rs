@@ -1,12 +1,17 @@
 //! The figures as a table of 80 columns.
 
+use crate::cli::refusal::{printable, wrap};
 use crate::selfcost::{CountedBy, Load, Report, Spread, Unit};
+
+const COLUMNS: usize = 80;
+/// Of the names of the first rows.
+const NAME_COLUMNS: usize = 14;
 
 /// All of it.
 pub(super) fn text(report: &Report) -> String {
     let mut out = head(report);
-    out.push_str(&format!("\n{:26}|{:^23}|{:^23}|\n", "null engine, per I/O", "without -L", "with -L"));
-    out.push_str(&format!("{:26}|{1}|{1}| spread\n", "", "   cpu   wall    instr "));
+    out.push_str(&format!("\n{:26}|{:^22}|{:^22}|\n", "null engine, per I/O", "without -L", "with -L"));
+    out.push_str(&format!("{:26}|{1}|{1}| spread\n", "", "   cpu   wall   instr "));
     for pair in report.loads.chunks(2) {
         let words = pair.first().map_or("", |load| load.words.as_str());
         let columns: String = pair.iter().map(|load| format!("|{}", figures(load))).collect();
@@ -38,25 +43,21 @@ fn head(report: &Report) -> String {
         (CountedBy::Nobody, Some(why)) => format!("not available: {why}"),
         (CountedBy::Nobody, None) => "not available".to_string(),
     };
-    format!(
-        "what truespd {} itself costs on {}\n\
-         machine:      Linux {}, {} processors{processor}\n\
-         clock:        {}{why}\n\
-         rounds:       {} of {} ms for each load, in turns\n\
-         instructions: {counting}\n",
-        report.tool_version,
-        machine.computer_name,
-        machine.kernel_release,
-        machine.processors,
-        machine.clock,
-        report.rounds,
-        report.round_ns / 1_000_000,
-    )
+    let row = |name: &str, words: &str| {
+        let lines = wrap(&printable(words), COLUMNS - NAME_COLUMNS).join(&format!("\n{:NAME_COLUMNS$}", ""));
+        format!("{name:NAME_COLUMNS$}{lines}\n")
+    };
+    let place = format!("Linux {}, {} processors{processor}", machine.kernel_release, machine.processors);
+    let rounds = format!("{} of {} ms for each load, in turns", report.rounds, report.round_ns / 1_000_000);
+    let title = format!("what truespd {} itself costs on {}\n", report.tool_version, machine.computer_name);
+    let clock = format!("{}{why}", machine.clock);
+    let rows = [("machine:", place), ("clock:", clock), ("rounds:", rounds), ("instructions:", counting)];
+    rows.iter().fold(title, |text, (name, words)| text + &row(name, words))
 }
 
 fn figures(load: &Load) -> String {
     let (cpu, wall) = (figure(load.running_ns.median), figure(load.elapsed_ns.median));
-    format!("{cpu:>6} {wall:>6} {:>8} ", count(load.instructions))
+    format!("{cpu:>6} {wall:>6} {:>7} ", count(load.instructions))
 }
 
 /// `18.2`, `123`, `7,910`.
@@ -132,6 +133,8 @@ mod tests {
         let mut nobody = report();
         nobody.counting = Counting { by: CountedBy::Nobody, why_not: Some("no valgrind".into()) };
         assert!(text(&nobody).contains("instructions: not available: no valgrind\n"));
+        nobody.counting.why_not = Some("a long story of what is missing ".repeat(5));
+        assert!(text(&nobody).lines().all(|line| line.chars().count() <= 80), "{}", text(&nobody));
     }
 
     #[test]

@@ -42,6 +42,13 @@ impl Idle {
         self.put = self.put.wrapping_add(1);
     }
 
+    /// The slot that was popped last is idle for as long as before.
+    pub fn put_back(&mut self, slot: u32) {
+        self.taken = self.taken.wrapping_sub(1);
+        let place = self.place(self.taken);
+        self.ring[place] = slot;
+    }
+
     #[inline]
     fn place(&self, number: u32) -> usize {
         number as usize & (self.ring.len() - 1)
@@ -56,17 +63,19 @@ mod tests {
     fn slots_come_back_in_the_order_they_were_put() {
         for slots in [1, 2, 3, 5, 8] {
             let mut idle = Idle::all(slots);
-            // Just before the counters wrap around.
-            (idle.taken, idle.put) = (0, slots);
             let first: Vec<u32> = std::iter::from_fn(|| idle.pop()).collect();
             assert_eq!((first, idle.len()), ((0..slots).collect(), 0));
+            // Just before the counters wrap around.
             (idle.taken, idle.put) = (u32::MAX - 2, u32::MAX - 2);
             for round in 0..5 {
                 for slot in (0..slots).rev() {
                     idle.push((slot + round) % slots);
                 }
                 assert_eq!(idle.len(), slots as usize);
+                let first = idle.pop().expect("all are idle");
+                idle.put_back(first);
                 let back: Vec<u32> = std::iter::from_fn(|| idle.pop()).collect();
+                assert_eq!(idle.pop(), None);
                 let put: Vec<u32> = (0..slots).rev().map(|slot| (slot + round) % slots).collect();
                 assert_eq!(back, put);
             }

@@ -3,6 +3,7 @@
 use super::lab::{Bench, Call, LATENCY, NO_STATISTICS, duty, pattern};
 use super::*;
 use crate::access::SharedOffset;
+use crate::measure::Histogram;
 use crate::os::buffer::IoBuffer;
 use crate::profile::{Target, Throughput};
 
@@ -324,6 +325,45 @@ fn a_rate_limit_catches_up_after_a_stall() {
     let late = 11 * MS / 2;
     assert_eq!(at[..6], [MS, late, late + 1000, late + 2000, late + 3000, 6 * MS]);
     assert_eq!(seen.waits.completion_waits, 9, "all slots are busy");
+    // The latency tells of the stall once, the response time at every I/O that it held up.
+    assert_eq!(seen.latencies_ns().iter().filter(|ns| **ns > 1000).count(), 1);
+    let response = seen.counted[0].0.response.as_ref().expect("a rate was set");
+    let mut expected = Histogram::new();
+    let held_up = [late, late + 1000, late + 2000, late + 3000, late + 4000];
+    (1..=5).zip(held_up).for_each(|(io, end_ns)| expected.record(end_ns - io * MS));
+    (6..=9).for_each(|_| expected.record(1000));
+    assert_eq!(response, &expected);
+}
+
+#[test]
+fn gaps_under_a_rate_are_even() {
+    let iops = |n| (Throughput::Iops(n), 1_000_000_000, n);
+    let bytes = |n| (Throughput::BytesPerMs(n), u64::from(65536u32) * MS, n);
+    let rates = [iops(10), iops(7), iops(1000), iops(30_000), iops(200_000), bytes(300), bytes(65_536)];
+    for ((throughput, period, divisor), batch) in rates.into_iter().flat_map(|rate| [(rate, 1), (rate, 32)]) {
+        // The latency is longer than the gaps of all but the slowest; 64 places are enough for all.
+        let duration_ns = (2_000 * period / divisor).min(20_000 * MS);
+        let run = |stamp_ns: u64, submit_ns: u64| {
+            let bench = Bench::new(64, LATENCY).lengths(0, duration_ns, 0).service(|_, _| 200_000);
+            let bench = bench.script(|s| (s.stamp_ns, s.submit_ns) = (stamp_ns, submit_ns)).worker(|w| {
+                w.dispatch.submit_batch = batch;
+                w.duties[0].pace = paced(|t| t.throughput = Some(throughput));
+            });
+            let submits = bench.run().submits();
+            submits.iter().flat_map(|(at, slots)| slots.iter().map(|_| *at)).collect::<Vec<u64>>()
+        };
+        let due = |io: u64| (u128::from(io) * u128::from(period)).div_ceil(u128::from(divisor)) as u64;
+        // Without costs of its own every I/O goes out at the nanosecond.
+        let exact = run(0, 0);
+        assert!(exact.len() as u64 >= duration_ns * divisor / period - 1, "{throughput:?}");
+        (1..).zip(&exact).for_each(|(io, at)| assert_eq!(*at, due(io), "{throughput:?}, I/O {io}"));
+        // With them late by no more than a look, an issue and a stamp, however many there were before.
+        let late = run(20, 300);
+        (1..).zip(&late).for_each(|(io, at)| {
+            let late_ns = at.checked_sub(due(io)).expect("never early");
+            assert!(late_ns <= 400, "{throughput:?}, batch {batch}: I/O {io} is {late_ns} ns late");
+        });
+    }
 }
 
 #[test]

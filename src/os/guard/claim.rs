@@ -15,6 +15,7 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use super::hold::is_held;
 use super::openers::{self, Opener};
 use super::uses::{Use, Uses};
 use super::{GuardError, file_in_use};
@@ -74,11 +75,15 @@ impl Look<'_> {
         visited.push(device);
         let mut writers: Option<Vec<Opener>> = None;
         for look in 1..=LOOKS {
-            let is_busy = is_busy(paths, device)?;
+            let is_busy = is_busy(paths, device)? && !Self::is_held_by_a_run(paths, device);
             let mut found = Uses::read(self.roots).of(device);
             let asked = visited.len();
             found.extend(self.through_loops(device, visited)?);
             found.extend(self.below(device, visited)?);
+            found.extend(self.twins(device, visited)?);
+            if is_busy {
+                found.extend(self.runs_beside(device));
+            }
             // A tool that looks at many devices may have this one open for a moment: only who stays counts.
             let now: Vec<Opener> = openers::of(device, self.roots).into_iter().filter(|o| o.writes).collect();
             let stayed = match writers.take() {
@@ -100,6 +105,39 @@ impl Look<'_> {
                        zpool status may show it";
         let mut found = vec![Use::plain(unknown.to_string())];
         found.extend(openers::of(device, self.roots).iter().map(|p| Use::plain(p.to_string())));
+        Ok(found)
+    }
+
+    /// Whether a run of this program holds the device: then nobody else has claimed it, or a part of it.
+    fn is_held_by_a_run(paths: &[&Path], device: DeviceNumber) -> bool {
+        paths.iter().any(|path| device_at(path) == Some(device) && is_held(path))
+    }
+
+    /// Runs that hold a partition of the device, or the disk it is a partition of: they would write the same bytes,
+    /// and the claims of both cannot be had.
+    fn runs_beside(&self, device: DeviceNumber) -> Vec<Use> {
+        let Some(own) = BlockDevice::find(device, self.roots) else { return Vec::new() };
+        let involved = own.involved().into_iter().filter(|part| *part != own);
+        let held = involved.filter(|part| is_held(&self.roots.dev.join(part.node_name())));
+        held.map(|part| {
+            let what = if part.is_partition() { "its partition" } else { "the whole disk" };
+            Use::plain(format!("{what} {} is being tested, by this run of TrueSpd or another", part.name))
+        })
+        .collect()
+    }
+
+    /// The same storage under another name: a path of a multipath device, a LUN seen through two ports. The kernel
+    /// keeps claims for each name apart.
+    fn twins(&self, device: DeviceNumber, visited: &mut Vec<DeviceNumber>) -> Result<Vec<Use>, GuardError> {
+        let Some(own) = BlockDevice::find(device, self.roots) else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for (disk, part) in own.twins(self.roots) {
+            // A claim on the disk shows when its partition is asked; whole disks answer for their partitions.
+            let by = self.ask(part.as_ref().unwrap_or(&disk), visited)?;
+            let words =
+                format!("{} is the same storage by another name and is in use", printable(&disk.name));
+            found.extend(Use::summed(&words, by));
+        }
         Ok(found)
     }
 

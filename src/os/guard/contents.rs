@@ -10,10 +10,13 @@ use rustix::fs::{Mode, OFlags};
 use super::{GuardError, Range, Scan, Signature, SignatureKind, partitions, reopen_for_reading, scan};
 use crate::os::device::{BlockDevice, DeviceNumber};
 use crate::os::roots::Roots;
-use crate::os::words::{printable, printable_path};
+use crate::os::sample::find_odd;
+use crate::os::words::{printable, printable_path, system_text};
 
 /// More partitions than this are counted, not described.
 const PARTITIONS_TOLD_MAX: usize = 16;
+/// Places looked at on a device where nothing is known: what fills a tenth of it is missed once in a thousand.
+const PLACES: u64 = 64;
 
 /// A partition as the table on the device describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +33,8 @@ pub(super) struct Part {
 /// What is known to lie on an open device or in an open file, in words that follow its name: "it holds ...".
 ///
 /// `device` is the number when it is one: then the kernel's partitions count too, and for a partition what
-/// stands on its disk outside of all partitions.
+/// stands on its disk outside of all partitions. Where nothing of all that is found, samples of the device are
+/// looked at: only zeros are nothing.
 ///
 /// # Errors
 /// [`GuardError`] when the target cannot be read: then nothing is known about its content.
@@ -54,7 +58,28 @@ pub fn contents(
     if let Some(disk) = own.as_ref().and_then(BlockDevice::whole_disk) {
         found.extend(around(&disk, own.as_ref().and_then(BlockDevice::partition_number), roots));
     }
+    if found.is_empty() && device.is_some() {
+        found.extend(unknown_data(&reader, path)?);
+    }
     Ok(found)
+}
+
+/// Data without a signature: plain dm-crypt, a database on the bare device, a damaged file system, an earlier test.
+fn unknown_data(reader: &File, path: &Path) -> Result<Option<String>, GuardError> {
+    let is_odd = |_, bytes: &[u8]| bytes.iter().any(|&byte| byte != 0);
+    let failed = |e| GuardError::Read { path: printable_path(path), text: system_text(&e) };
+    let odd = find_odd(reader, PLACES, &is_odd).map_err(failed)?;
+    Ok(odd.map(|odd| match odd.error {
+        None => format!(
+            "it holds data that nothing here recognises, perhaps of an earlier test (at or after byte {})",
+            odd.offset_bytes
+        ),
+        Some(error) => format!(
+            "it could not be read at byte {}, so nobody can tell what it holds: {}",
+            odd.offset_bytes,
+            system_text(&error)
+        ),
+    }))
 }
 
 /// Partitions by the table on the device, or by the kernel where no table can be read.

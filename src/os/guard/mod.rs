@@ -6,6 +6,7 @@ mod blkid;
 mod claim;
 mod contents;
 mod files;
+mod hold;
 mod magic;
 mod openers;
 mod uses;
@@ -22,6 +23,8 @@ use contents::Part;
 pub use contents::contents;
 use files::file_in_use;
 pub use files::{FileUse, locks_of_file, uses_of_file};
+pub use hold::{Hold, Kept, is_being_tested};
+pub use openers::writers_of_file;
 
 use rustix::fs::{Mode, OFlags};
 

@@ -1,12 +1,14 @@
-//! Processes that have a device open. The kernel lets several write to one device; a virtual machine's disk
+//! Processes that have a device or file open. The kernel lets several write to one device; a virtual machine's disk
 //! or a database on a raw device is in use all the same.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use super::claim::device_at;
+use super::hold::is_lock_of_a_run;
 use crate::os::device::{BlockDevice, DeviceNumber};
 use crate::os::roots::Roots;
 use crate::os::words::{printable, read_word};
@@ -29,56 +31,94 @@ impl fmt::Display for Opener {
     }
 }
 
-/// Processes other than this program's own that have the device or a partition of it open; without the rights
-/// of root only those of the same user are seen.
+/// Processes that have the device or a partition of it open; without the rights of root only those of the same
+/// user are seen.
 ///
 /// Runs of this program may share a device: two tests at once are a test, too.
 pub(super) fn of(device: DeviceNumber, roots: &Roots) -> Vec<Opener> {
     let own = BlockDevice::find(device, roots);
     let parts = own.as_ref().map(BlockDevice::partitions).unwrap_or_default();
     let parts: Vec<_> = parts.into_iter().filter_map(|p| Some((p.number()?, p.name))).collect();
+    openers(roots, &|link, fd, _| {
+        // Only nodes of devices are asked more closely: asking a file of a dead server hangs.
+        let number = device_at(fd).filter(|_| link.starts_with(&roots.dev))?;
+        if number == device {
+            return Some("it".to_string());
+        }
+        parts.iter().find(|(n, _)| *n == number).map(|(_, name)| format!("its partition {name}"))
+    })
+}
+
+/// How often to look for programs that write a file, and after which pauses: only who stays counts. A process that
+/// is just being started has for a moment what its parent had.
+const LOOKS: u32 = 5;
+const LOOK_PAUSE: Duration = Duration::from_millis(40);
+
+/// Programs other than runs of this one that have the file open for writing, in words: "process 7 (qemu) has it
+/// open for writing".
+pub fn writers_of_file(file: &File, roots: &Roots) -> Vec<String> {
+    let Ok(own) = file.metadata() else { return Vec::new() };
+    let of_file = |_: &Path, fd: &Path, info: &Path| {
+        // The kernel tells the inode since 5.14, so that other files need not be asked.
+        let info = fs::read_to_string(info).ok()?;
+        let inode = info.lines().find_map(|line| line.strip_prefix("ino:")?.trim().parse::<u64>().ok());
+        if inode.is_some_and(|inode| inode != own.ino()) {
+            return None;
+        }
+        let m = fs::metadata(fd).ok()?;
+        ((m.dev(), m.ino()) == (own.dev(), own.ino())).then(|| "it".to_string())
+    };
+    let mut stayed: Option<Vec<Opener>> = None;
+    for look in 1..=LOOKS {
+        let now = openers(roots, &of_file).into_iter().filter(|o| o.writes);
+        let now: Vec<Opener> = now.filter(|o| stayed.as_ref().is_none_or(|s| s.contains(o))).collect();
+        if now.is_empty() || look == LOOKS {
+            return now.iter().map(Opener::to_string).collect();
+        }
+        stayed = Some(now);
+        std::thread::sleep(LOOK_PAUSE);
+    }
+    Vec::new()
+}
+
+/// Processes other than this one and other runs that have open what `named` knows, by where a descriptor leads, its
+/// place in `/proc` and that of its `fdinfo`.
+fn openers(roots: &Roots, named: &dyn Fn(&Path, &Path, &Path) -> Option<String>) -> Vec<Opener> {
     let mut found: Vec<Opener> = Vec::new();
     for entry in fs::read_dir(&roots.proc).into_iter().flatten().flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|n| n.parse::<u32>().ok()) else { continue };
-        if is_this_program(&entry.path(), roots) {
+        if id == std::process::id() {
             continue;
         }
+        let (mut of_process, mut is_run): (Vec<Opener>, bool) = (Vec::new(), false);
         for fd in fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten() {
-            // Only nodes of devices are asked more closely: asking a file of a dead server hangs.
-            let is_node = fs::read_link(fd.path()).is_ok_and(|to| to.starts_with(&roots.dev));
-            let Some(number) = device_at(&fd.path()).filter(|_| is_node) else { continue };
-            let what = if number == device {
-                "it".to_string()
-            } else if let Some((_, name)) = parts.iter().find(|(n, _)| *n == number) {
-                format!("its partition {name}")
-            } else {
+            // Sockets, pipes and the like lead to no path.
+            let Some(link) = fs::read_link(fd.path()).ok().filter(|link| link.is_absolute()) else {
                 continue;
             };
-            let writes = may_write(&entry.path().join("fdinfo").join(fd.file_name()));
-            match found.iter_mut().find(|o| o.id == id && o.what == what) {
+            let info = entry.path().join("fdinfo").join(fd.file_name());
+            let Some(what) = named(&link, &fd.path(), &info) else { continue };
+            let info = fs::read_to_string(info).unwrap_or_default();
+            is_run |= info.lines().any(is_lock_of_a_run);
+            let writes = may_write(&info);
+            match of_process.iter_mut().find(|o| o.what == what) {
                 Some(known) => known.writes |= writes,
                 None => {
                     let name = read_word(&entry.path().join("comm")).unwrap_or_default();
-                    found.push(Opener { id, name, what, writes });
+                    of_process.push(Opener { id, name, what, writes });
                 }
             }
+        }
+        if !is_run {
+            found.append(&mut of_process);
         }
     }
     found
 }
 
-fn is_this_program(process: &Path, roots: &Roots) -> bool {
-    if process.ends_with(std::process::id().to_string()) {
-        return true;
-    }
-    let of = |path: &Path| fs::metadata(path.join("exe")).map(|m| (m.dev(), m.ino())).ok();
-    of(process).is_some_and(|exe| Some(exe) == of(&roots.proc.join("self")))
-}
-
 /// Whether the descriptor was opened for writing, by the flags in its `fdinfo`.
-fn may_write(fdinfo: &Path) -> bool {
-    let text = fs::read_to_string(fdinfo).unwrap_or_default();
-    let flags = text.lines().find_map(|l| l.strip_prefix("flags:"));
+fn may_write(info: &str) -> bool {
+    let flags = info.lines().find_map(|l| l.strip_prefix("flags:"));
     let flags = flags.and_then(|f| i32::from_str_radix(f.trim(), 8).ok());
     flags.is_some_and(|f| f & libc::O_ACCMODE != libc::O_RDONLY)
 }
@@ -92,10 +132,11 @@ mod tests {
         use std::os::fd::AsRawFd;
         let file = tempfile::NamedTempFile::new().unwrap();
         let reader = fs::File::open(file.path()).unwrap();
-        let info = |file: &fs::File| format!("/proc/self/fdinfo/{}", file.as_raw_fd());
-        assert!(may_write(Path::new(&info(file.as_file()))));
-        assert!(!may_write(Path::new(&info(&reader))));
-        assert!(!may_write(Path::new("/no/such")));
+        let info =
+            |file: &fs::File| fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).unwrap();
+        assert!(may_write(&info(file.as_file())));
+        assert!(!may_write(&info(&reader)));
+        assert!(!may_write(""));
     }
 
     #[test]

@@ -205,6 +205,15 @@ pub const RULES: &[Rule] = &[
         "the target gives no more at this depth, or the processor: raise -o, or lower -g (which is per thread)",
     ),
     rule(
+        "coordinated-omission",
+        Suspect,
+        Span(pace::coordinated_omission),
+        "The rate set with -g was kept on average, but I/Os were issued late: their response time from the intended start \
+         is twice their latency and 1 ms more, at p99 or below (suspect) or at p99.9 (remarked).",
+        "a client at this rate feels the response time (on standard error and in the JSON document); raise -o, so that \
+         no I/O waits for another's end",
+    ),
+    rule(
         "other-io",
         Suspect,
         RealSpan(machine::other_io),

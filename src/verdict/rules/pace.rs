@@ -1,8 +1,10 @@
 //! Who set the pace: the storage, or the generator?
 
+use crate::measure::Histogram;
 use crate::profile::Throughput;
-use crate::result::{Finding, Grade, LoadCost, SelfCost, ThreadCost};
+use crate::result::{Finding, Grade, HostActivity, LoadCost, SelfCost, ThreadCost};
 use crate::verdict::figures::{Details, bytes, duration_ns, found, number, percent, ratio};
+use crate::verdict::view::{View, Way};
 use crate::verdict::{Case, Look};
 
 /// Below this part of what was asked the result belongs to a shallower queue.
@@ -187,40 +189,48 @@ const STAMP_SLOW_NS: f64 = 150.0;
 /// Less than this part of a set rate is not that rate.
 const RATE_SUSPECT: f64 = 0.98;
 
+/// A set rate and what came of it, per second, in I/Os or in bytes.
+struct Rate {
+    asked: f64,
+    done: f64,
+    is_bytes: bool,
+    is_reached: bool,
+}
+
+/// The rate of a target on which every entry has one, of one kind: the two kinds have no common sum.
+fn rate(case: &Case<'_>, target: &View<'_>) -> Option<Rate> {
+    let (mut asked_ios, mut asked_bytes, mut threads) = (0.0, 0.0, 0.0);
+    for entry in &target.entries {
+        let on_it = f64::from(case.span.threads_on(entry));
+        threads += on_it;
+        match entry.throughput.filter(|_| entry.is_rate_limited())? {
+            Throughput::Iops(n) => asked_ios += n as f64 * on_it,
+            Throughput::BytesPerMs(n) => asked_bytes += n as f64 * 1000.0 * on_it,
+        }
+    }
+    let (read, write) = (target.read, target.write);
+    let (done_ios, done_bytes) = (read.ios + write.ios, read.bytes + write.bytes);
+    let (asked, done, is_bytes) = match (asked_ios > 0.0, asked_bytes > 0.0) {
+        (true, false) => (asked_ios, done_ios, false),
+        (false, true) => (asked_bytes, done_bytes, true),
+        _ => return None,
+    };
+    // One I/O per thread may fall to either side of the end.
+    let one_each = ratio(threads, case.seconds()) * ratio(done, done_ios);
+    Some(Rate { asked, done, is_bytes, is_reached: done + one_each >= RATE_SUSPECT * asked })
+}
+
 /// A rate was set (`-g`) and not reached.
 pub fn below_rate(case: &Case<'_>) -> Look {
     let mut findings = Vec::new();
     for target in case.views() {
-        let limited = target.entries.iter().all(|entry| entry.is_rate_limited());
-        if !limited {
+        let Some(Rate { asked, done, is_bytes, .. }) = rate(case, &target).filter(|rate| !rate.is_reached)
+        else {
             continue;
-        }
-        let (mut asked_ios, mut asked_bytes, mut threads) = (0.0, 0.0, 0.0);
-        for entry in &target.entries {
-            let on_it = f64::from(case.span.threads_on(entry));
-            threads += on_it;
-            match entry.throughput {
-                Some(Throughput::Iops(n)) => asked_ios += n as f64 * on_it,
-                Some(Throughput::BytesPerMs(n)) => asked_bytes += n as f64 * 1000.0 * on_it,
-                None => {}
-            }
-        }
-        let (read, write) = (target.read, target.write);
-        let (done_ios, done_bytes) = (read.ios + write.ios, read.bytes + write.bytes);
-        let (asked, done, unit) = match (asked_ios > 0.0, asked_bytes > 0.0) {
-            (true, false) => (asked_ios, done_ios, ""),
-            (false, true) => (asked_bytes, done_bytes, " bytes"),
-            // Both kinds on one path have no common sum.
-            _ => continue,
         };
-        // One I/O per thread may fall to either side of the end.
-        let one_each = ratio(threads, case.seconds()) * ratio(done, done_ios);
-        if done + one_each >= RATE_SUSPECT * asked {
-            continue;
-        }
-        let shown = |rate: f64| match unit.is_empty() {
-            true => format!("{} IOPS", number(rate)),
-            false => format!("{}/s", bytes(rate)),
+        let shown = |rate: f64| match is_bytes {
+            false => format!("{} IOPS", number(rate)),
+            true => format!("{}/s", bytes(rate)),
         };
         let says = format!(
             "-g asked for {}, and {} were reached ({})",
@@ -236,6 +246,98 @@ pub fn below_rate(case: &Case<'_>) -> Look {
         );
     }
     Look::Saw(findings)
+}
+
+/// A response time this many times the latency is another number.
+const LATE_TIMES: f64 = 2.0;
+/// Waking up late on a quiet machine explains less than a tenth of this.
+const LATE_NS: u64 = 1_000_000;
+/// I/Os beyond a percentile without which it says nothing.
+const LATE_IOS: f64 = 10.0;
+
+/// The rate was reached by issuing late what could not be issued in time: a stall that the latencies tell of
+/// once per place in the queue, and clients would have met at every I/O of that time.
+pub fn coordinated_omission(case: &Case<'_>) -> Look {
+    let (mut findings, mut is_missing) = (Vec::new(), false);
+    for target in case.views() {
+        // What falls behind without end is another finding.
+        if !rate(case, &target).is_some_and(|rate| rate.is_reached) {
+            continue;
+        }
+        for way in Way::BOTH {
+            let Some((service, response)) = latencies(case, target.path(), way) else {
+                is_missing = true;
+                continue;
+            };
+            findings.extend(late(case, &target, way, &service, &response));
+        }
+    }
+    match is_missing {
+        true if findings.is_empty() => {
+            Look::missing("response times from the intended start of I/Os under -g")
+        }
+        _ => Look::Saw(findings),
+    }
+}
+
+/// Service and response times on a path, empty where none were wanted; `None` when the second are missing.
+fn latencies(case: &Case<'_>, path: &str, way: Way) -> Option<(Histogram, Histogram)> {
+    let (mut service, mut response) = (Histogram::new(), Histogram::new());
+    let results = case.measured.threads.iter().flat_map(|thread| &thread.targets);
+    for result in results.filter(|result| result.path == path) {
+        let direction = match way {
+            Way::Read => &result.read,
+            Way::Write => &result.write,
+        };
+        let Some(latency) = direction.latency.as_ref().filter(|latency| latency.count() > 0) else {
+            continue;
+        };
+        response.merge(direction.response.as_ref()?);
+        service.merge(latency);
+    }
+    Some((service, response))
+}
+
+fn late(
+    case: &Case<'_>,
+    target: &View<'_>,
+    way: Way,
+    service: &Histogram,
+    response: &Histogram,
+) -> Option<Finding> {
+    let evidence = &case.measured.evidence;
+    // A thread without a processor issues late as well, but only what became due meanwhile, and the time to
+    // catch up: the part of I/Os that this can explain is the part of time, twice at most.
+    let waiting =
+        |thread: &ThreadCost| ratio(thread.waiting_for_cpu_ns.unwrap_or(0) as f64, thread.elapsed_ns as f64);
+    let waiting = evidence.threads.iter().map(waiting).fold(0.0, f64::max);
+    let steal = |host: &HostActivity| host.steal_worst_percent.or(host.steal_percent);
+    let steal = evidence.host.as_ref().and_then(steal).unwrap_or(0.0) / 100.0;
+    let explained = 2.0 * (waiting + steal);
+    let is_late = |fraction: f64| {
+        let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
+        let beyond = (1.0 - fraction) * response.count() as f64;
+        beyond + 1e-6 >= LATE_IOS
+            && 1.0 - fraction > explained
+            && at_due as f64 >= LATE_TIMES * at_issue as f64
+            && at_due - at_issue >= LATE_NS
+    };
+    let (fraction, grade) =
+        [(0.99, Grade::Suspect), (0.9, Grade::Suspect), (0.5, Grade::Suspect), (0.999, Grade::Certified)]
+            .into_iter()
+            .find(|(fraction, _)| is_late(*fraction))?;
+    let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
+    let name = format!("p{}", (fraction * 1000.0).round() / 10.0);
+    let says = format!(
+        "{name} of {} is {} from their issue, but {} from when the rate (-g) wanted them issued: they waited for \
+         others to end",
+        way.plural(),
+        duration_ns(at_issue as f64),
+        duration_ns(at_due as f64)
+    );
+    let finding = found(grade, says).of(Some(target.path()));
+    let finding = finding.figure("percentile", fraction * 100.0).figure("service_ns", at_issue as f64);
+    Some(finding.figure("response_ns", at_due as f64))
 }
 
 /// A bound thread that waits this part of its time would have moved.

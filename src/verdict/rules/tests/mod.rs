@@ -30,6 +30,8 @@ struct Doc {
     reads_per_s: u64,
     writes_per_s: u64,
     latency: bool,
+    /// Parts of the I/Os that were issued late under a rate, and by how many nanoseconds.
+    late: Option<Vec<(f64, u64)>>,
     document: Document,
     measured: Measured,
 }
@@ -100,6 +102,7 @@ impl Doc {
             reads_per_s: 20_000,
             writes_per_s: 0,
             latency: false,
+            late: None,
             document: Document {
                 system: System { memory_bytes: Some(16 * GIB), ..System::default() },
                 ..Document::default()
@@ -222,10 +225,21 @@ impl Doc {
             let latency = (self.latency && ios > 0).then(|| {
                 let mut histogram = Histogram::new();
                 // Whole counts would take long; what counts is their number.
-                (0..ios).for_each(|i| histogram.record(100_000 + i));
+                let spread = u64::from(self.late.is_none());
+                (0..ios).for_each(|i| histogram.record(100_000 + spread * i));
                 histogram
             });
-            Direction { bytes: ios * self.asked.block_bytes, ios, latency, ..Direction::default() }
+            let response = self.late.as_ref().filter(|_| latency.is_some()).map(|parts| {
+                let (mut histogram, mut left) = (Histogram::new(), ios);
+                for (part, late_ns) in parts {
+                    let count = (ios as f64 * part).round() as u64;
+                    (0..count).for_each(|_| histogram.record(100_000 + late_ns));
+                    left -= count;
+                }
+                (0..left).for_each(|_| histogram.record(100_000));
+                histogram
+            });
+            Direction { bytes: ios * self.asked.block_bytes, ios, latency, response, ..Direction::default() }
         };
         let result = TargetResult {
             path: self.asked.path.clone(),

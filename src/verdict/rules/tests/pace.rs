@@ -161,3 +161,65 @@ fn a_thread_on_the_wrong_processor() {
     bound(4, None).silent("bound-away");
     doc(|d| d.measured.evidence.threads.clear()).missing("bound-away", "processor time");
 }
+
+/// 20,000 reads per second, all of them 100 us from their issue; a part of them late by `late_ns`.
+fn kept(parts_late: &[(f64, u64)]) -> Doc {
+    doc(|d| {
+        (d.seconds, d.latency) = (10, true);
+        d.asked.throughput = Some(Throughput::Iops(20_000));
+        d.late = Some(parts_late.to_vec());
+        d.refresh();
+    })
+}
+
+#[test]
+fn stalls_that_latencies_hide() {
+    let finding = kept(&[(0.03, 500_000_000)]).fires("coordinated-omission");
+    says(
+        &finding,
+        Grade::Suspect,
+        &["p99 of reads is 100 us from their issue, but 500 ms from when the rate (-g) wanted them issued"],
+    );
+    assert_eq!(finding.figures.len(), 3);
+    // Only in the tail's tail: a remark, on a machine so quiet that nothing else explains it.
+    let mut tail = kept(&[(0.004, 500_000_000)]);
+    tail.measured.evidence.threads[0].waiting_for_cpu_ns = Some(0);
+    tail.host().steal_percent = Some(0.0);
+    says(&tail.fires("coordinated-omission"), Grade::Certified, &["p99.9 of reads is 100 us", "500 ms"]);
+    kept(&[(0.0005, 500_000_000)]).silent("coordinated-omission");
+    // Everything in time; everything as late as a thread wakes up.
+    kept(&[]).silent("coordinated-omission");
+    kept(&[(1.0, 300_000)]).silent("coordinated-omission");
+}
+
+#[test]
+fn late_for_another_reason_is_no_hidden_stall() {
+    // A thread without a processor for 3 % of the time cannot have issued 3 % of the I/Os in time.
+    let mut starved = kept(&[(0.03, 500_000_000)]);
+    let thread = &mut starved.measured.evidence.threads[0];
+    thread.waiting_for_cpu_ns = Some(thread.elapsed_ns * 3 / 100);
+    starved.silent("coordinated-omission");
+    // But not half of them.
+    let mut both = kept(&[(0.6, 500_000_000)]);
+    let thread = &mut both.measured.evidence.threads[0];
+    thread.waiting_for_cpu_ns = Some(thread.elapsed_ns * 3 / 100);
+    says(&both.fires("coordinated-omission"), Grade::Suspect, &["p90 of reads"]);
+    let mut stolen = kept(&[(0.03, 500_000_000)]);
+    stolen.host().steal_percent = Some(2.0);
+    stolen.silent("coordinated-omission");
+    // The rate was not reached: that is told by another rule.
+    let mut behind = kept(&[(0.5, 900_000_000)]);
+    behind.asked.throughput = Some(Throughput::Iops(40_000));
+    behind.silent("coordinated-omission");
+    // No rate, or no latencies.
+    let mut free = kept(&[]);
+    (free.asked.throughput, free.late) = (None, None);
+    free.silent("coordinated-omission");
+    let mut unmeasured = kept(&[]);
+    unmeasured.latency = false;
+    unmeasured.silent("coordinated-omission");
+    // A document from before response times were kept.
+    let mut old = kept(&[]);
+    old.late = None;
+    old.missing("coordinated-omission", "response times");
+}

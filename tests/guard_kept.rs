@@ -1,0 +1,118 @@
+//! A device is kept for as long as a test writes it, whichever of our programs does, and for no longer.
+
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod devices;
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use devices::{Loop, can_make_devices, has_tool, run, text};
+use support::program::{Lab, Ran, Running};
+
+const MIB: u64 = 1 << 20;
+
+/// Nobody has claimed it.
+fn is_free(node: &Path) -> bool {
+    use rustix::fs::{Mode, OFlags};
+    rustix::fs::open(node, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty()).is_ok()
+}
+
+fn try_mount(node: &Path, lab: &Lab) -> bool {
+    let point = lab.path("point");
+    std::fs::create_dir_all(&point).expect("a directory");
+    let output = Command::new("mount").args([text(node), text(&point)]).output().expect("mount starts");
+    if output.status.success() {
+        run("umount", &[text(&point)]);
+    }
+    output.status.success()
+}
+
+/// A write test of so many seconds by one of the programs.
+fn start(lab: &Lab, program: &str, seconds: u32, node: &Path) -> Running {
+    let words = format!("-v -d{seconds} -W0 -b4K -o1 -g64 -w100 --overwrite {0} {0}", node.display());
+    if program == "diskspd" {
+        return lab.start(&words);
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_truespd"));
+    command.arg("run").args(words.split(' ')).current_dir(lab.work());
+    command.env("XDG_STATE_HOME", lab.path("state"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Running::new(command, &words)
+}
+
+fn finish(running: Running) -> Ran {
+    running.finish().expect_code(0)
+}
+
+#[test]
+fn nobody_mounts_what_is_being_written() {
+    if !can_make_devices() || !has_tool("mkfs.ext4") {
+        return;
+    }
+    let (lab, device) = (Lab::new(), Loop::new(8 * MIB));
+    run("mkfs.ext4", &["-q", text(&device.node)]);
+    assert!(try_mount(&device.node, &lab), "it can be mounted before");
+    // Only zeros beyond the superblock: the file system stays one that mounts.
+    let words = format!("-v -d3 -W0 -B6M -Z -b4K -o1 -g64 -w100 --overwrite {0} {0}", device.node.display());
+    let mut running = lab.start(&words);
+    running.wait_for_stderr("starting measurements");
+    assert!(!try_mount(&device.node, &lab) && !is_free(&device.node), "claimed by the run");
+    finish(running);
+    assert!(is_free(&device.node), "and let go");
+    // A read test keeps nobody out.
+    let mut running = lab.start(&format!("-v -d2 -W0 -b4K -o1 -g64 {}", device.node.display()));
+    running.wait_for_stderr("starting measurements");
+    assert!(is_free(&device.node));
+    finish(running);
+}
+
+/// Any of our programs beside any other; the one that stays takes the device over.
+#[test]
+fn runs_share_a_device_and_the_last_one_lets_it_go() {
+    if !can_make_devices() {
+        return;
+    }
+    for (first, second) in [("diskspd", "truespd"), ("truespd", "diskspd"), ("diskspd", "diskspd")] {
+        let (lab, device) = (Lab::new(), Loop::new(8 * MIB));
+        let mut running = start(&lab, first, 2, &device.node);
+        running.wait_for_stderr("starting measurements");
+        let mut beside = start(&lab, second, 4, &device.node);
+        beside.wait_for_stderr("starting measurements");
+        finish(running);
+        // Longer than it takes to take the device over.
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(beside.is_running(), "{first}, {second}");
+        assert!(!is_free(&device.node));
+        finish(beside);
+        assert!(is_free(&device.node));
+    }
+}
+
+/// A killed run leaves nothing that keeps others out.
+#[test]
+fn a_killed_run_lets_the_device_go() {
+    if !can_make_devices() {
+        return;
+    }
+    let (lab, device) = (Lab::new(), Loop::new(8 * MIB));
+    let mut running = start(&lab, "diskspd", 60, &device.node);
+    running.wait_for_stderr("starting measurements");
+    assert!(!is_free(&device.node));
+    drop(running);
+    assert!(is_free(&device.node));
+    finish(start(&lab, "truespd", 1, &device.node));
+}
+
+/// Two of our programs on one file know each other, too.
+#[test]
+fn runs_share_a_file() {
+    let lab = Lab::new();
+    lab.run("-c1M -d1 -W0 -b4K -g64 ours").expect_code(0);
+    let mut running = lab.start("-v -d3 -W0 -b4K -o1 -g64 -Zr -w100 ours");
+    running.wait_for_stderr("starting measurements");
+    finish(lab.start("-d1 -W0 -b4K -o1 -g64 -w100 ours"));
+    finish(running);
+    finish(lab.start("-d1 -W0 -b4K -o1 -g64 -w100 ours"));
+}
