@@ -99,11 +99,25 @@ struct Mixed {
     write: bool,
 }
 
+impl Mixed {
+    /// Offset from the base, and whether to write. Out of line: the other patterns are a few instructions.
+    #[inline(never)]
+    fn next(&mut self, write_percent: u32, rng: &mut Rng) -> (u64, bool) {
+        if happens(self.random_percent, rng) {
+            self.next = self.random.draw(rng);
+            self.write = draw_write(write_percent, rng);
+        }
+        // A random start is always legal, so taking it only moves on.
+        (self.lap.take(&mut self.next), self.write)
+    }
+}
+
 /// Draws aligned starts.
 #[derive(Debug, Clone)]
 struct RandomStart {
     align: u64,
-    /// For an alignment that is a power of two.
+    /// All there is to do when alignment and span are powers of two, as with most blocks and files: a division
+    /// takes longer than the rest of choosing an offset.
     mask: Option<u64>,
     /// Number of positions times alignment (A).
     span: u64,
@@ -113,18 +127,26 @@ struct RandomStart {
 impl RandomStart {
     fn new(range: &UsableRange, distribution: Option<Arc<EffectiveDistribution>>) -> Self {
         let align = range.stride_bytes();
-        let mask = align.is_power_of_two().then(|| !(align - 1));
-        RandomStart { align, mask, span: range.span_bytes(), distribution }
+        let span = range.span_bytes();
+        let is_simple = align.is_power_of_two() && span.is_power_of_two() && distribution.is_none();
+        let mask = is_simple.then(|| (span - 1) & !(align - 1));
+        RandomStart { align, mask, span, distribution }
     }
 
     /// One draw, two with a distribution.
-    #[inline]
+    #[inline(always)]
     fn draw(&self, rng: &mut Rng) -> u64 {
         let raw = rng.next_u64();
-        let aligned = match self.mask {
+        match self.mask {
             Some(mask) => raw & mask,
-            None => raw - raw % self.align,
-        };
+            None => self.divide(raw, rng),
+        }
+    }
+
+    #[inline(never)]
+    fn divide(&self, raw: u64, rng: &mut Rng) -> u64 {
+        let aligned =
+            if self.align.is_power_of_two() { raw & !(self.align - 1) } else { raw - raw % self.align };
         match &self.distribution {
             None => aligned % self.span,
             Some(distribution) => distribution.start(aligned, rng),
@@ -185,19 +207,18 @@ impl Pattern {
     ///
     /// # Panics
     /// With `-p`, when `slot` is not below [`PatternSpec::slots`].
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, slot: u32, rng: &mut Rng, shared: &SharedOffset) -> Access {
+        if let Kind::Random(random) = &self.kind {
+            let offset = self.base_bytes + random.draw(rng);
+            return Access { offset, write: draw_write(self.write_percent, rng) };
+        }
         let start = match &mut self.kind {
             Kind::Sequential { lap, next } => lap.take(next),
             Kind::Random(random) => random.draw(rng),
             Kind::Mixed(mixed) => {
-                if happens(mixed.random_percent, rng) {
-                    mixed.next = mixed.random.draw(rng);
-                    mixed.write = draw_write(self.write_percent, rng);
-                }
-                // A random start is always legal, so taking it only moves on.
-                let start = mixed.lap.take(&mut mixed.next);
-                return Access { offset: self.base_bytes + start, write: mixed.write };
+                let (start, write) = mixed.next(self.write_percent, rng);
+                return Access { offset: self.base_bytes + start, write };
             }
             // The order in which threads get numbers carries no other memory: relaxed is enough.
             Kind::Interlocked { stride, positions } => {

@@ -66,4 +66,8 @@ impl Engine for Mixed {
     fn is_inline(&self) -> bool {
         self.other.is_inline()
     }
+
+    fn copies(&self) -> bool {
+        self.mapped.copies() || self.other.copies()
+    }
 }

@@ -245,4 +245,8 @@ impl Engine for Mmap {
     fn is_inline(&self) -> bool {
         true
     }
+
+    fn copies(&self) -> bool {
+        true
+    }
 }

@@ -150,6 +150,24 @@ pub trait Engine: std::fmt::Debug {
         done: &mut Vec<Completion>,
     ) -> Result<(), EngineError>;
 
+    /// [`Engine::submit`] and then [`Engine::reap`], in one call.
+    ///
+    /// # Errors
+    /// Those of either.
+    fn exchange(
+        &mut self,
+        ios: &[Io],
+        min: u32,
+        max: u32,
+        timeout: Option<Duration>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError> {
+        if !ios.is_empty() {
+            self.submit(ios)?;
+        }
+        self.reap(min, max, timeout, done)
+    }
+
     /// I/Os taken by `submit` and not yet returned by `reap`.
     fn in_flight(&self) -> u32;
 
@@ -163,6 +181,11 @@ pub trait Engine: std::fmt::Debug {
     /// as DiskSpd's synchronous path does. The one exception is a signal that interrupts the call
     /// before anything was moved: the I/O then stays in flight and `reap` tries it again.
     fn is_inline(&self) -> bool {
+        false
+    }
+
+    /// The engine moves data in this program's own instructions (mmap), not by system calls.
+    fn copies(&self) -> bool {
         false
     }
 

@@ -203,11 +203,30 @@ impl Translator {
 impl Uring {
     /// Hands over what is held and waits for `wait` completions, in one call. Time limit, signal and a
     /// kernel short of memory end it early.
+    #[inline]
     fn enter(&mut self, wait: u32, timeout: Option<Duration>) -> Result<(), EngineError> {
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
-        let mut left = timeout;
+        let entered = self.enter_once(wait, timeout);
+        if entered == Ok(self.held) {
+            self.held = 0;
+            self.starved = 0;
+            return Ok(());
+        }
+        self.enter_again(entered, wait, deadline)
+    }
+
+    /// What to do when an entry did not take all that was held.
+    #[cold]
+    #[inline(never)]
+    fn enter_again(
+        &mut self,
+        mut entered: Result<u32, i32>,
+        wait: u32,
+        deadline: Option<Instant>,
+    ) -> Result<(), EngineError> {
         loop {
-            match self.enter_once(wait, left) {
+            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+            match entered {
                 Ok(taken) => {
                     self.held -= taken;
                     if taken > 0 {
@@ -217,7 +236,7 @@ impl Uring {
                         return Ok(());
                     }
                     // The kernel took a part and did not wait.
-                    left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+                    entered = self.enter_once(wait, left);
                 }
                 Err(libc::EINTR | libc::ETIME) => return Ok(()),
                 // No memory for a request, or completions that must be taken out first.
@@ -287,7 +306,7 @@ impl Uring {
 
     /// Takes up to `max` completions out of the queue.
     #[inline]
-    fn take(&mut self, max: u32, done: &mut Vec<Completion>) {
+    fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> Result<(), EngineError> {
         let mut room = max;
         let mut queue = self.ring.completion();
         while room > 0 {
@@ -299,8 +318,17 @@ impl Uring {
             done.push(Completion { slot: entry.user_data() as u32, result });
             room -= 1;
         }
+        let has_lost = queue.overflow() > 0;
         drop(queue);
         self.in_flight -= max - room;
+        if has_lost {
+            return Err(EngineError::Broken {
+                engine: NAME,
+                action: "collecting completions",
+                error: "the kernel lost completions because its queue overflowed and memory ran out".into(),
+            });
+        }
+        Ok(())
     }
 
     /// Asks the kernel to cancel everything (since Linux 5.19; older ones refuse that one request).
@@ -352,21 +380,14 @@ impl Engine for Uring {
         timeout: Option<Duration>,
         done: &mut Vec<Completion>,
     ) -> Result<(), EngineError> {
-        let ready = self.ring.completion().len() as u32;
+        // A look right after a submission need not look before the kernel is entered, which it is anyway.
+        let ready = if min > 0 { self.ring.completion().len() as u32 } else { 0 };
         let wait = if ready >= min { 0 } else { min };
         let must_enter = self.held > 0 || wait > 0 || (min == 0 && self.in_flight > 0 && self.work_waits());
         if must_enter {
             self.enter(wait, timeout)?;
         }
-        self.take(max, done);
-        if self.ring.completion().overflow() > 0 {
-            return Err(EngineError::Broken {
-                engine: NAME,
-                action: "collecting completions",
-                error: "the kernel lost completions because its queue overflowed and memory ran out".into(),
-            });
-        }
-        Ok(())
+        self.take(max, done)
     }
 
     fn in_flight(&self) -> u32 {

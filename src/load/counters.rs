@@ -36,6 +36,18 @@ struct More {
     response: Option<Histogram>,
 }
 
+impl More {
+    #[inline(never)]
+    fn record(&mut self, latency_ns: u64, since_start_ns: u64, response_ns: u64) {
+        if let Some(intervals) = &mut self.intervals {
+            intervals.record(since_start_ns, latency_ns);
+        }
+        if let Some(histogram) = &mut self.response {
+            histogram.record(response_ns);
+        }
+    }
+}
+
 impl Counter {
     /// Zero of everything wanted; `used` is false for a direction the mix never takes, `has_schedule` tells
     /// that a rate limit gives each I/O an intended start.
@@ -53,27 +65,18 @@ impl Counter {
         }
     }
 
-    /// Counts one completion; `response_ns` gives its latency from the intended start, when there is one.
-    #[inline]
-    pub fn record(
-        &mut self,
-        bytes: u32,
-        latency_ns: u64,
-        since_start_ns: u64,
-        response_ns: impl FnOnce() -> u64,
-    ) {
+    /// Counts one completion; `more_ns` gives the time since measurement began and the latency from the intended
+    /// start, when either is wanted.
+    #[inline(always)]
+    pub fn record(&mut self, bytes: u32, latency_ns: u64, more_ns: impl FnOnce() -> (u64, u64)) {
         self.bytes += u64::from(bytes);
         self.ios += 1;
         if let Some(histogram) = &mut self.latency {
             histogram.record(latency_ns);
         }
         if let Some(more) = &mut self.more {
-            if let Some(intervals) = &mut more.intervals {
-                intervals.record(since_start_ns, latency_ns);
-            }
-            if let Some(histogram) = &mut more.response {
-                histogram.record(response_ns());
-            }
+            let (since_start_ns, response_ns) = more_ns();
+            more.record(latency_ns, since_start_ns, response_ns);
         }
     }
 

@@ -82,6 +82,12 @@ impl Phases {
         stamp_ns >= self.measure_start_ns() && stamp_ns < self.measure_end_ns()
     }
 
+    /// The first instant after `now_ns` at which a phase begins or the run ends; the end of time after that.
+    pub fn next_edge_ns(&self, now_ns: u64) -> u64 {
+        let edges = [self.measure_start_ns(), self.measure_end_ns(), self.stop_ns()];
+        edges.into_iter().filter(|&edge| edge > now_ns).min().unwrap_or(u64::MAX)
+    }
+
     /// How much of the time between two instants is measured.
     #[inline]
     pub fn measured_part_ns(&self, from_ns: u64, to_ns: u64) -> u64 {
@@ -173,6 +179,8 @@ mod tests {
         let counted: Vec<u64> =
             [1009, 1010, 1109, 1110, 1115].into_iter().filter(|&t| phases.counts(t)).collect();
         assert_eq!(counted, [1010, 1109]);
+        let edges = [0, 1009, 1010, 1109, 1110, 1114, 1115].map(|now| phases.next_edge_ns(now));
+        assert_eq!(edges, [1010, 1010, 1110, 1110, 1115, 1115, u64::MAX]);
         assert_eq!(phases.stop_ns(), 1115);
         assert_eq!(phases.measured_ns(), 100);
     }

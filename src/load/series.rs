@@ -54,8 +54,12 @@ impl Buckets {
         }
     }
 
+    /// When the present interval ends; never, when there is none.
+    pub fn end_ns(&self) -> u64 {
+        self.end_ns
+    }
+
     /// Whether the present interval is over.
-    #[inline]
     pub fn is_over(&self, now_ns: u64) -> bool {
         now_ns >= self.end_ns
     }

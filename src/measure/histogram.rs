@@ -113,7 +113,15 @@ impl Histogram {
         self.max_ns = self.max_ns.max(latency_ns);
         self.sum_ns += u128::from(latency_ns);
         let square = u128::from(latency_ns) * u128::from(latency_ns);
-        self.sum_squares = self.sum_squares.saturating_add(square);
+        match self.sum_squares.checked_add(square) {
+            Some(sum) => self.sum_squares = sum,
+            None => self.saturate(),
+        }
+    }
+
+    #[cold]
+    fn saturate(&mut self) {
+        self.sum_squares = u128::MAX;
     }
 
     /// Adds everything `other` holds.

@@ -56,6 +56,12 @@ mod arch {
         super::Arch { counter: Some("TSC"), clocksource: "tsc", flags: &["constant_tsc", "nonstop_tsc"] };
 
     #[inline]
+    pub fn read_unfenced() -> u64 {
+        // SAFETY: as below.
+        unsafe { std::arch::x86_64::_rdtsc() }
+    }
+
+    #[inline]
     pub fn read() -> u64 {
         use std::arch::x86_64::{_mm_lfence, _rdtsc};
         // SAFETY: every x86-64 processor has both instructions and they have no precondition. Reading can
@@ -72,6 +78,16 @@ mod arch {
     /// The architecture promises constancy, there is no flag for it.
     pub const ARCH: super::Arch =
         super::Arch { counter: Some("CNTVCT"), clocksource: "arch_sys_counter", flags: &[] };
+
+    #[inline]
+    pub fn read_unfenced() -> u64 {
+        let ticks: u64;
+        // SAFETY: as below.
+        unsafe {
+            std::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nostack, preserves_flags));
+        }
+        ticks
+    }
 
     #[inline]
     pub fn read() -> u64 {
@@ -93,6 +109,10 @@ mod arch {
     pub fn read() -> u64 {
         super::monotonic_ns()
     }
+
+    pub fn read_unfenced() -> u64 {
+        super::monotonic_ns()
+    }
 }
 
 /// Name of the processor's counter.
@@ -110,6 +130,21 @@ pub const COUNTER_NAME: &str = match arch::ARCH.counter {
 #[inline]
 pub fn counter() -> u64 {
     arch::read()
+}
+
+/// [`counter`] without the fence: read while instructions before it may still be under way, as many as the processor
+/// keeps under way at a time (some hundred, and system calls among them). Good for what passes through the kernel.
+///
+/// Measured with 4 KiB reads from the page cache, the shortest there are: median latency with and without the fence
+/// 802 and 801 ns one by one with `pread`, 1192 and 1181 ns with io_uring, where the counter moves in steps of 10 ns;
+/// the loop of a worker takes 9 ns less per I/O, because the fence keeps it from overlapping with the reading.
+#[inline]
+pub fn counter_unfenced() -> u64 {
+    // The compiler must not move memory accesses across the stamp, whatever the processor does.
+    std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+    let ticks = arch::read_unfenced();
+    std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+    ticks
 }
 
 /// Whether the counter runs at a constant rate, never stops and is what the kernel keeps time by.

@@ -44,6 +44,9 @@ pub struct State {
     pub result: Script<Result<u32, i32>>,
     pub submit_ns: u64,
     pub stamp_ns: u64,
+    /// What the engine says of itself, and stamps that respect it.
+    pub copies: bool,
+    pub stamps_after_copies: usize,
     /// The engine breaks at this submission or reaping, counted from 1.
     pub breaks_at: (usize, usize),
     /// The controller stops the run at this time, with a signal.
@@ -135,6 +138,10 @@ impl Engine for Lab {
         self.0.borrow().flying.len() as u32
     }
 
+    fn copies(&self) -> bool {
+        self.0.borrow().copies
+    }
+
     fn drain(&mut self, _limit: Duration) -> u32 {
         let state = &mut *self.0.borrow_mut();
         state.calls.push(Call::Drain);
@@ -149,6 +156,11 @@ impl Time for Lab {
         state.calls.push(Call::Stamp);
         state.now_ns += state.stamp_ns;
         state.now_ns
+    }
+
+    fn now_after_copies_ns(&self, engine: &dyn Engine) -> u64 {
+        self.0.borrow_mut().stamps_after_copies += 1;
+        self.now_ns(engine)
     }
 
     fn sleep(&self, ns: u64, _: &mut dyn Engine) {
@@ -176,6 +188,7 @@ pub struct Seen {
     pub failures: Vec<IoFailure>,
     pub stuck: u32,
     pub dots: u32,
+    pub stamps_after_copies: usize,
     pub now_ns: u64,
 }
 
@@ -279,6 +292,8 @@ impl Bench {
             result: Box::new(|_, io| Ok(io.len)),
             submit_ns: 0,
             stamp_ns: 0,
+            copies: false,
+            stamps_after_copies: 0,
             breaks_at: (0, 0),
             stop_at: None,
             signal_at: None,
@@ -360,6 +375,7 @@ impl Bench {
             failures: outcome.failures,
             stuck: outcome.stuck,
             dots: dots.get(),
+            stamps_after_copies: state.stamps_after_copies,
             now_ns: state.now_ns,
         }
     }

@@ -3,7 +3,8 @@
 //! Nothing here allocates, locks or asks the system except through the engine, the clock and a
 //! throttle sleep. Everything was prepared by `start`.
 
-use std::collections::VecDeque;
+mod idle;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +13,9 @@ use super::phases::Phases;
 use super::series::Buckets;
 use super::writes::WriteSlots;
 use crate::access::{DataRng, Meter, Pace, Pattern, PoolChoice, Rng, SharedOffset};
-use crate::engine::{Completion, Engine, Io, Op};
+use crate::engine::{Completion, Engine, EngineError, Io, Op};
 use crate::result::{ThreadCost, WaitStatistics};
+use idle::Idle;
 
 /// How long a stopped worker waits for I/Os that cannot be cancelled.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
@@ -24,12 +26,16 @@ const FAILURES_KEPT: usize = 8;
 /// I/O took 23 ns where it was measured (null engine, without the stamp): a latency is too long by less than that.
 const FRESH: u32 = 2;
 /// No stamp to share.
-const STALE: u32 = u32::MAX;
+const STALE: u32 = 1 << 30;
 
 /// Where a worker's time comes from: the machine, or an engine that simulates it.
 pub trait Time {
     /// Now, in nanoseconds of one clock per run.
     fn now_ns(&self, engine: &dyn Engine) -> u64;
+    /// Now, and not before what this thread itself copied lately is there.
+    fn now_after_copies_ns(&self, engine: &dyn Engine) -> u64 {
+        self.now_ns(engine)
+    }
     /// Lets `ns` pass, or less when interrupted.
     fn sleep(&self, ns: u64, engine: &mut dyn Engine);
     /// Longest single wait for completions; `None` when the controller interrupts waits.
@@ -82,8 +88,11 @@ pub struct DutyState {
     pub short_transfers: u64,
 }
 
-/// An I/O in flight.
-#[derive(Debug, Clone, Copy)]
+/// The I/O of a slot, in flight or the last one.
+///
+/// Fields are read one by one and never copied together: a load that spans several stores of a moment ago waits
+/// until all of them have reached the cache.
+#[derive(Debug, Clone)]
 struct InFlight {
     duty: u32,
     op: Op,
@@ -170,48 +179,63 @@ struct Turn<'a, T> {
     time: &'a T,
     phases: &'a Phases,
     dot: &'a dyn Fn(),
-    idle: VecDeque<u32>,
+    idle: Idle,
     flights: Vec<InFlight>,
     /// Intended start of each slot's I/O, where a rate limit gives one.
     due_ns: Vec<u64>,
+    /// Prepared and not yet handed over.
     batch: Vec<Io>,
     done: Vec<Completion>,
     now_ns: u64,
+    /// Until then no phase begins and no interval ends, unless the run is interrupted.
+    calm_until_ns: u64,
+    /// What completes before then counts.
+    counting: bool,
+    /// Completions left until the next dot.
+    to_dot: u64,
+    /// Time stamps of single I/Os matter.
+    stamps: bool,
+    /// The engine copies by itself, without the kernel.
+    copies: bool,
+    /// Some target has a rate limit or pauses.
+    is_paced: bool,
     /// Completions accounted for and I/Os prepared since `now_ns` was read.
     since_stamp: u32,
-    completed: u64,
     waits: WaitStatistics,
     in_flight_ns: u128,
     failures: Vec<IoFailure>,
 }
 
-/// What an issue round came to.
-enum Issued {
-    /// Every slot is in flight.
-    AllBusy,
-    /// The batch is full, slots are left.
-    BatchFull,
-    /// Every idle slot must wait this long.
-    Throttled(u64),
+impl<T: Time> Turn<'_, T> {
+    /// The time.
+    #[inline(always)]
+    fn now(&self, engine: &dyn Engine) -> u64 {
+        if self.copies { self.time.now_after_copies_ns(engine) } else { self.time.now_ns(engine) }
+    }
 }
 
 impl Worker {
     /// Runs until the phases say stop or an I/O fails. `dot` prints progress.
     pub fn run<T: Time>(mut self, time: &T, phases: &Phases, dot: &dyn Fn()) -> Outcome {
         let slots = self.slot_duty.len();
-        let nowhere = InFlight { duty: 0, op: Op::Read, offset: 0, issued_ns: 0 };
+        let at_rest = |&duty: &u32| InFlight { duty, op: Op::Read, offset: 0, issued_ns: 0 };
         let mut turn = Turn {
             time,
             phases,
             dot,
-            idle: (0..slots as u32).collect(),
-            flights: vec![nowhere; slots],
+            idle: Idle::all(slots as u32),
+            flights: self.slot_duty.iter().map(at_rest).collect(),
             due_ns: vec![0; slots],
             batch: Vec::with_capacity(slots),
             done: Vec::with_capacity(slots),
             now_ns: time.now_ns(&*self.engine),
+            calm_until_ns: 0,
+            counting: false,
+            to_dot: self.progress_ios,
+            stamps: self.wanted.stamps(),
+            copies: self.engine.copies(),
+            is_paced: false,
             since_stamp: STALE,
-            completed: 0,
             waits: WaitStatistics::default(),
             in_flight_ns: 0,
             failures: Vec::with_capacity(FAILURES_KEPT),
@@ -220,14 +244,13 @@ impl Worker {
             // Completion routines never ask for the pace, as in 2.2.
             if !duty.pace.is_unlimited() && !self.dispatch.reissue_own {
                 duty.meter = Some(Meter::new(duty.pace, phases.start_ns()));
+                turn.is_paced = true;
             }
         }
         self.buckets.begin(phases.measure_start_ns());
         while turn.now_ns < phases.stop_ns() && turn.failures.is_empty() {
-            let issued = self.issue(&mut turn);
-            if turn.failures.is_empty() {
-                self.collect(&mut turn, issued);
-            }
+            let throttled = self.issue(&mut turn);
+            self.collect(&mut turn, throttled);
         }
         let stuck = self.engine.drain(DRAIN_LIMIT);
         let totals = self.totals();
@@ -243,25 +266,47 @@ impl Worker {
         }
     }
 
-    /// Prepares idle slots up to one batch and hands them to the engine.
-    fn issue<T: Time>(&mut self, turn: &mut Turn<'_, T>) -> Issued {
-        let mut wait_ns = u64::MAX;
+    /// Prepares idle slots up to one batch, and stamps it when its buffers are ready. When every idle slot must wait:
+    /// how long.
+    #[inline(always)]
+    fn issue<T: Time>(&mut self, turn: &mut Turn<'_, T>) -> Option<u64> {
+        let throttled = if turn.is_paced {
+            self.prepare_what_is_due(turn)
+        } else {
+            for _ in 0..turn.idle.len().min(self.dispatch.submit_batch as usize) {
+                let Some(slot) = turn.idle.pop() else { break };
+                let duty = self.duty_of(slot, turn);
+                self.prepare(slot, duty, turn);
+            }
+            None
+        };
+        if turn.stamps && !turn.batch.is_empty() {
+            self.stamp(turn);
+        }
+        throttled
+    }
+
+    /// Prepares those idle slots whose targets may be used now, up to one batch. When all were looked at and some
+    /// must wait: the shortest wait.
+    #[inline(never)]
+    fn prepare_what_is_due<T: Time>(&mut self, turn: &mut Turn<'_, T>) -> Option<u64> {
+        let mut wait_ns = None;
         let mut to_examine = turn.idle.len();
         let has_one_meter = self.duties.len() == 1;
         while to_examine > 0 && turn.batch.len() < self.dispatch.submit_batch as usize {
             to_examine -= 1;
-            let Some(slot) = turn.idle.pop_front() else { break };
-            let duty = self.duty_of(slot);
+            let Some(slot) = turn.idle.pop() else { break };
+            let duty = self.duty_of(slot, turn);
             if let Some(meter) = &mut self.duties[duty as usize].meter {
                 let wait = meter.wait_ns(turn.now_ns);
                 if wait > 0 {
-                    wait_ns = wait_ns.min(wait);
+                    wait_ns = Some(wait_ns.map_or(wait, |least: u64| least.min(wait)));
                     if has_one_meter {
                         // All the others would have to wait as well, and keep their order.
-                        turn.idle.push_front(slot);
+                        turn.idle.put_back(slot);
                         to_examine = 0;
                     } else {
-                        turn.idle.push_back(slot);
+                        turn.idle.push(slot);
                     }
                     continue;
                 }
@@ -270,28 +315,19 @@ impl Worker {
             }
             self.prepare(slot, duty, turn);
         }
-        if !turn.batch.is_empty() {
-            self.hand_over(turn);
-        }
-        if turn.idle.is_empty() {
-            Issued::AllBusy
-        } else if to_examine == 0 && wait_ns != u64::MAX {
-            Issued::Throttled(wait_ns)
-        } else {
-            Issued::BatchFull
-        }
+        wait_ns.filter(|_| to_examine == 0)
     }
 
-    #[inline]
-    fn duty_of(&mut self, slot: u32) -> u32 {
+    #[inline(always)]
+    fn duty_of<T: Time>(&mut self, slot: u32, turn: &Turn<'_, T>) -> u32 {
         match &mut self.pool {
             Some(pool) => pool.choose(&mut self.rng) as u32,
-            None => self.slot_duty[slot as usize],
+            None => turn.flights[slot as usize].duty,
         }
     }
 
     /// Decides offset, direction and buffer of one I/O and puts it into the batch.
-    #[inline]
+    #[inline(always)]
     fn prepare<T: Time>(&mut self, slot: u32, duty_index: u32, turn: &mut Turn<'_, T>) {
         let duty = &mut self.duties[duty_index as usize];
         let own_slot = slot - duty.slot_first;
@@ -305,8 +341,11 @@ impl Worker {
         } else {
             (Op::Read, duty.read_region, u64::from(own_slot) * duty.slot_stride_bytes)
         };
-        turn.since_stamp = turn.since_stamp.saturating_add(1);
-        turn.flights[slot as usize] = InFlight { duty: duty_index, op, offset: access.offset, issued_ns: 0 };
+        turn.since_stamp += 1;
+        let flight = &mut turn.flights[slot as usize];
+        flight.duty = duty_index;
+        flight.op = op;
+        flight.offset = access.offset;
         turn.batch.push(Io {
             slot,
             file: duty.file,
@@ -318,95 +357,128 @@ impl Worker {
         });
     }
 
-    /// Stamps the batch, after its buffers are ready, and submits it.
-    #[inline]
-    fn hand_over<T: Time>(&mut self, turn: &mut Turn<'_, T>) {
-        if self.wanted.stamps() {
-            // Inline engines may finish an I/O within a microsecond, of which that would be too much.
-            let is_fresh = turn.since_stamp <= FRESH && !self.is_inline;
-            let now = if is_fresh { turn.now_ns } else { turn.time.now_ns(&*self.engine) };
-            turn.since_stamp = STALE;
-            for io in &turn.batch {
-                turn.flights[io.slot as usize].issued_ns = now;
-            }
+    /// Stamps the batch.
+    #[inline(always)]
+    fn stamp<T: Time>(&mut self, turn: &mut Turn<'_, T>) {
+        // Inline engines may finish an I/O within a microsecond, of which that would be too much.
+        let is_fresh = turn.since_stamp <= FRESH && !self.is_inline;
+        let now = if is_fresh { turn.now_ns } else { turn.now(&*self.engine) };
+        turn.since_stamp = STALE;
+        for io in &turn.batch {
+            turn.flights[io.slot as usize].issued_ns = now;
         }
+    }
+
+    /// Hands the batch over without looking for completions.
+    fn hand_over<T: Time>(&mut self, turn: &mut Turn<'_, T>) {
         if let Err(error) = self.engine.submit(&turn.batch) {
-            self.engine_broke(turn, error.to_string());
+            self.engine_broke(turn, &error);
         }
         turn.batch.clear();
     }
 
-    /// Waits as the issue round demands, then accounts what came back.
-    fn collect<T: Time>(&mut self, turn: &mut Turn<'_, T>, issued: Issued) {
-        let in_flight = turn.flights.len() - turn.idle.len();
-        match issued {
+    /// Hands the batch over and waits as the issue round demands, then accounts what came back.
+    #[inline(always)]
+    fn collect<T: Time>(&mut self, turn: &mut Turn<'_, T>, throttled: Option<u64>) {
+        let idle = turn.idle.len();
+        let in_flight = turn.flights.len() - idle;
+        let (min, limit) = if self.is_inline && in_flight > 0 {
             // Finished already: taking it is no wait. (Unless a signal interrupted it: then it goes on here.)
-            _ if self.is_inline && in_flight > 0 => self.reap(turn, 1, None),
-            Issued::AllBusy => {
-                turn.waits.completion_waits += 1;
-                let limit = turn.time.wait_limit(turn.phases.stop_ns(), turn.now_ns);
-                self.reap(turn, 1, limit);
+            (1, None)
+        } else if idle == 0 {
+            turn.waits.completion_waits += 1;
+            (1, turn.time.wait_limit(turn.phases.stop_ns(), turn.now_ns))
+        } else if let Some(wait_ns) = throttled {
+            if in_flight == 0 {
+                return self.sleep(turn, wait_ns);
             }
-            Issued::Throttled(wait_ns) if in_flight == 0 => {
-                turn.waits.throttle_sleeps += 1;
-                let left = turn.phases.stop_ns().saturating_sub(turn.now_ns);
-                turn.time.sleep(wait_ns.min(left), &mut *self.engine);
-                turn.now_ns = turn.time.now_ns(&*self.engine);
-                turn.since_stamp = 0;
-            }
-            Issued::Throttled(wait_ns) => {
-                turn.waits.throttle_waits += 1;
-                self.reap(turn, 1, Some(Duration::from_nanos(wait_ns)));
-            }
-            Issued::BatchFull if self.dispatch.poll_after_batch => {
-                let before = turn.completed;
-                self.reap(turn, 0, None);
-                turn.waits.lookasides += 1;
-                let found = (turn.completed - before).min(7) as usize;
-                turn.waits.lookaside_completions[found] += 1;
-            }
-            Issued::BatchFull => {}
+            turn.waits.throttle_waits += 1;
+            (1, Some(Duration::from_nanos(wait_ns)))
+        } else if self.dispatch.poll_after_batch {
+            (0, None)
+        } else {
+            return self.hand_over(turn);
+        };
+        let found = self.reap(turn, min, limit, in_flight);
+        if min == 0 {
+            turn.waits.lookasides += 1;
+            turn.waits.lookaside_completions[found.min(7)] += 1;
         }
     }
 
-    /// Takes completions, stamps them once and accounts each.
-    fn reap<T: Time>(&mut self, turn: &mut Turn<'_, T>, min: u32, timeout: Option<Duration>) {
-        let in_flight = (turn.flights.len() - turn.idle.len()) as u128;
+    /// Every slot must wait and none is in flight.
+    #[inline(never)]
+    fn sleep<T: Time>(&mut self, turn: &mut Turn<'_, T>, wait_ns: u64) {
+        turn.waits.throttle_sleeps += 1;
+        let left = turn.phases.stop_ns().saturating_sub(turn.now_ns);
+        turn.time.sleep(wait_ns.min(left), &mut *self.engine);
+        turn.now_ns = turn.now(&*self.engine);
+        turn.since_stamp = 0;
+    }
+
+    /// Hands the batch over and takes completions, stamps them once and accounts each: their number.
+    #[inline(always)]
+    fn reap<T: Time>(
+        &mut self,
+        turn: &mut Turn<'_, T>,
+        min: u32,
+        timeout: Option<Duration>,
+        in_flight: usize,
+    ) -> usize {
         turn.done.clear();
-        if let Err(error) = self.engine.reap(min, self.dispatch.reap_batch, timeout, &mut turn.done) {
-            self.engine_broke(turn, error.to_string());
-            return;
+        let max = self.dispatch.reap_batch;
+        let exchanged = self.engine.exchange(&turn.batch, min, max, timeout, &mut turn.done);
+        turn.batch.clear();
+        if let Err(error) = exchanged {
+            self.engine_broke(turn, &error);
+            return 0;
         }
-        let now = turn.time.now_ns(&*self.engine);
-        turn.in_flight_ns += in_flight * u128::from(turn.phases.measured_part_ns(turn.now_ns, now));
+        let now = turn.now(&*self.engine);
+        let before = turn.now_ns;
         turn.now_ns = now;
-        turn.since_stamp = turn.done.len() as u32;
-        if self.buckets.is_over(now) {
-            self.close_buckets(now);
-        }
-        let counted = turn.phases.counts(now);
-        // After the stop nothing is accounted for: the signal that ended the wait may have cut it short.
-        let is_over = !counted && now >= turn.phases.stop_ns();
-        for i in 0..turn.done.len() {
-            let completion = turn.done[i];
-            if is_over {
-                turn.idle.push_back(completion.slot);
-                continue;
+        let found = turn.done.len();
+        turn.since_stamp = found as u32;
+        if now >= turn.calm_until_ns.min(turn.phases.stop_ns()) {
+            if self.pass_edge(turn, before, in_flight) {
+                return 0;
             }
-            self.account(turn, completion, counted);
+        } else if turn.counting {
+            // Not even the same processor's counter promises an order between two readings without fences.
+            turn.in_flight_ns += in_flight as u128 * u128::from(now.saturating_sub(before));
+        }
+        for index in 0..found {
+            let slot = turn.done[index].slot;
+            self.account(turn, index);
             if self.dispatch.reissue_own {
-                self.reissue(turn, completion.slot);
+                self.reissue(turn, slot);
             } else {
-                turn.idle.push_back(completion.slot);
+                turn.idle.push(slot);
             }
         }
+        found
     }
 
-    /// What was counted until here belongs to the intervals that have passed. Comes a few times per second.
+    /// Between the last two stamps a phase began, an interval ended or the run was interrupted. True when all is
+    /// over: then nothing is accounted for, as the signal that ended the wait may have cut it short.
     #[cold]
-    fn close_buckets(&mut self, now_ns: u64) {
-        let totals = self.totals();
-        self.buckets.close(now_ns, totals);
+    #[inline(never)]
+    fn pass_edge<T: Time>(&mut self, turn: &mut Turn<'_, T>, before_ns: u64, in_flight: usize) -> bool {
+        let (now, phases) = (turn.now_ns, turn.phases);
+        turn.in_flight_ns += in_flight as u128 * u128::from(phases.measured_part_ns(before_ns, now));
+        if self.buckets.is_over(now) {
+            // What was counted until here belongs to the intervals that have passed.
+            let totals = self.totals();
+            self.buckets.close(now, totals);
+        }
+        turn.counting = phases.counts(now);
+        turn.calm_until_ns = phases.next_edge_ns(now).min(self.buckets.end_ns());
+        let is_over = !turn.counting && now >= phases.stop_ns();
+        if is_over {
+            for completion in &turn.done {
+                turn.idle.push(completion.slot);
+            }
+        }
+        is_over
     }
 
     /// Reads and writes counted so far on all targets.
@@ -417,58 +489,90 @@ impl Worker {
     }
 
     /// `-x`: the request goes out again from its own completion, by itself.
+    #[inline(never)]
     fn reissue<T: Time>(&mut self, turn: &mut Turn<'_, T>, slot: u32) {
         if !turn.failures.is_empty() || turn.now_ns >= turn.phases.stop_ns() {
-            turn.idle.push_back(slot);
+            turn.idle.push(slot);
             return;
         }
-        let duty = self.duty_of(slot);
+        let duty = self.duty_of(slot, turn);
         self.prepare(slot, duty, turn);
+        if turn.stamps {
+            self.stamp(turn);
+        }
         self.hand_over(turn);
     }
 
     /// Counts one completion, or keeps its failure.
-    #[inline]
-    fn account<T: Time>(&mut self, turn: &mut Turn<'_, T>, completion: Completion, counted: bool) {
-        let flight = turn.flights[completion.slot as usize];
-        let duty = &mut self.duties[flight.duty as usize];
-        let bytes = match completion.result {
-            Ok(bytes) if bytes == duty.block_bytes => bytes,
-            Ok(0) => return self.io_failed(turn, flight, FailureKind::EndOfTarget),
-            Ok(bytes) => {
-                duty.short_transfers += u64::from(counted);
-                bytes
-            }
-            Err(errno) => return self.io_failed(turn, flight, FailureKind::Errno(errno)),
+    #[inline(always)]
+    fn account<T: Time>(&mut self, turn: &mut Turn<'_, T>, index: usize) {
+        let slot = turn.done[index].slot as usize;
+        let duty = turn.flights[slot].duty as usize;
+        let bytes = match turn.done[index].result {
+            Ok(bytes) if bytes == self.duties[duty].block_bytes => bytes,
+            _ => match self.short_transfer(turn, index) {
+                Some(bytes) => bytes,
+                None => return,
+            },
         };
-        turn.completed += 1;
-        if self.progress_ios > 0 && turn.completed.is_multiple_of(self.progress_ios) {
-            (turn.dot)();
-            // Writing to a terminal takes its time.
-            turn.since_stamp = STALE;
-        }
-        if counted {
+        if turn.counting {
+            let (flight, duty) = (&turn.flights[slot], &mut self.duties[duty]);
             let latency = turn.now_ns.saturating_sub(flight.issued_ns);
-            let since_start = turn.now_ns - turn.phases.measure_start_ns();
-            let response = || turn.now_ns.saturating_sub(turn.due_ns[completion.slot as usize]);
+            let more = || {
+                let since_start = turn.now_ns.saturating_sub(turn.phases.measure_start_ns());
+                (since_start, turn.now_ns.saturating_sub(turn.due_ns[slot]))
+            };
             match flight.op {
-                Op::Read => duty.reads.record(bytes, latency, since_start, response),
-                Op::Write => duty.writes.record(bytes, latency, since_start, response),
+                Op::Read => duty.reads.record(bytes, latency, more),
+                Op::Write => duty.writes.record(bytes, latency, more),
             }
+        }
+        // Without dots it starts at 0 and never comes back there.
+        turn.to_dot = turn.to_dot.wrapping_sub(1);
+        if turn.to_dot == 0 {
+            self.print_dot(turn);
         }
     }
 
     #[cold]
-    fn io_failed<T: Time>(&mut self, turn: &mut Turn<'_, T>, flight: InFlight, kind: FailureKind) {
+    #[inline(never)]
+    fn print_dot<T: Time>(&mut self, turn: &mut Turn<'_, T>) {
+        turn.to_dot = self.progress_ios;
+        (turn.dot)();
+        // Writing to a terminal takes its time.
+        turn.since_stamp = STALE;
+    }
+
+    /// A completion that is not the whole block: its bytes when there are some, else the I/O failed.
+    #[cold]
+    #[inline(never)]
+    fn short_transfer<T: Time>(&mut self, turn: &mut Turn<'_, T>, index: usize) -> Option<u32> {
+        let Completion { slot, result } = turn.done[index];
+        let kind = match result {
+            Ok(0) => FailureKind::EndOfTarget,
+            Ok(bytes) => {
+                let duty = turn.flights[slot as usize].duty;
+                self.duties[duty as usize].short_transfers += u64::from(turn.counting);
+                return Some(bytes);
+            }
+            Err(errno) => FailureKind::Errno(errno),
+        };
+        let InFlight { duty, op, offset, .. } = turn.flights[slot as usize].clone();
+        self.io_failed(turn, (duty, op, offset), kind);
+        None
+    }
+
+    fn io_failed<T: Time>(&mut self, turn: &mut Turn<'_, T>, io: (u32, Op, u64), kind: FailureKind) {
         if turn.failures.len() >= FAILURES_KEPT {
             return;
         }
-        let duty = &self.duties[flight.duty as usize];
+        let (duty, op, offset) = io;
+        let duty = &self.duties[duty as usize];
         let start = i128::from(turn.phases.measure_start_ns());
         turn.failures.push(IoFailure {
             target: duty.target,
-            op: flight.op,
-            offset: flight.offset,
+            op,
+            offset,
             bytes: duty.block_bytes,
             since_measure_start_ns: (i128::from(turn.now_ns) - start) as i64,
             kind,
@@ -476,9 +580,9 @@ impl Worker {
     }
 
     #[cold]
-    fn engine_broke<T: Time>(&mut self, turn: &mut Turn<'_, T>, words: String) {
-        let flight = InFlight { duty: 0, op: Op::Read, offset: 0, issued_ns: 0 };
-        self.io_failed(turn, flight, FailureKind::Engine(words));
+    #[inline(never)]
+    fn engine_broke<T: Time>(&mut self, turn: &mut Turn<'_, T>, error: &EngineError) {
+        self.io_failed(turn, (0, Op::Read, 0), FailureKind::Engine(error.to_string()));
     }
 }
 

@@ -193,6 +193,16 @@ fn a_stamp_is_not_shared_when_time_passed() {
 }
 
 #[test]
+fn stamps_wait_for_copies_that_the_engine_makes_itself() {
+    for copies in [false, true] {
+        let seen = Bench::new(3, LATENCY).script(|s| s.copies = copies).run();
+        let stamps = seen.calls.iter().filter(|c| **c == Call::Stamp).count();
+        // Before the first there is nothing to wait for.
+        assert_eq!(seen.stamps_after_copies, if copies { stamps - 1 } else { 0 });
+    }
+}
+
+#[test]
 fn without_statistics_the_clock_is_read_once_per_round() {
     let seen = Bench::new(4, NO_STATISTICS).run();
     let count = |kind: fn(&Call) -> bool| seen.calls.iter().filter(|c| kind(c)).count();
