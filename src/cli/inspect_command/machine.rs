@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn limits_are_told_where_they_hold() {
         let reads = limit(LimitKind::ReadIops, 1920, Some("vda"));
-        let said = limited(&on("vda"), &[reads.clone()]).join("|");
+        let said = limited(&on("vda"), std::slice::from_ref(&reads)).join("|");
         assert!(said.starts_with("This process is held to at most 1,920 reads/s on vda (io.max"), "{said}");
         assert!(limited(&on("vdb"), &[reads]).is_empty());
         let cpu = |millis| know(&quiet(), &[limit(LimitKind::CpuMillis, millis, None)]).join("|");
