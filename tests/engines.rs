@@ -1,6 +1,7 @@
 //! Conformance: one set of demands on every engine that moves data, on real files, buffered and direct,
 //! on every kind of file system at hand.
 
+#[allow(dead_code)]
 #[path = "gate/mod.rs"]
 mod gate;
 
