@@ -247,7 +247,6 @@ impl Worker {
     fn issue<T: Time>(&mut self, turn: &mut Turn<'_, T>) -> Issued {
         let mut wait_ns = u64::MAX;
         let mut to_examine = turn.idle.len();
-        let has_one_meter = self.duties.len() == 1;
         while to_examine > 0 && turn.batch.len() < self.dispatch.submit_batch as usize {
             to_examine -= 1;
             let Some(slot) = turn.idle.pop_front() else { break };
@@ -256,7 +255,7 @@ impl Worker {
                 let wait = meter.wait_ns(turn.now_ns);
                 if wait > 0 {
                     wait_ns = wait_ns.min(wait);
-                    if has_one_meter {
+                    if self.duties.len() == 1 {
                         // All the others would have to wait as well, and keep their order.
                         turn.idle.push_front(slot);
                         to_examine = 0;
