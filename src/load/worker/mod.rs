@@ -292,7 +292,6 @@ impl Worker {
     fn prepare_what_is_due<T: Time>(&mut self, turn: &mut Turn<'_, T>) -> Option<u64> {
         let mut wait_ns = None;
         let mut to_examine = turn.idle.len();
-        let has_one_meter = self.duties.len() == 1;
         while to_examine > 0 && turn.batch.len() < self.dispatch.submit_batch as usize {
             to_examine -= 1;
             let Some(slot) = turn.idle.pop() else { break };
@@ -301,7 +300,7 @@ impl Worker {
                 let wait = meter.wait_ns(turn.now_ns);
                 if wait > 0 {
                     wait_ns = Some(wait_ns.map_or(wait, |least: u64| least.min(wait)));
-                    if has_one_meter {
+                    if self.duties.len() == 1 {
                         // All the others would have to wait as well, and keep their order.
                         turn.idle.put_back(slot);
                         to_examine = 0;
