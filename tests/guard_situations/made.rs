@@ -144,7 +144,7 @@ pub const SITUATIONS: &[Situation] = &[
             Some(Made::at(&above.node).with_bytes(&above.image).keeping(above))
         },
     ),
-    row("blank after wipefs", &[], |_| {
+    row("after wipefs, which leaves all but the signature", UNKNOWN, |_| {
         let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
         run("wipefs", &["--all", "--quiet", text(&made.target)]);
         Some(made)
