@@ -108,6 +108,7 @@ fn open_one(
     if target.writes() {
         check_and_hold(target, &path, &opened, guard, identity, made, holds)?;
         is_ours = guard.marks.is_ours(&opened.file);
+        holds.iter().filter(|(kept, _)| *kept == identity).for_each(|(_, hold)| hold.says_it_writes());
     }
     check_kind(target, &opened.facts)?;
     let ranges = ranges_of(span, target, opened.facts.size_bytes)?;
@@ -147,28 +148,20 @@ fn check_and_hold(
         let taken = Hold::take(&opened.file);
         taken.map(|hold| holds.push((identity, hold)))
     };
-    match opened.facts.kind {
-        TargetKind::Block => {
-            // Held first: what is checked then stays so. Who has it instead is said by the check.
-            let held = hold();
-            match made.contains(&identity) {
-                true => guard.check_again(typed, path, &opened.file),
-                false => guard.check(typed, path, &opened.file, &opened.facts),
-            }
-            .map_err(|r| r.to_string())?;
-            held.map_err(|e| {
-                format!("'{typed}': could not be kept from others while it is written: {}", system_text(&e))
-            })
-        }
-        TargetKind::Regular => {
-            if !made.contains(&identity) {
-                guard.check(typed, path, &opened.file, &opened.facts).map_err(|r| r.to_string())?;
-            }
-            // Only tells other runs who writes; where that cannot be, they take this one for a stranger.
-            let _ = hold();
-            Ok(())
-        }
+    // Held first: what is checked then stays so, and two runs that ask at the same time know each other. Who has
+    // it instead is said by the check.
+    let held = hold();
+    let is_device = opened.facts.kind == TargetKind::Block;
+    match (is_device, made.contains(&identity)) {
+        (true, true) => guard.check_again(typed, path, &opened.file),
+        (false, true) => Ok(()),
+        (_, false) => guard.check(typed, path, &opened.file, &opened.facts),
     }
+    .map_err(|r| r.to_string())?;
+    // A file's lock only tells other runs who writes.
+    held.or_else(|e| if is_device { Err(e) } else { Ok(()) }).map_err(|e| {
+        format!("'{typed}': could not be kept from others while it is written: {}", system_text(&e))
+    })
 }
 
 fn check_kind(target: &Target, facts: &TargetFacts) -> Result<(), String> {

@@ -593,6 +593,8 @@ mod tests {
                 assert_eq!(marks.whose(&file), Whose::Interrupted, "{words}");
                 // As long as a run is alive it is the one that writes.
                 let hold = crate::os::guard::Hold::take(&file).unwrap();
+                assert_eq!(marks.whose(&file), Whose::Interrupted, "one that only asks");
+                hold.says_it_writes();
                 assert_eq!(marks.whose(&file), Whose::Ours);
                 drop(hold);
                 file.write_all_at(&vec![0; words.len()], at).unwrap();

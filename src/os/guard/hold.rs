@@ -19,10 +19,12 @@ const LOCK_START: libc::off_t = 0x0054_7275_6553_7064;
 /// What a lock says; the number is the byte it is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
-    /// A run writes here.
-    Written = 0,
+    /// A run is here: it may be asking still whether it may write.
+    Here = 0,
     /// A run holds the device exclusively.
     Held = 1,
+    /// A run writes, and was allowed to.
+    Writes = 2,
 }
 
 /// How often, and after which pauses, a device is asked for that is busy: another run may be checking it.
@@ -58,21 +60,21 @@ impl Hold {
         if !file.metadata()?.file_type().is_block_device() {
             let file = open(Path::new(&own), OFlags::empty())?;
             // File systems without such locks lose nothing by that: other runs are taken for strangers.
-            let _ = lock(&file, Says::Written);
+            let _ = lock(&file, Says::Here);
             return Ok(Hold { file, is_device: false, is_exclusive: false });
         }
         let mut tries = TRIES;
         loop {
             match open(Path::new(&own), OFlags::EXCL) {
                 Ok(file) => {
-                    lock(&file, Says::Written)?;
+                    lock(&file, Says::Here)?;
                     lock(&file, Says::Held)?;
                     return Ok(Hold { file, is_device: true, is_exclusive: true });
                 }
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
                     let file = open(Path::new(&own), OFlags::empty())?;
                     if is_locked(&file, Says::Held) {
-                        lock(&file, Says::Written)?;
+                        lock(&file, Says::Here)?;
                         return Ok(Hold { file, is_device: true, is_exclusive: false });
                     }
                     tries -= 1;
@@ -84,6 +86,12 @@ impl Hold {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Says that the run may write and does.
+    pub fn says_it_writes(&self) {
+        // Where it cannot be said, a run beside this one asks for the person's word.
+        let _ = lock(&self.file, Says::Writes);
     }
 
     /// It keeps a device.
@@ -119,7 +127,7 @@ pub(super) fn is_held(path: &Path) -> bool {
 
 /// Whether a run of this program is writing the file at this moment.
 pub fn is_being_tested(file: &File) -> bool {
-    is_locked(file, Says::Written)
+    is_locked(file, Says::Writes)
 }
 
 /// Whether a line of a descriptor's `fdinfo` is the lock of a run.
@@ -173,6 +181,9 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(!is_being_tested(file.as_file()));
         let (first, second) = (Hold::take(file.as_file()).unwrap(), Hold::take(file.as_file()).unwrap());
+        assert!(!is_being_tested(file.as_file()), "they may be refused yet");
+        first.says_it_writes();
+        second.says_it_writes();
         assert!(is_being_tested(file.as_file()) && first.is_settled() && second.is_settled());
         let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", first.file.as_raw_fd())).unwrap();
         assert!(info.lines().any(is_lock_of_a_run), "{info}");
