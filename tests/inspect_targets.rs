@@ -329,12 +329,17 @@ fn devices_are_sampled_and_their_page_cache_is_left_alone() {
     assert!(seen["extents"].is_null() && seen["free_bytes"].is_null(), "{seen}");
     assert_eq!(page_cache(&open).cached_bytes, 0, "the signatures that were looked for are gone, too");
     drop(open);
-    run("mkfs.ext4", &["-q", text(&device.node)]);
+    // Nothing is left to be initialised behind our back.
+    run("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", text(&device.node)]);
     let _mount = Mount::new(&[text(&device.node)]);
     let open = File::open(&device.node).unwrap();
-    let before = page_cache(&open).cached_bytes;
-    told(&device.node);
-    assert_eq!(page_cache(&open).cached_bytes, before, "of a mounted device");
+    // The file system reads and writes some of its own pages now and then.
+    let is_left_alone = || {
+        let before = page_cache(&open).cached_bytes;
+        told(&device.node);
+        page_cache(&open).cached_bytes == before
+    };
+    assert!((0..5).any(|_| is_left_alone()), "of a mounted device");
 }
 
 #[test]

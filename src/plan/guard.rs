@@ -385,7 +385,7 @@ impl Findings {
                 "or repeat the line that made it: -c<size> makes it anew as long as it holds only what that -c wrote",
             ),
             Whose::Interrupted => refusal.hint(
-                "random write data (-Zr, -Z<size>) cannot be told from anybody's; a killed run that writes the                  usual pattern is known again",
+                "random write data (-Zr, -Z<size>) cannot be told from anybody's; a killed run that writes the usual pattern is known again",
             ),
             _ => refusal.hint("or give another path with -c<size>, which creates a test file"),
         };

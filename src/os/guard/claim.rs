@@ -34,8 +34,8 @@ pub struct Claim {
 
 /// How often to look again when the device is claimed and nobody is seen to claim it: another test may be
 /// making this same check at this moment.
-const LOOKS: u32 = 5;
-const LOOK_PAUSE: Duration = Duration::from_millis(40);
+const LOOKS: u32 = 12;
+const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
 /// Who claims the block device that was opened as `file` by `path`; `None`: nobody.
 ///
