@@ -30,7 +30,7 @@ use crate::result::{Limit, TargetFacts};
 /// Opens read-only and changes nothing. Watches disks and machine for 0.2 s.
 #[derive(Debug, Args)]
 pub(super) struct InspectArguments {
-    /// Files or block devices, as for a run; #<n> is the n-th whole disk
+    /// Files or block devices, as for a run; `#n` is the n-th whole disk
     #[arg(required = true, value_name = "TARGET")]
     targets: Vec<String>,
     /// Print the facts as JSON

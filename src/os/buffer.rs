@@ -59,7 +59,7 @@ pub enum BufferError {
 impl IoBuffer {
     /// Maps `len` bytes (at least one) of zeroed memory aligned to the page size.
     ///
-    /// From [`HUGE_FROM_BYTES`] on the kernel is asked for memory in large contiguous parts. A disk takes
+    /// From `HUGE_FROM_BYTES` on the kernel is asked for memory in large contiguous parts. A disk takes
     /// only so many separate parts in one request (254 on virtio): 1 MiB of scattered 4 KiB pages becomes
     /// two requests, of 1016 KiB and 8 KiB.
     ///
