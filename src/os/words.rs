@@ -63,6 +63,15 @@ pub(super) fn read_number<T: std::str::FromStr>(path: &Path) -> Option<T> {
     read_word(path)?.parse().ok()
 }
 
+/// A path as it can be pasted into a shell.
+pub fn shell_word(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
+    match path.chars().all(is_plain) && !path.is_empty() {
+        true => path.to_string(),
+        false => format!("'{}'", path.replace('\'', "'\\''")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

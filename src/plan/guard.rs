@@ -16,6 +16,7 @@ use crate::os::mark::{Marks, Whose};
 use crate::os::reuse::Reuse;
 use crate::os::roots::Roots;
 use crate::os::target::{Access, OpenFlags, TargetFacts, TargetKind, open_file, resolve};
+use crate::os::words::shell_word;
 use crate::os::words::{printable, printable_path};
 
 const LOOK: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };
@@ -446,15 +447,6 @@ fn check_place_of_new(typed: &str, path: &Path) -> Result<(), Refusal> {
             .hint("check the name of the device (lsblk lists them); a device is tested without -c"));
     }
     Ok(())
-}
-
-/// A path as it can be pasted into a shell.
-fn shell_word(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
-    match path.chars().all(is_plain) && !path.is_empty() {
-        true => path.to_string(),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::advice::never_written_share;
 use super::show::size;
 use crate::os::target::Room;
+use crate::os::words::shell_word;
 use crate::result::{Layer, LayerKind, TargetFacts};
 use crate::verdict::thresholds::{RANGE_SMALL_BYTES, RANGE_SMALL_PART};
 
@@ -129,15 +130,6 @@ fn beside(path: &str) -> String {
     match path.rsplit_once('/') {
         Some((dir, _)) => format!("{dir}/truespd.dat"),
         None => "truespd.dat".to_string(),
-    }
-}
-
-/// A path as it can be pasted into a shell.
-fn shell_word(path: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,@%=".contains(c);
-    match path.chars().all(is_plain) && !path.is_empty() {
-        true => path.to_string(),
-        false => format!("'{}'", path.replace('\'', "'\\''")),
     }
 }
 
