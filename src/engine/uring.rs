@@ -4,20 +4,18 @@
 //! only while that thread is in `reap` (deferred task work), so that completions never interrupt the
 //! worker between two stamps. What the kernel refuses is given up in order and told in the notes.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, opcode, squeue, types};
+use rustix::io_uring::{IoringEnterFlags, io_uring_enter, io_uring_enter_arg, io_uring_getevents_arg};
 
-use super::transfer::{DROP_LIMIT, Regions, check_setup, errno_text, last_errno, reap_all};
+use super::transfer::{DROP_LIMIT, Regions, check_setup, errno_text, reap_all};
 use super::uring_setup::{self, DEPTH_MAX, NAME};
 use super::{Completion, Engine, EngineError, EngineFile, Io, Op, Opened, Setup};
-
-const ENTER_GETEVENTS: u32 = 1;
-const ENTER_EXT_ARG: u32 = 1 << 3;
-const ENTER_REGISTERED_RING: u32 = 1 << 4;
 
 /// User data of the cancel request, which is no slot.
 const CANCEL: u64 = u64::MAX;
@@ -36,7 +34,7 @@ struct Uring {
     memory: ManuallyDrop<Translator>,
     /// Descriptor or registered index for `io_uring_enter(2)`, and the flag that says which.
     enter_fd: i32,
-    enter_flags: u32,
+    enter_flags: IoringEnterFlags,
     /// In the submission queue, not yet handed to the kernel.
     held: u32,
     in_flight: u32,
@@ -87,10 +85,10 @@ pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
     let first_piece =
         if setup.registered_buffers { register_buffers(&ring, &regions, &mut notes) } else { Vec::new() };
     let (enter_fd, enter_flags) = match uring_setup::register_ring_fd(ring.as_raw_fd()) {
-        Ok(index) => (index as i32, ENTER_REGISTERED_RING),
+        Ok(index) => (index as i32, IoringEnterFlags::REGISTERED_RING),
         Err(error) => {
             notes.push(format!("{NAME}: ring descriptor not registered: {error}"));
-            (ring.as_raw_fd(), 0)
+            (ring.as_raw_fd(), IoringEnterFlags::empty())
         }
     };
     let memory = Translator {
@@ -266,42 +264,33 @@ impl Uring {
         }
     }
 
-    /// One `io_uring_enter(2)`, which always runs deferred completion work: the number of I/Os taken,
-    /// or the errno.
+    /// One `io_uring_enter(2)`, which runs deferred completion work unless there can be none: the number of I/Os
+    /// taken, or the errno.
     fn enter_once(&mut self, wait: u32, timeout: Option<Duration>) -> Result<u32, i32> {
-        let flags = ENTER_GETEVENTS | self.enter_flags;
+        // What the page cache answers within this very call is in the queue without asking for events.
+        let events = if wait > 0 || self.in_flight > self.held {
+            IoringEnterFlags::GETEVENTS
+        } else {
+            IoringEnterFlags::empty()
+        };
+        let flags = events | self.enter_flags;
+        // SAFETY: open for as long as the ring, or the index of the ring among this thread's registered ones.
+        let ring = unsafe { BorrowedFd::borrow_raw(self.enter_fd) };
         let taken = match timeout.filter(|_| wait > 0) {
-            // SAFETY: descriptor and counts are the ring's own; what the entries point to is kept
-            // alive by `memory`.
-            None => unsafe {
-                libc::syscall(
-                    libc::SYS_io_uring_enter,
-                    self.enter_fd,
-                    self.held,
-                    wait,
-                    flags,
-                    std::ptr::null::<libc::c_void>(),
-                    0usize,
-                )
-            },
+            // SAFETY: the counts are the ring's own; what the entries point to is kept alive by `memory`.
+            None => unsafe { io_uring_enter(ring, self.held, wait, flags) },
             Some(limit) => {
-                let limit = types::Timespec::from(limit);
-                let argument = types::SubmitArgs::new().timespec(&limit);
+                let mut limit = types::Timespec::from(limit);
+                let argument = io_uring_getevents_arg {
+                    ts: (&raw mut limit).cast::<c_void>().into(),
+                    ..Default::default()
+                };
+                let flags = flags | IoringEnterFlags::EXT_ARG;
                 // SAFETY: as above; the argument and the limit it points to outlive the call.
-                unsafe {
-                    libc::syscall(
-                        libc::SYS_io_uring_enter,
-                        self.enter_fd,
-                        self.held,
-                        wait,
-                        flags | ENTER_EXT_ARG,
-                        &raw const argument,
-                        size_of::<types::SubmitArgs<'_, '_>>(),
-                    )
-                }
+                unsafe { io_uring_enter_arg(ring, self.held, wait, flags, Some(&argument)) }
             }
         };
-        u32::try_from(taken).map_err(|_| last_errno())
+        taken.map_err(|errno| errno.raw_os_error())
     }
 
     /// Takes up to `max` completions out of the queue.
@@ -425,7 +414,7 @@ impl Drop for Uring {
         if self.in_flight == 0 {
             let _ = self.ring.submitter().unregister_files();
         }
-        if self.enter_flags & ENTER_REGISTERED_RING != 0 {
+        if self.enter_flags.contains(IoringEnterFlags::REGISTERED_RING) {
             uring_setup::unregister_ring_fd(self.ring.as_raw_fd(), self.enter_fd as u32);
         }
         if self.in_flight == 0 {

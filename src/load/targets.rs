@@ -260,6 +260,8 @@ impl TargetState {
         if identity != self.identity {
             return Err(format!("'{}' came to mean another file or device during the run", target.path));
         }
+        // Reads leave the file as it was, and none pays for its time of last access.
+        target::keep_access_time(&file);
         // Linux keeps the last advice only: with both, random wins. A hint is not worth a failure.
         if target.sequential_scan {
             let _ = target::advise(&file, AccessHint::Sequential);
