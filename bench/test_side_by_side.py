@@ -159,7 +159,7 @@ class Rows(unittest.TestCase):
 
     def test_absent_programs_have_no_rows(self) -> None:
         names = [row.name for row in tools.rows(tools.Programs("diskspd"))]
-        self.assertEqual(names, [tools.REFERENCE, "TrueSpd"])
+        self.assertEqual(names, [tools.REFERENCE, tools.BATCHED, "TrueSpd"])
 
     def test_batches_are_no_larger_than_the_depth(self) -> None:
         line = self.lines(BY_NAME["direct-1m-seq-read-d8"])
@@ -223,6 +223,20 @@ class Statistics(unittest.TestCase):
         text = targets.targets_table(self.results)
         self.assertIn("| IOPS at least 1 of t/io_uring | 0.8 (0.8..0.8) | t/io_uring, batches of 4 | no |", text)
         self.assertNotIn("diskspd-for-linux", text)
+
+    def test_batches_have_targets_of_their_own(self) -> None:
+        self.results.runs = [ran("TrueSpd -L", 1, 1000), ran("TrueSpd -L -u", 1, 1500), ran("t/io_uring", 1, 1250)]
+        text = targets.targets_table(self.results)
+        self.assertIn("| IOPS at least 1 of t/io_uring | 0.8 (0.8..0.8) | t/io_uring | no |", text)
+        self.assertIn("| IOPS at least 1 of t/io_uring (TrueSpd -L -u) | 1.2 (1.2..1.2) | t/io_uring | yes |", text)
+
+    def test_only_ios_in_flight_can_be_batched(self) -> None:
+        [batched] = [row for row in tools.rows(tools.Programs("diskspd")) if row.name == tools.BATCHED]
+        fitting = {case.name for case in CASES if batched.fits(case)}
+        self.assertIn("cached-4k-rand-read-d128", fitting)
+        self.assertFalse({"cached-4k-rand-read-d1", "fill", "rate-1000", "null-4k-rand-d32"} & fitting)
+        job = tools.Job(BY_NAME["cached-4k-rand-read-d128"], ["f"], 1, 0, 1 << 20, Path("."))
+        self.assertIn("-u32", batched.command(job))
 
     def test_threads_are_measured_by_what_one_does(self) -> None:
         self.results.runs = [ran("TrueSpd -L", 1, 1000), ran("TrueSpd -L", 1, 1500, case="cached-2-threads-2-files")]

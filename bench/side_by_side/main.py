@@ -186,11 +186,13 @@ def measure(
     fitting = [row for row in rows if row.fits(case) and (polled or not row.needs_polling)]
     for number in range(1, options.rounds + 1):
         say(f"{case.name}: round {number} of {options.rounds} on {targets[0]}")
-        if not case.direct:
-            places.warm(targets)
         for row in list(fitting if number % 2 else reversed(fitting)):
             if case.fill:
                 targets = place.targets(case)
+            elif not case.direct:
+                # Before each of them: some machines take memory back all the time (DAMON), and whoever comes next
+                # would read from the disk what the one before still found.
+                places.warm(targets)
             job = tools.Job(case, targets, options.seconds, options.warmup, options.size, place.run_folder())
             try:
                 results.runs.append(run(row, job, number))

@@ -101,9 +101,9 @@ class Results:
     def spread(self, case: str, tool: str, figure: str) -> Optional[Spread]:
         return spread(self.values(case, tool, figure).values())
 
-    def ratio(self, case: str, peer: str, figure: str) -> Optional[Spread]:
+    def ratio(self, case: str, peer: str, figure: str, own: str = REFERENCE) -> Optional[Spread]:
         """TrueSpd / peer: the ratio of the medians, with the extremes of the ratios within a round."""
-        ours, theirs = self.values(case, REFERENCE, figure), self.values(case, peer, figure)
+        ours, theirs = self.values(case, own, figure), self.values(case, peer, figure)
         pairs = [ours[number] / theirs[number] for number in ours if theirs.get(number)]
         if not pairs or not median(theirs.values()):
             return None

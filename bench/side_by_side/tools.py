@@ -59,7 +59,7 @@ class Tool:
 # --- TrueSpd ---------------------------------------------------------------------------------------------------
 
 
-def _truespd_command(program: str, words: list[str]) -> Callable[[Job], list[str]]:
+def _truespd_command(program: str, words: list[str], batched: bool = False) -> Callable[[Job], list[str]]:
     def command(job: Job) -> list[str]:
         case = job.case
         # -n: no other tool binds its threads, and bound to the processor that does not get the disk's interrupts a
@@ -70,6 +70,8 @@ def _truespd_command(program: str, words: list[str]) -> Callable[[Job], list[str
             return [*line, f"-c{job.size_bytes}", "-v", "-g1i", "-o1", "-d1", "-W0", *job.targets]
         line += [f"-o{case.depth}", f"-t{case.threads_per_file}", f"-d{job.seconds}", f"-W{job.warmup}"]
         line += ["-r" if case.random else "-s", *words]
+        if batched:
+            line += [f"-u{min(case.depth, PEER_BATCH_MAX)}"]
         if case.direct:
             line += ["-Su"]
         if case.null_engine:
@@ -279,12 +281,21 @@ class Programs:
 
 
 REFERENCE = "TrueSpd -L"
+# Handing over as many I/Os at a time as the peers do, instead of one by one as DiskSpd does with -L.
+BATCHED = "TrueSpd -L -u"
 
 
 def rows(programs: Programs) -> list[Tool]:
     """All tools there are, the one that ratios refer to first."""
     found = [
         Tool(REFERENCE, "TrueSpd", _truespd_command(programs.truespd, ["-L"]), read_truespd),
+        Tool(
+            BATCHED,
+            "TrueSpd",
+            _truespd_command(programs.truespd, ["-L"], batched=True),
+            read_truespd,
+            fits=lambda case: case.depth > 1 and not (case.fill or case.null_engine or case.rate is not None),
+        ),
         Tool(
             "TrueSpd",
             "TrueSpd",
