@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Every engine, for `--engine`, its help, plan checks and the conformance suite.
-pub const TABLE: &[EngineRow] = &[IO_URING, LIBAIO, THREADS, PSYNC, MMAP, NULL, SIM];
+pub const TABLE: &[EngineRow] = &[IO_URING, IO_URING_POLL, LIBAIO, THREADS, PSYNC, MMAP, NULL, SIM];
 
 /// What a worker with several outstanding I/Os gets: the first of these that the machine offers.
 pub const LADDER: &[EngineRow] = &[IO_URING, LIBAIO, THREADS];
@@ -23,6 +23,18 @@ const IO_URING: EngineRow = EngineRow {
     simulates_time: false,
     probe: uring_setup::probe,
     open: uring::open,
+};
+
+const IO_URING_POLL: EngineRow = EngineRow {
+    name: uring_setup::POLLED_NAME,
+    summary: "io_uring that asks the device for completions instead of waiting for interrupts; keeps processors busy",
+    needs: "direct I/O (-Su, -Sh) and a device with poll queues (queue/io_poll is 1; NVMe: nvme.poll_queues=N)",
+    asynchronous: true,
+    needs_direct: true,
+    moves_data: true,
+    simulates_time: false,
+    probe: uring_setup::probe,
+    open: uring::open_polled,
 };
 
 const LIBAIO: EngineRow = EngineRow {

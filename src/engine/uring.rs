@@ -11,11 +11,14 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, opcode, squeue, types};
+use rustix::fs::{FileType, OFlags};
 use rustix::io_uring::{IoringEnterFlags, io_uring_enter, io_uring_enter_arg, io_uring_getevents_arg};
 
 use super::transfer::{DROP_LIMIT, Regions, check_setup, errno_text, reap_all};
-use super::uring_setup::{self, DEPTH_MAX, NAME};
+use super::uring_setup::{self, DEPTH_MAX, NAME, POLLED_NAME};
 use super::{Completion, Engine, EngineError, EngineFile, Io, Op, Opened, Setup};
+use crate::os::device::{BlockDevice, DeviceNumber};
+use crate::os::roots::Roots;
 
 /// User data of the cancel request, which is no slot.
 const CANCEL: u64 = u64::MAX;
@@ -35,6 +38,8 @@ struct Uring {
     /// Descriptor or registered index for `io_uring_enter(2)`, and the flag that says which.
     enter_fd: i32,
     enter_flags: IoringEnterFlags,
+    /// Completions come only when the kernel is asked for them, and it then asks the device.
+    is_polled: bool,
     /// In the submission queue, not yet handed to the kernel.
     held: u32,
     in_flight: u32,
@@ -65,9 +70,46 @@ impl fmt::Debug for Uring {
 }
 
 pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
+    open_with(setup, false)
+}
+
+/// The same, and nobody waits for interrupts.
+pub(super) fn open_polled(setup: Setup) -> Result<Opened, EngineError> {
+    setup.files.iter().try_for_each(check_pollable)?;
+    open_with(setup, true)
+}
+
+/// The kernel would fail each I/O with a number that says nothing about the cause.
+fn check_pollable(file: &EngineFile) -> Result<(), EngineError> {
+    let refused = |error: String| EngineError::Setup {
+        engine: POLLED_NAME,
+        action: "preparing to ask the device for completions".into(),
+        error,
+    };
+    let is_direct = rustix::fs::fcntl_getfl(&file.fd).is_ok_and(|flags| flags.contains(OFlags::DIRECT));
+    if !is_direct {
+        return Err(refused("only direct I/O can be polled; add -Su or -Sh".into()));
+    }
+    let number = rustix::fs::fstat(&file.fd).map(|stat| match FileType::from_raw_mode(stat.st_mode) {
+        FileType::BlockDevice => stat.st_rdev,
+        _ => stat.st_dev,
+    });
+    let device =
+        number.ok().and_then(|raw| BlockDevice::find(DeviceNumber::from_raw(raw), &Roots::default()));
+    match device.filter(|device| device.can_be_polled() == Some(false)) {
+        Some(device) => Err(refused(format!(
+            "{} has no poll queues (queue/io_poll is 0); NVMe gets some by the module parameter nvme.poll_queues=N; or use \
+             --engine {NAME}",
+            device.node_name()
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn open_with(setup: Setup, is_polled: bool) -> Result<Opened, EngineError> {
     check_setup(NAME, &setup, DEPTH_MAX)?;
     let mut notes = Vec::new();
-    let ring = uring_setup::build(setup.depth, &mut notes)?;
+    let ring = uring_setup::build(setup.depth, is_polled, &mut notes)?;
     let fds: Vec<i32> = setup.files.iter().map(|f| f.fd.as_raw_fd()).collect();
     let fixed_files = match ring.submitter().register_files(&fds) {
         Ok(()) => true,
@@ -103,6 +145,7 @@ pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
         memory: ManuallyDrop::new(memory),
         enter_fd,
         enter_flags,
+        is_polled,
         held: 0,
         in_flight: 0,
         starved: 0,
@@ -267,8 +310,9 @@ impl Uring {
     /// One `io_uring_enter(2)`, which runs deferred completion work unless there can be none: the number of I/Os
     /// taken, or the errno.
     fn enter_once(&mut self, wait: u32, timeout: Option<Duration>) -> Result<u32, i32> {
-        // What the page cache answers within this very call is in the queue without asking for events.
-        let events = if wait > 0 || self.in_flight > self.held {
+        // What the page cache answers within this very call is in the queue without asking for events. What is polled
+        // can be there as soon as it is handed over.
+        let events = if wait > 0 || self.in_flight > self.held || self.is_polled {
             IoringEnterFlags::GETEVENTS
         } else {
             IoringEnterFlags::empty()
@@ -374,7 +418,10 @@ impl Engine for Uring {
         let wait = if ready >= min { 0 } else { min };
         let must_enter = self.held > 0 || wait > 0 || (min == 0 && self.in_flight > 0 && self.work_waits());
         if must_enter {
-            self.enter(wait, timeout)?;
+            match timeout.filter(|_| self.is_polled && wait > 0) {
+                None => self.enter(wait, timeout)?,
+                Some(limit) => self.poll_for(min, limit)?,
+            }
         }
         self.take(max, done)
     }
@@ -399,7 +446,18 @@ impl Uring {
     fn work_waits(&mut self) -> bool {
         // Without the flag (the last step of the setup) the kernel finishes I/Os by itself.
         let queue = self.ring.submission();
-        queue.taskrun() || queue.cq_overflow()
+        self.is_polled || queue.taskrun() || queue.cq_overflow()
+    }
+
+    /// A polling kernel knows no time limit.
+    fn poll_for(&mut self, min: u32, limit: Duration) -> Result<(), EngineError> {
+        let since = Instant::now();
+        loop {
+            self.enter(0, None)?;
+            if self.ring.completion().len() as u32 >= min || since.elapsed() >= limit {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -431,6 +489,19 @@ impl Drop for Uring {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_be_polled_is_refused_in_words() {
+        let file = tempfile::tempfile().expect("a file");
+        let file = EngineFile {
+            fd: std::sync::Arc::new(file.into()),
+            size_bytes: 0,
+            ioprio: Default::default(),
+            map: None,
+        };
+        let error = check_pollable(&file).expect_err("buffered").to_string();
+        assert!(error.contains("only direct I/O can be polled; add -Su or -Sh"), "{error}");
+    }
 
     #[test]
     fn an_io_uses_the_piece_it_lies_in() {

@@ -8,6 +8,8 @@ use super::EngineError;
 use super::transfer::errno_text;
 
 pub(super) const NAME: &str = "io_uring";
+/// The same with polled completions.
+pub(super) const POLLED_NAME: &str = "io_uring_poll";
 
 /// One set of ring flags, best first.
 pub(super) struct Step {
@@ -43,13 +45,17 @@ pub(super) const STEPS: &[Step] = &[
 /// Largest submission queue the kernel makes; the completion queue is twice as large.
 pub(super) const DEPTH_MAX: u32 = 32768;
 
-/// Opens a ring for `depth` I/Os with the best flags the kernel takes; what was given up goes to `notes`.
-pub(super) fn build(depth: u32, notes: &mut Vec<String>) -> Result<IoUring, EngineError> {
+/// Opens a ring for `depth` I/Os with the best flags the kernel takes; what was given up goes to `notes`. `polled`:
+/// nothing completes unless it is asked for.
+pub(super) fn build(depth: u32, polled: bool, notes: &mut Vec<String>) -> Result<IoUring, EngineError> {
     let ring = first_accepted(STEPS, notes, |step| {
         let mut builder = IoUring::builder();
         // A child that inherited the ring could not use it; it only would keep it alive.
         builder.dontfork().setup_cqsize(depth.next_power_of_two() * 2);
         (step.flags)(&mut builder);
+        if polled {
+            builder.setup_iopoll();
+        }
         builder.build(depth)
     })?;
     if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
@@ -85,7 +91,7 @@ fn first_accepted<T>(
 
 /// Whether a ring can be had at all. Opens a small one and closes it.
 pub(super) fn probe() -> Result<(), EngineError> {
-    build(1, &mut Vec::new()).map(drop)
+    build(1, false, &mut Vec::new()).map(drop)
 }
 
 /// The switch that administrators use to turn io_uring off, when the kernel has it.

@@ -196,6 +196,11 @@ impl BlockDevice {
         Some(fs::read_to_string(self.queue("write_cache")).ok()?.trim().to_string())
     }
 
+    /// Whether it has queues whose completions can be polled for (`queue/io_poll`).
+    pub fn can_be_polled(&self) -> Option<bool> {
+        Some(read_word(&self.queue("io_poll"))? == "1")
+    }
+
     /// What kind of stacked device it is and under which name people know it, in words; for other
     /// devices the kernel name.
     pub fn describe(&self) -> String {

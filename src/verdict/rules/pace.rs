@@ -47,6 +47,9 @@ pub const WAITING_SUSPECT: f64 = 0.10;
 /// Time held back by a quota, as part of the measured time.
 const QUOTA_SUSPECT: f64 = 0.01;
 
+/// The engine whose threads ask the device instead of sleeping.
+const POLLED: &str = "io_uring_poll";
+
 /// Threads that were at their processor's limit, or had none.
 pub fn generator_bound(case: &Case<'_>) -> Look {
     let evidence = &case.measured.evidence;
@@ -65,8 +68,9 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
     let running = |thread: &ThreadCost| share(thread.running_ns, thread);
     let waiting = |thread: &ThreadCost| share(thread.waiting_for_cpu_ns.unwrap_or(0), thread);
     let (most, id) = worst(&running);
-    // A thread that keeps a set rate by looking at the clock may well be busy.
-    if most >= RUNNING_SUSPECT && !case.is_paced() {
+    // A thread that keeps a set rate by looking at the clock may well be busy, and one that polls always is.
+    let is_polled = case.measured.engine == POLLED;
+    if most >= RUNNING_SUSPECT && !case.is_paced() && !is_polled {
         let own = evidence.self_cost.as_ref().and_then(|cost| own_work(case, cost, id));
         let own_words = own.as_ref().map(|own| format!("; of {}", own.words())).unwrap_or_default();
         let says = format!(
