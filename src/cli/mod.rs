@@ -20,6 +20,7 @@ mod parse;
 mod refusal;
 mod render_command;
 mod rows;
+mod series;
 mod truespd;
 mod value;
 mod verdict;

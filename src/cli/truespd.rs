@@ -11,6 +11,7 @@ use super::inspect_command::{self, InspectArguments};
 use super::judge_command::{self, JudgeArguments};
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
+use super::series;
 use crate::result::json;
 use crate::selfcost;
 
@@ -37,6 +38,12 @@ enum Command {
     Merge(MergeArguments),
     Judge(JudgeArguments),
     BenchSelf(BenchArguments),
+    /// Clean up after a suite that was killed (started by suites)
+    #[command(hide = true, name = series::CARETAKER)]
+    Caretaker {
+        /// Journal of the suite
+        journal: String,
+    },
     /// Print the JSON Schema of a kind of documents
     Schema {
         /// Which documents
@@ -71,6 +78,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Merge(arguments) => merge_command::run(&arguments),
             Command::Judge(arguments) => judge_command::run(&arguments),
             Command::BenchSelf(arguments) => bench_command::run(&arguments),
+            Command::Caretaker { journal } => series::caretaker(&journal),
             Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
             Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
         },
