@@ -5,6 +5,7 @@
 //! is to be done; what it refuses touches nothing (a deliberate difference: DiskSpd 2.2 sets events
 //! while it is still reading).
 
+mod assess_command;
 mod bench_command;
 mod command;
 mod console;
@@ -17,6 +18,7 @@ mod merge_command;
 mod options;
 mod outputs;
 mod parse;
+mod place;
 mod refusal;
 mod render_command;
 mod rows;

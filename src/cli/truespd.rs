@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::assess_command::{self, AssessArguments};
 use super::bench_command::{self, BenchArguments};
 use super::command::{ExitCode, Place, Program, print, run_words};
 use super::console::say;
@@ -14,6 +15,7 @@ use super::render_command::{self, RenderArguments};
 use super::series;
 use crate::result::json;
 use crate::selfcost;
+use crate::suite::assess;
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
 /// format, add results up.
@@ -37,6 +39,7 @@ enum Command {
     Render(RenderArguments),
     Merge(MergeArguments),
     Judge(JudgeArguments),
+    Assess(AssessArguments),
     BenchSelf(BenchArguments),
     /// Clean up after a suite that was killed (started by suites)
     #[command(hide = true, name = series::CARETAKER)]
@@ -59,6 +62,8 @@ enum Documents {
     Result,
     /// What `bench-self --json` writes
     SelfCost,
+    /// What `assess --json` writes
+    Assess,
 }
 
 /// Runs the `truespd` command with `args` (without the program name).
@@ -69,7 +74,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
     {
         return run(program, words);
     }
-    let words = std::iter::once(OsString::from(&program.name)).chain(args.iter().cloned());
+    let words = std::iter::once(OsString::from(&program.name)).chain(assess_command::long_words(args));
     match Arguments::try_parse_from(words) {
         Ok(arguments) => match arguments.command {
             Command::Run { words } => run(program, &words),
@@ -77,10 +82,12 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Render(arguments) => render_command::run(&arguments),
             Command::Merge(arguments) => merge_command::run(&arguments),
             Command::Judge(arguments) => judge_command::run(&arguments),
+            Command::Assess(arguments) => assess_command::run(&arguments),
             Command::BenchSelf(arguments) => bench_command::run(&arguments),
             Command::Caretaker { journal } => series::caretaker(&journal),
             Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
             Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Assess } => print(&assess::schema(), ExitCode::Done),
         },
         // Help and the version are asked for; the rest is refused.
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),
