@@ -9,11 +9,13 @@ use super::command::{ExitCode, Place, Program, print, run_words};
 use super::console::say;
 use super::inspect_command::{self, InspectArguments};
 use super::judge_command::{self, JudgeArguments};
+use super::mark_command::{self, MarkArguments};
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
 use super::series;
 use crate::result::json;
 use crate::selfcost;
+use crate::suite::mark;
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
 /// format, add results up.
@@ -33,6 +35,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
         words: Vec<OsString>,
     },
+    Mark(MarkArguments),
     Inspect(InspectArguments),
     Render(RenderArguments),
     Merge(MergeArguments),
@@ -59,6 +62,8 @@ enum Documents {
     Result,
     /// What `bench-self --json` writes
     SelfCost,
+    /// What `mark --json` writes
+    Mark,
 }
 
 /// Runs the `truespd` command with `args` (without the program name).
@@ -73,6 +78,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
     match Arguments::try_parse_from(words) {
         Ok(arguments) => match arguments.command {
             Command::Run { words } => run(program, &words),
+            Command::Mark(arguments) => mark_command::run(&arguments),
             Command::Inspect(arguments) => inspect_command::run(&arguments),
             Command::Render(arguments) => render_command::run(&arguments),
             Command::Merge(arguments) => merge_command::run(&arguments),
@@ -81,6 +87,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Caretaker { journal } => series::caretaker(&journal),
             Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
             Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Mark } => print(&mark::schema(), ExitCode::Done),
         },
         // Help and the version are asked for; the rest is refused.
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),

@@ -4,6 +4,8 @@
 //! line is run, shown, kept and stopped is the business of a [`Runner`].
 
 pub mod figures;
+pub mod findings;
+pub mod mark;
 pub mod scratch;
 
 use std::time::Duration;
