@@ -14,6 +14,7 @@ mod help;
 mod hints;
 mod inspect_command;
 mod judge_command;
+mod mark_command;
 mod merge_command;
 mod options;
 mod outputs;

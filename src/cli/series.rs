@@ -51,6 +51,10 @@ pub(super) struct Series {
     /// Notes and warnings shown so far: each run of a series would repeat them.
     told: Mutex<Vec<String>>,
     undo: Option<(Journal, Option<Caretaker>)>,
+    /// Begins every path of the series' own files.
+    scratch: Option<String>,
+    /// Whether a run has gone on since the last pause. Kept documents need no pauses between them.
+    has_run: bool,
 }
 
 impl Series {
@@ -70,6 +74,8 @@ impl Series {
             view: View::new(),
             told: Mutex::new(Vec::new()),
             undo: None,
+            scratch: None,
+            has_run: false,
         })
     }
 
@@ -77,7 +83,9 @@ impl Series {
     /// to show.
     pub fn scratch(&mut self, parent: &Path, suite: &str, files: &[&str]) -> Result<Scratch, String> {
         let made = Scratch::make(parent, suite, files, self.journal()?);
-        made.map_err(|words| format!("ERROR: {words}\n"))
+        let made = made.map_err(|words| format!("ERROR: {words}\n"))?;
+        self.scratch = Some(made.file(""));
+        Ok(made)
     }
 
     /// Notes what to undo when the series ends, however it ends. The error is what to show.
@@ -121,6 +129,8 @@ impl Series {
             Event::Progress(progress) => return self.view.progress(&progress),
             Event::Fill { done_bytes, total_bytes, .. } => return self.view.fill(done_bytes, total_bytes),
             Event::Warning(words) => format!("WARNING: {words}"),
+            // That the next run takes the file that this one made is no news.
+            Event::Note(words) if self.scratch.as_ref().is_some_and(|path| words.starts_with(path)) => return,
             Event::Note(words) => format!("note: {words}"),
             Event::Dot | Event::Verbose(_) => return,
         };
@@ -137,13 +147,15 @@ impl Runner for Series {
         if self.stop.is_set() {
             return Err(Ended::Stopped);
         }
-        let mut words = step.words.clone();
-        words.extend(self.overwrite.iter().flat_map(|path| ["--overwrite".to_string(), path.clone()]));
+        // Options come before targets.
+        let overwrite = self.overwrite.iter().flat_map(|path| ["--overwrite".to_string(), path.clone()]);
+        let words: Vec<String> = overwrite.chain(step.words.iter().cloned()).collect();
         self.view.begin(step);
         if let Some(document) = self.keep.as_mut().and_then(|keep| keep.found(step, &words)) {
             self.view.end(step, &document, true);
             return Ok(document);
         }
+        self.has_run = true;
         let run = QuietRun {
             program: &self.program,
             words: &words,
@@ -165,6 +177,9 @@ impl Runner for Series {
     }
 
     fn pause(&mut self, length: Duration) -> Result<(), Ended> {
+        if !std::mem::take(&mut self.has_run) {
+            return Ok(());
+        }
         self.view.pause(length);
         match Latch::wait_any(&[&self.stop], Some(length)) {
             true => Err(Ended::Stopped),

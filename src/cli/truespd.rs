@@ -10,12 +10,14 @@ use super::command::{ExitCode, Place, Program, print, run_words};
 use super::console::say;
 use super::inspect_command::{self, InspectArguments};
 use super::judge_command::{self, JudgeArguments};
+use super::mark_command::{self, MarkArguments};
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
 use super::series;
 use crate::result::json;
 use crate::selfcost;
 use crate::suite::assess;
+use crate::suite::mark;
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
 /// format, add results up.
@@ -35,6 +37,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
         words: Vec<OsString>,
     },
+    Mark(MarkArguments),
     Inspect(InspectArguments),
     Render(RenderArguments),
     Merge(MergeArguments),
@@ -64,6 +67,8 @@ enum Documents {
     SelfCost,
     /// What `assess --json` writes
     Assess,
+    /// What `mark --json` writes
+    Mark,
 }
 
 /// Runs the `truespd` command with `args` (without the program name).
@@ -78,6 +83,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
     match Arguments::try_parse_from(words) {
         Ok(arguments) => match arguments.command {
             Command::Run { words } => run(program, &words),
+            Command::Mark(arguments) => mark_command::run(&arguments),
             Command::Inspect(arguments) => inspect_command::run(&arguments),
             Command::Render(arguments) => render_command::run(&arguments),
             Command::Merge(arguments) => merge_command::run(&arguments),
@@ -88,6 +94,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
             Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
             Command::Schema { of: Documents::Assess } => print(&assess::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Mark } => print(&mark::schema(), ExitCode::Done),
         },
         // Help and the version are asked for; the rest is refused.
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),

@@ -5,6 +5,8 @@
 
 pub mod assess;
 pub mod figures;
+pub mod findings;
+pub mod mark;
 pub mod scratch;
 pub mod stored;
 pub mod trust;

@@ -161,8 +161,8 @@ impl Bars {
             }
             bar
         };
-        let series = bar(1, "{bar:24} run {pos} of {len} done, {msg}");
-        let run = bar(100, "{bar:24} {wide_msg}");
+        let series = bar(1, "{bar:24} {pos} of {len} runs done, {msg}");
+        let run = bar(100, "{pos:>3} % {wide_msg}");
         Bars { all, series, run }
     }
 }
