@@ -113,7 +113,7 @@ mod tests {
         let (first, first_words) = step("RND4K Q32T1 read, 1 of 2", &["-r", "/m/truespd-mark-77-0/data"]);
         let (second, second_words) = step("SEQ", &["-s", "/m/truespd-mark-77-0/data"]);
         let mut kept = Kept::open(&folder, false).unwrap();
-        assert_eq!(kept.found(&first, &first_words), None);
+        assert!(kept.found(&first, &first_words).is_none());
         kept.put(&first, &document(&first_words)).unwrap();
         kept.put(&second, &document(&second_words)).unwrap();
         assert!(folder.join("001-rnd4k-q32t1-read-1-of-2.json").exists());
@@ -123,9 +123,9 @@ mod tests {
         let (_, again) = step("", &["-r", "/m/truespd-mark-9123-4/data"]);
         assert!(kept.found(&first, &again).is_some(), "another process, another folder");
         let (_, other) = step("", &["-s", "-b8K", "/m/truespd-mark-77-0/data"]);
-        assert_eq!(kept.found(&second, &other), None, "another line");
+        assert!(kept.found(&second, &other).is_none(), "another line");
         assert!(kept.found(&second, &second_words).is_some());
         fs::write(folder.join("003-seq.json"), "{").unwrap();
-        assert_eq!(kept.found(&second, &second_words), None, "half a document is none");
+        assert!(kept.found(&second, &second_words).is_none(), "half a document is none");
     }
 }
