@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::ab_command::{self, AbArguments};
 use super::bench_command::{self, BenchArguments};
 use super::command::{ExitCode, Place, Program, print, run_words};
 use super::console::say;
@@ -14,6 +15,7 @@ use super::render_command::{self, RenderArguments};
 use super::series;
 use crate::result::json;
 use crate::selfcost;
+use crate::suite::ab;
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
 /// format, add results up.
@@ -38,6 +40,7 @@ enum Command {
     Merge(MergeArguments),
     Judge(JudgeArguments),
     BenchSelf(BenchArguments),
+    Ab(AbArguments),
     /// Clean up after a suite that was killed (started by suites)
     #[command(hide = true, name = series::CARETAKER)]
     Caretaker {
@@ -59,6 +62,8 @@ enum Documents {
     Result,
     /// What `bench-self --json` writes
     SelfCost,
+    /// What `ab --json` writes
+    Ab,
 }
 
 /// Runs the `truespd` command with `args` (without the program name).
@@ -78,9 +83,11 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Merge(arguments) => merge_command::run(&arguments),
             Command::Judge(arguments) => judge_command::run(&arguments),
             Command::BenchSelf(arguments) => bench_command::run(&arguments),
+            Command::Ab(arguments) => ab_command::run(&arguments),
             Command::Caretaker { journal } => series::caretaker(&journal),
             Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
             Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Ab } => print(&ab::schema(), ExitCode::Done),
         },
         // Help and the version are asked for; the rest is refused.
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),
