@@ -5,6 +5,7 @@
 //! is to be done; what it refuses touches nothing (a deliberate difference: DiskSpd 2.2 sets events
 //! while it is still reading).
 
+mod ab_command;
 mod assess_command;
 mod bench_command;
 mod command;
@@ -27,6 +28,7 @@ mod series;
 mod truespd;
 mod value;
 mod verdict;
+mod words;
 
 pub use command::{ExitCode, Program, diskspd};
 pub use help::{help, version};

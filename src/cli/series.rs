@@ -79,6 +79,11 @@ impl Series {
         })
     }
 
+    /// The person's word for targets of the steps that follow: the write guard refuses one that names no target of a run.
+    pub fn allow(&mut self, overwrite: Vec<String>) {
+        self.overwrite = overwrite;
+    }
+
     /// A folder for files called `files` in `parent`, removed when the series ends, however it ends. The error is what
     /// to show.
     pub fn scratch(&mut self, parent: &Path, suite: &str, files: &[&str]) -> Result<Scratch, String> {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::ab_command::{self, AbArguments};
 use super::assess_command::{self, AssessArguments};
 use super::bench_command::{self, BenchArguments};
 use super::command::{ExitCode, Place, Program, print, run_words};
@@ -16,6 +17,7 @@ use super::render_command::{self, RenderArguments};
 use super::series;
 use crate::result::json;
 use crate::selfcost;
+use crate::suite::ab;
 use crate::suite::assess;
 use crate::suite::mark;
 
@@ -44,6 +46,7 @@ enum Command {
     Judge(JudgeArguments),
     Assess(AssessArguments),
     BenchSelf(BenchArguments),
+    Ab(AbArguments),
     /// Clean up after a suite that was killed (started by suites)
     #[command(hide = true, name = series::CARETAKER)]
     Caretaker {
@@ -69,6 +72,8 @@ enum Documents {
     Assess,
     /// What `mark --json` writes
     Mark,
+    /// What `ab --json` writes
+    Ab,
 }
 
 /// Runs the `truespd` command with `args` (without the program name).
@@ -90,11 +95,13 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Judge(arguments) => judge_command::run(&arguments),
             Command::Assess(arguments) => assess_command::run(&arguments),
             Command::BenchSelf(arguments) => bench_command::run(&arguments),
+            Command::Ab(arguments) => ab_command::run(&arguments),
             Command::Caretaker { journal } => series::caretaker(&journal),
             Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
             Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
             Command::Schema { of: Documents::Assess } => print(&assess::schema(), ExitCode::Done),
             Command::Schema { of: Documents::Mark } => print(&mark::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Ab } => print(&ab::schema(), ExitCode::Done),
         },
         // Help and the version are asked for; the rest is refused.
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),

@@ -3,6 +3,7 @@
 //! A suite says which lines of DiskSpd's command line run in which order, and what their documents mean together. How a
 //! line is run, shown, kept and stopped is the business of a [`Runner`].
 
+pub mod ab;
 pub mod assess;
 pub mod figures;
 pub mod findings;
