@@ -102,7 +102,9 @@ fn the_table_the_text_and_the_document_agree() {
 #[test]
 fn the_file_holds_random_data_or_zeros() {
     for (data, is_zero) in [("random", false), ("zero", true)] {
-        let suite = killed::Suite::start(&format!("mark --size 16M --test RND4K-Q4T1 --only write --measure 20 --data {data}"));
+        let suite = killed::Suite::start(&format!(
+            "mark --size 16M --test RND4K-Q4T1 --only write --measure 20 --data {data}"
+        ));
         let folder = suite.wait_for_scratch();
         suite.running().wait_until("the file is whole", || {
             fs::metadata(folder.join("data")).is_ok_and(|about| about.blocks() * 512 >= 16 << 20)
