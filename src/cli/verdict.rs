@@ -299,8 +299,8 @@ mod tests {
             "\x20 suspect volatile-cache (12 runs: a, b and 2 more): vda\n\
              \x20         keeps writes in a cache that a loss of power\n\
              \x20         empties -> -Sh counts a write when it is durable\n\
-             \x20 remark  volatile-cache (12 runs: a): vda keeps writes in\n\
-             \x20         a cache that a loss of power empties\n"
+             \x20 remark  volatile-cache (12 runs: a): vda keeps writes in a\n\
+             \x20         cache that a loss of power empties\n"
         );
         assert!(told(&all, 12, PLAIN).starts_with("  suspect volatile-cache (all 12 runs): vda"));
         assert_eq!(told(&[], 0, PLAIN), "");
