@@ -19,8 +19,20 @@ fn report(lab: &Lab, name: &str) -> Report {
     read(&lab.read(name)).expect("its own document")
 }
 
-/// What reads CrystalDiskMark's files takes from a line: kind, block, unit, queues, threads, MB/s, IOPS, microseconds.
-fn parsed(line: &str) -> Option<(String, u32, String, u32, u32, f64, f64, f64)> {
+/// What programs that read CrystalDiskMark's files take from a line.
+#[derive(Debug, PartialEq)]
+struct Line {
+    kind: String,
+    block: u64,
+    unit: String,
+    queues: u32,
+    threads: u32,
+    mb_per_s: f64,
+    iops: f64,
+    latency_us: f64,
+}
+
+fn parsed(line: &str) -> Option<Line> {
     let (name, rest) = line.trim_end().split_once("):")?;
     let (test, load) = name.split_once("(Q=")?;
     let (kind, block) = test.trim().split_once(' ')?;
@@ -30,16 +42,16 @@ fn parsed(line: &str) -> Option<(String, u32, String, u32, u32, f64, f64, f64)> 
     let (rate, rest) = rest.split_once(" MB/s [")?;
     let (iops, rest) = rest.split_once(" IOPS] <")?;
     let latency = rest.strip_suffix(" us>")?;
-    Some((
-        kind.into(),
-        block.parse().ok()?,
-        unit.into(),
-        queues.trim().parse().ok()?,
-        threads.trim().parse().ok()?,
-        rate.trim().parse().ok()?,
-        iops.trim().parse().ok()?,
-        latency.trim().parse().ok()?,
-    ))
+    Some(Line {
+        kind: kind.into(),
+        block: block.parse().ok()?,
+        unit: unit.into(),
+        queues: queues.trim().parse().ok()?,
+        threads: threads.trim().parse().ok()?,
+        mb_per_s: rate.trim().parse().ok()?,
+        iops: iops.trim().parse().ok()?,
+        latency_us: latency.trim().parse().ok()?,
+    })
 }
 
 #[test]
@@ -58,15 +70,18 @@ fn the_table_the_text_and_the_document_agree() {
     let shown: Vec<_> = ran.stdout.lines().filter_map(|line| parsed(line.get(1..)?)).collect();
     assert_eq!(of_text, shown, "{ran}");
     assert_eq!(of_text.len(), 6, "{saved}");
-    for (row, (kind, block, unit, queues, threads, rate, iops, latency)) in report.rows.iter().zip(&of_text) {
+    for (row, line) in report.rows.iter().zip(&of_text) {
         let best = row.outcome.as_ref().expect("measured");
         assert_eq!((row.loops.len(), row.discarded.is_some()), (2, true), "{}", row.label());
-        assert_eq!(kind, row.test.kind());
-        assert_eq!((u64::from(*block) << 10, unit.as_str()), (row.test.block_bytes, "KiB"));
-        assert_eq!((*queues, *threads), (row.test.queues, row.test.threads));
-        assert!((rate * 1e6 - best.best_bytes_per_s).abs() < 600.0, "{}", row.label());
-        assert!((iops - best.best_bytes_per_s / row.test.block_bytes as f64).abs() < 0.06, "{}", row.label());
-        assert!((latency * 1e3 - best.best_latency_mean_ns).abs() < 6.0, "{}", row.label());
+        assert_eq!((line.kind.as_str(), line.block << 10), (row.test.kind(), row.test.block_bytes));
+        assert_eq!(
+            (line.unit.as_str(), line.queues, line.threads),
+            ("KiB", row.test.queues, row.test.threads)
+        );
+        assert!((line.mb_per_s * 1e6 - best.best_bytes_per_s).abs() < 600.0, "{line:?}");
+        let iops = best.best_bytes_per_s / row.test.block_bytes as f64;
+        assert!((line.iops - iops).abs() < 0.06, "{line:?}");
+        assert!((line.latency_us * 1e3 - best.best_latency_mean_ns).abs() < 6.0, "{line:?}");
         let largest = row.loops.iter().map(|run| run.bytes_per_s).fold(0.0, f64::max);
         assert_eq!(best.best_bytes_per_s, largest);
         let median = format!("{:10.3}", best.bytes_per_s.median / 1e6);
@@ -141,7 +156,7 @@ fn nothing_stays_however_it_ends() {
 
 #[test]
 fn what_was_not_started_is_no_result() {
-    let suite = killed::Suite::start(&format!("mark --size 16M --measure 30 --json r.json --save r.txt"));
+    let suite = killed::Suite::start("mark --size 16M --measure 30 --json r.json --save r.txt");
     suite.wait_for_scratch();
     let (lab, ran) = suite.end_by(rustix::process::Signal::INT);
     let ran = ran.expect_code(0).says(&["stopped before anything was measured"]);

@@ -296,9 +296,9 @@ mod tests {
         let all = [told_of(Grade::Suspect, &["a", "b", "c", "d"]), told_of(Grade::Certified, &["a"])];
         assert_eq!(
             told(&all, 24, PLAIN),
-            "\x20 suspect volatile-cache (12 runs: a, b and 2 more): vda keeps\n\
-             \x20         writes in a cache that a loss of power empties ->\n\
-             \x20         -Sh counts a write when it is durable\n\
+            "\x20 suspect volatile-cache (12 runs: a, b and 2 more): vda\n\
+             \x20         keeps writes in a cache that a loss of power\n\
+             \x20         empties -> -Sh counts a write when it is durable\n\
              \x20 remark  volatile-cache (12 runs: a): vda keeps writes in a\n\
              \x20         cache that a loss of power empties\n"
         );

@@ -163,6 +163,8 @@ fn advise(told: &mut Told) {
         "too-short" | "not-steady" | "step-down" | "warm-up-short" => "--measure 60",
         "working-set" => "--size 20G, or what fits and is much larger than the caches",
         "zero-data" | "reducible-reads" | "reducible-writes" => "--data random",
+        "generator-bound" => "stop what else uses the processors, and repeat",
+        "queue-depth" => "a test with more threads of less depth each, e.g. --test RND4K-Q8T4",
         "volatile-cache" => {
             "as CrystalDiskMark measures; for durable writes run the lines of --print with -Sh in the place of -Su"
         }

@@ -44,7 +44,12 @@ fn document(bytes_per_s: u64, latency_ns: u64, grade: Grade) -> Document {
     };
     let threads = vec![ThreadResult { id: 0, targets: vec![target], waits: Default::default() }];
     let measured = Measured { test_time_s: 10.0, threads, ..Measured::default() };
-    let finding = Finding { rule: "served-from-cache".into(), grade, ..Finding::default() };
+    let finding = Finding {
+        rule: "served-from-cache".into(),
+        grade,
+        advice: "the rule's own".into(),
+        ..Finding::default()
+    };
     let findings = if grade == Grade::Certified { vec![] } else { vec![finding] };
     Document {
         time_spans: vec![TimeSpanResult::Measured(Box::new(measured))],
@@ -240,6 +245,19 @@ fn the_best_of_the_loops_and_what_it_hides() {
     let told: Vec<_> = report.findings.iter().map(|told| (told.rule.as_str(), told.runs)).collect();
     assert_eq!(told, [("served-from-cache", 1)]);
     assert_eq!(report.findings[0].of, ["read RND4K-Q1T1"]);
+    assert_eq!(report.findings[0].advice, "the rule's own");
+}
+
+#[test]
+fn advice_is_in_options_of_this_suite_where_it_has_one() {
+    let settings =
+        Settings { tests: vec![Test::rnd(4, 1, 1)], parts: vec![Part::Read], loops: 1, ..settings() };
+    let mut answers = same(2);
+    let short = Finding { rule: "too-short".into(), advice: "-d60".into(), ..Finding::default() };
+    answers[1].verdict = Some(Verdict { findings: vec![short], ..Verdict::default() });
+    let (rows, _) = settings.run(&file(), &mut Fake::new(answers));
+    assert_eq!(rows[0].loops[0].findings[0].advice, "-d60", "each run's own stays");
+    assert_eq!(report(settings, rows, true).findings[0].advice, "--measure 60");
 }
 
 #[test]
