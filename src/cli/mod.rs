@@ -26,6 +26,7 @@ mod series;
 mod truespd;
 mod value;
 mod verdict;
+mod workload_command;
 
 pub use command::{ExitCode, Program, diskspd};
 pub use help::{help, version};

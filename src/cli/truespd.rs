@@ -13,9 +13,10 @@ use super::judge_command::{self, JudgeArguments};
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
 use super::series;
+use super::workload_command::{self, WorkloadArguments};
 use crate::result::json;
 use crate::selfcost;
-use crate::suite::assess;
+use crate::suite::{assess, workload};
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
 /// format, add results up.
@@ -40,6 +41,7 @@ enum Command {
     Merge(MergeArguments),
     Judge(JudgeArguments),
     Assess(AssessArguments),
+    Workload(WorkloadArguments),
     BenchSelf(BenchArguments),
     /// Clean up after a suite that was killed (started by suites)
     #[command(hide = true, name = series::CARETAKER)]
@@ -64,6 +66,8 @@ enum Documents {
     SelfCost,
     /// What `assess --json` writes
     Assess,
+    /// What `workload --json` writes
+    Workload,
 }
 
 /// Runs the `truespd` command with `args` (without the program name).
@@ -83,10 +87,12 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Merge(arguments) => merge_command::run(&arguments),
             Command::Judge(arguments) => judge_command::run(&arguments),
             Command::Assess(arguments) => assess_command::run(&arguments),
+            Command::Workload(arguments) => workload_command::run(&arguments),
             Command::BenchSelf(arguments) => bench_command::run(&arguments),
             Command::Caretaker { journal } => series::caretaker(&journal),
             Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
             Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Workload } => print(&workload::schema(), ExitCode::Done),
             Command::Schema { of: Documents::Assess } => print(&assess::schema(), ExitCode::Done),
         },
         // Help and the version are asked for; the rest is refused.

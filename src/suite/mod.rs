@@ -8,6 +8,7 @@ pub mod figures;
 pub mod scratch;
 pub mod stored;
 pub mod trust;
+pub mod workload;
 
 use std::time::Duration;
 
