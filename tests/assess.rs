@@ -1,8 +1,11 @@
 //! `truespd assess` on real files: winsat's lines, documents, refusals, and that nothing stays.
 
+#[allow(dead_code)]
+mod devices;
 mod killed;
 mod support;
 
+use devices::{Loop, can_make_devices, text};
 use support::program::Lab;
 
 use killed::{assert_leaves_nothing, journals, run, scratch_folders};
@@ -120,4 +123,32 @@ fn ended_in_the_middle_it_leaves_nothing_and_shows_what_is_done() {
     });
     assert!(ran.stdout.contains("> Disk  Sequential 4.0 Read "), "{ran}");
     assert!(ran.stdout.contains("> Disk  Sequential 4.0 Write                   not measured\n"), "{ran}");
+}
+
+#[test]
+fn a_device_is_only_read_until_its_name_is_given_again() {
+    if !can_make_devices() {
+        return;
+    }
+    let lab = Lab::new();
+    let device = Loop::new(32 << 20);
+    let before: Vec<u8> = (0..32u32 << 20).map(|i| (i % 251) as u8).collect();
+    std::fs::write(&device.image, &before).expect("an image");
+    let node = text(&device.node);
+
+    let ran = run(&lab, &format!("assess {node} -d 1")).expect_code(0);
+    let lines: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("> ")).collect();
+    assert_eq!(lines.len(), 3, "{ran}");
+    assert!(value(&ran.stdout, "Disk  Random 16.0 Read").0 > 0.0, "{ran}");
+    assert!(ran.stderr.contains(&format!("--overwrite {node}")), "{ran}");
+    // Asked for writes alone, the guard answers.
+    let refused = run(&lab, &format!("assess -seq -write {node} -d 1")).expect_code(4);
+    assert!(refused.stdout.is_empty() && refused.stderr.contains("--overwrite"), "{refused}");
+    assert!(std::fs::read(&device.image).expect("the image") == before, "nothing was written");
+
+    let ran = run(&lab, &format!("assess {node} -d 1 --overwrite {node}")).expect_code(0);
+    assert_eq!(ran.stdout.lines().filter(|line| line.starts_with("> ")).count(), 8, "{ran}");
+    assert!(value(&ran.stdout, "Average Read Time with Random Writes").0 > 0.0, "{ran}");
+    assert!(!ran.stdout.contains("not measured"), "{ran}");
+    assert!(lab.names().is_empty());
 }

@@ -29,6 +29,7 @@ mod truespd;
 mod value;
 mod verdict;
 mod words;
+mod workload_command;
 
 pub use command::{ExitCode, Program, diskspd};
 pub use help::{help, version};

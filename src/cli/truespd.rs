@@ -15,11 +15,13 @@ use super::mark_command::{self, MarkArguments};
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
 use super::series;
+use super::workload_command::{self, WorkloadArguments};
 use crate::result::json;
 use crate::selfcost;
 use crate::suite::ab;
 use crate::suite::assess;
 use crate::suite::mark;
+use crate::suite::{assess, workload};
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
 /// format, add results up.
@@ -45,6 +47,7 @@ enum Command {
     Merge(MergeArguments),
     Judge(JudgeArguments),
     Assess(AssessArguments),
+    Workload(WorkloadArguments),
     BenchSelf(BenchArguments),
     Ab(AbArguments),
     /// Clean up after a suite that was killed (started by suites)
@@ -74,6 +77,8 @@ enum Documents {
     Mark,
     /// What `ab --json` writes
     Ab,
+    /// What `workload --json` writes
+    Workload,
 }
 
 /// Runs the `truespd` command with `args` (without the program name).
@@ -94,11 +99,13 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Merge(arguments) => merge_command::run(&arguments),
             Command::Judge(arguments) => judge_command::run(&arguments),
             Command::Assess(arguments) => assess_command::run(&arguments),
+            Command::Workload(arguments) => workload_command::run(&arguments),
             Command::BenchSelf(arguments) => bench_command::run(&arguments),
             Command::Ab(arguments) => ab_command::run(&arguments),
             Command::Caretaker { journal } => series::caretaker(&journal),
             Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
             Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Workload } => print(&workload::schema(), ExitCode::Done),
             Command::Schema { of: Documents::Assess } => print(&assess::schema(), ExitCode::Done),
             Command::Schema { of: Documents::Mark } => print(&mark::schema(), ExitCode::Done),
             Command::Schema { of: Documents::Ab } => print(&ab::schema(), ExitCode::Done),

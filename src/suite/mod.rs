@@ -11,6 +11,7 @@ pub mod mark;
 pub mod scratch;
 pub mod stored;
 pub mod trust;
+pub mod workload;
 
 use std::time::Duration;
 
