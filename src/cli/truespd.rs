@@ -13,9 +13,10 @@ use super::judge_command::{self, JudgeArguments};
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
 use super::series;
+use super::study_command::{self, StudyArguments};
 use crate::result::json;
 use crate::selfcost;
-use crate::suite::ab;
+use crate::suite::{ab, study};
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
 /// format, add results up.
@@ -41,6 +42,7 @@ enum Command {
     Judge(JudgeArguments),
     BenchSelf(BenchArguments),
     Ab(AbArguments),
+    Study(StudyArguments),
     /// Clean up after a suite that was killed (started by suites)
     #[command(hide = true, name = series::CARETAKER)]
     Caretaker {
@@ -64,6 +66,8 @@ enum Documents {
     SelfCost,
     /// What `ab --json` writes
     Ab,
+    /// What `study --json` writes
+    Study,
 }
 
 /// Runs the `truespd` command with `args` (without the program name).
@@ -84,10 +88,12 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Judge(arguments) => judge_command::run(&arguments),
             Command::BenchSelf(arguments) => bench_command::run(&arguments),
             Command::Ab(arguments) => ab_command::run(&arguments),
+            Command::Study(arguments) => study_command::run(&arguments),
             Command::Caretaker { journal } => series::caretaker(&journal),
             Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
             Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
             Command::Schema { of: Documents::Ab } => print(&ab::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Study } => print(&study::schema(), ExitCode::Done),
         },
         // Help and the version are asked for; the rest is refused.
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),

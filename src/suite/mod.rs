@@ -6,6 +6,7 @@
 pub mod ab;
 pub mod figures;
 pub mod scratch;
+pub mod study;
 
 use std::time::Duration;
 
