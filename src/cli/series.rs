@@ -142,8 +142,8 @@ impl Runner for Series {
         if self.stop.is_set() {
             return Err(Ended::Stopped);
         }
-        let mut words = step.words.clone();
-        words.extend(self.overwrite.iter().flat_map(|path| ["--overwrite".to_string(), path.clone()]));
+        let overwrite = self.overwrite.iter().flat_map(|path| ["--overwrite".to_string(), path.clone()]);
+        let words: Vec<String> = overwrite.chain(step.words.iter().cloned()).collect();
         self.view.begin(step);
         if let Some(document) = self.keep.as_mut().and_then(|keep| keep.found(step, &words)) {
             self.view.end(step, &document, true);
