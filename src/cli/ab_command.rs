@@ -167,7 +167,10 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     let variants: [VariantWords; 2] = variants.try_into().expect("two options");
     let plan = arguments.comparing.plan("", variants);
     if let Some(file) = &file
-        && let Err(ended) = fill(&mut series, file, arguments.size_bytes, &plan)
+        && let Err(ended) = {
+            series.ahead(plan.ahead());
+            fill(&mut series, file, arguments.size_bytes)
+        }
     {
         return Ok(series.end(Err(ended)));
     }
@@ -205,8 +208,7 @@ pub(super) fn write_output(
 }
 
 /// Makes a file of random data: neither compression nor never-written places then answer for the disk.
-pub(super) fn fill(series: &mut Series, file: &str, size_bytes: u64, plan: &Plan) -> Result<(), Ended> {
-    series.ahead(plan.ahead());
+pub(super) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(), Ended> {
     let path = Path::new(file);
     let seed = std::process::id();
     let words = [

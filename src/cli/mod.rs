@@ -25,6 +25,7 @@ mod refusal;
 mod render_command;
 mod rows;
 mod series;
+mod study_command;
 mod truespd;
 mod value;
 mod verdict;

@@ -22,6 +22,10 @@ use crate::suite::ab;
 use crate::suite::assess;
 use crate::suite::mark;
 use crate::suite::{assess, workload};
+use super::study_command::{self, StudyArguments};
+use crate::result::json;
+use crate::selfcost;
+use crate::suite::{ab, study};
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
 /// format, add results up.
@@ -50,6 +54,7 @@ enum Command {
     Workload(WorkloadArguments),
     BenchSelf(BenchArguments),
     Ab(AbArguments),
+    Study(StudyArguments),
     /// Clean up after a suite that was killed (started by suites)
     #[command(hide = true, name = series::CARETAKER)]
     Caretaker {
@@ -79,6 +84,8 @@ enum Documents {
     Ab,
     /// What `workload --json` writes
     Workload,
+    /// What `study --json` writes
+    Study,
 }
 
 /// Runs the `truespd` command with `args` (without the program name).
@@ -102,6 +109,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Workload(arguments) => workload_command::run(&arguments),
             Command::BenchSelf(arguments) => bench_command::run(&arguments),
             Command::Ab(arguments) => ab_command::run(&arguments),
+            Command::Study(arguments) => study_command::run(&arguments),
             Command::Caretaker { journal } => series::caretaker(&journal),
             Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
             Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
@@ -109,6 +117,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Schema { of: Documents::Assess } => print(&assess::schema(), ExitCode::Done),
             Command::Schema { of: Documents::Mark } => print(&mark::schema(), ExitCode::Done),
             Command::Schema { of: Documents::Ab } => print(&ab::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Study } => print(&study::schema(), ExitCode::Done),
         },
         // Help and the version are asked for; the rest is refused.
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),

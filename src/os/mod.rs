@@ -29,3 +29,4 @@ pub mod tsc;
 pub mod undo;
 pub mod wake;
 pub mod words;
+pub mod write_cache;

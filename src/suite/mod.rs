@@ -12,6 +12,7 @@ pub mod scratch;
 pub mod stored;
 pub mod trust;
 pub mod workload;
+pub mod study;
 
 use std::time::Duration;
 

@@ -20,6 +20,7 @@ use crate::suite::{Ahead, Ended, Failure, Runner, Step};
 
 pub use figure::Metric;
 pub use report::{Block, Effect, Findings, Outcome, Report, Stopped, Variant, schema, write};
+pub(crate) use table::findings;
 pub use table::{sentence, text};
 
 use report::Collected;
