@@ -15,17 +15,11 @@ use super::mark_command::{self, MarkArguments};
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
 use super::series;
+use super::study_command::{self, StudyArguments};
 use super::workload_command::{self, WorkloadArguments};
 use crate::result::json;
 use crate::selfcost;
-use crate::suite::ab;
-use crate::suite::assess;
-use crate::suite::mark;
-use crate::suite::{assess, workload};
-use super::study_command::{self, StudyArguments};
-use crate::result::json;
-use crate::selfcost;
-use crate::suite::{ab, study};
+use crate::suite::{ab, assess, mark, study, workload};
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
 /// format, add results up.
@@ -46,15 +40,15 @@ enum Command {
         words: Vec<OsString>,
     },
     Mark(MarkArguments),
-    Inspect(InspectArguments),
-    Render(RenderArguments),
-    Merge(MergeArguments),
-    Judge(JudgeArguments),
     Assess(AssessArguments),
     Workload(WorkloadArguments),
-    BenchSelf(BenchArguments),
     Ab(AbArguments),
     Study(StudyArguments),
+    Inspect(InspectArguments),
+    Judge(JudgeArguments),
+    Render(RenderArguments),
+    Merge(MergeArguments),
+    BenchSelf(BenchArguments),
     /// Clean up after a suite that was killed (started by suites)
     #[command(hide = true, name = series::CARETAKER)]
     Caretaker {

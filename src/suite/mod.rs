@@ -10,9 +10,9 @@ pub mod findings;
 pub mod mark;
 pub mod scratch;
 pub mod stored;
+pub mod study;
 pub mod trust;
 pub mod workload;
-pub mod study;
 
 use std::time::Duration;
 

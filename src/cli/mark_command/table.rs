@@ -34,7 +34,7 @@ pub(super) fn text(report: &Report, style: Style) -> String {
     out
 }
 
-/// What the marks before lines mean, when there are any.
+/// What the marks behind lines mean, when there are any.
 fn legend(rows: &[&Row]) -> String {
     let has =
         |grade| rows.iter().any(|row| row.outcome.as_ref().is_some_and(|outcome| outcome.grade == grade));
@@ -43,8 +43,8 @@ fn legend(rows: &[&Row]) -> String {
         (Grade::Invalid, "invalid: these are not the storage's figures"),
         (Grade::Suspect, "suspect: measured rightly, may mean something else than it seems"),
     ] {
-        if has(grade) {
-            out.push_str(&format!("{} {means}\n", mark(grade)));
+        if let Some(mark) = mark(grade).filter(|_| has(grade)) {
+            out.push_str(&format!("{mark} {means}\n"));
         }
     }
     if !out.is_empty() {

@@ -83,17 +83,19 @@ fn line(row: &Row, reader: Reader<'_>) -> String {
         None if is_person => return format!("  {name}   not measured\n"),
         None => (0.0, 0.0, 0.0),
     };
-    let mark = row.outcome.as_ref().filter(|_| is_person).map_or(' ', |outcome| mark(outcome.grade));
-    format!("{mark} {name} {mb_per_s:9.3} MB/s [{iops:9.1} IOPS] <{us:9.2} us>\n")
+    // At the end, so that figures stand where scripts expect them.
+    let marked = row.outcome.as_ref().filter(|_| is_person).and_then(|outcome| mark(outcome.grade));
+    let end = marked.map(|mark| format!(" {mark}")).unwrap_or_default();
+    format!("  {name} {mb_per_s:9.3} MB/s [{iops:9.1} IOPS] <{us:9.2} us>{end}\n")
 }
 
-/// What stands before a line for people; a blank before a certified one.
-pub fn mark(grade: crate::result::Grade) -> char {
+/// What stands behind a line for people; nothing behind a certified one.
+pub fn mark(grade: crate::result::Grade) -> Option<char> {
     use crate::result::Grade;
     match grade {
-        Grade::Certified => ' ',
-        Grade::Suspect => '?',
-        Grade::Invalid => '!',
+        Grade::Certified => None,
+        Grade::Suspect => Some('?'),
+        Grade::Invalid => Some('!'),
     }
 }
 
