@@ -59,6 +59,34 @@ fn what_cannot_be_studied_is_refused() {
     }
 }
 
+#[test]
+fn nodes_are_compared_by_their_documents() {
+    let lab = Lab::new();
+    for (node, depth) in [("one", 1), ("two", 4)] {
+        fs::create_dir(lab.path(node)).expect("a folder");
+        for run in 0..3 {
+            let options = format!("--json {node}/{run}.json --engine sim:latency=100us");
+            lab.run(&format!("{options} -b4K -r -c1M -o{depth} -t1 -d1 -W0 -z{run} -L test.dat"))
+                .expect_code(0);
+        }
+    }
+    let ran =
+        killed::run(&lab, "study locality --node one=one --node two=two --json out.json").expect_code(0);
+    for words in ["== IOPS of the nodes' runs", "beside one", "+300.0 %", "INVALID", "not taken in turns"] {
+        assert!(ran.stdout.contains(words), "{words}: {ran}");
+    }
+    assert!(fs::read_to_string(lab.path("out.json")).expect("the study").contains("\"nodes\""));
+    for (line, says) in [
+        ("--node one", "NAME=PATH"),
+        ("--node one=none --node two=two", "none"),
+        ("--node one=one", "at least two"),
+        ("--node one=one --node two=test.dat", "test.dat"),
+    ] {
+        let ran = killed::run(&lab, &format!("study locality {line}")).expect_code(3);
+        assert!(ran.stdout.is_empty() && ran.stderr.contains(says), "{line}: {says}: {ran}");
+    }
+}
+
 fn setting(device: &Loop) -> PathBuf {
     format!("/sys/block/{}/queue/write_cache", device.name()).into()
 }
@@ -87,6 +115,13 @@ fn a_write_cache_is_switched_and_set_back() {
     {
         assert!(ran.stdout.contains(words), "{words}: {ran}");
     }
+    // Writes, when the person names the device.
+    let line = format!("study write-cache {node} --overwrite {node} {QUICK}");
+    let running = Running::new(killed::truespd(&lab, &line), &line);
+    running.wait_for_stderr("durable writes, 1 target: A, first run");
+    running.signal(Signal::INT);
+    let ran = running.finish().expect_code(0);
+    assert!(ran.stdout.contains("== writes, 1 target\n"), "{ran}");
     // However it ends while the setting is not what it was.
     for signal in [Signal::INT, Signal::KILL] {
         let line = format!("study write-cache {node} --seconds 2 --warm-up 0");

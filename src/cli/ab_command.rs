@@ -164,6 +164,7 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     for (option, words) in split {
         variants.push(arguments.comparing.variant(option, words, file.as_deref())?);
     }
+    series.allow(allow_each(&mut variants, &arguments.series.overwrite));
     let variants: [VariantWords; 2] = variants.try_into().expect("two options");
     let plan = arguments.comparing.plan("", variants);
     if let Some(file) = &file
@@ -184,6 +185,19 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     }
     let printed = print(&ab::text(&report), ended);
     Ok(write_output(output, || ab::write(&report), printed))
+}
+
+/// Gives each variant the person's word for its own targets; what no variant names is left for both, where the write
+/// guard has its say.
+fn allow_each(variants: &mut [VariantWords], overwrite: &[String]) -> Vec<String> {
+    let (named, other): (Vec<&String>, Vec<&String>) =
+        overwrite.iter().partition(|path| variants.iter().any(|variant| variant.words.contains(path)));
+    for variant in variants {
+        let own = named.iter().filter(|path| variant.words.contains(path));
+        let own: Vec<String> = own.flat_map(|path| ["--overwrite".to_string(), path.to_string()]).collect();
+        variant.words.splice(..0, own);
+    }
+    other.into_iter().cloned().collect()
 }
 
 /// Opens the file of `--json`; the error is what to show.
@@ -225,4 +239,22 @@ pub(super) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(
     series
         .run(&Step { name: "making the test file".into(), words: words.collect(), seconds: 1.5 })
         .map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_persons_word_goes_to_the_variant_that_names_the_target() {
+        let variant = |words: &[&str]| VariantWords {
+            words: words.iter().map(ToString::to_string).collect(),
+            seconds: 1.0,
+        };
+        let mut variants = [variant(&["-w100", "/dev/x"]), variant(&["-w100", "/dev/y"])];
+        let left = allow_each(&mut variants, &["/dev/y".to_string(), "/dev/z".to_string()]);
+        assert_eq!(left, ["/dev/z"]);
+        assert_eq!(variants[0].words.join(" "), "-w100 /dev/x");
+        assert_eq!(variants[1].words.join(" "), "--overwrite /dev/y -w100 /dev/y");
+    }
 }

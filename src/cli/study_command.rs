@@ -1,5 +1,6 @@
 //! `truespd study`: ready-made comparisons.
 
+mod documents;
 mod places;
 
 use std::time::Instant;
@@ -39,15 +40,15 @@ enum Ask {
     /// From where is the same storage faster? Reads by the first path and by each of the others
     ///
     /// Give the same file or device by several paths, or directories that show the same place: a file is then made in the
-    /// first.
-    Locality(Common),
+    /// first. Or compare what several nodes measured: --node takes their documents.
+    Locality(LocalityArguments),
 }
 
 #[derive(Debug, Clone, Args)]
 struct Common {
     /// Directories, in which a test file is made and removed, files, or devices; of the latter two only reads are measured,
     /// unless --overwrite names them
-    #[arg(value_name = "TARGET", required = true)]
+    #[arg(value_name = "TARGET")]
     targets: Vec<String>,
 
     /// Size of the test files, as after -c
@@ -76,13 +77,38 @@ struct WriteCacheArguments {
     risk_power_loss: bool,
 }
 
+#[derive(Debug, Clone, Args)]
+struct LocalityArguments {
+    #[command(flatten)]
+    common: Common,
+
+    /// Documents of a node's runs (--json, --keep): a file or a folder; once for each node, the first is compared with the others
+    #[arg(long = "node", value_name = "NAME=PATH")]
+    nodes: Vec<String>,
+}
+
 /// `truespd study`.
 pub(super) fn run(arguments: &StudyArguments) -> ExitCode {
     let (name, common) = match &arguments.study {
         Ask::Cache(common) => ("cache", common),
         Ask::WriteCache(arguments) => ("write-cache", &arguments.common),
-        Ask::Locality(common) => ("locality", common),
+        Ask::Locality(arguments) => ("locality", &arguments.common),
     };
+    let typed_nodes = match &arguments.study {
+        Ask::Locality(arguments) => arguments.nodes.as_slice(),
+        Ask::Cache(_) | Ask::WriteCache(_) => &[],
+    };
+    let nodes = match documents::nodes(typed_nodes, common.comparing.metric) {
+        Ok(nodes) => nodes,
+        Err(words) => {
+            say(&words);
+            return ExitCode::Refused;
+        }
+    };
+    if common.targets.is_empty() && nodes.is_empty() {
+        say(&format!("ERROR: truespd study {name} needs a TARGET: a directory, a file or a device\n"));
+        return ExitCode::Refused;
+    }
     let begun = open_output(common.json.as_deref())
         .and_then(|output| Ok((output, Series::begin(&format!("study {name}"), &common.series)?)));
     let (output, mut series) = match begun {
@@ -96,32 +122,31 @@ pub(super) fn run(arguments: &StudyArguments) -> ExitCode {
     let says = match &arguments.study {
         Ask::Cache(common) => cache(&mut series, common, &mut parts),
         Ask::WriteCache(arguments) => write_cache(&mut series, arguments, &mut parts),
-        Ask::Locality(common) => locality(&mut series, common, &mut parts),
+        Ask::Locality(_) => locality(&mut series, common, &mut parts, !nodes.is_empty()),
     };
     let study = match &arguments.study {
         Ask::Cache(_) => Study::Cache,
         Ask::WriteCache(_) => Study::WriteCache,
         Ask::Locality(_) => Study::Locality,
     };
-    finish(series, study, parts, says, output)
+    let (says, result) = says;
+    let report = Report { nodes, ..Report::new(study, parts, says) };
+    finish(series, &report, result, output)
 }
 
 /// Undoes what was changed, then shows what was found, also when the study ended early.
 fn finish(
     series: Series,
-    study: Study,
-    parts: Vec<Part>,
-    says: (Vec<String>, Result<(), Ended>),
+    report: &Report,
+    result: Result<(), Ended>,
     output: Option<TextOutput>,
 ) -> ExitCode {
-    let (says, result) = says;
     let code = series.end(result);
-    if parts.is_empty() {
+    if report.parts.is_empty() && report.nodes.is_empty() {
         return code;
     }
-    let report = Report::new(study, parts, says);
-    let code = print(&study::text(&report), code);
-    write_output(output, || study::write(&report), code)
+    let code = print(&study::text(report), code);
+    write_output(output, || study::write(report), code)
 }
 
 /// What is said at the end, and how it ended.
@@ -143,13 +168,16 @@ fn cache(series: &mut Series, common: &Common, parts: &mut Vec<Part>) -> Told {
     (study::about_cache(&places), result)
 }
 
-fn locality(series: &mut Series, common: &Common, parts: &mut Vec<Part>) -> Told {
+fn locality(series: &mut Series, common: &Common, parts: &mut Vec<Part>, has_nodes: bool) -> Told {
+    if common.targets.is_empty() {
+        return (study::about_locality(has_nodes), Ok(()));
+    }
     let places = match other_paths(series, common.size_bytes, &common.targets) {
         Ok(places) => places,
         Err(ended) => return (Vec::new(), Err(ended)),
     };
     let result = ask(series, common, &study::locality(&places), &mut |_| Ok(()), parts);
-    (study::about_locality(), result)
+    (study::about_locality(has_nodes), result)
 }
 
 fn write_cache(series: &mut Series, arguments: &WriteCacheArguments, parts: &mut Vec<Part>) -> Told {

@@ -1,5 +1,6 @@
 //! Ready-made comparisons: questions that come up again and again, each built on [`super::ab`].
 
+pub mod nodes;
 mod report;
 #[cfg(test)]
 mod tests;
@@ -156,10 +157,18 @@ pub fn about_write_cache(kernel_only: &[String]) -> Vec<String> {
 }
 
 /// What a person should know of paths to the same storage.
-pub fn about_locality() -> Vec<String> {
-    vec![
+pub fn about_locality(has_nodes: bool) -> Vec<String> {
+    let mut says = vec![
         "The node that owns the data answers without the network and so with more IOPS and lower latency; mirrored writes \
          cross the network from every node. More depth hides a longer way in IOPS, never in latency."
             .into(),
-    ]
+    ];
+    if has_nodes {
+        says.push(
+            "The nodes' runs were not taken in turns: what changed between them counts as their difference. Repeat them on \
+             each node, one node after the other and back again."
+                .into(),
+        );
+    }
+    says
 }

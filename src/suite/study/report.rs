@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Study;
+use super::nodes::{self, Node};
 use crate::os::words::{printable, shell_word};
 use crate::result::Grade;
 use crate::suite::ab::{self, Variant};
@@ -22,6 +23,9 @@ pub struct Report {
     pub study: Study,
     /// Its comparisons.
     pub parts: Vec<Part>,
+    /// Runs that were made elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<Node>,
     /// What they mean, in sentences.
     pub says: Vec<String>,
 }
@@ -40,7 +44,7 @@ pub struct Part {
 impl Report {
     /// Of what was compared.
     pub fn new(study: Study, parts: Vec<Part>, says: Vec<String>) -> Self {
-        Report { tool_version: env!("CARGO_PKG_VERSION").to_string(), study, parts, says }
+        Report { tool_version: env!("CARGO_PKG_VERSION").to_string(), study, parts, nodes: Vec::new(), says }
     }
 }
 
@@ -51,10 +55,18 @@ pub fn text(report: &Report) -> String {
         out.push_str(&part_text(part));
         out.push('\n');
     }
+    if !report.nodes.is_empty() {
+        out.push_str(&format!("{}\n", printable_lines(&nodes::text(&report.nodes))));
+    }
     for sentence in &report.says {
         out.push_str(&format!("{sentence}\n"));
     }
     out
+}
+
+/// Escapes control characters but line ends.
+fn printable_lines(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", printable(line))).collect()
 }
 
 fn part_text(part: &Part) -> String {
