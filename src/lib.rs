@@ -13,4 +13,5 @@ pub mod profile;
 pub mod render;
 pub mod result;
 pub mod selfcost;
+pub mod suite;
 pub mod verdict;

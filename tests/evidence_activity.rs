@@ -109,8 +109,10 @@ fn cached_and_direct_reads_of_a_loop_device() {
     fs::read(&file).expect("readable");
     let warm = measured(&lab, "-d1 -b4K -r -o8", &file);
     assert!(completed(&warm, "read", "bytes") > MIB);
-    assert!(own(&warm, "read_bytes") <= 65_536, "all of it came from the cache");
-    assert_eq!(number(&target(&warm)["residency"]["cached_before_bytes"]), 16 * MIB);
+    // Not all of it where the kernel takes memory back on its own (DAMON): what it took is read once more.
+    let (done, at_disk) = (completed(&warm, "read", "bytes"), own(&warm, "read_bytes"));
+    assert!(at_disk <= done / 50, "{at_disk} of {done} did not come from the cache");
+    assert!(number(&target(&warm)["residency"]["cached_before_bytes"]) > 15 * MIB, "{}", target(&warm));
     let (blocks, zero, repeated, ratio) = sample(&target(&warm)["content"]);
     assert!((blocks, zero, repeated) == (64, 0, 0) && ratio > 0.99, "{}", target(&warm));
     drop(mount);

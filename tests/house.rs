@@ -16,11 +16,12 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("selfcost", &["load", "access", "measure", "profile", "os"]),
     ("verdict", &["result", "profile", "measure"]),
     ("render", &["result", "profile", "measure"]),
+    ("suite", &["result", "profile", "measure", "os"]),
     (
         "cli",
         &[
             "os", "profile", "measure", "engine", "access", "result", "plan", "load", "selfcost", "verdict",
-            "render",
+            "render", "suite",
         ],
     ),
 ];

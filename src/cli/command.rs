@@ -131,32 +131,76 @@ fn run(program: &Program, args: &[OsString], mut request: RunRequest, place: Pla
     for note in &request.notes {
         say_line(format_args!("note: {note}"));
     }
-    let command_line = command_line(program, args);
     if request.profile_only {
         if !request.options.outputs.is_empty() {
             say_line(format_args!("note: -Rp runs nothing, so there is no result to write to a file"));
         }
         let text = match request.profile.result_format {
-            ResultFormat::Text => render::profile_text(&command_line, &request.profile),
+            ResultFormat::Text => render::profile_text(&command_line(program, args), &request.profile),
             ResultFormat::Xml => xml::write(&request.profile, 0),
         };
         return print(&text, ExitCode::Done);
     }
-    let engine = match request.options.engine.as_ref().map(find_engine).transpose() {
-        Ok(engine) => engine,
-        Err(error) => {
-            say(&refuse_option(&typed(args), &program.name, "-engine", &error.to_string()).to_string());
-            return ExitCode::Refused;
+    match options_of(program, args, &request) {
+        Ok(options) => measure(program, args, &request, &options, place),
+        Err(words) => {
+            say(&words);
+            ExitCode::Refused
         }
-    };
-    let options = load::Options {
-        command_line,
+    }
+}
+
+/// What a run needs beyond its profile; the error is what to show.
+fn options_of(program: &Program, args: &[OsString], request: &RunRequest) -> Result<load::Options, String> {
+    let engine = request.options.engine.as_ref().map(find_engine).transpose().map_err(|error| {
+        refuse_option(&typed(args), &program.name, "-engine", &error.to_string()).to_string()
+    })?;
+    Ok(load::Options {
+        command_line: command_line(program, args),
         engine,
         overwrite: request.options.overwrite.clone(),
         recreate: request.options.recreate,
         events: names(&request.events),
-    };
-    measure(program, args, &request, &options, place)
+        progress_every: None,
+    })
+}
+
+/// A line that a suite runs, and who watches it.
+pub(super) struct QuietRun<'a> {
+    /// Stands for the program in the document.
+    pub program: &'a Program,
+    /// The line.
+    pub words: &'a [String],
+    /// Receives what goes on.
+    pub on_event: load::OnEvent<'a>,
+    /// How often to tell where it is.
+    pub progress_every: Option<Duration>,
+    /// Ends it early.
+    pub stop: &'a Latch,
+}
+
+impl QuietRun<'_> {
+    /// Runs the line and prints nothing: the report, its document with its verdict. The error is what to show,
+    /// and the exit code.
+    pub fn run(&self) -> Result<Report, (String, ExitCode)> {
+        let args: Vec<OsString> = self.words.iter().map(OsString::from).collect();
+        let refused = |words: String| (words, ExitCode::Refused);
+        let invocation = super::parse_os(&args, &self.program.name, &uptime_ms);
+        let Invocation::Run(mut request) = invocation.map_err(|refusal| refused(refusal.to_string()))? else {
+            return Err(refused("ERROR: a line of a suite has to run something\n".into()));
+        };
+        load_profile(self.program, &args, &mut request).map_err(refused)?;
+        let mut options = options_of(self.program, &args, &request).map_err(refused)?;
+        options.progress_every = self.progress_every;
+        let report = load::run(&request.profile, &options, self.on_event, self.stop);
+        let mut report = report.map_err(|refusals| plan_refused(self.program, &args, &refusals))?;
+        if !report.failures.is_empty() {
+            let lines = report.failures.iter().map(|line| format!("ERROR: {}\n", printable(line)));
+            return Err((lines.collect(), ExitCode::Failed));
+        }
+        report.document.verdict = Some(judge(&report.document));
+        Ok(report)
+    }
 }
 
 /// Reads the profile of `-X` into the request, with the overrides and targets beside it; the error is
@@ -327,18 +371,37 @@ fn print_report(report: &Report, outputs: Outputs, console: &Console, show: &Sho
 
 /// Shows refusals of the plan under the words they are about.
 fn refuse(program: &Program, args: &[OsString], refusals: &[PlanRefusal]) -> ExitCode {
-    say(&refuse_plan(&typed(args), &program.name, refusals).to_string());
-    match refusals.iter().any(|r| r.kind == RefusalKind::Guard) {
+    let (words, code) = plan_refused(program, args, refusals);
+    say(&words);
+    code
+}
+
+fn plan_refused(program: &Program, args: &[OsString], refusals: &[PlanRefusal]) -> (String, ExitCode) {
+    let code = match refusals.iter().any(|r| r.kind == RefusalKind::Guard) {
         true => ExitCode::Guarded,
         false => ExitCode::Refused,
-    }
+    };
+    (refuse_plan(&typed(args), &program.name, refusals).to_string(), code)
 }
 
 /// Signals that come this soon after the first one mean the same.
 const SAME_WISH: Duration = Duration::from_millis(500);
 
-/// The first SIGINT or SIGTERM stops the run in an orderly way, the second ends the process.
+/// The first SIGINT or SIGTERM stops the run in an orderly way.
 fn watch_signals(stop: &Latch, format: ResultFormat) -> std::io::Result<()> {
+    // Where DiskSpd prints it before a text result; nothing may stand before an XML result.
+    const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
+    stop_on_signals(stop, move || {
+        let mut out = std::io::stdout().lock();
+        let _ = match format {
+            ResultFormat::Text => out.write_all(NOTICE.as_bytes()).and_then(|()| out.flush()),
+            ResultFormat::Xml => std::io::stderr().write_all(NOTICE.as_bytes()),
+        };
+    })
+}
+
+/// Sets `stop` at the first SIGINT or SIGTERM, after `notice`; the second ends the process.
+pub(super) fn stop_on_signals(stop: &Latch, notice: impl Fn() + Send + 'static) -> std::io::Result<()> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     let stop = stop.clone();
@@ -351,13 +414,7 @@ fn watch_signals(stop: &Latch, format: ResultFormat) -> std::io::Result<()> {
                 Some(at) if at.elapsed() < SAME_WISH => continue,
                 Some(_) => std::process::exit(128 + signal),
             }
-            // Where DiskSpd prints it before a text result; nothing may stand before an XML result.
-            const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
-            let mut out = std::io::stdout().lock();
-            let _ = match format {
-                ResultFormat::Text => out.write_all(NOTICE.as_bytes()).and_then(|()| out.flush()),
-                ResultFormat::Xml => std::io::stderr().write_all(NOTICE.as_bytes()),
-            };
+            notice();
             stop.set();
         }
     })?;

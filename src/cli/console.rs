@@ -60,7 +60,7 @@ impl Console {
             Event::Verbose(words) if self.verbose => {
                 self.line(&mut state, &format!("{}: {words}", crate::os::host::local_time_now()));
             }
-            Event::Verbose(_) => {}
+            Event::Verbose(_) | Event::Progress(_) => {}
             Event::Warning(words) => {
                 self.line(&mut state, &format!("WARNING: {words}"));
                 state.warned.push(words);

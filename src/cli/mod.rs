@@ -5,6 +5,8 @@
 //! is to be done; what it refuses touches nothing (a deliberate difference: DiskSpd 2.2 sets events
 //! while it is still reading).
 
+mod ab_command;
+mod assess_command;
 mod bench_command;
 mod command;
 mod console;
@@ -13,16 +15,22 @@ mod help;
 mod hints;
 mod inspect_command;
 mod judge_command;
+mod mark_command;
 mod merge_command;
 mod options;
 mod outputs;
 mod parse;
+mod place;
 mod refusal;
 mod render_command;
 mod rows;
+mod series;
+mod study_command;
 mod truespd;
 mod value;
 mod verdict;
+mod words;
+mod workload_command;
 
 pub use command::{ExitCode, Program, diskspd};
 pub use help::{help, version};

@@ -4,15 +4,22 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use super::ab_command::{self, AbArguments};
+use super::assess_command::{self, AssessArguments};
 use super::bench_command::{self, BenchArguments};
 use super::command::{ExitCode, Place, Program, print, run_words};
 use super::console::say;
 use super::inspect_command::{self, InspectArguments};
 use super::judge_command::{self, JudgeArguments};
+use super::mark_command::{self, MarkArguments};
 use super::merge_command::{self, MergeArguments};
 use super::render_command::{self, RenderArguments};
+use super::series;
+use super::study_command::{self, StudyArguments};
+use super::workload_command::{self, WorkloadArguments};
 use crate::result::json;
 use crate::selfcost;
+use crate::suite::{ab, assess, mark, study, workload};
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
 /// format, add results up.
@@ -32,11 +39,22 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
         words: Vec<OsString>,
     },
+    Mark(MarkArguments),
+    Assess(AssessArguments),
+    Workload(WorkloadArguments),
+    Ab(AbArguments),
+    Study(StudyArguments),
     Inspect(InspectArguments),
+    Judge(JudgeArguments),
     Render(RenderArguments),
     Merge(MergeArguments),
-    Judge(JudgeArguments),
     BenchSelf(BenchArguments),
+    /// Clean up after a suite that was killed (started by suites)
+    #[command(hide = true, name = series::CARETAKER)]
+    Caretaker {
+        /// Journal of the suite
+        journal: String,
+    },
     /// Print the JSON Schema of a kind of documents
     Schema {
         /// Which documents
@@ -52,6 +70,16 @@ enum Documents {
     Result,
     /// What `bench-self --json` writes
     SelfCost,
+    /// What `assess --json` writes
+    Assess,
+    /// What `mark --json` writes
+    Mark,
+    /// What `ab --json` writes
+    Ab,
+    /// What `workload --json` writes
+    Workload,
+    /// What `study --json` writes
+    Study,
 }
 
 /// Runs the `truespd` command with `args` (without the program name).
@@ -62,17 +90,28 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
     {
         return run(program, words);
     }
-    let words = std::iter::once(OsString::from(&program.name)).chain(args.iter().cloned());
+    let words = std::iter::once(OsString::from(&program.name)).chain(assess_command::long_words(args));
     match Arguments::try_parse_from(words) {
         Ok(arguments) => match arguments.command {
             Command::Run { words } => run(program, &words),
+            Command::Mark(arguments) => mark_command::run(&arguments),
             Command::Inspect(arguments) => inspect_command::run(&arguments),
             Command::Render(arguments) => render_command::run(&arguments),
             Command::Merge(arguments) => merge_command::run(&arguments),
             Command::Judge(arguments) => judge_command::run(&arguments),
+            Command::Assess(arguments) => assess_command::run(&arguments),
+            Command::Workload(arguments) => workload_command::run(&arguments),
             Command::BenchSelf(arguments) => bench_command::run(&arguments),
+            Command::Ab(arguments) => ab_command::run(&arguments),
+            Command::Study(arguments) => study_command::run(&arguments),
+            Command::Caretaker { journal } => series::caretaker(&journal),
             Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
             Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Workload } => print(&workload::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Assess } => print(&assess::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Mark } => print(&mark::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Ab } => print(&ab::schema(), ExitCode::Done),
+            Command::Schema { of: Documents::Study } => print(&study::schema(), ExitCode::Done),
         },
         // Help and the version are asked for; the rest is refused.
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),

@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use super::refusal::{columns_of, printable, wrap};
 use crate::os::terminal;
 use crate::result::{Finding, Grade, Verdict};
+use crate::suite::findings::Told;
 use crate::verdict::RULES;
 
 /// Width where there is no terminal.
@@ -43,7 +44,8 @@ impl Style {
         Style { columns, has_colour: is_terminal && !is_unwanted }
     }
 
-    fn paint(self, grade: Grade, text: &str) -> String {
+    /// The text in the grade's colour, where there are colours.
+    pub fn paint(self, grade: Grade, text: &str) -> String {
         let code = match grade {
             Grade::Certified => "32",
             Grade::Suspect => "33",
@@ -148,6 +150,41 @@ pub(super) fn text(verdict: &Verdict, of: &str, extent: Extent, style: Style) ->
     out
 }
 
+/// What a finding of many runs is about is listed up to so many.
+const LISTED: usize = 2;
+
+/// Findings of a series of `runs` runs, a paragraph each: rule, the runs it is of, what is so, what to do. Remarks stand
+/// without advice. Ends with a line end when there are any.
+pub(super) fn told(all: &[Told], runs: usize, style: Style) -> String {
+    let mut out = String::new();
+    for one in all {
+        let grade = effect(one.grade);
+        let gap = " ".repeat(INDENT.saturating_sub(2 + columns_of(grade)));
+        let mut words = format!("{} ({}): {}", one.rule, of(one, runs), one.says);
+        if one.grade > Grade::Certified {
+            words.push_str(&format!(" -> {}", one.advice));
+        }
+        let mut paragraph = String::new();
+        push_wrapped(&mut paragraph, &words, style.columns - INDENT, "");
+        // The grade stands in the indentation of the first line.
+        out.push_str(&format!("  {}{gap}{}", style.paint(one.grade, grade), &paragraph[INDENT..]));
+    }
+    out
+}
+
+/// The runs that a finding is of.
+fn of(told: &Told, runs: usize) -> String {
+    if told.runs == runs {
+        return format!("all {}", plural(runs, "run"));
+    }
+    let listed = told.of[..told.of.len().min(LISTED)].join(", ");
+    let more = match told.of.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}: {listed}{more}", plural(told.runs, "run"))
+}
+
 /// The first line begins with `mark`, the others below what follows it.
 fn push_wrapped(out: &mut String, words: &str, columns: usize, mark: &str) {
     for (i, line) in wrap(&printable(words), columns - mark.len()).iter().enumerate() {
@@ -244,6 +281,29 @@ mod tests {
              \x20 3 rules looked\n"
         );
         assert!(!text(&verdict(), "verdict", Extent::Findings, PLAIN).contains("steal"));
+    }
+
+    #[test]
+    fn findings_of_a_series_name_their_runs() {
+        let told_of = |grade, of: &[&str]| Told {
+            rule: "volatile-cache".into(),
+            grade,
+            says: "vda keeps writes in a cache that a loss of power empties".into(),
+            advice: "-Sh counts a write when it is durable".into(),
+            runs: 12,
+            of: of.iter().map(ToString::to_string).collect(),
+        };
+        let all = [told_of(Grade::Suspect, &["a", "b", "c", "d"]), told_of(Grade::Certified, &["a"])];
+        assert_eq!(
+            told(&all, 24, PLAIN),
+            "\x20 suspect volatile-cache (12 runs: a, b and 2 more): vda\n\
+             \x20         keeps writes in a cache that a loss of power\n\
+             \x20         empties -> -Sh counts a write when it is durable\n\
+             \x20 remark  volatile-cache (12 runs: a): vda keeps writes in a\n\
+             \x20         cache that a loss of power empties\n"
+        );
+        assert!(told(&all, 12, PLAIN).starts_with("  suspect volatile-cache (all 12 runs): vda"));
+        assert_eq!(told(&[], 0, PLAIN), "");
     }
 
     #[test]

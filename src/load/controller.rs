@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use super::activity::{Activity, Recorder, Sources};
+use super::live::{Cell, Phase, Progress};
 use super::phases::{Lengths, Phases, StartGate, Turnstile};
 use super::start::{Prepared, StartContext, StartFailure, prepare};
 use super::worker::{Outcome, Time};
@@ -33,6 +34,8 @@ struct Shared {
     failed: Latch,
     /// Simulated workers go through one after the other.
     turnstile: Turnstile,
+    /// One per thread, when somebody watches.
+    live: Vec<Arc<Cell>>,
 }
 
 /// A worker's word to the controller.
@@ -149,6 +152,8 @@ pub struct Control<'a> {
     pub signals: &'a dyn Signals,
     /// Progress and words.
     pub on_event: OnEvent<'a>,
+    /// How often to tell where the time span is.
+    pub progress_every: Option<Duration>,
     /// Real clock.
     pub clock: &'a MachineClock,
     /// Interrupts waiting workers at the end.
@@ -184,6 +189,10 @@ fn start_and_direct(
         gate: StartGate::new(),
         failed: Latch::new()?,
         turnstile: Turnstile::new(),
+        live: control
+            .progress_every
+            .map(|_| works.iter().map(|_| Arc::default()).collect())
+            .unwrap_or_default(),
     });
     let (sender, words) = mpsc::channel();
     let ids: Vec<u32> = works.iter().map(|w| w.id).collect();
@@ -287,7 +296,8 @@ fn thread_life(
     on_event: OnEvent<'_>,
     clock: &MachineClock,
 ) -> Result<Option<Outcome>, StartFailure> {
-    let Prepared { worker, engine, notes } = prepare(&work, context)?;
+    let Prepared { mut worker, engine, notes } = prepare(&work, context)?;
+    worker.live = shared.live.get(work.id as usize).cloned();
     // Before the start signal, after which nothing may come between a worker and its first I/O.
     let times = times_of_this_thread();
     let _ = sender.send(Word::Ready(Ready { id: work.id, tid: ThreadId::current(), engine, notes }));
@@ -464,12 +474,33 @@ impl Director<'_> {
         loop {
             // The latches wait by another clock, which may run a little faster: it must not end a phase early.
             let left = instant_ns.saturating_sub(self.control.clock.now_ns());
-            if Latch::wait_any(&latches, Some(Duration::from_nanos(left))) {
+            let wait = Duration::from_nanos(left);
+            let wait = self.control.progress_every.map_or(wait, |every| wait.min(every));
+            if Latch::wait_any(&latches, Some(wait)) {
                 return true;
             }
             if left == 0 {
                 return false;
             }
+            if self.control.progress_every.is_some() {
+                (self.control.on_event)(Event::Progress(self.progress()));
+            }
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        let (now_ns, phases) = (self.control.clock.now_ns(), &self.shared.phases);
+        let start_ns = phases.start_ns();
+        Progress {
+            phase: match now_ns {
+                now if now < phases.measure_start_ns() => Phase::WarmUp,
+                now if now < phases.measure_end_ns() => Phase::Measurement,
+                _ => Phase::CoolDown,
+            },
+            elapsed_ns: now_ns.saturating_sub(start_ns),
+            planned_ns: phases.stop_ns().saturating_sub(start_ns),
+            measured_ns: phases.measured_part_ns(0, now_ns),
+            counted: self.shared.live.iter().map(|cell| cell.heard()).sum(),
         }
     }
 

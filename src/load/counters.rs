@@ -1,5 +1,6 @@
 //! What a worker counts on one target.
 
+use super::live::Counted;
 use crate::measure::{Histogram, Intervals};
 use crate::result::Direction;
 
@@ -77,6 +78,16 @@ impl Counter {
         if let Some(more) = &mut self.more {
             let (since_start_ns, response_ns) = more_ns();
             more.record(latency_ns, since_start_ns, response_ns);
+        }
+    }
+
+    /// Everything counted so far, for people who watch.
+    pub fn counted(&self) -> Counted {
+        let latency_ns = self.latency.as_ref().map_or(0, Histogram::sum_ns);
+        Counted {
+            ios: self.ios,
+            bytes: self.bytes,
+            latency_ns: u64::try_from(latency_ns).unwrap_or(u64::MAX),
         }
     }
 

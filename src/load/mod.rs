@@ -14,6 +14,7 @@ mod document;
 pub mod events;
 pub mod facts;
 pub mod fill;
+pub mod live;
 mod phases;
 mod prepare;
 mod series;
@@ -48,6 +49,7 @@ use content::look_before;
 use controller::{Control, SpanOutcome, run_threads};
 use counters::Wanted;
 use fill::Content;
+use live::Progress;
 use phases::Lengths;
 use prepare::{Checked, Creation};
 use start::StartContext;
@@ -73,6 +75,8 @@ pub enum Event {
         /// Size of the file.
         total_bytes: u64,
     },
+    /// Where the time span is, when [`Options::progress_every`] asks for it.
+    Progress(Progress),
 }
 
 /// Receives events, also from worker threads.
@@ -91,6 +95,8 @@ pub struct Options {
     pub recreate: bool,
     /// `-ys -yf -yr -yp`.
     pub events: EventNames,
+    /// How often to tell where a time span is; [`Event::Progress`].
+    pub progress_every: Option<Duration>,
 }
 
 /// A finished run.
@@ -301,6 +307,7 @@ impl Session<'_> {
             wait_for_start: &|| tools.handles.wait_for_start(self.stop),
             signals: &tools.handles,
             on_event: self.on_event,
+            progress_every: self.options.progress_every,
             clock: &clock,
             interrupter: tools.interrupter,
             sources: &sources,

@@ -129,6 +129,7 @@ pub fn assemble(
         wanted: context.wanted,
         buckets: Buckets::for_duration(context.duration_ns()),
         progress_ios: u64::from(context.progress_ios),
+        live: None,
     })
 }
 

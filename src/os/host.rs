@@ -17,6 +17,27 @@ pub fn kernel_release() -> String {
     rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
+/// The system's name for people from `/etc/os-release`, e.g. `Debian GNU/Linux 13 (trixie)`; `Linux` where it has none.
+pub fn system_name() -> String {
+    let text = ["/etc/os-release", "/usr/lib/os-release"]
+        .iter()
+        .find_map(|path| std::fs::read_to_string(path).ok())
+        .unwrap_or_default();
+    pretty_name(&text).unwrap_or_else(|| "Linux".to_string())
+}
+
+/// `PRETTY_NAME` of os-release(5), without control characters.
+fn pretty_name(text: &str) -> Option<String> {
+    let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim();
+    let value = value.trim_matches(['"', '\'']);
+    (!value.is_empty()).then(|| super::words::printable(value))
+}
+
+/// Whether the process runs as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
 /// Frequency governor of the first processor, e.g. `schedutil`; `<unknown>` when the machine shows none
 /// (virtual machines, firmware-controlled frequencies).
 pub fn power_scheme(roots: &Roots) -> String {
@@ -112,6 +133,15 @@ mod tests {
             std::fs::write(dir.path().join("cpuinfo"), text).unwrap();
             assert_eq!(processor_model(&roots).as_deref(), name);
         }
+    }
+
+    #[test]
+    fn the_system_has_a_name() {
+        let text = "ID=debian\nPRETTY_NAME=\"Debian GNU/Linux 13 (trixie)\"\nVERSION_ID=13\n";
+        assert_eq!(pretty_name(text).as_deref(), Some("Debian GNU/Linux 13 (trixie)"));
+        assert_eq!(pretty_name("PRETTY_NAME=\n").as_deref(), None);
+        assert_eq!(pretty_name("").as_deref(), None);
+        assert!(!system_name().is_empty());
     }
 
     #[test]

@@ -229,8 +229,7 @@ pub struct Marks {
 impl Marks {
     /// With the registry of this user: `$XDG_STATE_HOME/truespd/files` or `~/.local/state/truespd/files`.
     pub fn of_this_user() -> Self {
-        let registry = registry_dir(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"));
-        Marks { registry, attributes: true }
+        Marks { registry: state_dir().map(|dir| dir.join("files")), attributes: true }
     }
 
     /// With the registry in `dir`.
@@ -453,12 +452,16 @@ fn file_error(action: &'static str, error: &io::Error) -> MarkError {
     MarkError::File { action, text: system_text(error) }
 }
 
-/// `$XDG_STATE_HOME/truespd/files`, or under `~/.local/state`; relative values do not count (XDG base
-/// directory specification).
-fn registry_dir(state_home: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
+/// TrueSpd's folder in the user's state directory: `$XDG_STATE_HOME/truespd` or `~/.local/state/truespd`.
+pub fn state_dir() -> Option<PathBuf> {
+    state_dir_of(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"))
+}
+
+/// Relative values do not count (XDG base directory specification).
+fn state_dir_of(state_home: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|p| p.is_absolute());
     let base = absolute(state_home).or_else(|| absolute(home).map(|h| h.join(".local/state")))?;
-    Some(base.join("truespd/files"))
+    Some(base.join("truespd"))
 }
 
 /// Writes beside and renames, so that a reader never sees half an entry.
@@ -685,10 +688,10 @@ mod tests {
     #[test]
     fn state_directories() {
         let os = |s: &str| Some(OsString::from(s));
-        assert_eq!(registry_dir(os("/state"), os("/home/u")), Some("/state/truespd/files".into()));
-        assert_eq!(registry_dir(None, os("/home/u")), Some("/home/u/.local/state/truespd/files".into()));
-        assert_eq!(registry_dir(os("relative"), os("/h")), Some("/h/.local/state/truespd/files".into()));
-        assert_eq!(registry_dir(os(""), None), None);
+        assert_eq!(state_dir_of(os("/state"), os("/home/u")), Some("/state/truespd".into()));
+        assert_eq!(state_dir_of(None, os("/home/u")), Some("/home/u/.local/state/truespd".into()));
+        assert_eq!(state_dir_of(os("relative"), os("/h")), Some("/h/.local/state/truespd".into()));
+        assert_eq!(state_dir_of(os(""), None), None);
     }
 
     #[test]

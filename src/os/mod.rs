@@ -1,6 +1,7 @@
 //! Facts about the machine and every system call outside the engines.
 
 pub mod buffer;
+pub mod caretaker;
 pub mod chain;
 pub mod cpustat;
 pub mod device;
@@ -25,5 +26,7 @@ pub mod terminal;
 pub mod thread;
 pub mod topology;
 pub mod tsc;
+pub mod undo;
 pub mod wake;
 pub mod words;
+pub mod write_cache;

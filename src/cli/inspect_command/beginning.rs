@@ -161,7 +161,7 @@ mod tests {
     }
 
     fn free(free_bytes: u64) -> Option<Room> {
-        Some(Room { free_bytes, is_read_only: false })
+        Some(Room { free_bytes, size_bytes: 1 << 50, used_bytes: 0, is_read_only: false })
     }
 
     #[test]
@@ -221,7 +221,8 @@ mod tests {
             }
         }
         assert_eq!(size(9 * GIB, 0).ok(), Some("1G"), "a disk of unknown size");
-        let read_only = Some(Room { free_bytes: 1 << 40, is_read_only: true });
+        let read_only =
+            Some(Room { free_bytes: 1 << 40, size_bytes: 1 << 50, used_bytes: 0, is_read_only: true });
         let why = new_file(&facts(disk(false, None), 0, None), read_only, None).expect_err("read-only");
         assert!(why.contains("read-only"), "{why}");
         assert!(new_file(&facts(disk(false, None), 0, None), None, None).is_err(), "nothing was asked");

@@ -315,6 +315,7 @@ impl Bench {
                 reissue_own: false,
             },
             is_inline: false,
+            live: None,
             wanted,
             buckets: Buckets::new(0, 0),
             progress_ios: 0,

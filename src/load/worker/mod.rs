@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::counters::{Counter, Wanted};
+use super::live::Cell;
 use super::phases::Phases;
 use super::series::Buckets;
 use super::writes::WriteSlots;
@@ -172,6 +173,8 @@ pub struct Worker {
     pub buckets: Buckets,
     /// One dot per this many completions, 0 = none.
     pub progress_ios: u64,
+    /// Where to say what was counted, when somebody watches.
+    pub live: Option<Arc<Cell>>,
 }
 
 /// The moving parts of a run.
@@ -468,6 +471,15 @@ impl Worker {
             // What was counted until here belongs to the intervals that have passed.
             let totals = self.totals();
             self.buckets.close(now, totals);
+            if let Some(cell) = &self.live {
+                cell.say(
+                    self.duties
+                        .iter()
+                        .flat_map(|duty| [&duty.reads, &duty.writes])
+                        .map(Counter::counted)
+                        .sum(),
+                );
+            }
         }
         turn.counting = phases.counts(now);
         turn.calm_until_ns = phases.next_edge_ns(now).min(self.buckets.end_ns());

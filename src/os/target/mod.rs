@@ -481,6 +481,10 @@ pub fn keep_access_time(file: &File) {
 pub struct Room {
     /// Bytes free for this user's files.
     pub free_bytes: u64,
+    /// Bytes of the filesystem.
+    pub size_bytes: u64,
+    /// Bytes that nobody has free.
+    pub used_bytes: u64,
     /// Whether it is mounted read-only.
     pub is_read_only: bool,
 }
@@ -493,6 +497,8 @@ pub fn room(file: &File) -> io::Result<Room> {
     let found = rustix::fs::fstatvfs(file)?;
     Ok(Room {
         free_bytes: found.f_bavail.saturating_mul(found.f_frsize),
+        size_bytes: found.f_blocks.saturating_mul(found.f_frsize),
+        used_bytes: found.f_blocks.saturating_sub(found.f_bfree).saturating_mul(found.f_frsize),
         is_read_only: found.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY),
     })
 }

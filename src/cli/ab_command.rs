@@ -1,0 +1,260 @@
+//! `truespd ab`: do two variants of a run differ?
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use super::Output;
+use super::command::{ExitCode, print};
+use super::console::{say, say_line};
+use super::outputs::TextOutput;
+use super::refusal::printable;
+use super::series::{Series, SeriesArguments};
+use super::words::{self, VariantWords};
+use crate::suite::ab::{self, Metric, Plan, Surroundings};
+use crate::suite::{Ended, Runner, Step};
+
+/// Compare two variants of a run, in turns, until their difference is decided or shown not to matter
+///
+/// Runs blocks of four, A B B A or B A A B, so that a drift of the machine meets both alike, and looks after each block. Ends
+/// with "different" (the effect with a 95 % interval and a p value), with "no difference larger than the margin", or, when
+/// blocks or time are over, undecided. The more often one looks, the easier one is fooled: interval and p value allow for
+/// that.
+#[derive(Debug, Args)]
+pub(super) struct AbArguments {
+    /// Words of the diskspd command line of A, as one quoted argument: '-b4K -r -o32 -Su FILE'
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    a: String,
+
+    /// Words of B
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    b: String,
+
+    /// Make one test file in this directory for both variants, which then name no target; removed afterwards
+    #[arg(long, value_name = "DIR")]
+    file: Option<PathBuf>,
+
+    /// Size of that file, as after -c
+    #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = words::size)]
+    size_bytes: u64,
+
+    #[command(flatten)]
+    comparing: Comparing,
+
+    /// Write the comparison to this file as JSON (`truespd schema ab`)
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+
+    #[command(flatten)]
+    series: SeriesArguments,
+}
+
+/// How to compare: for all that is built on it.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Comparing {
+    /// What is compared: iops, bytes, latency (mean), p99, p99.9, cpu (processor time per I/O)
+    #[arg(long, default_value = "iops", value_parser = metric)]
+    pub metric: Metric,
+
+    /// A difference up to this many percent does not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = margin)]
+    pub margin: f64,
+
+    /// Probability with which variants that are the same may be called different
+    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = significance)]
+    pub significance: f64,
+
+    /// Blocks of four runs at most
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub blocks: u32,
+
+    /// Minutes at most, for each comparison
+    #[arg(long, value_name = "MINUTES", default_value_t = 30.0, value_parser = minutes)]
+    pub max_minutes: f64,
+
+    /// Measured seconds of a run, where the words have no -d
+    #[arg(long, value_name = "S", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub seconds: u32,
+
+    /// Seconds of warm-up before them, where the words have no -W
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub warm_up: u32,
+}
+
+fn metric(text: &str) -> Result<Metric, String> {
+    let names = || Metric::ALL.map(Metric::name).join(", ");
+    Metric::ALL.into_iter().find(|m| m.name() == text).ok_or_else(|| format!("legal are {}", names()))
+}
+
+fn number(text: &str, what: &str, is_legal: impl Fn(f64) -> bool) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|v: &f64| v.is_finite() && is_legal(*v));
+    value.ok_or_else(|| format!("legal is {what}"))
+}
+
+fn margin(text: &str) -> Result<f64, String> {
+    number(text, "more than 0 and up to 100 percent", |v| v > 0.0 && v <= 100.0)
+}
+
+fn significance(text: &str) -> Result<f64, String> {
+    number(text, "0.0001 to 0.05", |v| (0.0001..=0.05).contains(&v))
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    number(text, "more than 0 and up to 10000", |v| v > 0.0 && v <= 10_000.0)
+}
+
+impl Comparing {
+    /// The plan for two lines.
+    pub fn plan(&self, title: &str, variants: [VariantWords; 2]) -> Plan {
+        let run_s = variants.iter().map(|v| v.seconds).sum::<f64>() / 2.0;
+        Plan {
+            title: title.to_string(),
+            words: variants.map(|v| v.words),
+            metric: self.metric,
+            margin_percent: self.margin,
+            significance: self.significance,
+            blocks_max: self.blocks as usize,
+            time_max: Duration::from_secs_f64(self.max_minutes * 60.0),
+            run_s,
+        }
+    }
+
+    /// The words of a variant as they are run.
+    pub fn variant(
+        &self,
+        option: &str,
+        typed: Vec<String>,
+        target: Option<&str>,
+    ) -> Result<VariantWords, String> {
+        words::variant(option, typed, target, self)
+    }
+}
+
+/// `truespd ab`.
+pub(super) fn run(arguments: &AbArguments) -> ExitCode {
+    match prepare_and_run(arguments) {
+        Ok(code) => code,
+        Err(words) => {
+            say(&words);
+            ExitCode::Refused
+        }
+    }
+}
+
+/// The error is what to show: refused before anything was touched.
+fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
+    let typed = [("--a", &arguments.a), ("--b", &arguments.b)];
+    let mut split = Vec::new();
+    for (option, text) in typed {
+        split.push((option, words::split(text).map_err(|why| format!("ERROR: {option}: {why}\n"))?));
+    }
+    // Whether both can run, before a file is made for them.
+    let placeholder = arguments.file.as_ref().map(|_| "data");
+    for (option, words) in &split {
+        arguments.comparing.variant(option, words.clone(), placeholder)?;
+    }
+    let output = open_output(arguments.json.as_deref())?;
+    let mut series = Series::begin("ab", &arguments.series)?;
+    let file = match &arguments.file {
+        Some(dir) => Some(series.scratch(dir, "ab", &["data"])?.file("data")),
+        None => None,
+    };
+    let mut variants = Vec::new();
+    for (option, words) in split {
+        variants.push(arguments.comparing.variant(option, words, file.as_deref())?);
+    }
+    series.allow(allow_each(&mut variants, &arguments.series.overwrite));
+    let variants: [VariantWords; 2] = variants.try_into().expect("two options");
+    let plan = arguments.comparing.plan("", variants);
+    if let Some(file) = &file
+        && let Err(ended) = {
+            series.ahead(plan.ahead());
+            fill(&mut series, file, arguments.size_bytes)
+        }
+    {
+        return Ok(series.end(Err(ended)));
+    }
+    let begin = Instant::now();
+    let mut surroundings = Surroundings { arrange: &mut |_| Ok(()), elapsed: &|| begin.elapsed() };
+    let (report, result) = ab::compare(&plan, &mut series, &mut surroundings);
+    let is_worth_telling = result.is_ok() || !report.blocks.is_empty();
+    let ended = series.end(result);
+    if !is_worth_telling {
+        return Ok(ended);
+    }
+    let printed = print(&ab::text(&report), ended);
+    Ok(write_output(output, || ab::write(&report), printed))
+}
+
+/// Gives each variant the person's word for its own targets; what no variant names is left for both, where the write
+/// guard has its say.
+fn allow_each(variants: &mut [VariantWords], overwrite: &[String]) -> Vec<String> {
+    let (named, other): (Vec<&String>, Vec<&String>) =
+        overwrite.iter().partition(|path| variants.iter().any(|variant| variant.words.contains(path)));
+    for variant in variants {
+        let own = named.iter().filter(|path| variant.words.contains(path));
+        let own: Vec<String> = own.flat_map(|path| ["--overwrite".to_string(), path.to_string()]).collect();
+        variant.words.splice(..0, own);
+    }
+    other.into_iter().cloned().collect()
+}
+
+/// Opens the file of `--json`; the error is what to show.
+pub(super) fn open_output(path: Option<&str>) -> Result<Option<TextOutput>, String> {
+    let output = path.map(|path| TextOutput::open(&Output { format: "json", path: path.to_string() }));
+    output.transpose().map_err(|error| format!("ERROR: {}\n", printable(&error.to_string())))
+}
+
+/// Writes it.
+pub(super) fn write_output(
+    output: Option<TextOutput>,
+    text: impl Fn() -> String,
+    code: ExitCode,
+) -> ExitCode {
+    match output.map(|output| output.write(&text())) {
+        Some(Err(error)) => {
+            say_line(format_args!("ERROR: {}", printable(&error.to_string())));
+            ExitCode::Failed
+        }
+        _ => code,
+    }
+}
+
+/// Makes a file of random data: neither compression nor never-written places then answer for the disk.
+pub(super) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(), Ended> {
+    let path = Path::new(file);
+    let seed = std::process::id();
+    let words = [
+        format!("-c{size_bytes}"),
+        "-Zr".into(),
+        "-b1M".into(),
+        "-o4".into(),
+        "-Su".into(),
+        "-d1".into(),
+        "-W0".into(),
+    ];
+    // With another seed in every process, so that a series that goes on makes the file anew, too.
+    let words = words.into_iter().chain([format!("-z{seed}"), path.to_string_lossy().into_owned()]);
+    series
+        .run(&Step { name: "making the test file".into(), words: words.collect(), seconds: 1.5 })
+        .map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_persons_word_goes_to_the_variant_that_names_the_target() {
+        let variant = |words: &[&str]| VariantWords {
+            words: words.iter().map(ToString::to_string).collect(),
+            seconds: 1.0,
+        };
+        let mut variants = [variant(&["-w100", "/dev/x"]), variant(&["-w100", "/dev/y"])];
+        let left = allow_each(&mut variants, &["/dev/y".to_string(), "/dev/z".to_string()]);
+        assert_eq!(left, ["/dev/z"]);
+        assert_eq!(variants[0].words.join(" "), "-w100 /dev/x");
+        assert_eq!(variants[1].words.join(" "), "--overwrite /dev/y -w100 /dev/y");
+    }
+}

@@ -1,0 +1,402 @@
+//! `truespd mark`: CrystalDiskMark's tests on a directory or a device.
+
+mod place;
+mod table;
+
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+
+use super::Output;
+use super::command::{ExitCode, print};
+use super::console::{say, say_line};
+use super::outputs::TextOutput;
+use super::refusal::printable;
+use super::series::{Series, SeriesArguments};
+use super::verdict::Style;
+use crate::os::words::shell_word;
+use crate::profile::Size;
+use crate::suite::mark::text::{Reader, text};
+use crate::suite::mark::{
+    self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, NAME, Part, Preset, Profile, Report,
+    SIZE_BYTES_MIN, Settings, Target, Test,
+};
+use crate::suite::{Ended, Failure};
+use place::Found;
+
+/// CrystalDiskMark's tests on a file of this directory, or on a device
+///
+/// Shows CrystalDiskMark's table (the best of the loops), and beside it median, spread and the verdict of every run.
+/// The file is made for the test and removed, whatever ends it. A device is only read, unless --overwrite names it.
+/// Takes about four minutes with nothing else said.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  truespd mark                               the four tests, in the current directory
+  truespd mark --preset nvme --mix /mnt/fast with NVMe's tests and a third column, 70 % reads
+  truespd mark --profile peak --loops 5 --size 16G /mnt/fast
+  truespd mark --test RND4K-Q32T1 --test SEQ128K-Q4T2 --only read --save result.txt
+  truespd mark /dev/nvme1n1                  reads of a whole disk, which may hold data")]
+pub(super) struct MarkArguments {
+    /// Directory for the test file, or a block device (`#n` is the n-th whole disk)
+    #[arg(value_name = "DIR|DEVICE", default_value = ".")]
+    target: String,
+
+    /// Tests for a kind of disk
+    #[arg(long, value_enum, default_value_t = PresetWord::Default)]
+    preset: PresetWord,
+
+    /// Which of the tests
+    #[arg(long, value_enum, default_value_t = ProfileWord::Default)]
+    profile: ProfileWord,
+
+    /// This test instead, e.g. RND4K-Q32T1: SEQ or RND, block size, queue depth, threads; again for more
+    #[arg(long = "test", value_name = "TEST", conflicts_with = "profile")]
+    tests: Vec<Test>,
+
+    /// Mixed tests, too; the number is the percentage of reads: 10, 20, ... 90
+    #[arg(long, value_name = "READ", num_args = 0..=1, require_equals = true,
+          default_missing_value = "70", value_parser = mix_read_percent)]
+    mix: Option<u32>,
+
+    /// Only reads, only writes or only mixed tests; again, or with commas, for two of them
+    #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
+    only: Vec<PartWord>,
+
+    /// Runs of each test that count; one more before them does not
+    #[arg(long, value_name = "N", default_value_t = 3, visible_alias = "count",
+          value_parser = clap::value_parser!(u32).range(1..=99))]
+    loops: u32,
+
+    /// Size of the test file, or of the part of a device that is used: 16M to what fits
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size_bytes)]
+    size: u64,
+
+    /// Seconds that each run measures [default: 5; with --preset flash 1]
+    #[arg(long, value_name = "SECONDS", visible_alias = "duration",
+          value_parser = clap::value_parser!(u32).range(1..=3600))]
+    measure: Option<u32>,
+
+    /// Seconds between two tests [default: 5; with --preset flash 30]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=3600))]
+    interval: Option<u32>,
+
+    /// What the file holds and what is written
+    #[arg(long, value_enum, default_value_t = DataWord::Random)]
+    data: DataWord,
+
+    /// Write CrystalDiskMark's text to this file, for programs that read that
+    #[arg(long, value_name = "FILE")]
+    save: Option<String>,
+
+    /// Write everything to this file as JSON (`truespd schema mark`)
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+
+    /// A line to keep in the file of --save
+    #[arg(long, value_name = "TEXT", requires = "save")]
+    comment: Option<String>,
+
+    /// Only print the lines of `diskspd` that would be run
+    #[arg(long)]
+    print: bool,
+
+    #[command(flatten)]
+    series: SeriesArguments,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PresetWord {
+    /// SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1
+    Default,
+    /// SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1
+    Nvme,
+    /// The default tests, measured for 1 s with pauses of 30 s
+    Flash,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ProfileWord {
+    /// All four tests
+    Default,
+    /// SEQ1M Q8T1 and the preset's random test with the most in flight
+    Peak,
+    /// SEQ1M Q1T1 and RND4K Q1T1
+    #[value(aliases = ["real-world", "realworld"])]
+    Real,
+    /// SEQ1M Q8T1
+    Demo,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PartWord {
+    #[value(alias = "reads")]
+    Read,
+    #[value(alias = "writes")]
+    Write,
+    /// Implies --mix
+    #[value(alias = "mixed")]
+    Mix,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DataWord {
+    /// Random bytes, which cannot be compressed or stored once for many
+    Random,
+    /// Zeros
+    #[value(aliases = ["zeros", "0fill", "0x00"])]
+    Zero,
+}
+
+fn mix_read_percent(typed: &str) -> Result<u32, String> {
+    let percent =
+        typed.trim_end_matches('%').parse().ok().filter(|percent| MIX_READ_PERCENT.contains(percent));
+    percent.ok_or_else(|| "legal: 10, 20, ... 90, the percentage of reads".to_string())
+}
+
+/// `16M`, `1G`, `1GiB`.
+fn size_bytes(typed: &str) -> Result<u64, String> {
+    let legal = || "legal: a whole number with M, G or T, at least 16M, e.g. 512M or 4G".to_string();
+    let digits = typed.chars().take_while(char::is_ascii_digit).count();
+    let (number, unit) = typed.split_at(digits);
+    let unit = unit.trim_start().to_ascii_uppercase();
+    let shift = match unit.trim_end_matches('B').trim_end_matches('I') {
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err(legal()),
+    };
+    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
+    bytes.filter(|bytes| *bytes >= SIZE_BYTES_MIN && *bytes < 1 << 60).ok_or_else(legal)
+}
+
+/// Refused before anything was touched: what to show.
+struct Refusal(String);
+
+impl<W: Into<String>> From<W> for Refusal {
+    fn from(words: W) -> Self {
+        Refusal(words.into())
+    }
+}
+
+/// `truespd mark`.
+pub(super) fn run(arguments: &MarkArguments) -> ExitCode {
+    match prepare(arguments) {
+        Ok(Prepared { settings, found, .. }) if arguments.print => {
+            print(&lines(&settings, &found), ExitCode::Done)
+        }
+        Ok(prepared) => measure(arguments, prepared),
+        Err(Refusal(words)) => {
+            say_line(format_args!("ERROR: {}", printable(&words)));
+            ExitCode::Refused
+        }
+    }
+}
+
+struct Prepared {
+    settings: Settings,
+    found: Found,
+}
+
+/// Everything that can be refused without touching anything.
+fn prepare(arguments: &MarkArguments) -> Result<Prepared, Refusal> {
+    let found = place::find(&arguments.target)?;
+    let settings = settings(arguments, &found)?;
+    let largest = settings.tests.iter().map(|test| test.block_bytes).max().unwrap_or_default();
+    if largest > settings.size_bytes {
+        return Err(format!(
+            "--test: a block of {} does not fit into --size {}",
+            Size(largest),
+            Size(settings.size_bytes)
+        )
+        .into());
+    }
+    if !arguments.print {
+        found.check_room(settings.size_bytes)?;
+        for output in outputs(arguments) {
+            // Opened again at the end: meanwhile a kill would leave the unfinished file.
+            TextOutput::open(&output).map_err(|error| error.to_string())?;
+        }
+    }
+    Ok(Prepared { settings, found })
+}
+
+fn settings(arguments: &MarkArguments, found: &Found) -> Result<Settings, Refusal> {
+    let preset = match arguments.preset {
+        PresetWord::Default => Preset::Default,
+        PresetWord::Nvme => Preset::Nvme,
+        PresetWord::Flash => Preset::Flash,
+    };
+    let profile = match arguments.profile {
+        ProfileWord::Default => Profile::Default,
+        ProfileWord::Peak => Profile::Peak,
+        ProfileWord::Real => Profile::Real,
+        ProfileWord::Demo => Profile::Demo,
+    };
+    let mut tests: Vec<Test> = Vec::new();
+    for &test in &arguments.tests {
+        if !tests.contains(&test) {
+            tests.push(test);
+        }
+    }
+    Ok(Settings {
+        preset,
+        profile,
+        tests: if tests.is_empty() { preset.tests(profile) } else { tests },
+        parts: parts(arguments, profile, found)?,
+        mix_read_percent: arguments.mix.unwrap_or(MIX_READ_PERCENT_DEFAULT),
+        loops: arguments.loops,
+        size_bytes: arguments.size,
+        measure_s: arguments.measure.unwrap_or_else(|| preset.measure_s()),
+        interval_s: arguments.interval.unwrap_or_else(|| preset.interval_s()),
+        zero_data: arguments.data == DataWord::Zero,
+    })
+}
+
+fn parts(arguments: &MarkArguments, profile: Profile, found: &Found) -> Result<Vec<Part>, Refusal> {
+    if arguments.mix.is_some() && profile == Profile::Demo {
+        return Err(
+            "--mix: the profile demo has no mixed test; choose another profile, or --test SEQ1M-Q8T1".into(),
+        );
+    }
+    let only: Vec<Part> = arguments
+        .only
+        .iter()
+        .map(|word| match word {
+            PartWord::Read => Part::Read,
+            PartWord::Write => Part::Write,
+            PartWord::Mix => Part::Mix,
+        })
+        .collect();
+    let is_wanted = |part: Part| match only.is_empty() {
+        true => part != Part::Mix || arguments.mix.is_some(),
+        false => only.contains(&part) || (part == Part::Mix && arguments.mix.is_some()),
+    };
+    let wanted: Vec<Part> =
+        [Part::Read, Part::Write, Part::Mix].into_iter().filter(|&part| is_wanted(part)).collect();
+    found.check_overwrite(&arguments.series.overwrite)?;
+    if !found.is_device() || !arguments.series.overwrite.is_empty() {
+        return Ok(wanted);
+    }
+    let path = shell_word(&found.path());
+    match only.iter().find(|&&part| part != Part::Read) {
+        Some(part) => Err(format!(
+            "--only {}: this would write to {path}, whatever it holds; if that may be lost: --overwrite {path}",
+            part.word()
+        ).into()),
+        None => {
+            if !arguments.print {
+                say_line(format_args!(
+                    "note: only reads; to write to {path}, and lose what it holds: --overwrite {path}"
+                ));
+            }
+            Ok(vec![Part::Read])
+        }
+    }
+}
+
+/// The lines, each once: loops differ in the seed (`-z`).
+fn lines(settings: &Settings, found: &Found) -> String {
+    let target = match found.is_device() {
+        true => Target::Device(found.path()),
+        false => Target::File(Path::new(&found.path()).join(FILE).to_string_lossy().into_owned()),
+    };
+    let mut out = String::new();
+    for planned in settings.planned() {
+        let words = settings.words(planned, 1, &target);
+        let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+        out.push_str(&format!("# {} {}\ndiskspd {}\n", planned.test, planned.part.word(), words.join(" ")));
+    }
+    out
+}
+
+fn outputs(arguments: &MarkArguments) -> Vec<Output> {
+    let output = |format, path: &Option<String>| path.clone().map(|path| Output { format, path });
+    [output("save", &arguments.save), output("json", &arguments.json)].into_iter().flatten().collect()
+}
+
+fn measure(arguments: &MarkArguments, prepared: Prepared) -> ExitCode {
+    let Prepared { settings, found } = prepared;
+    let mut series = match Series::begin(NAME, &arguments.series) {
+        Ok(series) => series,
+        Err(words) => {
+            say(&words);
+            return ExitCode::Refused;
+        }
+    };
+    let target = match found.is_device() {
+        true => Ok(Target::Device(found.path())),
+        false => series
+            .scratch(Path::new(&found.path()), NAME, &[FILE])
+            .map(|folder| Target::File(folder.file(FILE))),
+    };
+    let place = found.place();
+    let target = match target {
+        Ok(target) => target,
+        Err(words) => {
+            let refused = Failure { words, exit_code: ExitCode::Refused as u8 };
+            return series.end(Err(Ended::Failed(refused)));
+        }
+    };
+    let (rows, ended) = settings.run(&target, &mut series);
+    let is_stopped = ended == Err(Ended::Stopped);
+    let is_complete = ended.is_ok();
+    let code = series.end(ended);
+    let report = Report::new(Host::this(), place, settings, rows, is_complete);
+    if !report.has_results() {
+        if is_stopped {
+            say_line(format_args!("stopped before anything was measured"));
+        }
+        return code;
+    }
+    match (show(&report), save(arguments, &report)) {
+        (ExitCode::Done, Ok(())) => code,
+        (failed, Ok(())) => failed,
+        (_, Err(words)) => {
+            say(&words);
+            ExitCode::Failed
+        }
+    }
+}
+
+fn show(report: &Report) -> ExitCode {
+    let shown = format!("{}\n{}", text(report, Reader::Person), table::text(report, Style::of_stdout()));
+    print(&shown, ExitCode::Done)
+}
+
+/// Writes the files that were asked for. The error is what to show.
+fn save(arguments: &MarkArguments, report: &Report) -> Result<(), String> {
+    let mut failed = String::new();
+    for output in outputs(arguments) {
+        let content = match output.format {
+            "json" => mark::write(report),
+            _ => text(report, Reader::Program { comment: arguments.comment.as_deref() }),
+        };
+        if let Err(error) = TextOutput::open(&output).and_then(|file| file.write(&content)) {
+            failed.push_str(&format!("ERROR: {}\n", printable(&error.to_string())));
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { Err(failed) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_shares_are_taken_as_people_write_them() {
+        for (typed, bytes) in
+            [("16M", 16 << 20), ("1G", 1 << 30), ("1GiB", 1 << 30), ("2 gb", 2 << 30), ("1t", 1 << 40)]
+        {
+            assert_eq!(size_bytes(typed), Ok(bytes), "{typed}");
+        }
+        for typed in ["", "1", "15M", "1K", "G", "-1G", "1.5G", "99999999999999999999G", "9999999T"] {
+            assert!(size_bytes(typed).is_err_and(|words| words.contains("512M")), "{typed}");
+        }
+        assert_eq!(mix_read_percent("70"), Ok(70));
+        assert_eq!(mix_read_percent("30%"), Ok(30));
+        for typed in ["", "0", "75", "100", "R70"] {
+            assert!(mix_read_percent(typed).is_err_and(|words| words.contains("10, 20")), "{typed}");
+        }
+    }
+}

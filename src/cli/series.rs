@@ -1,0 +1,239 @@
+//! Runs the lines of a suite: shows what goes on, keeps documents, obeys Ctrl+C, leaves nothing behind.
+
+mod keep;
+mod view;
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::command::{ExitCode, Program, QuietRun, stop_on_signals};
+use super::console::{say, say_line};
+use crate::load::Event;
+use crate::os::caretaker::{self, Caretaker};
+use crate::os::undo::{Journal, Undone, journals_of_this_user, sweep};
+use crate::os::wake::Latch;
+use crate::os::words::system_text;
+use crate::result::Document;
+use crate::suite::scratch::Scratch;
+use crate::suite::{Ahead, Ended, Failure, Runner, Step};
+use keep::Kept;
+use view::View;
+
+/// Hidden subcommand of the process that cleans up after a killed suite.
+pub(super) const CARETAKER: &str = "caretaker";
+
+/// Options that all suites share.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct SeriesArguments {
+    /// Keep the document of every run in this folder, which is made when it is missing
+    #[arg(long, value_name = "FOLDER")]
+    pub keep: Option<String>,
+
+    /// Go on where a series with the same --keep folder ended: runs whose documents are there are not repeated
+    #[arg(long, requires = "keep")]
+    pub resume: bool,
+
+    /// This device or file may be written although it holds something else: what is on it will be lost
+    #[arg(long, value_name = "PATH")]
+    pub overwrite: Vec<String>,
+}
+
+/// A series that runs.
+pub(super) struct Series {
+    program: Program,
+    stop: Latch,
+    overwrite: Vec<String>,
+    keep: Option<Kept>,
+    view: View,
+    /// Notes and warnings shown so far: each run of a series would repeat them.
+    told: Mutex<Vec<String>>,
+    undo: Option<(Journal, Option<Caretaker>)>,
+    /// Begins every path of the series' own files.
+    scratch: Option<String>,
+    /// Whether a run has gone on since the last pause. Kept documents need no pauses between them.
+    has_run: bool,
+}
+
+impl Series {
+    /// A series called `truespd <suite>`. The error is what to show.
+    pub fn begin(suite: &str, arguments: &SeriesArguments) -> Result<Self, String> {
+        let failed = |what: &str, error: &std::io::Error| format!("ERROR: {what}: {}\n", system_text(error));
+        journals_of_this_user().iter().flat_map(|dir| sweep(dir)).for_each(|undone| tell_undone(&undone));
+        let stop = Latch::new().map_err(|e| failed("no file descriptor left", &e))?;
+        let notice = || say("\nstopping; once more to stop at once\n");
+        stop_on_signals(&stop, notice).map_err(|e| failed("could not prepare for Ctrl+C", &e))?;
+        let keep = arguments.keep.as_ref().map(|folder| Kept::open(Path::new(folder), arguments.resume));
+        Ok(Series {
+            program: Program { name: format!("truespd {suite}") },
+            stop,
+            overwrite: arguments.overwrite.clone(),
+            keep: keep.transpose()?,
+            view: View::new(),
+            told: Mutex::new(Vec::new()),
+            undo: None,
+            scratch: None,
+            has_run: false,
+        })
+    }
+
+    /// The person's word for targets of the steps that follow: the write guard refuses one that names no target of a run.
+    pub fn allow(&mut self, overwrite: Vec<String>) {
+        self.overwrite = overwrite;
+    }
+
+    /// A folder for files called `files` in `parent`, removed when the series ends, however it ends. The error is what
+    /// to show.
+    pub fn scratch(&mut self, parent: &Path, suite: &str, files: &[&str]) -> Result<Scratch, String> {
+        let made = Scratch::make(parent, suite, files, self.journal()?);
+        let made = made.map_err(|words| format!("ERROR: {words}\n"))?;
+        self.scratch = Some(made.file(""));
+        Ok(made)
+    }
+
+    /// Notes what to undo when the series ends, however it ends. The error is what to show.
+    pub fn journal(&mut self) -> Result<&mut Journal, String> {
+        if self.undo.is_none() {
+            self.undo = Some(watched_journal()?);
+        }
+        Ok(&mut self.undo.as_mut().expect("just made").0)
+    }
+
+    /// Ends the series: undoes what it changed. `result` tells how it ended; partial results are for the caller.
+    pub fn end(mut self, result: Result<(), Ended>) -> ExitCode {
+        self.view.clear();
+        let mut code = match result {
+            Ok(()) | Err(Ended::Stopped) => ExitCode::Done,
+            Err(Ended::Failed(failure)) => {
+                say(&failure.words);
+                match failure.exit_code {
+                    code if code == ExitCode::Failed as u8 => ExitCode::Failed,
+                    code if code == ExitCode::Guarded as u8 => ExitCode::Guarded,
+                    _ => ExitCode::Refused,
+                }
+            }
+        };
+        if let Some((journal, caretaker)) = self.undo.take() {
+            let undone = journal.undo();
+            for one in undone.iter().filter(|one| !one.is_done) {
+                say_line(format_args!("WARNING: {}", one.words));
+                code = ExitCode::Failed;
+            }
+            if let Some(caretaker) = caretaker {
+                caretaker.dismiss();
+            }
+        }
+        code
+    }
+
+    /// Shows an event of a run.
+    fn show(&self, event: Event) {
+        let words = match event {
+            Event::Progress(progress) => return self.view.progress(&progress),
+            Event::Fill { done_bytes, total_bytes, .. } => return self.view.fill(done_bytes, total_bytes),
+            Event::Warning(words) => format!("WARNING: {words}"),
+            // That the next run takes the file that this one made is no news.
+            Event::Note(words) if self.scratch.as_ref().is_some_and(|path| words.starts_with(path)) => return,
+            Event::Note(words) => format!("note: {words}"),
+            Event::Dot | Event::Verbose(_) => return,
+        };
+        let Ok(mut told) = self.told.lock() else { return };
+        if !told.contains(&words) {
+            self.view.line(&words);
+            told.push(words);
+        }
+    }
+}
+
+impl Runner for Series {
+    fn run(&mut self, step: &Step) -> Result<Document, Ended> {
+        if self.stop.is_set() {
+            return Err(Ended::Stopped);
+        }
+        // Options come before targets.
+        let overwrite = self.overwrite.iter().flat_map(|path| ["--overwrite".to_string(), path.clone()]);
+        let words: Vec<String> = overwrite.chain(step.words.iter().cloned()).collect();
+        self.view.begin(step);
+        if let Some(document) = self.keep.as_mut().and_then(|keep| keep.found(step, &words)) {
+            self.view.end(step, &document, true);
+            return Ok(document);
+        }
+        self.has_run = true;
+        let run = QuietRun {
+            program: &self.program,
+            words: &words,
+            on_event: &|event| self.show(event),
+            progress_every: self.view.progress_every(),
+            stop: &self.stop,
+        };
+        let failed = |words, code: ExitCode| Ended::Failed(Failure { words, exit_code: code as u8 });
+        let report = run.run().map_err(|(words, code)| failed(words, code))?;
+        if self.stop.is_set() {
+            return Err(Ended::Stopped);
+        }
+        let document = report.document;
+        if let Some(keep) = &mut self.keep {
+            keep.put(step, &document).map_err(|words| failed(words, ExitCode::Failed))?;
+        }
+        self.view.end(step, &document, false);
+        Ok(document)
+    }
+
+    fn pause(&mut self, length: Duration) -> Result<(), Ended> {
+        if !std::mem::take(&mut self.has_run) {
+            return Ok(());
+        }
+        self.view.pause(length);
+        match Latch::wait_any(&[&self.stop], Some(length)) {
+            true => Err(Ended::Stopped),
+            false => Ok(()),
+        }
+    }
+
+    fn ahead(&mut self, ahead: Ahead) {
+        self.view.ahead(ahead);
+    }
+
+    fn tell(&mut self, words: &str) {
+        self.view.line(words);
+    }
+}
+
+/// A journal with a process that looks after it. Without a caretaker the next suite cleans up.
+fn watched_journal() -> Result<(Journal, Option<Caretaker>), String> {
+    let dir = journals_of_this_user()
+        .ok_or("ERROR: there is no folder to note in what to clean up; set XDG_STATE_HOME or HOME\n")?;
+    let journal = Journal::begin(&dir).map_err(|error| {
+        format!("ERROR: could not note in {} what to clean up: {}\n", dir.display(), system_text(&error))
+    })?;
+    let started =
+        std::env::current_exe().and_then(|own| Caretaker::start(&own, &[CARETAKER], journal.path()));
+    if let Err(error) = &started {
+        say_line(format_args!(
+            "note: if this is killed, the next suite cleans up: there is nobody to do it at once ({})",
+            system_text(error)
+        ));
+    }
+    Ok((journal, started.ok()))
+}
+
+fn tell_undone(undone: &Undone) {
+    let kind = if undone.is_done { "note" } else { "WARNING" };
+    say_line(format_args!("{kind}: left by a series that was ended: {}", undone.words));
+}
+
+/// The life of the caretaker of the journal at `path`.
+pub(super) fn caretaker(path: &str) -> ExitCode {
+    match caretaker::live(Path::new(path)) {
+        Ok(undone) => {
+            undone.iter().for_each(tell_undone);
+            ExitCode::Done
+        }
+        Err(error) => {
+            say_line(format_args!("ERROR: {}", system_text(&error)));
+            ExitCode::Failed
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Documents of a series in a folder, and finding them again.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::os::words::{printable_path, system_text};
+use crate::result::{Document, json};
+use crate::suite::Step;
+
+/// A folder of documents, one per run, named after number and step.
+#[derive(Debug)]
+pub struct Kept {
+    folder: PathBuf,
+    resume: bool,
+    /// Runs so far.
+    count: usize,
+}
+
+impl Kept {
+    /// Opens the folder. Without `resume` it must hold no documents of a series. The error is what to show.
+    pub fn open(folder: &Path, resume: bool) -> Result<Self, String> {
+        let failed = |error: std::io::Error| {
+            format!("ERROR: --keep '{}': {}\n", printable_path(folder), system_text(&error))
+        };
+        fs::create_dir_all(folder).map_err(failed)?;
+        let names = fs::read_dir(folder).map_err(failed)?.flatten().map(|entry| entry.file_name());
+        if !resume && names.into_iter().any(|name| is_document(&name.to_string_lossy())) {
+            return Err(format!(
+                "ERROR: --keep '{}': documents of a series are there already; choose another folder, or go on with \
+                 --resume\n",
+                printable_path(folder)
+            ));
+        }
+        Ok(Kept { folder: folder.to_path_buf(), resume, count: 0 })
+    }
+
+    /// The document of the next run, when it is there from before and its command line is the same. After that (or
+    /// after [`Kept::put`]) comes the one after it.
+    pub fn found(&mut self, step: &Step, words: &[String]) -> Option<Document> {
+        if !self.resume {
+            return None;
+        }
+        let document = json::read(&fs::read(self.path(step)).ok()?).ok()?;
+        let before = document.command_line.get(1..)?;
+        (comparable(before) == comparable(words)).then(|| {
+            self.count += 1;
+            document
+        })
+    }
+
+    /// Keeps the document of the next run. The error is what to show.
+    pub fn put(&mut self, step: &Step, document: &Document) -> Result<(), String> {
+        let path = self.path(step);
+        self.count += 1;
+        let stored = tempfile::NamedTempFile::new_in(&self.folder).and_then(
+            |mut file: tempfile::NamedTempFile<File>| {
+                file.write_all(json::write(document).as_bytes())?;
+                file.persist(&path).map_err(|e| e.error)?;
+                Ok(())
+            },
+        );
+        stored
+            .map_err(|error| format!("ERROR: --keep '{}': {}\n", printable_path(&path), system_text(&error)))
+    }
+
+    fn path(&self, step: &Step) -> PathBuf {
+        self.folder.join(format!("{:03}-{}.json", self.count + 1, slug(&step.name)))
+    }
+}
+
+fn is_document(name: &str) -> bool {
+    let digits = name.chars().take_while(char::is_ascii_digit).count();
+    digits >= 3 && name[digits..].starts_with('-') && name.ends_with(".json")
+}
+
+/// Small letters, digits and single dashes.
+fn slug(name: &str) -> String {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
+}
+
+/// Words in which the folders that suites make for their files look the same every time.
+fn comparable(words: &[String]) -> Vec<String> {
+    let made_up = |part: &str| {
+        let mut ends = part.rsplit('-');
+        let is_number =
+            |end: Option<&str>| end.is_some_and(|e| !e.is_empty() && e.bytes().all(|b| b.is_ascii_digit()));
+        part.starts_with("truespd-") && is_number(ends.next()) && is_number(ends.next())
+    };
+    let same = |part| if made_up(part) { "truespd-*" } else { part };
+    words.iter().map(|word| word.split('/').map(same).collect::<Vec<_>>().join("/")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(name: &str, words: &[&str]) -> (Step, Vec<String>) {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        (Step { name: name.into(), words: words.clone(), seconds: 1.0 }, words)
+    }
+
+    fn document(words: &[String]) -> Document {
+        let command_line = std::iter::once("truespd mark".to_string()).chain(words.iter().cloned()).collect();
+        Document { command_line, ..Document::default() }
+    }
+
+    #[test]
+    fn runs_are_found_again_by_place_and_words() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("kept");
+        let (first, first_words) = step("RND4K Q32T1 read, 1 of 2", &["-r", "/m/truespd-mark-77-0/data"]);
+        let (second, second_words) = step("SEQ", &["-s", "/m/truespd-mark-77-0/data"]);
+        let mut kept = Kept::open(&folder, false).unwrap();
+        assert!(kept.found(&first, &first_words).is_none());
+        kept.put(&first, &document(&first_words)).unwrap();
+        kept.put(&second, &document(&second_words)).unwrap();
+        assert!(folder.join("001-rnd4k-q32t1-read-1-of-2.json").exists());
+        assert!(Kept::open(&folder, false).unwrap_err().contains("--resume"));
+
+        let mut kept = Kept::open(&folder, true).unwrap();
+        let (_, again) = step("", &["-r", "/m/truespd-mark-9123-4/data"]);
+        assert!(kept.found(&first, &again).is_some(), "another process, another folder");
+        let (_, other) = step("", &["-s", "-b8K", "/m/truespd-mark-77-0/data"]);
+        assert!(kept.found(&second, &other).is_none(), "another line");
+        assert!(kept.found(&second, &second_words).is_some());
+        fs::write(folder.join("003-seq.json"), "{").unwrap();
+        assert!(kept.found(&second, &second_words).is_none(), "half a document is none");
+    }
+}

@@ -1,0 +1,243 @@
+//! What a series shows on standard error: two lines that change on a terminal, one line per run elsewhere.
+
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::cli::console::say_line;
+use crate::cli::refusal::printable;
+use crate::cli::verdict::word;
+use crate::load::live::{Phase, Progress};
+use crate::result::{DirectionSummary, Document, Grade, Summary, TimeSpanResult};
+use crate::suite::{Ahead, Step};
+
+/// How often the line of the present run changes.
+const EVERY: Duration = Duration::from_millis(250);
+const MIB: f64 = 1_048_576.0;
+
+/// The view. Shared with the thread that a run is watched from.
+pub struct View {
+    bars: Option<Bars>,
+    state: Mutex<State>,
+}
+
+struct Bars {
+    all: MultiProgress,
+    /// Runs done, time left.
+    series: ProgressBar,
+    /// The present run.
+    run: ProgressBar,
+}
+
+#[derive(Default)]
+struct State {
+    done: usize,
+    ahead: Ahead,
+    name: String,
+    /// Planned seconds of the present run or pause, and when it began.
+    now: Option<(f64, Instant)>,
+}
+
+impl View {
+    /// On standard error.
+    pub fn new() -> Self {
+        let bars = std::io::stderr().is_terminal().then(Bars::new);
+        View { bars, state: Mutex::new(State::default()) }
+    }
+
+    /// How often the view wants to hear of a run.
+    pub fn progress_every(&self) -> Option<Duration> {
+        self.bars.as_ref().map(|_| EVERY)
+    }
+
+    /// What comes after the present step.
+    pub fn ahead(&self, ahead: Ahead) {
+        self.with(|state| state.ahead = ahead);
+        self.show_series();
+    }
+
+    /// A step begins.
+    pub fn begin(&self, step: &Step) {
+        self.with(|state| {
+            state.name.clone_from(&step.name);
+            state.now = Some((step.seconds, Instant::now()));
+        });
+        self.show_run(0, &format!("{}: preparing", step.name));
+    }
+
+    /// A pause begins.
+    pub fn pause(&self, length: Duration) {
+        self.with(|state| state.now = Some((length.as_secs_f64(), Instant::now())));
+        self.show_run(0, "pause");
+    }
+
+    /// A file is being written.
+    pub fn fill(&self, done_bytes: u64, total_bytes: u64) {
+        let percent = done_bytes * 100 / total_bytes.max(1);
+        let mib = |bytes: u64| bytes as f64 / MIB;
+        let words = format!("writing the test file: {:.0} of {:.0} MiB", mib(done_bytes), mib(total_bytes));
+        self.show_run(percent, &words);
+    }
+
+    /// A run goes on.
+    pub fn progress(&self, progress: &Progress) {
+        let percent =
+            (progress.elapsed_ns as u128 * 100 / u128::from(progress.planned_ns.max(1))).min(100) as u64;
+        let name = self.with(|state| state.name.clone());
+        let words = match progress.phase {
+            Phase::WarmUp => format!("{name}: warm-up"),
+            Phase::CoolDown => format!("{name}: cool-down"),
+            Phase::Measurement => format!("{name}: {}", so_far(progress)),
+        };
+        self.show_run(percent, &words);
+    }
+
+    /// A step is done.
+    pub fn end(&self, step: &Step, document: &Document, is_kept: bool) {
+        let (done, steps) = self.with(|state| {
+            state.done += 1;
+            state.now = None;
+            (state.done, state.done + state.ahead.steps)
+        });
+        self.show_series();
+        if self.bars.is_none() {
+            let from = if is_kept { " (kept from before)" } else { "" };
+            say_line(format_args!("[{done}/{steps}] {}: {}{from}", step.name, outcome(document)));
+        }
+    }
+
+    /// A line above what changes.
+    pub fn line(&self, words: &str) {
+        let words = printable(words);
+        match &self.bars {
+            Some(bars) => bars.all.suspend(|| say_line(format_args!("{words}"))),
+            None => say_line(format_args!("{words}")),
+        }
+    }
+
+    /// Takes down what changes.
+    pub fn clear(&self) {
+        if let Some(bars) = &self.bars {
+            // A terminal that is gone needs no cleaning.
+            let _ = bars.all.clear();
+        }
+    }
+
+    fn with<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+        change(&mut self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    fn show_run(&self, percent: u64, words: &str) {
+        if let Some(bars) = &self.bars {
+            bars.run.set_position(percent);
+            bars.run.set_message(printable(words));
+            self.show_series();
+        }
+    }
+
+    fn show_series(&self) {
+        let Some(bars) = &self.bars else { return };
+        let (done, steps, left_s) = self.with(|state| {
+            let now_left =
+                state.now.map_or(0.0, |(planned, since)| (planned - since.elapsed().as_secs_f64()).max(0.0));
+            let here = usize::from(state.now.is_some());
+            (state.done, state.done + here + state.ahead.steps, now_left + state.ahead.seconds)
+        });
+        bars.series.set_length(steps as u64);
+        bars.series.set_position(done as u64);
+        bars.series.set_message(format!("{} left", clock(left_s)));
+    }
+}
+
+impl Bars {
+    fn new() -> Self {
+        let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+        let bar = |length, template: &str| {
+            let bar = all.add(ProgressBar::new(length));
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style);
+            }
+            bar
+        };
+        let series = bar(1, "{bar:24} {pos} of {len} runs done, {msg}");
+        let run = bar(100, "{pos:>3} % {wide_msg}");
+        Bars { all, series, run }
+    }
+}
+
+/// Minutes and seconds.
+fn clock(seconds: f64) -> String {
+    let whole = seconds.ceil().max(0.0) as u64;
+    match whole / 3600 {
+        0 => format!("{}:{:02}", whole / 60, whole % 60),
+        hours => format!("{hours}:{:02}:{:02}", whole / 60 % 60, whole % 60),
+    }
+}
+
+fn so_far(progress: &Progress) -> String {
+    let seconds = progress.measured_ns as f64 / 1e9;
+    let counted = progress.counted;
+    if seconds <= 0.0 || counted.ios == 0 {
+        return "measuring".into();
+    }
+    let latency = match counted.latency_ns {
+        0 => String::new(),
+        sum_ns => format!(", {}", latency(sum_ns as f64 / counted.ios as f64)),
+    };
+    format!(
+        "{:.0} IOPS, {:.1} MiB/s{latency}",
+        counted.ios as f64 / seconds,
+        counted.bytes as f64 / seconds / MIB
+    )
+}
+
+fn latency(mean_ns: f64) -> String {
+    match mean_ns {
+        ns if ns < 1e6 => format!("{:.1} us", ns / 1e3),
+        ns => format!("{:.2} ms", ns / 1e6),
+    }
+}
+
+/// A run in a line.
+fn outcome(document: &Document) -> String {
+    let spans = document.time_spans.iter().filter_map(|span| match span {
+        TimeSpanResult::Measured(measured) => Some(Summary::of(measured).total),
+        TimeSpanResult::NotMeasured => None,
+    });
+    let figures: Vec<String> = spans.map(|total| figures(&total)).collect();
+    let grade = document.verdict.as_ref().map_or(Grade::Certified, |verdict| verdict.grade);
+    format!("{}, {}", figures.join("; "), word(grade))
+}
+
+fn figures(total: &DirectionSummary) -> String {
+    let latency = total.latency.as_ref().map(|l| format!(", {}", latency(l.mean_ns))).unwrap_or_default();
+    format!("{:.0} IOPS, {:.1} MiB/s{latency}", total.iops, total.bytes_per_s / MIB)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::live::Counted;
+
+    #[test]
+    fn times_and_figures_read_well() {
+        assert_eq!(
+            [0.0, 59.2, 61.0, 3599.5, 7325.0].map(clock),
+            ["0:00", "1:00", "1:01", "1:00:00", "2:02:05"]
+        );
+        let mut progress = Progress {
+            phase: Phase::Measurement,
+            elapsed_ns: 0,
+            planned_ns: 0,
+            measured_ns: 2_000_000_000,
+            counted: Counted { ios: 2000, bytes: 2000 * 4096, latency_ns: 2000 * 150_000 },
+        };
+        assert_eq!(so_far(&progress), "1000 IOPS, 3.9 MiB/s, 150.0 us");
+        progress.counted.latency_ns = 0;
+        assert_eq!(so_far(&progress), "1000 IOPS, 3.9 MiB/s");
+        progress.counted.ios = 0;
+        assert_eq!(so_far(&progress), "measuring");
+    }
+}

@@ -1,0 +1,277 @@
+//! `truespd study`: ready-made comparisons.
+
+mod documents;
+mod places;
+
+use std::time::Instant;
+
+use clap::{Args, Subcommand};
+
+use super::ab_command::{Comparing, open_output, write_output};
+use super::command::{ExitCode, print};
+use super::console::say;
+use super::outputs::TextOutput;
+use super::series::{Series, SeriesArguments};
+use super::words::VariantWords;
+use crate::os::undo::Undo;
+use crate::os::words::system_text;
+use crate::os::write_cache::{BACK, Reach, Switch, THROUGH};
+use crate::suite::ab::{self, Side, Surroundings};
+use crate::suite::study::{self, Part, Place, Question, Report, Study};
+use crate::suite::{Ended, Failure};
+use places::{Found, find, other_paths};
+
+/// Questions that come up again and again, answered by comparing in turns (see `truespd ab --help`)
+#[derive(Debug, Args)]
+pub(super) struct StudyArguments {
+    #[command(subcommand)]
+    study: Ask,
+}
+
+#[derive(Debug, Subcommand)]
+enum Ask {
+    /// What does the operating system's cache change? Reads and writes, past it and through it
+    Cache(Common),
+    /// What do the drives' write caches change? 4 KiB random I/O, on one target and on all of them
+    ///
+    /// Switches the cache of every disk right below the targets before each run, through sysfs, and sets it back at the end,
+    /// also when the program is killed. Needs root.
+    WriteCache(WriteCacheArguments),
+    /// From where is the same storage faster? Reads by the first path and by each of the others
+    ///
+    /// Give the same file or device by several paths, or directories that show the same place: a file is then made in the
+    /// first. Or compare what several nodes measured: --node takes their documents.
+    Locality(LocalityArguments),
+}
+
+#[derive(Debug, Clone, Args)]
+struct Common {
+    /// Directories, in which a test file is made and removed, files, or devices; of the latter two only reads are measured,
+    /// unless --overwrite names them
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+
+    /// Size of the test files, as after -c
+    #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = super::words::size)]
+    size_bytes: u64,
+
+    #[command(flatten)]
+    comparing: Comparing,
+
+    /// Write the study to this file as JSON (`truespd schema study`)
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+
+    #[command(flatten)]
+    series: SeriesArguments,
+}
+
+#[derive(Debug, Clone, Args)]
+struct WriteCacheArguments {
+    #[command(flatten)]
+    common: Common,
+
+    /// Switch also where "off" only keeps the kernel from sending flushes, on a disk that something else uses: a loss of power
+    /// during the study can then cost that its data
+    #[arg(long)]
+    risk_power_loss: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+struct LocalityArguments {
+    #[command(flatten)]
+    common: Common,
+
+    /// Documents of a node's runs (--json, --keep): a file or a folder; once for each node, the first is compared with the others
+    #[arg(long = "node", value_name = "NAME=PATH")]
+    nodes: Vec<String>,
+}
+
+/// `truespd study`.
+pub(super) fn run(arguments: &StudyArguments) -> ExitCode {
+    let (name, common) = match &arguments.study {
+        Ask::Cache(common) => ("cache", common),
+        Ask::WriteCache(arguments) => ("write-cache", &arguments.common),
+        Ask::Locality(arguments) => ("locality", &arguments.common),
+    };
+    let typed_nodes = match &arguments.study {
+        Ask::Locality(arguments) => arguments.nodes.as_slice(),
+        Ask::Cache(_) | Ask::WriteCache(_) => &[],
+    };
+    let nodes = match documents::nodes(typed_nodes, common.comparing.metric) {
+        Ok(nodes) => nodes,
+        Err(words) => {
+            say(&words);
+            return ExitCode::Refused;
+        }
+    };
+    if common.targets.is_empty() && nodes.is_empty() {
+        say(&format!("ERROR: truespd study {name} needs a TARGET: a directory, a file or a device\n"));
+        return ExitCode::Refused;
+    }
+    let begun = open_output(common.json.as_deref())
+        .and_then(|output| Ok((output, Series::begin(&format!("study {name}"), &common.series)?)));
+    let (output, mut series) = match begun {
+        Ok(begun) => begun,
+        Err(words) => {
+            say(&words);
+            return ExitCode::Refused;
+        }
+    };
+    let mut parts = Vec::new();
+    let says = match &arguments.study {
+        Ask::Cache(common) => cache(&mut series, common, &mut parts),
+        Ask::WriteCache(arguments) => write_cache(&mut series, arguments, &mut parts),
+        Ask::Locality(_) => locality(&mut series, common, &mut parts, !nodes.is_empty()),
+    };
+    let study = match &arguments.study {
+        Ask::Cache(_) => Study::Cache,
+        Ask::WriteCache(_) => Study::WriteCache,
+        Ask::Locality(_) => Study::Locality,
+    };
+    let (says, result) = says;
+    let report = Report { nodes, ..Report::new(study, parts, says) };
+    finish(series, &report, result, output)
+}
+
+/// Undoes what was changed, then shows what was found, also when the study ended early.
+fn finish(
+    series: Series,
+    report: &Report,
+    result: Result<(), Ended>,
+    output: Option<TextOutput>,
+) -> ExitCode {
+    let code = series.end(result);
+    if report.parts.is_empty() && report.nodes.is_empty() {
+        return code;
+    }
+    let code = print(&study::text(report), code);
+    write_output(output, || study::write(report), code)
+}
+
+/// What is said at the end, and how it ended.
+type Told = (Vec<String>, Result<(), Ended>);
+
+fn refused(words: &str) -> Ended {
+    Ended::Failed(Failure { words: format!("ERROR: {words}\n"), exit_code: ExitCode::Refused as u8 })
+}
+
+fn cache(series: &mut Series, common: &Common, parts: &mut Vec<Part>) -> Told {
+    let found = match find(series, "cache", common.size_bytes, &common.targets, &common.series.overwrite) {
+        Ok(found) => found,
+        Err(ended) => return (Vec::new(), Err(ended)),
+    };
+    let places = places(&found);
+    // What a run through the cache left there would be written during the next one.
+    let mut settle = |_: Side| found.iter().try_for_each(Found::settle);
+    let result = ask(series, common, &study::cache(&places), &mut settle, parts);
+    (study::about_cache(&places), result)
+}
+
+fn locality(series: &mut Series, common: &Common, parts: &mut Vec<Part>, has_nodes: bool) -> Told {
+    if common.targets.is_empty() {
+        return (study::about_locality(has_nodes), Ok(()));
+    }
+    let places = match other_paths(series, common.size_bytes, &common.targets) {
+        Ok(places) => places,
+        Err(ended) => return (Vec::new(), Err(ended)),
+    };
+    let result = ask(series, common, &study::locality(&places), &mut |_| Ok(()), parts);
+    (study::about_locality(has_nodes), result)
+}
+
+fn write_cache(series: &mut Series, arguments: &WriteCacheArguments, parts: &mut Vec<Part>) -> Told {
+    let common = &arguments.common;
+    let found =
+        match find(series, "write-cache", common.size_bytes, &common.targets, &common.series.overwrite) {
+            Ok(found) => found,
+            Err(ended) => return (Vec::new(), Err(ended)),
+        };
+    let switches = match switches(series, &found, arguments.risk_power_loss) {
+        Ok(switches) => switches,
+        Err(ended) => return (Vec::new(), Err(ended)),
+    };
+    let mut arrange = |side: Side| {
+        let to = if study::is_cache_on(side) { BACK } else { THROUGH };
+        switches.iter().try_for_each(|switch| switch.set(to)).map_err(|words| refused(&words))
+    };
+    let result = ask(series, common, &study::write_cache(&places(&found)), &mut arrange, parts);
+    let kernel_only = switches.iter().filter(|s| s.reach == Reach::Kernel).map(|s| s.disk.clone());
+    (study::about_write_cache(&kernel_only.collect::<Vec<_>>()), result)
+}
+
+/// The switches of all disks, each noted in the journal; nothing is switched yet.
+fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> Result<Vec<Switch>, Ended> {
+    let roots = crate::os::roots::Roots::default();
+    let mut switches: Vec<Switch> = Vec::new();
+    for place in found {
+        if place.disks.is_empty() {
+            return Err(refused(&format!(
+                "'{}': there is no disk of this machine below it",
+                place.place.shown
+            )));
+        }
+        for disk in &place.disks {
+            if switches.iter().any(|known| known.disk == *disk) {
+                continue;
+            }
+            let switch = Switch::of(disk, &roots).map_err(|words| refused(&words))?;
+            switch.check().map_err(|words| refused(&words))?;
+            if switch.reach == Reach::Kernel && !place.is_unused && !risk_power_loss {
+                return Err(refused(&format!(
+                    "{disk}: only queue/write_cache can be switched there; off, the kernel sends no flushes, and a loss of power \
+                     can cost what else is on it; give a device that nothing uses, or --risk-power-loss"
+                )));
+            }
+            switches.push(switch);
+        }
+    }
+    for switch in &switches {
+        let during = if switch.now == BACK { THROUGH } else { BACK };
+        let entry =
+            Undo::Setting { path: switch.path.clone(), before: switch.now.clone(), during: during.into() };
+        let journal =
+            series.journal().map_err(|words| refused(words.trim_start_matches("ERROR: ").trim_end()))?;
+        journal.add(entry).map_err(|error| {
+            refused(&format!(
+                "could not note what to set back if the program is killed: {}",
+                system_text(&error)
+            ))
+        })?;
+    }
+    Ok(switches)
+}
+
+fn places(found: &[Found]) -> Vec<Place> {
+    found.iter().map(|found| found.place.clone()).collect()
+}
+
+/// Runs the comparisons one after the other.
+fn ask(
+    series: &mut Series,
+    common: &Common,
+    questions: &[Question],
+    arrange: &mut dyn FnMut(Side) -> Result<(), Ended>,
+    parts: &mut Vec<Part>,
+) -> Result<(), Ended> {
+    let begin = Instant::now();
+    let overwrite = &common.series.overwrite;
+    for question in questions {
+        // The guard refuses a word for what is no target of a run.
+        let of_this = overwrite.iter().filter(|path| question.words[0].contains(path));
+        series.allow(of_this.cloned().collect());
+        let variant = |words: &Vec<String>| common.comparing.variant(&question.title, words.clone(), None);
+        let failed = |words| Ended::Failed(Failure { words, exit_code: ExitCode::Refused as u8 });
+        let [a, b] = &question.words;
+        let variants: [VariantWords; 2] = [variant(a).map_err(failed)?, variant(b).map_err(failed)?];
+        let plan = common.comparing.plan(&format!("{}: ", question.title), variants);
+        let mut surroundings = Surroundings { arrange: &mut *arrange, elapsed: &|| begin.elapsed() };
+        let (comparison, result) = ab::compare(&plan, series, &mut surroundings);
+        if result.is_ok() || !comparison.blocks.is_empty() {
+            let (title, names) = (question.title.clone(), question.names.clone());
+            parts.push(Part { title, names, comparison });
+        }
+        result?;
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! Targets of studies: directories in which files are made, files and devices that are there.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::refused;
+use crate::cli::ab_command::fill;
+use crate::cli::series::Series;
+use crate::os::chain;
+use crate::os::mark::Marks;
+use crate::os::roots::Roots;
+use crate::os::target::{self, Access, OpenFlags, OpenedTarget, TargetKind, resolve};
+use crate::os::words::{printable_path, system_text};
+use crate::os::write_cache::disks;
+use crate::plan::Guard;
+use crate::suite::Ended;
+use crate::suite::study::Place;
+
+/// A target with what else is known of it.
+pub struct Found {
+    /// For the study.
+    pub place: Place,
+    /// Kernel names of the disks right below it.
+    pub disks: Vec<String>,
+    /// Whether it is a device that nothing uses.
+    pub is_unused: bool,
+    path: PathBuf,
+}
+
+impl Found {
+    /// Brings what was written through the cache to the disks.
+    pub fn settle(&self) -> Result<(), Ended> {
+        let synced = File::open(&self.path).and_then(|file| file.sync_all());
+        synced.map_err(|error| {
+            refused(&format!("'{}': could not be synced: {}", self.place.shown, system_text(&error)))
+        })
+    }
+}
+
+/// Finds the targets, and makes the files.
+pub fn find(
+    series: &mut Series,
+    study: &str,
+    size_bytes: u64,
+    typed: &[String],
+    overwrite: &[String],
+) -> Result<Vec<Found>, Ended> {
+    if let Some(stray) = overwrite.iter().find(|path| !typed.contains(path)) {
+        return Err(refused(&format!(
+            "--overwrite {stray}: this is none of the targets; name it as the target"
+        )));
+    }
+    let mut found: Vec<Found> = Vec::new();
+    for typed in typed {
+        let is_made = Path::new(typed).is_dir();
+        let word = match is_made {
+            true => made(series, study, typed)?,
+            false => typed.clone(),
+        };
+        let opened = open(&word)?;
+        let is_device = opened.facts.kind == TargetKind::Block;
+        let layers = chain::of(&opened.file, &opened.facts, &Roots::default());
+        found.push(Found {
+            disks: disks(&layers),
+            is_unused: is_device && is_unused(&word, &opened),
+            path: opened.facts.path.clone(),
+            place: Place {
+                shown: typed.clone(),
+                is_device,
+                is_writable: is_made || overwrite.contains(typed),
+                word,
+            },
+        });
+    }
+    for made in found.iter().filter(|found| found.place.word != found.place.shown) {
+        fill(series, &made.place.word, size_bytes)?;
+    }
+    Ok(found)
+}
+
+/// The first target, and what the others show of it.
+pub fn other_paths(series: &mut Series, size_bytes: u64, typed: &[String]) -> Result<Vec<Place>, Ended> {
+    let [first, others @ ..] = typed else { return Ok(Vec::new()) };
+    if others.is_empty() {
+        return Err(refused("locality compares paths to the same storage: give at least two"));
+    }
+    let place = |word: String, shown: &String| Place {
+        word,
+        shown: shown.clone(),
+        is_device: false,
+        is_writable: false,
+    };
+    if !Path::new(first).is_dir() {
+        for path in typed {
+            open(path)?;
+        }
+        return Ok(typed.iter().map(|typed| place(typed.clone(), typed)).collect());
+    }
+    let file = PathBuf::from(made(series, "locality", first)?);
+    let inside: PathBuf = file.iter().rev().take(2).collect::<Vec<_>>().into_iter().rev().collect();
+    let mut places = vec![place(file.to_string_lossy().into_owned(), first)];
+    for other in others {
+        let path = Path::new(other).join(&inside);
+        if path.metadata().is_err() {
+            return Err(refused(&format!(
+                "'{}' does not show what was made in '{}': give directories that are the same place",
+                printable_path(Path::new(other)),
+                printable_path(Path::new(first))
+            )));
+        }
+        places.push(place(path.to_string_lossy().into_owned(), other));
+    }
+    fill(series, &places[0].word, size_bytes)?;
+    Ok(places)
+}
+
+/// An empty file in a folder that goes with the study.
+fn made(series: &mut Series, study: &str, dir: &str) -> Result<String, Ended> {
+    let file = series
+        .scratch(Path::new(dir), study, &["data"])
+        .map_err(|words| refused(words.trim_start_matches("ERROR: ").trim_end()))?
+        .file("data");
+    fs::write(&file, "").map_err(|error| {
+        refused(&format!(
+            "'{}': no file can be made: {}",
+            printable_path(Path::new(dir)),
+            system_text(&error)
+        ))
+    })?;
+    Ok(file)
+}
+
+fn open(typed: &str) -> Result<OpenedTarget, Ended> {
+    let roots = Roots::default();
+    let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
+    let path = resolve(typed, &roots).map_err(|e| refused(&e.to_string()))?.path;
+    target::open(&path, read, &roots).map_err(|e| refused(&e.to_string()))
+}
+
+/// Whether the write guard finds nobody who uses the device.
+fn is_unused(typed: &str, opened: &OpenedTarget) -> bool {
+    let (marks, roots) = (Marks::of_this_user(), Roots::default());
+    let overwrite = [typed.to_string()];
+    let guard = Guard { overwrite: &overwrite, marks: &marks, roots: &roots };
+    guard.check(typed, &opened.facts.path, &opened.file, &opened.facts).is_ok()
+}

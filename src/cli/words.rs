@@ -1,0 +1,192 @@
+//! Lines of DiskSpd's command line that a person hands to a suite.
+
+use super::ab_command::Comparing;
+use super::{Invocation, parse};
+
+/// A variant of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VariantWords {
+    /// The words as they are run.
+    pub words: Vec<String>,
+    /// Warm-up, measured time and cool-down in seconds.
+    pub seconds: f64,
+}
+
+/// Splits a line at blanks as a shell would, without its variables and patterns: quotes hold words together, a backslash
+/// takes the next character as it is.
+///
+/// # Errors
+/// A quote that has no end.
+pub fn split(line: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None | Some('"'), '\\') => word.get_or_insert_default().extend(chars.next()),
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    match quote {
+        Some(open) => Err(format!("a quote ({open}) has no end")),
+        None => {
+            words.extend(word);
+            Ok(words)
+        }
+    }
+}
+
+/// A size as after `-c`, in bytes.
+///
+/// # Errors
+/// What is legal.
+pub fn size(text: &str) -> Result<u64, String> {
+    let words = [format!("-c{text}"), "name".to_string()];
+    let legal = || "legal is a size as after -c: 64M, 1G, 20G".to_string();
+    match parse(&words, "diskspd", &|| 0) {
+        Ok(Invocation::Run(request)) => {
+            request.profile.time_spans[0].targets[0].create_bytes.ok_or_else(legal)
+        }
+        _ => Err(legal()),
+    }
+}
+
+/// Whether one of the words is the option with a number.
+fn has_number(words: &[String], letter: char) -> bool {
+    words.iter().any(|word| {
+        let mut chars = word.chars();
+        matches!(chars.next(), Some('-' | '/'))
+            && chars.next() == Some(letter)
+            && chars.next().is_some_and(|c| c.is_ascii_digit())
+    })
+}
+
+/// The words that are run for a variant: those typed after `option`, with the length of a run and what the metric needs
+/// where they say nothing of it, on `target` when there is one.
+///
+/// # Errors
+/// Complete lines for standard error.
+pub fn variant(
+    option: &str,
+    typed: Vec<String>,
+    target: Option<&str>,
+    comparing: &Comparing,
+) -> Result<VariantWords, String> {
+    let has_profile = typed.iter().any(|word| word.starts_with("-X") || word.starts_with("/X"));
+    let mut words = Vec::new();
+    if !has_profile && !has_number(&typed, 'd') {
+        words.push(format!("-d{}", comparing.seconds));
+    }
+    if !has_profile && !has_number(&typed, 'W') {
+        words.push(format!("-W{}", comparing.warm_up));
+    }
+    let has_latency = typed.iter().any(|word| word == "-L" || word == "/L");
+    if !has_profile && comparing.metric.needs_latency() && !has_latency {
+        words.push("-L".to_string());
+    }
+    words.extend(typed);
+    let targets_expected = target.map(|target| {
+        words.push(target.to_string());
+        1
+    });
+    let refused = |why: &str| format!("ERROR: {option}: {why}\n");
+    let request = match parse(&words, "diskspd", &|| 0) {
+        Ok(Invocation::Run(request)) => request,
+        Ok(_) => return Err(refused("these words run nothing")),
+        Err(refusal) => return Err(format!("{option}:\n{refusal}")),
+    };
+    let unwanted = [
+        (request.profile_only, "-Rp runs nothing"),
+        (
+            !request.options.outputs.is_empty(),
+            "files for results are not written here; --keep FOLDER keeps every document",
+        ),
+        (request.options.require.is_some(), "--require is for single runs"),
+        (!request.options.overwrite.is_empty(), "give --overwrite beside --a and --b: it counts for both"),
+    ];
+    if let Some((_, why)) = unwanted.iter().find(|(is_there, _)| *is_there) {
+        return Err(refused(why));
+    }
+    let Some(span) = request.profile.time_spans.first() else {
+        // The file of -X is read when it runs.
+        return Ok(VariantWords { words, seconds: f64::from(comparing.seconds + comparing.warm_up) });
+    };
+    if targets_expected.is_some_and(|expected| span.targets.len() != expected) {
+        return Err(refused("the words name a target already; leave it out, or leave out --file"));
+    }
+    Ok(VariantWords {
+        words,
+        seconds: f64::from(span.duration_s) + f64::from(span.warmup_s) + f64::from(span.cooldown_s),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::ab::Metric;
+
+    fn comparing(metric: Metric) -> Comparing {
+        Comparing {
+            metric,
+            margin: 2.0,
+            significance: 0.01,
+            blocks: 10,
+            max_minutes: 1.0,
+            seconds: 3,
+            warm_up: 1,
+        }
+    }
+
+    fn words(line: &str) -> Vec<String> {
+        split(line).unwrap()
+    }
+
+    #[test]
+    fn lines_are_split_as_a_shell_does() {
+        assert_eq!(words("  -b4K\t'a b'  \"c'd\" e\\ f '' "), ["-b4K", "a b", "c'd", "e f", ""]);
+        assert_eq!(words("x'y'z \"a\\\"b\" 'c\\d'"), ["xyz", "a\"b", "c\\d"]);
+        assert!(words("").is_empty());
+        assert!(split("a 'b").unwrap_err().contains("no end"));
+    }
+
+    #[test]
+    fn sizes_are_those_of_the_command_line() {
+        assert_eq!(size("64M"), Ok(64 << 20));
+        assert!(size("x").is_err() && size("").is_err());
+    }
+
+    #[test]
+    fn runs_are_short_unless_the_words_say_otherwise() {
+        let variant = |line: &str, metric, target| variant("--a", words(line), target, &comparing(metric));
+        let plain = variant("-b4K -r", Metric::Iops, Some("f")).unwrap();
+        assert_eq!((plain.words.join(" ").as_str(), plain.seconds), ("-d3 -W1 -b4K -r f", 4.0));
+        let own = variant("-d7 -W2 -C1 f", Metric::P99, None).unwrap();
+        assert_eq!((own.words.join(" ").as_str(), own.seconds), ("-L -d7 -W2 -C1 f", 10.0));
+        assert_eq!(variant("-L f", Metric::P99, None).unwrap().words.join(" "), "-d3 -W1 -L f");
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused_in_words() {
+        let refused =
+            |line: &str, target| variant("--b", words(line), target, &comparing(Metric::Iops)).unwrap_err();
+        for (line, target, says) in [
+            ("-b4K other", Some("f"), "leave out --file"),
+            ("-b4K", None, "--b"),
+            ("-Rp f", None, "runs nothing"),
+            ("--json x f", None, "--keep"),
+            ("--overwrite f f", None, "beside --a and --b"),
+            ("-bX f", None, "-bX"),
+            ("-?", None, "run nothing"),
+        ] {
+            let words = refused(line, target);
+            assert!(words.contains(says) && words.ends_with('\n'), "{line}: {words}");
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! `truespd workload`: named loads, the program's own and a person's.
+
+mod presets;
+
+use clap::Args;
+
+use super::command::{ExitCode, print};
+use super::console::say_line;
+use super::outputs::TextOutput;
+use super::place::{Place, bytes};
+use super::series::{Series, SeriesArguments};
+use super::{Invocation, Output, parse};
+use crate::os::words::{printable, shell_word, system_text};
+use crate::profile::{Size, TimeSpan, xml};
+use crate::suite::workload::preset::{Load, Preset, fitted};
+use crate::suite::workload::sweep::{Limit, Of};
+use crate::suite::workload::{Outcome, Plan, Times, Work};
+use crate::suite::{Ended, Failure};
+
+/// The profile in the scratch folder.
+const PROFILE: &str = "workload.xml";
+/// Warm-up unless told otherwise, in seconds.
+const WARMUP_S: u32 = 5;
+/// Measured time unless told otherwise, in seconds.
+const DURATION_S: u32 = 30;
+/// The same for each rate of a search.
+const RATE_WARMUP_S: u32 = 2;
+const RATE_DURATION_S: u32 = 10;
+
+/// Run a load by its name: oltp, olap, web, vdi, sql, VM Fleet's, or one of your own
+///
+/// In a folder, files are made for it and removed at the end. `oltp` looks for the highest rate whose response
+/// times stay under a limit. `--list` shows all names, `--print` what would run.
+#[derive(Debug, Args)]
+pub(super) struct WorkloadArguments {
+    /// Name of the workload
+    #[arg(required_unless_present = "list")]
+    name: Option<String>,
+    /// Folder for the test files (default: this one), or as many files or devices as the workload needs
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+    /// Show the names of all workloads
+    #[arg(long)]
+    list: bool,
+    /// Run nothing; print the lines of DiskSpd, and the profile, that would run
+    #[arg(long)]
+    print: bool,
+    /// Folder with presets of your own, NAME.toml or NAME.xml (default: truespd/workloads in $XDG_CONFIG_HOME)
+    #[arg(long, value_name = "DIR")]
+    presets: Option<String>,
+    /// Size of each test file that is made; regions of a profile shrink in proportion
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    size: Option<u64>,
+    /// Measured seconds of each run [default: 30, in a search 10]
+    #[arg(long, short = 'd', value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    duration: Option<u32>,
+    /// Seconds before each measurement [default: 5, in a search 2]
+    #[arg(long, short = 'W', value_name = "SECONDS")]
+    warmup: Option<u32>,
+    /// Seconds after each measurement
+    #[arg(long, short = 'C', value_name = "SECONDS", default_value_t = 0)]
+    cooldown: u32,
+    /// Look for the highest rate whose response times keep this, in milliseconds; 0: run once, without a search
+    #[arg(long, value_name = "MS", allow_negative_numbers = true)]
+    limit: Option<f64>,
+    /// Which figure of the response times --limit is about [default: that of the preset, or p99]
+    #[arg(long, value_name = "FIGURE", value_parser = figure, requires = "limit")]
+    of: Option<Of>,
+    /// Write the figures to this file as JSON (`truespd schema workload`)
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    #[command(flatten)]
+    series: SeriesArguments,
+}
+
+fn figure(text: &str) -> Result<Of, String> {
+    let found = Of::ALL.iter().find(|(_, word)| *word == text);
+    let words = || Of::ALL.map(|(_, word)| word).join(", ");
+    found.map(|(of, _)| *of).ok_or_else(|| format!("one of {}", words()))
+}
+
+/// `truespd workload`.
+pub(super) fn run(arguments: &WorkloadArguments) -> ExitCode {
+    let done = match &arguments.name {
+        _ if arguments.list => {
+            presets::list(arguments.presets.as_deref()).map(|text| print(&text, ExitCode::Done))
+        }
+        Some(name) => work(arguments, name),
+        None => Err("name a workload; --list shows them".into()),
+    };
+    done.unwrap_or_else(|words| {
+        let words = words.trim_end();
+        say_line(format_args!("ERROR: {}", words.strip_prefix("ERROR: ").unwrap_or(words)));
+        ExitCode::Refused
+    })
+}
+
+/// The error is what to show.
+fn work(arguments: &WorkloadArguments, name: &str) -> Result<ExitCode, String> {
+    let mut preset = presets::find(name, arguments.presets.as_deref())?;
+    choose_limit(&mut preset, arguments)?;
+    if let Some(size) = arguments.size {
+        preset.resize(size);
+    }
+    let places = places(arguments, name, &preset)?;
+    let is_made = matches!(places[..], [Place::Folder(_)]);
+    if !is_made && arguments.size.is_some() {
+        return Err("--size is for files that are made in a folder; what is there has its size".into());
+    }
+    for place in &places {
+        if let Place::There { size_bytes, .. } = place
+            && let Load::Profile(_) = preset.load
+            && *size_bytes == 0
+        {
+            return Err("an empty file cannot be tested; name the folder, and files are made".into());
+        }
+    }
+    let file_bytes: Vec<u64> = match is_made {
+        true => preset.file_bytes.clone(),
+        false => places
+            .iter()
+            .map(|place| if let Place::There { size_bytes, .. } = place { *size_bytes } else { 0 })
+            .collect(),
+    };
+    let names: Vec<String> = (1..=preset.file_bytes.len()).map(|number| format!("data-{number}")).collect();
+    let printed = Prepared { arguments, name, preset: &preset, file_bytes: &file_bytes, is_made };
+    if arguments.print {
+        let targets = match &places[..] {
+            [Place::Folder(folder)] => {
+                names.iter().map(|name| folder.join(name).to_string_lossy().into_owned()).collect()
+            }
+            _ => typed(&places),
+        };
+        return Ok(print(&lines(&printed.plan(targets, PROFILE.into())?), ExitCode::Done));
+    }
+    run_plan(&printed, &places, &names)
+}
+
+/// What the options of the search make of the preset's.
+fn choose_limit(preset: &mut Preset, arguments: &WorkloadArguments) -> Result<(), String> {
+    let Some(ms) = arguments.limit else { return Ok(()) };
+    let Load::Lines { lines, limit } = &mut preset.load else {
+        return Err(
+            "--limit is for workloads that are a line; this one is a profile with rates of its own".into()
+        );
+    };
+    if ms == 0.0 {
+        *limit = None;
+        return Ok(());
+    }
+    if lines.len() > 1 {
+        return Err("--limit is for workloads of one line".into());
+    }
+    let of = arguments.of.or(limit.map(|limit| limit.of)).unwrap_or(Of::P99);
+    *limit = Some(Limit::new(of, ms).map_err(|words| format!("--limit: {words}"))?);
+    Ok(())
+}
+
+/// The targets that were named, as many as the workload needs.
+fn places(arguments: &WorkloadArguments, name: &str, preset: &Preset) -> Result<Vec<Place>, String> {
+    let here = [".".to_string()];
+    let typed = if arguments.targets.is_empty() { &here[..] } else { &arguments.targets[..] };
+    let places = typed.iter().map(|typed| Place::find(typed)).collect::<Result<Vec<Place>, String>>()?;
+    let needed = preset.file_bytes.len();
+    let has_folder = places.iter().any(|place| matches!(place, Place::Folder(_)));
+    if has_folder && places.len() > 1 {
+        return Err("name one folder, in which all files are made, or files and devices only".into());
+    }
+    // Lines run on any number of targets.
+    let fits = has_folder || places.len() == needed || matches!(preset.load, Load::Lines { .. });
+    match fits {
+        true => Ok(places),
+        false => Err(format!(
+            "'{name}' needs {needed} targets, and {} {}; name {needed} files or devices, or one folder",
+            places.len(),
+            if places.len() == 1 { "is named" } else { "are named" }
+        )),
+    }
+}
+
+fn typed(places: &[Place]) -> Vec<String> {
+    let typed = |place: &Place| match place {
+        Place::There { typed, .. } => typed.clone(),
+        Place::Folder(path) => path.to_string_lossy().into_owned(),
+    };
+    places.iter().map(typed).collect()
+}
+
+/// A workload that fits its targets.
+struct Prepared<'a> {
+    arguments: &'a WorkloadArguments,
+    name: &'a str,
+    preset: &'a Preset,
+    file_bytes: &'a [u64],
+    is_made: bool,
+}
+
+impl Prepared<'_> {
+    /// On these targets, with the profile there. The error is one sentence.
+    fn plan(&self, targets: Vec<String>, profile_path: String) -> Result<Plan, String> {
+        let Prepared { arguments, preset, .. } = *self;
+        let work = match &preset.load {
+            Load::Lines { lines, limit } => self.lines(lines, *limit, &targets)?,
+            Load::Profile(profile) => {
+                let (profile, is_shrunk) = fitted(profile, self.file_bytes, self.is_made);
+                if is_shrunk {
+                    let sizes: Vec<String> =
+                        self.file_bytes.iter().map(|&bytes| Size(bytes).to_string()).collect();
+                    say_line(format_args!(
+                        "note: the profile's regions are larger than {}: they are shrunk in proportion",
+                        sizes.join(", ")
+                    ));
+                }
+                Work::Profile { path: profile_path, profile: Box::new(profile) }
+            }
+        };
+        let is_search = matches!(work, Work::Search { .. });
+        let (warmup, duration) = match is_search {
+            true => (RATE_WARMUP_S, RATE_DURATION_S),
+            false => (WARMUP_S, DURATION_S),
+        };
+        Ok(Plan {
+            name: self.name.to_string(),
+            about: preset.about.clone(),
+            source: preset.source.clone(),
+            create: self.file_bytes.first().filter(|_| self.is_made).map(|bytes| format!("-c{bytes}")),
+            targets,
+            times: Times {
+                warmup_s: arguments.warmup.unwrap_or(warmup),
+                duration_s: arguments.duration.unwrap_or(duration),
+                cooldown_s: arguments.cooldown,
+            },
+            work,
+        })
+    }
+
+    fn lines(&self, lines: &[Vec<String>], limit: Option<Limit>, targets: &[String]) -> Result<Work, String> {
+        let spans =
+            lines.iter().map(|line| self.span(line, targets)).collect::<Result<Vec<TimeSpan>, String>>()?;
+        let (Some(limit), [line], [span]) = (limit, lines, &spans[..]) else {
+            return Ok(Work::Lines(lines.to_vec()));
+        };
+        let shown = || line.join(" ");
+        if !span.measure_latency {
+            return Err(format!("'{}': {}: a search needs latencies; add -L", self.name, shown()));
+        }
+        if span.targets.iter().any(crate::profile::Target::is_rate_limited) {
+            return Err(format!("'{}': {}: a search sets the rate itself; leave -g out", self.name, shown()));
+        }
+        let streams = match span.thread_count {
+            0 => span.threads_total(),
+            threads => u64::from(threads) * targets.len() as u64,
+        };
+        Ok(Work::Search { line: line.clone(), limit, streams })
+    }
+
+    /// What a line means to `diskspd`. The error is one sentence or the refusal as `diskspd` shows it.
+    fn span(&self, line: &[String], targets: &[String]) -> Result<TimeSpan, String> {
+        let words: Vec<String> = line.iter().chain(targets).cloned().collect();
+        let invocation = parse(&words, "diskspd", &|| 0)
+            .map_err(|refusal| format!("'{}' is no line of DiskSpd:\n{refusal}", self.name))?;
+        let wrong = |why: &str| Err(format!("'{}': {}: {why}", self.name, line.join(" ")));
+        let Invocation::Run(request) = invocation else { return wrong("this is no run") };
+        if request.profile_file.is_some() || request.profile_only {
+            return wrong("-X and -Rp do not belong here; a profile is a preset of its own: NAME.xml");
+        }
+        match &request.profile.time_spans[..] {
+            [span] if span.targets.len() != targets.len() => wrong("a line of a preset names no target"),
+            [span] if span.targets.iter().any(|target| target.create_bytes.is_some()) => {
+                wrong("-c does not belong here: files are made in a folder; write size = \"...\"")
+            }
+            [span] => Ok(span.clone()),
+            _ => wrong("this is no run"),
+        }
+    }
+}
+
+/// What would run.
+fn lines(plan: &Plan) -> String {
+    let mut out = String::new();
+    for step in plan.steps() {
+        let words: Vec<String> = step.words.iter().map(|word| shell_word(word)).collect();
+        out.push_str(&format!("diskspd {}\n", words.join(" ")));
+    }
+    match &plan.work {
+        Work::Lines(_) => {}
+        Work::Profile { path, profile } => {
+            out.push_str(&format!("<!-- {path} -->\n{}", xml::write(profile, 0)));
+        }
+        Work::Search { limit, streams, .. } => out.push_str(&format!(
+            "# then the same with -g<rate>i at rates up to what that reached, divided by {streams} threads, until the highest \
+             is\n# found whose response times keep {} at {} ms\n",
+            limit.of.word(),
+            limit.ms
+        )),
+    }
+    out
+}
+
+/// The error is what to show.
+fn run_plan(prepared: &Prepared<'_>, places: &[Place], names: &[String]) -> Result<ExitCode, String> {
+    let arguments = prepared.arguments;
+    // What is wrong with the preset is told before anything is made.
+    if let Load::Lines { lines, limit } = &prepared.preset.load {
+        prepared.lines(lines, *limit, if prepared.is_made { names } else { &arguments.targets })?;
+    }
+    let json = arguments.json.iter().map(|path| Output { format: "json", path: path.clone() });
+    let json = json.map(|output| TextOutput::open(&output)).next().transpose();
+    let json = json.map_err(|error| error.to_string())?;
+    let mut series = Series::begin("workload", &arguments.series)?;
+    let ready = scratch(&mut series, prepared, places, names);
+    let plan = match ready {
+        Ok(plan) => plan,
+        Err(words) => {
+            return Ok(series.end(Err(Ended::Failed(Failure { words, exit_code: ExitCode::Refused as u8 }))));
+        }
+    };
+    let (outcome, result) = plan.run(&mut series);
+    let code = series.end(result);
+    Ok(show(&outcome, json, code))
+}
+
+/// The plan on files of the scratch folder, and the profile in it. The error is what to show.
+fn scratch(
+    series: &mut Series,
+    prepared: &Prepared<'_>,
+    places: &[Place],
+    names: &[String],
+) -> Result<Plan, String> {
+    let files: Vec<&str> = names.iter().map(String::as_str).chain([PROFILE]).collect();
+    let folder = places.first().map_or_else(std::env::temp_dir, Place::folder);
+    let scratch = series.scratch(&folder, "workload", &files)?;
+    let targets = match prepared.is_made {
+        true => names.iter().map(|name| scratch.file(name)).collect(),
+        false => typed(places),
+    };
+    let plan = prepared.plan(targets, scratch.file(PROFILE)).map_err(|words| format!("ERROR: {words}\n"))?;
+    if let Work::Profile { path, profile } = &plan.work {
+        std::fs::write(path, xml::write(profile, 0)).map_err(|error| {
+            format!("ERROR: '{}': could not be written: {}\n", printable(path), system_text(&error))
+        })?;
+    }
+    Ok(plan)
+}
+
+/// Prints what was measured, if anything was.
+fn show(outcome: &Outcome, json: Option<TextOutput>, code: ExitCode) -> ExitCode {
+    if !outcome.has_figures() {
+        return code;
+    }
+    let code = print(&outcome.text(), code);
+    match json.map(|output| output.write(&outcome.json())) {
+        Some(Err(error)) => {
+            say_line(format_args!("ERROR: {error}"));
+            ExitCode::Failed
+        }
+        _ => code,
+    }
+}

@@ -1,0 +1,175 @@
+//! What is compared: one figure of a run.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::result::{Document, LatencySummary, Measured, Summary, TimeSpanResult};
+
+/// A figure of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// I/Os per second.
+    #[default]
+    Iops,
+    /// Bytes per second.
+    Bytes,
+    /// Mean latency in nanoseconds.
+    MeanLatency,
+    /// Latency that 99 % of the I/Os stay below, in nanoseconds.
+    P99,
+    /// Likewise 99.9 %.
+    P999,
+    /// Processor time of the program per I/O, in nanoseconds.
+    ProcessorTime,
+}
+
+/// I/Os that a percentile should leave above it.
+const ABOVE_MIN: f64 = 10.0;
+const MIB: f64 = 1_048_576.0;
+
+impl Metric {
+    /// All of them.
+    pub const ALL: [Metric; 6] =
+        [Metric::Iops, Metric::Bytes, Metric::MeanLatency, Metric::P99, Metric::P999, Metric::ProcessorTime];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Iops => "iops",
+            Metric::Bytes => "bytes",
+            Metric::MeanLatency => "latency",
+            Metric::P99 => "p99",
+            Metric::P999 => "p99.9",
+            Metric::ProcessorTime => "cpu",
+        }
+    }
+
+    /// For people, in the middle of a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Metric::Iops => "IOPS",
+            Metric::Bytes => "throughput",
+            Metric::MeanLatency => "mean latency",
+            Metric::P99 => "latency at the 99th percentile",
+            Metric::P999 => "latency at the 99.9th percentile",
+            Metric::ProcessorTime => "processor time per I/O",
+        }
+    }
+
+    /// Whether more is better.
+    pub fn is_better_high(self) -> bool {
+        matches!(self, Metric::Iops | Metric::Bytes)
+    }
+
+    /// Whether runs have to measure latencies (`-L`).
+    pub fn needs_latency(self) -> bool {
+        matches!(self, Metric::MeanLatency | Metric::P99 | Metric::P999)
+    }
+
+    /// Part of the I/Os that lie above it, for a percentile.
+    fn part_above(self) -> Option<f64> {
+        match self {
+            Metric::P99 => Some(0.01),
+            Metric::P999 => Some(0.001),
+            _ => None,
+        }
+    }
+
+    /// A figure with its unit.
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Metric::Iops => number(value),
+            Metric::Bytes => format!("{} MiB/s", number(value / MIB)),
+            _ => {
+                let (scaled, unit) = match value.abs() {
+                    ns if ns >= 1e6 => (value / 1e6, "ms"),
+                    ns if ns >= 1e3 => (value / 1e3, "us"),
+                    _ => (value, "ns"),
+                };
+                format!("{} {unit}", number(scaled))
+            }
+        }
+    }
+
+    /// Of a run; always above 0.
+    ///
+    /// # Errors
+    /// Why there is none, to stand after the name of the variant.
+    pub fn of(self, document: &Document) -> Result<f64, String> {
+        let mut spans = document.time_spans.iter().map(|span| match span {
+            TimeSpanResult::Measured(measured) => Some(measured),
+            TimeSpanResult::NotMeasured => None,
+        });
+        let measured = match (spans.next(), spans.next()) {
+            (Some(Some(measured)), None) => measured,
+            (Some(Some(_)), Some(_)) => {
+                return Err("the profile has several time spans; compare one at a time".into());
+            }
+            _ => return Err("the run ended before anything was measured".into()),
+        };
+        let total = Summary::of(measured).total;
+        if total.ios == 0 {
+            return Err("no I/O was completed in the measured time; measure longer (-d)".into());
+        }
+        let latency = |pick: fn(&LatencySummary) -> f64| {
+            total.latency.as_ref().map(pick).ok_or("the run measured no latencies; add -L")
+        };
+        let value = match self {
+            Metric::Iops => total.iops,
+            Metric::Bytes => total.bytes_per_s,
+            Metric::MeanLatency => latency(|l| l.mean_ns)?,
+            Metric::P99 => latency(|l| l.p99_ns as f64)?,
+            Metric::P999 => latency(|l| l.p99_9_ns as f64)?,
+            Metric::ProcessorTime => processor_time(measured, total.ios)
+                .ok_or("the run says nothing of the processor time it took")?,
+        };
+        match value > 0.0 && value.is_finite() {
+            true => Ok(value),
+            false => Err(format!("the {} of the run is 0, which no ratio can be made of", self.words())),
+        }
+    }
+
+    /// What a run of so many I/Os cannot tell.
+    pub fn doubt(self, ios: u64) -> Option<String> {
+        let above = self.part_above()? * ios as f64;
+        (above < ABOVE_MIN).then(|| {
+            format!(
+                "a run has {} I/Os, of which {} lie above the {}: measure longer (--seconds)",
+                number(ios as f64),
+                number(above.floor()),
+                self.words()
+            )
+        })
+    }
+}
+
+/// Processor time of the program over its threads' life, shared out over the measured time.
+fn processor_time(measured: &Measured, ios: u64) -> Option<f64> {
+    let evidence = &measured.evidence;
+    let own = evidence.own_cost?;
+    let life_ns = evidence.threads.iter().map(|thread| thread.elapsed_ns).max().filter(|&ns| ns > 0)?;
+    let share = (own.user_ns + own.system_ns) as f64 / life_ns as f64;
+    Some(share * measured.test_time_s * 1e9 / ios as f64)
+}
+
+/// Three or more digits, groups of thousands: `82,310`, `3.42`.
+pub(super) fn number(value: f64) -> String {
+    let size = value.abs();
+    let text = match size {
+        s if s >= 99.95 || s.fract() == 0.0 => format!("{value:.0}"),
+        s if s >= 9.995 => format!("{value:.1}"),
+        s if s >= 0.0995 => format!("{value:.2}"),
+        _ => return format!("{value:.4}"),
+    };
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let (sign, digits) = whole.split_at(usize::from(whole.starts_with('-')));
+    let mut out = String::from(sign);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out + rest
+}

@@ -1,0 +1,253 @@
+//! Two variants of a run in turns, until their difference is decided or shown to be too small to matter.
+//!
+//! Blocks of four runs, ABBA or BAAB: a steady drift of the machine meets both alike and cancels. What a block says is the
+//! logarithm of the ratio B / A (of the geometric means). The order of blocks is Thue and Morse's, so that curved drift
+//! cancels over the blocks and no rhythm of the machine can follow it. When to stop tells [`sequential`].
+
+mod figure;
+#[cfg(test)]
+mod noise;
+mod report;
+pub mod sequential;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use crate::result::Document;
+use crate::suite::{Ahead, Ended, Failure, Runner, Step};
+
+pub use figure::Metric;
+pub use report::{Block, Effect, Findings, Outcome, Report, Stopped, Variant, schema, write};
+pub(crate) use table::findings;
+pub use table::{sentence, text};
+
+use report::Collected;
+use sequential::{Estimate, Look, looks};
+
+/// Runs of a block.
+pub const BLOCK_RUNS: usize = 4;
+/// Confidence of the intervals that are told.
+pub const CONFIDENCE: f64 = 0.95;
+/// More than a run itself takes: files are opened and threads started.
+const AROUND_A_RUN_S: f64 = 0.3;
+
+/// One of the two.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The first.
+    A,
+    /// The second.
+    B,
+}
+
+/// What is compared, and how sure to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// What stands before names of runs, e.g. `reads: `.
+    pub title: String,
+    /// Words of the DiskSpd command line of A and B.
+    pub words: [Vec<String>; 2],
+    /// What to compare.
+    pub metric: Metric,
+    /// A difference up to this does not matter, in percent.
+    pub margin_percent: f64,
+    /// The probability with which variants that are the same may be called different.
+    pub significance: f64,
+    /// Blocks at most.
+    pub blocks_max: usize,
+    /// Time at most; a block that would not end within it does not begin.
+    pub time_max: Duration,
+    /// What one run takes, in seconds.
+    pub run_s: f64,
+}
+
+impl Plan {
+    /// Runs and seconds at most.
+    pub fn ahead(&self) -> Ahead {
+        self.ahead_after(0, 0, Duration::ZERO)
+    }
+
+    fn run_seconds(&self) -> f64 {
+        self.run_s + AROUND_A_RUN_S
+    }
+
+    /// What can still come when `blocks` blocks and `runs` runs of the next one are done.
+    fn ahead_after(&self, blocks: usize, runs: usize, elapsed: Duration) -> Ahead {
+        let planned = (self.blocks_max.saturating_sub(blocks) * BLOCK_RUNS).saturating_sub(runs);
+        let left_s = (self.time_max.as_secs_f64() - elapsed.as_secs_f64()).max(0.0);
+        let fits = (left_s / self.run_seconds()) as usize;
+        let steps = planned.min(fits);
+        Ahead { steps, seconds: steps as f64 * self.run_seconds() }
+    }
+}
+
+/// What a plan needs besides a runner.
+pub struct Surroundings<'a> {
+    /// Called before every run with its side: settings that belong to it.
+    pub arrange: &'a mut dyn FnMut(Side) -> Result<(), Ended>,
+    /// Time since the series began.
+    pub elapsed: &'a dyn Fn() -> Duration,
+}
+
+/// When to stop, decided before the first run.
+struct Design {
+    margin: f64,
+    significance: f64,
+    looks: Vec<Look>,
+}
+
+/// What the blocks so far say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct View {
+    look: Look,
+    estimate: Estimate,
+    low: f64,
+    high: f64,
+    outcome: Outcome,
+}
+
+impl Design {
+    fn of(plan: &Plan) -> Self {
+        Design {
+            margin: (plan.margin_percent / 100.0).ln_1p(),
+            significance: plan.significance,
+            looks: looks(plan.blocks_max),
+        }
+    }
+
+    /// The latest look that the blocks allow; `None` before the first. Blocks after it do not count.
+    fn view(&self, log_ratios: &[f64]) -> Option<View> {
+        let at = self.looks.partition_point(|look| look.blocks <= log_ratios.len()).checked_sub(1)?;
+        let look = self.looks[at];
+        let estimate = Estimate::of(&log_ratios[..look.blocks])?;
+        let (low, high) = estimate.interval((1.0 - CONFIDENCE) * look.share);
+        let outcome = if -self.margin <= low && high <= self.margin {
+            Outcome::Equivalent
+        } else if look.p(estimate.level()) < self.significance {
+            Outcome::Different
+        } else {
+            Outcome::Undecided
+        };
+        Some(View { look, estimate, low, high, outcome })
+    }
+
+    /// Whether there is a look right now.
+    fn is_look(&self, blocks: usize) -> bool {
+        self.looks.iter().any(|look| look.blocks == blocks)
+    }
+}
+
+/// The runs of a block in their order.
+fn order(block: usize) -> [Side; BLOCK_RUNS] {
+    match block.count_ones() % 2 {
+        0 => [Side::A, Side::B, Side::B, Side::A],
+        _ => [Side::B, Side::A, Side::A, Side::B],
+    }
+}
+
+/// What a complete block says: ln(B / A).
+fn log_ratio(a: [f64; 2], b: [f64; 2]) -> f64 {
+    let mean = |x: [f64; 2]| (x[0].ln() + x[1].ln()) / 2.0;
+    mean(b) - mean(a)
+}
+
+/// Compares: one run of each that does not count, then blocks until it is decided, or a limit is reached. What was
+/// found until then is there also when the series ended early.
+pub fn compare(
+    plan: &Plan,
+    runner: &mut dyn Runner,
+    surroundings: &mut Surroundings<'_>,
+) -> (Report, Result<(), Ended>) {
+    let design = Design::of(plan);
+    let mut collected = Collected::new(plan);
+    let ended = blocks(plan, &design, &mut collected, runner, surroundings);
+    let (stopped, result) = match ended {
+        Ok(stopped) => (stopped, Ok(())),
+        Err(ended) => (if ended == Ended::Stopped { Stopped::Person } else { Stopped::Failure }, Err(ended)),
+    };
+    (report::report(plan, &design, collected, stopped), result)
+}
+
+fn blocks(
+    plan: &Plan,
+    design: &Design,
+    collected: &mut Collected,
+    runner: &mut dyn Runner,
+    surroundings: &mut Surroundings<'_>,
+) -> Result<Stopped, Ended> {
+    for side in [Side::A, Side::B] {
+        let step = step(plan, side, "first run, does not count");
+        let later = usize::from(side == Side::A);
+        let mut ahead = plan.ahead();
+        ahead.steps += later;
+        ahead.seconds += later as f64 * plan.run_seconds();
+        runner.ahead(ahead);
+        (surroundings.arrange)(side)?;
+        let document = runner.run(&step)?;
+        collected.first(side, plan, &document)?;
+    }
+    let begin = (surroundings.elapsed)();
+    for block in 0..plan.blocks_max {
+        let elapsed = (surroundings.elapsed)().saturating_sub(begin);
+        let whole_s = BLOCK_RUNS as f64 * plan.run_seconds();
+        // Two blocks at least, or there is nothing to tell.
+        if block > 1 && elapsed.as_secs_f64() + whole_s > plan.time_max.as_secs_f64() {
+            return Ok(Stopped::Time);
+        }
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for (place, side) in order(block).into_iter().enumerate() {
+            let elapsed = (surroundings.elapsed)().saturating_sub(begin);
+            runner.ahead(plan.ahead_after(block, place + 1, elapsed));
+            (surroundings.arrange)(side)?;
+            let document = runner.run(&step(plan, side, &format!("block {}", block + 1)))?;
+            let value = collected.take(side, plan, &document)?;
+            if side == Side::A { a.push(value) } else { b.push(value) }
+        }
+        let (a, b) = ([a[0], a[1]], [b[0], b[1]]);
+        collected.blocks.push(Block { order: order(block).to_vec(), a, b, log_ratio: log_ratio(a, b) });
+        if !design.is_look(block + 1) {
+            continue;
+        }
+        let Some(view) = design.view(&collected.log_ratios()) else { continue };
+        if view.outcome != Outcome::Undecided {
+            return Ok(Stopped::Decided);
+        }
+        runner.tell(&format!(
+            "{}{} blocks: B / A {:.3} ({:.3} to {:.3})",
+            plan.title,
+            block + 1,
+            view.estimate.mean.exp(),
+            view.low.exp(),
+            view.high.exp()
+        ));
+    }
+    Ok(Stopped::Blocks)
+}
+
+fn step(plan: &Plan, side: Side, what: &str) -> Step {
+    let name = format!("{}{side:?}, {what}", plan.title);
+    Step { name, words: plan.words[side as usize].clone(), seconds: plan.run_seconds() }
+}
+
+/// The figure of a run, or the end of the series.
+fn figure(plan: &Plan, side: Side, document: &Document) -> Result<f64, Ended> {
+    plan.metric.of(document).map_err(|why| {
+        let words = format!("ERROR: {}{side:?}: {why}\n", plan.title);
+        Ended::Failed(Failure { words, exit_code: 3 })
+    })
+}

@@ -1,0 +1,373 @@
+//! What a comparison leaves: one versioned record, as JSON.
+//!
+//! Within a version members are only added, and each of those may be missing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::figure::Metric;
+use super::{BLOCK_RUNS, CONFIDENCE, Design, Plan, Side, figure};
+use crate::profile::Throughput;
+use crate::result::{Document, Finding, Grade, Summary, TimeSpanResult};
+use crate::suite::Ended;
+use crate::suite::figures::Spread;
+
+/// What the member `format` says.
+const FORMAT: &str = "truespd-ab";
+/// The version this program writes.
+const FORMAT_VERSION: u32 = 1;
+
+/// A comparison of two variants of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// Version of the tool.
+    pub tool_version: String,
+    /// Host name.
+    pub computer_name: String,
+    /// Begin of the first run, seconds since 1970 UTC.
+    pub start_unix_s: Option<i64>,
+    /// What was compared.
+    pub metric: Metric,
+    /// A difference up to this does not matter, in percent.
+    pub margin_percent: f64,
+    /// The probability with which variants that are the same may be called different.
+    pub significance: f64,
+    /// Blocks at most, as planned before the first.
+    pub blocks_max: usize,
+    /// The first variant.
+    pub a: Variant,
+    /// The second variant.
+    pub b: Variant,
+    /// Every block.
+    pub blocks: Vec<Block>,
+    /// The difference; none with too few blocks.
+    pub effect: Option<Effect>,
+    /// What is decided.
+    pub outcome: Outcome,
+    /// What ended the series.
+    pub stopped: Stopped,
+    /// What the person should know of the comparison, one sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// One of the two.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Variant {
+    /// Words of its command line.
+    pub words: Vec<String>,
+    /// The figure in its runs, the first one not counted.
+    pub figures: Option<Spread>,
+    /// The worst verdict of its runs.
+    pub grade: Grade,
+    /// Runs whose verdict is invalid.
+    pub invalid_runs: usize,
+    /// What rules found in its runs, worst first.
+    pub findings: Vec<Findings>,
+    /// Mean rate of its runs as the disks below counted it, in I/Os per second.
+    pub disk_iops: Option<f64>,
+}
+
+/// What a rule found in several runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Findings {
+    /// Name of the rule.
+    pub rule: String,
+    /// The worst it did to a run.
+    pub grade: Grade,
+    /// In how many runs.
+    pub runs: usize,
+    /// What it said of the worst of them.
+    pub says: String,
+}
+
+/// Four runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Block {
+    /// Whose turn it was.
+    pub order: Vec<Side>,
+    /// The figures of A.
+    pub a: [f64; 2],
+    /// The figures of B.
+    pub b: [f64; 2],
+    /// Natural logarithm of B / A.
+    pub log_ratio: f64,
+}
+
+/// How B differs from A. The interval holds although the series was looked at again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Effect {
+    /// B / A: a mean of the blocks without their outer fifths.
+    pub ratio: f64,
+    /// Where it lies.
+    pub ratio_low: f64,
+    /// Where it lies.
+    pub ratio_high: f64,
+    /// B - A, on top of the median of A, in the unit of the figure.
+    pub difference: f64,
+    /// Where it lies.
+    pub difference_low: f64,
+    /// Where it lies.
+    pub difference_high: f64,
+    /// Confidence of both intervals.
+    pub confidence: f64,
+    /// Probability of such a difference between variants that are the same, also when one looks repeatedly; smaller ones than
+    /// 0.000001 are told as that.
+    pub p: f64,
+    /// Blocks it rests on.
+    pub blocks: usize,
+}
+
+/// What is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// They differ.
+    Different,
+    /// They do not differ by more than the margin.
+    Equivalent,
+    /// Neither is shown.
+    Undecided,
+}
+
+/// What ended the series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stopped {
+    /// It was decided.
+    Decided,
+    /// All blocks were done.
+    Blocks,
+    /// The time was over.
+    Time,
+    /// The person.
+    Person,
+    /// A run that failed.
+    Failure,
+}
+
+/// What is gathered while blocks run.
+pub(super) struct Collected {
+    pub blocks: Vec<Block>,
+    sides: [Gathered; 2],
+    computer_name: String,
+    start_unix_s: Option<i64>,
+}
+
+#[derive(Default)]
+struct Gathered {
+    figures: Vec<f64>,
+    grade: Grade,
+    invalid_runs: usize,
+    findings: Vec<Findings>,
+    disk_iops: Vec<f64>,
+    is_paced: bool,
+    ios: u64,
+}
+
+impl Collected {
+    pub fn new(_plan: &Plan) -> Self {
+        Collected {
+            blocks: Vec::new(),
+            sides: [Gathered::default(), Gathered::default()],
+            computer_name: String::new(),
+            start_unix_s: None,
+        }
+    }
+
+    /// A run that does not count; it must have the figure.
+    pub fn first(&mut self, side: Side, plan: &Plan, document: &Document) -> Result<(), Ended> {
+        figure(plan, side, document)?;
+        if side == Side::A {
+            self.computer_name.clone_from(&document.system.computer_name);
+            self.start_unix_s = document.system.start_unix_s;
+        }
+        Ok(())
+    }
+
+    /// A run that counts; its figure.
+    pub fn take(&mut self, side: Side, plan: &Plan, document: &Document) -> Result<f64, Ended> {
+        let value = figure(plan, side, document)?;
+        self.sides[side as usize].take(value, document);
+        Ok(value)
+    }
+
+    pub fn log_ratios(&self) -> Vec<f64> {
+        self.blocks.iter().map(|block| block.log_ratio).collect()
+    }
+}
+
+impl Gathered {
+    fn take(&mut self, value: f64, document: &Document) {
+        self.figures.push(value);
+        let spans = &document.profile.time_spans;
+        let is_paced = |target: &crate::profile::Target| matches!(target.throughput, Some(Throughput::BytesPerMs(n) | Throughput::Iops(n)) if n > 0);
+        self.is_paced = spans.iter().any(|span| span.targets.iter().all(is_paced));
+        for span in &document.time_spans {
+            let TimeSpanResult::Measured(measured) = span else { continue };
+            self.ios = Summary::of(measured).total.ios;
+            let rate = |disk: &crate::result::DiskActivity| {
+                (disk.total.reads + disk.total.writes) as f64 * 1e9 / disk.window_ns.max(1) as f64
+            };
+            if !measured.evidence.disks.is_empty() {
+                self.disk_iops.push(measured.evidence.disks.iter().map(rate).sum());
+            }
+        }
+        let Some(verdict) = &document.verdict else { return };
+        self.grade = self.grade.max(verdict.grade);
+        self.invalid_runs += usize::from(verdict.grade == Grade::Invalid);
+        let mut seen: Vec<&str> = Vec::new();
+        for finding in verdict.findings.iter().filter(|finding| finding.grade > Grade::Certified) {
+            let is_new = !seen.contains(&finding.rule.as_str());
+            seen.push(&finding.rule);
+            self.found(finding, is_new);
+        }
+    }
+
+    fn found(&mut self, finding: &Finding, is_new: bool) {
+        match self.findings.iter_mut().find(|known| known.rule == finding.rule) {
+            Some(known) => {
+                known.runs += usize::from(is_new);
+                if finding.grade > known.grade {
+                    known.grade = finding.grade;
+                    known.says.clone_from(&finding.says);
+                }
+            }
+            None => self.findings.push(Findings {
+                rule: finding.rule.clone(),
+                grade: finding.grade,
+                runs: 1,
+                says: finding.says.clone(),
+            }),
+        }
+    }
+
+    /// In at least half of the runs.
+    fn mostly(&self, rule: &str) -> bool {
+        self.findings.iter().any(|f| f.rule == rule && 2 * f.runs >= self.figures.len())
+    }
+
+    fn variant(mut self, words: &[String]) -> Variant {
+        self.findings.sort_by_key(|f| (std::cmp::Reverse(f.grade), std::cmp::Reverse(f.runs)));
+        let disks = self.disk_iops.len() as f64;
+        Variant {
+            words: words.to_vec(),
+            figures: Spread::of(self.figures),
+            grade: self.grade,
+            invalid_runs: self.invalid_runs,
+            findings: self.findings,
+            disk_iops: (disks > 0.0).then(|| self.disk_iops.iter().sum::<f64>() / disks),
+        }
+    }
+}
+
+/// What both have in common, and what spoils the comparison.
+fn remarks(plan: &Plan, sides: &[Gathered; 2]) -> Vec<String> {
+    let [a, b] = sides;
+    let mut remarks = Vec::new();
+    let both = |rule: &str| a.mostly(rule) && b.mostly(rule);
+    let one = |rule: &str| if a.mostly(rule) { Some("A") } else { b.mostly(rule).then_some("B") };
+    match (a.invalid_runs, b.invalid_runs) {
+        (0, 0) => {}
+        (x, y) => remarks.push(format!(
+            "invalid runs are compared here ({x} of {} of A, {y} of {} of B): the figures are not those of the storage, nor \
+             is their difference",
+            a.figures.len(),
+            b.figures.len()
+        )),
+    }
+    let are_paced = a.is_paced && b.is_paced;
+    if are_paced {
+        // Threads that wait for their next turn are no limit.
+    } else if both("generator-bound") {
+        remarks.push(
+            "the processor set the pace of both, not the storage alone: this compares what an I/O costs the processor".into(),
+        );
+    } else if let Some(name) = one("generator-bound") {
+        remarks.push(format!(
+            "the processor set the pace of {name}, not the storage alone: the other may be held back less"
+        ));
+    }
+    if both("provisioned-limit") {
+        remarks.push(
+            "both ran into a provisioned limit: it decides, and hides what else would make them differ"
+                .into(),
+        );
+    } else if let Some(name) = one("provisioned-limit") {
+        remarks.push(format!("{name} ran into a provisioned limit, not into what the medium can do"));
+    }
+    if are_paced && matches!(plan.metric, Metric::Iops | Metric::Bytes) {
+        remarks.push("both keep a rate that was set (-g): it is that rate which is compared".into());
+    }
+    remarks.extend(a.figures.first().and(plan.metric.doubt(a.ios.min(b.ios))));
+    remarks
+}
+
+pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped: Stopped) -> Report {
+    let remarks = remarks(plan, &collected.sides);
+    let view = design.view(&collected.log_ratios());
+    let [a, b] = collected.sides;
+    let (a, b) = (a.variant(&plan.words[0]), b.variant(&plan.words[1]));
+    let effect = view.zip(a.figures).map(|(view, figures)| {
+        let ratio = |log: f64| log.exp();
+        let difference = |log: f64| figures.median * log.exp_m1();
+        Effect {
+            ratio: ratio(view.estimate.mean),
+            ratio_low: ratio(view.low),
+            ratio_high: ratio(view.high),
+            difference: difference(view.estimate.mean),
+            difference_low: difference(view.low),
+            difference_high: difference(view.high),
+            confidence: CONFIDENCE,
+            p: view.look.p(view.estimate.level()),
+            blocks: view.look.blocks,
+        }
+    });
+    debug_assert!(collected.blocks.iter().all(|block| block.order.len() == BLOCK_RUNS));
+    Report {
+        tool_version: env!("CARGO_PKG_VERSION").to_string(),
+        computer_name: collected.computer_name,
+        start_unix_s: collected.start_unix_s,
+        metric: plan.metric,
+        margin_percent: plan.margin_percent,
+        significance: design.significance,
+        blocks_max: plan.blocks_max,
+        a,
+        b,
+        blocks: collected.blocks,
+        effect,
+        outcome: view.map_or(Outcome::Undecided, |view| view.outcome),
+        stopped,
+        remarks,
+    }
+}
+
+/// A comparison of two variants by TrueSpd, version 1. Latencies and processor times are in nanoseconds, rates per second.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "TrueSpd comparison, version 1")]
+struct Envelope<'a> {
+    /// Always `truespd-ab`.
+    #[schemars(extend("const" = FORMAT))]
+    format: &'static str,
+    /// Version of this layout: 1.
+    #[schemars(extend("const" = FORMAT_VERSION))]
+    format_version: u32,
+    /// The comparison.
+    comparison: &'a Report,
+}
+
+/// Writes a document, indented.
+pub fn write(report: &Report) -> String {
+    let envelope = Envelope { format: FORMAT, format_version: FORMAT_VERSION, comparison: report };
+    let mut text = serde_json::to_string_pretty(&envelope).expect("figures, text and lists are always JSON");
+    text.push('\n');
+    text
+}
+
+/// The JSON Schema of the documents that [`write()`] makes, generated from the types.
+pub fn schema() -> String {
+    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let schema = generator.into_root_schema_for::<Envelope<'static>>();
+    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is always JSON");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,180 @@
+//! A comparison as people read it.
+
+use super::figure::number;
+use super::report::{Effect, Outcome, Report, Stopped, Variant};
+use crate::os::words::{printable, shell_word};
+use crate::result::Grade;
+
+/// The whole comparison: both lines, their figures, the effect, the answer, what to know.
+pub fn text(report: &Report) -> String {
+    let mut out = String::new();
+    for (name, variant) in [("A", &report.a), ("B", &report.b)] {
+        out.push_str(&format!("{name}: {}\n", line(variant)));
+    }
+    out.push_str(&format!(
+        "\n{:<18}{:>14}{:>14}{:>14}{:>6}  verdict\n",
+        report.metric.words().split(" at ").next().unwrap_or_default(),
+        "median",
+        "smallest",
+        "largest",
+        "runs"
+    ));
+    for (name, variant) in [("A", &report.a), ("B", &report.b)] {
+        out.push_str(&row(report, name, variant));
+    }
+    out.push('\n');
+    if let Some(effect) = &report.effect {
+        out.push_str(&effect_lines(report, effect));
+    }
+    out.push_str(&format!("{}\n", sentence(report)));
+    for remark in &report.remarks {
+        out.push_str(&format!("note: {remark}\n"));
+    }
+    out.push_str(&findings(&[("A", &report.a), ("B", &report.b)]));
+    out
+}
+
+fn line(variant: &Variant) -> String {
+    printable(&variant.words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))
+}
+
+fn row(report: &Report, name: &str, variant: &Variant) -> String {
+    let Some(figures) = variant.figures else {
+        return format!("{name:<18}{:>14}{:>14}{:>14}{:>6}\n", "-", "-", "-", 0);
+    };
+    let show = |value| report.metric.show(value);
+    let grade = match (variant.grade, variant.invalid_runs) {
+        (Grade::Certified, _) => "certified".to_string(),
+        (Grade::Suspect, _) => "suspect".to_string(),
+        (Grade::Invalid, runs) if runs == figures.count => "INVALID".to_string(),
+        (Grade::Invalid, runs) => format!("INVALID ({runs} of {})", figures.count),
+    };
+    format!(
+        "{name:<18}{:>14}{:>14}{:>14}{:>6}  {grade}\n",
+        show(figures.median),
+        show(figures.min),
+        show(figures.max),
+        figures.count
+    )
+}
+
+fn effect_lines(report: &Report, effect: &Effect) -> String {
+    let show = |value: f64| {
+        let sign = if value < 0.0 { "-" } else { "+" };
+        format!("{sign}{}", report.metric.show(value.abs()))
+    };
+    let confidence = effect.confidence * 100.0;
+    format!(
+        "B / A  {:.4}  ({confidence:.0} % interval {:.4} to {:.4})\n\
+         B - A  {}  ({confidence:.0} % interval {} to {})\n\
+         p      {}  ({} blocks of four runs, {} planned at most)\n\n",
+        effect.ratio,
+        effect.ratio_low,
+        effect.ratio_high,
+        show(effect.difference),
+        show(effect.difference_low),
+        show(effect.difference_high),
+        p_words(effect.p),
+        effect.blocks,
+        report.blocks_max
+    )
+}
+
+fn p_words(p: f64) -> String {
+    match p {
+        p if p <= super::sequential::P_MIN => "< 0.000001".into(),
+        p if p < 0.001 => format!("{p:.6}"),
+        p => format!("{p:.3}"),
+    }
+}
+
+/// A ratio as a signed change in percent.
+fn percent(ratio: f64) -> String {
+    let value = (ratio - 1.0) * 100.0;
+    let digits = if value.abs() < 1.0 { 2 } else { 1 };
+    match format!("{value:+.digits$} %") {
+        zero if zero == "+0.00 %" || zero == "-0.00 %" => "0 %".into(),
+        other => other,
+    }
+}
+
+/// The answer in a sentence or two, without a line end.
+pub fn sentence(report: &Report) -> String {
+    let what = report.metric.words();
+    let margin = number(report.margin_percent);
+    let Some(effect) = &report.effect else {
+        let why = match report.stopped {
+            Stopped::Person => "stopped",
+            Stopped::Failure => "a run failed",
+            Stopped::Decided | Stopped::Blocks | Stopped::Time => "the limits leave no room",
+        };
+        return format!(
+            "undecided: {why} after {} blocks, and {} are the least that tell anything",
+            report.blocks.len(),
+            super::sequential::BLOCKS_MIN
+        );
+    };
+    let range = format!("{} to {}", percent(effect.ratio_low), percent(effect.ratio_high));
+    match report.outcome {
+        Outcome::Different => {
+            let higher = effect.ratio > 1.0;
+            let is_better = higher == report.metric.is_better_high();
+            let p = match effect.p <= super::sequential::P_MIN {
+                true => p_words(effect.p),
+                false => format!("= {}", p_words(effect.p)),
+            };
+            format!(
+                "different: {what} {} {} with B than with A, which is {} (95 % interval {range}; p {p})",
+                percent(effect.ratio).trim_start_matches(['+', '-']),
+                if higher { "higher" } else { "lower" },
+                if is_better { "better" } else { "worse" }
+            )
+        }
+        Outcome::Equivalent => {
+            let but = match effect.p < report.significance {
+                true => format!("; there is one of {}, which is too small to matter", percent(effect.ratio)),
+                false => String::new(),
+            };
+            format!("no difference in {what} larger than {margin} % (95 % interval {range}){but}")
+        }
+        Outcome::Undecided => {
+            let by = match report.stopped {
+                Stopped::Time => "the time was over; --max-minutes gives more",
+                Stopped::Person => "stopped",
+                Stopped::Failure => "a run failed",
+                Stopped::Decided | Stopped::Blocks => "all blocks are done; --blocks gives more",
+            };
+            format!(
+                "undecided: neither a difference in {what} nor its absence within {margin} % is shown (95 % interval \
+                 {range}; {by})"
+            )
+        }
+    }
+}
+
+/// What rules found in the runs of both, each rule once.
+pub(crate) fn findings(variants: &[(&str, &Variant)]) -> String {
+    let mut rules: Vec<(Grade, &str)> = Vec::new();
+    for finding in variants.iter().flat_map(|(_, variant)| &variant.findings) {
+        match rules.iter_mut().find(|(_, rule)| *rule == finding.rule) {
+            Some((grade, _)) => *grade = (*grade).max(finding.grade),
+            None => rules.push((finding.grade, &finding.rule)),
+        }
+    }
+    rules.sort_by_key(|(grade, _)| std::cmp::Reverse(*grade));
+    let mut out = String::new();
+    for (grade, rule) in rules {
+        let found = variants.iter().filter_map(|(name, variant)| {
+            let finding = variant.findings.iter().find(|finding| finding.rule == rule)?;
+            Some((*name, variant.figures.map_or(0, |figures| figures.count), finding))
+        });
+        let found: Vec<_> = found.collect();
+        let runs: Vec<String> =
+            found.iter().map(|(name, runs, finding)| format!("{name} {} of {runs}", finding.runs)).collect();
+        let worst = found.iter().max_by_key(|(_, _, finding)| finding.grade).map(|(_, _, finding)| *finding);
+        let grade = if grade == Grade::Invalid { "INVALID" } else { "suspect" };
+        let says = worst.map_or("", |finding| &finding.says);
+        out.push_str(&format!("{grade} {rule} (runs: {}): {}\n", runs.join(", "), printable(says)));
+    }
+    out
+}

@@ -1,0 +1,288 @@
+//! `truespd assess`: the tests of winsat disk, its labels, and Microsoft's limits.
+//!
+//! What is public of winsat: block sizes, order, labels, units and what the flush tests are for. The number of I/Os, the
+//! queue depth, the file's size and how often it flushes are not; they are chosen here and told under the table.
+
+mod report;
+
+pub use report::{Assessment, Check, Figure, Limit, Stored, Unit, schema};
+
+use crate::profile::{CacheMode, Profile, Target, Throughput, TimeSpan, xml};
+use crate::result::{Document, Finding, LatencySummary, Summary, TimeSpanResult};
+
+use super::{Ahead, Ended, Runner, Step, trust};
+
+/// Block size of random tests unless told otherwise.
+pub const RANDOM_BYTES: u64 = 16 << 10;
+/// Block size of sequential tests unless told otherwise.
+pub const SEQUENTIAL_BYTES: u64 = 64 << 10;
+/// Size of the file unless told otherwise: at the 20 MB/s that Microsoft asked for, writing it takes 54 of the 120 s.
+pub const FILE_BYTES: u64 = 1 << 30;
+/// The smallest file or device.
+pub const SIZE_MIN_BYTES: u64 = 16 << 20;
+/// How often the drive's cache is flushed while reads are timed.
+pub const FLUSHES_PER_S: u64 = 10;
+/// Bytes of a write that ends with a flush.
+const FLUSHED_WRITE_BYTES: u64 = 4096;
+/// Region of those writes.
+const FLUSH_REGION_BYTES: u64 = 1 << 20;
+/// Before every measurement, in seconds.
+const WARMUP_S: u32 = 1;
+/// Starting and ending a run, roughly, in seconds.
+const AROUND_S: f64 = 0.5;
+
+/// A test of winsat's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    /// `-ran -read`
+    RandomRead,
+    /// `-seq -read`
+    SequentialRead,
+    /// `-ran -write`
+    RandomWrite,
+    /// `-seq -write`
+    SequentialWrite,
+    /// `-flush -seq`
+    FlushSequential,
+    /// `-flush -ran`
+    FlushRandom,
+}
+
+impl Test {
+    /// The formal set in winsat's order.
+    pub const FORMAL: [Test; 5] = [
+        Test::RandomRead,
+        Test::SequentialRead,
+        Test::SequentialWrite,
+        Test::FlushSequential,
+        Test::FlushRandom,
+    ];
+
+    /// Whether it writes.
+    pub fn writes(self) -> bool {
+        !matches!(self, Test::RandomRead | Test::SequentialRead)
+    }
+
+    fn is_random(self) -> bool {
+        matches!(self, Test::RandomRead | Test::RandomWrite | Test::FlushRandom)
+    }
+
+    fn is_flush(self) -> bool {
+        matches!(self, Test::FlushSequential | Test::FlushRandom)
+    }
+
+    /// winsat's words for it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Test::RandomRead => "-ran -read",
+            Test::SequentialRead => "-seq -read",
+            Test::RandomWrite => "-ran -write",
+            Test::SequentialWrite => "-seq -write",
+            Test::FlushSequential => "-flush -seq",
+            Test::FlushRandom => "-flush -ran",
+        }
+    }
+}
+
+/// What is tested and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The file or device, as a word of the command line.
+    pub target: String,
+    /// Bytes of it that are used.
+    pub size_bytes: u64,
+    /// It is a file to be made.
+    pub is_made: bool,
+    /// Tests in their order.
+    pub tests: Vec<Test>,
+    /// Block size of random tests.
+    pub random_bytes: u64,
+    /// Block size of sequential tests.
+    pub sequential_bytes: u64,
+    /// Measured time of a throughput test, in seconds; tests with flushes take twice as long.
+    pub seconds: u32,
+}
+
+/// A run of the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Which test.
+    pub test: Test,
+    /// The line.
+    pub step: Step,
+    /// Text of the XML profile that the line names, when it does.
+    pub profile: Option<String>,
+}
+
+impl Plan {
+    /// The runs. `profile_path` tells where the profile for a test is going to be.
+    pub fn parts(&self, profile_path: impl Fn(Test) -> String) -> Vec<Part> {
+        let part = |&test: &Test| match test.is_flush() {
+            true => self.flush_part(test, &profile_path(test)),
+            false => self.throughput_part(test),
+        };
+        self.tests.iter().map(part).collect()
+    }
+
+    fn step(&self, test: Test, words: Vec<String>) -> Step {
+        let seconds = f64::from(WARMUP_S + self.seconds_of(test)) + AROUND_S;
+        Step { name: test.words().trim_start_matches('-').replace(" -", " "), words, seconds }
+    }
+
+    fn seconds_of(&self, test: Test) -> u32 {
+        if test.is_flush() { self.seconds.saturating_mul(2) } else { self.seconds }
+    }
+
+    fn block_bytes(&self, test: Test) -> u64 {
+        if test.is_random() { self.random_bytes } else { self.sequential_bytes }
+    }
+
+    fn throughput_part(&self, test: Test) -> Part {
+        let size = match self.is_made {
+            true => format!("-c{}", self.size_bytes),
+            false => format!("-f{}", self.size_bytes),
+        };
+        let pattern = if test.is_random() { "-r" } else { "-s" };
+        let write = if test.writes() { "-w100" } else { "-w0" };
+        let block = format!("-b{}", self.block_bytes(test));
+        let (warmup, measured) = (format!("-W{WARMUP_S}"), format!("-d{}", self.seconds_of(test)));
+        // Not pinned: at one I/O at a time the processor that takes the interrupt is the best one.
+        let words = [
+            &size,
+            &block,
+            pattern,
+            write,
+            "-o1",
+            "-t1",
+            "-n",
+            "-Su",
+            "-Zr",
+            "-L",
+            &warmup,
+            &measured,
+            &self.target,
+        ];
+        let step = self.step(test, words.iter().map(ToString::to_string).collect());
+        Part { test, step, profile: None }
+    }
+
+    fn flush_part(&self, test: Test, path: &str) -> Part {
+        let words = vec![format!("-X{path}"), self.target.clone()];
+        Part { test, step: self.step(test, words), profile: Some(xml::write(&self.flush_profile(test), 0)) }
+    }
+
+    /// A reader in the first half, whose reads are timed; a writer in the rest, as fast as the drive takes it; and small
+    /// writes at the end, each of which the page cache takes, writes out and follows with a flush of the drive's
+    /// cache (`O_DSYNC` without `O_DIRECT`: what `fdatasync` does, and unlike a direct write never FUA alone).
+    fn flush_profile(&self, test: Test) -> Profile {
+        let half = self.size_bytes / 2 / FLUSH_REGION_BYTES * FLUSH_REGION_BYTES;
+        let flushed = (self.size_bytes - FLUSH_REGION_BYTES) / FLUSH_REGION_BYTES * FLUSH_REGION_BYTES;
+        let common = Target {
+            path: "*1".into(),
+            request_count: 1,
+            create_bytes: self.is_made.then_some(self.size_bytes),
+            ..Target::default()
+        };
+        let reader = Target {
+            block_bytes: self.random_bytes,
+            random_percent: 100,
+            cache: CacheMode::DisableOsCache,
+            max_bytes: half,
+            ..common.clone()
+        };
+        let writer = Target {
+            block_bytes: self.block_bytes(test),
+            random_percent: if test.is_random() { 100 } else { 0 },
+            cache: CacheMode::DisableOsCache,
+            base_bytes: half,
+            max_bytes: flushed,
+            write_percent: 100,
+            ..common.clone()
+        };
+        let flusher = Target {
+            block_bytes: FLUSHED_WRITE_BYTES,
+            cache: CacheMode::Cached,
+            write_through: true,
+            base_bytes: flushed,
+            max_bytes: flushed + FLUSH_REGION_BYTES,
+            write_percent: 100,
+            throughput: Some(Throughput::Iops(FLUSHES_PER_S)),
+            ..common
+        };
+        let span = TimeSpan {
+            measure_latency: true,
+            disable_affinity: true,
+            random_write_data: true,
+            warmup_s: WARMUP_S,
+            duration_s: self.seconds_of(test),
+            targets: vec![reader, writer, flusher],
+            ..TimeSpan::default()
+        };
+        Profile { time_spans: vec![span], ..Profile::default() }
+    }
+
+    /// Runs the parts. What is done when it ends early is in the assessment.
+    pub fn run(&self, parts: &[Part], runner: &mut dyn Runner) -> (Assessment, Result<(), Ended>) {
+        let steps: Vec<Step> = parts.iter().map(|part| part.step.clone()).collect();
+        let mut assessment = Assessment::begin(self);
+        for (index, part) in parts.iter().enumerate() {
+            runner.ahead(Ahead::of(&steps[index + 1..], std::time::Duration::ZERO));
+            match runner.run(&part.step) {
+                Ok(document) => self.take(&mut assessment, part.test, &document),
+                Err(ended) => return (assessment, Err(ended)),
+            }
+        }
+        (assessment, Ok(()))
+    }
+
+    /// Puts what a run measured where its figures stand.
+    fn take(&self, assessment: &mut Assessment, test: Test, document: &Document) {
+        // How the writes are kept says nothing about the time of the reads, and only the small writes use the page cache.
+        let is_beside = |finding: &Finding| {
+            test.is_flush() && ["volatile-cache", "working-set"].contains(&finding.rule.as_str())
+        };
+        let (grade, findings) = trust::judged(document, is_beside);
+        let measured = document.time_spans.iter().find_map(|span| match span {
+            TimeSpanResult::Measured(measured) => Some(Summary::of(measured)),
+            TimeSpanResult::NotMeasured => None,
+        });
+        for figure in assessment.figures.iter_mut().filter(|figure| figure.test == test.words()) {
+            figure.value = measured.as_ref().and_then(|summary| value(figure.what, test, summary));
+            figure.grade = figure.value.and(grade);
+            if figure.value.is_some() {
+                trust::add(&mut assessment.reasons, &findings, &figure.label);
+            }
+        }
+    }
+}
+
+/// What a figure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum What {
+    /// Megabytes per second.
+    #[default]
+    Throughput,
+    /// Mean of the reads' latencies.
+    Mean,
+    /// 95th percentile of the reads' latencies.
+    P95,
+    /// The longest read.
+    Maximum,
+}
+
+fn value(what: What, test: Test, summary: &Summary) -> Option<f64> {
+    let direction = match test.writes() && !test.is_flush() {
+        true => &summary.write,
+        false => &summary.read,
+    };
+    let ms = |latency: fn(&LatencySummary) -> f64| direction.latency.as_ref().map(|l| latency(l) / 1e6);
+    match what {
+        What::Throughput => (direction.ios > 0).then_some(direction.bytes_per_s / 1e6),
+        What::Mean => ms(|l| l.mean_ns),
+        What::P95 => ms(|l| l.p95_ns as f64),
+        What::Maximum => ms(|l| l.max_ns as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests;

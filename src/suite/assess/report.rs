@@ -1,0 +1,313 @@
+//! What `truespd assess` found: document and table.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{FLUSHED_WRITE_BYTES, FLUSHES_PER_S, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test, What};
+use crate::profile::Size;
+use crate::result::Grade;
+use crate::suite::{stored, trust};
+
+/// Column at which winsat's values begin.
+const VALUE_COLUMN: usize = 47;
+
+/// Where the limits come from.
+const SOURCE: &str =
+    "Windows hardware requirements, Device.Storage.Hd.AtaProtocol.Performance (MSDN ff567504)";
+
+/// Unit of a figure, as winsat prints it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Unit {
+    /// 1,000,000 bytes per second.
+    #[serde(rename = "MB/s")]
+    MbPerS,
+    /// Milliseconds.
+    #[serde(rename = "ms")]
+    Ms,
+}
+
+impl Unit {
+    fn word(self) -> &'static str {
+        match self {
+            Unit::MbPerS => "MB/s",
+            Unit::Ms => "ms",
+        }
+    }
+
+    /// With winsat's number of decimals.
+    fn number(self, value: f64) -> String {
+        match self {
+            Unit::MbPerS => format!("{value:.2}"),
+            Unit::Ms => format!("{value:.3}"),
+        }
+    }
+}
+
+/// What a disk had to reach to be certified for Windows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// More than this.
+    Above(f64),
+    /// Less than this.
+    Below(f64),
+}
+
+impl Limit {
+    fn holds(self, value: f64) -> bool {
+        match self {
+            Limit::Above(limit) => value > limit,
+            Limit::Below(limit) => value < limit,
+        }
+    }
+
+    fn text(self, unit: Unit) -> String {
+        match self {
+            Limit::Above(limit) => format!("> {limit} {}", unit.word()),
+            Limit::Below(limit) => format!("< {limit} {}", unit.word()),
+        }
+    }
+}
+
+/// How a figure stands to its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Within.
+    Pass,
+    /// Beyond.
+    Fail,
+    /// There is a limit, and nothing valid to compare with it.
+    Undecided,
+    /// Microsoft published none for it.
+    NoLimit,
+}
+
+/// One figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figure {
+    /// As winsat prints it.
+    pub label: String,
+    /// The test's words.
+    pub test: String,
+    /// What it is.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(super) what: What,
+    /// The value; none when it was not measured.
+    pub value: Option<f64>,
+    /// Its unit.
+    pub unit: Unit,
+    /// winsat prints it too.
+    pub is_winsats: bool,
+    /// The verdict of the run behind it.
+    pub grade: Option<Grade>,
+    /// Microsoft's limit, for winsat's own block sizes.
+    pub limit: Option<Limit>,
+}
+
+impl Figure {
+    /// How it stands to its limit.
+    pub fn check(&self) -> Check {
+        match (self.limit, self.value) {
+            (None, _) => Check::NoLimit,
+            (Some(_), None) => Check::Undecided,
+            (Some(_), Some(_)) if self.grade == Some(Grade::Invalid) => Check::Undecided,
+            (Some(limit), Some(value)) if limit.holds(value) => Check::Pass,
+            _ => Check::Fail,
+        }
+    }
+}
+
+/// What the tests found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Assessment {
+    /// Version of the tool.
+    pub tool_version: String,
+    /// Bytes of the file or device that were used.
+    pub size_bytes: u64,
+    /// Block size of random tests.
+    pub random_bytes: u64,
+    /// Block size of sequential tests.
+    pub sequential_bytes: u64,
+    /// Measured time of a throughput test in seconds; tests with flushes take twice as long.
+    pub seconds: u32,
+    /// Figures in winsat's order.
+    pub figures: Vec<Figure>,
+    /// Everything that the rules found, each once.
+    pub reasons: Vec<trust::Reason>,
+    /// From the start to the end, with the making of the file.
+    pub run_time_s: f64,
+}
+
+/// An assessment as JSON, version 1. Units are at the end of names: `_bytes`, `_s`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "TrueSpd assessment, version 1")]
+pub struct Stored {
+    /// Always `truespd-assess`.
+    #[schemars(extend("const" = "truespd-assess"))]
+    pub format: String,
+    /// Version of this layout: 1. Within a version members are only added, and each of those may be missing.
+    #[schemars(extend("const" = 1))]
+    pub format_version: u32,
+    /// What was found.
+    pub assessment: Assessment,
+}
+
+/// The JSON Schema of assessments.
+pub fn schema() -> String {
+    stored::schema::<Stored>()
+}
+
+impl Assessment {
+    /// With gaps for everything that the plan measures.
+    pub(super) fn begin(plan: &Plan) -> Self {
+        Assessment {
+            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            size_bytes: plan.size_bytes,
+            random_bytes: plan.random_bytes,
+            sequential_bytes: plan.sequential_bytes,
+            seconds: plan.seconds,
+            figures: plan.tests.iter().flat_map(|&test| figures(plan, test)).collect(),
+            reasons: Vec::new(),
+            run_time_s: 0.0,
+        }
+    }
+
+    /// Anything was measured.
+    pub fn has_figures(&self) -> bool {
+        self.figures.iter().any(|figure| figure.value.is_some())
+    }
+
+    /// The worst verdict behind the figures.
+    pub fn grade(&self) -> Option<Grade> {
+        trust::worst(self.figures.iter().map(|figure| figure.grade))
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> String {
+        let format = "truespd-assess".to_string();
+        stored::json(&Stored { format, format_version: 1, assessment: self.clone() })
+    }
+
+    /// winsat's lines, and under them what winsat does not say.
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for figure in self.figures.iter().filter(|figure| figure.is_winsats) {
+            out.push_str(&winsat_line(figure));
+        }
+        out.push_str(&format!("> Total Run Time {}\n", clock(self.run_time_s)));
+        out.push_str(&format!(
+            "\n{:<43}{:>13}  {:>12}  {:<9}  {}\n",
+            "", "measured", "limit", "result", "verdict"
+        ));
+        for figure in &self.figures {
+            out.push_str(&limit_line(figure));
+        }
+        out.push_str(&format!("limits: {SOURCE}\n"));
+        out.push('\n');
+        out.push_str(&trust::text(self.grade(), &self.reasons));
+        out.push('\n');
+        out.push_str(&trust::wrapped(&self.approximate()));
+        out
+    }
+
+    /// What winsat does not tell the world, and what stands for it here.
+    fn approximate(&self) -> String {
+        let has_flush = self.figures.iter().any(|figure| figure.test.starts_with("-flush"));
+        let flush = match has_flush {
+            true => format!(
+                " Reads under flushes: {} random reads in the first half beside writes in the rest and {FLUSHES_PER_S} \
+                 writes of {} per second that each end with a flush of the drive's cache.",
+                Size(self.random_bytes),
+                Size(FLUSHED_WRITE_BYTES)
+            ),
+            false => String::new(),
+        };
+        format!(
+            "approximate: how many I/Os winsat issues, how many at a time, on what size, and how often it flushes is not \
+             public, nor how it makes scores, so there are none. Here: one I/O at a time, no page cache, {} s a test{}, {}; \
+             MB are 1,000,000 bytes.{flush}",
+            self.seconds,
+            if has_flush { " (twice that with flushes)" } else { "" },
+            Size(self.size_bytes),
+        )
+    }
+}
+
+/// Figures of a test. Limits count for winsat's own block sizes.
+fn figures(plan: &Plan, test: Test) -> Vec<Figure> {
+    let block_bytes = plan.block_bytes(test);
+    let standard = (plan.random_bytes == RANDOM_BYTES, plan.sequential_bytes == SEQUENTIAL_BYTES);
+    let is_standard = match test {
+        Test::RandomRead | Test::RandomWrite | Test::FlushRandom => standard.0,
+        Test::SequentialRead | Test::SequentialWrite => standard.1,
+        Test::FlushSequential => standard.0 && standard.1,
+    };
+    let figure = |label: &str, what: What, is_winsats: bool, limit: Option<Limit>| Figure {
+        label: label.to_string(),
+        test: test.words().to_string(),
+        what,
+        value: None,
+        unit: if what == What::Throughput { Unit::MbPerS } else { Unit::Ms },
+        is_winsats,
+        grade: None,
+        limit: limit.filter(|_| is_standard),
+    };
+    let throughput = |way: &str, limit: Option<Limit>| {
+        let pattern = if test.is_random() { "Random" } else { "Sequential" };
+        let label = format!("Disk  {pattern} {:.1} {way}", block_bytes as f64 / 1024.0);
+        vec![figure(&label, What::Throughput, true, limit)]
+    };
+    let (above, below) = (|n| Some(Limit::Above(n)), |n| Some(Limit::Below(n)));
+    match test {
+        Test::RandomRead => throughput("Read", above(0.5)),
+        Test::SequentialRead => throughput("Read", above(25.0)),
+        Test::RandomWrite => throughput("Write", None),
+        Test::SequentialWrite => throughput("Write", above(20.0)),
+        Test::FlushSequential => vec![
+            figure("Average Read Time with Sequential Writes", What::Mean, true, below(25.0)),
+            figure("Latency: 95th Percentile", What::P95, true, below(120.0)),
+            figure("Latency: Maximum", What::Maximum, true, below(700.0)),
+        ],
+        Test::FlushRandom => vec![
+            figure("Average Read Time with Random Writes", What::Mean, true, below(40.0)),
+            figure("95th Percentile with Random Writes", What::P95, false, None),
+            figure("Maximum with Random Writes", What::Maximum, false, None),
+        ],
+    }
+}
+
+/// `> Disk  Random 16.0 Read                       21.05 MB/s`, and a word where winsat's score stands when the
+/// figure must not be used.
+fn winsat_line(figure: &Figure) -> String {
+    let label = format!("> {}", figure.label);
+    match figure.value {
+        None => format!("{label:<VALUE_COLUMN$}not measured\n"),
+        Some(value) => {
+            let mark = if figure.grade == Some(Grade::Invalid) { "          INVALID" } else { "" };
+            format!("{label:<VALUE_COLUMN$}{} {}{mark}\n", figure.unit.number(value), figure.unit.word())
+        }
+    }
+}
+
+fn limit_line(figure: &Figure) -> String {
+    let unit = figure.unit;
+    let measured = figure.value.map_or("-".into(), |value| format!("{} {}", unit.number(value), unit.word()));
+    let limit = figure.limit.map_or("-".into(), |limit| limit.text(unit));
+    let result = match figure.check() {
+        Check::Pass => "pass",
+        Check::Fail => "FAIL",
+        Check::Undecided => "undecided",
+        Check::NoLimit => "-",
+    };
+    let verdict = if figure.value.is_some() { trust::word(figure.grade) } else { "-" };
+    format!("{:<43}{measured:>13}  {limit:>12}  {result:<9}  {verdict}\n", figure.label)
+}
+
+/// `00:00:39.41`
+fn clock(seconds: f64) -> String {
+    let hundredths = (seconds.max(0.0) * 100.0).round() as u64;
+    let (whole, part) = (hundredths / 100, hundredths % 100);
+    format!("{:02}:{:02}:{:02}.{part:02}", whole / 3600, whole / 60 % 60, whole % 60)
+}

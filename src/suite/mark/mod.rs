@@ -1,0 +1,260 @@
+//! `truespd mark`: CrystalDiskMark's tests, in its order, by its rule for the result, and what that rule hides.
+//!
+//! What is CrystalDiskMark's: tests, presets and profiles; all reads, then all writes, then all mixed tests; a pause
+//! between tests; of each test one run that is discarded and some that count; the largest rate and, apart from it, the
+//! smallest mean latency of those. What is better here: random data are random over the whole file, every loop goes to
+//! other places, threads that go through the file together share one position, median and spread stand beside the best,
+//! and every run has its verdict.
+
+mod report;
+mod test;
+pub mod text;
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use report::{Host, Loop, Place, ReadError, Report, Row, read, schema, write};
+pub use test::{NoTest, Pattern, Test};
+
+use super::{Ahead, Ended, Runner, Step};
+
+/// Name of the suite in folders and messages.
+pub const NAME: &str = "mark";
+/// Name of the test file in the suite's folder.
+pub const FILE: &str = "data";
+
+/// Read shares that CrystalDiskMark offers for mixed tests, in percent.
+pub const MIX_READ_PERCENT: [u32; 9] = [10, 20, 30, 40, 50, 60, 70, 80, 90];
+/// What it mixes when nothing is said.
+pub const MIX_READ_PERCENT_DEFAULT: u32 = 70;
+/// Its smallest test file. Below that a run is over the same blocks again and again.
+pub const SIZE_BYTES_MIN: u64 = 16 << 20;
+
+/// Random data that writes are taken from, each from another place. CrystalDiskMark's are as large as a block, so that
+/// one block is written everywhere. Fresh data for each write (`-Zr`) would cost time between the I/Os of depth 1.
+const SOURCE_WORD: &str = "-Z64M";
+/// Starting, looking at the file and ending a run, in seconds.
+const AROUND_A_RUN_S: f64 = 0.5;
+
+/// Sets of tests by the kind of disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// For any disk.
+    #[default]
+    Default,
+    /// For NVMe: more in flight, from more threads.
+    Nvme,
+    /// For memory sticks and cards: short tests and long pauses.
+    Flash,
+}
+
+/// Which of the tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// Four tests.
+    #[default]
+    Default,
+    /// The most a disk can do: much in flight.
+    Peak,
+    /// What one program gets that waits for each I/O.
+    Real,
+    /// One test.
+    Demo,
+}
+
+impl Preset {
+    /// The tests of a profile.
+    pub fn tests(self, profile: Profile) -> Vec<Test> {
+        let is_nvme = self == Preset::Nvme;
+        let (first, last) = (Test::seq(1024, 8, 1), Test::rnd(4, 1, 1));
+        let deep = Test::rnd(4, 32, if is_nvme { 16 } else { 1 });
+        match profile {
+            Profile::Default => {
+                let second = if is_nvme { Test::seq(128, 32, 1) } else { Test::seq(1024, 1, 1) };
+                vec![first, second, deep, last]
+            }
+            Profile::Peak => vec![first, deep],
+            Profile::Real => vec![Test::seq(1024, 1, 1), last],
+            Profile::Demo => vec![first],
+        }
+    }
+
+    /// Measured seconds of a run.
+    pub fn measure_s(self) -> u32 {
+        if self == Preset::Flash { 1 } else { 5 }
+    }
+
+    /// Seconds between two tests.
+    pub fn interval_s(self) -> u32 {
+        if self == Preset::Flash { 30 } else { 5 }
+    }
+}
+
+/// What a test does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Reads and writes by chance.
+    Mix,
+}
+
+impl Part {
+    /// `read`, `write` or `mix`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Part::Read => "read",
+            Part::Write => "write",
+            Part::Mix => "mix",
+        }
+    }
+}
+
+/// What is measured, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Settings {
+    /// Where the tests are from.
+    pub preset: Preset,
+    /// Which of them.
+    pub profile: Profile,
+    /// The tests.
+    pub tests: Vec<Test>,
+    /// What each of them does, in order.
+    pub parts: Vec<Part>,
+    /// Share of reads of mixed tests, in percent.
+    pub mix_read_percent: u32,
+    /// Runs of a test that count.
+    pub loops: u32,
+    /// Size of the file, or of the part of a device from its beginning that is used, in bytes.
+    pub size_bytes: u64,
+    /// Measured seconds of a run.
+    pub measure_s: u32,
+    /// Seconds between two tests.
+    pub interval_s: u32,
+    /// Zeros instead of random data.
+    pub zero_data: bool,
+}
+
+/// What the tests go to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A file that the first run makes, by its path.
+    File(String),
+    /// A device that is there, by its path.
+    Device(String),
+}
+
+/// One test with what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Planned {
+    /// The test.
+    pub test: Test,
+    /// What it does.
+    pub part: Part,
+}
+
+impl Settings {
+    /// All tests in CrystalDiskMark's order: all of a part before the next part.
+    pub fn planned(&self) -> Vec<Planned> {
+        let of = |&part: &Part| self.tests.iter().map(move |&test| Planned { test, part });
+        self.parts.iter().flat_map(of).collect()
+    }
+
+    /// Number of the run that does not count, as [`Settings::words`] wants it.
+    pub const DISCARDED: u32 = 0;
+
+    /// The words of DiskSpd's command line for one run of a test.
+    pub fn words(&self, planned: Planned, number: u32, target: &Target) -> Vec<String> {
+        let Planned { test, part } = planned;
+        let (block, unit) = test.block();
+        let write_percent = match part {
+            Part::Read => 0,
+            Part::Write => 100,
+            Part::Mix => 100 - self.mix_read_percent,
+        };
+        let data = if self.zero_data { "-Z" } else { SOURCE_WORD };
+        let mut words: Vec<String> = Vec::new();
+        match target {
+            // Of every run: one whose documents were kept from before makes no file.
+            Target::File(_) => words.extend([format!("-c{}M", self.size_bytes >> 20), data.into()]),
+            Target::Device(_) if part == Part::Read => words.push(format!("-f{}M", self.size_bytes >> 20)),
+            Target::Device(_) => words.extend([format!("-f{}M", self.size_bytes >> 20), data.into()]),
+        }
+        words.extend([
+            format!("-b{block}{unit}"),
+            format!("-o{}", test.queues),
+            format!("-t{}", test.threads),
+            format!("-w{write_percent}"),
+        ]);
+        match (test.pattern, test.threads) {
+            (Pattern::Random, _) => words.push("-r".into()),
+            // Threads that each go through the file from its beginning would mostly meet what another has just read.
+            (Pattern::Sequential, 2..) => words.push("-si".into()),
+            (Pattern::Sequential, _) => words.push("-s".into()),
+        }
+        // Without it every loop would do the same I/Os again, which a cache below remembers.
+        words.push(format!("-z{}", number + 1));
+        // The kernel places the threads, as it does those of other programs.
+        words.extend(["-n", "-Su", "-L", "-W0"].map(String::from));
+        words.push(format!("-d{}", self.measure_s));
+        let (Target::File(path) | Target::Device(path)) = target;
+        words.push(path.clone());
+        words
+    }
+
+    fn step(&self, planned: Planned, number: u32, target: &Target) -> Step {
+        let which = match number {
+            Self::DISCARDED => "discarded run".to_string(),
+            number => format!("{number} of {}", self.loops),
+        };
+        Step {
+            name: format!("{} {}, {which}", planned.test, planned.part.word()),
+            words: self.words(planned, number, target),
+            seconds: f64::from(self.measure_s) + AROUND_A_RUN_S,
+        }
+    }
+
+    /// Runs everything, in order. What was measured comes back however it ends.
+    pub fn run(&self, target: &Target, runner: &mut dyn Runner) -> (Vec<Row>, Result<(), Ended>) {
+        let planned = self.planned();
+        let mut rows: Vec<Row> = planned.iter().map(|&planned| Row::new(planned, self, target)).collect();
+        let ended = self.run_rows(target, runner, &mut rows);
+        (rows, ended)
+    }
+
+    fn run_rows(&self, target: &Target, runner: &mut dyn Runner, rows: &mut [Row]) -> Result<(), Ended> {
+        let pause = Duration::from_secs(self.interval_s.into());
+        let tests = rows.len();
+        let run_s = f64::from(self.measure_s) + AROUND_A_RUN_S;
+        for (at, row) in rows.iter_mut().enumerate() {
+            if at > 0 {
+                runner.ahead(self.ahead(tests - at, 0, run_s));
+                runner.pause(pause)?;
+            }
+            for number in Self::DISCARDED..=self.loops {
+                runner.ahead(self.ahead(tests - at, number + 1, run_s));
+                let step = self.step(row.planned(), number, target);
+                let document = runner.run(&step)?;
+                row.put(number, &document);
+            }
+        }
+        Ok(())
+    }
+
+    /// What comes when `tests` are not done, and of the first of them `runs` are done or under way.
+    fn ahead(&self, tests: usize, runs: u32, run_s: f64) -> Ahead {
+        let steps = tests * (self.loops as usize + 1) - runs as usize;
+        let pauses = (tests - 1) as f64 * f64::from(self.interval_s);
+        Ahead { steps, seconds: steps as f64 * run_s + pauses }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,307 @@
+//! The document of `truespd mark`: one versioned record, as JSON in and out.
+//!
+//! Within a version members are only added, and each of those may be missing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Part, Planned, Settings, Target, Test};
+use crate::result::{Document, Finding, Grade, Summary, TimeSpanResult};
+use crate::suite::figures::Spread;
+use crate::suite::findings::{Told, told};
+
+/// What the member `format` says.
+const FORMAT: &str = "truespd-mark";
+/// The version this program writes.
+const FORMAT_VERSION: u32 = 1;
+
+/// What was measured, where and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// Version of the tool.
+    pub tool_version: String,
+    /// Where and when.
+    pub host: Host,
+    /// What the tests went to.
+    pub place: Place,
+    /// What was asked for.
+    pub settings: Settings,
+    /// One per test and part, in order; also those that were not reached.
+    pub rows: Vec<Row>,
+    /// What the verdicts of all runs that count say, each thing once, worst first.
+    pub findings: Vec<Told>,
+    /// Whether nothing is missing: neither stopped nor failed.
+    pub is_complete: bool,
+}
+
+/// The machine and the moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// Host name.
+    pub computer_name: String,
+    /// The system's name for people, e.g. `Debian GNU/Linux 13 (trixie)`.
+    pub system: String,
+    /// Release of the kernel.
+    pub kernel_release: String,
+    /// Architecture, e.g. `x86_64`.
+    pub architecture: String,
+    /// Whether root ran it.
+    pub is_root: bool,
+    /// When it ended, local time, as `yyyy-mm-ddThh:mm:ss`.
+    pub local_time: String,
+    /// The same in seconds since 1970 UTC.
+    pub unix_s: Option<i64>,
+}
+
+/// What the tests went to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Place {
+    /// Absolute path of the directory or device.
+    pub path: String,
+    /// Whether it is a device.
+    pub is_device: bool,
+    /// Size of the file system or device in bytes, where known.
+    pub size_bytes: Option<u64>,
+    /// Bytes used of the file system before the test; none for a device.
+    pub used_bytes: Option<u64>,
+}
+
+/// One test with what it does, and its runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    /// The test.
+    pub test: Test,
+    /// What it does.
+    pub part: Part,
+    /// The words of DiskSpd's command line of its first loop; the others have another seed (`-z`).
+    pub words: Vec<String>,
+    /// The run before those that count.
+    pub discarded: Option<Loop>,
+    /// The runs that count, in order.
+    pub loops: Vec<Loop>,
+    /// What follows from them; none without any.
+    pub outcome: Option<Outcome>,
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Loop {
+    /// Bytes per second, reads and writes together.
+    pub bytes_per_s: f64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Mean latency in nanoseconds.
+    pub latency_mean_ns: f64,
+    /// Half of the I/Os took no longer, in nanoseconds.
+    pub latency_p50_ns: u64,
+    /// 99 % of the I/Os took no longer, in nanoseconds.
+    pub latency_p99_ns: u64,
+    /// The longest, in nanoseconds.
+    pub latency_max_ns: u64,
+    /// How far it can be trusted.
+    pub grade: Grade,
+    /// What the rules found, worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// What the loops of a test say together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Outcome {
+    /// CrystalDiskMark's result: the largest rate.
+    pub best_bytes_per_s: f64,
+    /// CrystalDiskMark's IOPS: that rate divided by the block size.
+    pub best_iops: f64,
+    /// CrystalDiskMark's latency: the smallest mean, perhaps of another loop.
+    pub best_latency_mean_ns: f64,
+    /// Rates of all loops.
+    pub bytes_per_s: Spread,
+    /// Mean latencies of all loops.
+    pub latency_mean_ns: Spread,
+    /// The worst verdict of all loops.
+    pub grade: Grade,
+}
+
+impl Host {
+    /// This one, now.
+    pub fn this() -> Self {
+        use crate::os::host;
+        Host {
+            computer_name: host::host_name(),
+            system: host::system_name(),
+            kernel_release: host::kernel_release(),
+            architecture: std::env::consts::ARCH.to_string(),
+            is_root: host::is_root(),
+            local_time: host::local_time_now(),
+            unix_s: host::unix_time_s(),
+        }
+    }
+}
+
+impl Report {
+    /// The report of `rows`.
+    pub fn new(host: Host, place: Place, settings: Settings, rows: Vec<Row>, is_complete: bool) -> Self {
+        let labels: Vec<String> = rows.iter().map(Row::label).collect();
+        let runs = rows
+            .iter()
+            .zip(&labels)
+            .flat_map(|(row, label)| row.loops.iter().map(|run| (label.as_str(), run.findings.as_slice())));
+        let mut findings = told(runs);
+        findings.iter_mut().for_each(advise);
+        let tool_version = env!("CARGO_PKG_VERSION").to_string();
+        Report { tool_version, host, place, settings, rows, findings, is_complete }
+    }
+
+    /// Whether any test has a result.
+    pub fn has_results(&self) -> bool {
+        self.rows.iter().any(|row| row.outcome.is_some())
+    }
+}
+
+/// Advice in options of this suite, where it has one; that of the rules is for single runs.
+fn advise(told: &mut Told) {
+    let advice = match told.rule.as_str() {
+        "too-short" | "not-steady" | "step-down" | "warm-up-short" => "--measure 60",
+        "working-set" => "--size 20G, or what fits and is much larger than the caches",
+        "zero-data" | "reducible-reads" | "reducible-writes" => "--data random",
+        "generator-bound" => "stop what else uses the processors, and repeat",
+        "queue-depth" => "a test with more threads of less depth each, e.g. --test RND4K-Q8T4",
+        "volatile-cache" => {
+            "as CrystalDiskMark measures; for durable writes run the lines of --print with -Sh in the place of -Su"
+        }
+        _ => return,
+    };
+    told.advice = advice.to_string();
+}
+
+impl Row {
+    /// A test without runs yet.
+    pub(super) fn new(planned: Planned, settings: &Settings, target: &Target) -> Self {
+        Row {
+            test: planned.test,
+            part: planned.part,
+            words: settings.words(planned, 1, target),
+            discarded: None,
+            loops: Vec::new(),
+            outcome: None,
+        }
+    }
+
+    pub(super) fn planned(&self) -> Planned {
+        Planned { test: self.test, part: self.part }
+    }
+
+    /// `write RND4K-Q32T1`.
+    pub fn label(&self) -> String {
+        format!("{} {}", self.part.word(), self.test)
+    }
+
+    /// Takes the document of a run.
+    pub(super) fn put(&mut self, number: u32, document: &Document) {
+        let run = Loop::of(document);
+        if number == Settings::DISCARDED {
+            self.discarded = run;
+            return;
+        }
+        self.loops.extend(run);
+        self.outcome = Outcome::of(&self.loops, self.test.block_bytes);
+    }
+}
+
+impl Loop {
+    /// Of a document with one time span; `None` when nothing was measured.
+    fn of(document: &Document) -> Option<Self> {
+        let measured = document.time_spans.iter().find_map(|span| match span {
+            TimeSpanResult::Measured(measured) => Some(measured),
+            TimeSpanResult::NotMeasured => None,
+        })?;
+        let total = Summary::of(measured).total;
+        let latency = total.latency?;
+        let verdict = document.verdict.clone().unwrap_or_default();
+        Some(Loop {
+            bytes_per_s: total.bytes_per_s,
+            iops: total.iops,
+            latency_mean_ns: latency.mean_ns,
+            latency_p50_ns: latency.p50_ns,
+            latency_p99_ns: latency.p99_ns,
+            latency_max_ns: latency.max_ns,
+            grade: verdict.grade,
+            findings: verdict.findings,
+        })
+    }
+}
+
+impl Outcome {
+    fn of(loops: &[Loop], block_bytes: u64) -> Option<Self> {
+        let bytes_per_s = Spread::of(loops.iter().map(|run| run.bytes_per_s))?;
+        let latency_mean_ns = Spread::of(loops.iter().map(|run| run.latency_mean_ns))?;
+        Some(Outcome {
+            best_bytes_per_s: bytes_per_s.max,
+            best_iops: bytes_per_s.max / block_bytes as f64,
+            best_latency_mean_ns: latency_mean_ns.min,
+            bytes_per_s,
+            latency_mean_ns,
+            grade: loops.iter().map(|run| run.grade).max()?,
+        })
+    }
+}
+
+/// The result of `truespd mark`, version 1. Units are at the end of names: `_ns`, `_bytes`, `_s`.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "TrueSpd mark, version 1")]
+struct Envelope<'a> {
+    /// Always `truespd-mark`.
+    #[schemars(extend("const" = FORMAT))]
+    format: &'static str,
+    /// Version of this layout: 1.
+    #[schemars(extend("const" = FORMAT_VERSION))]
+    format_version: u32,
+    /// The result.
+    mark: &'a Report,
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    format: String,
+    format_version: u32,
+    mark: Report,
+}
+
+/// Why a document could not be read; completes a sentence that begins with the file's name.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Not such a document, or not a whole one.
+    #[error("is no result of truespd mark, or not a whole one: {0}")]
+    Malformed(#[from] serde_json::Error),
+    /// Something else, or of a later version.
+    #[error("has format \"{0}\", version {1}; this program reads \"{FORMAT}\", version {FORMAT_VERSION}")]
+    Other(String, u32),
+}
+
+/// Writes a document, indented: people compare them line by line.
+pub fn write(report: &Report) -> String {
+    let envelope = Envelope { format: FORMAT, format_version: FORMAT_VERSION, mark: report };
+    let mut text = serde_json::to_string_pretty(&envelope).expect("figures, text and lists are always JSON");
+    text.push('\n');
+    text
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// [`ReadError`].
+pub fn read(text: &[u8]) -> Result<Report, ReadError> {
+    let stored: Stored = serde_json::from_slice(text)?;
+    match (stored.format.as_str(), stored.format_version) {
+        (FORMAT, FORMAT_VERSION) => Ok(stored.mark),
+        _ => Err(ReadError::Other(stored.format, stored.format_version)),
+    }
+}
+
+/// The JSON Schema of the documents that [`write()`] makes, generated from the types.
+pub fn schema() -> String {
+    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let schema = generator.into_root_schema_for::<Envelope<'static>>();
+    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is always JSON");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,86 @@
+//! Named series of runs: the questions people really ask, in one command each.
+//!
+//! A suite says which lines of DiskSpd's command line run in which order, and what their documents mean together. How a
+//! line is run, shown, kept and stopped is the business of a [`Runner`].
+
+pub mod ab;
+pub mod assess;
+pub mod figures;
+pub mod findings;
+pub mod mark;
+pub mod scratch;
+pub mod stored;
+pub mod study;
+pub mod trust;
+pub mod workload;
+
+use std::time::Duration;
+
+use crate::result::Document;
+
+/// One run of a series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// What it is, for people, in a few words: `RND4K Q32T1 read, 2 of 5`. Names of kept documents are made from it.
+    pub name: String,
+    /// The words of the DiskSpd command line that it is, without the program's name.
+    pub words: Vec<String>,
+    /// What it is going to take, in seconds.
+    pub seconds: f64,
+}
+
+/// Why a series ends before its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// The person stopped it (Ctrl+C). What is done is kept.
+    Stopped,
+    /// A line was refused or failed.
+    Failed(Failure),
+}
+
+/// A line that could not be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Complete lines for standard error.
+    pub words: String,
+    /// Exit code of `diskspd` for it.
+    pub exit_code: u8,
+}
+
+/// What is still to come, for the time left.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Ahead {
+    /// Number of runs.
+    pub steps: usize,
+    /// Seconds, with pauses.
+    pub seconds: f64,
+}
+
+impl Ahead {
+    /// Runs with a pause between them.
+    pub fn of(steps: &[Step], pause: Duration) -> Self {
+        let pauses = pause.as_secs_f64() * steps.len().saturating_sub(1) as f64;
+        Ahead { steps: steps.len(), seconds: steps.iter().map(|step| step.seconds).sum::<f64>() + pauses }
+    }
+}
+
+/// Runs the lines of a series.
+pub trait Runner {
+    /// Runs one line and returns its document with its verdict.
+    ///
+    /// # Errors
+    /// [`Ended`]; nothing of the run is left.
+    fn run(&mut self, step: &Step) -> Result<Document, Ended>;
+
+    /// Lets time pass.
+    ///
+    /// # Errors
+    /// [`Ended::Stopped`].
+    fn pause(&mut self, length: Duration) -> Result<(), Ended>;
+
+    /// Tells what is still to come after the present step.
+    fn ahead(&mut self, ahead: Ahead);
+
+    /// A line for the person, beside what is shown of the present step.
+    fn tell(&mut self, words: &str);
+}

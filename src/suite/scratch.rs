@@ -1,0 +1,87 @@
+//! The place of a suite's own files: a folder that is removed at the end, whatever ends the suite.
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use crate::os::undo::{Journal, Undo};
+use crate::os::words::{printable_path, system_text};
+
+/// Attempts to find a name that is free.
+const NAMES_TRIED: u32 = 100;
+
+/// A folder for files of the names that were told when it was made.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Makes a folder for a suite in `parent`, for files called `files`. The journal removes it.
+    ///
+    /// # Errors
+    /// One sentence: what could not be done and what to do.
+    pub fn make(parent: &Path, suite: &str, files: &[&str], journal: &mut Journal) -> Result<Self, String> {
+        let failed = |error: std::io::Error| {
+            format!(
+                "'{}': could not make a folder for the test file: {}; choose a directory you may write to",
+                printable_path(parent),
+                system_text(&error)
+            )
+        };
+        let noted = |error: std::io::Error| {
+            format!("could not note what to remove if the program is killed: {}", system_text(&error))
+        };
+        let parent = fs::canonicalize(parent).map_err(failed)?;
+        for number in 0..NAMES_TRIED {
+            let path = parent.join(format!("truespd-{suite}-{}-{number}", std::process::id()));
+            let entry = |identity| Undo::Folder {
+                path: path.clone(),
+                identity,
+                files: files.iter().map(ToString::to_string).collect(),
+            };
+            if path.symlink_metadata().is_ok() {
+                continue;
+            }
+            journal.add(entry(None)).map_err(noted)?;
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(failed(error)),
+            }
+            let made = path.symlink_metadata().map_err(failed)?;
+            journal.add(entry(Some((made.dev(), made.ino())))).map_err(noted)?;
+            return Ok(Scratch { path });
+        }
+        Err(format!(
+            "'{}': too many folders of killed runs; remove truespd-{suite}-*",
+            printable_path(&parent)
+        ))
+    }
+
+    /// Path of the file `name`, as a word of a command line.
+    pub fn file(&self, name: &str) -> String {
+        self.path.join(name).to_string_lossy().into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_goes_with_its_files() {
+        let place = tempfile::tempdir().unwrap();
+        let mut journal = Journal::begin(&place.path().join("undo")).unwrap();
+        let first = Scratch::make(place.path(), "mark", &["data"], &mut journal).unwrap();
+        let second = Scratch::make(place.path(), "mark", &["data"], &mut journal).unwrap();
+        assert_ne!(first.file("data"), second.file("data"));
+        fs::write(first.file("data"), "x").unwrap();
+        journal.undo();
+        let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left, ["undo"]);
+        let mut journal = Journal::begin(&place.path().join("undo")).unwrap();
+        let error = Scratch::make(&place.path().join("none"), "mark", &[], &mut journal).unwrap_err();
+        assert!(error.contains("could not make a folder"), "{error}");
+    }
+}

@@ -1,0 +1,174 @@
+//! Ready-made comparisons: questions that come up again and again, each built on [`super::ab`].
+
+pub mod nodes;
+mod report;
+#[cfg(test)]
+mod tests;
+
+use super::ab::Side;
+
+pub use report::{Part, Report, schema, text, write};
+
+/// Which question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Study {
+    /// What does the operating system's cache change?
+    Cache,
+    /// What does the drive's write cache change?
+    WriteCache,
+    /// From where is the same storage faster?
+    Locality,
+}
+
+/// One comparison of a study, to be run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// What is compared, in a few words: `reads, /dev/sdb`.
+    pub title: String,
+    /// What A and B are, in a word or two.
+    pub names: [String; 2],
+    /// Words of A and B, targets included.
+    pub words: [Vec<String>; 2],
+}
+
+impl Question {
+    fn new(title: String, names: [&str; 2], words: [&str; 2], targets: [&[String]; 2]) -> Self {
+        let line = |words: &str, targets: &[String]| {
+            words.split(' ').map(str::to_string).chain(targets.iter().cloned()).collect()
+        };
+        Question {
+            title,
+            names: names.map(str::to_string),
+            words: [line(words[0], targets[0]), line(words[1], targets[1])],
+        }
+    }
+}
+
+/// A target of a study.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// As a word of the command line.
+    pub word: String,
+    /// For people: what the person named.
+    pub shown: String,
+    /// Whether it is a device.
+    pub is_device: bool,
+    /// Whether it may be written.
+    pub is_writable: bool,
+}
+
+/// Reads and writes, past the page cache (A) and through it (B).
+pub fn cache(places: &[Place]) -> Vec<Question> {
+    const NAMES: [&str; 2] = ["past the cache", "through the cache"];
+    let questions = |place: &Place| {
+        let targets = [place.word.clone()];
+        let question = |what: &str, words| {
+            Question::new(format!("{what}, {}", place.shown), NAMES, words, [&targets, &targets])
+        };
+        let mut questions = vec![question("reads", ["-b8K -r -o32 -t1 -w0 -Su", "-b8K -r -o32 -t1 -w0"])];
+        if place.is_writable {
+            let words = ["-b8K -r -o32 -t1 -w100 -Z1M -Su", "-b8K -r -o32 -t1 -w100 -Z1M"];
+            questions.push(question("writes", words));
+        }
+        questions
+    };
+    places.iter().flat_map(questions).collect()
+}
+
+/// 4 KiB random I/O with the drives' write caches on (A) and off (B), on the first target and on all of them.
+pub fn write_cache(places: &[Place]) -> Vec<Question> {
+    const LOAD: &str = "-b4K -r -t8 -o40 -L";
+    let mut sets = vec![&places[..places.len().min(1)]];
+    if places.len() > 1 {
+        sets.push(places);
+    }
+    let questions = |set: &[Place]| {
+        let targets: Vec<String> = set.iter().map(|place| place.word.clone()).collect();
+        let count = if set.len() == 1 { "1 target".to_string() } else { format!("{} targets", set.len()) };
+        let question = |what: &str, words: &str| {
+            let words = format!("{LOAD} {words}");
+            let names = ["cache on", "cache off"];
+            Question::new(format!("{what}, {count}"), names, [&words, &words], [&targets, &targets])
+        };
+        let mut questions = Vec::new();
+        if set.iter().all(|place| place.is_writable) {
+            questions.push(question("writes", "-w100 -Z1M -Su"));
+            questions.push(question("durable writes", "-w100 -Z1M -Sh"));
+        }
+        questions.push(question("reads", "-w0 -Su"));
+        questions
+    };
+    sets.into_iter().filter(|set| !set.is_empty()).flat_map(questions).collect()
+}
+
+/// The first path (A) against each of the others (B), reads.
+pub fn locality(paths: &[Place]) -> Vec<Question> {
+    const LOAD: &str = "-b4K -r4K -t4 -o32 -w0 -Sh -L";
+    let Some((first, others)) = paths.split_first() else { return Vec::new() };
+    let question = |other: &Place| {
+        let title = format!("{} against {}", first.shown, other.shown);
+        let targets = [[first.word.clone()], [other.word.clone()]];
+        Question::new(title, [&first.shown, &other.shown], [LOAD, LOAD], [&targets[0], &targets[1]])
+    };
+    others.iter().map(question).collect()
+}
+
+/// The write cache that belongs to a side.
+pub fn is_cache_on(side: Side) -> bool {
+    side == Side::A
+}
+
+/// What a person should know who reads the page cache's figures.
+pub fn about_cache(places: &[Place]) -> Vec<String> {
+    let mut says = vec![
+        "Through the cache, reads of what is in memory never reach the disks, and a write counts when it is in memory, where a \
+         loss of power takes it. Such figures are marked INVALID: they are not those of the storage. -Su measures the \
+         storage, -Sh durable writes."
+            .to_string(),
+    ];
+    if places.iter().any(|place| place.is_device) {
+        says.push(
+            "On Linux the page cache serves a device as it serves a file, unless it is bypassed; on Windows it never serves a \
+             raw disk."
+                .into(),
+        );
+    }
+    says
+}
+
+/// What a person should know of write caches. `kernel_only` names the disks where only the kernel's part was switched.
+pub fn about_write_cache(kernel_only: &[String]) -> Vec<String> {
+    let mut says = vec![
+        "A write cache acknowledges writes before they are durable: what a loss of power finds there is lost, unless the program \
+         flushes or the cache is protected. Writes that wait until they are durable (-Sh; databases do that) gain little \
+         from it; plain direct writes (-Su) show all of its gain, and reads hardly any."
+            .to_string(),
+    ];
+    if !kernel_only.is_empty() {
+        says.push(format!(
+            "Of {} only the kernel's part was switched (queue/write_cache): off, the kernel sends no flushes, and the disk's own \
+             cache stays as volatile as it is. \"Cache off\" there shows what flushes cost, not what a disk without a cache \
+             would do.",
+            kernel_only.join(", ")
+        ));
+    }
+    says
+}
+
+/// What a person should know of paths to the same storage.
+pub fn about_locality(has_nodes: bool) -> Vec<String> {
+    let mut says = vec![
+        "The node that owns the data answers without the network and so with more IOPS and lower latency; mirrored writes \
+         cross the network from every node. More depth hides a longer way in IOPS, never in latency."
+            .into(),
+    ];
+    if has_nodes {
+        says.push(
+            "The nodes' runs were not taken in turns: what changed between them counts as their difference. Repeat them on \
+             each node, one node after the other and back again."
+                .into(),
+        );
+    }
+    says
+}

@@ -1,0 +1,193 @@
+//! Runs that were made elsewhere, one after the other: nodes of a cluster, by the documents of their runs.
+//!
+//! Nothing was interleaved, so what changed between the nodes' runs counts as their difference; that is said. Means of
+//! logarithms, Welch's t (1947).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::result::{Document, Grade};
+use crate::suite::ab::Metric;
+use crate::suite::ab::sequential::{student_beyond, student_quantile};
+use crate::suite::figures::Spread;
+
+/// A node's runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Runs {
+    /// What the person calls it.
+    pub name: String,
+    /// The figure of each run.
+    pub figures: Vec<f64>,
+    /// The worst verdict of the runs.
+    pub grade: Grade,
+}
+
+impl Runs {
+    /// Of documents.
+    ///
+    /// # Errors
+    /// Why a document has no such figure, to stand after the node's name.
+    pub fn of(name: &str, documents: &[Document], metric: Metric) -> Result<Self, String> {
+        let figures: Result<Vec<f64>, String> =
+            documents.iter().map(|document| metric.of(document)).collect();
+        let grades = documents.iter().filter_map(|document| document.verdict.as_ref()).map(|v| v.grade);
+        Ok(Runs { name: name.to_string(), figures: figures?, grade: grades.max().unwrap_or_default() })
+    }
+}
+
+/// A node beside the first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Node {
+    /// What the person calls it.
+    pub name: String,
+    /// What is compared.
+    pub metric: Metric,
+    /// The figure in its runs.
+    pub figures: Spread,
+    /// The worst verdict of its runs.
+    pub grade: Grade,
+    /// How it differs from the first node; none for that one, and with fewer than two runs of each.
+    pub difference: Option<Difference>,
+}
+
+/// How a node differs from the first.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Difference {
+    /// Its figure over that of the first.
+    pub ratio: f64,
+    /// Begin of the 95 % interval.
+    pub ratio_low: f64,
+    /// End of the 95 % interval.
+    pub ratio_high: f64,
+    /// Probability of such a difference between nodes that are the same.
+    pub p: f64,
+}
+
+/// All nodes beside the first; those without runs are left out.
+pub fn compare(nodes: &[Runs], metric: Metric) -> Vec<Node> {
+    let first = nodes.first();
+    let node = |(place, runs): (usize, &Runs)| {
+        let figures = Spread::of(runs.figures.iter().copied())?;
+        let difference = first.filter(|_| place > 0).and_then(|first| welch(&first.figures, &runs.figures));
+        Some(Node { name: runs.name.clone(), metric, figures, grade: runs.grade, difference })
+    };
+    nodes.iter().enumerate().filter_map(node).collect()
+}
+
+/// Of the logarithms.
+fn welch(a: &[f64], b: &[f64]) -> Option<Difference> {
+    /// Mean and its variance.
+    fn mean(figures: &[f64]) -> Option<(f64, f64)> {
+        let count = figures.len() as f64;
+        let mean = figures.iter().map(|x| x.ln()).sum::<f64>() / count;
+        let squares = figures.iter().map(|x| (x.ln() - mean).powi(2)).sum::<f64>();
+        (figures.len() > 1).then(|| (mean, squares / (count - 1.0) / count))
+    }
+    let ((mean_a, a_var), (mean_b, b_var)) = (mean(a)?, mean(b)?);
+    let difference = mean_b - mean_a;
+    let error = (a_var + b_var).sqrt();
+    let (half, p) = match error > 0.0 {
+        true => {
+            let part = |variance: f64, count: usize| variance * variance / (count as f64 - 1.0);
+            let freedom = error.powi(4) / (part(a_var, a.len()) + part(b_var, b.len()));
+            let t = difference.abs() / error;
+            (error * student_quantile(0.05, freedom), 2.0 * student_beyond(t, freedom))
+        }
+        false => (0.0, if difference == 0.0 { 1.0 } else { 0.0 }),
+    };
+    let ratio = |log: f64| log.exp();
+    Some(Difference {
+        ratio: ratio(difference),
+        ratio_low: ratio(difference - half),
+        ratio_high: ratio(difference + half),
+        p,
+    })
+}
+
+/// The table of the nodes.
+pub fn text(nodes: &[Node]) -> String {
+    let Some(first) = nodes.first() else { return String::new() };
+    let mut out = format!(
+        "== {} of the nodes' runs\n{:<22}{:>14}{:>14}{:>14}{:>6}  {:<10}beside {}\n",
+        first.metric.words(),
+        "",
+        "median",
+        "smallest",
+        "largest",
+        "runs",
+        "verdict",
+        first.name
+    );
+    for node in nodes {
+        let grade = match node.grade {
+            Grade::Certified => "certified",
+            Grade::Suspect => "suspect",
+            Grade::Invalid => "INVALID",
+        };
+        let beside = match (&node.difference, std::ptr::eq(node, first)) {
+            (_, true) => String::new(),
+            (None, false) => "two runs of each are the least that tell".to_string(),
+            (Some(d), false) => format!(
+                "{:+.1} % (95 % interval {:+.1} % to {:+.1} %; p = {:.4})",
+                (d.ratio - 1.0) * 100.0,
+                (d.ratio_low - 1.0) * 100.0,
+                (d.ratio_high - 1.0) * 100.0,
+                d.p
+            ),
+        };
+        let show = |value| node.metric.show(value);
+        let row = format!(
+            "{:<22}{:>14}{:>14}{:>14}{:>6}  {grade:<10}{beside}",
+            node.name,
+            show(node.figures.median),
+            show(node.figures.min),
+            show(node.figures.max),
+            node.figures.count
+        );
+        out.push_str(row.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(name: &str, figures: &[f64]) -> Runs {
+        Runs { name: name.into(), figures: figures.to_vec(), grade: Grade::Suspect }
+    }
+
+    #[test]
+    fn nodes_are_told_apart_when_their_scatter_allows() {
+        let nodes = [
+            runs("owner", &[1000.0, 1010.0, 990.0, 1005.0]),
+            runs("other", &[800.0, 805.0, 795.0, 802.0]),
+            runs("same", &[1001.0, 1012.0, 988.0]),
+            runs("once", &[900.0]),
+            runs("none", &[]),
+        ];
+        let compared = compare(&nodes, Metric::Iops);
+        assert_eq!(compared.len(), 4);
+        let other = compared[1].difference.unwrap();
+        assert!((other.ratio - 0.8).abs() < 0.002 && other.ratio_high < 0.82 && other.p < 1e-5, "{other:?}");
+        let same = compared[2].difference.unwrap();
+        assert!(same.ratio_low < 1.0 && 1.0 < same.ratio_high && same.p > 0.5, "{same:?}");
+        assert_eq!((compared[0].difference, compared[3].difference), (None, None));
+        let text = text(&compared);
+        assert!(text.contains("-20.0 % (95 %") && text.contains("two runs of each"), "{text}");
+        assert_eq!(
+            welch(&[2.0, 2.0], &[3.0, 3.0]).map(|d| (d.p, d.ratio_low == d.ratio_high)),
+            Some((0.0, true))
+        );
+    }
+
+    /// Against a worked example: logarithms 1, 2, 3 and 2, 4, 6 have t = 1.549 with 2.94 degrees of freedom.
+    #[test]
+    fn welch_is_welch() {
+        let e = |logs: [f64; 3]| logs.map(f64::exp);
+        let d = welch(&e([1.0, 2.0, 3.0]), &e([2.0, 4.0, 6.0])).unwrap();
+        assert!((d.ratio.ln() - 2.0).abs() < 1e-12);
+        assert!((d.p - 2.0 * student_beyond(1.549_19, 2.941_18)).abs() < 1e-4, "{d:?}");
+    }
+}

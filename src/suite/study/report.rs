@@ -1,0 +1,141 @@
+//! What a study leaves: its comparisons, and what they mean.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Study;
+use super::nodes::{self, Node};
+use crate::os::words::{printable, shell_word};
+use crate::result::Grade;
+use crate::suite::ab::{self, Variant};
+
+/// What the member `format` says.
+const FORMAT: &str = "truespd-study";
+/// The version this program writes.
+const FORMAT_VERSION: u32 = 1;
+
+/// A study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// Version of the tool.
+    pub tool_version: String,
+    /// Which.
+    pub study: Study,
+    /// Its comparisons.
+    pub parts: Vec<Part>,
+    /// Runs that were made elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<Node>,
+    /// What they mean, in sentences.
+    pub says: Vec<String>,
+}
+
+/// One comparison of a study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// What is compared.
+    pub title: String,
+    /// What A and B are.
+    pub names: [String; 2],
+    /// The comparison.
+    pub comparison: ab::Report,
+}
+
+impl Report {
+    /// Of what was compared.
+    pub fn new(study: Study, parts: Vec<Part>, says: Vec<String>) -> Self {
+        Report { tool_version: env!("CARGO_PKG_VERSION").to_string(), study, parts, nodes: Vec::new(), says }
+    }
+}
+
+/// The whole study: a table of each comparison, the answers, what they mean.
+pub fn text(report: &Report) -> String {
+    let mut out = String::new();
+    for part in &report.parts {
+        out.push_str(&part_text(part));
+        out.push('\n');
+    }
+    if !report.nodes.is_empty() {
+        out.push_str(&format!("{}\n", printable_lines(&nodes::text(&report.nodes))));
+    }
+    for sentence in &report.says {
+        out.push_str(&format!("{sentence}\n"));
+    }
+    out
+}
+
+/// Escapes control characters but line ends.
+fn printable_lines(text: &str) -> String {
+    text.lines().map(|line| format!("{}\n", printable(line))).collect()
+}
+
+fn part_text(part: &Part) -> String {
+    let comparison = &part.comparison;
+    let sides = [("A", &comparison.a), ("B", &comparison.b)];
+    let mut out = format!("== {}\n", printable(&part.title));
+    out.push_str(&format!(
+        "{:<22}{:>14}{:>14}{:>14}{:>14}{:>6}  verdict\n",
+        "", "median", "smallest", "largest", "disks' IOPS", "runs"
+    ));
+    for ((letter, variant), name) in sides.iter().zip(&part.names) {
+        out.push_str(&row(&format!("{letter} {}", printable(name)), comparison.metric, variant));
+    }
+    out.push_str(&format!("{}\n", ab::sentence(comparison)));
+    for remark in &comparison.remarks {
+        out.push_str(&format!("note: {remark}\n"));
+    }
+    out.push_str(&ab::findings(&sides));
+    for (letter, variant) in sides {
+        let words: Vec<String> = variant.words.iter().map(|word| shell_word(word)).collect();
+        out.push_str(&format!("{letter}: {}\n", printable(&words.join(" "))));
+    }
+    out
+}
+
+fn row(name: &str, metric: ab::Metric, variant: &Variant) -> String {
+    let Some(figures) = variant.figures else { return format!("{name:<22}{:>14}\n", "-") };
+    let grade = match variant.grade {
+        Grade::Certified => "certified",
+        Grade::Suspect => "suspect",
+        Grade::Invalid => "INVALID",
+    };
+    let disks = variant.disk_iops.map_or("-".to_string(), |iops| ab::Metric::Iops.show(iops.round()));
+    format!(
+        "{name:<22}{:>14}{:>14}{:>14}{disks:>14}{:>6}  {grade}\n",
+        metric.show(figures.median),
+        metric.show(figures.min),
+        metric.show(figures.max),
+        figures.count
+    )
+}
+
+/// A study by TrueSpd, version 1. Latencies and processor times are in nanoseconds, rates per second.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "TrueSpd study, version 1")]
+struct Envelope<'a> {
+    /// Always `truespd-study`.
+    #[schemars(extend("const" = FORMAT))]
+    format: &'static str,
+    /// Version of this layout: 1.
+    #[schemars(extend("const" = FORMAT_VERSION))]
+    format_version: u32,
+    /// The study.
+    study: &'a Report,
+}
+
+/// Writes a document, indented.
+pub fn write(report: &Report) -> String {
+    let envelope = Envelope { format: FORMAT, format_version: FORMAT_VERSION, study: report };
+    let mut text = serde_json::to_string_pretty(&envelope).expect("figures, text and lists are always JSON");
+    text.push('\n');
+    text
+}
+
+/// The JSON Schema of the documents that [`write()`] makes, generated from the types.
+pub fn schema() -> String {
+    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let schema = generator.into_root_schema_for::<Envelope<'static>>();
+    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is always JSON");
+    text.push('\n');
+    text
+}

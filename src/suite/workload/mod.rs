@@ -1,0 +1,197 @@
+//! `truespd workload`: named loads, and the highest rate that keeps a latency limit.
+
+pub mod preset;
+mod report;
+pub mod sweep;
+
+pub use report::{Outcome, Row, Run, Search, Stored, schema};
+
+use std::time::Duration;
+
+use super::{Ahead, Ended, Runner, Step, trust};
+use crate::profile::Profile;
+use crate::result::{Document, Summary, TimeSpanResult};
+use sweep::{Limit, Next, Point, RUNS_USUAL};
+
+/// Starting and ending a run, roughly, in seconds.
+const AROUND_S: f64 = 0.5;
+
+/// Measured times that were asked for, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// `-W`
+    pub warmup_s: u32,
+    /// `-d`
+    pub duration_s: u32,
+    /// `-C`
+    pub cooldown_s: u32,
+}
+
+impl Times {
+    fn words(self) -> [String; 3] {
+        [format!("-W{}", self.warmup_s), format!("-d{}", self.duration_s), format!("-C{}", self.cooldown_s)]
+    }
+
+    fn seconds(self) -> f64 {
+        f64::from(self.warmup_s) + f64::from(self.duration_s) + f64::from(self.cooldown_s) + AROUND_S
+    }
+}
+
+/// A workload on its targets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Its name.
+    pub name: String,
+    /// What it is, in one line.
+    pub about: String,
+    /// Where its figures come from.
+    pub source: String,
+    /// Words of `-c` for lines whose files are to be made; the files of a line are equally large.
+    pub create: Option<String>,
+    /// Files or devices, as words of the command line.
+    pub targets: Vec<String>,
+    /// Times of every run.
+    pub times: Times,
+    /// What runs.
+    pub work: Work,
+}
+
+/// What a workload runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Work {
+    /// These lines, without targets.
+    Lines(Vec<Vec<String>>),
+    /// A profile in a file, for `-X`.
+    Profile {
+        /// Path of the file.
+        path: String,
+        /// What it holds.
+        profile: Box<Profile>,
+    },
+    /// A line at rates, until the highest that keeps the limit is found.
+    Search {
+        /// The line, without targets.
+        line: Vec<String>,
+        /// What is kept.
+        limit: Limit,
+        /// Threads times targets: what a rate per thread is multiplied with.
+        streams: u64,
+    },
+}
+
+impl Plan {
+    /// The lines that run first: all, but those of a search that follow from what is found.
+    pub fn steps(&self) -> Vec<Step> {
+        match &self.work {
+            Work::Lines(lines) => {
+                let name = |index: usize| match lines.len() {
+                    1 => self.name.clone(),
+                    count => format!("{}, {} of {count}", self.name, index + 1),
+                };
+                lines.iter().enumerate().map(|(index, line)| self.line(&name(index), line, None)).collect()
+            }
+            Work::Profile { path, profile } => {
+                let mut words = vec![format!("-X{path}")];
+                words.extend(self.times.words());
+                words.extend(self.targets.iter().cloned());
+                let spans = profile.time_spans.len() as f64;
+                vec![Step { name: self.name.clone(), words, seconds: self.times.seconds() * spans }]
+            }
+            Work::Search { line, .. } => {
+                vec![self.line(&format!("{} without a limit", self.name), line, None)]
+            }
+        }
+    }
+
+    fn line(&self, name: &str, line: &[String], per_stream: Option<u64>) -> Step {
+        let mut words: Vec<String> = self.create.iter().cloned().collect();
+        words.extend(line.iter().cloned());
+        words.extend(per_stream.map(|rate| format!("-g{rate}i")));
+        words.extend(self.times.words());
+        words.extend(self.targets.iter().cloned());
+        Step { name: name.to_string(), words, seconds: self.times.seconds() }
+    }
+
+    /// Runs it. What is done when it ends early is in the outcome.
+    pub fn run(&self, runner: &mut dyn Runner) -> (Outcome, Result<(), Ended>) {
+        let mut outcome = Outcome::begin(self);
+        let steps = self.steps();
+        let mut result = Ok(());
+        for (index, step) in steps.iter().enumerate() {
+            let mut ahead = Ahead::of(&steps[index + 1..], Duration::ZERO);
+            if matches!(self.work, Work::Search { .. }) {
+                ahead = self.search_ahead(0);
+            }
+            runner.ahead(ahead);
+            match runner.run(step) {
+                Ok(document) => outcome.take(step, &document),
+                Err(ended) => {
+                    result = Err(ended);
+                    break;
+                }
+            }
+        }
+        if let (Ok(()), Work::Search { line, limit, streams }) = (&result, &self.work) {
+            result = self.search(line, *limit, *streams, &mut outcome, runner);
+        }
+        (outcome, result)
+    }
+
+    /// What a search usually still takes after `done` rates.
+    fn search_ahead(&self, done: usize) -> Ahead {
+        let steps = (RUNS_USUAL - 1).saturating_sub(done).max(1);
+        Ahead { steps, seconds: steps as f64 * self.times.seconds() }
+    }
+
+    fn search(
+        &self,
+        line: &[String],
+        limit: Limit,
+        streams: u64,
+        outcome: &mut Outcome,
+        runner: &mut dyn Runner,
+    ) -> Result<(), Ended> {
+        let Some(unlimited) = outcome.runs.first().and_then(|run| run.total_iops) else { return Ok(()) };
+        let mut search = Search { limit, streams, unlimited_iops: unlimited, points: Vec::new(), end: None };
+        let result = loop {
+            let rate = match sweep::next(unlimited / streams.max(1) as f64, &search.points) {
+                Next::Try(rate) => rate,
+                end => {
+                    search.end = Some(end.into());
+                    break Ok(());
+                }
+            };
+            runner.ahead(self.search_ahead(search.points.len() + 1));
+            let name = format!("{} at {} IOPS", self.name, rate.saturating_mul(streams));
+            match runner.run(&self.line(&name, line, Some(rate))) {
+                Ok(document) => {
+                    let (grade, findings) = trust::judged(&document, |_| false);
+                    trust::add(&mut outcome.reasons, &findings, &name);
+                    let Some(point) = point(limit, rate, streams, &document, grade) else { break Ok(()) };
+                    search.points.push(point);
+                }
+                Err(ended) => break Err(ended),
+            }
+        };
+        outcome.search = Some(search);
+        result
+    }
+}
+
+/// What a run at a rate reached; none when it did no I/O at all.
+fn point(
+    limit: Limit,
+    rate: u64,
+    streams: u64,
+    document: &Document,
+    grade: Option<crate::result::Grade>,
+) -> Option<Point> {
+    let total = document.time_spans.iter().find_map(|span| match span {
+        TimeSpanResult::Measured(measured) => Some(Summary::of(measured).total),
+        TimeSpanResult::NotMeasured => None,
+    })?;
+    Some(Point::of(limit, rate, streams, total.iops, total.response.as_ref()?, grade))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,402 @@
+//! What a workload reached: document and tables.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::sweep::{Limit, Next, Point};
+use super::{Plan, Step};
+use crate::profile::{Size, Target, Throughput, TimeSpan};
+use crate::result::{
+    Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Summary, TimeSpanResult,
+};
+use crate::suite::{stored, trust};
+
+const MIB: f64 = 1_048_576.0;
+/// Columns of a bar whose middle is the limit.
+const BAR_COLUMNS: usize = 20;
+
+/// Reads or writes of one target of a run, or all of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Row {
+    /// What was done, in a few words.
+    pub what: String,
+    /// `read`, `write` or `total`.
+    pub direction: String,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Latencies in nanoseconds; response times from the intended start where there was a rate, as `is_response` says.
+    pub latency: Option<LatencySummary>,
+    /// The latencies are response times.
+    pub is_response: bool,
+}
+
+/// A run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Its name.
+    pub name: String,
+    /// DiskSpd's line.
+    pub line: Vec<String>,
+    /// What was reached; one group per time span and target.
+    pub rows: Vec<Row>,
+    /// I/Os per second of the first time span.
+    pub total_iops: Option<f64>,
+    /// Mean use of all processors over the run, in percent.
+    pub cpu_usage_percent: Option<f64>,
+    /// Its verdict.
+    pub grade: Option<Grade>,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchEnd {
+    /// The highest rate that kept the limit, in two runs or more; per stream.
+    Found(u64),
+    /// No rate kept it.
+    NoneKeepsIt,
+    /// The storage did not answer twice alike.
+    GaveUp,
+}
+
+impl From<Next> for SearchEnd {
+    fn from(next: Next) -> Self {
+        match next {
+            Next::Found(rate) => SearchEnd::Found(rate),
+            Next::None => SearchEnd::NoneKeepsIt,
+            Next::Try(_) | Next::GaveUp => SearchEnd::GaveUp,
+        }
+    }
+}
+
+/// Rates that were tried.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Search {
+    /// What had to be kept.
+    pub limit: Limit,
+    /// Threads times targets.
+    pub streams: u64,
+    /// I/Os per second without a limit.
+    pub unlimited_iops: f64,
+    /// In the order of trying.
+    pub points: Vec<Point>,
+    /// How it ended; none when it was stopped.
+    pub end: Option<SearchEnd>,
+}
+
+/// What a workload reached.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Outcome {
+    /// Version of the tool.
+    pub tool_version: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// What it is.
+    pub about: String,
+    /// Where its figures come from.
+    pub source: String,
+    /// Runs, but those of the search.
+    pub runs: Vec<Run>,
+    /// The search for a rate.
+    pub search: Option<Search>,
+    /// Everything that the rules found, each once.
+    pub reasons: Vec<trust::Reason>,
+}
+
+/// An outcome as JSON, version 1. Units are at the end of names: `_ms`, `_ns`, `_iops`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "TrueSpd workload, version 1")]
+pub struct Stored {
+    /// Always `truespd-workload`.
+    #[schemars(extend("const" = "truespd-workload"))]
+    pub format: String,
+    /// Version of this layout: 1. Within a version members are only added, and each of those may be missing.
+    #[schemars(extend("const" = 1))]
+    pub format_version: u32,
+    /// What was reached.
+    pub outcome: Outcome,
+}
+
+/// The JSON Schema of outcomes.
+pub fn schema() -> String {
+    stored::schema::<Stored>()
+}
+
+impl Outcome {
+    pub(super) fn begin(plan: &Plan) -> Self {
+        Outcome {
+            tool_version: env!("CARGO_PKG_VERSION").to_string(),
+            workload: plan.name.clone(),
+            about: plan.about.clone(),
+            source: plan.source.clone(),
+            runs: Vec::new(),
+            search: None,
+            reasons: Vec::new(),
+        }
+    }
+
+    pub(super) fn take(&mut self, step: &Step, document: &Document) {
+        let (grade, findings) = trust::judged(document, |_| false);
+        trust::add(&mut self.reasons, &findings, &step.name);
+        let mut rows = Vec::new();
+        let mut measured_spans = Vec::new();
+        let several = document.time_spans.len() > 1;
+        for (index, (span, result)) in
+            document.profile.time_spans.iter().zip(&document.time_spans).enumerate()
+        {
+            let TimeSpanResult::Measured(measured) = result else { continue };
+            let prefix = if several { format!("time span {}, ", index + 1) } else { String::new() };
+            rows.extend(rows_of(span, measured, &prefix));
+            measured_spans.push(Summary::of(measured));
+        }
+        self.runs.push(Run {
+            name: step.name.clone(),
+            line: step.words.clone(),
+            rows,
+            total_iops: measured_spans.first().map(|summary| summary.total.iops),
+            cpu_usage_percent: measured_spans.first().map(|summary| summary.cpu_usage_percent),
+            grade,
+        });
+    }
+
+    /// Anything was measured.
+    pub fn has_figures(&self) -> bool {
+        self.runs.iter().any(|run| !run.rows.is_empty())
+    }
+
+    /// The worst verdict of all runs.
+    pub fn grade(&self) -> Option<Grade> {
+        let points = self.search.iter().flat_map(|search| &search.points);
+        trust::worst(self.runs.iter().map(|run| run.grade).chain(points.map(|point| point.grade)))
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> String {
+        let format = "truespd-workload".to_string();
+        stored::json(&Stored { format, format_version: 1, outcome: self.clone() })
+    }
+
+    /// The tables, with verdict and reasons.
+    pub fn text(&self) -> String {
+        let mut out = format!("{}: {}\n", self.workload, self.about);
+        if !self.source.is_empty() {
+            out.push_str(&format!("source: {}\n", self.source));
+        }
+        for run in &self.runs {
+            out.push('\n');
+            out.push_str(&run_text(run));
+        }
+        if let Some(search) = &self.search {
+            out.push('\n');
+            out.push_str(&search_text(search));
+        }
+        out.push('\n');
+        out.push_str(&trust::text(self.grade(), &self.reasons));
+        out
+    }
+}
+
+/// Reads and writes of each target, in the profile's order, and the sum when there are several rows.
+fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (index, target) in span.targets.iter().enumerate() {
+        let parts = directions(span, measured, index);
+        let what = format!("{prefix}{}", words_of(target));
+        for (direction, is_there, pick) in [("read", target.reads(), true), ("write", target.writes(), false)]
+        {
+            if is_there {
+                let of = parts.iter().map(|(read, write)| if pick { *read } else { *write });
+                rows.push(row(&what, direction, &sum(of, measured.test_time_s)));
+            }
+        }
+    }
+    if rows.len() > 1 {
+        let mut total = Summary::of(measured).total;
+        // The sum of targets with and without a rate has responses of some of the I/Os only.
+        total.response = total.response.filter(|_| rows.iter().all(|row: &Row| row.is_response));
+        rows.push(row(&format!("{prefix}all"), "total", &total));
+    }
+    rows
+}
+
+/// What the threads on the profile's target `index` did.
+fn directions<'a>(
+    span: &TimeSpan,
+    measured: &'a Measured,
+    index: usize,
+) -> Vec<(&'a Direction, &'a Direction)> {
+    let threads = measured.threads.iter().enumerate();
+    let found = |(number, thread): (usize, &'a crate::result::ThreadResult)| {
+        let target = match span.thread_count {
+            // Threads of their own: those of the first target come first.
+            0 => {
+                let before: usize = span.targets[..index].iter().map(|t| t.threads_per_file as usize).sum();
+                let own = before..before + span.targets[index].threads_per_file as usize;
+                own.contains(&number).then(|| thread.targets.first()).flatten()
+            }
+            _ => thread
+                .targets
+                .iter()
+                .filter(|t| t.path == span.targets[index].path)
+                .nth(span.targets[..index].iter().filter(|t| t.path == span.targets[index].path).count()),
+        };
+        target.map(|target| (&target.read, &target.write))
+    };
+    threads.filter_map(found).collect()
+}
+
+fn sum<'a>(parts: impl Iterator<Item = &'a Direction>, test_time_s: f64) -> DirectionSummary {
+    let mut sum = Direction::default();
+    for part in parts {
+        sum.ios += part.ios;
+        sum.bytes += part.bytes;
+        for (to, from) in [(&mut sum.latency, &part.latency), (&mut sum.response, &part.response)] {
+            if let Some(from) = from {
+                to.get_or_insert_default().merge(from);
+            }
+        }
+    }
+    DirectionSummary::of(&sum, test_time_s)
+}
+
+fn row(what: &str, direction: &str, summary: &DirectionSummary) -> Row {
+    let is_response = summary.response.is_some();
+    Row {
+        what: what.to_string(),
+        direction: direction.to_string(),
+        iops: summary.iops,
+        bytes_per_s: summary.bytes_per_s,
+        latency: if is_response { summary.response.clone() } else { summary.latency.clone() },
+        is_response,
+    }
+}
+
+/// `8KiB random, 30 % writes, 1500/s a thread`
+fn words_of(target: &Target) -> String {
+    let pattern = match target.random_percent {
+        0 if target.interlocked => "sequential, shared".to_string(),
+        0 => "sequential".to_string(),
+        100 => "random".to_string(),
+        percent => format!("{percent} % random"),
+    };
+    let rate = match target.throughput {
+        Some(Throughput::Iops(n)) if n > 0 => format!(", {n}/s a thread"),
+        Some(Throughput::BytesPerMs(n)) if n > 0 => format!(", {n} bytes/ms a thread"),
+        _ => String::new(),
+    };
+    format!("{} {pattern}{rate}", Size(target.block_bytes))
+}
+
+fn run_text(run: &Run) -> String {
+    let cpu = run.cpu_usage_percent.map_or(String::new(), |cpu| format!(", processors {cpu:.0} % in use"));
+    let mut out = format!("{}: {}{cpu}\n", run.name, trust::word(run.grade));
+    let mark = if run.grade == Some(Grade::Invalid) { " INVALID" } else { "" };
+    out.push_str(&format!(
+        "{:<32}{:<6}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+        "", "", "IOPS", "MiB/s", "mean ms", "p50 ms", "p99 ms", "max ms"
+    ));
+    for row in &run.rows {
+        let star = if row.is_response { "*" } else { "" };
+        let latency = row.latency.as_ref().map_or(format!("{:>10}", "-").repeat(4), |l| {
+            format!(
+                "{:>10}{:>10}{:>10}{:>10}",
+                ms(l.mean_ns),
+                ms(l.p50_ns as f64),
+                ms(l.p99_ns as f64),
+                ms(l.max_ns as f64)
+            )
+        });
+        out.push_str(&format!(
+            "{:<32}{:<6}{:>11.1}{:>10.2}{latency}{star}{mark}\n",
+            row.what,
+            row.direction,
+            row.iops,
+            row.bytes_per_s / MIB
+        ));
+    }
+    if run.rows.iter().any(|row| row.is_response) {
+        out.push_str("* response time, from when the rate wanted the I/O\n");
+    }
+    out
+}
+
+fn ms(ns: f64) -> String {
+    format!("{:.3}", ns / 1e6)
+}
+
+fn search_text(search: &Search) -> String {
+    let Limit { of, ms: limit_ms } = search.limit;
+    let of = of.word();
+    let mut out = format!("limit: {of} of the response times at most {limit_ms} ms, the rate reached\n");
+    out.push_str(&format!(
+        "{:>12}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}  {:<6}{:<11}{of} to twice the limit\n",
+        "offered IOPS", "reached", "mean ms", "p50 ms", "p95 ms", "p99 ms", "max ms", "kept", "verdict"
+    ));
+    let mut points: Vec<&Point> = search.points.iter().collect();
+    points.sort_by_key(|point| point.per_stream);
+    for point in points {
+        let kept = if point.is_within { "yes" } else { "no" };
+        out.push_str(&format!(
+            "{:>12.0}{:>12.0}{:>10.3}{:>10.3}{:>10.3}{:>10.3}{:>10.3}  {kept:<6}{:<11}{}\n",
+            point.offered_iops,
+            point.reached_iops,
+            point.mean_ms,
+            point.p50_ms,
+            point.p95_ms,
+            point.p99_ms,
+            point.max_ms,
+            trust::word(point.grade),
+            bar(point.held_ms, limit_ms)
+        ));
+    }
+    out.push_str(&answer(search));
+    out
+}
+
+/// A bar whose middle is the limit; `>` at its end when it goes beyond twice the limit.
+fn bar(value: f64, limit: f64) -> String {
+    let half = BAR_COLUMNS / 2;
+    let length = ((value / limit * half as f64).round() as usize).clamp(1, BAR_COLUMNS);
+    let cell = |column: usize| match (column < length, column == half) {
+        (_, true) => '|',
+        (true, false) => '#',
+        (false, false) => ' ',
+    };
+    let bar: String = (0..BAR_COLUMNS).map(cell).collect();
+    let end = if value > limit * 2.0 { ">" } else { "" };
+    format!("{bar}{end}").trim_end().to_string()
+}
+
+fn answer(search: &Search) -> String {
+    let Limit { of, ms } = search.limit;
+    let of = of.word();
+    match search.end {
+        Some(SearchEnd::Found(rate)) => {
+            let at = search.points.iter().rfind(|point| point.per_stream == rate);
+            let held = at.map_or(0.0, |point| point.held_ms);
+            let grade = at.and_then(|point| point.grade);
+            let iops = rate.saturating_mul(search.streams);
+            let part = iops as f64 / search.unlimited_iops * 100.0;
+            let warning = if grade == Some(Grade::Invalid) { " (INVALID: see the verdict)" } else { "" };
+            format!(
+                "highest rate within the limit: {iops} IOPS ({of} {held:.3} ms, kept in two runs or more), {part:.0} % of the {:.0} \
+                 IOPS without a limit{warning}\n",
+                search.unlimited_iops
+            )
+        }
+        Some(SearchEnd::NoneKeepsIt) => {
+            let lowest = search.points.iter().min_by_key(|point| point.per_stream);
+            let tried = lowest.map_or(String::new(), |point| {
+                format!(": at {:.0} IOPS {of} is {:.3} ms", point.offered_iops, point.held_ms)
+            });
+            format!("no rate keeps {of} at {ms} ms{tried}\n")
+        }
+        Some(SearchEnd::GaveUp) => format!(
+            "undecided after {} rates: this storage does not answer twice alike; longer runs (-d) may help\n",
+            search.points.len()
+        ),
+        None => "stopped before it was decided\n".to_string(),
+    }
+}

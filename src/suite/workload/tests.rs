@@ -1,0 +1,240 @@
+use super::*;
+use crate::measure::Histogram;
+use crate::profile::{Profile, Target, Throughput, TimeSpan};
+use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
+use crate::suite::workload::report::SearchEnd;
+use crate::suite::workload::sweep::Of;
+
+const TIMES: Times = Times { warmup_s: 1, duration_s: 10, cooldown_s: 0 };
+
+fn plan(work: Work) -> Plan {
+    Plan {
+        name: "oltp".into(),
+        about: "transactions".into(),
+        source: "here".into(),
+        create: Some("-c1M".into()),
+        targets: vec!["/m/data-1".into()],
+        times: TIMES,
+        work,
+    }
+}
+
+fn target_result(path: &str, read: Direction, write: Direction) -> TargetResult {
+    TargetResult {
+        path: path.into(),
+        size_bytes: 1 << 20,
+        read,
+        write,
+        distribution: None,
+        short_transfers: 0,
+    }
+}
+
+fn direction(ios: u64, latency_ns: u64, response_ns: Option<u64>) -> Direction {
+    let histogram = |ns| {
+        let mut histogram = Histogram::new();
+        (0..ios.min(100)).for_each(|_| histogram.record(ns));
+        histogram
+    };
+    Direction {
+        ios,
+        bytes: ios * 8192,
+        latency: Some(histogram(latency_ns)),
+        response: response_ns.map(histogram),
+        ..Direction::default()
+    }
+}
+
+fn document(span: TimeSpan, threads: Vec<Vec<TargetResult>>, verdict: Verdict) -> Document {
+    let threads = threads.into_iter().zip(0..);
+    let threads =
+        threads.map(|(targets, id)| ThreadResult { id, targets, waits: Default::default() }).collect();
+    let measured = Measured { test_time_s: 10.0, threads, ..Measured::default() };
+    Document {
+        profile: Profile { time_spans: vec![span], ..Profile::default() },
+        time_spans: vec![TimeSpanResult::Measured(Box::new(measured))],
+        verdict: Some(verdict),
+        ..Document::default()
+    }
+}
+
+/// Storage of 8,000 IOPS, quick up to `knee`, that the person leaves after `runs` runs.
+struct Storage {
+    knee: f64,
+    runs: usize,
+    lines: Vec<String>,
+    ahead: Vec<usize>,
+}
+
+impl Storage {
+    fn new(knee: f64) -> Self {
+        Storage { knee, runs: usize::MAX, lines: Vec::new(), ahead: Vec::new() }
+    }
+}
+
+impl Runner for Storage {
+    fn run(&mut self, step: &Step) -> Result<Document, Ended> {
+        if self.lines.len() == self.runs {
+            return Err(Ended::Stopped);
+        }
+        self.lines.push(step.words.join(" "));
+        let rate = step
+            .words
+            .iter()
+            .find_map(|word| word.strip_prefix("-g")?.strip_suffix('i')?.parse::<u64>().ok());
+        let target = Target { write_percent: 30, request_count: 8, threads_per_file: 4, ..Target::default() };
+        let span = TimeSpan { targets: vec![target], ..TimeSpan::default() };
+        let (iops, response) = match rate {
+            None => (8000.0, None),
+            Some(rate) => {
+                let offered = rate as f64 * 4.0;
+                (offered.min(8000.0), Some(if offered <= self.knee { 2_000_000 } else { 30_000_000 }))
+            }
+        };
+        let ios = (iops * 10.0 / 4.0) as u64;
+        let thread =
+            || vec![target_result("/m/data-1", direction(ios, 1_000_000, response), Direction::default())];
+        Ok(document(span, vec![thread(), thread(), thread(), thread()], Verdict::default()))
+    }
+
+    fn pause(&mut self, _: Duration) -> Result<(), Ended> {
+        Ok(())
+    }
+
+    fn ahead(&mut self, ahead: Ahead) {
+        self.ahead.push(ahead.steps);
+    }
+
+    fn tell(&mut self, _: &str) {}
+}
+
+fn search() -> Plan {
+    let line = ["-b8K", "-r", "-t4", "-L"].map(str::to_string).to_vec();
+    plan(Work::Search { line, limit: Limit::new(Of::P99, 10.0).unwrap(), streams: 4 })
+}
+
+#[test]
+fn the_highest_rate_under_the_limit_is_found_and_shown() {
+    let mut storage = Storage::new(5000.0);
+    let (outcome, result) = search().run(&mut storage);
+    assert_eq!(result, Ok(()));
+    assert_eq!(storage.lines[0], "-c1M -b8K -r -t4 -L -W1 -d10 -C0 /m/data-1");
+    assert_eq!(storage.lines[1], "-c1M -b8K -r -t4 -L -g200i -W1 -d10 -C0 /m/data-1");
+    assert!(storage.ahead.iter().all(|&steps| steps >= 1), "{:?}", storage.ahead);
+    let found = outcome.search.as_ref().unwrap();
+    let Some(SearchEnd::Found(rate)) = found.end else { panic!("{found:?}") };
+    assert!(rate * 4 <= 5000 && rate * 4 + 200 >= 5000, "{rate}");
+    let text = outcome.text();
+    assert!(text.contains(&format!("highest rate within the limit: {} IOPS (p99 2.", rate * 4)), "{text}");
+    assert!(text.contains("% of the 8000 IOPS without a limit"), "{text}");
+    // Rates that break the limit go beyond the bar's end.
+    assert!(text.lines().any(|line| line.contains(" no ") && line.ends_with('>')), "{text}");
+    assert!(text.contains("verdict: certified\n"), "{text}");
+    let stored: Stored = serde_json::from_str(&outcome.json()).unwrap();
+    assert_eq!(stored.outcome.search.unwrap().points.len(), found.points.len());
+}
+
+#[test]
+fn storage_that_is_never_quick_enough_is_told() {
+    let (outcome, _) = search().run(&mut Storage::new(0.0));
+    let text = outcome.text();
+    assert!(text.contains("no rate keeps p99 at 10 ms: at "), "{text}");
+}
+
+#[test]
+fn what_is_done_is_kept() {
+    let mut storage = Storage { runs: 3, ..Storage::new(5000.0) };
+    let (outcome, result) = search().run(&mut storage);
+    assert_eq!(result, Err(Ended::Stopped));
+    let text = outcome.text();
+    assert_eq!(outcome.search.as_ref().unwrap().points.len(), 2);
+    assert!(outcome.has_figures() && text.contains("stopped before it was decided"), "{text}");
+    let (outcome, _) = search().run(&mut Storage { runs: 0, ..Storage::new(5000.0) });
+    assert!(!outcome.has_figures());
+}
+
+/// A fixed answer.
+struct One(Option<Document>);
+
+impl Runner for One {
+    fn run(&mut self, _: &Step) -> Result<Document, Ended> {
+        self.0.take().ok_or(Ended::Stopped)
+    }
+
+    fn pause(&mut self, _: Duration) -> Result<(), Ended> {
+        Ok(())
+    }
+
+    fn ahead(&mut self, _: Ahead) {}
+
+    fn tell(&mut self, _: &str) {}
+}
+
+#[test]
+fn targets_of_a_profile_stand_apart_also_on_one_file() {
+    let target = |block_bytes, write_percent, threads_per_file| Target {
+        path: "/m/x".into(),
+        block_bytes,
+        write_percent,
+        threads_per_file,
+        ..Target::default()
+    };
+    let log = Target { throughput: Some(Throughput::Iops(5)), ..target(32 << 10, 100, 1) };
+    let span = TimeSpan { targets: vec![target(8 << 10, 30, 2), log], ..TimeSpan::default() };
+    let none = Direction::default;
+    let threads = vec![
+        vec![target_result("/m/x", direction(700, 1_000_000, None), direction(300, 2_000_000, None))],
+        vec![target_result("/m/x", direction(700, 1_000_000, None), direction(300, 2_000_000, None))],
+        vec![target_result("/m/x", none(), direction(50, 3_000_000, Some(4_000_000)))],
+    ];
+    let document = document(span, threads, Verdict { grade: Grade::Invalid, ..Verdict::default() });
+    let profile = Box::new(document.profile.clone());
+    let plan = plan(Work::Profile { path: "/s/p.xml".into(), profile });
+    assert_eq!(plan.steps()[0].words, ["-X/s/p.xml", "-W1", "-d10", "-C0", "/m/data-1"]);
+    let (outcome, result) = plan.run(&mut One(Some(document)));
+    assert_eq!(result, Ok(()));
+    let rows: Vec<(&str, &str, f64)> =
+        outcome.runs[0].rows.iter().map(|r| (r.what.as_str(), r.direction.as_str(), r.iops)).collect();
+    assert_eq!(
+        rows,
+        [
+            ("8KiB sequential", "read", 140.0),
+            ("8KiB sequential", "write", 60.0),
+            ("32KiB sequential, 5/s a thread", "write", 5.0),
+            ("all", "total", 205.0)
+        ]
+    );
+    let log = &outcome.runs[0].rows[2];
+    assert!(log.is_response && (log.latency.as_ref().unwrap().mean_ns - 4e6).abs() < 1e4, "{log:?}");
+}
+
+#[test]
+fn an_invalid_run_is_marked_in_every_line() {
+    let finding = crate::result::Finding {
+        rule: "served-from-cache".into(),
+        grade: Grade::Invalid,
+        says: "a cache answered".into(),
+        ..Default::default()
+    };
+    let verdict = Verdict { grade: Grade::Invalid, findings: vec![finding], ..Verdict::default() };
+    let span = TimeSpan {
+        targets: vec![Target { threads_per_file: 1, ..Target::default() }],
+        ..TimeSpan::default()
+    };
+    let threads = vec![vec![target_result("/m/x", direction(100, 1, None), Direction::default())]];
+    let work = Work::Lines(vec![vec!["-r".into()]]);
+    let (outcome, _) = plan(work).run(&mut One(Some(document(span, threads, verdict))));
+    let text = outcome.text();
+    assert!(
+        text.lines().any(|line| line.contains("64KiB sequential") && line.ends_with("INVALID")),
+        "{text}"
+    );
+    assert!(text.contains("invalid: served-from-cache: a cache answered [oltp]"), "{text}");
+}
+
+#[test]
+fn the_published_schema_is_that_of_the_types() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/workload-v1.json");
+    let published = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(published == schema(), "publish it anew: truespd schema workload > schema/workload-v1.json");
+}

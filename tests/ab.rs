@@ -1,0 +1,101 @@
+//! `truespd ab` as a program: two variants on a real file.
+
+mod killed;
+mod support;
+
+use std::fs;
+
+use support::program::Lab;
+
+/// Words with tabs between them: one argument each.
+const A: &str = "-b4K\t-r\t-o4\t-t1\t-Su\t-g400i";
+const B: &str = "-b4K\t-r\t-o4\t-t1\t-Su\t-g600i";
+const QUICK: &str = "--size 16M --seconds 1 --warm-up 0";
+
+#[test]
+fn a_planted_difference_is_found_kept_and_told_again() {
+    let lab = Lab::new();
+    let line =
+        format!("ab --a {A} --b {B} --file . {QUICK} --blocks 2 --margin 5 --significance 0.05 --keep kept");
+    let ran = killed::run(&lab, &format!("{line} --json out.json")).expect_code(0);
+    for words in ["different: IOPS", "higher with B than with A, which is better", "2 blocks of four runs"] {
+        assert!(ran.stdout.contains(words), "{words}: {ran}");
+    }
+    assert!(ran.stdout.contains("both keep a rate that was set (-g)"), "{ran}");
+    let document = fs::read_to_string(lab.path("out.json")).expect("the comparison");
+    for words in
+        ["\"format\": \"truespd-ab\"", "\"outcome\": \"different\"", "\"log_ratio\"", "\"ratio_low\""]
+    {
+        assert!(document.contains(words), "{words}: {document}");
+    }
+    assert_eq!(lab.names(), ["kept", "out.json"], "nothing else stays");
+    assert_eq!(fs::read_dir(lab.path("kept")).expect("kept").count(), 1 + 2 + 8);
+
+    // Again from the documents: the same figures, without a run but the one that makes the file.
+    let again = killed::run(&lab, &format!("{line} --resume")).expect_code(0);
+    assert_eq!(again.stderr.matches("(kept from before)").count(), 2 + 8, "{again}");
+    let answer = |text: &str| {
+        text.lines().filter(|line| line.contains("IOPS")).map(str::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(answer(&ran.stdout), answer(&again.stdout));
+    assert_eq!(lab.names(), ["kept", "out.json"]);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_before_anything_is_made() {
+    for (line, says) in [
+        (format!("ab --a {A} --b {B}"), "--a"),
+        (format!("ab --a {A} --b {B}\tother --file ."), "leave out --file"),
+        (format!("ab --a {A} --b -b4X --file ."), "-b4X"),
+        (format!("ab --a {A} --b {B} --file . --metric speed"), "iops, bytes, latency, p99, p99.9, cpu"),
+        (format!("ab --a {A} --b {B} --file . --margin 0"), "more than 0"),
+        (format!("ab --a {A} --b {B} --file . --significance 0.2"), "0.0001 to 0.05"),
+        (format!("ab --a {A} --b {B} --file none"), "choose a directory"),
+        (format!("ab --a {A} --b {B}\t'x --file ."), "no end"),
+        (format!("ab --a {A}"), "--b"),
+    ] {
+        let lab = Lab::new();
+        let ran = killed::run(&lab, &line).expect_code(3);
+        assert!(ran.stdout.is_empty() && ran.stderr.contains(says), "{line}: {says}: {ran}");
+        assert!(lab.names().is_empty(), "{line}: {:?}", lab.names());
+    }
+}
+
+#[test]
+fn nothing_stays_however_it_ends() {
+    let line = format!("ab --a {A} --b {B} --file . {QUICK}");
+    let ran = killed::assert_leaves_nothing(&line, |running| running.stderr_so_far().contains("block 1"));
+    assert!(ran.stdout.contains("undecided: stopped after 0 blocks") || ran.stdout.is_empty(), "{ran}");
+}
+
+/// Repeats the real thing: rates planted 5 % apart, and variants that are the same on the disk below the temporary
+/// directory. Takes an hour or so; `AB_ROUNDS` and `AB_MINUTES` (each comparison at most) change that.
+#[test]
+#[ignore = "long: cargo test --release --test ab -- --ignored --nocapture"]
+fn twenty_repetitions() {
+    let setting = |name: &str, default: u32| {
+        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+    };
+    let (rounds, minutes) = (setting("AB_ROUNDS", 20), setting("AB_MINUTES", 3));
+    let rest = format!("--file . --size 256M --seconds 1 --warm-up 0 --max-minutes {minutes}");
+    let same = "-b4K\t-r\t-o8\t-t1\t-Su\t-w30";
+    let planted = [("-b4K\t-r\t-o8\t-t1\t-Su\t-g1000i", "-b4K\t-r\t-o8\t-t1\t-Su\t-g1050i"), (same, same)];
+    let [found, different] = planted.map(|(a, b)| {
+        let outcomes: Vec<bool> = (0..rounds)
+            .map(|round| {
+                let lab = Lab::new();
+                let out =
+                    killed::truespd(&lab, &format!("ab --a {a} --b {b} {rest}")).output().expect("it runs");
+                assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+                let stdout = String::from_utf8_lossy(&out.stdout);
+                let wanted = ["different: ", "no difference", "undecided: ", "p  "];
+                let answer = stdout.lines().filter(|line| wanted.iter().any(|start| line.starts_with(start)));
+                println!("{}: {}", round + 1, answer.collect::<Vec<_>>().join("; "));
+                stdout.contains("\ndifferent: ")
+            })
+            .collect();
+        outcomes.iter().filter(|is_different| **is_different).count() as u32
+    });
+    println!("planted 5 %: found {found} of {rounds}; the same: called different {different} of {rounds}");
+    assert!(found * 20 >= rounds * 19 && different * 20 <= rounds);
+}

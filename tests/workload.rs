@@ -1,0 +1,150 @@
+//! `truespd workload` on real files: tables, a person's presets, `diskspd -X`, refusals, and that nothing stays.
+
+#[allow(dead_code)]
+mod devices;
+mod killed;
+mod support;
+
+use devices::{Loop, can_make_devices, text};
+use support::program::Lab;
+
+use killed::{assert_leaves_nothing, journals, run, scratch_folders};
+
+/// The columns of a row of the first table that begins with these words.
+fn row(stdout: &str, words: &str) -> Vec<f64> {
+    let line =
+        stdout.lines().find(|line| line.starts_with(words)).unwrap_or_else(|| panic!("{words}\n{stdout}"));
+    line[38..].split_whitespace().filter_map(|word| word.trim_end_matches('*').parse().ok()).collect()
+}
+
+#[test]
+fn data_and_log_on_two_files() {
+    let lab = Lab::new();
+    let ran = run(&lab, "workload sql . --size 16M -d 1 -W 0 --json out.json --keep kept").expect_code(0);
+    let data = row(&ran.stdout, "8KiB random                     read");
+    let log = row(&ran.stdout, "32KiB sequential                write");
+    let all = row(&ran.stdout, "all                             total");
+    assert!(data[0] > 0.0 && log[0] > 0.0 && all[0] > data[0] + log[0], "{ran}");
+    assert!(ran.stdout.contains("\nverdict: "), "{ran}");
+    assert_eq!(lab.names(), ["kept", "out.json"]);
+    assert!(scratch_folders(&lab).is_empty() && journals(&lab).is_empty());
+    let stored: serde_json::Value = serde_json::from_slice(&lab.read("out.json")).expect("JSON");
+    assert_eq!(stored["format"], "truespd-workload");
+    assert_eq!(stored["outcome"]["runs"][0]["rows"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn a_search_under_a_limit_ends_with_an_answer() {
+    let lab = Lab::new();
+    // Nothing takes a minute, so every rate keeps it and the search goes to the top.
+    let ran = run(&lab, "workload oltp . --size 16M -d 1 -W 0 --limit 60000 --of mean").expect_code(0);
+    assert!(ran.stdout.contains("limit: mean of the response times at most 60000 ms"), "{ran}");
+    let answered = ["highest rate within the limit: ", "undecided after", "no rate keeps"];
+    assert_eq!(answered.iter().filter(|words| ran.stdout.contains(*words)).count(), 1, "{ran}");
+    assert!(ran.stdout.matches(" yes ").count() >= 1, "{ran}");
+    // Nothing answers within a nanosecond.
+    let ran = run(&lab, "workload oltp . --size 16M -d 1 -W 0 --limit 0.000001").expect_code(0);
+    assert!(ran.stdout.contains("no rate keeps p99 at 0.000001 ms: at "), "{ran}");
+    assert!(lab.names().is_empty());
+}
+
+#[test]
+fn a_profile_that_is_printed_runs_with_diskspd() {
+    let lab = Lab::new();
+    let printed = run(&lab, "workload fleet-vdi . --size 16M -d 1 -W 0 --print").expect_code(0);
+    let (line, profile) = printed.stdout.split_once('\n').expect("a line and a profile");
+    assert!(line.starts_with("diskspd -Xworkload.xml -W0 -d1 -C0 ") && line.ends_with("data-1"), "{line}");
+    assert!(printed.stderr.contains("shrunk in proportion"), "{printed}");
+    assert!(lab.names().is_empty(), "nothing ran");
+    lab.write("workload.xml", profile.as_bytes());
+    let ran = lab.run("-Xworkload.xml -W0 -d1 data").expect_code(0);
+    assert!(ran.stdout.contains("data"), "{ran}");
+    // And what comes with the program, as it is: nothing but the targets is missing.
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/profiles/fleet-peak.xml");
+    lab.run("-c16M -d1 -W0 other").expect_code(0);
+    lab.run(&format!("-X{own} -W0 -d1 -C0 other")).expect_code(0);
+}
+
+#[test]
+fn a_persons_presets() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("mine")).expect("a folder");
+    lab.write(
+        "mine/ours.toml",
+        b"about = \"our database\"\nlines = [\"-b8K -r -w0 -o2 -L -Su\", \"-b64K -s -w0 -o2 -L -Su\"]\nsize = \"16M\"\n",
+    );
+    lab.write("mine/broken.toml", b"about = 3");
+    lab.write("mine/wrong.toml", b"about = \"x\"\nlines = [\"-b8Q\"]\nsize = \"16M\"\n");
+    lab.write("mine/twice.toml", b"about = \"x\"\nlines = [\"-r\"]\n");
+    lab.write("mine/twice.xml", b"<Profile/>");
+    let list = run(&lab, "workload --list --presets mine").expect_code(0);
+    assert!(
+        list.stdout.contains("fleet-vdi ") && list.stdout.contains("ours            our database"),
+        "{list}"
+    );
+    assert!(list.stdout.contains("broken          cannot be used"), "{list}");
+    let ran = run(&lab, "workload ours . --presets mine -d 1 -W 0").expect_code(0);
+    assert!(row(&ran.stdout, "8KiB random")[0] > 0.0 && row(&ran.stdout, "64KiB sequential")[0] > 0.0);
+    for (line, word) in [
+        ("workload broken . --presets mine", "broken.toml"),
+        ("workload wrong . --presets mine", "no size suffix"),
+        ("workload twice . --presets mine", "there twice"),
+        ("workload ours . --presets none", "'none'"),
+    ] {
+        let ran = run(&lab, line).expect_code(3);
+        assert!(ran.stdout.is_empty() && ran.stderr.contains(word), "{line}: {ran}");
+    }
+    assert_eq!(lab.names(), ["mine"]);
+}
+
+#[test]
+fn refusals_say_what_is_legal_and_touch_nothing() {
+    let lab = Lab::new();
+    lab.write("mine", b"data");
+    for (line, word) in [
+        ("workload", "NAME"),
+        ("workload oltq .", "there are oltp, olap"),
+        ("workload oltp missing", "No such file"),
+        ("workload sql mine", "needs 2 targets"),
+        ("workload oltp . mine", "one folder"),
+        ("workload oltp mine --size 1G", "--size"),
+        ("workload sql . --limit 5", "--limit"),
+        ("workload oltp . --limit -5", "--limit"),
+        ("workload oltp . --limit 5 --of p42", "mean, p95, p99, p99.9"),
+        ("workload oltp . --json no/where.json", "no/where.json"),
+    ] {
+        let ran = run(&lab, line).expect_code(3);
+        assert!(ran.stdout.is_empty() && ran.stderr.contains(word), "{line}: {ran}");
+        assert_eq!(lab.names(), ["mine"], "{line}");
+    }
+    // A file that somebody else made is not written.
+    let ran = run(&lab, "workload vdi mine -d 1 -W 0").expect_code(4);
+    assert!(ran.stdout.is_empty() && ran.stderr.contains("--overwrite"), "{ran}");
+    assert_eq!(lab.read("mine"), b"data");
+}
+
+#[test]
+fn ended_in_the_middle_it_leaves_nothing_and_shows_what_is_done() {
+    let ran = assert_leaves_nothing("workload oltp . --size 16M -d 1 -W 0 --limit 60000", |running| {
+        running.stderr_so_far().contains("[1/")
+    });
+    assert!(ran.stdout.contains("oltp without a limit: "), "{ran}");
+}
+
+#[test]
+fn devices_are_read_and_written_only_when_named_again() {
+    if !can_make_devices() {
+        return;
+    }
+    let lab = Lab::new();
+    let device = Loop::new(32 << 20);
+    std::fs::write(&device.image, vec![7u8; 32 << 20]).expect("an image");
+    let node = text(&device.node);
+    let ran = run(&lab, &format!("workload olap-si {node} -d 1 -W 0")).expect_code(0);
+    assert!(row(&ran.stdout, "512KiB sequential, shared")[0] > 0.0, "{ran}");
+    let refused = run(&lab, &format!("workload fleet-vdi {node} -d 1 -W 0")).expect_code(4);
+    assert!(refused.stdout.is_empty() && refused.stderr.contains("--overwrite"), "{refused}");
+    assert!(std::fs::read(&device.image).expect("the image") == vec![7u8; 32 << 20], "nothing was written");
+    let ran = run(&lab, &format!("workload fleet-vdi {node} -d 1 -W 0 --overwrite {node}")).expect_code(0);
+    assert!(ran.stderr.contains("shrunk in proportion") && ran.stdout.contains("32KiB 20 % random"), "{ran}");
+}
