@@ -11,7 +11,7 @@ use super::console::say_line;
 use super::outputs::TextOutput;
 use super::place::{Place, bytes};
 use super::series::{Series, SeriesArguments};
-use crate::os::words::{printable, shell_word, system_text};
+use crate::os::words::{printable, shell_line, shell_word, system_text};
 use crate::profile::Size;
 use crate::suite::assess::{Assessment, FILE_BYTES, Part, Plan, SIZE_MIN_BYTES, Test};
 use crate::suite::{Ended, Failure};
@@ -182,8 +182,7 @@ fn lines(place: &Place, plan: &Plan) -> String {
     }
     let mut out = String::new();
     for part in plan.parts(|test| profile_name(test).to_string()) {
-        let words: Vec<String> = part.step.words.iter().map(|word| shell_word(word)).collect();
-        out.push_str(&format!("diskspd {}\n", words.join(" ")));
+        out.push_str(&format!("diskspd {}\n", shell_line(&part.step.words)));
         if let Some(profile) = &part.profile {
             out.push_str(&format!("<!-- {} -->\n{profile}", profile_name(part.test)));
         }

@@ -14,7 +14,7 @@ use super::outputs::TextOutput;
 use super::refusal::printable;
 use super::series::{Series, SeriesArguments};
 use super::verdict::Style;
-use crate::os::words::shell_word;
+use crate::os::words::{shell_line, shell_word};
 use crate::profile::Size;
 use crate::suite::mark::text::{Reader, text};
 use crate::suite::mark::{
@@ -304,8 +304,8 @@ fn lines(settings: &Settings, found: &Found) -> String {
     let mut out = String::new();
     for planned in settings.planned() {
         let words = settings.words(planned, 1, &target);
-        let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
-        out.push_str(&format!("# {} {}\ndiskspd {}\n", planned.test, planned.part.word(), words.join(" ")));
+        let line = shell_line(&words);
+        out.push_str(&format!("# {} {}\ndiskspd {line}\n", planned.test, planned.part.word()));
     }
     out
 }

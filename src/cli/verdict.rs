@@ -55,18 +55,9 @@ impl Style {
     }
 }
 
-/// The word for a grade.
-pub(super) fn word(grade: Grade) -> &'static str {
-    match grade {
-        Grade::Certified => "certified",
-        Grade::Suspect => "suspect",
-        Grade::Invalid => "invalid",
-    }
-}
-
 /// The word for what a finding does: one that leaves the result alone is a remark.
 fn effect(grade: Grade) -> &'static str {
-    if grade == Grade::Certified { "remark" } else { word(grade) }
+    if grade == Grade::Certified { "remark" } else { grade.word() }
 }
 
 fn plural(count: usize, one: &str) -> String {
@@ -98,7 +89,7 @@ pub(super) fn line(verdict: &Verdict, style: Style) -> String {
         true => String::new(),
         false => format!(" ({}; --verdict shows all)", counts.join(", ")),
     };
-    format!("verdict: {}{said}{counts}", style.paint(verdict.grade, word(verdict.grade)))
+    format!("verdict: {}{said}{counts}", style.paint(verdict.grade, verdict.grade.word()))
 }
 
 /// The sentence with the target in front.
@@ -120,7 +111,7 @@ pub(super) enum Extent {
 
 /// The whole verdict; ends with a line end. `of` names what was judged in the first line.
 pub(super) fn text(verdict: &Verdict, of: &str, extent: Extent, style: Style) -> String {
-    let mut out = format!("{}: {}\n", printable(of), style.paint(verdict.grade, word(verdict.grade)));
+    let mut out = format!("{}: {}\n", printable(of), style.paint(verdict.grade, verdict.grade.word()));
     let has_spans = verdict.findings.iter().any(|finding| finding.time_span > 1)
         || verdict.unchecked.iter().any(|unchecked| unchecked.time_span > 1);
     let span = |number: u32| match has_spans && number > 0 {

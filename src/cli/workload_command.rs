@@ -10,7 +10,7 @@ use super::outputs::TextOutput;
 use super::place::{Place, bytes};
 use super::series::{Series, SeriesArguments};
 use super::{Invocation, Output, parse};
-use crate::os::words::{printable, shell_word, system_text};
+use crate::os::words::{printable, shell_line, system_text};
 use crate::profile::{Size, TimeSpan, xml};
 use crate::suite::workload::preset::{Load, Preset, fitted};
 use crate::suite::workload::sweep::{Limit, Of};
@@ -279,8 +279,7 @@ impl Prepared<'_> {
 fn lines(plan: &Plan) -> String {
     let mut out = String::new();
     for step in plan.steps() {
-        let words: Vec<String> = step.words.iter().map(|word| shell_word(word)).collect();
-        out.push_str(&format!("diskspd {}\n", words.join(" ")));
+        out.push_str(&format!("diskspd {}\n", shell_line(&step.words)));
     }
     match &plan.work {
         Work::Lines(_) => {}

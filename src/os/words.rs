@@ -72,6 +72,11 @@ pub fn shell_word(path: &str) -> String {
     }
 }
 
+/// Words of a command line as they can be pasted into a shell.
+pub fn shell_line(words: &[String]) -> String {
+    words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

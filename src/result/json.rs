@@ -171,9 +171,18 @@ fn check(document: &Document) -> Result<(), ReadError> {
 
 /// The JSON Schema of the documents that [`write()`] makes, generated from the types.
 pub fn schema() -> String {
-    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let schema = generator.into_root_schema_for::<Envelope<'static>>();
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is always JSON");
+    schema_of::<Envelope<'static>>()
+}
+
+/// A document of another kind (of suites), indented: people compare them line by line.
+pub fn indented<T: Serialize>(document: &T) -> String {
+    let mut text = serde_json::to_string_pretty(document).expect("figures, text and lists are always JSON");
     text.push('\n');
     text
+}
+
+/// The JSON Schema of documents as they are written, generated from their type.
+pub fn schema_of<T: JsonSchema>() -> String {
+    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
+    indented(&generator.into_root_schema_for::<T>())
 }

@@ -52,6 +52,16 @@ pub struct Document {
     pub sources: Vec<Source>,
 }
 
+impl Document {
+    /// The numbers of the time spans that have some, in order.
+    pub fn measured(&self) -> impl Iterator<Item = &Measured> {
+        self.time_spans.iter().filter_map(|span| match span {
+            TimeSpanResult::Measured(measured) => Some(&**measured),
+            TimeSpanResult::NotMeasured => None,
+        })
+    }
+}
+
 /// The machine and the moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

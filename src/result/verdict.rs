@@ -19,6 +19,25 @@ pub enum Grade {
     Invalid,
 }
 
+impl Grade {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Grade::Certified => "certified",
+            Grade::Suspect => "suspect",
+            Grade::Invalid => "invalid",
+        }
+    }
+
+    /// Its word in tables, where the worst must not be overlooked.
+    pub fn loud_word(self) -> &'static str {
+        match self {
+            Grade::Invalid => "INVALID",
+            other => other.word(),
+        }
+    }
+}
+
 /// What the rules say of a result.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -9,7 +9,6 @@ pub mod figures;
 pub mod findings;
 pub mod mark;
 pub mod scratch;
-pub mod stored;
 pub mod study;
 pub mod trust;
 pub mod workload;

@@ -59,12 +59,7 @@ pub fn worst(grades: impl IntoIterator<Item = Option<Grade>>) -> Option<Grade> {
 
 /// The word for a grade.
 pub fn word(grade: Option<Grade>) -> &'static str {
-    match grade {
-        Some(Grade::Certified) => "certified",
-        Some(Grade::Suspect) => "suspect",
-        Some(Grade::Invalid) => "invalid",
-        None => "not judged",
-    }
+    grade.map_or("not judged", Grade::word)
 }
 
 /// Verdict and reasons as lines under a table.

@@ -1,6 +1,6 @@
 //! What stands under CrystalDiskMark's table: what the best of the loops hides, and what the verdicts say.
 
-use crate::cli::verdict::{Style, told, word};
+use crate::cli::verdict::{Style, told};
 use crate::result::Grade;
 use crate::suite::figures::Spread;
 use crate::suite::mark::text::mark;
@@ -64,7 +64,7 @@ fn line(row: &Row, style: Style) -> String {
         spread(&rate),
         latency.median / 1e3,
         spread(&latency),
-        style.paint(outcome.grade, word(outcome.grade))
+        style.paint(outcome.grade, outcome.grade.word())
     )
 }
 

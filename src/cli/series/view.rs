@@ -8,9 +8,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::console::say_line;
 use crate::cli::refusal::printable;
-use crate::cli::verdict::word;
 use crate::load::live::{Phase, Progress};
-use crate::result::{DirectionSummary, Document, Grade, Summary, TimeSpanResult};
+use crate::result::{DirectionSummary, Document, Grade, Summary};
 use crate::suite::{Ahead, Step};
 
 /// How often the line of the present run changes.
@@ -202,13 +201,10 @@ fn latency(mean_ns: f64) -> String {
 
 /// A run in a line.
 fn outcome(document: &Document) -> String {
-    let spans = document.time_spans.iter().filter_map(|span| match span {
-        TimeSpanResult::Measured(measured) => Some(Summary::of(measured).total),
-        TimeSpanResult::NotMeasured => None,
-    });
-    let figures: Vec<String> = spans.map(|total| figures(&total)).collect();
+    let figures: Vec<String> =
+        document.measured().map(|measured| figures(&Summary::of(measured).total)).collect();
     let grade = document.verdict.as_ref().map_or(Grade::Certified, |verdict| verdict.grade);
-    format!("{}, {}", figures.join("; "), word(grade))
+    format!("{}, {}", figures.join("; "), grade.word())
 }
 
 fn figures(total: &DirectionSummary) -> String {

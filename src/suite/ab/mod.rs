@@ -174,7 +174,7 @@ pub fn compare(
     surroundings: &mut Surroundings<'_>,
 ) -> (Report, Result<(), Ended>) {
     let design = Design::of(plan);
-    let mut collected = Collected::new(plan);
+    let mut collected = Collected::default();
     let ended = blocks(plan, &design, &mut collected, runner, surroundings);
     let (stopped, result) = match ended {
         Ok(stopped) => (stopped, Ok(())),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::figure::Metric;
 use super::{BLOCK_RUNS, CONFIDENCE, Design, Plan, Side, figure};
 use crate::profile::Throughput;
-use crate::result::{Document, Finding, Grade, Summary, TimeSpanResult};
+use crate::result::{Document, Finding, Grade, Summary, json};
 use crate::suite::Ended;
 use crate::suite::figures::Spread;
 
@@ -146,6 +146,7 @@ pub enum Stopped {
 }
 
 /// What is gathered while blocks run.
+#[derive(Default)]
 pub(super) struct Collected {
     pub blocks: Vec<Block>,
     sides: [Gathered; 2],
@@ -165,15 +166,6 @@ struct Gathered {
 }
 
 impl Collected {
-    pub fn new(_plan: &Plan) -> Self {
-        Collected {
-            blocks: Vec::new(),
-            sides: [Gathered::default(), Gathered::default()],
-            computer_name: String::new(),
-            start_unix_s: None,
-        }
-    }
-
     /// A run that does not count; it must have the figure.
     pub fn first(&mut self, side: Side, plan: &Plan, document: &Document) -> Result<(), Ended> {
         figure(plan, side, document)?;
@@ -202,8 +194,7 @@ impl Gathered {
         let spans = &document.profile.time_spans;
         let is_paced = |target: &crate::profile::Target| matches!(target.throughput, Some(Throughput::BytesPerMs(n) | Throughput::Iops(n)) if n > 0);
         self.is_paced = spans.iter().any(|span| span.targets.iter().all(is_paced));
-        for span in &document.time_spans {
-            let TimeSpanResult::Measured(measured) = span else { continue };
+        for measured in document.measured() {
             self.ios = Summary::of(measured).total.ios;
             let rate = |disk: &crate::result::DiskActivity| {
                 (disk.total.reads + disk.total.writes) as f64 * 1e9 / disk.window_ns.max(1) as f64
@@ -357,17 +348,10 @@ struct Envelope<'a> {
 
 /// Writes a document, indented.
 pub fn write(report: &Report) -> String {
-    let envelope = Envelope { format: FORMAT, format_version: FORMAT_VERSION, comparison: report };
-    let mut text = serde_json::to_string_pretty(&envelope).expect("figures, text and lists are always JSON");
-    text.push('\n');
-    text
+    json::indented(&Envelope { format: FORMAT, format_version: FORMAT_VERSION, comparison: report })
 }
 
 /// The JSON Schema of the documents that [`write()`] makes, generated from the types.
 pub fn schema() -> String {
-    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let schema = generator.into_root_schema_for::<Envelope<'static>>();
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is always JSON");
-    text.push('\n');
-    text
+    json::schema_of::<Envelope<'static>>()
 }

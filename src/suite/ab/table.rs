@@ -2,7 +2,7 @@
 
 use super::figure::number;
 use super::report::{Effect, Outcome, Report, Stopped, Variant};
-use crate::os::words::{printable, shell_word};
+use crate::os::words::{printable, shell_line};
 use crate::result::Grade;
 
 /// The whole comparison: both lines, their figures, the effect, the answer, what to know.
@@ -35,7 +35,7 @@ pub fn text(report: &Report) -> String {
 }
 
 fn line(variant: &Variant) -> String {
-    printable(&variant.words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))
+    printable(&shell_line(&variant.words))
 }
 
 fn row(report: &Report, name: &str, variant: &Variant) -> String {
@@ -44,10 +44,10 @@ fn row(report: &Report, name: &str, variant: &Variant) -> String {
     };
     let show = |value| report.metric.show(value);
     let grade = match (variant.grade, variant.invalid_runs) {
-        (Grade::Certified, _) => "certified".to_string(),
-        (Grade::Suspect, _) => "suspect".to_string(),
-        (Grade::Invalid, runs) if runs == figures.count => "INVALID".to_string(),
-        (Grade::Invalid, runs) => format!("INVALID ({runs} of {})", figures.count),
+        (Grade::Invalid, runs) if runs != figures.count => {
+            format!("{} ({runs} of {})", Grade::Invalid.loud_word(), figures.count)
+        }
+        (grade, _) => grade.loud_word().to_string(),
     };
     format!(
         "{name:<18}{:>14}{:>14}{:>14}{:>6}  {grade}\n",
@@ -172,7 +172,7 @@ pub(crate) fn findings(variants: &[(&str, &Variant)]) -> String {
         let runs: Vec<String> =
             found.iter().map(|(name, runs, finding)| format!("{name} {} of {runs}", finding.runs)).collect();
         let worst = found.iter().max_by_key(|(_, _, finding)| finding.grade).map(|(_, _, finding)| *finding);
-        let grade = if grade == Grade::Invalid { "INVALID" } else { "suspect" };
+        let grade = grade.loud_word();
         let says = worst.map_or("", |finding| &finding.says);
         out.push_str(&format!("{grade} {rule} (runs: {}): {}\n", runs.join(", "), printable(says)));
     }

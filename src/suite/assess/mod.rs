@@ -8,7 +8,7 @@ mod report;
 pub use report::{Assessment, Check, Figure, Limit, Stored, Unit, schema};
 
 use crate::profile::{CacheMode, Profile, Target, Throughput, TimeSpan, xml};
-use crate::result::{Document, Finding, LatencySummary, Summary, TimeSpanResult};
+use crate::result::{Document, Finding, LatencySummary, Summary};
 
 use super::{Ahead, Ended, Runner, Step, trust};
 
@@ -242,10 +242,7 @@ impl Plan {
             test.is_flush() && ["volatile-cache", "working-set"].contains(&finding.rule.as_str())
         };
         let (grade, findings) = trust::judged(document, is_beside);
-        let measured = document.time_spans.iter().find_map(|span| match span {
-            TimeSpanResult::Measured(measured) => Some(Summary::of(measured)),
-            TimeSpanResult::NotMeasured => None,
-        });
+        let measured = document.measured().next().map(Summary::of);
         for figure in assessment.figures.iter_mut().filter(|figure| figure.test == test.words()) {
             figure.value = measured.as_ref().and_then(|summary| value(figure.what, test, summary));
             figure.grade = figure.value.and(grade);

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{FLUSHED_WRITE_BYTES, FLUSHES_PER_S, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test, What};
 use crate::profile::Size;
-use crate::result::Grade;
-use crate::suite::{stored, trust};
+use crate::result::{Grade, json};
+use crate::suite::trust;
 
 /// Column at which winsat's values begin.
 const VALUE_COLUMN: usize = 47;
@@ -156,7 +156,7 @@ pub struct Stored {
 
 /// The JSON Schema of assessments.
 pub fn schema() -> String {
-    stored::schema::<Stored>()
+    json::schema_of::<Stored>()
 }
 
 impl Assessment {
@@ -187,7 +187,7 @@ impl Assessment {
     /// As JSON.
     pub fn json(&self) -> String {
         let format = "truespd-assess".to_string();
-        stored::json(&Stored { format, format_version: 1, assessment: self.clone() })
+        json::indented(&Stored { format, format_version: 1, assessment: self.clone() })
     }
 
     /// winsat's lines, and under them what winsat does not say.

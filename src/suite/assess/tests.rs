@@ -1,6 +1,7 @@
 use super::*;
 use crate::measure::Histogram;
 use crate::profile::{Severity, validate};
+use crate::result::TimeSpanResult;
 use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
 use crate::suite::assess::report::Unit;
 use std::time::Duration;

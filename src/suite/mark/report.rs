@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Part, Planned, Settings, Target, Test};
-use crate::result::{Document, Finding, Grade, Summary, TimeSpanResult};
+use crate::result::{Document, Finding, Grade, Summary, json};
 use crate::suite::figures::Spread;
 use crate::suite::findings::{Told, told};
 
@@ -210,11 +210,7 @@ impl Row {
 impl Loop {
     /// Of a document with one time span; `None` when nothing was measured.
     fn of(document: &Document) -> Option<Self> {
-        let measured = document.time_spans.iter().find_map(|span| match span {
-            TimeSpanResult::Measured(measured) => Some(measured),
-            TimeSpanResult::NotMeasured => None,
-        })?;
-        let total = Summary::of(measured).total;
+        let total = Summary::of(document.measured().next()?).total;
         let latency = total.latency?;
         let verdict = document.verdict.clone().unwrap_or_default();
         Some(Loop {
@@ -279,10 +275,7 @@ pub enum ReadError {
 
 /// Writes a document, indented: people compare them line by line.
 pub fn write(report: &Report) -> String {
-    let envelope = Envelope { format: FORMAT, format_version: FORMAT_VERSION, mark: report };
-    let mut text = serde_json::to_string_pretty(&envelope).expect("figures, text and lists are always JSON");
-    text.push('\n');
-    text
+    json::indented(&Envelope { format: FORMAT, format_version: FORMAT_VERSION, mark: report })
 }
 
 /// Reads a document.
@@ -299,9 +292,5 @@ pub fn read(text: &[u8]) -> Result<Report, ReadError> {
 
 /// The JSON Schema of the documents that [`write()`] makes, generated from the types.
 pub fn schema() -> String {
-    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let schema = generator.into_root_schema_for::<Envelope<'static>>();
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is always JSON");
-    text.push('\n');
-    text
+    json::schema_of::<Envelope<'static>>()
 }

@@ -119,11 +119,7 @@ pub fn text(nodes: &[Node]) -> String {
         first.name
     );
     for node in nodes {
-        let grade = match node.grade {
-            Grade::Certified => "certified",
-            Grade::Suspect => "suspect",
-            Grade::Invalid => "INVALID",
-        };
+        let grade = node.grade.loud_word();
         let beside = match (&node.difference, std::ptr::eq(node, first)) {
             (_, true) => String::new(),
             (None, false) => "two runs of each are the least that tell".to_string(),

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Study;
 use super::nodes::{self, Node};
-use crate::os::words::{printable, shell_word};
-use crate::result::Grade;
+use crate::os::words::{printable, shell_line};
+use crate::result::json;
 use crate::suite::ab::{self, Variant};
 
 /// What the member `format` says.
@@ -86,19 +86,14 @@ fn part_text(part: &Part) -> String {
     }
     out.push_str(&ab::findings(&sides));
     for (letter, variant) in sides {
-        let words: Vec<String> = variant.words.iter().map(|word| shell_word(word)).collect();
-        out.push_str(&format!("{letter}: {}\n", printable(&words.join(" "))));
+        out.push_str(&format!("{letter}: {}\n", printable(&shell_line(&variant.words))));
     }
     out
 }
 
 fn row(name: &str, metric: ab::Metric, variant: &Variant) -> String {
     let Some(figures) = variant.figures else { return format!("{name:<22}{:>14}\n", "-") };
-    let grade = match variant.grade {
-        Grade::Certified => "certified",
-        Grade::Suspect => "suspect",
-        Grade::Invalid => "INVALID",
-    };
+    let grade = variant.grade.loud_word();
     let disks = variant.disk_iops.map_or("-".to_string(), |iops| ab::Metric::Iops.show(iops.round()));
     format!(
         "{name:<22}{:>14}{:>14}{:>14}{disks:>14}{:>6}  {grade}\n",
@@ -125,17 +120,10 @@ struct Envelope<'a> {
 
 /// Writes a document, indented.
 pub fn write(report: &Report) -> String {
-    let envelope = Envelope { format: FORMAT, format_version: FORMAT_VERSION, study: report };
-    let mut text = serde_json::to_string_pretty(&envelope).expect("figures, text and lists are always JSON");
-    text.push('\n');
-    text
+    json::indented(&Envelope { format: FORMAT, format_version: FORMAT_VERSION, study: report })
 }
 
 /// The JSON Schema of the documents that [`write()`] makes, generated from the types.
 pub fn schema() -> String {
-    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let schema = generator.into_root_schema_for::<Envelope<'static>>();
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is always JSON");
-    text.push('\n');
-    text
+    json::schema_of::<Envelope<'static>>()
 }

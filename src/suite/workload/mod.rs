@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{Ahead, Ended, Runner, Step, trust};
 use crate::profile::Profile;
-use crate::result::{Document, Summary, TimeSpanResult};
+use crate::result::{Document, Summary};
 use sweep::{Limit, Next, Point, RUNS_USUAL};
 
 /// Starting and ending a run, roughly, in seconds.
@@ -186,10 +186,7 @@ fn point(
     document: &Document,
     grade: Option<crate::result::Grade>,
 ) -> Option<Point> {
-    let total = document.time_spans.iter().find_map(|span| match span {
-        TimeSpanResult::Measured(measured) => Some(Summary::of(measured).total),
-        TimeSpanResult::NotMeasured => None,
-    })?;
+    let total = Summary::of(document.measured().next()?).total;
     Some(Point::of(limit, rate, streams, total.iops, total.response.as_ref()?, grade))
 }
 

@@ -7,9 +7,9 @@ use super::sweep::{Limit, Next, Point};
 use super::{Plan, Step};
 use crate::profile::{Size, Target, Throughput, TimeSpan};
 use crate::result::{
-    Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Summary, TimeSpanResult,
+    Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Summary, TimeSpanResult, json,
 };
-use crate::suite::{stored, trust};
+use crate::suite::trust;
 
 const MIB: f64 = 1_048_576.0;
 /// Columns of a bar whose middle is the limit.
@@ -121,7 +121,7 @@ pub struct Stored {
 
 /// The JSON Schema of outcomes.
 pub fn schema() -> String {
-    stored::schema::<Stored>()
+    json::schema_of::<Stored>()
 }
 
 impl Outcome {
@@ -175,7 +175,7 @@ impl Outcome {
     /// As JSON.
     pub fn json(&self) -> String {
         let format = "truespd-workload".to_string();
-        stored::json(&Stored { format, format_version: 1, outcome: self.clone() })
+        json::indented(&Stored { format, format_version: 1, outcome: self.clone() })
     }
 
     /// The tables, with verdict and reasons.

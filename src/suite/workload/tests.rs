@@ -1,6 +1,7 @@
 use super::*;
 use crate::measure::Histogram;
 use crate::profile::{Profile, Target, Throughput, TimeSpan};
+use crate::result::TimeSpanResult;
 use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
 use crate::suite::workload::report::SearchEnd;
 use crate::suite::workload::sweep::Of;
