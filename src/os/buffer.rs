@@ -76,6 +76,22 @@ impl IoBuffer {
         Ok(Self::map(len, wide, MapFlags::PRIVATE).map_err(memory)?.cut_to_alignment(mapped))
     }
 
+    /// Like [`IoBuffer::new`], in pages of the smallest size whatever the system prefers: the block layer then cannot
+    /// merge neighbouring writes into larger requests.
+    ///
+    /// # Errors
+    /// [`BufferError::Memory`].
+    pub fn in_small_pages(len: usize) -> Result<Self, BufferError> {
+        let mapped = len.max(1).next_multiple_of(rustix::param::page_size());
+        let memory = |e: rustix::io::Errno| BufferError::Memory { bytes: len, error: e.into() };
+        let buffer = Self::map(len, mapped, MapFlags::PRIVATE).map_err(memory)?;
+        // SAFETY: advice on a mapping that is this value's own. A kernel without large pages refuses it, and needs none.
+        let _ = unsafe {
+            rustix::mm::madvise(buffer.ptr.as_ptr().cast(), mapped, rustix::mm::Advice::LinuxNoHugepage)
+        };
+        Ok(buffer)
+    }
+
     /// Gives back what lies before the first multiple of [`HUGE_FROM_BYTES`] and after `mapped` bytes from
     /// there on, and advises large pages for the rest.
     fn cut_to_alignment(mut self, mapped: usize) -> Self {
@@ -181,6 +197,27 @@ mod tests {
                 });
             }
         }
+    }
+
+    #[test]
+    fn small_pages_stay_small() {
+        let len = 4 * HUGE_FROM_BYTES;
+        let buffer = IoBuffer::in_small_pages(len).unwrap();
+        buffer.with_slice_mut(0, len, |all| all.fill(1));
+        // "VmFlags: ... nh ..." of the mapping that holds the buffer: no huge pages.
+        let at = buffer.as_ptr() as usize;
+        let holds = |line: &str| {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let number = |text| usize::from_str_radix(text, 16).ok();
+            range.and_then(|(a, b)| Some((number(a)?..number(b)?).contains(&at))) == Some(true)
+        };
+        let smaps = std::fs::read_to_string("/proc/self/smaps").expect("procfs");
+        let mut lines = smaps.lines().skip_while(|line| !holds(line));
+        let flags = lines.find(|line| line.starts_with("VmFlags:")).expect("flags of the mapping");
+        assert!(flags.split_whitespace().any(|flag| flag == "nh"), "{flags}");
+        drop(buffer);
+        let empty = IoBuffer::in_small_pages(0).unwrap();
+        assert!(empty.is_empty());
     }
 
     #[test]
