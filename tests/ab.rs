@@ -50,7 +50,7 @@ fn what_cannot_be_compared_is_refused_before_anything_is_made() {
         (format!("ab --a {A} --b {B} --file . --metric speed"), "iops, bytes, latency, p99, p99.9, cpu"),
         (format!("ab --a {A} --b {B} --file . --margin 0"), "more than 0"),
         (format!("ab --a {A} --b {B} --file . --significance 0.2"), "0.0001 to 0.05"),
-        (format!("ab --a {A} --b {B} --file none"), "choose a directory"),
+        (format!("ab --a {A} --b {B} --file none"), "give a directory"),
         (format!("ab --a {A} --b {B}\t'x --file ."), "no end"),
         (format!("ab --a {A}"), "--b"),
     ] {

@@ -103,7 +103,7 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
     lab.write("mine", b"data");
     for (line, word) in [
         ("assess missing", "No such file"),
-        ("assess mine", "name the folder"),
+        ("assess mine", "is a file; give a directory"),
         ("assess --size 1M", "at least 16MiB"),
         ("assess -flush -write", "cannot be used with"),
         ("assess --size 9000T", "9000TiB"),

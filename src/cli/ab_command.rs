@@ -1,16 +1,16 @@
 //! `truespd ab`: do two variants of a run differ?
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::Output;
 use super::command::{ExitCode, print};
-use super::console::{say, say_line};
-use super::outputs::TextOutput;
-use super::refusal::printable;
+use super::console::say_error;
+use super::outputs::{open_json, write_json};
+use super::place::{FILE_BYTES_MIN, Place, bytes};
 use super::series::{Series, SeriesArguments};
+use super::verdict::{Style, series as series_verdict};
 use super::words::{self, VariantWords};
 use crate::suite::ab::{self, Metric, Plan, Surroundings};
 use crate::suite::{Ended, Runner, Step};
@@ -33,10 +33,10 @@ pub(super) struct AbArguments {
 
     /// Make one test file in this directory for both variants, which then name no target; removed afterwards
     #[arg(long, value_name = "DIR")]
-    file: Option<PathBuf>,
+    file: Option<String>,
 
     /// Size of that file, as after -c
-    #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = words::size)]
+    #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = bytes)]
     size_bytes: u64,
 
     #[command(flatten)]
@@ -136,29 +136,31 @@ pub(super) fn run(arguments: &AbArguments) -> ExitCode {
     match prepare_and_run(arguments) {
         Ok(code) => code,
         Err(words) => {
-            say(&words);
+            say_error(&words);
             ExitCode::Refused
         }
     }
 }
 
-/// The error is what to show: refused before anything was touched.
+/// The error is for [`say_error`]: refused before anything was touched.
 fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     let typed = [("--a", &arguments.a), ("--b", &arguments.b)];
     let mut split = Vec::new();
     for (option, text) in typed {
-        split.push((option, words::split(text).map_err(|why| format!("ERROR: {option}: {why}\n"))?));
+        split.push((option, words::split(text).map_err(|why| format!("{option}: {why}"))?));
     }
     // Whether both can run, before a file is made for them.
     let placeholder = arguments.file.as_ref().map(|_| "data");
     for (option, words) in &split {
         arguments.comparing.variant(option, words.clone(), placeholder)?;
     }
-    let output = open_output(arguments.json.as_deref())?;
+    let place = arguments.file.as_deref().map(|dir| directory(dir, arguments.size_bytes)).transpose()?;
+    let output = open_json(arguments.json.as_deref())?;
     let mut series = Series::begin("ab", &arguments.series)?;
-    let file = match &arguments.file {
-        Some(dir) => Some(series.scratch(dir, "ab", &["data"])?.file("data")),
-        None => None,
+    let made = place.map(|place| series.scratch(&place.folder(), "ab", &["data"])).transpose();
+    let file = match made {
+        Ok(scratch) => scratch.map(|scratch| scratch.file("data")),
+        Err(ended) => return Ok(series.end(Err(ended))),
     };
     let mut variants = Vec::new();
     for (option, words) in split {
@@ -183,8 +185,21 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     if !is_worth_telling {
         return Ok(ended);
     }
-    let printed = print(&ab::text(&report), ended);
-    Ok(write_output(output, || ab::write(&report), printed))
+    let shown = ab::text(&report) + &series_verdict(&report.verdict, Style::of_stdout());
+    let printed = print(&shown, ended);
+    Ok(write_json(output, || ab::write(&report), printed))
+}
+
+/// The directory of `--file`, where there is room for the file. The error is a sentence.
+fn directory(typed: &str, size_bytes: u64) -> Result<Place, String> {
+    let place = Place::find(typed)?;
+    if !place.is_directory() {
+        return Err(format!(
+            "--file {typed}: this is no directory; name one, or name the target in --a and --b"
+        ));
+    }
+    place.check_room(size_bytes, 1, FILE_BYTES_MIN)?;
+    Ok(place)
 }
 
 /// Gives each variant the person's word for its own targets; what no variant names is left for both, where the write
@@ -198,27 +213,6 @@ fn allow_each(variants: &mut [VariantWords], overwrite: &[String]) -> Vec<String
         variant.words.splice(..0, own);
     }
     other.into_iter().cloned().collect()
-}
-
-/// Opens the file of `--json`; the error is what to show.
-pub(super) fn open_output(path: Option<&str>) -> Result<Option<TextOutput>, String> {
-    let output = path.map(|path| TextOutput::open(&Output { format: "json", path: path.to_string() }));
-    output.transpose().map_err(|error| format!("ERROR: {}\n", printable(&error.to_string())))
-}
-
-/// Writes it.
-pub(super) fn write_output(
-    output: Option<TextOutput>,
-    text: impl Fn() -> String,
-    code: ExitCode,
-) -> ExitCode {
-    match output.map(|output| output.write(&text())) {
-        Some(Err(error)) => {
-            say_line(format_args!("ERROR: {}", printable(&error.to_string())));
-            ExitCode::Failed
-        }
-        _ => code,
-    }
 }
 
 /// Makes a file of random data: neither compression nor never-written places then answer for the disk.

@@ -5,16 +5,16 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::Output;
 use super::command::{ExitCode, print};
-use super::console::say_line;
-use super::outputs::TextOutput;
+use super::console::{say_error, say_line};
+use super::outputs::{TextOutput, open_json, write_json};
 use super::place::{Place, bytes};
-use super::series::{Series, SeriesArguments};
+use super::refusal::wrap;
+use super::series::{Series, SeriesArguments, refused};
+use super::verdict::{Style, series as series_verdict};
 use crate::os::words::{printable, shell_line, shell_word, system_text};
 use crate::profile::Size;
 use crate::suite::assess::{Assessment, FILE_BYTES, Part, Plan, SIZE_MIN_BYTES, Test};
-use crate::suite::{Ended, Failure};
 
 /// winsat's words that are long options here.
 const WINSAT_WORDS: [&str; 7] = ["-ran", "-seq", "-read", "-write", "-flush", "-ransize", "-seqsize"];
@@ -99,11 +99,11 @@ pub(super) fn run(arguments: &AssessArguments) -> ExitCode {
     match prepare(arguments) {
         Ok((place, plan)) if arguments.print => print(&lines(&place, &plan), ExitCode::Done),
         Ok((place, plan)) => assess(arguments, &place, plan).unwrap_or_else(|words| {
-            say_line(format_args!("{}", words.trim_end()));
+            say_error(&words);
             ExitCode::Refused
         }),
         Err(words) => {
-            say_line(format_args!("ERROR: {}", printable(&words)));
+            say_error(&words);
             ExitCode::Refused
         }
     }
@@ -111,36 +111,29 @@ pub(super) fn run(arguments: &AssessArguments) -> ExitCode {
 
 /// What is to be done. The error is one sentence.
 fn prepare(arguments: &AssessArguments) -> Result<(Place, Plan), String> {
-    let place = Place::find(&arguments.target)?;
+    let place = Place::find(&arguments.target)?.directory_or_device()?;
+    place.check_overwrite(&arguments.series.overwrite)?;
     let mut tests = tests(arguments);
-    let (target, size_bytes, is_made) = match &place {
-        Place::Folder(_) => (DATA.to_string(), arguments.size.unwrap_or(FILE_BYTES), true),
-        Place::There { is_device: false, .. } => {
-            let words = "is a file; name the folder in which a test file may be made, or a device";
-            return Err(format!("'{}' {words}", arguments.target));
-        }
-        Place::There { typed, size_bytes, .. } => {
-            if arguments.size.is_some_and(|size| size > *size_bytes) {
-                return Err(format!("--size: '{typed}' has {}", Size(*size_bytes)));
-            }
-            if arguments.series.overwrite.is_empty() && tests.iter().any(|test| !test.writes()) {
-                tests.retain(|test| !test.writes());
-                say_line(format_args!(
-                    "note: only reads: write tests destroy what is on '{}', and run with --overwrite {}",
-                    printable(typed),
-                    shell_word(typed)
-                ));
-            }
-            (typed.clone(), arguments.size.unwrap_or(*size_bytes), false)
-        }
-    };
-    let size_bytes = size_bytes / SECTOR_BYTES * SECTOR_BYTES;
+    let is_made = place.is_directory();
+    if !is_made && arguments.series.overwrite.is_empty() && tests.iter().any(|test| !test.writes()) {
+        tests.retain(|test| !test.writes());
+        say_line(format_args!(
+            "note: only reads: write tests destroy what is on '{}', and run with --overwrite {}",
+            printable(&place.word()),
+            shell_word(&place.word())
+        ));
+    }
+    let size_bytes =
+        arguments.size.or(place.size_bytes()).unwrap_or(FILE_BYTES) / SECTOR_BYTES * SECTOR_BYTES;
     let needed = SIZE_MIN_BYTES.max(arguments.ransize.max(arguments.seqsize).saturating_mul(4));
     if size_bytes < needed {
         return Err(format!("--size: {} is too small; at least {}", Size(size_bytes), Size(needed)));
     }
+    if !arguments.print {
+        place.check_room(size_bytes, 1, needed)?;
+    }
     let plan = Plan {
-        target,
+        target: if is_made { DATA.to_string() } else { place.word() },
         size_bytes,
         is_made,
         tests,
@@ -177,8 +170,8 @@ fn profile_name(test: Test) -> &'static str {
 /// What would run.
 fn lines(place: &Place, plan: &Plan) -> String {
     let mut plan = plan.clone();
-    if let Place::Folder(folder) = place {
-        plan.target = folder.join(DATA).to_string_lossy().into_owned();
+    if place.is_directory() {
+        plan.target = place.file(DATA);
     }
     let mut out = String::new();
     for part in plan.parts(|test| profile_name(test).to_string()) {
@@ -190,17 +183,15 @@ fn lines(place: &Place, plan: &Plan) -> String {
     out
 }
 
-/// Runs and shows. The error is what to show.
+/// Runs and shows. The error is a sentence.
 fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<ExitCode, String> {
     let since = Instant::now();
-    let json = arguments.json.iter().map(|path| Output { format: "json", path: path.clone() });
-    let json = json.map(|output| TextOutput::open(&output)).next().transpose();
-    let json = json.map_err(|error| format!("ERROR: {error}"))?;
+    let json = open_json(arguments.json.as_deref())?;
     let mut series = Series::begin("assess", &arguments.series)?;
     let files = [DATA, profile_name(Test::FlushSequential), profile_name(Test::FlushRandom)];
     let scratch = match series.scratch(&place.folder(), "assess", &files) {
         Ok(scratch) => scratch,
-        Err(words) => return Ok(series.end(Err(refused(words)))),
+        Err(ended) => return Ok(series.end(Err(ended))),
     };
     if plan.is_made {
         plan.target = scratch.file(DATA);
@@ -208,15 +199,11 @@ fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<
     let parts = plan.parts(|test| scratch.file(profile_name(test)));
     let (mut assessment, result) = match write_profiles(&parts) {
         Ok(()) => plan.run(&parts, &mut series),
-        Err(words) => return Ok(series.end(Err(refused(words)))),
+        Err(words) => return Ok(series.end(Err(refused(&words)))),
     };
     assessment.run_time_s = since.elapsed().as_secs_f64();
     let code = series.end(result);
     Ok(show(&assessment, json, code))
-}
-
-fn refused(words: String) -> Ended {
-    Ended::Failed(Failure { words, exit_code: ExitCode::Refused as u8 })
 }
 
 fn write_profiles(parts: &[Part]) -> Result<(), String> {
@@ -224,7 +211,7 @@ fn write_profiles(parts: &[Part]) -> Result<(), String> {
         let Some((profile, word)) = part.profile.as_ref().zip(part.step.words.first()) else { continue };
         let path = word.trim_start_matches("-X");
         std::fs::write(path, profile)
-            .map_err(|error| format!("ERROR: '{path}': could not be written: {}\n", system_text(&error)))?;
+            .map_err(|error| format!("'{path}': could not be written: {}", system_text(&error)))?;
     }
     Ok(())
 }
@@ -234,14 +221,14 @@ fn show(assessment: &Assessment, json: Option<TextOutput>, code: ExitCode) -> Ex
     if !assessment.has_figures() {
         return code;
     }
-    let code = print(&assessment.text(), code);
-    match json.map(|output| output.write(&assessment.json())) {
-        Some(Err(error)) => {
-            say_line(format_args!("ERROR: {error}"));
-            ExitCode::Failed
-        }
-        _ => code,
-    }
+    let style = Style::of_stdout();
+    let shown = [
+        assessment.text(),
+        series_verdict(&assessment.verdict, style),
+        wrap(&assessment.approximate(), style.columns).join("\n") + "\n",
+    ];
+    let code = print(&shown.join("\n"), code);
+    write_json(json, || assessment.json(), code)
 }
 
 #[cfg(test)]

@@ -20,6 +20,22 @@ pub(super) fn say(text: &str) {
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
+/// Lines that tell why something was refused: a sentence, or what is complete lines with `ERROR` already (as those of
+/// [`parse`] are).
+///
+/// [`parse`]: super::parse
+pub(super) fn error_lines(words: &str) -> String {
+    match words.contains("ERROR: ") {
+        true => format!("{}\n", words.trim_end()),
+        false => format!("ERROR: {}\n", printable(words)),
+    }
+}
+
+/// Writes [`error_lines`] to standard error.
+pub(super) fn say_error(words: &str) {
+    say(&error_lines(words));
+}
+
 /// [`say`] with a line end.
 pub(super) fn say_line(words: std::fmt::Arguments<'_>) {
     say(&format!("{words}\n"));

@@ -1,28 +1,25 @@
 //! `truespd mark`: CrystalDiskMark's tests on a directory or a device.
 
-mod place;
 mod table;
-
-use std::path::Path;
 
 use clap::{Args, ValueEnum};
 
 use super::Output;
 use super::command::{ExitCode, print};
-use super::console::{say, say_line};
+use super::console::{say_error, say_line};
 use super::outputs::TextOutput;
+use super::place::{Place, bytes};
 use super::refusal::printable;
 use super::series::{Series, SeriesArguments};
 use super::verdict::Style;
 use crate::os::words::{shell_line, shell_word};
 use crate::profile::Size;
+use crate::suite::Ended;
 use crate::suite::mark::text::{Reader, text};
 use crate::suite::mark::{
     self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, NAME, Part, Preset, Profile, Report,
     SIZE_BYTES_MIN, Settings, Target, Test,
 };
-use crate::suite::{Ended, Failure};
-use place::Found;
 
 /// CrystalDiskMark's tests on a file of this directory, or on a device
 ///
@@ -154,74 +151,49 @@ fn mix_read_percent(typed: &str) -> Result<u32, String> {
     percent.ok_or_else(|| "legal: 10, 20, ... 90, the percentage of reads".to_string())
 }
 
-/// `16M`, `1G`, `1GiB`.
+/// `16M`, `1G`.
 fn size_bytes(typed: &str) -> Result<u64, String> {
-    let legal = || "legal: a whole number with M, G or T, at least 16M, e.g. 512M or 4G".to_string();
-    let digits = typed.chars().take_while(char::is_ascii_digit).count();
-    let (number, unit) = typed.split_at(digits);
-    let unit = unit.trim_start().to_ascii_uppercase();
-    let shift = match unit.trim_end_matches('B').trim_end_matches('I') {
-        "M" => 20,
-        "G" => 30,
-        "T" => 40,
-        _ => return Err(legal()),
-    };
-    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
-    bytes.filter(|bytes| *bytes >= SIZE_BYTES_MIN && *bytes < 1 << 60).ok_or_else(legal)
-}
-
-/// Refused before anything was touched: what to show.
-struct Refusal(String);
-
-impl<W: Into<String>> From<W> for Refusal {
-    fn from(words: W) -> Self {
-        Refusal(words.into())
+    match bytes(typed)? {
+        bytes if bytes < SIZE_BYTES_MIN => Err(format!("at least {}, e.g. 512M or 4G", Size(SIZE_BYTES_MIN))),
+        bytes => Ok(bytes),
     }
 }
 
 /// `truespd mark`.
 pub(super) fn run(arguments: &MarkArguments) -> ExitCode {
     match prepare(arguments) {
-        Ok(Prepared { settings, found, .. }) if arguments.print => {
-            print(&lines(&settings, &found), ExitCode::Done)
-        }
-        Ok(prepared) => measure(arguments, prepared),
-        Err(Refusal(words)) => {
-            say_line(format_args!("ERROR: {}", printable(&words)));
+        Ok((settings, place)) if arguments.print => print(&lines(&settings, &place), ExitCode::Done),
+        Ok((settings, place)) => measure(arguments, settings, &place),
+        Err(words) => {
+            say_error(&words);
             ExitCode::Refused
         }
     }
 }
 
-struct Prepared {
-    settings: Settings,
-    found: Found,
-}
-
-/// Everything that can be refused without touching anything.
-fn prepare(arguments: &MarkArguments) -> Result<Prepared, Refusal> {
-    let found = place::find(&arguments.target)?;
-    let settings = settings(arguments, &found)?;
+/// Everything that can be refused without touching anything. The error is a sentence.
+fn prepare(arguments: &MarkArguments) -> Result<(Settings, Place), String> {
+    let place = Place::find(&arguments.target)?.directory_or_device()?;
+    let settings = settings(arguments, &place)?;
     let largest = settings.tests.iter().map(|test| test.block_bytes).max().unwrap_or_default();
     if largest > settings.size_bytes {
         return Err(format!(
             "--test: a block of {} does not fit into --size {}",
             Size(largest),
             Size(settings.size_bytes)
-        )
-        .into());
+        ));
     }
     if !arguments.print {
-        found.check_room(settings.size_bytes)?;
+        place.check_room(settings.size_bytes, 1, SIZE_BYTES_MIN)?;
         for output in outputs(arguments) {
             // Opened again at the end: meanwhile a kill would leave the unfinished file.
             TextOutput::open(&output).map_err(|error| error.to_string())?;
         }
     }
-    Ok(Prepared { settings, found })
+    Ok((settings, place))
 }
 
-fn settings(arguments: &MarkArguments, found: &Found) -> Result<Settings, Refusal> {
+fn settings(arguments: &MarkArguments, place: &Place) -> Result<Settings, String> {
     let preset = match arguments.preset {
         PresetWord::Default => Preset::Default,
         PresetWord::Nvme => Preset::Nvme,
@@ -243,7 +215,7 @@ fn settings(arguments: &MarkArguments, found: &Found) -> Result<Settings, Refusa
         preset,
         profile,
         tests: if tests.is_empty() { preset.tests(profile) } else { tests },
-        parts: parts(arguments, profile, found)?,
+        parts: parts(arguments, profile, place)?,
         mix_read_percent: arguments.mix.unwrap_or(MIX_READ_PERCENT_DEFAULT),
         loops: arguments.loops,
         size_bytes: arguments.size,
@@ -253,7 +225,7 @@ fn settings(arguments: &MarkArguments, found: &Found) -> Result<Settings, Refusa
     })
 }
 
-fn parts(arguments: &MarkArguments, profile: Profile, found: &Found) -> Result<Vec<Part>, Refusal> {
+fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<Vec<Part>, String> {
     if arguments.mix.is_some() && profile == Profile::Demo {
         return Err(
             "--mix: the profile demo has no mixed test; choose another profile, or --test SEQ1M-Q8T1".into(),
@@ -274,16 +246,16 @@ fn parts(arguments: &MarkArguments, profile: Profile, found: &Found) -> Result<V
     };
     let wanted: Vec<Part> =
         [Part::Read, Part::Write, Part::Mix].into_iter().filter(|&part| is_wanted(part)).collect();
-    found.check_overwrite(&arguments.series.overwrite)?;
-    if !found.is_device() || !arguments.series.overwrite.is_empty() {
+    place.check_overwrite(&arguments.series.overwrite)?;
+    if !place.is_device() || !arguments.series.overwrite.is_empty() {
         return Ok(wanted);
     }
-    let path = shell_word(&found.path());
+    let path = shell_word(&place.word());
     match only.iter().find(|&&part| part != Part::Read) {
         Some(part) => Err(format!(
             "--only {}: this would write to {path}, whatever it holds; if that may be lost: --overwrite {path}",
             part.word()
-        ).into()),
+        )),
         None => {
             if !arguments.print {
                 say_line(format_args!(
@@ -296,10 +268,10 @@ fn parts(arguments: &MarkArguments, profile: Profile, found: &Found) -> Result<V
 }
 
 /// The lines, each once: loops differ in the seed (`-z`).
-fn lines(settings: &Settings, found: &Found) -> String {
-    let target = match found.is_device() {
-        true => Target::Device(found.path()),
-        false => Target::File(Path::new(&found.path()).join(FILE).to_string_lossy().into_owned()),
+fn lines(settings: &Settings, place: &Place) -> String {
+    let target = match place.is_device() {
+        true => Target::Device(place.word()),
+        false => Target::File(place.file(FILE)),
     };
     let mut out = String::new();
     for planned in settings.planned() {
@@ -315,34 +287,37 @@ fn outputs(arguments: &MarkArguments) -> Vec<Output> {
     [output("save", &arguments.save), output("json", &arguments.json)].into_iter().flatten().collect()
 }
 
-fn measure(arguments: &MarkArguments, prepared: Prepared) -> ExitCode {
-    let Prepared { settings, found } = prepared;
+/// What the tests go to, for the document.
+fn described(place: &Place) -> mark::Place {
+    mark::Place {
+        path: place.word(),
+        is_device: place.is_device(),
+        size_bytes: place.size_bytes().or(place.room().map(|room| room.size_bytes)),
+        used_bytes: place.room().map(|room| room.used_bytes),
+    }
+}
+
+fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> ExitCode {
     let mut series = match Series::begin(NAME, &arguments.series) {
         Ok(series) => series,
         Err(words) => {
-            say(&words);
+            say_error(&words);
             return ExitCode::Refused;
         }
     };
-    let target = match found.is_device() {
-        true => Ok(Target::Device(found.path())),
-        false => series
-            .scratch(Path::new(&found.path()), NAME, &[FILE])
-            .map(|folder| Target::File(folder.file(FILE))),
+    let target = match place.is_device() {
+        true => Ok(Target::Device(place.word())),
+        false => series.scratch(&place.folder(), NAME, &[FILE]).map(|folder| Target::File(folder.file(FILE))),
     };
-    let place = found.place();
     let target = match target {
         Ok(target) => target,
-        Err(words) => {
-            let refused = Failure { words, exit_code: ExitCode::Refused as u8 };
-            return series.end(Err(Ended::Failed(refused)));
-        }
+        Err(ended) => return series.end(Err(ended)),
     };
     let (rows, ended) = settings.run(&target, &mut series);
     let is_stopped = ended == Err(Ended::Stopped);
     let is_complete = ended.is_ok();
     let code = series.end(ended);
-    let report = Report::new(Host::this(), place, settings, rows, is_complete);
+    let report = Report::new(Host::this(), described(place), settings, rows, is_complete);
     if !report.has_results() {
         if is_stopped {
             say_line(format_args!("stopped before anything was measured"));
@@ -353,7 +328,7 @@ fn measure(arguments: &MarkArguments, prepared: Prepared) -> ExitCode {
         (ExitCode::Done, Ok(())) => code,
         (failed, Ok(())) => failed,
         (_, Err(words)) => {
-            say(&words);
+            say_error(&words);
             ExitCode::Failed
         }
     }
@@ -386,12 +361,12 @@ mod tests {
     #[test]
     fn sizes_and_shares_are_taken_as_people_write_them() {
         for (typed, bytes) in
-            [("16M", 16 << 20), ("1G", 1 << 30), ("1GiB", 1 << 30), ("2 gb", 2 << 30), ("1t", 1 << 40)]
+            [("16M", 16 << 20), ("1G", 1 << 30), ("2g", 2 << 30), ("1t", 1 << 40), ("16777216", 16 << 20)]
         {
             assert_eq!(size_bytes(typed), Ok(bytes), "{typed}");
         }
-        for typed in ["", "1", "15M", "1K", "G", "-1G", "1.5G", "99999999999999999999G", "9999999T"] {
-            assert!(size_bytes(typed).is_err_and(|words| words.contains("512M")), "{typed}");
+        for typed in ["1", "15M", "1K"] {
+            assert!(size_bytes(typed).is_err_and(|words| words.contains("at least 16MiB")), "{typed}");
         }
         assert_eq!(mix_read_percent("70"), Ok(70));
         assert_eq!(mix_read_percent("30%"), Ok(30));

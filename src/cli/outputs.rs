@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
+use super::command::ExitCode;
+use super::console::say_error;
 use super::{Output, RunRequest};
 use crate::os::words::system_text;
 use crate::render;
@@ -231,5 +233,22 @@ fn put(sink: Sink, text: &str) -> io::Result<()> {
             temporary.persist(path).map_err(|refused| refused.error)?;
             Ok(())
         }
+    }
+}
+
+/// Opens the file of `--json`; the error is a sentence.
+pub(super) fn open_json(path: Option<&str>) -> Result<Option<TextOutput>, String> {
+    let output = path.map(|path| TextOutput::open(&Output { format: "json", path: path.to_string() }));
+    output.transpose().map_err(|error| error.to_string())
+}
+
+/// Writes it.
+pub(super) fn write_json(output: Option<TextOutput>, text: impl Fn() -> String, code: ExitCode) -> ExitCode {
+    match output.map(|output| output.write(&text())) {
+        Some(Err(error)) => {
+            say_error(&error.to_string());
+            ExitCode::Failed
+        }
+        _ => code,
     }
 }

@@ -1,51 +1,242 @@
-//! Where a suite tests: a folder for files of its own, or a file or device that is there.
+//! Where a suite tests: a directory for files of its own, or a file or device that is there.
 
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 
 use super::value::size_above_zero;
 use crate::os::roots::Roots;
-use crate::os::target::{self, Access, OpenFlags, TargetKind, resolve};
+use crate::os::target::{self, Access, OpenFlags, Room, resolve, room};
+use crate::os::words::{printable_path, shell_word, system_text};
+use crate::profile::Size;
+
+/// A smaller file is no test of a disk, so none is proposed.
+pub(super) const FILE_BYTES_MIN: u64 = 16 << 20;
 
 /// What a person named.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
-    /// A folder: files are made there and removed again.
-    Folder(PathBuf),
-    /// A file or device that stays.
-    There {
-        /// As typed, for command lines.
-        typed: String,
-        /// Size of the file or capacity of the device in bytes.
-        size_bytes: u64,
-        /// It is a block device.
-        is_device: bool,
-    },
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Files are made there and removed again.
+    Directory(Option<Room>),
+    /// Stays.
+    File { size_bytes: u64 },
+    /// Stays.
+    Device { size_bytes: u64 },
 }
 
 impl Place {
-    /// Looks at what `typed` names; opens read-only. The error is one sentence.
+    /// Looks at what `typed` names; opens read-only. The error is a sentence.
     pub fn find(typed: &str) -> Result<Self, String> {
         let roots = Roots::default();
-        let path = resolve(typed, &roots).map_err(|e| e.to_string())?.path;
-        if path.is_dir() {
-            return Ok(Place::Folder(path));
+        let path = resolve(typed, &roots).map_err(|error| error.to_string())?.path;
+        let failed = |error: std::io::Error| {
+            let hint = match error.kind() {
+                std::io::ErrorKind::NotFound => "; give a directory for the test file, or a block device",
+                _ => "",
+            };
+            format!("'{}': {}{hint}", printable_path(&path), system_text(&error))
+        };
+        let about = fs::metadata(&path).map_err(failed)?;
+        if about.is_dir() {
+            let path = fs::canonicalize(&path).map_err(failed)?;
+            if path.to_str().is_none() {
+                return Err(format!(
+                    "'{}': a name that is no UTF-8; choose another directory",
+                    printable_path(&path)
+                ));
+            }
+            let room = File::open(&path).and_then(|directory| room(&directory)).ok();
+            return Ok(Place { path, kind: Kind::Directory(room) });
+        }
+        if !about.is_file() && !about.file_type().is_block_device() {
+            let what = "neither a directory nor a file nor a block device";
+            return Err(format!("'{}' is {what}; give one of these", printable_path(&path)));
         }
         let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
-        let facts = target::open(&path, read, &roots).map_err(|e| e.to_string())?.facts;
-        let is_device = facts.kind == TargetKind::Block;
-        Ok(Place::There { typed: typed.to_string(), size_bytes: facts.size_bytes, is_device })
+        let size_bytes =
+            target::open(&path, read, &roots).map_err(|error| error.to_string())?.facts.size_bytes;
+        let kind = if about.is_file() { Kind::File { size_bytes } } else { Kind::Device { size_bytes } };
+        Ok(Place { path, kind })
     }
 
-    /// Where a suite's own small files go: the folder, or that of temporary files.
-    pub fn folder(&self) -> PathBuf {
-        match self {
-            Place::Folder(path) => path.clone(),
-            Place::There { .. } => std::env::temp_dir(),
+    /// For suites that test no file that is there. The error is a sentence.
+    pub fn directory_or_device(self) -> Result<Self, String> {
+        if !matches!(self.kind, Kind::File { .. }) {
+            return Ok(self);
+        }
+        let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Err(format!(
+            "'{}' is a file; give a directory, e.g. {}, where a test file is made and removed, or a block device",
+            printable_path(&self.path),
+            shell_word(&parent.unwrap_or(Path::new(".")).to_string_lossy())
+        ))
+    }
+
+    /// As a word of a command line; absolute where it is a directory.
+    pub fn word(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+
+    /// A file in the directory, as a word of a command line.
+    pub fn file(&self, name: &str) -> String {
+        self.path.join(name).to_string_lossy().into_owned()
+    }
+
+    pub fn is_directory(&self) -> bool {
+        matches!(self.kind, Kind::Directory(_))
+    }
+
+    pub fn is_device(&self) -> bool {
+        matches!(self.kind, Kind::Device { .. })
+    }
+
+    /// Room of the directory's file system, where it tells.
+    pub fn room(&self) -> Option<&Room> {
+        match &self.kind {
+            Kind::Directory(room) => room.as_ref(),
+            Kind::File { .. } | Kind::Device { .. } => None,
         }
     }
+
+    /// Bytes of the file or device.
+    pub fn size_bytes(&self) -> Option<u64> {
+        match self.kind {
+            Kind::Directory(_) => None,
+            Kind::File { size_bytes } | Kind::Device { size_bytes } => Some(size_bytes),
+        }
+    }
+
+    /// Where a suite's own small files go: the directory, or that of temporary files.
+    pub fn folder(&self) -> PathBuf {
+        match self.is_directory() {
+            true => self.path.clone(),
+            false => std::env::temp_dir(),
+        }
+    }
+
+    /// Whether `count` files of `--size`, or so much of a device, fit; if not, a sentence that names a size that does
+    /// and is at least `least_bytes`.
+    pub fn check_room(&self, size_bytes: u64, count: u64, least_bytes: u64) -> Result<(), String> {
+        let path = printable_path(&self.path);
+        let (has_bytes, what) = match (&self.kind, self.room()) {
+            (_, Some(room)) if room.is_read_only => {
+                return Err(format!(
+                    "'{path}': the file system is read-only; choose a directory on another one"
+                ));
+            }
+            (_, Some(room)) => (room.free_bytes, "free there are"),
+            (Kind::Directory(_), None) => return Ok(()),
+            (Kind::File { size_bytes }, _) => (*size_bytes, "the file has"),
+            (Kind::Device { size_bytes }, _) => (*size_bytes, "the device has"),
+        };
+        if has_bytes / count.max(1) >= size_bytes {
+            return Ok(());
+        }
+        let fitting = fitting(has_bytes / count.max(1)).filter(|(bytes, _)| *bytes >= least_bytes);
+        let next = fitting
+            .map_or("choose another place".to_string(), |(_, word)| format!("--size {word} would fit"));
+        let size = match count {
+            0 | 1 => format!("--size {} does not fit", Size(size_bytes)),
+            _ => format!("{count} files of --size {} do not fit", Size(size_bytes)),
+        };
+        Err(format!("'{path}': {size}: {what} {}; {next}", Size(has_bytes)))
+    }
+
+    /// `--overwrite` is for what is there, and nothing else. The error is a sentence.
+    pub fn check_overwrite(&self, overwrite: &[String]) -> Result<(), String> {
+        match overwrite.first() {
+            Some(first) if self.is_directory() => Err(format!(
+                "--overwrite {}: '{}' is a directory, where a new file is made and nothing overwritten; leave it out",
+                shell_word(first),
+                printable_path(&self.path)
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The largest power of two, from 1 MiB, that leaves some room, and how `--size` is told so.
+fn fitting(has_bytes: u64) -> Option<(u64, String)> {
+    let bytes = 1u64 << (has_bytes / 8 * 7).checked_ilog2()?;
+    let word = match (bytes >> 30, bytes >> 20) {
+        (0, 0) => return None,
+        (0, mib) => format!("{mib}M"),
+        (gib, _) => format!("{gib}G"),
+    };
+    Some((bytes, word))
 }
 
 /// Reads a size as DiskSpd writes them (`4096`, `64K`, `1G`).
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     size_above_zero(text, 1).map_err(|slip| format!("{}; write digits and a unit: 4096, 64K, 1G", slip.what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory(free_bytes: u64, is_read_only: bool) -> Place {
+        let room = Room { free_bytes, size_bytes: 1 << 40, used_bytes: 0, is_read_only };
+        Place { path: "/m".into(), kind: Kind::Directory(Some(room)) }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_with_what_would() {
+        assert_eq!(directory(1 << 30, false).check_room(1 << 30, 1, FILE_BYTES_MIN), Ok(()));
+        let refused = |place: &Place, size, count| place.check_room(size, count, FILE_BYTES_MIN).unwrap_err();
+        for (free_bytes, size_bytes, count, says) in [
+            ((1 << 30) - 1, 1 << 30, 1, "--size 1GiB does not fit: free there are"),
+            ((1 << 30) - 1, 1 << 30, 1, "; --size 512M would fit"),
+            (600 << 30, 1 << 40, 1, "; --size 512G would fit"),
+            (20 << 20, 1 << 30, 1, "; --size 16M would fit"),
+            (18 << 20, 1 << 30, 1, "; choose another place"),
+            (0, 1 << 30, 1, "; choose another place"),
+            (3 << 30, 1 << 30, 4, "4 files of --size 1GiB do not fit"),
+            (3 << 30, 1 << 30, 4, "; --size 512M would fit"),
+        ] {
+            let words = refused(&directory(free_bytes, false), size_bytes, count);
+            assert!(words.contains(says), "{free_bytes} {size_bytes} {count}: {words}");
+        }
+        assert!(refused(&directory(1 << 40, true), 1 << 30, 1).contains("read-only"));
+        let device = Place { path: "/dev/x".into(), kind: Kind::Device { size_bytes: 100 << 20 } };
+        let words = refused(&device, 1 << 30, 1);
+        assert!(
+            words.contains("the device has 100MiB") && words.ends_with("--size 64M would fit"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn places_are_directories_files_or_devices() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Place::find(dir.path().to_str().unwrap()).unwrap();
+        assert!(place.is_directory() && !place.is_device() && place.room().is_some());
+        assert_eq!((place.size_bytes(), place.folder()), (None, dir.path().canonicalize().unwrap()));
+        assert!(place.check_overwrite(&["/dev/x".into()]).unwrap_err().contains("leave it out"));
+        let file = dir.path().join("f");
+        fs::write(&file, "x").unwrap();
+        let place = Place::find(file.to_str().unwrap()).unwrap();
+        assert_eq!((place.size_bytes(), place.is_device()), (Some(1), false));
+        let words = place.directory_or_device().unwrap_err();
+        assert!(words.contains("is a file; give a directory, e.g. "), "{words}");
+        assert!(Place::find("/dev/null").unwrap_err().contains("neither a directory nor"));
+        let words = Place::find(dir.path().join("none").to_str().unwrap()).unwrap_err();
+        assert!(words.contains("No such file or directory; give a directory"), "{words}");
+    }
+
+    #[test]
+    fn sizes_are_diskspds() {
+        for (text, size_bytes) in [("4096", 4096), ("64K", 64 << 10), ("1g", 1 << 30), ("2T", 2 << 40)] {
+            assert_eq!(bytes(text), Ok(size_bytes), "{text}");
+        }
+        for text in ["", "0", "G", "-1G", "1.5G", "4q", "99999999999999999999G"] {
+            assert!(bytes(text).is_err_and(|words| words.contains("64K")), "{text}");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::command::{ExitCode, Program, QuietRun, stop_on_signals};
-use super::console::{say, say_line};
+use super::console::{error_lines, say, say_error, say_line};
 use crate::load::Event;
 use crate::os::caretaker::{self, Caretaker};
 use crate::os::undo::{Journal, Undone, journals_of_this_user, sweep};
@@ -58,9 +58,9 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// A series called `truespd <suite>`. The error is what to show.
+    /// A series called `truespd <suite>`. The error is a sentence.
     pub fn begin(suite: &str, arguments: &SeriesArguments) -> Result<Self, String> {
-        let failed = |what: &str, error: &std::io::Error| format!("ERROR: {what}: {}\n", system_text(error));
+        let failed = |what: &str, error: &std::io::Error| format!("{what}: {}", system_text(error));
         journals_of_this_user().iter().flat_map(|dir| sweep(dir)).for_each(|undone| tell_undone(&undone));
         let stop = Latch::new().map_err(|e| failed("no file descriptor left", &e))?;
         let notice = || say("\nstopping; once more to stop at once\n");
@@ -84,19 +84,17 @@ impl Series {
         self.overwrite = overwrite;
     }
 
-    /// A folder for files called `files` in `parent`, removed when the series ends, however it ends. The error is what
-    /// to show.
-    pub fn scratch(&mut self, parent: &Path, suite: &str, files: &[&str]) -> Result<Scratch, String> {
-        let made = Scratch::make(parent, suite, files, self.journal()?);
-        let made = made.map_err(|words| format!("ERROR: {words}\n"))?;
+    /// A folder for files called `files` in `parent`, removed when the series ends, however it ends.
+    pub fn scratch(&mut self, parent: &Path, suite: &str, files: &[&str]) -> Result<Scratch, Ended> {
+        let made = Scratch::make(parent, suite, files, self.journal()?).map_err(|words| refused(&words))?;
         self.scratch = Some(made.file(""));
         Ok(made)
     }
 
-    /// Notes what to undo when the series ends, however it ends. The error is what to show.
-    pub fn journal(&mut self) -> Result<&mut Journal, String> {
+    /// Notes what to undo when the series ends, however it ends.
+    pub fn journal(&mut self) -> Result<&mut Journal, Ended> {
         if self.undo.is_none() {
-            self.undo = Some(watched_journal()?);
+            self.undo = Some(watched_journal().map_err(|words| refused(&words))?);
         }
         Ok(&mut self.undo.as_mut().expect("just made").0)
     }
@@ -175,7 +173,8 @@ impl Runner for Series {
         }
         let document = report.document;
         if let Some(keep) = &mut self.keep {
-            keep.put(step, &document).map_err(|words| failed(words, ExitCode::Failed))?;
+            let kept = keep.put(step, &document);
+            kept.map_err(|words| failed(error_lines(&words), ExitCode::Failed))?;
         }
         self.view.end(step, &document, false);
         Ok(document)
@@ -201,12 +200,17 @@ impl Runner for Series {
     }
 }
 
-/// A journal with a process that looks after it. Without a caretaker the next suite cleans up.
+/// The end of a series that cannot go on; `words` tell why and what to do (see [`error_lines`]).
+pub(super) fn refused(words: &str) -> Ended {
+    Ended::Failed(Failure { words: error_lines(words), exit_code: ExitCode::Refused as u8 })
+}
+
+/// A journal with a process that looks after it. The error is a sentence. Without a caretaker the next suite cleans up.
 fn watched_journal() -> Result<(Journal, Option<Caretaker>), String> {
     let dir = journals_of_this_user()
-        .ok_or("ERROR: there is no folder to note in what to clean up; set XDG_STATE_HOME or HOME\n")?;
+        .ok_or("there is no folder to note in what to clean up; set XDG_STATE_HOME or HOME")?;
     let journal = Journal::begin(&dir).map_err(|error| {
-        format!("ERROR: could not note in {} what to clean up: {}\n", dir.display(), system_text(&error))
+        format!("could not note in {} what to clean up: {}", dir.display(), system_text(&error))
     })?;
     let started =
         std::env::current_exe().and_then(|own| Caretaker::start(&own, &[CARETAKER], journal.path()));
@@ -232,7 +236,7 @@ pub(super) fn caretaker(path: &str) -> ExitCode {
             ExitCode::Done
         }
         Err(error) => {
-            say_line(format_args!("ERROR: {}", system_text(&error)));
+            say_error(&system_text(&error));
             ExitCode::Failed
         }
     }

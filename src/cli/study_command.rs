@@ -7,18 +7,20 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 
-use super::ab_command::{Comparing, open_output, write_output};
+use super::ab_command::Comparing;
 use super::command::{ExitCode, print};
-use super::console::say;
-use super::outputs::TextOutput;
-use super::series::{Series, SeriesArguments};
+use super::console::say_error;
+use super::outputs::{TextOutput, open_json, write_json};
+use super::place::bytes;
+use super::series::{Series, SeriesArguments, refused};
+use super::verdict::{Style, series as series_verdict};
 use super::words::VariantWords;
 use crate::os::undo::Undo;
 use crate::os::words::system_text;
 use crate::os::write_cache::{BACK, Reach, Switch, THROUGH};
+use crate::suite::Ended;
 use crate::suite::ab::{self, Side, Surroundings};
 use crate::suite::study::{self, Part, Place, Question, Report, Study};
-use crate::suite::{Ended, Failure};
 use places::{Found, find, other_paths};
 
 /// Questions that come up again and again, answered by comparing in turns (see `truespd ab --help`)
@@ -52,7 +54,7 @@ struct Common {
     targets: Vec<String>,
 
     /// Size of the test files, as after -c
-    #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = super::words::size)]
+    #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = bytes)]
     size_bytes: u64,
 
     #[command(flatten)]
@@ -101,20 +103,20 @@ pub(super) fn run(arguments: &StudyArguments) -> ExitCode {
     let nodes = match documents::nodes(typed_nodes, common.comparing.metric) {
         Ok(nodes) => nodes,
         Err(words) => {
-            say(&words);
+            say_error(&words);
             return ExitCode::Refused;
         }
     };
     if common.targets.is_empty() && nodes.is_empty() {
-        say(&format!("ERROR: truespd study {name} needs a TARGET: a directory, a file or a device\n"));
+        say_error(&format!("truespd study {name} needs a TARGET: a directory, a file or a device"));
         return ExitCode::Refused;
     }
-    let begun = open_output(common.json.as_deref())
+    let begun = open_json(common.json.as_deref())
         .and_then(|output| Ok((output, Series::begin(&format!("study {name}"), &common.series)?)));
     let (output, mut series) = match begun {
         Ok(begun) => begun,
         Err(words) => {
-            say(&words);
+            say_error(&words);
             return ExitCode::Refused;
         }
     };
@@ -145,16 +147,12 @@ fn finish(
     if report.parts.is_empty() && report.nodes.is_empty() {
         return code;
     }
-    let code = print(&study::text(report), code);
-    write_output(output, || study::write(report), code)
+    let code = print(&study::text(report, |verdict| series_verdict(verdict, Style::of_stdout())), code);
+    write_json(output, || study::write(report), code)
 }
 
 /// What is said at the end, and how it ended.
 type Told = (Vec<String>, Result<(), Ended>);
-
-fn refused(words: &str) -> Ended {
-    Ended::Failed(Failure { words: format!("ERROR: {words}\n"), exit_code: ExitCode::Refused as u8 })
-}
 
 fn cache(series: &mut Series, common: &Common, parts: &mut Vec<Part>) -> Told {
     let found = match find(series, "cache", common.size_bytes, &common.targets, &common.series.overwrite) {
@@ -230,9 +228,7 @@ fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> Resu
         let during = if switch.now == BACK { THROUGH } else { BACK };
         let entry =
             Undo::Setting { path: switch.path.clone(), before: switch.now.clone(), during: during.into() };
-        let journal =
-            series.journal().map_err(|words| refused(words.trim_start_matches("ERROR: ").trim_end()))?;
-        journal.add(entry).map_err(|error| {
+        series.journal()?.add(entry).map_err(|error| {
             refused(&format!(
                 "could not note what to set back if the program is killed: {}",
                 system_text(&error)
@@ -260,10 +256,12 @@ fn ask(
         // The guard refuses a word for what is no target of a run.
         let of_this = overwrite.iter().filter(|path| question.words[0].contains(path));
         series.allow(of_this.cloned().collect());
-        let variant = |words: &Vec<String>| common.comparing.variant(&question.title, words.clone(), None);
-        let failed = |words| Ended::Failed(Failure { words, exit_code: ExitCode::Refused as u8 });
+        let variant = |words: &Vec<String>| {
+            let variant = common.comparing.variant(&question.title, words.clone(), None);
+            variant.map_err(|words| refused(&words))
+        };
         let [a, b] = &question.words;
-        let variants: [VariantWords; 2] = [variant(a).map_err(failed)?, variant(b).map_err(failed)?];
+        let variants: [VariantWords; 2] = [variant(a)?, variant(b)?];
         let plan = common.comparing.plan(&format!("{}: ", question.title), variants);
         let mut surroundings = Surroundings { arrange: &mut *arrange, elapsed: &|| begin.elapsed() };
         let (comparison, result) = ab::compare(&plan, series, &mut surroundings);

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use super::refusal::{columns_of, printable, wrap};
 use crate::os::terminal;
 use crate::result::{Finding, Grade, Verdict};
-use crate::suite::findings::Told;
+use crate::suite::findings::{Of, SeriesVerdict, Told, word};
 use crate::verdict::RULES;
 
 /// Width where there is no terminal.
@@ -144,14 +144,16 @@ pub(super) fn text(verdict: &Verdict, of: &str, extent: Extent, style: Style) ->
 /// What a finding of many runs is about is listed up to so many.
 const LISTED: usize = 2;
 
-/// Findings of a series of `runs` runs, a paragraph each: rule, the runs it is of, what is so, what to do. Remarks stand
-/// without advice. Ends with a line end when there are any.
-pub(super) fn told(all: &[Told], runs: usize, style: Style) -> String {
-    let mut out = String::new();
-    for one in all {
+/// The verdict of a series of runs, a paragraph each finding: rule, the runs it is of, what is so, what to do. Remarks
+/// stand without advice. Ends with a line end.
+pub(super) fn series(verdict: &SeriesVerdict, style: Style) -> String {
+    let words = word(verdict.grade);
+    let grade = verdict.grade.map_or(words.to_string(), |grade| style.paint(grade, words));
+    let mut out = format!("verdict: {grade}\n");
+    for one in &verdict.findings {
         let grade = effect(one.grade);
         let gap = " ".repeat(INDENT.saturating_sub(2 + columns_of(grade)));
-        let mut words = format!("{} ({}): {}", one.rule, of(one, runs), one.says);
+        let mut words = format!("{} ({}): {}", one.rule, of(one, verdict.runs), one.says);
         if one.grade > Grade::Certified {
             words.push_str(&format!(" -> {}", one.advice));
         }
@@ -168,12 +170,14 @@ fn of(told: &Told, runs: usize) -> String {
     if told.runs == runs {
         return format!("all {}", plural(runs, "run"));
     }
-    let listed = told.of[..told.of.len().min(LISTED)].join(", ");
+    let count = |of: &Of| if told.of.len() == 1 { String::new() } else { format!(" {}", of.runs) };
+    let listed = told.of.iter().take(LISTED).map(|of| format!("{}{}", of.what, count(of)));
+    let listed = listed.collect::<Vec<_>>().join(", ");
     let more = match told.of.len().saturating_sub(LISTED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    format!("{}: {listed}{more}", plural(told.runs, "run"))
+    format!("{} of {}: {listed}{more}", told.runs, plural(runs, "run"))
 }
 
 /// The first line begins with `mark`, the others below what follows it.
@@ -282,19 +286,24 @@ mod tests {
             says: "vda keeps writes in a cache that a loss of power empties".into(),
             advice: "-Sh counts a write when it is durable".into(),
             runs: 12,
-            of: of.iter().map(ToString::to_string).collect(),
+            of: of.iter().map(|what| Of { what: what.to_string(), runs: 12 / of.len() }).collect(),
         };
-        let all = [told_of(Grade::Suspect, &["a", "b", "c", "d"]), told_of(Grade::Certified, &["a"])];
+        let findings =
+            vec![told_of(Grade::Suspect, &["a", "b", "c", "d"]), told_of(Grade::Certified, &["a"])];
+        let mut verdict = SeriesVerdict { grade: Some(Grade::Suspect), runs: 24, findings };
         assert_eq!(
-            told(&all, 24, PLAIN),
-            "\x20 suspect volatile-cache (12 runs: a, b and 2 more): vda\n\
-             \x20         keeps writes in a cache that a loss of power\n\
-             \x20         empties -> -Sh counts a write when it is durable\n\
-             \x20 remark  volatile-cache (12 runs: a): vda keeps writes in a\n\
-             \x20         cache that a loss of power empties\n"
+            series(&verdict, PLAIN),
+            "verdict: suspect\n\
+             \x20 suspect volatile-cache (12 of 24 runs: a 3, b 3 and 2\n\
+             \x20         more): vda keeps writes in a cache that a loss of\n\
+             \x20         power empties -> -Sh counts a write when it is\n\
+             \x20         durable\n\
+             \x20 remark  volatile-cache (12 of 24 runs: a): vda keeps\n\
+             \x20         writes in a cache that a loss of power empties\n"
         );
-        assert!(told(&all, 12, PLAIN).starts_with("  suspect volatile-cache (all 12 runs): vda"));
-        assert_eq!(told(&[], 0, PLAIN), "");
+        verdict.runs = 12;
+        assert!(series(&verdict, PLAIN).contains("\n  suspect volatile-cache (all 12 runs): vda"));
+        assert_eq!(series(&SeriesVerdict::default(), PLAIN), "verdict: not judged\n");
     }
 
     #[test]

@@ -43,21 +43,6 @@ pub fn split(line: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// A size as after `-c`, in bytes.
-///
-/// # Errors
-/// What is legal.
-pub fn size(text: &str) -> Result<u64, String> {
-    let words = [format!("-c{text}"), "name".to_string()];
-    let legal = || "legal is a size as after -c: 64M, 1G, 20G".to_string();
-    match parse(&words, "diskspd", &|| 0) {
-        Ok(Invocation::Run(request)) => {
-            request.profile.time_spans[0].targets[0].create_bytes.ok_or_else(legal)
-        }
-        _ => Err(legal()),
-    }
-}
-
 /// Whether one of the words is the option with a number.
 fn has_number(words: &[String], letter: char) -> bool {
     words.iter().any(|word| {
@@ -72,7 +57,7 @@ fn has_number(words: &[String], letter: char) -> bool {
 /// where they say nothing of it, on `target` when there is one.
 ///
 /// # Errors
-/// Complete lines for standard error.
+/// For [`error_lines`](super::console::error_lines).
 pub fn variant(
     option: &str,
     typed: Vec<String>,
@@ -96,7 +81,7 @@ pub fn variant(
         words.push(target.to_string());
         1
     });
-    let refused = |why: &str| format!("ERROR: {option}: {why}\n");
+    let refused = |why: &str| format!("{option}: {why}");
     let request = match parse(&words, "diskspd", &|| 0) {
         Ok(Invocation::Run(request)) => request,
         Ok(_) => return Err(refused("these words run nothing")),
@@ -157,12 +142,6 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_those_of_the_command_line() {
-        assert_eq!(size("64M"), Ok(64 << 20));
-        assert!(size("x").is_err() && size("").is_err());
-    }
-
-    #[test]
     fn runs_are_short_unless_the_words_say_otherwise() {
         let variant = |line: &str, metric, target| variant("--a", words(line), target, &comparing(metric));
         let plain = variant("-b4K -r", Metric::Iops, Some("f")).unwrap();
@@ -186,7 +165,7 @@ mod tests {
             ("-?", None, "run nothing"),
         ] {
             let words = refused(line, target);
-            assert!(words.contains(says) && words.ends_with('\n'), "{line}: {words}");
+            assert!(words.contains(says) && words.starts_with("--b:"), "{line}: {words}");
         }
     }
 }

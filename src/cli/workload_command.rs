@@ -5,17 +5,18 @@ mod presets;
 use clap::Args;
 
 use super::command::{ExitCode, print};
-use super::console::say_line;
-use super::outputs::TextOutput;
-use super::place::{Place, bytes};
-use super::series::{Series, SeriesArguments};
-use super::{Invocation, Output, parse};
-use crate::os::words::{printable, shell_line, system_text};
+use super::console::{say_error, say_line};
+use super::outputs::{TextOutput, open_json, write_json};
+use super::place::{FILE_BYTES_MIN, Place, bytes};
+use super::series::{Series, SeriesArguments, refused};
+use super::verdict::{Style, series as series_verdict};
+use super::{Invocation, parse};
+use crate::os::words::{shell_line, system_text};
 use crate::profile::{Size, TimeSpan, xml};
+use crate::suite::Ended;
 use crate::suite::workload::preset::{Load, Preset, fitted};
 use crate::suite::workload::sweep::{Limit, Of};
 use crate::suite::workload::{Outcome, Plan, Times, Work};
-use crate::suite::{Ended, Failure};
 
 /// The profile in the scratch folder.
 const PROFILE: &str = "workload.xml";
@@ -89,13 +90,12 @@ pub(super) fn run(arguments: &WorkloadArguments) -> ExitCode {
         None => Err("name a workload; --list shows them".into()),
     };
     done.unwrap_or_else(|words| {
-        let words = words.trim_end();
-        say_line(format_args!("ERROR: {}", words.strip_prefix("ERROR: ").unwrap_or(words)));
+        say_error(&words);
         ExitCode::Refused
     })
 }
 
-/// The error is what to show.
+/// The error is for [`say_error`].
 fn work(arguments: &WorkloadArguments, name: &str) -> Result<ExitCode, String> {
     let mut preset = presets::find(name, arguments.presets.as_deref())?;
     choose_limit(&mut preset, arguments)?;
@@ -103,35 +103,31 @@ fn work(arguments: &WorkloadArguments, name: &str) -> Result<ExitCode, String> {
         preset.resize(size);
     }
     let places = places(arguments, name, &preset)?;
-    let is_made = matches!(places[..], [Place::Folder(_)]);
+    let is_made = places.iter().all(Place::is_directory);
     if !is_made && arguments.size.is_some() {
         return Err("--size is for files that are made in a folder; what is there has its size".into());
     }
-    for place in &places {
-        if let Place::There { size_bytes, .. } = place
-            && let Load::Profile(_) = preset.load
-            && *size_bytes == 0
-        {
-            return Err("an empty file cannot be tested; name the folder, and files are made".into());
-        }
+    if matches!(preset.load, Load::Profile(_)) && places.iter().any(|place| place.size_bytes() == Some(0)) {
+        return Err("an empty file cannot be tested; name the folder, and files are made".into());
     }
     let file_bytes: Vec<u64> = match is_made {
         true => preset.file_bytes.clone(),
-        false => places
-            .iter()
-            .map(|place| if let Place::There { size_bytes, .. } = place { *size_bytes } else { 0 })
-            .collect(),
+        false => places.iter().filter_map(Place::size_bytes).collect(),
     };
     let names: Vec<String> = (1..=preset.file_bytes.len()).map(|number| format!("data-{number}")).collect();
     let printed = Prepared { arguments, name, preset: &preset, file_bytes: &file_bytes, is_made };
     if arguments.print {
         let targets = match &places[..] {
-            [Place::Folder(folder)] => {
-                names.iter().map(|name| folder.join(name).to_string_lossy().into_owned()).collect()
-            }
-            _ => typed(&places),
+            [place] if is_made => names.iter().map(|name| place.file(name)).collect(),
+            _ => words_of(&places),
         };
         return Ok(print(&lines(&printed.plan(targets, PROFILE.into())?), ExitCode::Done));
+    }
+    if let ([place], Some(&largest)) = (&places[..], file_bytes.iter().max())
+        && is_made
+    {
+        place.check_overwrite(&arguments.series.overwrite)?;
+        place.check_room(largest, file_bytes.len() as u64, FILE_BYTES_MIN)?;
     }
     run_plan(&printed, &places, &names)
 }
@@ -162,7 +158,7 @@ fn places(arguments: &WorkloadArguments, name: &str, preset: &Preset) -> Result<
     let typed = if arguments.targets.is_empty() { &here[..] } else { &arguments.targets[..] };
     let places = typed.iter().map(|typed| Place::find(typed)).collect::<Result<Vec<Place>, String>>()?;
     let needed = preset.file_bytes.len();
-    let has_folder = places.iter().any(|place| matches!(place, Place::Folder(_)));
+    let has_folder = places.iter().any(Place::is_directory);
     if has_folder && places.len() > 1 {
         return Err("name one folder, in which all files are made, or files and devices only".into());
     }
@@ -178,12 +174,8 @@ fn places(arguments: &WorkloadArguments, name: &str, preset: &Preset) -> Result<
     }
 }
 
-fn typed(places: &[Place]) -> Vec<String> {
-    let typed = |place: &Place| match place {
-        Place::There { typed, .. } => typed.clone(),
-        Place::Folder(path) => path.to_string_lossy().into_owned(),
-    };
-    places.iter().map(typed).collect()
+fn words_of(places: &[Place]) -> Vec<String> {
+    places.iter().map(Place::word).collect()
 }
 
 /// A workload that fits its targets.
@@ -296,48 +288,43 @@ fn lines(plan: &Plan) -> String {
     out
 }
 
-/// The error is what to show.
+/// The error is for [`say_error`].
 fn run_plan(prepared: &Prepared<'_>, places: &[Place], names: &[String]) -> Result<ExitCode, String> {
     let arguments = prepared.arguments;
     // What is wrong with the preset is told before anything is made.
     if let Load::Lines { lines, limit } = &prepared.preset.load {
-        prepared.lines(lines, *limit, if prepared.is_made { names } else { &arguments.targets })?;
+        prepared.lines(lines, *limit, &if prepared.is_made { names.to_vec() } else { words_of(places) })?;
     }
-    let json = arguments.json.iter().map(|path| Output { format: "json", path: path.clone() });
-    let json = json.map(|output| TextOutput::open(&output)).next().transpose();
-    let json = json.map_err(|error| error.to_string())?;
+    let json = open_json(arguments.json.as_deref())?;
     let mut series = Series::begin("workload", &arguments.series)?;
     let ready = scratch(&mut series, prepared, places, names);
     let plan = match ready {
         Ok(plan) => plan,
-        Err(words) => {
-            return Ok(series.end(Err(Ended::Failed(Failure { words, exit_code: ExitCode::Refused as u8 }))));
-        }
+        Err(ended) => return Ok(series.end(Err(ended))),
     };
     let (outcome, result) = plan.run(&mut series);
     let code = series.end(result);
     Ok(show(&outcome, json, code))
 }
 
-/// The plan on files of the scratch folder, and the profile in it. The error is what to show.
+/// The plan on files of the scratch folder, and the profile in it.
 fn scratch(
     series: &mut Series,
     prepared: &Prepared<'_>,
     places: &[Place],
     names: &[String],
-) -> Result<Plan, String> {
+) -> Result<Plan, Ended> {
     let files: Vec<&str> = names.iter().map(String::as_str).chain([PROFILE]).collect();
     let folder = places.first().map_or_else(std::env::temp_dir, Place::folder);
     let scratch = series.scratch(&folder, "workload", &files)?;
     let targets = match prepared.is_made {
         true => names.iter().map(|name| scratch.file(name)).collect(),
-        false => typed(places),
+        false => words_of(places),
     };
-    let plan = prepared.plan(targets, scratch.file(PROFILE)).map_err(|words| format!("ERROR: {words}\n"))?;
+    let plan = prepared.plan(targets, scratch.file(PROFILE)).map_err(|words| refused(&words))?;
     if let Work::Profile { path, profile } = &plan.work {
-        std::fs::write(path, xml::write(profile, 0)).map_err(|error| {
-            format!("ERROR: '{}': could not be written: {}\n", printable(path), system_text(&error))
-        })?;
+        std::fs::write(path, xml::write(profile, 0))
+            .map_err(|error| refused(&format!("'{path}': could not be written: {}", system_text(&error))))?;
     }
     Ok(plan)
 }
@@ -347,12 +334,7 @@ fn show(outcome: &Outcome, json: Option<TextOutput>, code: ExitCode) -> ExitCode
     if !outcome.has_figures() {
         return code;
     }
-    let code = print(&outcome.text(), code);
-    match json.map(|output| output.write(&outcome.json())) {
-        Some(Err(error)) => {
-            say_line(format_args!("ERROR: {error}"));
-            ExitCode::Failed
-        }
-        _ => code,
-    }
+    let shown = format!("{}\n{}", outcome.text(), series_verdict(&outcome.verdict, Style::of_stdout()));
+    let code = print(&shown, code);
+    write_json(json, || outcome.json(), code)
 }

@@ -1,9 +1,20 @@
-//! What the verdicts of many runs say, each thing once.
+//! What the verdicts of a series of runs say together, each thing once.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::result::{Finding, Grade};
+use crate::result::{Document, Finding, Grade};
+
+/// The verdicts of a series of runs.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SeriesVerdict {
+    /// The worst verdict of a run; none when no run was judged.
+    pub grade: Option<Grade>,
+    /// Runs that were judged.
+    pub runs: usize,
+    /// What rules found in them, one per rule and grade, the worst first.
+    pub findings: Vec<Told>,
+}
 
 /// One thing that a rule found in one or more runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,72 +30,154 @@ pub struct Told {
     /// Number of runs it was found in.
     pub runs: usize,
     /// What they measured, each once, in order.
-    pub of: Vec<String>,
+    pub of: Vec<Of>,
 }
 
-/// The findings of runs with what these measured, one per rule and grade, worst first. A rule that found several things
-/// in one run (of two targets) is told by the first.
-pub fn told<'a>(runs: impl IntoIterator<Item = (&'a str, &'a [Finding])>) -> Vec<Told> {
-    let mut all: Vec<Told> = Vec::new();
-    for (of, findings) in runs {
+/// Runs of one thing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Of {
+    /// What they measured.
+    pub what: String,
+    /// How many they are.
+    pub runs: usize,
+}
+
+impl SeriesVerdict {
+    /// Takes a run that measured `what`, with its grade (none: it was not judged) and those of its findings that matter.
+    /// A rule that found several things in one run (of two targets) is told by the first.
+    pub fn take<'a>(
+        &mut self,
+        what: &str,
+        grade: Option<Grade>,
+        findings: impl IntoIterator<Item = &'a Finding>,
+    ) {
+        self.grade = self.grade.max(grade);
+        self.runs += usize::from(grade.is_some());
         let mut seen: Vec<(&str, Grade)> = Vec::new();
         for finding in findings {
             let key = (finding.rule.as_str(), finding.grade);
-            if seen.contains(&key) {
-                continue;
+            if !seen.contains(&key) {
+                seen.push(key);
+                self.told(finding).add(what);
             }
-            seen.push(key);
-            let known = all.iter().position(|told| (told.rule.as_str(), told.grade) == key);
-            let told = match known {
-                Some(at) => &mut all[at],
-                None => {
-                    all.push(Told {
-                        rule: finding.rule.clone(),
-                        grade: finding.grade,
-                        says: finding.says.clone(),
-                        advice: finding.advice.clone(),
-                        runs: 0,
-                        of: Vec::new(),
-                    });
-                    all.last_mut().expect("just put there")
-                }
-            };
-            told.runs += 1;
-            if told.of.last().is_none_or(|last| last != of) && !told.of.iter().any(|known| known == of) {
-                told.of.push(of.to_string());
+        }
+        // Stable: within a grade in the order they were met.
+        self.findings.sort_by_key(|told| std::cmp::Reverse(told.grade));
+    }
+
+    fn told(&mut self, finding: &Finding) -> &mut Told {
+        let is_same = |told: &Told| told.rule == finding.rule && told.grade == finding.grade;
+        let at = self.findings.iter().position(is_same).unwrap_or_else(|| {
+            self.findings.push(Told {
+                rule: finding.rule.clone(),
+                grade: finding.grade,
+                says: finding.says.clone(),
+                advice: finding.advice.clone(),
+                runs: 0,
+                of: Vec::new(),
+            });
+            self.findings.len() - 1
+        });
+        &mut self.findings[at]
+    }
+
+    /// Runs of `what` in which the rule found something that is more than a remark.
+    pub fn runs_with(&self, rule: &str, what: &str) -> usize {
+        let told = self.findings.iter().filter(|told| told.rule == rule && told.grade > Grade::Certified);
+        told.flat_map(|told| &told.of).filter(|of| of.what == what).map(|of| of.runs).sum()
+    }
+
+    /// Gives advice in options of a suite, where it has some for a rule; that of the rules is for single runs.
+    pub fn advise(&mut self, advice: impl Fn(&str) -> Option<&'static str>) {
+        for told in &mut self.findings {
+            if let Some(own) = advice(&told.rule) {
+                told.advice = own.to_string();
             }
         }
     }
-    // Stable: within a grade in the order they were met.
-    all.sort_by_key(|told| std::cmp::Reverse(told.grade));
-    all
+}
+
+impl Told {
+    fn add(&mut self, what: &str) {
+        self.runs += 1;
+        match self.of.iter_mut().find(|of| of.what == what) {
+            Some(of) => of.runs += 1,
+            None => self.of.push(Of { what: what.to_string(), runs: 1 }),
+        }
+    }
+}
+
+/// The worst grade of a run, and its findings, leaving out those that `is_beside_the_point`. A document without a
+/// verdict has no grade.
+pub fn judged(
+    document: &Document,
+    is_beside_the_point: impl Fn(&Finding) -> bool,
+) -> (Option<Grade>, Vec<&Finding>) {
+    let Some(verdict) = &document.verdict else { return (None, Vec::new()) };
+    let findings: Vec<&Finding> = verdict.findings.iter().filter(|f| !is_beside_the_point(f)).collect();
+    let grade = findings.iter().map(|finding| finding.grade).max().unwrap_or_default();
+    (Some(grade), findings)
+}
+
+/// The word for a grade.
+pub fn word(grade: Option<Grade>) -> &'static str {
+    grade.map_or("not judged", Grade::word)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::Verdict;
+
+    fn finding(rule: &str, grade: Grade, says: &str) -> Finding {
+        Finding { rule: rule.into(), grade, says: says.into(), ..Finding::default() }
+    }
 
     #[test]
     fn each_thing_once_worst_first() {
-        let finding = |rule: &str, grade, says: &str| Finding {
-            rule: rule.into(),
-            grade,
-            says: says.into(),
-            ..Finding::default()
-        };
         let short = finding("too-short", Grade::Certified, "5 s");
         let cache = finding("volatile-cache", Grade::Suspect, "first");
         let other = finding("volatile-cache", Grade::Suspect, "second target");
-        let runs = [
-            ("read A", vec![short.clone()]),
-            ("write A", vec![cache.clone(), other, short.clone()]),
-            ("write A", vec![cache, short]),
-            ("write B", vec![]),
-        ];
-        let told = told(runs.iter().map(|(of, findings)| (*of, findings.as_slice())));
+        let mut verdict = SeriesVerdict::default();
+        verdict.take("not judged", None, []);
+        assert_eq!(verdict, SeriesVerdict::default());
+        verdict.take("read A", Some(Grade::Certified), [&short]);
+        verdict.take("write A", Some(Grade::Suspect), [&cache, &other, &short]);
+        verdict.take("write A", Some(Grade::Suspect), [&cache, &short]);
+        verdict.take("write B", Some(Grade::Certified), []);
         let seen: Vec<_> =
-            told.iter().map(|t| (t.rule.as_str(), t.says.as_str(), t.runs, t.of.len())).collect();
+            verdict.findings.iter().map(|t| (t.rule.as_str(), t.says.as_str(), t.runs, t.of.len())).collect();
         assert_eq!(seen, [("volatile-cache", "first", 2, 1), ("too-short", "5 s", 3, 2)]);
-        assert_eq!(told[1].of, ["read A", "write A"]);
+        let of: Vec<_> = verdict.findings[1].of.iter().map(|of| (of.what.as_str(), of.runs)).collect();
+        assert_eq!(of, [("read A", 1), ("write A", 2)]);
+        assert_eq!((verdict.grade, verdict.runs), (Some(Grade::Suspect), 4));
+        assert_eq!(verdict.runs_with("volatile-cache", "write A"), 2);
+        assert_eq!(verdict.runs_with("volatile-cache", "read A"), 0);
+        assert_eq!(verdict.runs_with("too-short", "read A"), 0, "a remark");
+        verdict.advise(|rule| (rule == "too-short").then_some("--measure 60"));
+        let advice: Vec<_> = verdict.findings.iter().map(|told| told.advice.as_str()).collect();
+        assert_eq!(advice, ["", "--measure 60"]);
+    }
+
+    #[test]
+    fn grades_of_a_rule_stand_apart() {
+        let mut verdict = SeriesVerdict::default();
+        verdict.take("x", Some(Grade::Suspect), [&finding("cache", Grade::Suspect, "some")]);
+        verdict.take("x", Some(Grade::Invalid), [&finding("cache", Grade::Invalid, "all")]);
+        let seen: Vec<_> = verdict.findings.iter().map(|told| (told.grade, told.runs)).collect();
+        assert_eq!(seen, [(Grade::Invalid, 1), (Grade::Suspect, 1)]);
+        assert_eq!(verdict.runs_with("cache", "x"), 2);
+    }
+
+    #[test]
+    fn what_is_beside_the_point_does_not_count() {
+        let findings = vec![finding("a", Grade::Suspect, ""), finding("b", Grade::Certified, "")];
+        let verdict = Verdict { grade: Grade::Suspect, findings, ..Verdict::default() };
+        let document = Document { verdict: Some(verdict), ..Document::default() };
+        let (grade, found) = judged(&document, |_| false);
+        assert_eq!((grade, found.len()), (Some(Grade::Suspect), 2));
+        assert_eq!(judged(&document, |f| f.rule == "a").0, Some(Grade::Certified));
+        assert_eq!(judged(&Document::default(), |_| false).0, None);
+        assert_eq!((word(None), word(grade)), ("not judged", "suspect"));
     }
 }

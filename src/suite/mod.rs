@@ -10,7 +10,6 @@ pub mod findings;
 pub mod mark;
 pub mod scratch;
 pub mod study;
-pub mod trust;
 pub mod workload;
 
 use std::time::Duration;

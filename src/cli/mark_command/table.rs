@@ -1,6 +1,6 @@
 //! What stands under CrystalDiskMark's table: what the best of the loops hides, and what the verdicts say.
 
-use crate::cli::verdict::{Style, told};
+use crate::cli::verdict::{Style, series};
 use crate::result::Grade;
 use crate::suite::figures::Spread;
 use crate::suite::mark::text::mark;
@@ -26,11 +26,7 @@ pub(super) fn text(report: &Report, style: Style) -> String {
     for row in &rows {
         out.push_str(&line(row, style));
     }
-    let runs = rows.iter().map(|row| row.loops.len()).sum();
-    let findings = told(&report.findings, runs, style);
-    if !findings.is_empty() {
-        out.push_str(&format!("\nWhat the verdicts rest on:\n{findings}"));
-    }
+    out.push_str(&format!("\n{}", series(&report.verdict, style)));
     out
 }
 

@@ -18,17 +18,15 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Opens the folder. Without `resume` it must hold no documents of a series. The error is what to show.
+    /// Opens the folder. Without `resume` it must hold no documents of a series. The error is a sentence.
     pub fn open(folder: &Path, resume: bool) -> Result<Self, String> {
-        let failed = |error: std::io::Error| {
-            format!("ERROR: --keep '{}': {}\n", printable_path(folder), system_text(&error))
-        };
+        let failed =
+            |error: std::io::Error| format!("--keep '{}': {}", printable_path(folder), system_text(&error));
         fs::create_dir_all(folder).map_err(failed)?;
         let names = fs::read_dir(folder).map_err(failed)?.flatten().map(|entry| entry.file_name());
         if !resume && names.into_iter().any(|name| is_document(&name.to_string_lossy())) {
             return Err(format!(
-                "ERROR: --keep '{}': documents of a series are there already; choose another folder, or go on with \
-                 --resume\n",
+                "--keep '{}': documents of a series are there already; choose another folder, or go on with --resume",
                 printable_path(folder)
             ));
         }
@@ -49,7 +47,7 @@ impl Kept {
         })
     }
 
-    /// Keeps the document of the next run. The error is what to show.
+    /// Keeps the document of the next run. The error is a sentence.
     pub fn put(&mut self, step: &Step, document: &Document) -> Result<(), String> {
         let path = self.path(step);
         self.count += 1;
@@ -60,8 +58,7 @@ impl Kept {
                 Ok(())
             },
         );
-        stored
-            .map_err(|error| format!("ERROR: --keep '{}': {}\n", printable_path(&path), system_text(&error)))
+        stored.map_err(|error| format!("--keep '{}': {}", printable_path(&path), system_text(&error)))
     }
 
     fn path(&self, step: &Step) -> PathBuf {

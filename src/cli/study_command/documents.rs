@@ -8,17 +8,17 @@ use crate::result::{Document, json};
 use crate::suite::ab::Metric;
 use crate::suite::study::nodes::{Node, Runs, compare};
 
-/// Reads the documents of `NAME=PATH` and compares the first node with the others. The error is what to show.
+/// Reads the documents of `NAME=PATH` and compares the first node with the others. The error is a sentence.
 pub fn nodes(typed: &[String], metric: Metric) -> Result<Vec<Node>, String> {
     let runs: Vec<Runs> = typed.iter().map(|typed| runs(typed, metric)).collect::<Result<_, _>>()?;
     if runs.len() == 1 {
-        return Err("ERROR: --node: give at least two nodes to compare\n".into());
+        return Err("--node: give at least two nodes to compare".into());
     }
     Ok(compare(&runs, metric))
 }
 
 fn runs(typed: &str, metric: Metric) -> Result<Runs, String> {
-    let refused = |why: String| format!("ERROR: --node {typed}: {why}\n");
+    let refused = |why: String| format!("--node {typed}: {why}");
     let (name, path) = typed
         .split_once('=')
         .filter(|(name, path)| !name.is_empty() && !path.is_empty())

@@ -3,9 +3,9 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::refused;
 use crate::cli::ab_command::fill;
-use crate::cli::series::Series;
+use crate::cli::place;
+use crate::cli::series::{Series, refused};
 use crate::os::chain;
 use crate::os::mark::Marks;
 use crate::os::roots::Roots;
@@ -52,9 +52,10 @@ pub fn find(
     }
     let mut found: Vec<Found> = Vec::new();
     for typed in typed {
-        let is_made = Path::new(typed).is_dir();
+        let there = place::Place::find(typed).map_err(|words| refused(&words))?;
+        let is_made = there.is_directory();
         let word = match is_made {
-            true => made(series, study, typed)?,
+            true => made(series, study, &there, size_bytes)?,
             false => typed.clone(),
         };
         let opened = open(&word)?;
@@ -90,13 +91,14 @@ pub fn other_paths(series: &mut Series, size_bytes: u64, typed: &[String]) -> Re
         is_device: false,
         is_writable: false,
     };
-    if !Path::new(first).is_dir() {
+    let there = place::Place::find(first).map_err(|words| refused(&words))?;
+    if !there.is_directory() {
         for path in typed {
             open(path)?;
         }
         return Ok(typed.iter().map(|typed| place(typed.clone(), typed)).collect());
     }
-    let file = PathBuf::from(made(series, "locality", first)?);
+    let file = PathBuf::from(made(series, "locality", &there, size_bytes)?);
     let inside: PathBuf = file.iter().rev().take(2).collect::<Vec<_>>().into_iter().rev().collect();
     let mut places = vec![place(file.to_string_lossy().into_owned(), first)];
     for other in others {
@@ -114,18 +116,12 @@ pub fn other_paths(series: &mut Series, size_bytes: u64, typed: &[String]) -> Re
     Ok(places)
 }
 
-/// An empty file in a folder that goes with the study.
-fn made(series: &mut Series, study: &str, dir: &str) -> Result<String, Ended> {
-    let file = series
-        .scratch(Path::new(dir), study, &["data"])
-        .map_err(|words| refused(words.trim_start_matches("ERROR: ").trim_end()))?
-        .file("data");
+/// An empty file in a folder that goes with the study, where there is room for it.
+fn made(series: &mut Series, study: &str, there: &place::Place, size_bytes: u64) -> Result<String, Ended> {
+    there.check_room(size_bytes, 1, place::FILE_BYTES_MIN).map_err(|words| refused(&words))?;
+    let file = series.scratch(&there.folder(), study, &["data"])?.file("data");
     fs::write(&file, "").map_err(|error| {
-        refused(&format!(
-            "'{}': no file can be made: {}",
-            printable_path(Path::new(dir)),
-            system_text(&error)
-        ))
+        refused(&format!("'{}': no file can be made: {}", there.word(), system_text(&error)))
     })?;
     Ok(file)
 }

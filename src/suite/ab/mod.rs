@@ -19,8 +19,7 @@ use crate::result::Document;
 use crate::suite::{Ahead, Ended, Failure, Runner, Step};
 
 pub use figure::Metric;
-pub use report::{Block, Effect, Findings, Outcome, Report, Stopped, Variant, schema, write};
-pub(crate) use table::findings;
+pub use report::{Block, Effect, Outcome, Report, Stopped, Variant, schema, write};
 pub use table::{sentence, text};
 
 use report::Collected;
@@ -53,6 +52,16 @@ pub enum Side {
     A,
     /// The second.
     B,
+}
+
+impl Side {
+    /// `A` or `B`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::A => "A",
+            Side::B => "B",
+        }
+    }
 }
 
 /// What is compared, and how sure to be.
@@ -240,14 +249,14 @@ fn blocks(
 }
 
 fn step(plan: &Plan, side: Side, what: &str) -> Step {
-    let name = format!("{}{side:?}, {what}", plan.title);
+    let name = format!("{}{}, {what}", plan.title, side.name());
     Step { name, words: plan.words[side as usize].clone(), seconds: plan.run_seconds() }
 }
 
 /// The figure of a run, or the end of the series.
 fn figure(plan: &Plan, side: Side, document: &Document) -> Result<f64, Ended> {
     plan.metric.of(document).map_err(|why| {
-        let words = format!("ERROR: {}{side:?}: {why}\n", plan.title);
+        let words = format!("ERROR: {}{}: {why}\n", plan.title, side.name());
         Ended::Failed(Failure { words, exit_code: 3 })
     })
 }

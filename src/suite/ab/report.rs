@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::figure::Metric;
 use super::{BLOCK_RUNS, CONFIDENCE, Design, Plan, Side, figure};
 use crate::profile::Throughput;
-use crate::result::{Document, Finding, Grade, Summary, json};
+use crate::result::{Document, Grade, Summary, json};
 use crate::suite::Ended;
 use crate::suite::figures::Spread;
+use crate::suite::findings::{SeriesVerdict, judged};
 
 /// What the member `format` says.
 const FORMAT: &str = "truespd-ab";
@@ -46,6 +47,8 @@ pub struct Report {
     pub outcome: Outcome,
     /// What ended the series.
     pub stopped: Stopped,
+    /// What the verdicts of all runs that count say; those of A and B by these names.
+    pub verdict: SeriesVerdict,
     /// What the person should know of the comparison, one sentence each.
     pub remarks: Vec<String>,
 }
@@ -61,23 +64,8 @@ pub struct Variant {
     pub grade: Grade,
     /// Runs whose verdict is invalid.
     pub invalid_runs: usize,
-    /// What rules found in its runs, worst first.
-    pub findings: Vec<Findings>,
     /// Mean rate of its runs as the disks below counted it, in I/Os per second.
     pub disk_iops: Option<f64>,
-}
-
-/// What a rule found in several runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Findings {
-    /// Name of the rule.
-    pub rule: String,
-    /// The worst it did to a run.
-    pub grade: Grade,
-    /// In how many runs.
-    pub runs: usize,
-    /// What it said of the worst of them.
-    pub says: String,
 }
 
 /// Four runs.
@@ -150,6 +138,7 @@ pub enum Stopped {
 pub(super) struct Collected {
     pub blocks: Vec<Block>,
     sides: [Gathered; 2],
+    verdict: SeriesVerdict,
     computer_name: String,
     start_unix_s: Option<i64>,
 }
@@ -159,7 +148,6 @@ struct Gathered {
     figures: Vec<f64>,
     grade: Grade,
     invalid_runs: usize,
-    findings: Vec<Findings>,
     disk_iops: Vec<f64>,
     is_paced: bool,
     ios: u64,
@@ -180,6 +168,8 @@ impl Collected {
     pub fn take(&mut self, side: Side, plan: &Plan, document: &Document) -> Result<f64, Ended> {
         let value = figure(plan, side, document)?;
         self.sides[side as usize].take(value, document);
+        let (grade, findings) = judged(document, |finding| finding.grade == Grade::Certified);
+        self.verdict.take(side.name(), grade, findings);
         Ok(value)
     }
 
@@ -206,57 +196,31 @@ impl Gathered {
         let Some(verdict) = &document.verdict else { return };
         self.grade = self.grade.max(verdict.grade);
         self.invalid_runs += usize::from(verdict.grade == Grade::Invalid);
-        let mut seen: Vec<&str> = Vec::new();
-        for finding in verdict.findings.iter().filter(|finding| finding.grade > Grade::Certified) {
-            let is_new = !seen.contains(&finding.rule.as_str());
-            seen.push(&finding.rule);
-            self.found(finding, is_new);
-        }
     }
 
-    fn found(&mut self, finding: &Finding, is_new: bool) {
-        match self.findings.iter_mut().find(|known| known.rule == finding.rule) {
-            Some(known) => {
-                known.runs += usize::from(is_new);
-                if finding.grade > known.grade {
-                    known.grade = finding.grade;
-                    known.says.clone_from(&finding.says);
-                }
-            }
-            None => self.findings.push(Findings {
-                rule: finding.rule.clone(),
-                grade: finding.grade,
-                runs: 1,
-                says: finding.says.clone(),
-            }),
-        }
-    }
-
-    /// In at least half of the runs.
-    fn mostly(&self, rule: &str) -> bool {
-        self.findings.iter().any(|f| f.rule == rule && 2 * f.runs >= self.figures.len())
-    }
-
-    fn variant(mut self, words: &[String]) -> Variant {
-        self.findings.sort_by_key(|f| (std::cmp::Reverse(f.grade), std::cmp::Reverse(f.runs)));
+    fn variant(self, words: &[String]) -> Variant {
         let disks = self.disk_iops.len() as f64;
         Variant {
             words: words.to_vec(),
             figures: Spread::of(self.figures),
             grade: self.grade,
             invalid_runs: self.invalid_runs,
-            findings: self.findings,
             disk_iops: (disks > 0.0).then(|| self.disk_iops.iter().sum::<f64>() / disks),
         }
     }
 }
 
 /// What both have in common, and what spoils the comparison.
-fn remarks(plan: &Plan, sides: &[Gathered; 2]) -> Vec<String> {
+fn remarks(plan: &Plan, sides: &[Gathered; 2], verdict: &SeriesVerdict) -> Vec<String> {
     let [a, b] = sides;
     let mut remarks = Vec::new();
-    let both = |rule: &str| a.mostly(rule) && b.mostly(rule);
-    let one = |rule: &str| if a.mostly(rule) { Some("A") } else { b.mostly(rule).then_some("B") };
+    // In at least half of the runs.
+    let mostly = |side: Side, rule: &str| {
+        let runs = verdict.runs_with(rule, side.name());
+        runs > 0 && 2 * runs >= sides[side as usize].figures.len()
+    };
+    let both = |rule: &str| mostly(Side::A, rule) && mostly(Side::B, rule);
+    let one = |rule: &str| [Side::A, Side::B].into_iter().find(|&side| mostly(side, rule)).map(Side::name);
     match (a.invalid_runs, b.invalid_runs) {
         (0, 0) => {}
         (x, y) => remarks.push(format!(
@@ -293,9 +257,21 @@ fn remarks(plan: &Plan, sides: &[Gathered; 2]) -> Vec<String> {
     remarks
 }
 
+/// Advice in options of the comparison.
+fn advice(rule: &str) -> Option<&'static str> {
+    Some(match rule {
+        "too-short" | "not-steady" | "step-down" => "--seconds 60, or -d60 in the words",
+        "warm-up-short" => "--warm-up 10, or -W10 in the words",
+        "working-set" => "--size 20G, or a target that is much larger than the caches",
+        _ => return None,
+    })
+}
+
 pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped: Stopped) -> Report {
-    let remarks = remarks(plan, &collected.sides);
+    let remarks = remarks(plan, &collected.sides, &collected.verdict);
     let view = design.view(&collected.log_ratios());
+    let mut verdict = collected.verdict;
+    verdict.advise(advice);
     let [a, b] = collected.sides;
     let (a, b) = (a.variant(&plan.words[0]), b.variant(&plan.words[1]));
     let effect = view.zip(a.figures).map(|(view, figures)| {
@@ -328,6 +304,7 @@ pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped
         effect,
         outcome: view.map_or(Outcome::Undecided, |view| view.outcome),
         stopped,
+        verdict,
         remarks,
     }
 }

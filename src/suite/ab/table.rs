@@ -5,7 +5,7 @@ use super::report::{Effect, Outcome, Report, Stopped, Variant};
 use crate::os::words::{printable, shell_line};
 use crate::result::Grade;
 
-/// The whole comparison: both lines, their figures, the effect, the answer, what to know.
+/// The comparison: both lines, their figures, the effect, the answer, what to know.
 pub fn text(report: &Report) -> String {
     let mut out = String::new();
     for (name, variant) in [("A", &report.a), ("B", &report.b)] {
@@ -30,7 +30,6 @@ pub fn text(report: &Report) -> String {
     for remark in &report.remarks {
         out.push_str(&format!("note: {remark}\n"));
     }
-    out.push_str(&findings(&[("A", &report.a), ("B", &report.b)]));
     out
 }
 
@@ -150,31 +149,4 @@ pub fn sentence(report: &Report) -> String {
             )
         }
     }
-}
-
-/// What rules found in the runs of both, each rule once.
-pub(crate) fn findings(variants: &[(&str, &Variant)]) -> String {
-    let mut rules: Vec<(Grade, &str)> = Vec::new();
-    for finding in variants.iter().flat_map(|(_, variant)| &variant.findings) {
-        match rules.iter_mut().find(|(_, rule)| *rule == finding.rule) {
-            Some((grade, _)) => *grade = (*grade).max(finding.grade),
-            None => rules.push((finding.grade, &finding.rule)),
-        }
-    }
-    rules.sort_by_key(|(grade, _)| std::cmp::Reverse(*grade));
-    let mut out = String::new();
-    for (grade, rule) in rules {
-        let found = variants.iter().filter_map(|(name, variant)| {
-            let finding = variant.findings.iter().find(|finding| finding.rule == rule)?;
-            Some((*name, variant.figures.map_or(0, |figures| figures.count), finding))
-        });
-        let found: Vec<_> = found.collect();
-        let runs: Vec<String> =
-            found.iter().map(|(name, runs, finding)| format!("{name} {} of {runs}", finding.runs)).collect();
-        let worst = found.iter().max_by_key(|(_, _, finding)| finding.grade).map(|(_, _, finding)| *finding);
-        let grade = grade.loud_word();
-        let says = worst.map_or("", |finding| &finding.says);
-        out.push_str(&format!("{grade} {rule} (runs: {}): {}\n", runs.join(", "), printable(says)));
-    }
-    out
 }

@@ -10,7 +10,8 @@ pub use report::{Assessment, Check, Figure, Limit, Stored, Unit, schema};
 use crate::profile::{CacheMode, Profile, Target, Throughput, TimeSpan, xml};
 use crate::result::{Document, Finding, LatencySummary, Summary};
 
-use super::{Ahead, Ended, Runner, Step, trust};
+use super::findings::judged;
+use super::{Ahead, Ended, Runner, Step};
 
 /// Block size of random tests unless told otherwise.
 pub const RANDOM_BYTES: u64 = 16 << 10;
@@ -82,6 +83,11 @@ impl Test {
             Test::FlushRandom => "-flush -ran",
         }
     }
+
+    /// Its name for people and documents: `ran read`.
+    fn name(self) -> String {
+        self.words().trim_start_matches('-').replace(" -", " ")
+    }
 }
 
 /// What is tested and how.
@@ -126,7 +132,7 @@ impl Plan {
 
     fn step(&self, test: Test, words: Vec<String>) -> Step {
         let seconds = f64::from(WARMUP_S + self.seconds_of(test)) + AROUND_S;
-        Step { name: test.words().trim_start_matches('-').replace(" -", " "), words, seconds }
+        Step { name: test.name(), words, seconds }
     }
 
     fn seconds_of(&self, test: Test) -> u32 {
@@ -241,14 +247,17 @@ impl Plan {
         let is_beside = |finding: &Finding| {
             test.is_flush() && ["volatile-cache", "working-set"].contains(&finding.rule.as_str())
         };
-        let (grade, findings) = trust::judged(document, is_beside);
+        let (grade, findings) = judged(document, is_beside);
         let measured = document.measured().next().map(Summary::of);
+        let mut has_value = false;
         for figure in assessment.figures.iter_mut().filter(|figure| figure.test == test.words()) {
             figure.value = measured.as_ref().and_then(|summary| value(figure.what, test, summary));
             figure.grade = figure.value.and(grade);
-            if figure.value.is_some() {
-                trust::add(&mut assessment.reasons, &findings, &figure.label);
-            }
+            has_value |= figure.value.is_some();
+        }
+        if has_value {
+            assessment.verdict.take(&test.name(), grade, findings);
+            assessment.verdict.advise(report::advice);
         }
     }
 }

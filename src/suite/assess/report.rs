@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{FLUSHED_WRITE_BYTES, FLUSHES_PER_S, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test, What};
 use crate::profile::Size;
 use crate::result::{Grade, json};
-use crate::suite::trust;
+use crate::suite::findings::{SeriesVerdict, word};
 
 /// Column at which winsat's values begin.
 const VALUE_COLUMN: usize = 47;
@@ -134,8 +134,8 @@ pub struct Assessment {
     pub seconds: u32,
     /// Figures in winsat's order.
     pub figures: Vec<Figure>,
-    /// Everything that the rules found, each once.
-    pub reasons: Vec<trust::Reason>,
+    /// What the verdicts of the runs behind the figures say.
+    pub verdict: SeriesVerdict,
     /// From the start to the end, with the making of the file.
     pub run_time_s: f64,
 }
@@ -169,7 +169,7 @@ impl Assessment {
             sequential_bytes: plan.sequential_bytes,
             seconds: plan.seconds,
             figures: plan.tests.iter().flat_map(|&test| figures(plan, test)).collect(),
-            reasons: Vec::new(),
+            verdict: SeriesVerdict::default(),
             run_time_s: 0.0,
         }
     }
@@ -177,11 +177,6 @@ impl Assessment {
     /// Anything was measured.
     pub fn has_figures(&self) -> bool {
         self.figures.iter().any(|figure| figure.value.is_some())
-    }
-
-    /// The worst verdict behind the figures.
-    pub fn grade(&self) -> Option<Grade> {
-        trust::worst(self.figures.iter().map(|figure| figure.grade))
     }
 
     /// As JSON.
@@ -205,15 +200,11 @@ impl Assessment {
             out.push_str(&limit_line(figure));
         }
         out.push_str(&format!("limits: {SOURCE}\n"));
-        out.push('\n');
-        out.push_str(&trust::text(self.grade(), &self.reasons));
-        out.push('\n');
-        out.push_str(&trust::wrapped(&self.approximate()));
         out
     }
 
-    /// What winsat does not tell the world, and what stands for it here.
-    fn approximate(&self) -> String {
+    /// What winsat does not tell the world, and what stands for it here: a paragraph.
+    pub fn approximate(&self) -> String {
         let has_flush = self.figures.iter().any(|figure| figure.test.starts_with("-flush"));
         let flush = match has_flush {
             true => format!(
@@ -233,6 +224,18 @@ impl Assessment {
             Size(self.size_bytes),
         )
     }
+}
+
+/// Advice in options of this suite.
+pub(super) fn advice(rule: &str) -> Option<&'static str> {
+    Some(match rule {
+        "too-short" | "not-steady" | "step-down" | "warm-up-short" => "-d 60",
+        "working-set" => "--size 20G, or what fits and is much larger than the caches",
+        "volatile-cache" => {
+            "as winsat measures; for durable writes run the lines of --print with -Sh in the place of -Su"
+        }
+        _ => return None,
+    })
 }
 
 /// Figures of a test. Limits count for winsat's own block sizes.
@@ -301,7 +304,7 @@ fn limit_line(figure: &Figure) -> String {
         Check::Undecided => "undecided",
         Check::NoLimit => "-",
     };
-    let verdict = if figure.value.is_some() { trust::word(figure.grade) } else { "-" };
+    let verdict = if figure.value.is_some() { word(figure.grade) } else { "-" };
     format!("{:<43}{measured:>13}  {limit:>12}  {result:<9}  {verdict}\n", figure.label)
 }
 

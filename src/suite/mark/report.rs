@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Part, Planned, Settings, Target, Test};
 use crate::result::{Document, Finding, Grade, Summary, json};
 use crate::suite::figures::Spread;
-use crate::suite::findings::{Told, told};
+use crate::suite::findings::SeriesVerdict;
 
 /// What the member `format` says.
 const FORMAT: &str = "truespd-mark";
@@ -28,8 +28,8 @@ pub struct Report {
     pub settings: Settings,
     /// One per test and part, in order; also those that were not reached.
     pub rows: Vec<Row>,
-    /// What the verdicts of all runs that count say, each thing once, worst first.
-    pub findings: Vec<Told>,
+    /// What the verdicts of all runs that count say.
+    pub verdict: SeriesVerdict,
     /// Whether nothing is missing: neither stopped nor failed.
     pub is_complete: bool,
 }
@@ -140,15 +140,13 @@ impl Host {
 impl Report {
     /// The report of `rows`.
     pub fn new(host: Host, place: Place, settings: Settings, rows: Vec<Row>, is_complete: bool) -> Self {
-        let labels: Vec<String> = rows.iter().map(Row::label).collect();
-        let runs = rows
-            .iter()
-            .zip(&labels)
-            .flat_map(|(row, label)| row.loops.iter().map(|run| (label.as_str(), run.findings.as_slice())));
-        let mut findings = told(runs);
-        findings.iter_mut().for_each(advise);
+        let mut verdict = SeriesVerdict::default();
+        for row in &rows {
+            row.loops.iter().for_each(|run| verdict.take(&row.label(), Some(run.grade), &run.findings));
+        }
+        verdict.advise(advice);
         let tool_version = env!("CARGO_PKG_VERSION").to_string();
-        Report { tool_version, host, place, settings, rows, findings, is_complete }
+        Report { tool_version, host, place, settings, rows, verdict, is_complete }
     }
 
     /// Whether any test has a result.
@@ -157,9 +155,9 @@ impl Report {
     }
 }
 
-/// Advice in options of this suite, where it has one; that of the rules is for single runs.
-fn advise(told: &mut Told) {
-    let advice = match told.rule.as_str() {
+/// Advice in options of this suite.
+fn advice(rule: &str) -> Option<&'static str> {
+    Some(match rule {
         "too-short" | "not-steady" | "step-down" | "warm-up-short" => "--measure 60",
         "working-set" => "--size 20G, or what fits and is much larger than the caches",
         "zero-data" | "reducible-reads" | "reducible-writes" => "--data random",
@@ -168,9 +166,8 @@ fn advise(told: &mut Told) {
         "volatile-cache" => {
             "as CrystalDiskMark measures; for durable writes run the lines of --print with -Sh in the place of -Su"
         }
-        _ => return,
-    };
-    told.advice = advice.to_string();
+        _ => return None,
+    })
 }
 
 impl Row {

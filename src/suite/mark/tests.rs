@@ -242,10 +242,11 @@ fn the_best_of_the_loops_and_what_it_hides() {
     assert_eq!(outcome.grade, Grade::Suspect, "the discarded run does not count");
     assert_eq!((rows[0].loops.len(), rows[0].discarded.is_some()), (3, true));
     let report = report(settings, rows, true);
-    let told: Vec<_> = report.findings.iter().map(|told| (told.rule.as_str(), told.runs)).collect();
+    let told: Vec<_> = report.verdict.findings.iter().map(|told| (told.rule.as_str(), told.runs)).collect();
     assert_eq!(told, [("served-from-cache", 1)]);
-    assert_eq!(report.findings[0].of, ["read RND4K-Q1T1"]);
-    assert_eq!(report.findings[0].advice, "the rule's own");
+    assert_eq!(report.verdict.findings[0].of[0].what, "read RND4K-Q1T1");
+    assert_eq!((report.verdict.grade, report.verdict.runs), (Some(Grade::Suspect), 3));
+    assert_eq!(report.verdict.findings[0].advice, "the rule's own");
 }
 
 #[test]
@@ -257,7 +258,7 @@ fn advice_is_in_options_of_this_suite_where_it_has_one() {
     answers[1].verdict = Some(Verdict { findings: vec![short], ..Verdict::default() });
     let (rows, _) = settings.run(&file(), &mut Fake::new(answers));
     assert_eq!(rows[0].loops[0].findings[0].advice, "-d60", "each run's own stays");
-    assert_eq!(report(settings, rows, true).findings[0].advice, "--measure 60");
+    assert_eq!(report(settings, rows, true).verdict.findings[0].advice, "--measure 60");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::nodes::{self, Node};
 use crate::os::words::{printable, shell_line};
 use crate::result::json;
 use crate::suite::ab::{self, Variant};
+use crate::suite::findings::SeriesVerdict;
 
 /// What the member `format` says.
 const FORMAT: &str = "truespd-study";
@@ -48,11 +49,12 @@ impl Report {
     }
 }
 
-/// The whole study: a table of each comparison, the answers, what they mean.
-pub fn text(report: &Report) -> String {
+/// The whole study: a table of each comparison with its `verdict`, the answers, what they mean.
+pub fn text(report: &Report, verdict: impl Fn(&SeriesVerdict) -> String) -> String {
     let mut out = String::new();
     for part in &report.parts {
         out.push_str(&part_text(part));
+        out.push_str(&verdict(&part.comparison.verdict));
         out.push('\n');
     }
     if !report.nodes.is_empty() {
@@ -73,6 +75,9 @@ fn part_text(part: &Part) -> String {
     let comparison = &part.comparison;
     let sides = [("A", &comparison.a), ("B", &comparison.b)];
     let mut out = format!("== {}\n", printable(&part.title));
+    for (letter, variant) in sides {
+        out.push_str(&format!("{letter}: {}\n", printable(&shell_line(&variant.words))));
+    }
     out.push_str(&format!(
         "{:<22}{:>14}{:>14}{:>14}{:>14}{:>6}  verdict\n",
         "", "median", "smallest", "largest", "disks' IOPS", "runs"
@@ -83,10 +88,6 @@ fn part_text(part: &Part) -> String {
     out.push_str(&format!("{}\n", ab::sentence(comparison)));
     for remark in &comparison.remarks {
         out.push_str(&format!("note: {remark}\n"));
-    }
-    out.push_str(&ab::findings(&sides));
-    for (letter, variant) in sides {
-        out.push_str(&format!("{letter}: {}\n", printable(&shell_line(&variant.words))));
     }
     out
 }

@@ -8,7 +8,7 @@ pub use report::{Outcome, Row, Run, Search, Stored, schema};
 
 use std::time::Duration;
 
-use super::{Ahead, Ended, Runner, Step, trust};
+use super::{Ahead, Ended, Runner, Step};
 use crate::profile::Profile;
 use crate::result::{Document, Summary};
 use sweep::{Limit, Next, Point, RUNS_USUAL};
@@ -165,8 +165,7 @@ impl Plan {
             let name = format!("{} at {} IOPS", self.name, rate.saturating_mul(streams));
             match runner.run(&self.line(&name, line, Some(rate))) {
                 Ok(document) => {
-                    let (grade, findings) = trust::judged(&document, |_| false);
-                    trust::add(&mut outcome.reasons, &findings, &name);
+                    let grade = outcome.judge(&name, &document);
                     let Some(point) = point(limit, rate, streams, &document, grade) else { break Ok(()) };
                     search.points.push(point);
                 }

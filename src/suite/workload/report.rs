@@ -9,7 +9,7 @@ use crate::profile::{Size, Target, Throughput, TimeSpan};
 use crate::result::{
     Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Summary, TimeSpanResult, json,
 };
-use crate::suite::trust;
+use crate::suite::findings::{SeriesVerdict, judged, word};
 
 const MIB: f64 = 1_048_576.0;
 /// Columns of a bar whose middle is the limit.
@@ -101,8 +101,8 @@ pub struct Outcome {
     pub runs: Vec<Run>,
     /// The search for a rate.
     pub search: Option<Search>,
-    /// Everything that the rules found, each once.
-    pub reasons: Vec<trust::Reason>,
+    /// What the verdicts of all runs say, those of the search with them.
+    pub verdict: SeriesVerdict,
 }
 
 /// An outcome as JSON, version 1. Units are at the end of names: `_ms`, `_ns`, `_iops`.
@@ -133,13 +133,12 @@ impl Outcome {
             source: plan.source.clone(),
             runs: Vec::new(),
             search: None,
-            reasons: Vec::new(),
+            verdict: SeriesVerdict::default(),
         }
     }
 
     pub(super) fn take(&mut self, step: &Step, document: &Document) {
-        let (grade, findings) = trust::judged(document, |_| false);
-        trust::add(&mut self.reasons, &findings, &step.name);
+        let grade = self.judge(&step.name, document);
         let mut rows = Vec::new();
         let mut measured_spans = Vec::new();
         let several = document.time_spans.len() > 1;
@@ -161,15 +160,17 @@ impl Outcome {
         });
     }
 
+    /// Takes the verdict of a run.
+    pub(super) fn judge(&mut self, name: &str, document: &Document) -> Option<Grade> {
+        let (grade, findings) = judged(document, |_| false);
+        self.verdict.take(name, grade, findings);
+        self.verdict.advise(advice);
+        grade
+    }
+
     /// Anything was measured.
     pub fn has_figures(&self) -> bool {
         self.runs.iter().any(|run| !run.rows.is_empty())
-    }
-
-    /// The worst verdict of all runs.
-    pub fn grade(&self) -> Option<Grade> {
-        let points = self.search.iter().flat_map(|search| &search.points);
-        trust::worst(self.runs.iter().map(|run| run.grade).chain(points.map(|point| point.grade)))
     }
 
     /// As JSON.
@@ -178,7 +179,7 @@ impl Outcome {
         json::indented(&Stored { format, format_version: 1, outcome: self.clone() })
     }
 
-    /// The tables, with verdict and reasons.
+    /// The tables.
     pub fn text(&self) -> String {
         let mut out = format!("{}: {}\n", self.workload, self.about);
         if !self.source.is_empty() {
@@ -192,10 +193,13 @@ impl Outcome {
             out.push('\n');
             out.push_str(&search_text(search));
         }
-        out.push('\n');
-        out.push_str(&trust::text(self.grade(), &self.reasons));
         out
     }
+}
+
+/// Advice in options of this suite.
+fn advice(rule: &str) -> Option<&'static str> {
+    (rule == "working-set").then_some("--size 20G, or what fits and is much larger than the caches")
 }
 
 /// Reads and writes of each target, in the profile's order, and the sum when there are several rows.
@@ -291,7 +295,7 @@ fn words_of(target: &Target) -> String {
 
 fn run_text(run: &Run) -> String {
     let cpu = run.cpu_usage_percent.map_or(String::new(), |cpu| format!(", processors {cpu:.0} % in use"));
-    let mut out = format!("{}: {}{cpu}\n", run.name, trust::word(run.grade));
+    let mut out = format!("{}: {}{cpu}\n", run.name, word(run.grade));
     let mark = if run.grade == Some(Grade::Invalid) { " INVALID" } else { "" };
     out.push_str(&format!(
         "{:<32}{:<6}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
@@ -347,7 +351,7 @@ fn search_text(search: &Search) -> String {
             point.p95_ms,
             point.p99_ms,
             point.max_ms,
-            trust::word(point.grade),
+            word(point.grade),
             bar(point.held_ms, limit_ms)
         ));
     }
