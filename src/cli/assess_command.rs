@@ -188,6 +188,12 @@ fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<
     let since = Instant::now();
     let json = open_json(arguments.json.as_deref())?;
     let mut series = Series::begin("assess", &arguments.series)?;
+    if place.is_device()
+        && plan.tests.iter().any(|test| test.writes())
+        && let Err(ended) = series.check_write(&place.word())
+    {
+        return Ok(series.end(Err(ended)));
+    }
     let files = [DATA, profile_name(Test::FlushSequential), profile_name(Test::FlushRandom)];
     let scratch = match series.scratch(&place.folder(), "assess", &files) {
         Ok(scratch) => scratch,

@@ -205,7 +205,11 @@ impl QuietRun<'_> {
 
 /// Reads the profile of `-X` into the request, with the overrides and targets beside it; the error is
 /// what to show.
-fn load_profile(program: &Program, args: &[OsString], request: &mut RunRequest) -> Result<(), String> {
+pub(super) fn load_profile(
+    program: &Program,
+    args: &[OsString],
+    request: &mut RunRequest,
+) -> Result<(), String> {
     let Some(file) = &request.profile_file else { return Ok(()) };
     let path = Path::new(&file.path);
     let unreadable = |e: &std::io::Error| XmlError::unreadable(path, e).to_string();
@@ -376,7 +380,12 @@ fn refuse(program: &Program, args: &[OsString], refusals: &[PlanRefusal]) -> Exi
     code
 }
 
-fn plan_refused(program: &Program, args: &[OsString], refusals: &[PlanRefusal]) -> (String, ExitCode) {
+/// What to show for refusals of a plan, and the exit code.
+pub(super) fn plan_refused(
+    program: &Program,
+    args: &[OsString],
+    refusals: &[PlanRefusal],
+) -> (String, ExitCode) {
     let code = match refusals.iter().any(|r| r.kind == RefusalKind::Guard) {
         true => ExitCode::Guarded,
         false => ExitCode::Refused,

@@ -151,11 +151,11 @@ fn mix_read_percent(typed: &str) -> Result<u32, String> {
     percent.ok_or_else(|| "legal: 10, 20, ... 90, the percentage of reads".to_string())
 }
 
-/// `16M`, `1G`.
+/// `16M`, `1G`; in whole MiB.
 fn size_bytes(typed: &str) -> Result<u64, String> {
     match bytes(typed)? {
         bytes if bytes < SIZE_BYTES_MIN => Err(format!("at least {}, e.g. 512M or 4G", Size(SIZE_BYTES_MIN))),
-        bytes => Ok(bytes),
+        bytes => Ok(bytes >> 20 << 20),
     }
 }
 
@@ -309,7 +309,9 @@ fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Exit
         true => Ok(Target::Device(place.word())),
         false => series.scratch(&place.folder(), NAME, &[FILE]).map(|folder| Target::File(folder.file(FILE))),
     };
-    let target = match target {
+    let does_write = place.is_device() && settings.parts.iter().any(|&part| part != Part::Read);
+    let is_free = if does_write { series.check_write(&place.word()) } else { Ok(()) };
+    let target = match is_free.and(target) {
         Ok(target) => target,
         Err(ended) => return series.end(Err(ended)),
     };

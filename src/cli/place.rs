@@ -5,9 +5,11 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::value::size_above_zero;
+use crate::os::mark::Marks;
 use crate::os::roots::Roots;
 use crate::os::target::{self, Access, OpenFlags, Room, resolve, room};
 use crate::os::words::{printable_path, shell_word, system_text};
+use crate::plan::{Guard, Refusal};
 use crate::profile::Size;
 
 /// A smaller file is no test of a disk, so none is proposed.
@@ -159,6 +161,16 @@ impl Place {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether the write guard lets a write test through to what is there. What cannot be opened is told by the run.
+pub(super) fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
+    let roots = Roots::default();
+    let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
+    let opened = resolve(typed, &roots).ok().and_then(|found| target::open(&found.path, read, &roots).ok());
+    let Some(opened) = opened else { return Ok(()) };
+    let guard = Guard { overwrite, marks: &Marks::of_this_user(), roots: &roots };
+    guard.check(typed, &opened.facts.path, &opened.file, &opened.facts)
 }
 
 /// The largest power of two, from 1 MiB, that leaves some room, and how `--size` is told so.

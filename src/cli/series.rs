@@ -3,14 +3,16 @@
 mod keep;
 mod view;
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::command::{ExitCode, Program, QuietRun, stop_on_signals};
+use super::command::{ExitCode, Program, QuietRun, plan_refused, stop_on_signals};
 use super::console::{error_lines, say, say_error, say_line};
+use super::place::check_write;
 use crate::load::Event;
 use crate::os::caretaker::{self, Caretaker};
 use crate::os::undo::{Journal, Undone, journals_of_this_user, sweep};
@@ -82,6 +84,16 @@ impl Series {
     /// The person's word for targets of the steps that follow: the write guard refuses one that names no target of a run.
     pub fn allow(&mut self, overwrite: Vec<String>) {
         self.overwrite = overwrite;
+    }
+
+    /// Refuses a device that a later step could not write, before the steps that only read it have taken their time.
+    pub fn check_write(&self, typed: &str) -> Result<(), Ended> {
+        check_write(typed, &self.overwrite).map_err(|refusal| {
+            let words = self.overwrite.iter().flat_map(|path| ["--overwrite", path]).chain([typed]);
+            let words: Vec<OsString> = words.map(OsString::from).collect();
+            let (words, code) = plan_refused(&self.program, &words, &[refusal]);
+            Ended::Failed(Failure { words, exit_code: code as u8 })
+        })
     }
 
     /// A folder for files called `files` in `parent`, removed when the series ends, however it ends.

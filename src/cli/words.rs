@@ -1,6 +1,9 @@
 //! Lines of DiskSpd's command line that a person hands to a suite.
 
+use std::ffi::OsString;
+
 use super::ab_command::Comparing;
+use super::command::{Program, load_profile};
 use super::{Invocation, parse};
 
 /// A variant of a run.
@@ -82,7 +85,7 @@ pub fn variant(
         1
     });
     let refused = |why: &str| format!("{option}: {why}");
-    let request = match parse(&words, "diskspd", &|| 0) {
+    let mut request = match parse(&words, "diskspd", &|| 0) {
         Ok(Invocation::Run(request)) => request,
         Ok(_) => return Err(refused("these words run nothing")),
         Err(refusal) => return Err(format!("{option}:\n{refusal}")),
@@ -99,9 +102,11 @@ pub fn variant(
     if let Some((_, why)) = unwanted.iter().find(|(is_there, _)| *is_there) {
         return Err(refused(why));
     }
-    let Some(span) = request.profile.time_spans.first() else {
-        // The file of -X is read when it runs.
-        return Ok(VariantWords { words, seconds: f64::from(comparing.seconds + comparing.warm_up) });
+    let args: Vec<OsString> = words.iter().map(OsString::from).collect();
+    load_profile(&Program { name: "diskspd".into() }, &args, &mut request)
+        .map_err(|lines| format!("{option}:\n{lines}"))?;
+    let [span] = &request.profile.time_spans[..] else {
+        return Err(refused("the profile has several time spans; compare one at a time"));
     };
     if targets_expected.is_some_and(|expected| span.targets.len() != expected) {
         return Err(refused("the words name a target already; leave it out, or leave out --file"));

@@ -111,13 +111,28 @@ impl<'a> View<'a> {
         self.layers().iter().filter(|layer| layer.is_lowest())
     }
 
-    /// Length of the tested range in bytes.
+    /// Length of what is tested, in bytes: ranges of several entries count once where they overlap.
     pub fn range_bytes(&self) -> u64 {
-        let end = match self.asked.max_bytes {
-            0 => self.size_bytes,
-            max => max.min(self.size_bytes),
-        };
-        end.saturating_sub(self.asked.base_bytes)
+        self.covered(|_| true)
+    }
+
+    /// Bytes of the tested range that the page cache can answer for: buffered, but not what is only written, and durably.
+    pub fn cacheable_bytes(&self) -> u64 {
+        self.covered(|target| !target.is_direct() && (target.reads() || !target.write_through))
+    }
+
+    fn covered(&self, counts: impl Fn(&Target) -> bool) -> u64 {
+        let end = |max: u64| if max == 0 { self.size_bytes } else { max.min(self.size_bytes) };
+        let chosen = self.entries.iter().filter(|target| counts(target));
+        let mut ranges: Vec<(u64, u64)> = chosen.map(|t| (t.base_bytes, end(t.max_bytes))).collect();
+        ranges.sort_unstable();
+        let mut total = 0;
+        let mut until = 0;
+        for (begin, end) in ranges {
+            total += end.saturating_sub(begin.max(until));
+            until = until.max(end);
+        }
+        total
     }
 
     /// Whether it is a file.

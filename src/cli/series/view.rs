@@ -1,4 +1,4 @@
-//! What a series shows on standard error: two lines that change on a terminal, one line per run elsewhere.
+//! What a series shows on standard error: three lines that change on a terminal, one line per run elsewhere.
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -24,6 +24,8 @@ pub struct View {
 
 struct Bars {
     all: MultiProgress,
+    /// The run before.
+    last: ProgressBar,
     /// Runs done, time left.
     series: ProgressBar,
     /// The present run.
@@ -101,9 +103,11 @@ impl View {
             (state.done, state.done + state.ahead.steps)
         });
         self.show_series();
-        if self.bars.is_none() {
-            let from = if is_kept { " (kept from before)" } else { "" };
-            say_line(format_args!("[{done}/{steps}] {}: {}{from}", step.name, outcome(document)));
+        let from = if is_kept { " (kept from before)" } else { "" };
+        let words = format!("{}: {}{from}", step.name, outcome(document));
+        match &self.bars {
+            Some(bars) => bars.last.set_message(printable(&words)),
+            None => say_line(format_args!("[{done}/{steps}] {words}")),
         }
     }
 
@@ -160,9 +164,10 @@ impl Bars {
             }
             bar
         };
+        let last = bar(1, "{wide_msg}");
         let series = bar(1, "{bar:24} {pos} of {len} runs done, {msg}");
         let run = bar(100, "{pos:>3} % {wide_msg}");
-        Bars { all, series, run }
+        Bars { all, last, series, run }
     }
 }
 

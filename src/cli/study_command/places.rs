@@ -7,12 +7,10 @@ use crate::cli::ab_command::fill;
 use crate::cli::place;
 use crate::cli::series::{Series, refused};
 use crate::os::chain;
-use crate::os::mark::Marks;
 use crate::os::roots::Roots;
 use crate::os::target::{self, Access, OpenFlags, OpenedTarget, TargetKind, resolve};
 use crate::os::words::{printable_path, system_text};
 use crate::os::write_cache::disks;
-use crate::plan::Guard;
 use crate::suite::Ended;
 use crate::suite::study::Place;
 
@@ -63,7 +61,7 @@ pub fn find(
         let layers = chain::of(&opened.file, &opened.facts, &Roots::default());
         found.push(Found {
             disks: disks(&layers),
-            is_unused: is_device && is_unused(&word, &opened),
+            is_unused: is_device && place::check_write(&word, std::slice::from_ref(&word)).is_ok(),
             path: opened.facts.path.clone(),
             place: Place {
                 shown: typed.clone(),
@@ -131,12 +129,4 @@ fn open(typed: &str) -> Result<OpenedTarget, Ended> {
     let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
     let path = resolve(typed, &roots).map_err(|e| refused(&e.to_string()))?.path;
     target::open(&path, read, &roots).map_err(|e| refused(&e.to_string()))
-}
-
-/// Whether the write guard finds nobody who uses the device.
-fn is_unused(typed: &str, opened: &OpenedTarget) -> bool {
-    let (marks, roots) = (Marks::of_this_user(), Roots::default());
-    let overwrite = [typed.to_string()];
-    let guard = Guard { overwrite: &overwrite, marks: &marks, roots: &roots };
-    guard.check(typed, &opened.facts.path, &opened.file, &opened.facts).is_ok()
 }

@@ -244,6 +244,14 @@ impl Settings {
                 let document = runner.run(&step)?;
                 row.put(number, &document);
             }
+            if let Some(best) = &row.outcome {
+                let (mb, us) = (best.best_bytes_per_s / 1e6, best.best_latency_mean_ns / 1e3);
+                runner.tell(&format!(
+                    "{}: {mb:.3} MB/s, {us:.2} us, the best of {}",
+                    row.label(),
+                    self.loops
+                ));
+            }
         }
         Ok(())
     }

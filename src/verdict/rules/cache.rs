@@ -273,12 +273,12 @@ pub fn working_set(case: &Case<'_>) -> Look {
     let views = case.views();
     let (mut findings, mut missing) = (Vec::new(), None);
     let on_disk = |target: &&View<'_>| !matches!(target.rests_on(), RestsOn::MemoryFilesystem);
-    let cached: u64 = views.iter().filter(on_disk).filter(|t| !t.is_direct()).map(View::range_bytes).sum();
+    let cached: u64 = views.iter().filter(on_disk).map(View::cacheable_bytes).sum();
     if cached > 0 {
         match memory_bytes(case) {
             Some(memory) if cached < memory => {
                 let says = format!(
-                    "the page cache was not bypassed, and {} of tested range fit into {} of memory",
+                    "the page cache was not bypassed for {} of tested range, which fit into {} of memory",
                     bytes(cached as f64),
                     bytes(memory as f64)
                 );
@@ -293,7 +293,8 @@ pub fn working_set(case: &Case<'_>) -> Look {
             None => missing = Some("the memory of the machine".to_string()),
         }
     }
-    let direct: Vec<&View<'_>> = views.iter().filter(on_disk).filter(|target| target.is_direct()).collect();
+    let direct: Vec<&View<'_>> =
+        views.iter().filter(on_disk).filter(|target| target.cacheable_bytes() == 0).collect();
     for target in &direct {
         if target.range_bytes() == 0 {
             missing.get_or_insert(format!("the size of '{}'", target.path()));

@@ -211,13 +211,41 @@ fn ranges_that_fit_into_caches() {
         })
     };
     let finding = cached(8 * GIB).fires("working-set");
-    says(&finding, Grade::Suspect, &["8 GiB of tested range fit into 16 GiB of memory"]);
+    says(&finding, Grade::Suspect, &["8 GiB of tested range, which fit into 16 GiB of memory"]);
     cached(16 * GIB).silent("working-set");
     doc(|d| {
         d.asked.cache = CacheMode::Cached;
         d.document.system.memory_bytes = None;
     })
     .missing("working-set", "memory of the machine");
+}
+
+/// One of several entries for a path that goes through the page cache makes that part cached, and no other.
+#[test]
+fn what_the_cache_can_answer_for_is_told_by_entries() {
+    let found = |second: &dyn Fn(&mut Target)| {
+        let mut document = doc(|d| {
+            (d.asked.base_bytes, d.asked.max_bytes) = (0, 4 * GIB);
+            d.facts()[0].size_bytes = 8 * GIB;
+            d.refresh();
+        })
+        .build();
+        let targets = &mut document.profile.time_spans[0].targets;
+        let mut other = Target { base_bytes: 3 * GIB, max_bytes: 5 * GIB, ..targets[0].clone() };
+        other.cache = CacheMode::Cached;
+        second(&mut other);
+        targets.push(other);
+        let TimeSpanResult::Measured(measured) = &mut document.time_spans[0] else { panic!("measured") };
+        let result = measured.threads[0].targets[0].clone();
+        measured.threads[0].targets.push(result);
+        let says = |finding: Finding| finding.says;
+        judge(&document).findings.into_iter().filter(|f| f.rule == "working-set").map(says).next()
+    };
+    assert!(found(&|_| {}).is_some_and(|says| says.contains(" 2 GiB of tested range, which fit")));
+    assert_eq!(found(&|other| other.cache = CacheMode::DisableOsCache), None);
+    // The cache answers no write that returns when it is durable.
+    assert_eq!(found(&|other| (other.write_percent, other.write_through) = (100, true)), None);
+    assert!(found(&|other| other.write_through = true).is_some(), "reads");
 }
 
 /// What lies on the same disk is one working set.
