@@ -107,7 +107,14 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
         ("assess --size 1M", "at least 16MiB"),
         ("assess -flush -write", "cannot be used with"),
         ("assess --size 9000T", "9000TiB"),
-        ("assess --json no/where.json", "no/where.json"),
+        ("assess --json no/where.json", "no/where.json: no file can be made in"),
+        ("assess --json mine --keep new -drive c", "there are no drive letters here"),
+        ("assess --json mine --keep mine", "this is a file; give a folder"),
+        ("assess -xml f", "--json FILE holds all figures"),
+        (
+            "assess -d 0",
+            "ERROR: invalid value '0' for '--duration <SECONDS>': legal is a whole number from 1 to 3600",
+        ),
     ] {
         let ran = run(&lab, line).expect_code(3);
         assert!(ran.stdout.is_empty() && ran.stderr.contains(word), "{line}: {ran}");

@@ -160,7 +160,7 @@ fn what_was_not_started_is_no_result() {
     let suite = killed::Suite::start("mark --size 16M --measure 30 --json r.json --save r.txt");
     suite.wait_for_scratch();
     let (lab, ran) = suite.end_by(rustix::process::Signal::INT);
-    let ran = ran.expect_code(0).says(&["stopped before anything was measured"]);
+    let ran = ran.expect_code(1).says(&["stopped before anything was measured"]);
     assert_eq!((ran.stdout.as_str(), lab.names().len()), ("", 0), "{ran}");
 }
 
@@ -199,7 +199,7 @@ fn bad_input_is_refused_in_words_and_touches_nothing() {
     refused(&lab, "mark --size 1M", &["--size", "at least 16M"]);
     refused(&lab, "mark --mix=75", &["--mix", "10, 20, ... 90"]);
     refused(&lab, "mark --test RND4K-Q0T1", &["--test", "the queue depth is not within 1 and 512"]);
-    refused(&lab, "mark --loops 0", &["--loops", "1..=99"]);
+    refused(&lab, "mark --loops 0", &["ERROR: ", "--loops", "from 1 to 99"]);
     refused(&lab, "mark --preset sata", &["--preset", "default, nvme, flash"]);
     refused(&lab, "mark --only reading", &["--only", "read, write, mix"]);
     refused(&lab, "mark --profile demo --mix", &["--mix", "demo has no mixed test"]);
@@ -207,6 +207,8 @@ fn bad_input_is_refused_in_words_and_touches_nothing() {
     refused(&lab, "mark --overwrite /dev/sdx", &["--overwrite /dev/sdx", "leave it out"]);
     refused(&lab, "mark --json folder", &["--json folder", "this is a folder"]);
     refused(&lab, "mark --save none/r.txt", &["--save none/r.txt"]);
+    refused(&lab, "mark --save r --json r", &["this is the file of --save too"]);
+    refused(&lab, "mark --keep new --save none/r.txt", &["no file can be made in"]);
     refused(&lab, "mark --resume", &["--keep"]);
     assert!(killed::journals(&lab).is_empty());
 }

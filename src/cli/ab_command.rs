@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::command::{ExitCode, print};
 use super::console::say_error;
-use super::outputs::{open_json, write_json};
+use super::outputs::later_json;
 use super::place::{FILE_BYTES_MIN, Place, bytes};
-use super::series::{Series, SeriesArguments};
+use super::series::{Series, SeriesArguments, nothing_measured};
 use super::verdict::{Style, series as series_verdict};
 use super::words::{self, VariantWords};
 use crate::suite::ab::{self, Metric, Plan, Surroundings};
@@ -155,7 +155,8 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
         arguments.comparing.variant(option, words.clone(), placeholder)?;
     }
     let place = arguments.file.as_deref().map(|dir| directory(dir, arguments.size_bytes)).transpose()?;
-    let output = open_json(arguments.json.as_deref())?;
+    let words: Vec<String> = split.iter().flat_map(|(_, words)| words.clone()).collect();
+    let output = later_json(arguments.json.as_deref(), &words)?;
     let mut series = Series::begin("ab", &arguments.series)?;
     let made = place.map(|place| series.scratch(&place.folder(), "ab", &["data"])).transpose();
     let file = match made {
@@ -183,11 +184,11 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     let is_worth_telling = result.is_ok() || !report.blocks.is_empty();
     let ended = series.end(result);
     if !is_worth_telling {
-        return Ok(ended);
+        return Ok(nothing_measured(ended));
     }
     let shown = ab::text(&report) + &series_verdict(&report.verdict, Style::of_stdout());
     let printed = print(&shown, ended);
-    Ok(write_json(output, || ab::write(&report), printed))
+    Ok(output.write(|_| ab::write(&report), printed))
 }
 
 /// The directory of `--file`, where there is room for the file. The error is a sentence.
@@ -230,9 +231,12 @@ pub(super) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(
     ];
     // With another seed in every process, so that a series that goes on makes the file anew, too.
     let words = words.into_iter().chain([format!("-z{seed}"), path.to_string_lossy().into_owned()]);
-    series
+    let allowed = series.allow(Vec::new());
+    let filled = series
         .run(&Step { name: "making the test file".into(), words: words.collect(), seconds: 1.5 })
-        .map(|_| ())
+        .map(|_| ());
+    series.allow(allowed);
+    filled
 }
 
 #[cfg(test)]

@@ -7,17 +7,18 @@ use clap::Args;
 
 use super::command::{ExitCode, print};
 use super::console::{say_error, say_line};
-use super::outputs::{TextOutput, open_json, write_json};
-use super::place::{Place, bytes};
+use super::outputs::{LaterOutputs, later_json};
+use super::place::{Place, between, bytes};
 use super::refusal::wrap;
-use super::series::{Series, SeriesArguments, refused};
+use super::series::{Series, SeriesArguments, nothing_measured, refused};
 use super::verdict::{Style, series as series_verdict};
 use crate::os::words::{printable, shell_line, shell_word, system_text};
 use crate::profile::Size;
 use crate::suite::assess::{Assessment, FILE_BYTES, Part, Plan, SIZE_MIN_BYTES, Test};
 
 /// winsat's words that are long options here.
-const WINSAT_WORDS: [&str; 7] = ["-ran", "-seq", "-read", "-write", "-flush", "-ransize", "-seqsize"];
+const WINSAT_WORDS: [&str; 11] =
+    ["-ran", "-seq", "-read", "-write", "-flush", "-ransize", "-seqsize", "-drive", "-n", "-xml", "-v"];
 /// The largest block of a test.
 const BLOCK_BYTES_MAX: u64 = 16 << 20;
 /// Every device takes multiples of this, if not necessarily one of them.
@@ -51,6 +52,19 @@ pub(super) struct AssessArguments {
     /// Latency of reads while writes and flushes go on, only
     #[arg(long, conflicts_with_all = ["read", "write"])]
     flush: bool,
+    /// winsat's drive letter, for a sentence on what stands for it
+    #[arg(long, value_name = "LETTER", hide = true)]
+    drive: Option<String>,
+    /// winsat's number of a disk: that of `#n`
+    #[arg(long, value_name = "NUMBER", hide = true, conflicts_with = "target",
+          value_parser = between::<0, 9999>)]
+    n: Option<u32>,
+    /// winsat's file of results, for a sentence on what stands for it
+    #[arg(long, value_name = "FILE", hide = true)]
+    xml: Option<String>,
+    /// winsat's wish for more words; there are enough
+    #[arg(long, hide = true)]
+    v: bool,
     /// I/O size of random tests and of the reads that are timed
     #[arg(long, value_name = "SIZE", value_parser = block, default_value = "16K")]
     ransize: u64,
@@ -62,7 +76,7 @@ pub(super) struct AssessArguments {
     size: Option<u64>,
     /// Measured seconds of a throughput test; tests with flushes take twice as long
     #[arg(long, short = 'd', value_name = "SECONDS", default_value_t = 8,
-          value_parser = clap::value_parser!(u32).range(1..=3600))]
+          value_parser = between::<1, 3600>)]
     duration: u32,
     /// Run nothing; print the lines of DiskSpd and the profiles that would run
     #[arg(long)]
@@ -111,7 +125,17 @@ pub(super) fn run(arguments: &AssessArguments) -> ExitCode {
 
 /// What is to be done. The error is one sentence.
 fn prepare(arguments: &AssessArguments) -> Result<(Place, Plan), String> {
-    let place = Place::find(&arguments.target)?.directory_or_device()?;
+    if let Some(drive) = &arguments.drive {
+        return Err(format!(
+            "-drive {drive}: there are no drive letters here; name a folder on the disk, or its device: truespd assess \
+             /mnt/data"
+        ));
+    }
+    if let Some(file) = &arguments.xml {
+        return Err(format!("-xml {file}: winsat's file is not written; --json FILE holds all figures"));
+    }
+    let target = arguments.n.map_or(arguments.target.clone(), |number| format!("#{number}"));
+    let place = Place::find(&target)?.directory_or_device()?;
     place.check_overwrite(&arguments.series.overwrite)?;
     let mut tests = tests(arguments);
     let is_made = place.is_directory();
@@ -186,7 +210,7 @@ fn lines(place: &Place, plan: &Plan) -> String {
 /// Runs and shows. The error is a sentence.
 fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<ExitCode, String> {
     let since = Instant::now();
-    let json = open_json(arguments.json.as_deref())?;
+    let json = later_json(arguments.json.as_deref(), &[place.word()])?;
     let mut series = Series::begin("assess", &arguments.series)?;
     if place.is_device()
         && plan.tests.iter().any(|test| test.writes())
@@ -209,7 +233,7 @@ fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<
     };
     assessment.run_time_s = since.elapsed().as_secs_f64();
     let code = series.end(result);
-    Ok(show(&assessment, json, code))
+    Ok(show(&assessment, &json, code))
 }
 
 fn write_profiles(parts: &[Part]) -> Result<(), String> {
@@ -223,9 +247,9 @@ fn write_profiles(parts: &[Part]) -> Result<(), String> {
 }
 
 /// Prints what was measured, if anything was.
-fn show(assessment: &Assessment, json: Option<TextOutput>, code: ExitCode) -> ExitCode {
+fn show(assessment: &Assessment, json: &LaterOutputs, code: ExitCode) -> ExitCode {
     if !assessment.has_figures() {
-        return code;
+        return nothing_measured(code);
     }
     let style = Style::of_stdout();
     let shown = [
@@ -234,7 +258,7 @@ fn show(assessment: &Assessment, json: Option<TextOutput>, code: ExitCode) -> Ex
         wrap(&assessment.approximate(), style.columns).join("\n") + "\n",
     ];
     let code = print(&shown.join("\n"), code);
-    write_json(json, || assessment.json(), code)
+    json.write(|_| assessment.json(), code)
 }
 
 #[cfg(test)]
@@ -284,7 +308,9 @@ mod tests {
             ("assess -seqsize 32M", "at most 16MiB"),
             ("assess -ransize 0", "size of 0"),
             ("assess -ransize 4q", "no size suffix"),
-            ("assess -d 0", "1..=3600"),
+            ("assess -d 0", "from 1 to 3600"),
+            ("assess -n c", "from 0 to 9999"),
+            ("assess -n 1 /mnt", "cannot be used with"),
         ] {
             let error = read(line).unwrap_err();
             assert!(error.contains(word), "{line}: {error}");

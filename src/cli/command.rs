@@ -17,7 +17,7 @@ use crate::os::wake::Latch;
 use crate::os::words::system_text;
 use crate::plan::{Refusal as PlanRefusal, RefusalKind};
 use crate::profile::xml::{self, Overrides, XmlError};
-use crate::profile::{ResultFormat, Severity, validate};
+use crate::profile::{Profile, ResultFormat, Severity, validate};
 use crate::render;
 use crate::result::Verdict;
 use crate::verdict::judge;
@@ -184,13 +184,9 @@ impl QuietRun<'_> {
     /// and the exit code.
     pub fn run(&self) -> Result<Report, (String, ExitCode)> {
         let args: Vec<OsString> = self.words.iter().map(OsString::from).collect();
-        let refused = |words: String| (words, ExitCode::Refused);
-        let invocation = super::parse_os(&args, &self.program.name, &uptime_ms);
-        let Invocation::Run(mut request) = invocation.map_err(|refusal| refused(refusal.to_string()))? else {
-            return Err(refused("ERROR: a line of a suite has to run something\n".into()));
-        };
-        load_profile(self.program, &args, &mut request).map_err(refused)?;
-        let mut options = options_of(self.program, &args, &request).map_err(refused)?;
+        let request = request_of(self.program, &args)?;
+        let options = options_of(self.program, &args, &request);
+        let mut options = options.map_err(|words| (words, ExitCode::Refused))?;
         options.progress_every = self.progress_every;
         let report = load::run(&request.profile, &options, self.on_event, self.stop);
         let mut report = report.map_err(|refusals| plan_refused(self.program, &args, &refusals))?;
@@ -201,6 +197,23 @@ impl QuietRun<'_> {
         report.document.verdict = Some(judge(&report.document));
         Ok(report)
     }
+}
+
+/// What a line of a suite asks for. The error is what to show, and the exit code.
+fn request_of(program: &Program, args: &[OsString]) -> Result<Box<RunRequest>, (String, ExitCode)> {
+    let refused = |words: String| (words, ExitCode::Refused);
+    let invocation = super::parse_os(args, &program.name, &uptime_ms);
+    let Invocation::Run(mut request) = invocation.map_err(|refusal| refused(refusal.to_string()))? else {
+        return Err(refused("ERROR: a line of a suite has to run something\n".into()));
+    };
+    load_profile(program, args, &mut request).map_err(refused)?;
+    Ok(request)
+}
+
+/// The profile that a line of a suite means. The error is what to show, and the exit code.
+pub(super) fn profile_of(program: &Program, words: &[String]) -> Result<Profile, (String, ExitCode)> {
+    let args: Vec<OsString> = words.iter().map(OsString::from).collect();
+    Ok(request_of(program, &args)?.profile)
 }
 
 /// Reads the profile of `-X` into the request, with the overrides and targets beside it; the error is

@@ -2,19 +2,19 @@
 
 mod table;
 
+use std::ffi::OsString;
+
 use clap::{Args, ValueEnum};
 
 use super::Output;
 use super::command::{ExitCode, print};
 use super::console::{say_error, say_line};
-use super::outputs::TextOutput;
-use super::place::{Place, bytes};
-use super::refusal::printable;
-use super::series::{Series, SeriesArguments};
+use super::outputs::LaterOutputs;
+use super::place::{Place, between, bytes};
+use super::series::{Series, SeriesArguments, nothing_measured};
 use super::verdict::Style;
 use crate::os::words::{shell_line, shell_word};
 use crate::profile::Size;
-use crate::suite::Ended;
 use crate::suite::mark::text::{Reader, text};
 use crate::suite::mark::{
     self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, NAME, Part, Preset, Profile, Report,
@@ -62,7 +62,7 @@ pub(super) struct MarkArguments {
 
     /// Runs of each test that count; one more before them does not
     #[arg(long, value_name = "N", default_value_t = 3, visible_alias = "count",
-          value_parser = clap::value_parser!(u32).range(1..=99))]
+          value_parser = between::<1, 99>)]
     loops: u32,
 
     /// Size of the test file, or of the part of a device that is used: 16M to what fits
@@ -71,11 +71,11 @@ pub(super) struct MarkArguments {
 
     /// Seconds that each run measures [default: 5; with --preset flash 1]
     #[arg(long, value_name = "SECONDS", visible_alias = "duration",
-          value_parser = clap::value_parser!(u32).range(1..=3600))]
+          value_parser = between::<1, 3600>)]
     measure: Option<u32>,
 
     /// Seconds between two tests [default: 5; with --preset flash 30]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=3600))]
+    #[arg(long, value_name = "SECONDS", value_parser = between::<0, 3600>)]
     interval: Option<u32>,
 
     /// What the file holds and what is written
@@ -145,6 +145,23 @@ enum DataWord {
     Zero,
 }
 
+/// The words of `truespd`, with a number that stands apart from `--mix` joined to it: `--mix 50` is how people write it,
+/// and a directory may follow `--mix` alone.
+pub(super) fn joined_words(args: &[OsString]) -> Vec<OsString> {
+    let mut words: Vec<OsString> = Vec::new();
+    for word in args {
+        let is_share = word.to_str().is_some_and(|text| mix_read_percent(text).is_ok());
+        match words.last_mut().filter(|last| is_share && *last == "--mix") {
+            Some(mix) => {
+                mix.push("=");
+                mix.push(word);
+            }
+            None => words.push(word.clone()),
+        }
+    }
+    words
+}
+
 fn mix_read_percent(typed: &str) -> Result<u32, String> {
     let percent =
         typed.trim_end_matches('%').parse().ok().filter(|percent| MIX_READ_PERCENT.contains(percent));
@@ -163,12 +180,14 @@ fn size_bytes(typed: &str) -> Result<u64, String> {
 pub(super) fn run(arguments: &MarkArguments) -> ExitCode {
     match prepare(arguments) {
         Ok((settings, place)) if arguments.print => print(&lines(&settings, &place), ExitCode::Done),
-        Ok((settings, place)) => measure(arguments, settings, &place),
-        Err(words) => {
-            say_error(&words);
-            ExitCode::Refused
-        }
+        Ok((settings, place)) => measure(arguments, settings, &place).unwrap_or_else(refuse),
+        Err(words) => refuse(words),
     }
+}
+
+fn refuse(words: String) -> ExitCode {
+    say_error(&words);
+    ExitCode::Refused
 }
 
 /// Everything that can be refused without touching anything. The error is a sentence.
@@ -185,10 +204,6 @@ fn prepare(arguments: &MarkArguments) -> Result<(Settings, Place), String> {
     }
     if !arguments.print {
         place.check_room(settings.size_bytes, 1, SIZE_BYTES_MIN)?;
-        for output in outputs(arguments) {
-            // Opened again at the end: meanwhile a kill would leave the unfinished file.
-            TextOutput::open(&output).map_err(|error| error.to_string())?;
-        }
     }
     Ok((settings, place))
 }
@@ -297,14 +312,10 @@ fn described(place: &Place) -> mark::Place {
     }
 }
 
-fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> ExitCode {
-    let mut series = match Series::begin(NAME, &arguments.series) {
-        Ok(series) => series,
-        Err(words) => {
-            say_error(&words);
-            return ExitCode::Refused;
-        }
-    };
+/// Runs and shows. The error is a sentence.
+fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Result<ExitCode, String> {
+    let outputs = LaterOutputs::check(outputs(arguments), &[place.word()])?;
+    let mut series = Series::begin(NAME, &arguments.series)?;
     let target = match place.is_device() {
         true => Ok(Target::Device(place.word())),
         false => series.scratch(&place.folder(), NAME, &[FILE]).map(|folder| Target::File(folder.file(FILE))),
@@ -313,52 +324,48 @@ fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Exit
     let is_free = if does_write { series.check_write(&place.word()) } else { Ok(()) };
     let target = match is_free.and(target) {
         Ok(target) => target,
-        Err(ended) => return series.end(Err(ended)),
+        Err(ended) => return Ok(series.end(Err(ended))),
     };
     let (rows, ended) = settings.run(&target, &mut series);
-    let is_stopped = ended == Err(Ended::Stopped);
     let is_complete = ended.is_ok();
     let code = series.end(ended);
     let report = Report::new(Host::this(), described(place), settings, rows, is_complete);
     if !report.has_results() {
-        if is_stopped {
-            say_line(format_args!("stopped before anything was measured"));
-        }
-        return code;
+        return Ok(nothing_measured(code));
     }
-    match (show(&report), save(arguments, &report)) {
-        (ExitCode::Done, Ok(())) => code,
-        (failed, Ok(())) => failed,
-        (_, Err(words)) => {
-            say_error(&words);
-            ExitCode::Failed
-        }
-    }
+    let code = show(&report, code);
+    let content = |output: &Output| match output.format {
+        "json" => mark::write(&report),
+        _ => text(&report, Reader::Program { comment: arguments.comment.as_deref() }),
+    };
+    Ok(outputs.write(content, code))
 }
 
-fn show(report: &Report) -> ExitCode {
+fn show(report: &Report, code: ExitCode) -> ExitCode {
     let shown = format!("{}\n{}", text(report, Reader::Person), table::text(report, Style::of_stdout()));
-    print(&shown, ExitCode::Done)
-}
-
-/// Writes the files that were asked for. The error is what to show.
-fn save(arguments: &MarkArguments, report: &Report) -> Result<(), String> {
-    let mut failed = String::new();
-    for output in outputs(arguments) {
-        let content = match output.format {
-            "json" => mark::write(report),
-            _ => text(report, Reader::Program { comment: arguments.comment.as_deref() }),
-        };
-        if let Err(error) = TextOutput::open(&output).and_then(|file| file.write(&content)) {
-            failed.push_str(&format!("ERROR: {}\n", printable(&error.to_string())));
-        }
-    }
-    if failed.is_empty() { Ok(()) } else { Err(failed) }
+    print(&shown, code)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_share_may_stand_apart() {
+        let joined = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            joined_words(&words).join(std::ffi::OsStr::new(" ")).into_string().unwrap()
+        };
+        for (line, is) in [
+            ("mark --mix 50 d", "mark --mix=50 d"),
+            ("mark --mix d", "mark --mix d"),
+            ("mark --mix 55", "mark --mix 55"),
+            ("mark --mix=20 30", "mark --mix=20 30"),
+            ("mark --size 50", "mark --size 50"),
+        ] {
+            assert_eq!(joined(line), is);
+        }
+    }
 
     #[test]
     fn sizes_and_shares_are_taken_as_people_write_them() {

@@ -4,9 +4,9 @@
 //! it is complete: a path that cannot be written is refused before anything runs, and nobody ever finds
 //! half a result, or loses an earlier one to a run that failed to write.
 
-use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -136,10 +136,7 @@ impl Outputs {
         let mut opened = Vec::new();
         for output in outputs {
             let path = real(Path::new(&output.path));
-            if let Some((_, what)) = taken.iter().find(|(known, _)| is_same(known, &path)) {
-                let (option, shown) = (output.format, output.path.clone());
-                return Err(OutputError::Clash { option, path: shown, what: what.clone() });
-            }
+            refuse_taken(output, &path, &taken)?;
             let render = render::format(output.format).expect("every option names a row of the table").render;
             opened.push(Opened { file: open(output, &path)?, render });
             taken.push((path, format!("the file of --{}", output.format)));
@@ -169,6 +166,13 @@ fn real(path: &Path) -> PathBuf {
     }
 }
 
+/// Refuses an output that is one of the files with a use of their own.
+fn refuse_taken(output: &Output, path: &Path, taken: &[(PathBuf, String)]) -> Result<(), OutputError> {
+    let Some((_, what)) = taken.iter().find(|(known, _)| is_same(known, path)) else { return Ok(()) };
+    let (option, path) = (output.format, output.path.clone());
+    Err(OutputError::Clash { option, path, what: what.clone() })
+}
+
 /// One file under two names, also by hard links. Streams may be shared.
 fn is_same(a: &Path, b: &Path) -> bool {
     let facts = |path: &Path| path.metadata().ok();
@@ -187,6 +191,9 @@ fn open(output: &Output, path: &Path) -> Result<TextOutput, OutputError> {
     let option = output.format;
     let no_file = |what| Err(OutputError::NoFile { option, path: output.path.clone(), what });
     let opened = |sink| Ok(TextOutput { output: output.clone(), sink });
+    if output.path.is_empty() {
+        return no_file("the name of a file is missing");
+    }
     if output.path.ends_with('/') {
         return no_file("this names a folder");
     }
@@ -206,18 +213,19 @@ fn open(output: &Output, path: &Path) -> Result<TextOutput, OutputError> {
         _ => {}
     }
     let folder = path.parent().unwrap_or(Path::new("/"));
-    let temporary = tempfile::Builder::new()
-        .prefix(".truespd-")
-        .suffix(".part")
+    // The crate wraps the system's error with a path that is told already.
+    let mut code = None;
+    let make = |path: &Path| {
         // Readable for whom the person's umask says, like any file a program makes.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder);
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o666).open(path);
+        file.inspect_err(|error| code = error.raw_os_error())
+    };
+    let temporary = tempfile::Builder::new().prefix(".truespd-").suffix(".part").make_in(folder, make);
     match temporary {
         Ok(temporary) => opened(Sink::File { temporary, path: path.to_path_buf() }),
         Err(error) => {
             let (path, folder) = (output.path.clone(), folder.to_path_buf());
-            // The crate adds the path to its error; the system's words are what is wanted.
-            let error = error.raw_os_error().map_or(error, io::Error::from_raw_os_error);
+            let error = code.map_or(error, io::Error::from_raw_os_error);
             Err(OutputError::Folder { option, path, folder, error })
         }
     }
@@ -236,19 +244,82 @@ fn put(sink: Sink, text: &str) -> io::Result<()> {
     }
 }
 
-/// Opens the file of `--json`; the error is a sentence.
-pub(super) fn open_json(path: Option<&str>) -> Result<Option<TextOutput>, String> {
-    let output = path.map(|path| TextOutput::open(&Output { format: "json", path: path.to_string() }));
-    output.transpose().map_err(|error| error.to_string())
+/// Files that a suite writes at its end. Whether they can be made is tried before the suite begins, and they are opened
+/// again then: a suite that is killed meanwhile leaves no unfinished file.
+#[derive(Debug)]
+pub(super) struct LaterOutputs {
+    outputs: Vec<Output>,
 }
 
-/// Writes it.
-pub(super) fn write_json(output: Option<TextOutput>, text: impl Fn() -> String, code: ExitCode) -> ExitCode {
-    match output.map(|output| output.write(&text())) {
-        Some(Err(error)) => {
-            say_error(&error.to_string());
-            ExitCode::Failed
+impl LaterOutputs {
+    /// Tries all; none may be another, nor one of the `taken`, which are what the suite reads or writes. The error is a
+    /// sentence.
+    pub fn check(outputs: Vec<Output>, taken: &[String]) -> Result<Self, String> {
+        let taken = taken.iter().map(|path| (PathBuf::from(path), format!("the target '{path}'")));
+        let mut taken: Vec<(PathBuf, String)> = taken.map(|(path, what)| (real(&path), what)).collect();
+        for output in &outputs {
+            let path = real(Path::new(&output.path));
+            refuse_taken(output, &path, &taken).map_err(|error| error.to_string())?;
+            // Opening a pipe and leaving it would tell its reader that this was all.
+            if !path.metadata().is_ok_and(|facts| is_stream(&facts)) {
+                open(output, &path).map_err(|error| error.to_string())?;
+            }
+            taken.push((path, format!("the file of --{}", output.format)));
         }
-        _ => code,
+        Ok(LaterOutputs { outputs })
+    }
+
+    /// Writes them and gives them their names; `code` unless that fails, which is told.
+    pub fn write(&self, text: impl Fn(&Output) -> String, code: ExitCode) -> ExitCode {
+        let mut code = code;
+        for output in &self.outputs {
+            let written = TextOutput::open(output).and_then(|file| file.write(&text(output)));
+            if let Err(error) = written {
+                say_error(&error.to_string());
+                code = ExitCode::Failed;
+            }
+        }
+        code
+    }
+}
+
+/// The file of `--json`; see [`LaterOutputs::check`].
+pub(super) fn later_json(path: Option<&str>, taken: &[String]) -> Result<LaterOutputs, String> {
+    let output = path.map(|path| Output { format: "json", path: path.to_string() });
+    LaterOutputs::check(output.into_iter().collect(), taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(path: &Path) -> Output {
+        Output { format: "json", path: path.to_string_lossy().into_owned() }
+    }
+
+    #[test]
+    fn later_files_are_tried_and_leave_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = || std::fs::read_dir(dir.path()).unwrap().count();
+        let (first, second) = (dir.path().join("a"), dir.path().join("b"));
+        let outputs = vec![json(&first), Output { format: "save", ..json(&second) }];
+        let later = LaterOutputs::check(outputs, &[]).unwrap();
+        assert_eq!(names(), 0, "nothing is made before there is something to write");
+        assert_eq!(later.write(|output| output.format.to_string(), ExitCode::Done), ExitCode::Done);
+        assert_eq!(std::fs::read_to_string(&second).unwrap(), "save");
+        let taken = [second.to_string_lossy().into_owned()];
+        for (outputs, taken, says) in [
+            (vec![json(&first), json(&first)], &[][..], "this is the file of --json too"),
+            (vec![json(&second)], &taken[..], "this is the target"),
+            (vec![json(Path::new(""))], &[][..], "the name of a file is missing"),
+            (vec![json(dir.path())], &[][..], "this is a folder"),
+            (vec![json(&dir.path().join("none/x"))], &[][..], "none: No such file or directory"),
+        ] {
+            let words = LaterOutputs::check(outputs, taken).unwrap_err();
+            assert!(words.contains(says) && !words.contains("os error"), "{words}");
+        }
+        assert_eq!(names(), 2);
+        std::fs::remove_dir_all(dir.path()).unwrap();
+        assert_eq!(later.write(|_| String::new(), ExitCode::Done), ExitCode::Failed);
     }
 }

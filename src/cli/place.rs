@@ -74,9 +74,9 @@ impl Place {
         }
         let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
         Err(format!(
-            "'{}' is a file; give a directory, e.g. {}, where a test file is made and removed, or a block device",
+            "'{}' is a file; give a directory, e.g. '{}', where a test file is made and removed, or a block device",
             printable_path(&self.path),
-            shell_word(&parent.unwrap_or(Path::new(".")).to_string_lossy())
+            printable_path(parent.unwrap_or(Path::new(".")))
         ))
     }
 
@@ -189,6 +189,15 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
     size_above_zero(text, 1).map_err(|slip| format!("{}; write digits and a unit: 4096, 64K, 1G", slip.what))
 }
 
+/// Reads a whole number from `LEAST` to `MOST`.
+pub(super) fn between<const LEAST: u32, const MOST: u32>(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
+    number.ok_or_else(|| match MOST {
+        u32::MAX => format!("legal is a whole number from {LEAST} on"),
+        _ => format!("legal is a whole number from {LEAST} to {MOST}"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,10 +245,19 @@ mod tests {
         let place = Place::find(file.to_str().unwrap()).unwrap();
         assert_eq!((place.size_bytes(), place.is_device()), (Some(1), false));
         let words = place.directory_or_device().unwrap_err();
-        assert!(words.contains("is a file; give a directory, e.g. "), "{words}");
+        assert!(words.contains("is a file; give a directory, e.g. '"), "{words}");
         assert!(Place::find("/dev/null").unwrap_err().contains("neither a directory nor"));
         let words = Place::find(dir.path().join("none").to_str().unwrap()).unwrap_err();
         assert!(words.contains("No such file or directory; give a directory"), "{words}");
+    }
+
+    #[test]
+    fn numbers_are_told_what_is_legal() {
+        assert_eq!((between::<1, 9>("9"), between::<0, { u32::MAX }>("0")), (Ok(9), Ok(0)));
+        for text in ["0", "10", "", "x", "-1", "1.5", "99999999999"] {
+            assert_eq!(between::<1, 9>(text), Err("legal is a whole number from 1 to 9".into()), "{text}");
+        }
+        assert!(between::<1, { u32::MAX }>("0").is_err_and(|words| words.ends_with("from 1 on")));
     }
 
     #[test]

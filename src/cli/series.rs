@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::command::{ExitCode, Program, QuietRun, plan_refused, stop_on_signals};
+use super::command::{ExitCode, Program, QuietRun, plan_refused, profile_of, stop_on_signals};
 use super::console::{error_lines, say, say_error, say_line};
 use super::place::check_write;
 use crate::load::Event;
@@ -21,7 +21,7 @@ use crate::os::words::system_text;
 use crate::result::Document;
 use crate::suite::scratch::Scratch;
 use crate::suite::{Ahead, Ended, Failure, Runner, Step};
-use keep::Kept;
+use keep::{Kept, Line};
 use view::View;
 
 /// Hidden subcommand of the process that cleans up after a killed suite.
@@ -82,8 +82,9 @@ impl Series {
     }
 
     /// The person's word for targets of the steps that follow: the write guard refuses one that names no target of a run.
-    pub fn allow(&mut self, overwrite: Vec<String>) {
-        self.overwrite = overwrite;
+    /// What it was before.
+    pub fn allow(&mut self, overwrite: Vec<String>) -> Vec<String> {
+        std::mem::replace(&mut self.overwrite, overwrite)
     }
 
     /// Refuses a device that a later step could not write, before the steps that only read it have taken their time.
@@ -138,6 +139,18 @@ impl Series {
         code
     }
 
+    /// The document of a run that an earlier series has made, or a folder for the next one.
+    fn kept(&mut self, step: &Step, words: &[String]) -> Result<Option<Document>, Ended> {
+        let Some(keep) = &mut self.keep else { return Ok(None) };
+        let profile = profile_of(&self.program, words).map_err(|(words, code)| failed(words, code))?;
+        let line = Line { suite: &self.program.name, words, profile: &profile };
+        if let Some(document) = keep.found(step, &line) {
+            return Ok(Some(document));
+        }
+        keep.make().map_err(|words| refused(&words))?;
+        Ok(None)
+    }
+
     /// Shows an event of a run.
     fn show(&self, event: Event) {
         let words = match event {
@@ -166,7 +179,7 @@ impl Runner for Series {
         let overwrite = self.overwrite.iter().flat_map(|path| ["--overwrite".to_string(), path.clone()]);
         let words: Vec<String> = overwrite.chain(step.words.iter().cloned()).collect();
         self.view.begin(step);
-        if let Some(document) = self.keep.as_mut().and_then(|keep| keep.found(step, &words)) {
+        if let Some(document) = self.kept(step, &words)? {
             self.view.end(step, &document, true);
             return Ok(document);
         }
@@ -178,7 +191,6 @@ impl Runner for Series {
             progress_every: self.view.progress_every(),
             stop: &self.stop,
         };
-        let failed = |words, code: ExitCode| Ended::Failed(Failure { words, exit_code: code as u8 });
         let report = run.run().map_err(|(words, code)| failed(words, code))?;
         if self.stop.is_set() {
             return Err(Ended::Stopped);
@@ -212,9 +224,22 @@ impl Runner for Series {
     }
 }
 
+/// A series that ended before it had any figure, with this exit code: who waits for a result must not take that for one.
+pub(super) fn nothing_measured(code: ExitCode) -> ExitCode {
+    if code != ExitCode::Done {
+        return code;
+    }
+    say_line(format_args!("stopped before anything was measured"));
+    ExitCode::Failed
+}
+
 /// The end of a series that cannot go on; `words` tell why and what to do (see [`error_lines`]).
 pub(super) fn refused(words: &str) -> Ended {
     Ended::Failed(Failure { words: error_lines(words), exit_code: ExitCode::Refused as u8 })
+}
+
+fn failed(words: String, code: ExitCode) -> Ended {
+    Ended::Failed(Failure { words, exit_code: code as u8 })
 }
 
 /// A journal with a process that looks after it. The error is a sentence. Without a caretaker the next suite cleans up.

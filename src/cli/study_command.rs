@@ -10,9 +10,9 @@ use clap::{Args, Subcommand};
 use super::ab_command::Comparing;
 use super::command::{ExitCode, print};
 use super::console::say_error;
-use super::outputs::{TextOutput, open_json, write_json};
+use super::outputs::{LaterOutputs, later_json};
 use super::place::bytes;
-use super::series::{Series, SeriesArguments, refused};
+use super::series::{Series, SeriesArguments, nothing_measured, refused};
 use super::verdict::{Style, series as series_verdict};
 use super::words::VariantWords;
 use crate::os::undo::Undo;
@@ -111,7 +111,7 @@ pub(super) fn run(arguments: &StudyArguments) -> ExitCode {
         say_error(&format!("truespd study {name} needs a TARGET: a directory, a file or a device"));
         return ExitCode::Refused;
     }
-    let begun = open_json(common.json.as_deref())
+    let begun = later_json(common.json.as_deref(), &common.targets)
         .and_then(|output| Ok((output, Series::begin(&format!("study {name}"), &common.series)?)));
     let (output, mut series) = match begun {
         Ok(begun) => begun,
@@ -133,22 +133,17 @@ pub(super) fn run(arguments: &StudyArguments) -> ExitCode {
     };
     let (says, result) = says;
     let report = Report { nodes, ..Report::new(study, parts, says) };
-    finish(series, &report, result, output)
+    finish(series, &report, result, &output)
 }
 
 /// Undoes what was changed, then shows what was found, also when the study ended early.
-fn finish(
-    series: Series,
-    report: &Report,
-    result: Result<(), Ended>,
-    output: Option<TextOutput>,
-) -> ExitCode {
+fn finish(series: Series, report: &Report, result: Result<(), Ended>, output: &LaterOutputs) -> ExitCode {
     let code = series.end(result);
     if report.parts.is_empty() && report.nodes.is_empty() {
-        return code;
+        return nothing_measured(code);
     }
     let code = print(&study::text(report, |verdict| series_verdict(verdict, Style::of_stdout())), code);
-    write_json(output, || study::write(report), code)
+    output.write(|_| study::write(report), code)
 }
 
 /// What is said at the end, and how it ended.

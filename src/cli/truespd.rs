@@ -90,7 +90,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
     {
         return run(program, words);
     }
-    let words = std::iter::once(OsString::from(&program.name)).chain(assess_command::long_words(args));
+    let words = std::iter::once(OsString::from(&program.name)).chain(parsable(args));
     match Arguments::try_parse_from(words) {
         Ok(arguments) => match arguments.command {
             Command::Run { words } => run(program, &words),
@@ -116,9 +116,26 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
         // Help and the version are asked for; the rest is refused.
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),
         Err(refusal) => {
-            say(&refusal.to_string());
+            say(&refusal_text(&refusal));
             ExitCode::Refused
         }
+    }
+}
+
+/// A refusal of options as the program's own ones look.
+fn refusal_text(refusal: &clap::Error) -> String {
+    let text = refusal.to_string();
+    match text.strip_prefix("error: ") {
+        Some(rest) => format!("ERROR: {rest}"),
+        None => text,
+    }
+}
+
+/// The words behind `truespd`, as the parser wants them.
+fn parsable(args: &[OsString]) -> Vec<OsString> {
+    match args.first() {
+        Some(first) if first == "mark" => mark_command::joined_words(args),
+        _ => assess_command::long_words(args),
     }
 }
 

@@ -6,9 +6,9 @@ use clap::Args;
 
 use super::command::{ExitCode, print};
 use super::console::{say_error, say_line};
-use super::outputs::{TextOutput, open_json, write_json};
+use super::outputs::{LaterOutputs, later_json};
 use super::place::{FILE_BYTES_MIN, Place, bytes};
-use super::series::{Series, SeriesArguments, refused};
+use super::series::{Series, SeriesArguments, nothing_measured, refused};
 use super::verdict::{Style, series as series_verdict};
 use super::{Invocation, parse};
 use crate::os::words::{shell_line, system_text};
@@ -295,7 +295,7 @@ fn run_plan(prepared: &Prepared<'_>, places: &[Place], names: &[String]) -> Resu
     if let Load::Lines { lines, limit } = &prepared.preset.load {
         prepared.lines(lines, *limit, &if prepared.is_made { names.to_vec() } else { words_of(places) })?;
     }
-    let json = open_json(arguments.json.as_deref())?;
+    let json = later_json(arguments.json.as_deref(), &words_of(places))?;
     let mut series = Series::begin("workload", &arguments.series)?;
     let ready = scratch(&mut series, prepared, places, names);
     let plan = match ready {
@@ -304,7 +304,7 @@ fn run_plan(prepared: &Prepared<'_>, places: &[Place], names: &[String]) -> Resu
     };
     let (outcome, result) = plan.run(&mut series);
     let code = series.end(result);
-    Ok(show(&outcome, json, code))
+    Ok(show(&outcome, &json, code))
 }
 
 /// The plan on files of the scratch folder, and the profile in it.
@@ -330,11 +330,11 @@ fn scratch(
 }
 
 /// Prints what was measured, if anything was.
-fn show(outcome: &Outcome, json: Option<TextOutput>, code: ExitCode) -> ExitCode {
+fn show(outcome: &Outcome, json: &LaterOutputs, code: ExitCode) -> ExitCode {
     if !outcome.has_figures() {
-        return code;
+        return nothing_measured(code);
     }
     let shown = format!("{}\n{}", outcome.text(), series_verdict(&outcome.verdict, Style::of_stdout()));
     let code = print(&shown, code);
-    write_json(json, || outcome.json(), code)
+    json.write(|_| outcome.json(), code)
 }

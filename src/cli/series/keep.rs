@@ -1,10 +1,11 @@
 //! Documents of a series in a folder, and finding them again.
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::os::words::{printable_path, system_text};
+use crate::profile::Profile;
 use crate::result::{Document, json};
 use crate::suite::Step;
 
@@ -18,12 +19,19 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Opens the folder. Without `resume` it must hold no documents of a series. The error is a sentence.
+    /// Looks at the folder, which need not be there yet. Without `resume` it must hold no documents of a series. The error
+    /// is a sentence.
     pub fn open(folder: &Path, resume: bool) -> Result<Self, String> {
-        let failed =
-            |error: std::io::Error| format!("--keep '{}': {}", printable_path(folder), system_text(&error));
-        fs::create_dir_all(folder).map_err(failed)?;
-        let names = fs::read_dir(folder).map_err(failed)?.flatten().map(|entry| entry.file_name());
+        let refused = |why: &str| format!("--keep '{}': {why}", printable_path(folder));
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => Some(entries),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                return Err(refused("this is a file; give a folder, which is made when it is missing"));
+            }
+            Err(error) => return Err(refused(&system_text(&error))),
+        };
+        let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
         if !resume && names.into_iter().any(|name| is_document(&name.to_string_lossy())) {
             return Err(format!(
                 "--keep '{}': documents of a series are there already; choose another folder, or go on with --resume",
@@ -33,15 +41,25 @@ impl Kept {
         Ok(Kept { folder: folder.to_path_buf(), resume, count: 0 })
     }
 
-    /// The document of the next run, when it is there from before and its command line is the same. After that (or
-    /// after [`Kept::put`]) comes the one after it.
-    pub fn found(&mut self, step: &Step, words: &[String]) -> Option<Document> {
+    /// Makes the folder when it is missing. The error is a sentence.
+    pub fn make(&self) -> Result<(), String> {
+        fs::create_dir_all(&self.folder)
+            .map_err(|error| format!("--keep '{}': {}", printable_path(&self.folder), system_text(&error)))
+    }
+
+    /// The document of the next run, when it is there from before, of the same suite, with the same command line and
+    /// the same profile: that of `-X` may have changed behind its name. After that (or after [`Kept::put`]) comes the
+    /// one after it.
+    pub fn found(&mut self, step: &Step, line: &Line<'_>) -> Option<Document> {
         if !self.resume {
             return None;
         }
         let document = json::read(&fs::read(self.path(step)).ok()?).ok()?;
-        let before = document.command_line.get(1..)?;
-        (comparable(before) == comparable(words)).then(|| {
+        let (suite, words) = document.command_line.split_first()?;
+        let is_same = suite == line.suite
+            && comparable(words) == comparable(line.words)
+            && with_comparable_paths(&document.profile) == with_comparable_paths(line.profile);
+        is_same.then(|| {
             self.count += 1;
             document
         })
@@ -66,6 +84,16 @@ impl Kept {
     }
 }
 
+/// A line that a series is about to run.
+pub struct Line<'a> {
+    /// `truespd mark`.
+    pub suite: &'a str,
+    /// Its words.
+    pub words: &'a [String],
+    /// What they mean.
+    pub profile: &'a Profile,
+}
+
 fn is_document(name: &str) -> bool {
     let digits = name.chars().take_while(char::is_ascii_digit).count();
     digits >= 3 && name[digits..].starts_with('-') && name.ends_with(".json")
@@ -75,6 +103,15 @@ fn is_document(name: &str) -> bool {
 fn slug(name: &str) -> String {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
+}
+
+/// The profile with [`comparable`] paths.
+fn with_comparable_paths(profile: &Profile) -> Profile {
+    let mut profile = profile.clone();
+    for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
+        target.path = comparable(std::slice::from_ref(&target.path)).concat();
+    }
+    profile
 }
 
 /// Words in which the folders that suites make for their files look the same every time.
@@ -107,22 +144,36 @@ mod tests {
     fn runs_are_found_again_by_place_and_words() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("kept");
+        let profile = Profile::default();
+        let line = |words| Line { suite: "truespd mark", words, profile: &profile };
         let (first, first_words) = step("RND4K Q32T1 read, 1 of 2", &["-r", "/m/truespd-mark-77-0/data"]);
         let (second, second_words) = step("SEQ", &["-s", "/m/truespd-mark-77-0/data"]);
         let mut kept = Kept::open(&folder, false).unwrap();
-        assert!(kept.found(&first, &first_words).is_none());
+        assert!(!folder.exists(), "refusals leave nothing");
+        kept.make().unwrap();
+        assert!(kept.found(&first, &line(&first_words)).is_none());
         kept.put(&first, &document(&first_words)).unwrap();
         kept.put(&second, &document(&second_words)).unwrap();
         assert!(folder.join("001-rnd4k-q32t1-read-1-of-2.json").exists());
         assert!(Kept::open(&folder, false).unwrap_err().contains("--resume"));
+        let file = place.path().join("file");
+        fs::write(&file, "x").unwrap();
+        assert!(Kept::open(&file, false).unwrap_err().contains("this is a file; give a folder"));
 
         let mut kept = Kept::open(&folder, true).unwrap();
         let (_, again) = step("", &["-r", "/m/truespd-mark-9123-4/data"]);
-        assert!(kept.found(&first, &again).is_some(), "another process, another folder");
+        assert!(kept.found(&first, &line(&again)).is_some(), "another process, another folder");
         let (_, other) = step("", &["-s", "-b8K", "/m/truespd-mark-77-0/data"]);
-        assert!(kept.found(&second, &other).is_none(), "another line");
-        assert!(kept.found(&second, &second_words).is_some());
+        assert!(kept.found(&second, &line(&other)).is_none(), "another line");
+        let other_profile = Profile { progress_ios: 7, ..Profile::default() };
+        for line in [
+            Line { suite: "truespd ab", ..line(&second_words) },
+            Line { profile: &other_profile, ..line(&second_words) },
+        ] {
+            assert!(kept.found(&second, &line).is_none(), "another suite, another profile");
+        }
+        assert!(kept.found(&second, &line(&second_words)).is_some());
         fs::write(folder.join("003-seq.json"), "{").unwrap();
-        assert!(kept.found(&second, &second_words).is_none(), "half a document is none");
+        assert!(kept.found(&second, &line(&second_words)).is_none(), "half a document is none");
     }
 }

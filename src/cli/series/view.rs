@@ -9,7 +9,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::cli::console::say_line;
 use crate::cli::refusal::printable;
 use crate::load::live::{Phase, Progress};
-use crate::result::{DirectionSummary, Document, Grade, Summary};
+use crate::result::{DirectionSummary, Document, Summary};
+use crate::suite::findings::word;
 use crate::suite::{Ahead, Step};
 
 /// How often the line of the present run changes.
@@ -208,8 +209,8 @@ fn latency(mean_ns: f64) -> String {
 fn outcome(document: &Document) -> String {
     let figures: Vec<String> =
         document.measured().map(|measured| figures(&Summary::of(measured).total)).collect();
-    let grade = document.verdict.as_ref().map_or(Grade::Certified, |verdict| verdict.grade);
-    format!("{}, {}", figures.join("; "), grade.word())
+    let grade = document.verdict.as_ref().map(|verdict| verdict.grade);
+    format!("{}, {}", figures.join("; "), word(grade))
 }
 
 fn figures(total: &DirectionSummary) -> String {
