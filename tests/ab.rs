@@ -53,6 +53,7 @@ fn what_cannot_be_compared_is_refused_before_anything_is_made() {
         (format!("ab --a {A} --b {B} --file none"), "give a directory"),
         (format!("ab --a {A} --b {B}\t'x --file ."), "no end"),
         (format!("ab --a {A}"), "--b"),
+        (format!("ab --a {A} --b {B} --file . --size 16M --seconds 3600"), "--max-minutes 961 (it is 30)"),
     ] {
         let lab = Lab::new();
         let ran = killed::run(&lab, &line).expect_code(3);

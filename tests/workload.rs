@@ -41,6 +41,8 @@ fn a_search_under_a_limit_ends_with_an_answer() {
     assert!(ran.stdout.contains("limit: mean of the response times at most 60000 ms"), "{ran}");
     let answered = ["highest rate within the limit: ", "undecided after", "no rate keeps"];
     assert_eq!(answered.iter().filter(|words| ran.stdout.contains(*words)).count(), 1, "{ran}");
+    let is_found = ran.stdout.contains("highest rate within the limit: ");
+    assert_eq!(ran.stdout.contains("the 32 outstanding I/Os end this, not the limit"), is_found, "{ran}");
     assert!(ran.stdout.matches(" yes ").count() >= 1, "{ran}");
     // Nothing answers within a nanosecond.
     let ran = run(&lab, "workload oltp . --size 16M -d 1 -W 0 --limit 0.000001").expect_code(0);
@@ -73,6 +75,7 @@ fn a_persons_presets() {
         "mine/ours.toml",
         b"about = \"our database\"\nlines = [\"-b8K -r -w0 -o2 -L -Su\", \"-b64K -s -w0 -o2 -L -Su\"]\nsize = \"16M\"\n",
     );
+    lab.write("mine/loud.toml", b"about = \"a\\u001b[2Jb\\tc\"\nlines = [\"-b8K -L\"]\n");
     lab.write("mine/broken.toml", b"about = 3");
     lab.write("mine/wrong.toml", b"about = \"x\"\nlines = [\"-b8Q\"]\nsize = \"16M\"\n");
     lab.write("mine/twice.toml", b"about = \"x\"\nlines = [\"-r\"]\n");
@@ -83,6 +86,10 @@ fn a_persons_presets() {
         "{list}"
     );
     assert!(list.stdout.contains("broken          cannot be used"), "{list}");
+    assert!(list.stdout.contains("loud            a\\u{1b}[2Jb\\tc"), "{list}");
+    let broken = run(&lab, "workload broken . --presets mine").expect_code(3);
+    assert!(broken.stderr.lines().any(|line| line.trim() == "1 | about = 3"), "a line each: {broken}");
+    assert!(!broken.stderr.contains("\\n"), "{broken}");
     let ran = run(&lab, "workload ours . --presets mine -d 1 -W 0").expect_code(0);
     assert!(row(&ran.stdout, "8KiB random")[0] > 0.0 && row(&ran.stdout, "64KiB sequential")[0] > 0.0);
     for (line, word) in [
@@ -101,26 +108,67 @@ fn a_persons_presets() {
 fn refusals_say_what_is_legal_and_touch_nothing() {
     let lab = Lab::new();
     lab.write("mine", b"data");
+    lab.write("empty", b"");
     for (line, word) in [
-        ("workload", "NAME"),
+        ("workload", "there are oltp, olap, "),
+        ("workload oltp empty", "an empty file"),
+        ("workload sql empty empty", "an empty file"),
+        ("workload olap . --of mean", "--limit MS"),
+        ("workload sql . --of mean", "--of is for workloads that are written as one line"),
         ("workload oltq .", "there are oltp, olap"),
         ("workload oltp missing", "No such file"),
         ("workload sql mine", "needs 2 targets"),
         ("workload oltp . mine", "one folder"),
         ("workload oltp mine --size 1G", "--size"),
-        ("workload sql . --limit 5", "--limit"),
+        (
+            "workload sql . --limit 5",
+            "--limit is for workloads that are written as one line; this one is a DiskSpd profile",
+        ),
         ("workload oltp . --limit -5", "--limit"),
         ("workload oltp . --limit 5 --of p42", "mean, p95, p99, p99.9"),
         ("workload oltp . --json no/where.json", "no/where.json"),
     ] {
         let ran = run(&lab, line).expect_code(3);
         assert!(ran.stdout.is_empty() && ran.stderr.contains(word), "{line}: {ran}");
-        assert_eq!(lab.names(), ["mine"], "{line}");
+        assert_eq!(lab.names(), ["empty", "mine"], "{line}");
     }
+    // The figure alone, where the preset has a limit.
+    let printed = run(&lab, "workload oltp . --of mean --print").expect_code(0);
+    assert!(printed.stdout.contains("whose response times keep mean at 10 ms"), "{printed}");
     // A file that somebody else made is not written.
     let ran = run(&lab, "workload vdi mine -d 1 -W 0").expect_code(4);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("--overwrite"), "{ran}");
     assert_eq!(lab.read("mine"), b"data");
+}
+
+#[test]
+fn a_preset_cannot_say_what_is_for_the_person_to_say() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("mine")).expect("a folder");
+    let presets = [
+        ("overwrite", "--overwrite data", "option of the command itself"),
+        ("json", "--json out.json", "--keep FOLDER"),
+        ("xml", "--xml out.xml", "--keep FOLDER"),
+        ("text", "--text out.txt", "--keep FOLDER"),
+        ("csv", "--csv out.csv", "--keep FOLDER"),
+        ("require", "--require certified", "single runs"),
+        ("time", "-d5", "-d does not belong in a preset"),
+        ("warmup", "-W5", "-W does not belong in a preset"),
+        ("cooldown", "-C5", "-C does not belong in a preset"),
+        ("profile", "-Rp", "runs nothing"),
+    ];
+    for (name, words, says) in presets {
+        let preset = format!("about = \"x\"\nlines = [\"-b8K -L {words}\"]\nsize = \"16M\"\n");
+        lab.write(&format!("mine/{name}.toml"), preset.as_bytes());
+        let ran = run(&lab, &format!("workload {name} . --presets mine -d 1 -W 0")).expect_code(3);
+        assert!(ran.stdout.is_empty() && ran.stderr.contains(says), "{name}: {ran}");
+    }
+    // Of fixed threads each is on every target.
+    let fixed = b"about = \"x\"\nlines = [\"-b8K -F4 -o2 -L\"]\nfiles = 2\nsize = \"16M\"\n[sweep]\nof = \"p99\"\nlimit_ms = 1\n";
+    lab.write("mine/fixed.toml", fixed);
+    let printed = run(&lab, "workload fixed . --presets mine --print").expect_code(0);
+    assert!(printed.stdout.contains("divided by 8 (threads x targets)"), "{printed}");
+    assert_eq!(lab.names(), ["mine"]);
 }
 
 #[test]

@@ -15,6 +15,9 @@ use super::words::{self, VariantWords};
 use crate::suite::ab::{self, Metric, Plan, Surroundings};
 use crate::suite::{Ended, Runner, Step};
 
+/// The step that makes a test file, in names of runs and of what `--keep` keeps.
+pub(super) const FILL: &str = "making the test file";
+
 /// Compare two variants of a run, in turns, until their difference is decided or shown not to matter
 ///
 /// Runs blocks of four, A B B A or B A A B, so that a drift of the machine meets both alike, and looks after each block. Ends
@@ -54,6 +57,8 @@ pub(super) struct AbArguments {
 #[derive(Debug, Clone, Args)]
 pub(super) struct Comparing {
     /// What is compared: iops, bytes, latency (mean), p99, p99.9, cpu (processor time per I/O)
+    ///
+    /// Where the words set a rate (-g), the three latencies are response times: they count from when the rate wanted the I/O.
     #[arg(long, default_value = "iops", value_parser = metric)]
     pub metric: Metric,
 
@@ -65,11 +70,11 @@ pub(super) struct Comparing {
     #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = significance)]
     pub significance: f64,
 
-    /// Blocks of four runs at most
+    /// Blocks of four runs at most; the first look comes after 4 of them, and with 2 or 3 the only one after the last
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub blocks: u32,
 
-    /// Minutes at most, for each comparison
+    /// Minutes at most, for the blocks of each comparison: it has no more blocks than fit by their planned length
     #[arg(long, value_name = "MINUTES", default_value_t = 30.0, value_parser = minutes)]
     pub max_minutes: f64,
 
@@ -151,9 +156,11 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     }
     // Whether both can run, before a file is made for them.
     let placeholder = arguments.file.as_ref().map(|_| "data");
+    let mut variants = Vec::new();
     for (option, words) in &split {
-        arguments.comparing.variant(option, words.clone(), placeholder)?;
+        variants.push(arguments.comparing.variant(option, words.clone(), placeholder)?);
     }
+    arguments.comparing.plan("", both(variants)).fitted()?;
     let place = arguments.file.as_deref().map(|dir| directory(dir, arguments.size_bytes)).transpose()?;
     let words: Vec<String> = split.iter().flat_map(|(_, words)| words.clone()).collect();
     let output = later_json(arguments.json.as_deref(), &words)?;
@@ -168,8 +175,7 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
         variants.push(arguments.comparing.variant(option, words, file.as_deref())?);
     }
     series.allow(allow_each(&mut variants, &arguments.series.overwrite));
-    let variants: [VariantWords; 2] = variants.try_into().expect("two options");
-    let plan = arguments.comparing.plan("", variants);
+    let plan = arguments.comparing.plan("", both(variants)).fitted()?;
     if let Some(file) = &file
         && let Err(ended) = {
             series.ahead(plan.ahead());
@@ -189,6 +195,10 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     let shown = ab::text(&report) + &series_verdict(&report.verdict, Style::of_stdout());
     let printed = print(&shown, ended);
     Ok(output.write(|_| ab::write(&report), printed))
+}
+
+fn both(variants: Vec<VariantWords>) -> [VariantWords; 2] {
+    variants.try_into().expect("two options")
 }
 
 /// The directory of `--file`, where there is room for the file. The error is a sentence.
@@ -231,10 +241,10 @@ pub(super) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(
     ];
     // With another seed in every process, so that a series that goes on makes the file anew, too.
     let words = words.into_iter().chain([format!("-z{seed}"), path.to_string_lossy().into_owned()]);
+    // The fill is no write test of what the person named.
     let allowed = series.allow(Vec::new());
-    let filled = series
-        .run(&Step { name: "making the test file".into(), words: words.collect(), seconds: 1.5 })
-        .map(|_| ());
+    let step = Step { name: FILL.into(), words: words.collect(), seconds: 1.5 };
+    let filled = series.run(&step).map(|_| ());
     series.allow(allowed);
     filled
 }

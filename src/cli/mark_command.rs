@@ -241,11 +241,6 @@ fn settings(arguments: &MarkArguments, place: &Place) -> Result<Settings, String
 }
 
 fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<Vec<Part>, String> {
-    if arguments.mix.is_some() && profile == Profile::Demo {
-        return Err(
-            "--mix: the profile demo has no mixed test; choose another profile, or --test SEQ1M-Q8T1".into(),
-        );
-    }
     let only: Vec<Part> = arguments
         .only
         .iter()
@@ -261,6 +256,12 @@ fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<V
     };
     let wanted: Vec<Part> =
         [Part::Read, Part::Write, Part::Mix].into_iter().filter(|&part| is_wanted(part)).collect();
+    if wanted.contains(&Part::Mix) && profile == Profile::Demo {
+        let option = if arguments.mix.is_some() { "--mix" } else { "--only mix" };
+        return Err(format!(
+            "{option}: the profile demo has no mixed test; choose another profile, or --test SEQ1M-Q8T1"
+        ));
+    }
     place.check_overwrite(&arguments.series.overwrite)?;
     if !place.is_device() || !arguments.series.overwrite.is_empty() {
         return Ok(wanted);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use super::ab_command::Comparing;
 use super::command::{Program, load_profile};
-use super::{Invocation, parse};
+use super::{Invocation, RunRequest, parse};
 
 /// A variant of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +47,7 @@ pub fn split(line: &str) -> Result<Vec<String>, String> {
 }
 
 /// Whether one of the words is the option with a number.
-fn has_number(words: &[String], letter: char) -> bool {
+pub fn has_number(words: &[String], letter: char) -> bool {
     words.iter().any(|word| {
         let mut chars = word.chars();
         matches!(chars.next(), Some('-' | '/'))
@@ -90,16 +90,7 @@ pub fn variant(
         Ok(_) => return Err(refused("these words run nothing")),
         Err(refusal) => return Err(format!("{option}:\n{refusal}")),
     };
-    let unwanted = [
-        (request.profile_only, "-Rp runs nothing"),
-        (
-            !request.options.outputs.is_empty(),
-            "files for results are not written here; --keep FOLDER keeps every document",
-        ),
-        (request.options.require.is_some(), "--require is for single runs"),
-        (!request.options.overwrite.is_empty(), "give --overwrite beside --a and --b: it counts for both"),
-    ];
-    if let Some((_, why)) = unwanted.iter().find(|(is_there, _)| *is_there) {
+    if let Some(why) = unwanted(&request) {
         return Err(refused(why));
     }
     let args: Vec<OsString> = words.iter().map(OsString::from).collect();
@@ -115,6 +106,24 @@ pub fn variant(
         words,
         seconds: f64::from(span.duration_s) + f64::from(span.warmup_s) + f64::from(span.cooldown_s),
     })
+}
+
+/// Why the words are not those of a run in a series, to stand after whose words they are.
+pub fn unwanted(request: &RunRequest) -> Option<&'static str> {
+    let options = &request.options;
+    let rows = [
+        (request.profile_only, "-Rp runs nothing"),
+        (
+            !options.outputs.is_empty(),
+            "files for results (--json, --xml, --text, --csv) are not written here; --keep FOLDER keeps every document",
+        ),
+        (options.require.is_some(), "--require is for single runs"),
+        (
+            !options.overwrite.is_empty(),
+            "--overwrite does not belong in these words: give it as an option of the command itself, which counts for all its runs",
+        ),
+    ];
+    rows.iter().find(|(is_there, _)| *is_there).map(|(_, why)| *why)
 }
 
 #[cfg(test)]
@@ -165,7 +174,8 @@ mod tests {
             ("-b4K", None, "--b"),
             ("-Rp f", None, "runs nothing"),
             ("--json x f", None, "--keep"),
-            ("--overwrite f f", None, "beside --a and --b"),
+            ("--overwrite f f", None, "option of the command itself"),
+            ("--require certified f", None, "single runs"),
             ("-bX f", None, "-bX"),
             ("-?", None, "run nothing"),
         ] {

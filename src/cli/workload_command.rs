@@ -10,6 +10,7 @@ use super::outputs::{LaterOutputs, later_json};
 use super::place::{FILE_BYTES_MIN, Place, bytes};
 use super::series::{Series, SeriesArguments, nothing_measured, refused};
 use super::verdict::{Style, series as series_verdict};
+use super::words::{has_number, unwanted};
 use super::{Invocation, parse};
 use crate::os::words::{shell_line, system_text};
 use crate::profile::{Size, TimeSpan, xml};
@@ -35,7 +36,6 @@ const RATE_DURATION_S: u32 = 10;
 #[derive(Debug, Args)]
 pub(super) struct WorkloadArguments {
     /// Name of the workload
-    #[arg(required_unless_present = "list")]
     name: Option<String>,
     /// Folder for the test files (default: this one), or as many files or devices as the workload needs
     #[arg(value_name = "TARGET")]
@@ -64,8 +64,8 @@ pub(super) struct WorkloadArguments {
     /// Look for the highest rate whose response times keep this, in milliseconds; 0: run once, without a search
     #[arg(long, value_name = "MS", allow_negative_numbers = true)]
     limit: Option<f64>,
-    /// Which figure of the response times --limit is about [default: that of the preset, or p99]
-    #[arg(long, value_name = "FIGURE", value_parser = figure, requires = "limit")]
+    /// Which figure of the response times the limit is about [default: that of the preset, or p99]
+    #[arg(long, value_name = "FIGURE", value_parser = figure)]
     of: Option<Of>,
     /// Write the figures to this file as JSON (`truespd schema workload`)
     #[arg(long, value_name = "FILE")]
@@ -87,7 +87,8 @@ pub(super) fn run(arguments: &WorkloadArguments) -> ExitCode {
             presets::list(arguments.presets.as_deref()).map(|text| print(&text, ExitCode::Done))
         }
         Some(name) => work(arguments, name),
-        None => Err("name a workload; --list shows them".into()),
+        None => presets::names(arguments.presets.as_deref())
+            .and_then(|names| Err(format!("name a workload; there are {names} (--list says what they are)"))),
     };
     done.unwrap_or_else(|words| {
         say_error(&words);
@@ -107,7 +108,7 @@ fn work(arguments: &WorkloadArguments, name: &str) -> Result<ExitCode, String> {
     if !is_made && arguments.size.is_some() {
         return Err("--size is for files that are made in a folder; what is there has its size".into());
     }
-    if matches!(preset.load, Load::Profile(_)) && places.iter().any(|place| place.size_bytes() == Some(0)) {
+    if places.iter().any(|place| place.size_bytes() == Some(0)) {
         return Err("an empty file cannot be tested; name the folder, and files are made".into());
     }
     let file_bytes: Vec<u64> = match is_made {
@@ -134,11 +135,18 @@ fn work(arguments: &WorkloadArguments, name: &str) -> Result<ExitCode, String> {
 
 /// What the options of the search make of the preset's.
 fn choose_limit(preset: &mut Preset, arguments: &WorkloadArguments) -> Result<(), String> {
-    let Some(ms) = arguments.limit else { return Ok(()) };
+    let option = match (arguments.limit, arguments.of) {
+        (None, None) => return Ok(()),
+        (Some(_), _) => "--limit",
+        (None, Some(_)) => "--of",
+    };
     let Load::Lines { lines, limit } = &mut preset.load else {
-        return Err(
-            "--limit is for workloads that are a line; this one is a profile with rates of its own".into()
-        );
+        return Err(format!(
+            "{option} is for workloads that are written as one line; this one is a DiskSpd profile"
+        ));
+    };
+    let Some(ms) = arguments.limit.or(limit.map(|limit| limit.ms)) else {
+        return Err("--of: this workload has no limit; give one, in milliseconds: --limit MS".into());
     };
     if ms == 0.0 {
         *limit = None;
@@ -243,7 +251,7 @@ impl Prepared<'_> {
             0 => span.threads_total(),
             threads => u64::from(threads) * targets.len() as u64,
         };
-        Ok(Work::Search { line: line.clone(), limit, streams })
+        Ok(Work::Search { line: line.clone(), limit, streams, outstanding: outstanding(span) })
     }
 
     /// What a line means to `diskspd`. The error is one sentence or the refusal as `diskspd` shows it.
@@ -253,8 +261,16 @@ impl Prepared<'_> {
             .map_err(|refusal| format!("'{}' is no line of DiskSpd:\n{refusal}", self.name))?;
         let wrong = |why: &str| Err(format!("'{}': {}: {why}", self.name, line.join(" ")));
         let Invocation::Run(request) = invocation else { return wrong("this is no run") };
-        if request.profile_file.is_some() || request.profile_only {
-            return wrong("-X and -Rp do not belong here; a profile is a preset of its own: NAME.xml");
+        if request.profile_file.is_some() {
+            return wrong("-X does not belong here; a profile is a preset of its own: NAME.xml");
+        }
+        if let Some(why) = unwanted(&request) {
+            return wrong(why);
+        }
+        if let Some(letter) = ['d', 'W', 'C'].into_iter().find(|&letter| has_number(line, letter)) {
+            return wrong(&format!(
+                "-{letter} does not belong in a preset: -d, -W and -C are options of truespd workload, the same for all loads"
+            ));
         }
         match &request.profile.time_spans[..] {
             [span] if span.targets.len() != targets.len() => wrong("a line of a preset names no target"),
@@ -264,6 +280,19 @@ impl Prepared<'_> {
             [span] => Ok(span.clone()),
             _ => wrong("this is no run"),
         }
+    }
+}
+
+/// I/Os of all threads that are outstanding at once, at most.
+fn outstanding(span: &TimeSpan) -> u64 {
+    let each = span.targets.iter().map(|target| u64::from(target.request_count));
+    match span.thread_count {
+        0 => {
+            let own = span.targets.iter().map(|target| u64::from(target.threads_per_file));
+            own.zip(each).map(|(threads, requests)| threads * requests).sum()
+        }
+        threads if span.is_pool() => u64::from(threads) * u64::from(span.request_count),
+        threads => u64::from(threads) * each.sum::<u64>(),
     }
 }
 
@@ -279,8 +308,8 @@ fn lines(plan: &Plan) -> String {
             out.push_str(&format!("<!-- {path} -->\n{}", xml::write(profile, 0)));
         }
         Work::Search { limit, streams, .. } => out.push_str(&format!(
-            "# then the same with -g<rate>i at rates up to what that reached, divided by {streams} threads, until the highest \
-             is\n# found whose response times keep {} at {} ms\n",
+            "# then the same with -g<rate>i at rates up to what that reached, divided by {streams} (threads x \
+             targets), until\n# the highest is found whose response times keep {} at {} ms\n",
             limit.of.word(),
             limit.ms
         )),
@@ -337,4 +366,24 @@ fn show(outcome: &Outcome, json: &LaterOutputs, code: ExitCode) -> ExitCode {
     let shown = format!("{}\n{}", outcome.text(), series_verdict(&outcome.verdict, Style::of_stdout()));
     let code = print(&shown, code);
     json.write(|_| outcome.json(), code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outstanding_ios_are_those_of_all_threads() {
+        let of = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_string).collect();
+            match parse(&words, "diskspd", &|| 0) {
+                Ok(Invocation::Run(request)) => outstanding(&request.profile.time_spans[0]),
+                other => panic!("{line}: {other:?}"),
+            }
+        };
+        assert_eq!(of("-t4 -o8 a"), 32);
+        assert_eq!(of("-t4 -o8 a b"), 64);
+        assert_eq!(of("-F4 -o8 a b"), 64);
+        assert_eq!(of("-F4 -O8 a b"), 32);
+    }
 }

@@ -3,10 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::cli::ab_command::FILL;
 use crate::os::words::{printable_path, system_text};
 use crate::result::{Document, json};
-use crate::suite::ab::Metric;
-use crate::suite::study::nodes::{Node, Runs, compare};
+use crate::suite::ab::{Metric, UNCOUNTED};
+use crate::suite::study::nodes::{Node, Runs, compare, differs};
+
+/// Ends the names of runs of `truespd mark` that do not count.
+const DISCARDED: &str = "discarded run";
 
 /// Reads the documents of `NAME=PATH` and compares the first node with the others. The error is a sentence.
 pub fn nodes(typed: &[String], metric: Metric) -> Result<Vec<Node>, String> {
@@ -24,8 +28,41 @@ fn runs(typed: &str, metric: Metric) -> Result<Runs, String> {
         .filter(|(name, path)| !name.is_empty() && !path.is_empty())
         .ok_or_else(|| refused("legal is NAME=PATH, a name and the documents of its runs".into()))?;
     let paths = documents_of(Path::new(path)).map_err(refused)?;
-    let documents: Result<Vec<Document>, String> = paths.iter().map(|path| read(path)).collect();
-    Runs::of(name, &documents.map_err(refused)?, metric).map_err(refused)
+    let documents = counting(Path::new(path), &paths).map_err(refused)?;
+    Runs::of(name, &documents, metric).map_err(refused)
+}
+
+/// The documents of runs that count, all of the same run. The error is a sentence.
+fn counting(folder: &Path, paths: &[PathBuf]) -> Result<Vec<Document>, String> {
+    let mut documents = Vec::new();
+    for path in paths {
+        documents.push((path, read(path)?));
+    }
+    if folder.is_dir() {
+        documents.retain(|(path, document)| !is_uncounted(path, document));
+    }
+    let Some(((first_path, first), rest)) = documents.split_first() else {
+        return Err(format!("{}: no document of a run that counts is there", printable_path(folder)));
+    };
+    for (path, document) in rest {
+        if let Some(what) = differs(first, document) {
+            return Err(format!(
+                "{} and {} are of different runs: {what}; put the documents of one line into a folder of their own",
+                printable_path(first_path),
+                printable_path(path)
+            ));
+        }
+    }
+    Ok(documents.into_iter().map(|(_, document)| document).collect())
+}
+
+/// A step of a series that makes a file, or runs for the first time and does not count: kept by a suite, under such a name.
+fn is_uncounted(path: &Path, document: &Document) -> bool {
+    let is_kept = document.command_line.first().is_some_and(|program| program.starts_with("truespd "));
+    // Names of kept documents have dashes for all that is no letter or digit.
+    let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric(), "").to_ascii_lowercase();
+    let name = plain(&path.file_stem().unwrap_or_default().to_string_lossy());
+    is_kept && [FILL, UNCOUNTED, DISCARDED].iter().any(|step| name.ends_with(&plain(step)))
 }
 
 /// A file, or the JSON files in a folder.
@@ -46,4 +83,60 @@ fn documents_of(path: &Path) -> Result<Vec<PathBuf>, String> {
 fn read(path: &Path) -> Result<Document, String> {
     let bytes = fs::read(path).map_err(|e| format!("{}: {}", printable_path(path), system_text(&e)))?;
     json::read(&bytes).map_err(|e| format!("{} {e}", printable_path(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Profile, Target, TimeSpan};
+    use crate::result::{Direction, Measured, TargetResult, ThreadResult, TimeSpanResult};
+
+    /// A document of a run with so many I/Os in a second, made by `program`, writing so many percent.
+    fn put(folder: &Path, name: &str, program: &str, write_percent: u32, ios: u64) {
+        let target = Target { write_percent, ..Target::default() };
+        let span = TimeSpan { targets: vec![target], ..TimeSpan::default() };
+        let result = TargetResult {
+            path: "f".into(),
+            size_bytes: 1,
+            read: Direction { ios, ..Direction::default() },
+            write: Direction::default(),
+            distribution: None,
+            short_transfers: 0,
+        };
+        let thread = ThreadResult { id: 0, targets: vec![result], waits: Default::default() };
+        let measured = Measured { test_time_s: 1.0, threads: vec![thread], ..Measured::default() };
+        let document = Document {
+            command_line: vec![program.into(), "f".into()],
+            profile: Profile { time_spans: vec![span], ..Profile::default() },
+            time_spans: vec![TimeSpanResult::Measured(Box::new(measured))],
+            ..Document::default()
+        };
+        fs::write(folder.join(name), json::write(&document)).expect("a document");
+    }
+
+    #[test]
+    fn only_runs_that_count_and_only_of_one_line() {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = place.path();
+        put(folder, "001-making-the-test-file.json", "truespd ab", 100, 9000);
+        put(folder, "002-a-first-run-does-not-count.json", "truespd ab", 0, 8000);
+        put(folder, "003-rnd4k-q1t1-read-discarded-run.json", "truespd mark", 0, 7000);
+        put(folder, "004-a-block-1.json", "truespd ab", 0, 1000);
+        put(folder, "005-a-block-1.json", "truespd ab", 0, 1010);
+        let typed = format!("node={}", folder.display());
+        let found = runs(&typed, Metric::Iops).expect("two runs");
+        assert_eq!((found.figures, found.grade), (vec![1000.0, 1010.0], None));
+        // What a person called so is a run like any other.
+        put(folder, "making-the-test-file.json", "diskspd", 0, 990);
+        assert_eq!(runs(&typed, Metric::Iops).expect("three").figures.len(), 3);
+        put(folder, "006-writes-a-block-1.json", "truespd ab", 100, 500);
+        let words = runs(&typed, Metric::Iops).expect_err("reads and writes");
+        for says in ["004-a", "006-writes", "write_percent (0 and 100)", "folder of their own"] {
+            assert!(words.contains(says), "{says}: {words}");
+        }
+        let empty = tempfile::tempdir().expect("a folder");
+        put(empty.path(), "001-making-the-test-file.json", "truespd ab", 100, 9000);
+        let words = runs(&format!("node={}", empty.path().display()), Metric::Iops).expect_err("none");
+        assert!(words.contains("no document of a run that counts"), "{words}");
+    }
 }

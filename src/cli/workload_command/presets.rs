@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::place::bytes;
-use crate::os::words::{printable_path, system_text};
+use crate::os::words::{printable, printable_path, system_text};
 use crate::suite::workload::preset::{BUILT_IN, Form, Preset};
 
 /// The folder of a person's presets: the one given, or `truespd/workloads` in $XDG_CONFIG_HOME or ~/.config.
@@ -55,14 +55,26 @@ pub(super) fn find(name: &str, given: Option<&str>) -> Result<Preset, String> {
                 printable_path(other)
             ));
         }
-        return read(*form, path);
+        return read(*form, path).map_err(|words| error_of_lines(&words));
     }
     if let Some((_, form, text)) = BUILT_IN.iter().find(|(known, ..)| *known == name) {
         return Preset::read(*form, text, bytes);
     }
-    let names: Vec<&str> =
-        own.iter().map(|(name, ..)| name.as_str()).chain(BUILT_IN.iter().map(|(name, ..)| *name)).collect();
-    Err(format!("there is no workload '{name}'; there are {}", names.join(", ")))
+    Err(format!("there is no workload '{name}'; there are {}", names(given)?))
+}
+
+/// The names of all workloads, a person's own first, with commas between them.
+pub(super) fn names(given: Option<&str>) -> Result<String, String> {
+    let own = own(given)?;
+    let own_names = own.iter().map(|(name, ..)| name.as_str());
+    let names: Vec<&str> = own_names.chain(BUILT_IN.iter().map(|(name, ..)| *name)).collect();
+    Ok(names.join(", "))
+}
+
+/// What is wrong with a preset can take several lines, which show the place: they stay lines.
+fn error_of_lines(words: &str) -> String {
+    let lines: Vec<String> = words.lines().map(printable).collect();
+    format!("ERROR: {}", lines.join("\n"))
 }
 
 fn read(form: Form, path: &Path) -> Result<Preset, String> {
@@ -83,10 +95,11 @@ pub(super) fn list(given: Option<&str>) -> Result<String, String> {
     }
     for (name, form, path) in &own {
         let about = match read(*form, path) {
-            Ok(preset) => format!("{} ({})", preset.about, printable_path(path)),
+            Ok(preset) => format!("{} ({})", preset.about, path.to_string_lossy()),
             Err(words) => format!("cannot be used: {}", words.lines().collect::<Vec<_>>().join(" ")),
         };
-        out.push_str(&format!("{name:<16}{about}\n"));
+        // A person's preset may hold anything.
+        out.push_str(&format!("{:<16}{}\n", printable(name), printable(&about)));
     }
     Ok(out)
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::profile::Target;
 use crate::result::{Document, LatencySummary, Measured, Summary, TimeSpanResult};
 
 /// A figure of a run.
@@ -45,16 +46,29 @@ impl Metric {
         }
     }
 
-    /// For people, in the middle of a sentence.
-    pub fn words(self) -> &'static str {
-        match self {
-            Metric::Iops => "IOPS",
-            Metric::Bytes => "throughput",
-            Metric::MeanLatency => "mean latency",
-            Metric::P99 => "latency at the 99th percentile",
-            Metric::P999 => "latency at the 99.9th percentile",
-            Metric::ProcessorTime => "processor time per I/O",
+    /// For people, in the middle of a sentence; of response times when `is_response`.
+    pub fn words(self, is_response: bool) -> &'static str {
+        match (self, is_response) {
+            (Metric::Iops, _) => "IOPS",
+            (Metric::Bytes, _) => "throughput",
+            (Metric::MeanLatency, false) => "mean latency",
+            (Metric::MeanLatency, true) => "mean response time",
+            (Metric::P99, false) => "latency at the 99th percentile",
+            (Metric::P99, true) => "response time at the 99th percentile",
+            (Metric::P999, false) => "latency at the 99.9th percentile",
+            (Metric::P999, true) => "response time at the 99.9th percentile",
+            (Metric::ProcessorTime, _) => "processor time per I/O",
         }
+    }
+
+    /// Whether the figure of this run is one of response times, from when a rate wanted the I/O: a stall that keeps I/Os from
+    /// being issued is not hidden then. With rates on some targets only, response times would be those of some I/Os.
+    pub fn is_response(self, document: &Document) -> bool {
+        let mut measured = document.measured().peekable();
+        self.needs_latency()
+            && measured.peek().is_some()
+            && measured.all(|measured| Summary::of(measured).total.response.is_some())
+            && is_paced(document)
     }
 
     /// Whether more is better.
@@ -112,8 +126,9 @@ impl Metric {
         if total.ios == 0 {
             return Err("no I/O was completed in the measured time; measure longer (-d)".into());
         }
+        let times = if self.is_response(document) { &total.response } else { &total.latency };
         let latency = |pick: fn(&LatencySummary) -> f64| {
-            total.latency.as_ref().map(pick).ok_or("the run measured no latencies; add -L")
+            times.as_ref().map(pick).ok_or("the run measured no latencies; add -L")
         };
         let value = match self {
             Metric::Iops => total.iops,
@@ -126,7 +141,7 @@ impl Metric {
         };
         match value > 0.0 && value.is_finite() {
             true => Ok(value),
-            false => Err(format!("the {} of the run is 0, which no ratio can be made of", self.words())),
+            false => Err(format!("the {} of the run is 0, which no ratio can be made of", self.words(false))),
         }
     }
 
@@ -138,10 +153,16 @@ impl Metric {
                 "a run has {} I/Os, of which {} lie above the {}: measure longer (--seconds)",
                 number(ios as f64),
                 number(above.floor()),
-                self.words()
+                self.words(false)
             )
         })
     }
+}
+
+/// Whether every target has a rate (`-g`).
+pub(super) fn is_paced(document: &Document) -> bool {
+    let mut targets = document.profile.time_spans.iter().flat_map(|span| &span.targets).peekable();
+    targets.peek().is_some() && targets.all(Target::is_rate_limited)
 }
 
 /// Processor time of the program over its threads' life, shared out over the measured time.

@@ -23,12 +23,14 @@ pub use report::{Block, Effect, Outcome, Report, Stopped, Variant, schema, write
 pub use table::{sentence, text};
 
 use report::Collected;
-use sequential::{Estimate, Look, looks};
+use sequential::{BLOCKS_MIN, Estimate, Look, looks};
 
 /// Runs of a block.
 pub const BLOCK_RUNS: usize = 4;
 /// Confidence of the intervals that are told.
 pub const CONFIDENCE: f64 = 0.95;
+/// The step before the blocks, in names of runs and of what `--keep` keeps.
+pub const UNCOUNTED: &str = "first run, does not count";
 /// More than a run itself takes: files are opened and threads started.
 const AROUND_A_RUN_S: f64 = 0.3;
 
@@ -79,7 +81,7 @@ pub struct Plan {
     pub significance: f64,
     /// Blocks at most.
     pub blocks_max: usize,
-    /// Time at most; a block that would not end within it does not begin.
+    /// Time at most, for the blocks; see [`Plan::fitted`].
     pub time_max: Duration,
     /// What one run takes, in seconds.
     pub run_s: f64,
@@ -89,6 +91,38 @@ impl Plan {
     /// Runs and seconds at most.
     pub fn ahead(&self) -> Ahead {
         self.ahead_after(0, 0, Duration::ZERO)
+    }
+
+    /// With as many blocks as its time has room for by their planned length: the error is to be spent on blocks that can
+    /// come.
+    ///
+    /// # Errors
+    /// Time for fewer blocks than tell anything: a sentence with the minutes that would do.
+    pub fn fitted(&self) -> Result<Plan, String> {
+        let fits = (self.time_max.as_secs_f64() / self.block_seconds()) as usize;
+        let blocks_max = self.blocks_max.min(fits);
+        let least = self.least();
+        if blocks_max >= least {
+            return Ok(Plan { blocks_max, ..self.clone() });
+        }
+        let minutes = |seconds: f64| figure::number((seconds / 6.0).ceil() / 10.0);
+        Err(format!(
+            "a block of four runs of {} s takes {} minutes, and {least} blocks are the least that tell anything: \
+             --max-minutes {:.0} (it is {}), or shorter runs (-d, --seconds)",
+            figure::number(self.run_s),
+            minutes(self.block_seconds()),
+            (self.block_seconds() * least as f64 / 60.0).ceil(),
+            figure::number(self.time_max.as_secs_f64() / 60.0),
+        ))
+    }
+
+    /// Blocks before there is anything to tell; who asks for fewer gets one look, after the last.
+    fn least(&self) -> usize {
+        BLOCKS_MIN.min(self.blocks_max)
+    }
+
+    fn block_seconds(&self) -> f64 {
+        BLOCK_RUNS as f64 * self.run_seconds()
     }
 
     fn run_seconds(&self) -> f64 {
@@ -182,9 +216,14 @@ pub fn compare(
     runner: &mut dyn Runner,
     surroundings: &mut Surroundings<'_>,
 ) -> (Report, Result<(), Ended>) {
+    let (plan, fits) = match plan.fitted() {
+        Ok(fitted) => (fitted, Ok(())),
+        Err(words) => (plan.clone(), Err(refused(&words))),
+    };
+    let plan = &plan;
     let design = Design::of(plan);
     let mut collected = Collected::default();
-    let ended = blocks(plan, &design, &mut collected, runner, surroundings);
+    let ended = fits.and_then(|()| blocks(plan, &design, &mut collected, runner, surroundings));
     let (stopped, result) = match ended {
         Ok(stopped) => (stopped, Ok(())),
         Err(ended) => (if ended == Ended::Stopped { Stopped::Person } else { Stopped::Failure }, Err(ended)),
@@ -200,7 +239,7 @@ fn blocks(
     surroundings: &mut Surroundings<'_>,
 ) -> Result<Stopped, Ended> {
     for side in [Side::A, Side::B] {
-        let step = step(plan, side, "first run, does not count");
+        let step = step(plan, side, UNCOUNTED);
         let later = usize::from(side == Side::A);
         let mut ahead = plan.ahead();
         ahead.steps += later;
@@ -213,9 +252,9 @@ fn blocks(
     let begin = (surroundings.elapsed)();
     for block in 0..plan.blocks_max {
         let elapsed = (surroundings.elapsed)().saturating_sub(begin);
-        let whole_s = BLOCK_RUNS as f64 * plan.run_seconds();
-        // Two blocks at least, or there is nothing to tell.
-        if block > 1 && elapsed.as_secs_f64() + whole_s > plan.time_max.as_secs_f64() {
+        // The least that tells anything has room by plan, and may end a little late.
+        let needed_s = if block < plan.least() { 0.0 } else { plan.block_seconds() };
+        if elapsed.as_secs_f64() + needed_s > plan.time_max.as_secs_f64() {
             return Ok(Stopped::Time);
         }
         let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -253,10 +292,15 @@ fn step(plan: &Plan, side: Side, what: &str) -> Step {
     Step { name, words: plan.words[side as usize].clone(), seconds: plan.run_seconds() }
 }
 
-/// The figure of a run, or the end of the series.
+/// Nothing has run.
+fn refused(words: &str) -> Ended {
+    Ended::Failed(Failure { words: format!("ERROR: {words}\n"), exit_code: 3 })
+}
+
+/// The figure of a run, or the end of the series; not as a refusal, for something has run.
 fn figure(plan: &Plan, side: Side, document: &Document) -> Result<f64, Ended> {
     plan.metric.of(document).map_err(|why| {
         let words = format!("ERROR: {}{}: {why}\n", plan.title, side.name());
-        Ended::Failed(Failure { words, exit_code: 3 })
+        Ended::Failed(Failure { words, exit_code: 1 })
     })
 }

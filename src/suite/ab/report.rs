@@ -5,9 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::figure::Metric;
+use super::figure::{Metric, is_paced};
 use super::{BLOCK_RUNS, CONFIDENCE, Design, Plan, Side, figure};
-use crate::profile::Throughput;
 use crate::result::{Document, Grade, Summary, json};
 use crate::suite::Ended;
 use crate::suite::figures::Spread;
@@ -29,6 +28,9 @@ pub struct Report {
     pub start_unix_s: Option<i64>,
     /// What was compared.
     pub metric: Metric,
+    /// Latencies are response times: they count from when the rate (-g) wanted the I/O. Of one variant at least.
+    #[serde(default)]
+    pub is_response: bool,
     /// A difference up to this does not matter, in percent.
     pub margin_percent: f64,
     /// The probability with which variants that are the same may be called different.
@@ -51,6 +53,13 @@ pub struct Report {
     pub verdict: SeriesVerdict,
     /// What the person should know of the comparison, one sentence each.
     pub remarks: Vec<String>,
+}
+
+impl Report {
+    /// What was compared, for people, in the middle of a sentence.
+    pub fn what(&self) -> &'static str {
+        self.metric.words(self.is_response)
+    }
 }
 
 /// One of the two.
@@ -150,6 +159,7 @@ struct Gathered {
     invalid_runs: usize,
     disk_iops: Vec<f64>,
     is_paced: bool,
+    is_response: bool,
     ios: u64,
 }
 
@@ -167,7 +177,7 @@ impl Collected {
     /// A run that counts; its figure.
     pub fn take(&mut self, side: Side, plan: &Plan, document: &Document) -> Result<f64, Ended> {
         let value = figure(plan, side, document)?;
-        self.sides[side as usize].take(value, document);
+        self.sides[side as usize].take(value, plan.metric, document);
         let (grade, findings) = judged(document, |finding| finding.grade == Grade::Certified);
         self.verdict.take(side.name(), grade, findings);
         Ok(value)
@@ -179,11 +189,10 @@ impl Collected {
 }
 
 impl Gathered {
-    fn take(&mut self, value: f64, document: &Document) {
+    fn take(&mut self, value: f64, metric: Metric, document: &Document) {
         self.figures.push(value);
-        let spans = &document.profile.time_spans;
-        let is_paced = |target: &crate::profile::Target| matches!(target.throughput, Some(Throughput::BytesPerMs(n) | Throughput::Iops(n)) if n > 0);
-        self.is_paced = spans.iter().any(|span| span.targets.iter().all(is_paced));
+        self.is_paced = is_paced(document);
+        self.is_response = metric.is_response(document);
         for measured in document.measured() {
             self.ios = Summary::of(measured).total.ios;
             let rate = |disk: &crate::result::DiskActivity| {
@@ -253,6 +262,15 @@ fn remarks(plan: &Plan, sides: &[Gathered; 2], verdict: &SeriesVerdict) -> Vec<S
     if are_paced && matches!(plan.metric, Metric::Iops | Metric::Bytes) {
         remarks.push("both keep a rate that was set (-g): it is that rate which is compared".into());
     }
+    if let Some(name) = [(a, b, "A"), (b, a, "B")]
+        .into_iter()
+        .find_map(|(one, other, name)| (one.is_response && !other.is_response).then_some(name))
+    {
+        remarks.push(format!(
+            "the times of {name} count from when its rate (-g) wanted the I/O; the other has no rate, and they count from when \
+             an I/O was issued"
+        ));
+    }
     remarks.extend(a.figures.first().and(plan.metric.doubt(a.ios.min(b.ios))));
     remarks
 }
@@ -272,6 +290,7 @@ pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped
     let view = design.view(&collected.log_ratios());
     let mut verdict = collected.verdict;
     verdict.advise(advice);
+    let is_response = collected.sides.iter().any(|side| side.is_response);
     let [a, b] = collected.sides;
     let (a, b) = (a.variant(&plan.words[0]), b.variant(&plan.words[1]));
     let effect = view.zip(a.figures).map(|(view, figures)| {
@@ -295,6 +314,7 @@ pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped
         computer_name: collected.computer_name,
         start_unix_s: collected.start_unix_s,
         metric: plan.metric,
+        is_response,
         margin_percent: plan.margin_percent,
         significance: design.significance,
         blocks_max: plan.blocks_max,

@@ -13,7 +13,7 @@ pub fn text(report: &Report) -> String {
     }
     out.push_str(&format!(
         "\n{:<18}{:>14}{:>14}{:>14}{:>6}  verdict\n",
-        report.metric.words().split(" at ").next().unwrap_or_default(),
+        report.what().split(" at ").next().unwrap_or_default(),
         "median",
         "smallest",
         "largest",
@@ -99,7 +99,7 @@ fn percent(ratio: f64) -> String {
 
 /// The answer in a sentence or two, without a line end.
 pub fn sentence(report: &Report) -> String {
-    let what = report.metric.words();
+    let what = report.what();
     let margin = number(report.margin_percent);
     let Some(effect) = &report.effect else {
         let why = match report.stopped {
@@ -110,7 +110,7 @@ pub fn sentence(report: &Report) -> String {
         return format!(
             "undecided: {why} after {} blocks, and {} are the least that tell anything",
             report.blocks.len(),
-            super::sequential::BLOCKS_MIN
+            super::sequential::BLOCKS_MIN.min(report.blocks_max)
         );
     };
     let range = format!("{} to {}", percent(effect.ratio_low), percent(effect.ratio_high));

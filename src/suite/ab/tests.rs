@@ -3,6 +3,7 @@
 use super::noise::{Machine, Noise};
 use super::*;
 use crate::measure::Histogram;
+use crate::profile::Throughput;
 use crate::result::{
     Direction, Finding, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult, Verdict,
 };
@@ -272,10 +273,93 @@ fn limits_leave_it_undecided() {
     );
     assert!(sentence(&report).contains("--blocks"), "{}", sentence(&report));
     assert!(fake.told > 0);
-    let plan = Plan { time_max: Duration::ZERO, ..plan(8) };
-    let (report, _, _) = run(&plan, &mut fake);
-    assert_eq!((report.stopped, report.blocks.len(), report.effect), (Stopped::Time, 2, None));
-    assert!(sentence(&report).contains("4 are the least"), "{}", sentence(&report));
+}
+
+/// Four runs of 4.3 s.
+const BLOCK_S: f64 = 17.2;
+
+fn within(blocks: f64, plan: Plan) -> Plan {
+    Plan { time_max: Duration::from_secs_f64(blocks * BLOCK_S), ..plan }
+}
+
+#[test]
+fn looks_are_planned_for_blocks_that_have_room() {
+    assert_eq!(within(7.5, plan(100)).fitted().map(|plan| plan.blocks_max), Ok(7));
+    assert_eq!(within(7.5, plan(5)).fitted().map(|plan| plan.blocks_max), Ok(5));
+    let mut fake = Fake::new(Noise { scatter: 0.2, ..CALM }, [100_000.0, 100_000.0]);
+    let (report, result, _) = run(&within(7.5, plan(100)), &mut fake);
+    assert_eq!((result, report.stopped, report.blocks.len()), (Ok(()), Stopped::Blocks, 7));
+    assert!(text(&report).contains("(7 blocks of four runs, 7 planned at most)"), "{}", text(&report));
+    // All of the error for the seven: the last look has what is left of it.
+    let looks = Design::of(&within(7.5, plan(100)).fitted().unwrap()).looks;
+    assert_eq!(looks.iter().map(|look| look.blocks).collect::<Vec<_>>(), [4, 5, 7]);
+}
+
+#[test]
+fn no_room_for_what_tells_anything_is_refused_before_a_run() {
+    let long = Plan { run_s: 3600.0, time_max: Duration::from_secs(1800), ..plan(100) };
+    let mut fake = Fake::new(CALM, [100_000.0, 100_000.0]);
+    let (report, result, _) = run(&long, &mut fake);
+    let Err(Ended::Failed(failure)) = result else { panic!("{result:?}") };
+    assert_eq!((failure.exit_code, fake.ran.len(), report.blocks.len()), (3, 0, 0));
+    assert!(failure.words.contains("--max-minutes 961 (it is 30)"), "{}", failure.words);
+    // And the minutes that it names would do, also when runs take a little longer than planned.
+    let enough = Plan { time_max: Duration::from_secs(961 * 60), ..long };
+    assert_eq!(enough.fitted().map(|plan| plan.blocks_max), Ok(4));
+    let mut fake = Fake::new(Noise { scatter: 0.2, ..CALM }, [100_000.0, 100_000.0]);
+    let calls = std::cell::Cell::new(0);
+    // Five looks at the clock in a block, each 3650 s after a run.
+    let elapsed = || {
+        calls.set(calls.get() + 1);
+        Duration::from_secs(3650 * (calls.get() - 1) * 4 / 5)
+    };
+    let mut surroundings = Surroundings { arrange: &mut |_| Ok(()), elapsed: &elapsed };
+    let (report, _) = compare(&enough, &mut fake, &mut surroundings);
+    assert_eq!((report.blocks.len(), report.effect.is_some()), (4, true));
+}
+
+#[test]
+fn two_blocks_are_one_look_after_the_last() {
+    let mut fake = Fake::new(Noise { scatter: 0.0005, ..CALM }, [100_000.0, 150_000.0]);
+    let quick = Plan { significance: 0.05, margin_percent: 5.0, ..plan(2) };
+    let (report, _, _) = run(&quick, &mut fake);
+    assert_eq!((report.outcome, report.blocks.len()), (Outcome::Different, 2));
+    fake.ends = Some((fake.ran.len() + 6, Ended::Stopped));
+    let (report, _, _) = run(&quick, &mut fake);
+    assert!(sentence(&report).contains("after 1 blocks, and 2 are the least"), "{}", sentence(&report));
+}
+
+#[test]
+fn times_under_a_rate_count_from_when_it_wanted_the_io() {
+    let mut document = document(5000.0, &[]);
+    let TimeSpanResult::Measured(measured) = &mut document.time_spans[0] else { unreachable!() };
+    let mut response = Histogram::default();
+    response.record(9000);
+    measured.threads[0].targets[0].read.response = Some(response);
+    let target = |throughput| crate::profile::Target { throughput, ..Default::default() };
+    let mut at = |rates: &[Option<Throughput>]| {
+        let targets = rates.iter().copied().map(target).collect();
+        document.profile.time_spans = vec![crate::profile::TimeSpan { targets, ..Default::default() }];
+        let metrics = [Metric::MeanLatency, Metric::P99, Metric::P999];
+        metrics.map(|metric| (metric.of(&document).unwrap() / 1000.0).round())
+    };
+    let rate = Some(Throughput::Iops(100));
+    assert_eq!(at(&[rate]), [9.0; 3]);
+    // Those of some of the I/Os are not those of the run.
+    assert_eq!(at(&[rate, None]), [1.0; 3]);
+    at(&[rate]);
+    assert!(Metric::P99.is_response(&document) && !Metric::Iops.is_response(&document));
+    assert_eq!(Metric::P99.words(true), "response time at the 99th percentile");
+}
+
+#[test]
+fn the_title_says_from_when_times_count() {
+    let mut fake = Fake::new(CALM, [100_000.0, 105_000.0]);
+    let (report, _, _) = run(&Plan { metric: Metric::P99, ..plan(4) }, &mut fake);
+    assert!(!report.is_response && text(&report).contains("\nlatency "), "{}", text(&report));
+    let report = Report { is_response: true, ..report };
+    assert!(text(&report).contains("\nresponse time "), "{}", text(&report));
+    assert!(sentence(&report).contains("response time at the 99th percentile"), "{}", sentence(&report));
 }
 
 #[test]
@@ -292,6 +376,7 @@ fn what_was_done_before_an_early_end_is_told() {
     let (report, result, _) = run(&plan(100), &mut fake);
     let Err(Ended::Failed(failure)) = result else { panic!("{result:?}") };
     assert!(failure.words.contains("B: no I/O was completed"), "{failure:?}");
+    assert_eq!(failure.exit_code, 1, "3 says that nothing was touched");
     assert!(text(&report).contains("undecided"));
 }
 

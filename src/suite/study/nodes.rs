@@ -5,11 +5,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use crate::profile::Profile;
 use crate::result::{Document, Grade};
 use crate::suite::ab::Metric;
 use crate::suite::ab::sequential::{student_beyond, student_quantile};
 use crate::suite::figures::Spread;
+use crate::suite::findings::word;
 
 /// A node's runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,8 +21,10 @@ pub struct Runs {
     pub name: String,
     /// The figure of each run.
     pub figures: Vec<f64>,
-    /// The worst verdict of the runs.
-    pub grade: Grade,
+    /// The figures are of response times.
+    pub is_response: bool,
+    /// The worst verdict of the runs; none when no run was judged.
+    pub grade: Option<Grade>,
 }
 
 impl Runs {
@@ -31,7 +36,66 @@ impl Runs {
         let figures: Result<Vec<f64>, String> =
             documents.iter().map(|document| metric.of(document)).collect();
         let grades = documents.iter().filter_map(|document| document.verdict.as_ref()).map(|v| v.grade);
-        Ok(Runs { name: name.to_string(), figures: figures?, grade: grades.max().unwrap_or_default() })
+        Ok(Runs {
+            name: name.to_string(),
+            figures: figures?,
+            is_response: documents.iter().any(|document| metric.is_response(document)),
+            grade: grades.max(),
+        })
+    }
+}
+
+/// What two documents that should be of the same run have different, in words for the middle of a sentence; none when
+/// they are of the same. Targets' paths and sizes to make, seeds, and what is only shown may differ.
+pub fn differs(one: &Document, other: &Document) -> Option<String> {
+    let value = |document: &Document| serde_json::to_value(comparable(&document.profile)).unwrap_or_default();
+    let mut found = Vec::new();
+    collect("", &value(one), &value(other), &mut found);
+    let more = found.len().saturating_sub(DIFFERENCES_SHOWN);
+    found.truncate(DIFFERENCES_SHOWN);
+    let words = found.join(", ");
+    match (found.is_empty(), more) {
+        (true, _) => None,
+        (false, 0) => Some(words),
+        (false, more) => Some(format!("{words} and {more} more")),
+    }
+}
+
+/// Differences that are told.
+const DIFFERENCES_SHOWN: usize = 3;
+
+/// The profile as it is the same in all runs of a line.
+fn comparable(profile: &Profile) -> Profile {
+    let mut profile = Profile { time_spans: profile.time_spans.clone(), ..Profile::default() };
+    for span in &mut profile.time_spans {
+        span.rand_seed = 0;
+        for target in &mut span.targets {
+            target.path.clear();
+            target.create_bytes = None;
+        }
+    }
+    profile
+}
+
+/// Members and values that differ: `targets[0].block_bytes (4096 and 8192)`.
+fn collect(path: &str, one: &Value, other: &Value, found: &mut Vec<String>) {
+    match (one, other) {
+        (Value::Object(a), Value::Object(b)) => {
+            for (name, value) in a {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                collect(&path, value, b.get(name).unwrap_or(&Value::Null), found);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (index, (one, other)) in a.iter().zip(b).enumerate() {
+                collect(&format!("{path}[{index}]"), one, other, found);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            found.push(format!("{path} ({} and {} of them)", a.len(), b.len()));
+        }
+        _ if one != other => found.push(format!("{path} ({one} and {other})")),
+        _ => {}
     }
 }
 
@@ -44,8 +108,11 @@ pub struct Node {
     pub metric: Metric,
     /// The figure in its runs.
     pub figures: Spread,
-    /// The worst verdict of its runs.
-    pub grade: Grade,
+    /// Latencies are response times: they count from when the rate (-g) wanted the I/O.
+    #[serde(default)]
+    pub is_response: bool,
+    /// The worst verdict of its runs; none when no run was judged.
+    pub grade: Option<Grade>,
     /// How it differs from the first node; none for that one, and with fewer than two runs of each.
     pub difference: Option<Difference>,
 }
@@ -69,7 +136,8 @@ pub fn compare(nodes: &[Runs], metric: Metric) -> Vec<Node> {
     let node = |(place, runs): (usize, &Runs)| {
         let figures = Spread::of(runs.figures.iter().copied())?;
         let difference = first.filter(|_| place > 0).and_then(|first| welch(&first.figures, &runs.figures));
-        Some(Node { name: runs.name.clone(), metric, figures, grade: runs.grade, difference })
+        let is_response = runs.is_response;
+        Some(Node { name: runs.name.clone(), metric, figures, is_response, grade: runs.grade, difference })
     };
     nodes.iter().enumerate().filter_map(node).collect()
 }
@@ -109,7 +177,7 @@ pub fn text(nodes: &[Node]) -> String {
     let Some(first) = nodes.first() else { return String::new() };
     let mut out = format!(
         "== {} of the nodes' runs\n{:<22}{:>14}{:>14}{:>14}{:>6}  {:<10}beside {}\n",
-        first.metric.words(),
+        first.metric.words(nodes.iter().any(|node| node.is_response)),
         "",
         "median",
         "smallest",
@@ -119,7 +187,7 @@ pub fn text(nodes: &[Node]) -> String {
         first.name
     );
     for node in nodes {
-        let grade = node.grade.loud_word();
+        let grade = node.grade.map_or(word(None), Grade::loud_word);
         let beside = match (&node.difference, std::ptr::eq(node, first)) {
             (_, true) => String::new(),
             (None, false) => "two runs of each are the least that tell".to_string(),
@@ -149,9 +217,10 @@ pub fn text(nodes: &[Node]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::{Target, TimeSpan};
 
     fn runs(name: &str, figures: &[f64]) -> Runs {
-        Runs { name: name.into(), figures: figures.to_vec(), grade: Grade::Suspect }
+        Runs { name: name.into(), figures: figures.to_vec(), is_response: false, grade: Some(Grade::Suspect) }
     }
 
     #[test]
@@ -176,6 +245,46 @@ mod tests {
             welch(&[2.0, 2.0], &[3.0, 3.0]).map(|d| (d.p, d.ratio_low == d.ratio_high)),
             Some((0.0, true))
         );
+    }
+
+    #[test]
+    fn who_was_not_judged_has_no_grade() {
+        let node = Runs { grade: None, ..runs("node", &[1.0, 2.0]) };
+        let nodes = compare(&[node, runs("other", &[1.0])], Metric::Iops);
+        assert_eq!(nodes[0].grade, None);
+        assert!(text(&nodes).lines().any(|line| line.contains("not judged")), "{}", text(&nodes));
+        assert_eq!(Runs::of("none", &[], Metric::Iops).map(|runs| runs.grade), Ok(None));
+    }
+
+    #[test]
+    fn what_is_of_another_run_is_named() {
+        let document = |change: fn(&mut TimeSpan, &mut Target)| {
+            let (mut span, mut target) =
+                (TimeSpan::default(), Target { path: "a".into(), ..Target::default() });
+            change(&mut span, &mut target);
+            span.targets = vec![target];
+            Document {
+                profile: Profile { time_spans: vec![span], ..Profile::default() },
+                ..Document::default()
+            }
+        };
+        let first = document(|_, _| {});
+        let same = document(|span, target| {
+            span.rand_seed = 7;
+            target.path = "b".into();
+            target.create_bytes = Some(1 << 30);
+        });
+        assert_eq!(differs(&first, &same), None);
+        let writes = document(|span, target| {
+            span.duration_s = 3;
+            target.write_percent = 100;
+        });
+        let words = differs(&first, &writes).unwrap();
+        assert!(words.contains("duration_s (10 and 3)"), "{words}");
+        assert!(words.contains("targets[0].write_percent (0 and 100)"), "{words}");
+        let mut two = document(|_, _| {});
+        two.profile.time_spans[0].targets.push(Target::default());
+        assert!(differs(&first, &two).unwrap().contains("(1 and 2 of them)"));
     }
 
     /// Against a worked example: logarithms 1, 2, 3 and 2, 4, 6 have t = 1.549 with 2.94 degrees of freedom.

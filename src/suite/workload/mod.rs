@@ -4,7 +4,7 @@ pub mod preset;
 mod report;
 pub mod sweep;
 
-pub use report::{Outcome, Row, Run, Search, Stored, schema};
+pub use report::{Outcome, Row, Run, Search, SearchEnd, Stored, schema};
 
 use std::time::Duration;
 
@@ -15,6 +15,9 @@ use sweep::{Limit, Next, Point, RUNS_USUAL};
 
 /// Starting and ending a run, roughly, in seconds.
 const AROUND_S: f64 = 0.5;
+
+/// Between the run without a limit and the first rate: what that run wrote, the storage may still be digesting.
+const SETTLE: Duration = Duration::from_secs(5);
 
 /// Measured times that were asked for, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +79,8 @@ pub enum Work {
         limit: Limit,
         /// Threads times targets: what a rate per thread is multiplied with.
         streams: u64,
+        /// I/Os of all threads that are outstanding at once, at most.
+        outstanding: u64,
     },
 }
 
@@ -121,6 +126,7 @@ impl Plan {
             let mut ahead = Ahead::of(&steps[index + 1..], Duration::ZERO);
             if matches!(self.work, Work::Search { .. }) {
                 ahead = self.search_ahead(0);
+                ahead.seconds += SETTLE.as_secs_f64();
             }
             runner.ahead(ahead);
             match runner.run(step) {
@@ -131,8 +137,20 @@ impl Plan {
                 }
             }
         }
-        if let (Ok(()), Work::Search { line, limit, streams }) = (&result, &self.work) {
-            result = self.search(line, *limit, *streams, &mut outcome, runner);
+        let unlimited = outcome.runs.first().and_then(|run| run.total_iops);
+        if let (Ok(()), Work::Search { line, limit, streams, outstanding }, Some(unlimited_iops)) =
+            (&result, &self.work, unlimited)
+        {
+            let mut search = Search {
+                limit: *limit,
+                streams: *streams,
+                outstanding: *outstanding,
+                unlimited_iops,
+                points: Vec::new(),
+                end: None,
+            };
+            result = self.search(line, &mut search, &mut outcome, runner);
+            outcome.search = Some(search);
         }
         (outcome, result)
     }
@@ -146,34 +164,32 @@ impl Plan {
     fn search(
         &self,
         line: &[String],
-        limit: Limit,
-        streams: u64,
+        search: &mut Search,
         outcome: &mut Outcome,
         runner: &mut dyn Runner,
     ) -> Result<(), Ended> {
-        let Some(unlimited) = outcome.runs.first().and_then(|run| run.total_iops) else { return Ok(()) };
-        let mut search = Search { limit, streams, unlimited_iops: unlimited, points: Vec::new(), end: None };
-        let result = loop {
-            let rate = match sweep::next(unlimited / streams.max(1) as f64, &search.points) {
+        let (limit, streams) = (search.limit, search.streams);
+        let unlimited = search.unlimited_iops / streams.max(1) as f64;
+        runner.ahead(self.search_ahead(0));
+        runner.pause(SETTLE)?;
+        loop {
+            let rate = match sweep::next(unlimited, &search.points) {
                 Next::Try(rate) => rate,
                 end => {
-                    search.end = Some(end.into());
-                    break Ok(());
+                    search.end = Some(SearchEnd::of(end, limit, &search.points));
+                    return Ok(());
                 }
             };
             runner.ahead(self.search_ahead(search.points.len() + 1));
             let name = format!("{} at {} IOPS", self.name, rate.saturating_mul(streams));
-            match runner.run(&self.line(&name, line, Some(rate))) {
-                Ok(document) => {
-                    let grade = outcome.judge(&name, &document);
-                    let Some(point) = point(limit, rate, streams, &document, grade) else { break Ok(()) };
-                    search.points.push(point);
-                }
-                Err(ended) => break Err(ended),
-            }
-        };
-        outcome.search = Some(search);
-        result
+            let document = runner.run(&self.line(&name, line, Some(rate)))?;
+            let grade = outcome.judge(&name, &document);
+            let Some(point) = point(limit, rate, streams, &document, grade) else {
+                search.end = Some(SearchEnd::NoIo(rate));
+                return Ok(());
+            };
+            search.points.push(point);
+        }
     }
 }
 

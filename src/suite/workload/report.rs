@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sweep::{Limit, Next, Point};
+use super::sweep::{self, Limit, Next, Point};
 use super::{Plan, Step};
+use crate::os::words::printable;
 use crate::profile::{Size, Target, Throughput, TimeSpan};
 use crate::result::{
     Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Summary, TimeSpanResult, json,
@@ -55,15 +56,24 @@ pub struct Run {
 pub enum SearchEnd {
     /// The highest rate that kept the limit, in two runs or more; per stream.
     Found(u64),
+    /// Every rate kept it: not the limit ends the search, but what is outstanding at once. The highest rate that was reached,
+    /// in two runs or more; per stream.
+    AllKeepIt(u64),
     /// No rate kept it.
     NoneKeepsIt,
     /// The storage did not answer twice alike.
     GaveUp,
+    /// No I/O was completed at this rate; per stream.
+    NoIo(u64),
 }
 
-impl From<Next> for SearchEnd {
-    fn from(next: Next) -> Self {
+impl SearchEnd {
+    /// How a search over these points ended.
+    pub(super) fn of(next: Next, limit: Limit, points: &[Point]) -> Self {
+        // A rate that was only missed broke no limit. Runs of the answer itself were outvoted.
+        let is_broken = |rate: u64| points.iter().any(|p| p.per_stream > rate && p.held_ms > limit.ms);
         match next {
+            Next::Found(rate) if !is_broken(rate) => SearchEnd::AllKeepIt(rate),
             Next::Found(rate) => SearchEnd::Found(rate),
             Next::None => SearchEnd::NoneKeepsIt,
             Next::Try(_) | Next::GaveUp => SearchEnd::GaveUp,
@@ -78,6 +88,9 @@ pub struct Search {
     pub limit: Limit,
     /// Threads times targets.
     pub streams: u64,
+    /// I/Os of all threads that are outstanding at once, at most; 0 in documents from before this was noted.
+    #[serde(default)]
+    pub outstanding: u64,
     /// I/Os per second without a limit.
     pub unlimited_iops: f64,
     /// In the order of trying.
@@ -181,9 +194,10 @@ impl Outcome {
 
     /// The tables.
     pub fn text(&self) -> String {
-        let mut out = format!("{}: {}\n", self.workload, self.about);
+        // A person's preset may hold anything.
+        let mut out = format!("{}: {}\n", printable(&self.workload), printable(&self.about));
         if !self.source.is_empty() {
-            out.push_str(&format!("source: {}\n", self.source));
+            out.push_str(&format!("source: {}\n", printable(&self.source)));
         }
         for run in &self.runs {
             out.push('\n');
@@ -295,7 +309,7 @@ fn words_of(target: &Target) -> String {
 
 fn run_text(run: &Run) -> String {
     let cpu = run.cpu_usage_percent.map_or(String::new(), |cpu| format!(", processors {cpu:.0} % in use"));
-    let mut out = format!("{}: {}{cpu}\n", run.name, word(run.grade));
+    let mut out = format!("{}: {}{cpu}\n", printable(&run.name), word(run.grade));
     let mark = if run.grade == Some(Grade::Invalid) { " INVALID" } else { "" };
     out.push_str(&format!(
         "{:<32}{:<6}{:>11}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
@@ -373,34 +387,72 @@ fn bar(value: f64, limit: f64) -> String {
     format!("{bar}{end}").trim_end().to_string()
 }
 
+/// How the search ended, for people; with a line end.
 fn answer(search: &Search) -> String {
     let Limit { of, ms } = search.limit;
     let of = of.word();
     match search.end {
-        Some(SearchEnd::Found(rate)) => {
-            let at = search.points.iter().rfind(|point| point.per_stream == rate);
-            let held = at.map_or(0.0, |point| point.held_ms);
-            let grade = at.and_then(|point| point.grade);
-            let iops = rate.saturating_mul(search.streams);
-            let part = iops as f64 / search.unlimited_iops * 100.0;
-            let warning = if grade == Some(Grade::Invalid) { " (INVALID: see the verdict)" } else { "" };
-            format!(
-                "highest rate within the limit: {iops} IOPS ({of} {held:.3} ms, kept in two runs or more), {part:.0} % of the {:.0} \
-                 IOPS without a limit{warning}\n",
-                search.unlimited_iops
-            )
-        }
-        Some(SearchEnd::NoneKeepsIt) => {
-            let lowest = search.points.iter().min_by_key(|point| point.per_stream);
-            let tried = lowest.map_or(String::new(), |point| {
-                format!(": at {:.0} IOPS {of} is {:.3} ms", point.offered_iops, point.held_ms)
-            });
-            format!("no rate keeps {of} at {ms} ms{tried}\n")
-        }
-        Some(SearchEnd::GaveUp) => format!(
-            "undecided after {} rates: this storage does not answer twice alike; longer runs (-d) may help\n",
-            search.points.len()
+        Some(SearchEnd::Found(rate)) => format!("highest rate within the limit: {}\n", found(search, rate)),
+        Some(SearchEnd::AllKeepIt(rate)) => format!(
+            "highest rate within the limit: {}\nthe limit was kept at every rate tried: the {} outstanding I/Os end this, \
+             not the limit; more -o (a preset of your own) shows more\n",
+            found(search, rate),
+            search.outstanding
         ),
-        None => "stopped before it was decided\n".to_string(),
+        Some(SearchEnd::NoneKeepsIt) => match search.points.iter().min_by_key(|point| point.per_stream) {
+            Some(point) => format!(
+                "no rate keeps {of} at {ms} ms: at {:.0} IOPS {of} is {:.3} ms\n",
+                point.offered_iops, point.held_ms
+            ),
+            None => format!(
+                "no rate could be tried: {:.1} IOPS without a limit are less than one for each of {} (threads x targets); \
+                 fewer threads (a preset of your own) can be searched\n",
+                search.unlimited_iops, search.streams
+            ),
+        },
+        Some(SearchEnd::GaveUp) => format!(
+            "undecided after {} runs: this storage does not answer twice alike; longer runs (-d) may help{}\n",
+            search.points.len(),
+            best_so_far(search)
+        ),
+        Some(SearchEnd::NoIo(rate)) => format!(
+            "undecided: no I/O was completed in the run at {} IOPS; longer runs (-d) may help{}\n",
+            rate.saturating_mul(search.streams),
+            best_so_far(search)
+        ),
+        None => format!("stopped before it was decided{}\n", best_so_far(search)),
     }
+}
+
+/// The answer: `1000 IOPS (p99 2.000 ms, ...), 50 % of ...`
+fn found(search: &Search, rate: u64) -> String {
+    let of = search.limit.of.word();
+    // The latest run of it that kept the limit: a rate that is found has more of these than others.
+    let at = search.points.iter().rfind(|point| point.per_stream == rate && point.is_within);
+    let held = at.map_or(0.0, |point| point.held_ms);
+    let grade = at.and_then(|point| point.grade);
+    let iops = rate.saturating_mul(search.streams);
+    let part = iops as f64 / search.unlimited_iops * 100.0;
+    let warning = if grade == Some(Grade::Invalid) { " (INVALID: see the verdict)" } else { "" };
+    format!(
+        "{iops} IOPS ({of} {held:.3} ms, kept in two runs or more), {part:.0} % of the {:.0} IOPS without a limit{warning}",
+        search.unlimited_iops
+    )
+}
+
+/// What is known when there is no answer: `; the highest rate that kept the limit so far: ...`
+fn best_so_far(search: &Search) -> String {
+    let Some(rate) = sweep::best(&search.points) else {
+        return if search.points.is_empty() {
+            String::new()
+        } else {
+            "; no rate kept the limit so far".into()
+        };
+    };
+    let (kept, broken) = sweep::runs_of(&search.points, rate);
+    format!(
+        "; the highest rate that kept the limit so far: {} IOPS (in {kept} of {} runs)",
+        rate.saturating_mul(search.streams),
+        kept + broken
+    )
 }

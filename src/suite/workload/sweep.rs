@@ -154,12 +154,21 @@ pub enum Next {
 }
 
 /// How many runs of a rate were within the limit, and how many not.
-fn runs_of(points: &[Point], per_stream: u64) -> (usize, usize) {
+pub(super) fn runs_of(points: &[Point], per_stream: u64) -> (usize, usize) {
     let runs = points.iter().filter(|point| point.per_stream == per_stream);
     runs.fold((0, 0), |(kept, broken), point| match point.is_within {
         true => (kept + 1, broken),
         false => (kept, broken + 1),
     })
+}
+
+/// The highest rate that kept the limit in most of its runs.
+pub(super) fn best(points: &[Point]) -> Option<u64> {
+    let is_kept = |rate: &u64| {
+        let (kept, broken) = runs_of(points, *rate);
+        kept > broken
+    };
+    points.iter().map(|point| point.per_stream).filter(is_kept).max()
 }
 
 /// Decides on the points so far. `unlimited` is the rate per stream without a limit.

@@ -3,7 +3,6 @@ use crate::measure::Histogram;
 use crate::profile::{Profile, Target, Throughput, TimeSpan};
 use crate::result::TimeSpanResult;
 use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
-use crate::suite::workload::report::SearchEnd;
 use crate::suite::workload::sweep::Of;
 
 const TIMES: Times = Times { warmup_s: 1, duration_s: 10, cooldown_s: 0 };
@@ -65,11 +64,25 @@ struct Storage {
     runs: usize,
     lines: Vec<String>,
     ahead: Vec<usize>,
+    /// Runs before each pause.
+    pauses: Vec<(usize, Duration)>,
+    /// The person leaves in the pause.
+    leaves: bool,
+    /// At rates nothing is completed.
+    is_dead: bool,
 }
 
 impl Storage {
     fn new(knee: f64) -> Self {
-        Storage { knee, runs: usize::MAX, lines: Vec::new(), ahead: Vec::new() }
+        Storage {
+            knee,
+            runs: usize::MAX,
+            lines: Vec::new(),
+            ahead: Vec::new(),
+            pauses: Vec::new(),
+            leaves: false,
+            is_dead: false,
+        }
     }
 }
 
@@ -92,14 +105,15 @@ impl Runner for Storage {
                 (offered.min(8000.0), Some(if offered <= self.knee { 2_000_000 } else { 30_000_000 }))
             }
         };
-        let ios = (iops * 10.0 / 4.0) as u64;
+        let ios = if self.is_dead && rate.is_some() { 0 } else { (iops * 10.0 / 4.0) as u64 };
         let thread =
             || vec![target_result("/m/data-1", direction(ios, 1_000_000, response), Direction::default())];
         Ok(document(span, vec![thread(), thread(), thread(), thread()], Verdict::default()))
     }
 
-    fn pause(&mut self, _: Duration) -> Result<(), Ended> {
-        Ok(())
+    fn pause(&mut self, length: Duration) -> Result<(), Ended> {
+        self.pauses.push((self.lines.len(), length));
+        if self.leaves { Err(Ended::Stopped) } else { Ok(()) }
     }
 
     fn ahead(&mut self, ahead: Ahead) {
@@ -111,7 +125,7 @@ impl Runner for Storage {
 
 fn search() -> Plan {
     let line = ["-b8K", "-r", "-t4", "-L"].map(str::to_string).to_vec();
-    plan(Work::Search { line, limit: Limit::new(Of::P99, 10.0).unwrap(), streams: 4 })
+    plan(Work::Search { line, limit: Limit::new(Of::P99, 10.0).unwrap(), streams: 4, outstanding: 32 })
 }
 
 #[test]
@@ -144,13 +158,70 @@ fn storage_that_is_never_quick_enough_is_told() {
 }
 
 #[test]
+fn where_every_rate_keeps_the_limit_what_is_outstanding_is_named() {
+    let (outcome, _) = search().run(&mut Storage::new(1e9));
+    let found = outcome.search.as_ref().unwrap();
+    let Some(SearchEnd::AllKeepIt(rate)) = found.end else { panic!("{found:?}") };
+    assert!(rate * 4 >= 7700, "{rate}");
+    let text = outcome.text();
+    assert!(text.contains(&format!("highest rate within the limit: {} IOPS", rate * 4)), "{text}");
+    assert!(text.contains("the 32 outstanding I/Os end this, not the limit; more -o"), "{text}");
+    assert!(outcome.json().contains("\"all_keep_it\": "), "{}", outcome.json());
+    // A rate that is missed, though its answers come in time, broke no limit; one whose answers are late did.
+    let point = |per_stream, is_within, held_ms| Point { per_stream, is_within, held_ms, ..found.points[0] };
+    let end = |points: &[Point]| SearchEnd::of(Next::Found(5), found.limit, points);
+    assert_eq!(end(&[point(5, true, 2.0), point(6, false, 3.0)]), SearchEnd::AllKeepIt(5));
+    assert_eq!(end(&[point(5, true, 2.0), point(6, false, 30.0)]), SearchEnd::Found(5));
+}
+
+#[test]
+fn the_storage_settles_before_the_first_rate() {
+    let mut storage = Storage::new(5000.0);
+    let _ = search().run(&mut storage);
+    assert_eq!(storage.pauses, [(1, Duration::from_secs(5))]);
+    let (outcome, result) = search().run(&mut Storage { leaves: true, ..Storage::new(5000.0) });
+    assert_eq!(result, Err(Ended::Stopped));
+    assert!(outcome.text().ends_with("stopped before it was decided\n"), "{}", outcome.text());
+}
+
+#[test]
+fn what_has_no_answer_says_why_and_how_far_it_came() {
+    let (outcome, result) = search().run(&mut Storage { is_dead: true, ..Storage::new(5000.0) });
+    assert_eq!((result, outcome.search.as_ref().unwrap().end), (Ok(()), Some(SearchEnd::NoIo(200))));
+    let text = outcome.text();
+    assert!(text.contains("undecided: no I/O was completed in the run at 800 IOPS"), "{text}");
+    assert!(!text.contains("stopped"), "{text}");
+    let (mut outcome, _) = search().run(&mut Storage::new(5000.0));
+    let search = outcome.search.as_mut().unwrap();
+    search.end = Some(SearchEnd::GaveUp);
+    let runs = search.points.len();
+    let best = search.points.iter().filter(|p| p.is_within).map(|p| p.per_stream * 4).max().unwrap();
+    let text = outcome.text();
+    assert!(text.contains(&format!("undecided after {runs} runs: ")), "{text}");
+    assert!(
+        text.contains(&format!("the highest rate that kept the limit so far: {best} IOPS (in 2 of 2 runs)")),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_presets_words_are_no_terminal_commands() {
+    let plan = Plan { about: "a\u{1b}[2Jb".into(), source: "c\rd".into(), ..search() };
+    let text = plan.run(&mut Storage::new(5000.0)).0.text();
+    assert!(text.contains("a\\u{1b}[2Jb") && text.contains("c\\rd"), "{text}");
+}
+
+#[test]
 fn what_is_done_is_kept() {
     let mut storage = Storage { runs: 3, ..Storage::new(5000.0) };
     let (outcome, result) = search().run(&mut storage);
     assert_eq!(result, Err(Ended::Stopped));
     let text = outcome.text();
     assert_eq!(outcome.search.as_ref().unwrap().points.len(), 2);
-    assert!(outcome.has_figures() && text.contains("stopped before it was decided"), "{text}");
+    assert!(
+        outcome.has_figures() && text.contains("stopped before it was decided; the highest rate"),
+        "{text}"
+    );
     let (outcome, _) = search().run(&mut Storage { runs: 0, ..Storage::new(5000.0) });
     assert!(!outcome.has_figures());
 }
