@@ -73,8 +73,8 @@ struct WriteCacheArguments {
     #[command(flatten)]
     common: Common,
 
-    /// Switch also where "off" only keeps the kernel from sending flushes, on a disk that something else uses: a loss of power
-    /// during the study can then cost that its data
+    /// On a disk that something uses, switch also a cache that is off now, and where "off" only keeps the kernel from sending
+    /// flushes: a loss of power during the study can then cost what else is on it
     #[arg(long)]
     risk_power_loss: bool,
 }
