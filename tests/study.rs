@@ -8,7 +8,7 @@ mod support;
 use std::fs;
 use std::path::PathBuf;
 
-use devices::Loop;
+use devices::{Loop, Mount, Partitions, run, text};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::Signal;
 use support::program::{Lab, Running};
@@ -148,4 +148,106 @@ fn a_disk_that_something_uses_keeps_its_flushes() {
         killed::run(&lab, &format!("study write-cache {} {QUICK}", device.node.display())).expect_code(3);
     assert!(ran.stderr.contains("--risk-power-loss"), "{ran}");
     assert_eq!(read(&setting(&device)), before);
+}
+
+/// A device with partitions, of which the second is mounted; nothing but the kernel's part can be switched there.
+#[test]
+fn a_neighbour_that_is_mounted_keeps_its_flushes() {
+    if !devices::can_make_devices()
+        || !["sfdisk", "partx", "mkfs.ext4"].iter().all(|tool| devices::has_tool(tool))
+    {
+        return;
+    }
+    let device = Loop::new(64 << 20);
+    let lab = Lab::new();
+    lab.write("table", b"label: dos\nstart=2048, size=65536\nstart=67584\n");
+    let table = lab.path("table");
+    run("sh", &["-c", &format!("sfdisk -q --no-reread {} < {}", text(&device.node), text(&table))]);
+    let _partitions = Partitions::new(&device.node);
+    let [first, second] = [1, 2].map(|number| format!("{}p{number}", text(&device.node)));
+    run("mkfs.ext4", &["-q", &second]);
+    let mounted = Mount::new(&[&second]);
+    let before = read(&setting(&device));
+    // The free partition alone, and beside the one in use: the disk is asked about all that is on it.
+    for targets in [first.clone(), format!("{first} {second}")] {
+        let ran = killed::run(&lab, &format!("study write-cache {targets} {QUICK}")).expect_code(3);
+        for words in ["--risk-power-loss", "p2 is mounted at"] {
+            assert!(ran.stdout.is_empty() && ran.stderr.contains(words), "{words}: {ran}");
+        }
+        assert_eq!(read(&setting(&device)), before);
+    }
+    drop(mounted);
+    killed::run(&lab, &format!("study write-cache {first} {QUICK}")).expect_code(0);
+    assert_eq!(read(&setting(&device)), before);
+}
+
+fn sectors_written(device: &Loop) -> u64 {
+    let text = fs::read_to_string(format!("/sys/block/{}/stat", device.name())).expect("is there");
+    text.split_whitespace().nth(6).expect("sectors written").parse().expect("a number")
+}
+
+#[test]
+fn what_is_refused_is_refused_before_a_file_is_filled() {
+    if !devices::can_make_devices() || !devices::has_tool("mkfs.ext4") {
+        return;
+    }
+    let device = Loop::new(64 << 20);
+    run("mkfs.ext4", &["-q", text(&device.node)]);
+    let mounted = Mount::new(&[text(&device.node)]);
+    let lab = Lab::new();
+    std::os::unix::fs::symlink(&mounted.point, lab.path("place")).expect("a name without a space");
+    let before = sectors_written(&device);
+    let ran = killed::run(&lab, &format!("study write-cache place {QUICK}"))
+        .expect_code(3)
+        .says(&["--risk-power-loss", "is mounted at"])
+        .says_not(&["making the test file"]);
+    let written = sectors_written(&device) - before;
+    assert!(written * 512 < 16 << 20, "{written} sectors were written");
+    assert_eq!(fs::read_dir(&mounted.point).expect("is there").count(), 1, "lost+found: {ran}");
+}
+
+#[test]
+fn two_studies_do_not_switch_one_disk() {
+    if !devices::can_make_devices() {
+        return;
+    }
+    let device = Loop::new(64 << 20);
+    let path = setting(&device);
+    let before = read(&path);
+    let lab = Lab::new();
+    let line = format!("study write-cache {} --seconds 2 --warm-up 0", device.node.display());
+    let running = Running::new(killed::truespd(&lab, &line), &line);
+    running.wait_for_stderr("A, first run");
+    let second = killed::run(&lab, &line).expect_code(3);
+    assert!(second.stdout.is_empty() && second.stderr.contains("another series"), "{second}");
+    // Another user's journals would not tell: the setting itself does.
+    let other = Lab::new();
+    let third = killed::run(&other, &line).expect_code(3);
+    assert!(third.stderr.contains("another series"), "{third}");
+    running.signal(Signal::INT);
+    running.finish().expect_code(0);
+    assert_eq!(read(&path), before);
+    assert!(killed::journals(&lab).is_empty());
+}
+
+fn is_open(process: u32, file: &std::path::Path) -> bool {
+    let open = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    open.into_iter().any(|entry| fs::read_link(entry.path()).is_ok_and(|path| path == *file))
+}
+
+#[test]
+fn what_fails_in_the_middle_is_no_refusal() {
+    let lab = Lab::new();
+    fs::write(lab.path("data"), vec![7; 16 << 20]).expect("a file");
+    let line = "study cache data --seconds 2 --warm-up 0";
+    let running = Running::new(killed::truespd(&lab, line), line);
+    running.wait_for_stderr("A, first run");
+    // While B reads: twice, since the file is also opened for a moment before a run.
+    for _ in 0..2 {
+        running.wait_until("B reads", || is_open(running.id(), &lab.path("data")));
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    fs::remove_file(lab.path("data")).expect("is there");
+    let ran = running.finish().expect_code(1);
+    assert!(ran.stderr.contains("could not be synced"), "{ran}");
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use truespd::os::undo::{Journal, Undo};
 
 fn journal(place: &Path) -> (Journal, std::path::PathBuf) {
-    let made = place.join("made");
+    let made = place.join("truespd-made");
     fs::create_dir(&made).expect("a folder");
     fs::write(made.join("data"), "x").expect("a file");
     let about = fs::metadata(&made).expect("is there");

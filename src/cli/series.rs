@@ -260,7 +260,8 @@ fn watched_journal() -> Result<(Journal, Option<Caretaker>), String> {
     Ok((journal, started.ok()))
 }
 
-fn tell_undone(undone: &Undone) {
+/// Tells what was left, and what became of it.
+pub(super) fn tell_undone(undone: &Undone) {
     let kind = if undone.is_done { "note" } else { "WARNING" };
     say_line(format_args!("{kind}: left by a series that was ended: {}", undone.words));
 }

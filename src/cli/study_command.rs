@@ -2,6 +2,7 @@
 
 mod documents;
 mod places;
+mod switches;
 
 use std::time::Instant;
 
@@ -9,19 +10,18 @@ use clap::{Args, Subcommand};
 
 use super::ab_command::Comparing;
 use super::command::{ExitCode, print};
-use super::console::say_error;
+use super::console::{error_lines, say_error};
 use super::outputs::{LaterOutputs, later_json};
 use super::place::bytes;
 use super::series::{Series, SeriesArguments, nothing_measured, refused};
 use super::verdict::{Style, series as series_verdict};
 use super::words::VariantWords;
-use crate::os::undo::Undo;
-use crate::os::words::system_text;
-use crate::os::write_cache::{BACK, Reach, Switch, THROUGH};
-use crate::suite::Ended;
+use crate::os::write_cache::{BACK, Reach, THROUGH};
 use crate::suite::ab::{self, Side, Surroundings};
 use crate::suite::study::{self, Part, Place, Question, Report, Study};
-use places::{Found, find, other_paths};
+use crate::suite::{Ended, Failure};
+use places::{Found, fill_made, find, other_paths};
+use switches::switches;
 
 /// Questions that come up again and again, answered by comparing in turns (see `truespd ab --help`)
 #[derive(Debug, Args)]
@@ -73,8 +73,8 @@ struct WriteCacheArguments {
     #[command(flatten)]
     common: Common,
 
-    /// Switch also where "off" only keeps the kernel from sending flushes, on a disk that something else uses: a loss of power
-    /// during the study can then cost that its data
+    /// On a disk that something uses, switch also a cache that is off now, and where "off" only keeps the kernel from sending
+    /// flushes: a loss of power during the study can then cost what else is on it
     #[arg(long)]
     risk_power_loss: bool,
 }
@@ -150,7 +150,9 @@ fn finish(series: Series, report: &Report, result: Result<(), Ended>, output: &L
 type Told = (Vec<String>, Result<(), Ended>);
 
 fn cache(series: &mut Series, common: &Common, parts: &mut Vec<Part>) -> Told {
-    let found = match find(series, "cache", common.size_bytes, &common.targets, &common.series.overwrite) {
+    let found = find(series, "cache", common.size_bytes, &common.targets, &common.series.overwrite);
+    let filled = found.and_then(|found| fill_made(series, &found, common.size_bytes).map(|()| found));
+    let found = match filled {
         Ok(found) => found,
         Err(ended) => return (Vec::new(), Err(ended)),
     };
@@ -175,62 +177,29 @@ fn locality(series: &mut Series, common: &Common, parts: &mut Vec<Part>, has_nod
 
 fn write_cache(series: &mut Series, arguments: &WriteCacheArguments, parts: &mut Vec<Part>) -> Told {
     let common = &arguments.common;
-    let found =
-        match find(series, "write-cache", common.size_bytes, &common.targets, &common.series.overwrite) {
-            Ok(found) => found,
-            Err(ended) => return (Vec::new(), Err(ended)),
-        };
-    let switches = match switches(series, &found, arguments.risk_power_loss) {
-        Ok(switches) => switches,
+    let found = find(series, "write-cache", common.size_bytes, &common.targets, &common.series.overwrite);
+    // What is refused is refused before files are filled.
+    let ready = found.and_then(|found| {
+        let switches = switches(series, &found, arguments.risk_power_loss)?;
+        fill_made(series, &found, common.size_bytes)?;
+        Ok((found, switches))
+    });
+    let (found, switches) = match ready {
+        Ok(ready) => ready,
         Err(ended) => return (Vec::new(), Err(ended)),
     };
     let mut arrange = |side: Side| {
         let to = if study::is_cache_on(side) { BACK } else { THROUGH };
-        switches.iter().try_for_each(|switch| switch.set(to)).map_err(|words| refused(&words))
+        switches.iter().try_for_each(|switch| switch.set(to)).map_err(|words| failed(&words))
     };
     let result = ask(series, common, &study::write_cache(&places(&found)), &mut arrange, parts);
     let kernel_only = switches.iter().filter(|s| s.reach == Reach::Kernel).map(|s| s.disk.clone());
     (study::about_write_cache(&kernel_only.collect::<Vec<_>>()), result)
 }
 
-/// The switches of all disks, each noted in the journal; nothing is switched yet.
-fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> Result<Vec<Switch>, Ended> {
-    let roots = crate::os::roots::Roots::default();
-    let mut switches: Vec<Switch> = Vec::new();
-    for place in found {
-        if place.disks.is_empty() {
-            return Err(refused(&format!(
-                "'{}': there is no disk of this machine below it",
-                place.place.shown
-            )));
-        }
-        for disk in &place.disks {
-            if switches.iter().any(|known| known.disk == *disk) {
-                continue;
-            }
-            let switch = Switch::of(disk, &roots).map_err(|words| refused(&words))?;
-            switch.check().map_err(|words| refused(&words))?;
-            if switch.reach == Reach::Kernel && !place.is_unused && !risk_power_loss {
-                return Err(refused(&format!(
-                    "{disk}: only queue/write_cache can be switched there; off, the kernel sends no flushes, and a loss of power \
-                     can cost what else is on it; give a device that nothing uses, or --risk-power-loss"
-                )));
-            }
-            switches.push(switch);
-        }
-    }
-    for switch in &switches {
-        let during = if switch.now == BACK { THROUGH } else { BACK };
-        let entry =
-            Undo::Setting { path: switch.path.clone(), before: switch.now.clone(), during: during.into() };
-        series.journal()?.add(entry).map_err(|error| {
-            refused(&format!(
-                "could not note what to set back if the program is killed: {}",
-                system_text(&error)
-            ))
-        })?;
-    }
-    Ok(switches)
+/// The end of a study that had begun: unlike [`refused`], something was done.
+fn failed(words: &str) -> Ended {
+    Ended::Failed(Failure { words: error_lines(words), exit_code: ExitCode::Failed as u8 })
 }
 
 fn places(found: &[Found]) -> Vec<Place> {

@@ -4,17 +4,27 @@
 //! undoes it at its end. When it is killed, its caretaker does (a process that waits for nothing else), and when that
 //! was killed too or the power failed, the next program that looks ([`sweep`]). Whose journal it is tells a lock
 //! (`flock(2)`) that ends with the process.
+//!
+//! Only what this user noted is undone, and only what this program makes: folders of its names, settings of disks.
 
-use std::fs::{self, File};
+mod folder;
+mod setting;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::words::{printable_path, system_text};
+use super::roots::Roots;
+use super::words::{printable_path, read_word, system_text};
+pub use folder::FOLDER_PREFIX;
+pub use setting::Disk;
 
 /// One thing to undo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,22 +32,32 @@ use super::words::{printable_path, system_text};
 pub enum Undo {
     /// Removes a folder that the program made, with the files it made there.
     Folder {
-        /// Absolute path.
+        /// Absolute path; its last name begins with [`FOLDER_PREFIX`].
         path: PathBuf,
         /// Device and inode number, once it is made; before that only an empty folder goes.
         identity: Option<(u64, u64)>,
         /// Names of the files that go with it; what else is there stays, and the folder with it.
         files: Vec<String>,
     },
-    /// Writes a setting of the kernel back, unless somebody else changed it meanwhile.
+    /// Writes a disk's setting back, unless somebody else changed it meanwhile.
     Setting {
-        /// Absolute path in sysfs or procfs.
+        /// Absolute path in sysfs.
         path: PathBuf,
         /// What it was.
         before: String,
         /// What the program made it.
         during: String,
+        /// Whose setting it is: another disk can have the path after the next boot.
+        disk: Disk,
     },
+}
+
+/// A line of a journal.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Entry {
+    /// The boot that it was noted in (`random/boot_id` in procfs).
+    boot: Option<String>,
+    undo: Undo,
 }
 
 /// What became of one thing to undo, for people.
@@ -52,6 +72,7 @@ pub struct Undone {
 }
 
 /// Why something was not undone.
+#[derive(Debug)]
 enum Left {
     /// It is somebody else's now.
     Foreign(String),
@@ -66,7 +87,10 @@ pub struct Journal {
     path: PathBuf,
     /// Holds the lock.
     file: File,
-    entries: Vec<Undo>,
+    entries: Vec<Entry>,
+    /// Settings that nobody else may change until this is undone, locked.
+    claims: Vec<File>,
+    roots: Roots,
 }
 
 /// `truespd/undo` in the user's state directory; none where neither XDG_STATE_HOME nor HOME is set.
@@ -78,17 +102,32 @@ impl Journal {
     /// An empty journal in `dir`, which is made when it is missing.
     ///
     /// # Errors
-    /// What the system says about the folder or the file.
+    /// What the system says about the folder or the file, or in words that the folder is another user's.
     pub fn begin(dir: &Path) -> io::Result<Self> {
-        fs::create_dir_all(dir)?;
-        let (file, path) = tempfile::Builder::new()
-            .prefix("run-")
-            .suffix(".json")
-            .tempfile_in(dir)?
-            .keep()
-            .map_err(|e| e.error)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-        Ok(Journal { path, file, entries: Vec::new() })
+        Self::begin_with(dir, Roots::default())
+    }
+
+    fn begin_with(dir: &Path, roots: Roots) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        let about = fs::metadata(dir)?;
+        if about.uid() == own_user() && about.mode() & WRITABLE_BY_OTHERS != 0 {
+            // Made by an umask that lets the group write.
+            fs::set_permissions(dir, Permissions::from_mode(0o700))?;
+        }
+        check_folder(dir).map_err(io::Error::other)?;
+        loop {
+            let (file, path) = tempfile::Builder::new()
+                .prefix("run-")
+                .suffix(".json")
+                .tempfile_in(dir)?
+                .keep()
+                .map_err(|e| e.error)?;
+            // Somebody who sweeps can have it before its maker, for a moment, and removes it as empty.
+            lock(&file, FlockOperation::LockExclusive)?;
+            if is_at(&file, &path) {
+                return Ok(Journal { path, file, entries: Vec::new(), claims: Vec::new(), roots });
+            }
+        }
     }
 
     /// Where it is.
@@ -96,12 +135,43 @@ impl Journal {
         &self.path
     }
 
+    /// Takes a setting for this program alone, until this is undone. Read what it says after that, not before: a series
+    /// that was killed may have left it changed, and that is undone first and told.
+    ///
+    /// # Errors
+    /// In words: another series has it.
+    pub fn claim(&mut self, setting: &Path) -> Result<Vec<Undone>, String> {
+        let told = |error: io::Error| format!("{}: {}", printable_path(setting), system_text(&error));
+        let taken = "another series of TrueSpd has its write cache switched, and sets it back at its end; wait for that";
+        let file = File::open(setting).map_err(told)?;
+        match lock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(taken.into()),
+            other => other.map_err(told)?,
+        }
+        let dir = self.path.parent().expect("a file in a folder");
+        let undone = sweep_with(dir, &self.roots);
+        if let Some(left) = undone.iter().find(|one| !one.is_settled) {
+            return Err(format!("a series that was killed may have left it changed: {}", left.words));
+        }
+        let names_it = |entry: &Entry| matches!(&entry.undo, Undo::Setting { path, .. } if path == setting);
+        let others = journals(dir).into_iter().filter(|path| *path != self.path);
+        // What is still there has an owner, or a caretaker that is at it.
+        if others
+            .filter_map(|path| fs::read_to_string(path).ok())
+            .any(|text| entries(&text).any(|e| names_it(&e)))
+        {
+            return Err(taken.into());
+        }
+        self.claims.push(file);
+        Ok(undone)
+    }
+
     /// Notes one more thing to undo. Call it before the thing is done.
     ///
     /// # Errors
     /// What the system says; then it is not noted and must not be done.
     pub fn add(&mut self, undo: Undo) -> io::Result<()> {
-        self.entries.push(undo);
+        self.entries.push(Entry { boot: boot_id(&self.roots), undo });
         self.store().inspect_err(|_| {
             self.entries.pop();
         })
@@ -119,7 +189,11 @@ impl Journal {
 
     /// Undoes everything, the last first, and removes the journal when nothing is left to do.
     pub fn undo(mut self) -> Vec<Undone> {
-        let undone = undo_all(&mut self.entries);
+        let boot = boot_id(&self.roots);
+        let mut undone = Vec::new();
+        while let Some(entry) = self.entries.pop() {
+            undone.extend(undo_one(&entry.undo, entry.boot == boot, &self.roots));
+        }
         if undone.iter().all(|one| one.is_settled) {
             // What is left of it says nothing any more.
             let _ = fs::remove_file(&self.path);
@@ -131,48 +205,106 @@ impl Journal {
 /// Undoes what the owner of the journal at `path` left, after waiting for the owner's end. Nothing, when the owner
 /// did it.
 pub fn undo_abandoned(path: &Path) -> Vec<Undone> {
-    take_over(path, FlockOperation::LockExclusive).map(Journal::undo).unwrap_or_default()
+    let journal = take_over(path, FlockOperation::LockExclusive, &Roots::default());
+    journal.map(Journal::undo).unwrap_or_default()
 }
 
 /// Undoes what programs left that were killed together with their caretakers.
 pub fn sweep(dir: &Path) -> Vec<Undone> {
-    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
-    let journals =
-        entries.flatten().map(|entry| entry.path()).filter(|p| p.extension().is_some_and(|e| e == "json"));
-    let abandoned = journals.filter_map(|path| take_over(&path, FlockOperation::NonBlockingLockExclusive));
+    sweep_with(dir, &Roots::default())
+}
+
+fn sweep_with(dir: &Path, roots: &Roots) -> Vec<Undone> {
+    let journals = journals(dir);
+    match check_folder(dir) {
+        Err(why) if !journals.is_empty() => return vec![told(Err(Left::Refused(why)), String::new(), dir)],
+        Err(_) => return Vec::new(),
+        Ok(()) => {}
+    }
+    let free = FlockOperation::NonBlockingLockExclusive;
+    let abandoned = journals.iter().filter_map(|path| take_over(path, free, roots));
     abandoned.flat_map(Journal::undo).collect()
 }
 
-/// The journal, when nobody has it any more.
-fn take_over(path: &Path, lock: FlockOperation) -> Option<Journal> {
-    let mut file = File::options().read(true).write(true).open(path).ok()?;
-    flock(&file, lock).ok()?;
-    // Removed by the one who had it.
-    let is_there =
-        fs::metadata(path).is_ok_and(|now| file.metadata().is_ok_and(|own| own.ino() == now.ino()));
-    if !is_there {
+fn journals(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
+}
+
+fn entries(text: &str) -> impl Iterator<Item = Entry> {
+    text.lines().filter_map(|line| serde_json::from_str(line).ok())
+}
+
+/// The journal, when nobody has it any more. Only what this user wrote: others would have it do their work.
+fn take_over(path: &Path, operation: FlockOperation, roots: &Roots) -> Option<Journal> {
+    check_folder(path.parent()?).ok()?;
+    // Nothing that is no plain file: neither links nor pipes are followed or waited for.
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let about = file.metadata().ok()?;
+    if !about.is_file() || about.uid() != own_user() || about.mode() & WRITABLE_BY_OTHERS != 0 {
+        return None;
+    }
+    lock(&file, operation).ok()?;
+    // Else removed by the one who had it.
+    if !is_at(&file, path) {
         return None;
     }
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
-    let entries = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    Some(Journal { path: path.to_path_buf(), file, entries })
+    let entries = entries(&text).collect();
+    Some(Journal { path: path.to_path_buf(), file, entries, claims: Vec::new(), roots: roots.clone() })
 }
 
-fn undo_all(entries: &mut Vec<Undo>) -> Vec<Undone> {
-    std::iter::from_fn(|| entries.pop()).filter_map(|entry| undo_one(&entry)).collect()
+/// Bits of a mode that let others write.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Journals of a folder count where nobody else can put, move or remove one. The error says why not and what to do.
+fn check_folder(dir: &Path) -> Result<(), String> {
+    let about = fs::metadata(dir).map_err(|error| system_text(&error))?;
+    let why = match about.uid() == own_user() {
+        true if about.mode() & WRITABLE_BY_OTHERS == 0 => return Ok(()),
+        true => "others may write to this folder; take that from them (chmod 700)",
+        false => "this folder belongs to another user; set XDG_STATE_HOME to a folder of your own",
+    };
+    Err(why.into())
+}
+
+fn lock(file: &File, operation: FlockOperation) -> io::Result<()> {
+    loop {
+        match flock(file, operation) {
+            Err(Errno::INTR) => {}
+            other => return Ok(other?),
+        }
+    }
+}
+
+/// Whether the path still leads to the open file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(own), Ok(now)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
+    (own.dev(), own.ino()) == (now.dev(), now.ino())
+}
+
+/// Which boot this is; the same for all processes until the next.
+fn boot_id(roots: &Roots) -> Option<String> {
+    read_word(&roots.proc.join("sys/kernel/random/boot_id")).filter(|id| !id.is_empty())
 }
 
 /// Nothing to tell when there was nothing to do.
-fn undo_one(undo: &Undo) -> Option<Undone> {
+fn undo_one(undo: &Undo, is_same_boot: bool, roots: &Roots) -> Option<Undone> {
     match undo {
         Undo::Folder { path, identity, files } => {
-            let removed = remove_folder(path, *identity, files)?;
+            let removed = folder::remove(path, *identity, files, is_same_boot)?;
             Some(told(removed, format!("removed '{}'", printable_path(path)), path))
         }
-        Undo::Setting { path, before, during } => {
-            let restored = restore(path, before, during)?;
-            Some(told(restored, format!("set {} back to '{before}'", printable_path(path)), path))
+        Undo::Setting { path, before, during, disk } => {
+            let (place, restored) = setting::restore(path, disk, [before, during], is_same_boot, roots)?;
+            Some(told(restored, format!("set {} back to '{before}'", printable_path(&place)), &place))
         }
     }
 }
@@ -183,170 +315,5 @@ fn told(result: Result<(), Left>, done: String, path: &Path) -> Undone {
         Ok(()) => Undone { words: done, is_done: true, is_settled: true },
         Err(Left::Foreign(why)) => Undone { words: left(why), is_done: false, is_settled: true },
         Err(Left::Refused(why)) => Undone { words: left(why), is_done: false, is_settled: false },
-    }
-}
-
-/// `None` when the folder is gone already.
-fn remove_folder(path: &Path, identity: Option<(u64, u64)>, files: &[String]) -> Option<Result<(), Left>> {
-    let emptied = match identity {
-        Some(identity) => remove_files(path, identity, files),
-        None => Ok(()),
-    };
-    let removed = emptied.and_then(|()| match rustix::fs::rmdir(path) {
-        Err(Errno::NOTEMPTY | Errno::EXIST) => {
-            Err(Removal::Left(Left::Foreign("somebody else keeps files there".into())))
-        }
-        other => Ok(other?),
-    });
-    match removed {
-        Ok(()) => Some(Ok(())),
-        Err(Removal::Errno(Errno::NOENT)) => None,
-        Err(Removal::Errno(errno)) => Some(Err(Left::Refused(system_text(&errno.into())))),
-        Err(Removal::Left(left)) => Some(Err(left)),
-    }
-}
-
-enum Removal {
-    Errno(Errno),
-    Left(Left),
-}
-
-impl From<Errno> for Removal {
-    fn from(errno: Errno) -> Self {
-        Removal::Errno(errno)
-    }
-}
-
-fn remove_files(path: &Path, identity: (u64, u64), files: &[String]) -> Result<(), Removal> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::open(path, flags, Mode::empty())?;
-    let now = rustix::fs::fstat(&folder)?;
-    if (now.st_dev, now.st_ino) != identity {
-        return Err(Removal::Left(Left::Foreign("another folder has its name now".into())));
-    }
-    // Names, not paths: nothing outside of the folder.
-    for name in files.iter().filter(|name| !name.contains('/')) {
-        match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(errno) => {
-                let why = format!("{name}: {}", system_text(&errno.into()));
-                return Err(Removal::Left(Left::Refused(why)));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// `None` when it is as it was, or gone with its device.
-fn restore(path: &Path, before: &str, during: &str) -> Option<Result<(), Left>> {
-    let now = match fs::read_to_string(path) {
-        Ok(now) => now.trim().to_string(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => return Some(Err(Left::Refused(system_text(&error)))),
-    };
-    if now == before {
-        return None;
-    }
-    if now != during {
-        let why = format!("somebody else set it to '{now}'; it was '{before}' before");
-        return Some(Err(Left::Foreign(why)));
-    }
-    Some(fs::write(path, before).map_err(|error| Left::Refused(system_text(&error))))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn folder(path: &Path, files: &[&str]) -> Undo {
-        let made = fs::metadata(path).unwrap();
-        Undo::Folder {
-            path: path.to_path_buf(),
-            identity: Some((made.dev(), made.ino())),
-            files: files.iter().map(ToString::to_string).collect(),
-        }
-    }
-
-    #[test]
-    fn everything_is_undone_and_the_journal_goes() {
-        let place = tempfile::tempdir().unwrap();
-        let (made, setting) = (place.path().join("made"), place.path().join("setting"));
-        let mut journal = Journal::begin(&place.path().join("undo")).unwrap();
-        journal.add(Undo::Folder { path: made.clone(), identity: None, files: vec![] }).unwrap();
-        fs::create_dir(&made).unwrap();
-        journal.add(folder(&made, &["a", "never-made"])).unwrap();
-        fs::write(made.join("a"), "x").unwrap();
-        fs::write(&setting, "write through\n").unwrap();
-        let (before, during) = ("write back".to_string(), "write through".to_string());
-        journal.add(Undo::Setting { path: setting.clone(), before, during }).unwrap();
-        let undone = journal.undo();
-        assert!(undone.iter().all(|one| one.is_done), "{undone:?}");
-        assert_eq!(undone.len(), 2, "the folder is told of once");
-        assert!(!made.exists());
-        assert_eq!(fs::read_to_string(&setting).unwrap(), "write back");
-        assert_eq!(fs::read_dir(place.path().join("undo")).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn what_somebody_else_did_stays() {
-        let place = tempfile::tempdir().unwrap();
-        let (made, setting) = (place.path().join("made"), place.path().join("setting"));
-        fs::create_dir(&made).unwrap();
-        let undo_dir = place.path().join("undo");
-        let mut journal = Journal::begin(&undo_dir).unwrap();
-        journal.add(folder(&made, &["a"])).unwrap();
-        fs::write(made.join("theirs"), "data").unwrap();
-        fs::write(&setting, "third").unwrap();
-        let setting_entry =
-            Undo::Setting { path: setting.clone(), before: "first".into(), during: "second".into() };
-        journal.add(setting_entry).unwrap();
-        let undone = journal.undo();
-        assert!(undone.iter().all(|one| !one.is_done), "{undone:?}");
-        assert!(undone[0].words.contains("somebody else set it to 'third'"), "{undone:?}");
-        assert_eq!(fs::read_dir(&undo_dir).unwrap().count(), 0, "nobody would be told of it for ever");
-        assert_eq!(fs::read_to_string(made.join("theirs")).unwrap(), "data");
-        assert_eq!(fs::read_to_string(&setting).unwrap(), "third");
-
-        // A folder of the same name that is not ours.
-        let other = place.path().join("other");
-        fs::create_dir(&other).unwrap();
-        fs::write(other.join("a"), "data").unwrap();
-        let undo = Undo::Folder { path: other.clone(), identity: Some((1, 1)), files: vec!["a".into()] };
-        assert!(!undo_one(&undo).unwrap().is_done);
-        assert!(other.join("a").exists());
-    }
-
-    #[test]
-    fn only_abandoned_journals_are_swept() {
-        let place = tempfile::tempdir().unwrap();
-        let made = place.path().join("made");
-        fs::create_dir(&made).unwrap();
-        let undo_dir = place.path().join("undo");
-        let mut journal = Journal::begin(&undo_dir).unwrap();
-        journal.add(folder(&made, &[])).unwrap();
-        assert_eq!(sweep(&undo_dir), vec![], "its owner lives");
-        assert!(made.exists());
-        // A write that was torn by the kill.
-        fs::OpenOptions::new().append(true).open(journal.path()).unwrap().write_all(b"{\"fol").unwrap();
-        drop(journal);
-        assert_eq!(sweep(&undo_dir).len(), 1);
-        assert!(!made.exists());
-        assert_eq!(sweep(&undo_dir), vec![]);
-        assert_eq!(sweep(&place.path().join("none")), vec![]);
-    }
-
-    #[test]
-    fn the_caretaker_waits_for_the_end_of_the_owner() {
-        let place = tempfile::tempdir().unwrap();
-        let made = place.path().join("made");
-        fs::create_dir(&made).unwrap();
-        let mut journal = Journal::begin(&place.path().join("undo")).unwrap();
-        journal.add(folder(&made, &[])).unwrap();
-        let path = journal.path().to_path_buf();
-        let caretaker = std::thread::spawn(move || undo_abandoned(&path));
-        assert!(made.exists());
-        drop(journal);
-        assert_eq!(caretaker.join().unwrap().len(), 1);
-        assert!(!made.exists());
     }
 }

@@ -1,13 +1,15 @@
 //! The write cache of a disk as sysfs lets one switch it.
 //!
 //! Three files say `write back` (on) or `write through` (off). A SCSI, SAS or SATA disk's `cache_type` changes the disk
-//! itself (kernel, `drivers/scsi/sd.c`, `cache_type_store`), a virtio disk's asks the host (`drivers/block/virtio_blk.c`).
+//! itself (kernel, `drivers/scsi/sd.c`, `cache_type_store`), a virtio disk's asks the host (`drivers/block/virtio_blk.c`),
+//! where the host lets it.
 //! `queue/write_cache` only changes what the kernel does: with `write through` it sends no flush, whatever the disk's cache
 //! still holds (`Documentation/ABI/stable/sysfs-block`). NVMe disks have only that one: their own cache is changed with an
 //! administrative command (feature 6), which is no file.
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::chain::{Kind, Layer};
@@ -52,7 +54,8 @@ impl Switch {
             .ok_or_else(|| format!("{disk}: sysfs does not know this disk"))?;
         let scsi =
             children(&device.dir().join("device/scsi_disk")).into_iter().map(|dir| dir.join("cache_type"));
-        let of_disk = scsi.chain([device.dir().join("cache_type")]).find(|path| path.exists());
+        // A host that does not let a virtio disk be switched shows the file read-only.
+        let of_disk = scsi.chain([device.dir().join("cache_type")]).find(|path| is_for_writing(path));
         let (path, reach) = match of_disk {
             Some(path) => (path, Reach::Disk),
             None => (device.queue("write_cache"), Reach::Kernel),
@@ -74,6 +77,14 @@ impl Switch {
     /// # Errors
     /// One sentence.
     pub fn check(&self) -> Result<(), String> {
+        if self.path.exists() && !is_for_writing(&self.path) {
+            return Err(format!(
+                "{}: the write cache cannot be switched: {} is read-only for everybody: the host, or the driver, does not let it \
+                 be switched; give another disk",
+                self.disk,
+                printable_path(&self.path)
+            ));
+        }
         File::options().write(true).open(&self.path).map(|_| ()).map_err(|error| {
             format!(
                 "{}: the write cache cannot be switched ({}: {}); run as root, on the machine that owns the disk",
@@ -99,7 +110,8 @@ impl Switch {
         if read_word(&self.path).as_deref() == Some(to) {
             return Ok(());
         }
-        fs::write(&self.path, to).map_err(|error: io::Error| failed(system_text(&error)))?;
+        // Older kernels want the line end (`cache_type_store` compares with it).
+        fs::write(&self.path, format!("{to}\n")).map_err(|error: io::Error| failed(system_text(&error)))?;
         match read_word(&self.path) {
             Some(now) if now == to => Ok(()),
             now => Err(failed(format!(
@@ -128,6 +140,11 @@ pub fn disks(layers: &[Layer]) -> Vec<String> {
     found.sort();
     found.dedup();
     found
+}
+
+/// Whether anybody may write the file: root passes over a mode, and the kernel refuses it all the same.
+fn is_for_writing(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o222 != 0)
 }
 
 fn children(dir: &Path) -> Vec<PathBuf> {
@@ -186,12 +203,29 @@ mod tests {
         let switch = Switch::of("sda", &roots).unwrap();
         switch.check().unwrap();
         switch.set(THROUGH).unwrap();
-        assert_eq!(fs::read_to_string(&switch.path).unwrap(), THROUGH);
+        assert_eq!(fs::read_to_string(&switch.path).unwrap(), format!("{THROUGH}\n"), "as sysfs wants it");
         switch.set(BACK).unwrap();
         assert_eq!(Switch::of("sda", &roots).unwrap(), switch);
         let gone = Switch { path: switch.path.with_file_name("gone/x"), ..switch };
         assert!(gone.check().unwrap_err().contains("run as root"));
         assert!(gone.set(BACK).unwrap_err().contains("could not be set"));
+    }
+
+    #[test]
+    fn where_the_host_does_not_let_it_the_kernels_part_is_switched() {
+        let (_dir, roots) = tree();
+        let lock = |path: &str| {
+            let path = roots.sys.join(path);
+            fs::set_permissions(path, fs::Permissions::from_mode(0o444)).unwrap();
+        };
+        lock("block/vda/cache_type");
+        let vda = Switch::of("vda", &roots).unwrap();
+        assert!(vda.path.ends_with("queue/write_cache"));
+        assert_eq!(vda.reach, Reach::Kernel);
+        vda.check().unwrap();
+        lock("block/vda/queue/write_cache");
+        let words = vda.check().unwrap_err();
+        assert!(words.contains("does not let it be switched") && !words.contains("root"), "{words}");
     }
 
     #[test]

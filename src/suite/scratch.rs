@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use crate::os::undo::{Journal, Undo};
+use crate::os::undo::{FOLDER_PREFIX, Journal, Undo};
 use crate::os::words::{printable_path, system_text};
 
 /// Attempts to find a name that is free.
@@ -34,7 +34,7 @@ impl Scratch {
         };
         let parent = fs::canonicalize(parent).map_err(failed)?;
         for number in 0..NAMES_TRIED {
-            let path = parent.join(format!("truespd-{suite}-{}-{number}", std::process::id()));
+            let path = parent.join(format!("{FOLDER_PREFIX}{suite}-{}-{number}", std::process::id()));
             let entry = |identity| Undo::Folder {
                 path: path.clone(),
                 identity,
@@ -54,7 +54,7 @@ impl Scratch {
             return Ok(Scratch { path });
         }
         Err(format!(
-            "'{}': too many folders of killed runs; remove truespd-{suite}-*",
+            "'{}': too many folders of killed runs; remove {FOLDER_PREFIX}{suite}-*",
             printable_path(&parent)
         ))
     }

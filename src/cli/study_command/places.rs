@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use super::failed;
 use crate::cli::ab_command::fill;
 use crate::cli::place;
 use crate::cli::series::{Series, refused};
@@ -30,12 +31,12 @@ impl Found {
     pub fn settle(&self) -> Result<(), Ended> {
         let synced = File::open(&self.path).and_then(|file| file.sync_all());
         synced.map_err(|error| {
-            refused(&format!("'{}': could not be synced: {}", self.place.shown, system_text(&error)))
+            failed(&format!("'{}': could not be synced: {}", self.place.shown, system_text(&error)))
         })
     }
 }
 
-/// Finds the targets, and makes the files.
+/// Finds the targets, and makes the files, which are empty.
 pub fn find(
     series: &mut Series,
     study: &str,
@@ -71,10 +72,13 @@ pub fn find(
             },
         });
     }
-    for made in found.iter().filter(|found| found.place.word != found.place.shown) {
-        fill(series, &made.place.word, size_bytes)?;
-    }
     Ok(found)
+}
+
+/// Fills the files that were made.
+pub fn fill_made(series: &mut Series, found: &[Found], size_bytes: u64) -> Result<(), Ended> {
+    let made = found.iter().filter(|found| found.place.word != found.place.shown);
+    made.map(|made| &made.place.word).try_for_each(|word| fill(series, word, size_bytes))
 }
 
 /// The first target, and what the others show of it.
