@@ -23,7 +23,7 @@ pub(super) fn say(text: &str) {
 /// Lines that tell why something was refused: a sentence, or what is complete lines with `ERROR` already (as those of
 /// [`parse`] are).
 ///
-/// [`parse`]: super::parse
+/// [`parse`]: super::parse()
 pub(super) fn error_lines(words: &str) -> String {
     match words.contains("ERROR: ") {
         true => format!("{}\n", words.trim_end()),

@@ -55,6 +55,8 @@ pub(super) struct Series {
     undo: Option<(Journal, Option<Caretaker>)>,
     /// Begins every path of the series' own files.
     scratch: Option<String>,
+    /// What comes after the present part of the series.
+    later: Ahead,
     /// Whether a run has gone on since the last pause. Kept documents need no pauses between them.
     has_run: bool,
 }
@@ -77,6 +79,7 @@ impl Series {
             told: Mutex::new(Vec::new()),
             undo: None,
             scratch: None,
+            later: Ahead::default(),
             has_run: false,
         })
     }
@@ -95,6 +98,11 @@ impl Series {
             let (words, code) = plan_refused(&self.program, &words, &[refusal]);
             Ended::Failed(Failure { words, exit_code: code as u8 })
         })
+    }
+
+    /// What comes after the part of the series that tells what is ahead of it.
+    pub fn later(&mut self, later: Ahead) {
+        self.later = later;
     }
 
     /// A folder for files called `files` in `parent`, removed when the series ends, however it ends.
@@ -216,7 +224,7 @@ impl Runner for Series {
     }
 
     fn ahead(&mut self, ahead: Ahead) {
-        self.view.ahead(ahead);
+        self.view.ahead([ahead, self.later].into_iter().sum());
     }
 
     fn tell(&mut self, words: &str) {

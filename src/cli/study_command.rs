@@ -216,19 +216,23 @@ fn ask(
 ) -> Result<(), Ended> {
     let begin = Instant::now();
     let overwrite = &common.series.overwrite;
-    for question in questions {
+    let variant = |question: &Question, words: &Vec<String>| {
+        let variant = common.comparing.variant(&question.title, words.clone(), None);
+        variant.map_err(|words| refused(&words))
+    };
+    let plan = |question: &Question| -> Result<ab::Plan, Ended> {
+        let [a, b] = &question.words;
+        let variants: [VariantWords; 2] = [variant(question, a)?, variant(question, b)?];
+        Ok(common.comparing.plan(&format!("{}: ", question.title), variants))
+    };
+    let plans = questions.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
+    for (number, (question, plan)) in questions.iter().zip(&plans).enumerate() {
+        series.later(plans[number + 1..].iter().map(ab::Plan::ahead).sum());
         // The guard refuses a word for what is no target of a run.
         let of_this = overwrite.iter().filter(|path| question.words[0].contains(path));
         series.allow(of_this.cloned().collect());
-        let variant = |words: &Vec<String>| {
-            let variant = common.comparing.variant(&question.title, words.clone(), None);
-            variant.map_err(|words| refused(&words))
-        };
-        let [a, b] = &question.words;
-        let variants: [VariantWords; 2] = [variant(a)?, variant(b)?];
-        let plan = common.comparing.plan(&format!("{}: ", question.title), variants);
         let mut surroundings = Surroundings { arrange: &mut *arrange, elapsed: &|| begin.elapsed() };
-        let (comparison, result) = ab::compare(&plan, series, &mut surroundings);
+        let (comparison, result) = ab::compare(plan, series, &mut surroundings);
         if result.is_ok() || !comparison.blocks.is_empty() {
             let (title, names) = (question.title.clone(), question.names.clone());
             parts.push(Part { title, names, comparison });

@@ -62,6 +62,12 @@ impl Ahead {
     }
 }
 
+impl std::iter::Sum for Ahead {
+    fn sum<I: Iterator<Item = Ahead>>(all: I) -> Self {
+        all.fold(Ahead::default(), |a, b| Ahead { steps: a.steps + b.steps, seconds: a.seconds + b.seconds })
+    }
+}
+
 /// Runs the lines of a series.
 pub trait Runner {
     /// Runs one line and returns its document with its verdict.

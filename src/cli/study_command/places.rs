@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::failed;
 use crate::cli::ab_command::fill;
+use crate::cli::console::say_line;
 use crate::cli::place;
 use crate::cli::series::{Series, refused};
 use crate::os::chain;
 use crate::os::roots::Roots;
 use crate::os::target::{self, Access, OpenFlags, OpenedTarget, TargetKind, resolve};
-use crate::os::words::{printable_path, system_text};
+use crate::os::words::{printable, printable_path, shell_word, system_text};
 use crate::os::write_cache::disks;
 use crate::suite::Ended;
 use crate::suite::study::Place;
@@ -71,6 +72,14 @@ pub fn find(
                 word,
             },
         });
+    }
+    for read_only in found.iter().filter(|found| !found.place.is_writable) {
+        let typed = &read_only.place.shown;
+        say_line(format_args!(
+            "note: '{}' is only read: to write to it, and lose what it holds: --overwrite {}",
+            printable(typed),
+            shell_word(typed)
+        ));
     }
     Ok(found)
 }

@@ -333,6 +333,15 @@ fn the_text_is_crystaldiskmarks() {
 }
 
 #[test]
+fn small_volumes_are_told_in_mib() {
+    let mut report = report(settings(), Vec::new(), true);
+    (report.place.size_bytes, report.place.used_bytes) = (Some(4 << 30), Some(1 << 30));
+    assert!(text(&report, Reader::Person).contains(" [/mnt: 25% (1024/4096MiB)]\n"));
+    (report.place.size_bytes, report.place.used_bytes) = (Some(8 << 30), None);
+    assert!(text(&report, Reader::Person).contains(" [/mnt: 8GiB]\n"));
+}
+
+#[test]
 fn people_see_which_figures_are_not_the_storages() {
     let tests = vec![Test::seq(1024, 8, 1), Test::seq(1024, 1, 1), Test::rnd(4, 1, 1)];
     let settings = Settings { tests, parts: vec![Part::Read], loops: 1, ..settings() };

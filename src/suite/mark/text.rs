@@ -6,7 +6,6 @@ use crate::os::words::printable;
 /// Of its header.
 const COLUMNS: usize = 78;
 const MB: f64 = 1e6;
-const GIB: f64 = 1_073_741_824.0;
 
 /// Who reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,19 +138,22 @@ fn about(report: &Report, reader: Reader<'_>) -> String {
     )
 }
 
-/// ` [/mnt: 45% (214/476GiB)]`, for a device ` [/dev/sdb: 477GiB]`.
+/// ` [/mnt: 45% (214/476GiB)]`, for a device ` [/dev/sdb: 477GiB]`; MiB below 8 GiB.
 fn capacity(report: &Report) -> String {
     let place = &report.place;
     let Some(size_bytes) = place.size_bytes.filter(|&bytes| bytes > 0) else { return String::new() };
-    let (path, gib) = (printable(&place.path), |bytes: u64| bytes as f64 / GIB);
+    let path = printable(&place.path);
+    // As CrystalDiskMark writes it.
+    let (unit_bytes, unit) = if size_bytes < 8 << 30 { (1u64 << 20, "MiB") } else { (1 << 30, "GiB") };
+    let units = |bytes: u64| bytes as f64 / unit_bytes as f64;
     match place.used_bytes {
         Some(used_bytes) => format!(
-            " [{path}: {:.0}% ({:.0}/{:.0}GiB)]",
+            " [{path}: {:.0}% ({:.0}/{:.0}{unit})]",
             used_bytes as f64 / size_bytes as f64 * 100.0,
-            gib(used_bytes),
-            gib(size_bytes)
+            units(used_bytes),
+            units(size_bytes)
         ),
-        None => format!(" [{path}: {:.0}GiB]", gib(size_bytes)),
+        None => format!(" [{path}: {:.0}{unit}]", units(size_bytes)),
     }
 }
 
