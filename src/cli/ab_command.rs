@@ -20,7 +20,8 @@ pub(super) const FILL: &str = "making the test file";
 
 /// Compare two variants of a run, in turns, until their difference is decided or shown not to matter
 ///
-/// Runs blocks of four, A B B A or B A A B, so that a drift of the machine meets both alike, and looks after 4, 5, 7, 9, 12, ... blocks. Ends
+/// Runs blocks of four, A B B A or B A A B, so that a drift of the machine meets both alike, and looks after 4, 5, 7,
+/// 9, 12, ... blocks. Ends
 /// with "different" (the effect with a 95 % interval and a p value), with "no difference larger than the margin", or, when
 /// blocks or time are over, undecided. The more often one looks, the easier one is fooled: interval and p value allow for
 /// that.

@@ -49,10 +49,28 @@ pub struct Console {
     state: Mutex<State>,
 }
 
+/// When the next plain line about something long comes due, where nobody watches a terminal.
+#[derive(Debug, Default)]
+pub(super) struct PlainPace {
+    last: Option<Instant>,
+}
+
+impl PlainPace {
+    /// Whether a line is due now; the first comes when the time has passed once.
+    pub fn is_due(&mut self) -> bool {
+        let last = *self.last.get_or_insert_with(Instant::now);
+        let is_due = last.elapsed() >= PLAIN_EVERY;
+        if is_due {
+            self.last = Some(Instant::now());
+        }
+        is_due
+    }
+}
+
 #[derive(Debug, Default)]
 struct State {
     bar: Option<ProgressBar>,
-    plain_last: Option<Instant>,
+    pace: PlainPace,
     dots: bool,
     warned: Vec<String>,
 }
@@ -110,9 +128,7 @@ impl Console {
             }
             return;
         }
-        let last = *state.plain_last.get_or_insert_with(Instant::now);
-        if last.elapsed() >= PLAIN_EVERY {
-            state.plain_last = Some(Instant::now());
+        if state.pace.is_due() {
             let percent = done_bytes * 100 / total_bytes.max(1);
             say_line(format_args!(
                 "writing '{path}': {percent} % ({} of {})",

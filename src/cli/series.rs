@@ -96,7 +96,7 @@ impl Series {
             let words = self.overwrite.iter().flat_map(|path| ["--overwrite", path]).chain([typed]);
             let words: Vec<OsString> = words.map(OsString::from).collect();
             let (words, code) = plan_refused(&self.program, &words, &[refusal]);
-            Ended::Failed(Failure { words, exit_code: code as u8 })
+            ended(words, code)
         })
     }
 
@@ -150,7 +150,7 @@ impl Series {
     /// The document of a run that an earlier series has made, or a folder for the next one.
     fn kept(&mut self, step: &Step, words: &[String]) -> Result<Option<Document>, Ended> {
         let Some(keep) = &mut self.keep else { return Ok(None) };
-        let profile = profile_of(&self.program, words).map_err(|(words, code)| failed(words, code))?;
+        let profile = profile_of(&self.program, words).map_err(|(words, code)| ended(words, code))?;
         let line = Line { suite: &self.program.name, words, profile: &profile };
         if let Some(document) = keep.found(step, &line) {
             return Ok(Some(document));
@@ -199,14 +199,14 @@ impl Runner for Series {
             progress_every: self.view.progress_every(),
             stop: &self.stop,
         };
-        let report = run.run().map_err(|(words, code)| failed(words, code))?;
+        let report = run.run().map_err(|(words, code)| ended(words, code))?;
         if self.stop.is_set() {
             return Err(Ended::Stopped);
         }
         let document = report.document;
         if let Some(keep) = &mut self.keep {
             let kept = keep.put(step, &document);
-            kept.map_err(|words| failed(error_lines(&words), ExitCode::Failed))?;
+            kept.map_err(|words| failed(&words))?;
         }
         self.view.end(step, &document, false);
         Ok(document)
@@ -243,10 +243,15 @@ pub(super) fn nothing_measured(code: ExitCode) -> ExitCode {
 
 /// The end of a series that cannot go on; `words` tell why and what to do (see [`error_lines`]).
 pub(super) fn refused(words: &str) -> Ended {
-    Ended::Failed(Failure { words: error_lines(words), exit_code: ExitCode::Refused as u8 })
+    ended(error_lines(words), ExitCode::Refused)
 }
 
-fn failed(words: String, code: ExitCode) -> Ended {
+/// The same after something was done, which exit code 3 would deny.
+pub(super) fn failed(words: &str) -> Ended {
+    ended(error_lines(words), ExitCode::Failed)
+}
+
+fn ended(words: String, code: ExitCode) -> Ended {
     Ended::Failed(Failure { words, exit_code: code as u8 })
 }
 

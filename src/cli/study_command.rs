@@ -10,16 +10,16 @@ use clap::{Args, Subcommand};
 
 use super::ab_command::Comparing;
 use super::command::{ExitCode, print};
-use super::console::{error_lines, say_error};
+use super::console::say_error;
 use super::outputs::{LaterOutputs, later_json};
 use super::place::bytes;
-use super::series::{Series, SeriesArguments, nothing_measured, refused};
+use super::series::{Series, SeriesArguments, failed, nothing_measured, refused};
 use super::verdict::{Style, series as series_verdict};
 use super::words::VariantWords;
 use crate::os::write_cache::{BACK, Reach, THROUGH};
+use crate::suite::Ended;
 use crate::suite::ab::{self, Side, Surroundings};
 use crate::suite::study::{self, Part, Place, Question, Report, Study};
-use crate::suite::{Ended, Failure};
 use places::{Found, fill_made, find, other_paths};
 use switches::switches;
 
@@ -195,11 +195,6 @@ fn write_cache(series: &mut Series, arguments: &WriteCacheArguments, parts: &mut
     let result = ask(series, common, &study::write_cache(&places(&found)), &mut arrange, parts);
     let kernel_only = switches.iter().filter(|s| s.reach == Reach::Kernel).map(|s| s.disk.clone());
     (study::about_write_cache(&kernel_only.collect::<Vec<_>>()), result)
-}
-
-/// The end of a study that had begun: unlike [`refused`], something was done.
-fn failed(words: &str) -> Ended {
-    Ended::Failed(Failure { words: error_lines(words), exit_code: ExitCode::Failed as u8 })
 }
 
 fn places(found: &[Found]) -> Vec<Place> {

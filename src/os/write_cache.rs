@@ -110,15 +110,35 @@ impl Switch {
         if read_word(&self.path).as_deref() == Some(to) {
             return Ok(());
         }
-        // Older kernels want the line end (`cache_type_store` compares with it).
-        fs::write(&self.path, format!("{to}\n")).map_err(|error: io::Error| failed(system_text(&error)))?;
-        match read_word(&self.path) {
-            Some(now) if now == to => Ok(()),
-            now => Err(failed(format!(
-                "it took the word and still says '{}': this disk has no cache to switch",
-                now.unwrap_or_default()
-            ))),
-        }
+        put(&self.path, to, |path, line| fs::write(path, line)).map_err(|not_set| match not_set {
+            NotSet::Refused(error) => failed(system_text(&error)),
+            NotSet::Still(now) => {
+                failed(format!("it took the word and still says '{now}': this disk has no cache to switch"))
+            }
+        })
+    }
+}
+
+/// Why a setting does not say what it was set to.
+#[derive(Debug)]
+pub(super) enum NotSet {
+    /// The system refused the word.
+    Refused(io::Error),
+    /// It took the word and says this.
+    Still(String),
+}
+
+/// Writes a setting by `write`, and looks whether that helped.
+pub(super) fn put(
+    path: &Path,
+    word: &str,
+    write: impl FnOnce(&Path, String) -> io::Result<()>,
+) -> Result<(), NotSet> {
+    // Older kernels want the line end (`cache_type_store` compares with it).
+    write(path, format!("{word}\n")).map_err(NotSet::Refused)?;
+    match read_word(path) {
+        Some(now) if now == word => Ok(()),
+        now => Err(NotSet::Still(now.unwrap_or_default())),
     }
 }
 

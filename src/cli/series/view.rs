@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::cli::console::say_line;
+use crate::cli::console::{PlainPace, say_line};
 use crate::cli::refusal::printable;
 use crate::load::live::{Phase, Progress};
 use crate::result::{DirectionSummary, Document, Summary};
@@ -15,8 +15,6 @@ use crate::suite::{Ahead, Step};
 
 /// How often the line of the present run changes.
 const EVERY: Duration = Duration::from_millis(250);
-/// How often a long fill is told of where no terminal watches.
-const PLAIN_EVERY: Duration = Duration::from_secs(10);
 const MIB: f64 = 1_048_576.0;
 
 /// The view. Shared with the thread that a run is watched from.
@@ -40,8 +38,7 @@ struct State {
     done: usize,
     ahead: Ahead,
     name: String,
-    /// Since when a fill has not been told of.
-    filled: Option<Instant>,
+    pace: PlainPace,
     /// Planned seconds of the present run or pause, and when it began.
     now: Option<(f64, Instant)>,
 }
@@ -84,16 +81,8 @@ impl View {
         let percent = done_bytes * 100 / total_bytes.max(1);
         let mib = |bytes: u64| bytes as f64 / MIB;
         let words = format!("writing the test file: {:.0} of {:.0} MiB", mib(done_bytes), mib(total_bytes));
-        let is_due = self.with(|state| {
-            let last = *state.filled.get_or_insert_with(Instant::now);
-            let is_due = last.elapsed() >= PLAIN_EVERY;
-            if is_due {
-                state.filled = None;
-            }
-            is_due
-        });
         match self.bars {
-            None if is_due => say_line(format_args!("{words}")),
+            None if self.with(|state| state.pace.is_due()) => say_line(format_args!("{words}")),
             _ => self.show_run(percent, &words),
         }
     }

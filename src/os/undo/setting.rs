@@ -10,7 +10,7 @@ use super::Left;
 use crate::os::device::BlockDevice;
 use crate::os::roots::Roots;
 use crate::os::words::{read_number, read_word, system_text};
-use crate::os::write_cache::{Reach, Switch};
+use crate::os::write_cache::{NotSet, Reach, Switch, put};
 
 /// What tells a disk from another that has its name or path later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,13 +131,10 @@ pub(super) fn set_back(
     before: &str,
     write: impl FnOnce(&Path, String) -> io::Result<()>,
 ) -> Result<(), Left> {
-    // Older kernels want the line end.
-    write(path, format!("{before}\n")).map_err(|error| Left::Refused(system_text(&error)))?;
-    match read_word(path) {
-        Some(now) if now == before => Ok(()),
-        now => Err(Left::Refused(format!(
-            "it took '{before}' and still says '{}'; it was '{before}' before: set it by hand",
-            now.unwrap_or_default()
-        ))),
-    }
+    put(path, before, write).map_err(|not_set| match not_set {
+        NotSet::Refused(error) => Left::Refused(system_text(&error)),
+        NotSet::Still(now) => Left::Refused(format!(
+            "it took '{before}' and still says '{now}'; it was '{before}' before: set it by hand"
+        )),
+    })
 }
