@@ -115,8 +115,8 @@ fn a_write_cache_is_switched_and_set_back() {
     {
         assert!(ran.stdout.contains(words), "{words}: {ran}");
     }
-    // Writes, when the person names the device.
-    let line = format!("study write-cache {node} --overwrite {node} {QUICK}");
+    // Writes, when the person names the device, however it is spelt.
+    let line = format!("study write-cache {node} --overwrite /dev/..{node} {QUICK}");
     let running = Running::new(killed::truespd(&lab, &line), &line);
     running.wait_for_stderr("durable writes, 1 target: A, first run");
     running.signal(Signal::INT);

@@ -173,6 +173,12 @@ pub(super) fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refus
     guard.check(typed, &opened.facts.path, &opened.file, &opened.facts)
 }
 
+/// Which of the targets a path of `--overwrite` names, spelt as the target is.
+pub(super) fn target_named(path: &str, targets: &[&str]) -> Option<String> {
+    let guard = Guard { overwrite: &[], marks: &Marks::of_this_user(), roots: &Roots::default() };
+    guard.named_by(path, targets).map(str::to_string)
+}
+
 /// The largest power of two, from 1 MiB, that leaves some room, and how `--size` is told so.
 fn fitting(has_bytes: u64) -> Option<(u64, String)> {
     let bytes = 1u64 << (has_bytes / 8 * 7).checked_ilog2()?;

@@ -12,7 +12,7 @@ use super::ab_command::Comparing;
 use super::command::{ExitCode, print};
 use super::console::say_error;
 use super::outputs::{LaterOutputs, later_json};
-use super::place::bytes;
+use super::place::{bytes, target_named};
 use super::series::{Series, SeriesArguments, failed, nothing_measured, refused};
 use super::verdict::{Style, series as series_verdict};
 use super::words::VariantWords;
@@ -66,6 +66,15 @@ struct Common {
 
     #[command(flatten)]
     series: SeriesArguments,
+}
+
+impl Common {
+    /// What may be written, spelt as the targets are; a path that names none stays as it is.
+    fn overwrite(&self) -> Vec<String> {
+        let targets: Vec<&str> = self.targets.iter().map(String::as_str).collect();
+        let typed = |path: &String| target_named(path, &targets).unwrap_or_else(|| path.clone());
+        self.series.overwrite.iter().map(typed).collect()
+    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -150,7 +159,7 @@ fn finish(series: Series, report: &Report, result: Result<(), Ended>, output: &L
 type Told = (Vec<String>, Result<(), Ended>);
 
 fn cache(series: &mut Series, common: &Common, parts: &mut Vec<Part>) -> Told {
-    let found = find(series, "cache", common.size_bytes, &common.targets, &common.series.overwrite);
+    let found = find(series, "cache", common.size_bytes, &common.targets, &common.overwrite());
     let filled = found.and_then(|found| fill_made(series, &found, common.size_bytes).map(|()| found));
     let found = match filled {
         Ok(found) => found,
@@ -177,7 +186,7 @@ fn locality(series: &mut Series, common: &Common, parts: &mut Vec<Part>, has_nod
 
 fn write_cache(series: &mut Series, arguments: &WriteCacheArguments, parts: &mut Vec<Part>) -> Told {
     let common = &arguments.common;
-    let found = find(series, "write-cache", common.size_bytes, &common.targets, &common.series.overwrite);
+    let found = find(series, "write-cache", common.size_bytes, &common.targets, &common.overwrite());
     // What is refused is refused before files are filled.
     let ready = found.and_then(|found| {
         let switches = switches(series, &found, arguments.risk_power_loss)?;
@@ -210,7 +219,7 @@ fn ask(
     parts: &mut Vec<Part>,
 ) -> Result<(), Ended> {
     let begin = Instant::now();
-    let overwrite = &common.series.overwrite;
+    let overwrite = common.overwrite();
     let variant = |question: &Question, words: &Vec<String>| {
         let variant = common.comparing.variant(&question.title, words.clone(), None);
         variant.map_err(|words| refused(&words))

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
 
@@ -92,19 +92,20 @@ impl Guard<'_> {
         again == typed || resolved == path || (opened.is_some() && Identity::at(&resolved) == opened)
     }
 
+    /// Which of the targets (as typed) a path names that was given to let one through.
+    pub fn named_by<'t>(&self, again: &str, targets: &[&'t str]) -> Option<&'t str> {
+        targets.iter().copied().find(|typed| {
+            let path = resolve(typed, self.roots).map_or_else(|_| (*typed).into(), |r| r.path);
+            self.names(again, typed, &path, Identity::at(&path))
+        })
+    }
+
     /// Overrides that name no target of the run: a slip, and with it perhaps the wrong target.
     ///
     /// `targets` are the targets as typed.
     pub fn refuse_unused_overrides(&self, targets: &[&str]) -> Vec<Refusal> {
-        let resolved: Vec<(&str, PathBuf)> = targets
-            .iter()
-            .map(|typed| (*typed, resolve(typed, self.roots).map_or_else(|_| typed.into(), |r| r.path)))
-            .collect();
-        let is_used = |again: &str| {
-            resolved.iter().any(|(typed, path)| self.names(again, typed, path, Identity::at(path)))
-        };
         let mut refusals: Vec<Refusal> = Vec::new();
-        for again in self.overwrite.iter().filter(|again| !is_used(again)) {
+        for again in self.overwrite.iter().filter(|again| self.named_by(again, targets).is_none()) {
             if let Some(refusal) = self.refuse_number(again) {
                 refusals.extend((!refusals.contains(&refusal)).then_some(refusal));
                 continue;
