@@ -53,6 +53,10 @@ fn a_search_under_a_limit_ends_with_an_answer() {
 #[test]
 fn a_profile_that_is_printed_runs_with_diskspd() {
     let lab = Lab::new();
+    let peak = run(&lab, "workload fleet-peak . -w30 -b8K --size 16M --print").expect_code(0);
+    for element in ["<WriteRatio>30<", "<BlockSize>8192<", "<Random>8192<"] {
+        assert!(peak.stdout.contains(element), "{element}: {peak}");
+    }
     let printed = run(&lab, "workload fleet-vdi . --size 16M -d 1 -W 0 --print").expect_code(0);
     let (line, profile) = printed.stdout.split_once('\n').expect("a line and a profile");
     assert!(line.starts_with("diskspd -Xworkload.xml -W0 -d1 -C0 ") && line.ends_with("data-1"), "{line}");
@@ -125,6 +129,9 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
             "--limit is for workloads that are written as one line; this one is a DiskSpd profile",
         ),
         ("workload oltp . --limit -5", "--limit"),
+        ("workload sql . -w 30", "each with a share of writes and a block size of its own"),
+        ("workload oltp . -w 101", "0 to 100"),
+        ("workload oltp . -b 8Q", "no size suffix"),
         ("workload oltp . --limit 5 --of p42", "mean, p95, p99, p99.9"),
         ("workload oltp . --json no/where.json", "no/where.json"),
     ] {

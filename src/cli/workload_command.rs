@@ -7,7 +7,7 @@ use clap::Args;
 use super::command::{ExitCode, print};
 use super::console::{say_error, say_line};
 use super::outputs::{LaterOutputs, later_json};
-use super::place::{FILE_BYTES_MIN, Place, bytes};
+use super::place::{FILE_BYTES_MIN, Place, between, bytes};
 use super::series::{Series, SeriesArguments, nothing_measured, refused};
 use super::verdict::{Style, series as series_verdict};
 use super::words::{has_number, unwanted};
@@ -52,6 +52,12 @@ pub(super) struct WorkloadArguments {
     /// Size of each test file that is made; regions of a profile shrink in proportion
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     size: Option<u64>,
+    /// Share of writes in percent, in the place of the workload's own, where it is one load
+    #[arg(long, short = 'w', value_name = "PERCENT", value_parser = between::<0, 100>)]
+    write_ratio: Option<u32>,
+    /// Size of the I/Os, in the place of the workload's own, where it is one load
+    #[arg(long, short = 'b', value_name = "SIZE", value_parser = bytes)]
+    block: Option<u64>,
     /// Measured seconds of each run [default: 30, in a search 10]
     #[arg(long, short = 'd', value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     duration: Option<u32>,
@@ -100,6 +106,9 @@ pub(super) fn run(arguments: &WorkloadArguments) -> ExitCode {
 fn work(arguments: &WorkloadArguments, name: &str) -> Result<ExitCode, String> {
     let mut preset = presets::find(name, arguments.presets.as_deref())?;
     choose_limit(&mut preset, arguments)?;
+    preset
+        .vary(arguments.write_ratio, arguments.block)
+        .map_err(|why| format!("-w and -b: '{name}': {why}"))?;
     if let Some(size) = arguments.size {
         preset.resize(size);
     }

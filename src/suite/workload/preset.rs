@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::sweep::{Limit, Of};
-use crate::profile::{Profile, Target, xml};
+use crate::profile::{Profile, Size, Target, xml};
 
 /// Size of a file for presets that say nothing.
 const FILE_BYTES: u64 = 1 << 30;
@@ -155,10 +155,52 @@ impl Preset {
         Ok(Preset { about, source, load: Load::Profile(Box::new(profile)), file_bytes })
     }
 
+    /// Puts a share of writes and a block size in the place of the preset's own, where there is one load to have them.
+    ///
+    /// # Errors
+    /// The preset has several lines or targets, as one sentence.
+    pub fn vary(&mut self, write_percent: Option<u32>, block_bytes: Option<u64>) -> Result<(), String> {
+        let mut says: Vec<String> = Vec::new();
+        says.extend(write_percent.map(|percent| format!("{percent} % writes")));
+        says.extend(block_bytes.map(|bytes| format!("blocks of {}", Size(bytes))));
+        if says.is_empty() {
+            return Ok(());
+        }
+        match &mut self.load {
+            Load::Lines { lines, .. } => {
+                let [line] = &mut lines[..] else { return Err(several(lines.len(), "lines")) };
+                let words = [("-w", write_percent.map(u64::from)), ("-b", block_bytes)];
+                for (letter, value) in words.iter().filter_map(|&(letter, value)| Some((letter, value?))) {
+                    line.retain(|word| {
+                        !word.starts_with(letter) && !word.starts_with(&letter.replace('-', "/"))
+                    });
+                    line.push(format!("{letter}{value}"));
+                }
+            }
+            Load::Profile(profile) => {
+                let mut targets: Vec<&mut Target> =
+                    profile.time_spans.iter_mut().flat_map(|span| &mut span.targets).collect();
+                let [target] = &mut targets[..] else { return Err(several(targets.len(), "targets")) };
+                target.write_percent = write_percent.unwrap_or(target.write_percent);
+                let is_own_stride = target.stride_bytes == Some(target.block_bytes);
+                target.block_bytes = block_bytes.unwrap_or(target.block_bytes);
+                if is_own_stride {
+                    target.stride_bytes = Some(target.block_bytes);
+                }
+            }
+        }
+        self.about.push_str(&format!("; here with {}", says.join(" and ")));
+        Ok(())
+    }
+
     /// Gives every file this size.
     pub fn resize(&mut self, file_bytes: u64) {
         self.file_bytes.fill(file_bytes);
     }
+}
+
+fn several(count: usize, of: &str) -> String {
+    format!("this workload has {count} {of}, each with a share of writes and a block size of its own")
 }
 
 /// Targets of template `number`.
@@ -267,6 +309,31 @@ mod tests {
             assert!(error.contains(word), "{text}: {error}");
         }
         assert_eq!(Preset::read(Form::Xml, &target("*1"), size).unwrap().file_bytes, [FILE_BYTES]);
+    }
+
+    #[test]
+    fn writes_and_blocks_are_a_persons_choice_where_there_is_one_load() {
+        let built_in = |name: &str| {
+            let (_, form, text) = BUILT_IN.iter().find(|(known, ..)| *known == name).unwrap();
+            Preset::read(*form, text, size).unwrap_or_else(|why| panic!("{name}: {why}"))
+        };
+        let mut peak = built_in("fleet-peak");
+        let about = peak.about.clone();
+        assert_eq!(peak.vary(None, None), Ok(()));
+        assert_eq!(peak.about, about);
+        peak.vary(Some(30), Some(8192)).unwrap();
+        assert_eq!(peak.about, format!("{about}; here with 30 % writes and blocks of 8KiB"));
+        let Load::Profile(profile) = peak.load else { panic!("a profile") };
+        let target = &profile.time_spans[0].targets[0];
+        assert_eq!((target.write_percent, target.block_bytes, target.stride()), (30, 8192, 8192));
+        let text = "about = 'x'\nlines = ['-b8K /w30 -r4K -W1']\n";
+        let mut own = Preset::read(Form::Toml, text, size).unwrap();
+        own.vary(Some(0), Some(512)).unwrap();
+        let Load::Lines { lines, .. } = own.load else { panic!("lines") };
+        assert_eq!(lines[0].join(" "), "-r4K -W1 -w0 -b512");
+        assert!(built_in("fleet-sql").vary(Some(0), None).unwrap_err().contains("2 targets"));
+        let two = Preset::read(Form::Toml, "about = 'x'\nlines = ['-r', '-s']", size).unwrap();
+        assert!(two.clone().vary(None, Some(512)).unwrap_err().contains("2 lines"));
     }
 
     #[test]
