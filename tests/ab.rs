@@ -22,6 +22,8 @@ fn a_planted_difference_is_found_kept_and_told_again() {
         assert!(ran.stdout.contains(words), "{words}: {ran}");
     }
     assert!(ran.stdout.contains("both keep a rate that was set (-g)"), "{ran}");
+    assert!(ran.stderr.contains(" at most] A, block 1: "), "{ran}");
+    assert!(ran.stderr.starts_with("making the test file: done\n"), "it measures nothing: {ran}");
     let document = fs::read_to_string(lab.path("out.json")).expect("the comparison");
     for words in
         ["\"format\": \"truespd-ab\"", "\"outcome\": \"different\"", "\"log_ratio\"", "\"ratio_low\""]
@@ -80,7 +82,7 @@ fn twenty_repetitions() {
     let (rounds, minutes) = (setting("AB_ROUNDS", 20), setting("AB_MINUTES", 8));
     let rest = format!("--file . --size 256M --seconds 1 --warm-up 0 --max-minutes {minutes}");
     let planted = ["-b4K\t-r\t-o8\t-t1\t-Su\t-g1000i", "-b4K\t-r\t-o8\t-t1\t-Su\t-g1050i"];
-    let same = ["-b64K\t-r\t-o4\t-t1\t-Su"; 2];
+    let same = ["-b4K\t-r\t-o32\t-t2\t-Su"; 2];
     // How often "different" is the answer, and how often "no difference".
     let answers = |[a, b]: [&str; 2]| {
         let mut counts = [0, 0];

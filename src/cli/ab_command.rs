@@ -8,15 +8,12 @@ use clap::Args;
 use super::command::{ExitCode, print};
 use super::console::say_error;
 use super::outputs::later_json;
-use super::place::{FILE_BYTES_MIN, Place, bytes};
-use super::series::{Series, SeriesArguments, nothing_measured};
+use super::place::{FILE_BYTES_MIN, Place, bytes, target_named};
+use super::series::{FILL, Series, SeriesArguments, nothing_measured};
 use super::verdict::{Style, series as series_verdict};
 use super::words::{self, VariantWords};
 use crate::suite::ab::{self, Metric, Plan, Surroundings};
 use crate::suite::{Ended, Runner, Step};
-
-/// The step that makes a test file, in names of runs and of what `--keep` keeps.
-pub(super) const FILL: &str = "making the test file";
 
 /// Compare two variants of a run, in turns, until their difference is decided or shown not to matter
 ///
@@ -217,14 +214,21 @@ fn directory(typed: &str, size_bytes: u64) -> Result<Place, String> {
 /// Gives each variant the person's word for its own targets; what no variant names is left for both, where the write
 /// guard has its say.
 fn allow_each(variants: &mut [VariantWords], overwrite: &[String]) -> Vec<String> {
-    let (named, other): (Vec<&String>, Vec<&String>) =
-        overwrite.iter().partition(|path| variants.iter().any(|variant| variant.words.contains(path)));
-    for variant in variants {
-        let own = named.iter().filter(|path| variant.words.contains(path));
-        let own: Vec<String> = own.flat_map(|path| ["--overwrite".to_string(), path.to_string()]).collect();
-        variant.words.splice(..0, own);
+    let mut left = Vec::new();
+    for path in overwrite {
+        let mut is_named = false;
+        for variant in variants.iter_mut() {
+            let targets = variant.words.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
+            if let Some(target) = target_named(path, &targets.collect::<Vec<_>>()) {
+                variant.words.splice(..0, ["--overwrite".to_string(), target]);
+                is_named = true;
+            }
+        }
+        if !is_named {
+            left.push(path.clone());
+        }
     }
-    other.into_iter().cloned().collect()
+    left
 }
 
 /// Makes a file of random data: neither compression nor never-written places then answer for the disk.
@@ -265,5 +269,10 @@ mod tests {
         assert_eq!(left, ["/dev/z"]);
         assert_eq!(variants[0].words.join(" "), "-w100 /dev/x");
         assert_eq!(variants[1].words.join(" "), "--overwrite /dev/y -w100 /dev/y");
+        // However it is spelt.
+        let mut variants = [variant(&["-w100", "/dev/null"]), variant(&["-w100", "/dev/full"])];
+        assert!(allow_each(&mut variants, &["/dev/../dev/null".to_string()]).is_empty());
+        assert_eq!(variants[0].words.join(" "), "--overwrite /dev/null -w100 /dev/null");
+        assert_eq!(variants[1].words.join(" "), "-w100 /dev/full");
     }
 }

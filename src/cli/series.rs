@@ -27,6 +27,9 @@ use view::View;
 /// Hidden subcommand of the process that cleans up after a killed suite.
 pub(super) const CARETAKER: &str = "caretaker";
 
+/// The step that makes a test file, in names of runs and of what `--keep` keeps. It measures nothing.
+pub(super) const FILL: &str = "making the test file";
+
 /// Options that all suites share.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct SeriesArguments {

@@ -52,19 +52,38 @@ pub struct Ahead {
     pub steps: usize,
     /// Seconds, with pauses.
     pub seconds: f64,
+    /// What the two are.
+    pub known: Known,
+}
+
+/// How well it is known what is still to come, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Known {
+    /// Exactly.
+    #[default]
+    Exactly,
+    /// The series ends earlier when it has its answer.
+    AtMost,
+    /// What such a series usually takes.
+    Usually,
 }
 
 impl Ahead {
     /// Runs with a pause between them.
     pub fn of(steps: &[Step], pause: Duration) -> Self {
         let pauses = pause.as_secs_f64() * steps.len().saturating_sub(1) as f64;
-        Ahead { steps: steps.len(), seconds: steps.iter().map(|step| step.seconds).sum::<f64>() + pauses }
+        let seconds = steps.iter().map(|step| step.seconds).sum::<f64>() + pauses;
+        Ahead { steps: steps.len(), seconds, known: Known::Exactly }
     }
 }
 
 impl std::iter::Sum for Ahead {
     fn sum<I: Iterator<Item = Ahead>>(all: I) -> Self {
-        all.fold(Ahead::default(), |a, b| Ahead { steps: a.steps + b.steps, seconds: a.seconds + b.seconds })
+        all.fold(Ahead::default(), |a, b| Ahead {
+            steps: a.steps + b.steps,
+            seconds: a.seconds + b.seconds,
+            known: a.known.max(b.known),
+        })
     }
 }
 

@@ -8,10 +8,11 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::console::{PlainPace, say_line};
 use crate::cli::refusal::printable;
+use crate::cli::series::FILL;
 use crate::load::live::{Phase, Progress};
 use crate::result::{DirectionSummary, Document, Summary};
 use crate::suite::findings::word;
-use crate::suite::{Ahead, Step};
+use crate::suite::{Ahead, Known, Step};
 
 /// How often the line of the present run changes.
 const EVERY: Duration = Duration::from_millis(250);
@@ -100,19 +101,25 @@ impl View {
         self.show_run(percent, &words);
     }
 
-    /// A step is done.
+    /// A step is done. One that makes a file is none of the runs.
     pub fn end(&self, step: &Step, document: &Document, is_kept: bool) {
-        let (done, steps) = self.with(|state| {
-            state.done += 1;
+        let is_run = step.name != FILL;
+        let (done, ahead) = self.with(|state| {
+            state.done += usize::from(is_run);
             state.now = None;
-            (state.done, state.done + state.ahead.steps)
+            (state.done, state.ahead)
         });
         self.show_series();
         let from = if is_kept { " (kept from before)" } else { "" };
-        let words = format!("{}: {}{from}", step.name, outcome(document));
+        let outcome = if is_run { outcome(document) } else { "done".into() };
+        let words = format!("{}: {outcome}{from}", step.name);
         match &self.bars {
             Some(bars) => bars.last.set_message(printable(&words)),
-            None => say_line(format_args!("[{done}/{steps}] {words}")),
+            None if is_run => {
+                let behind = behind(ahead.known);
+                say_line(format_args!("[{done}/{}{behind}] {words}", done + ahead.steps));
+            }
+            None => say_line(format_args!("{words}")),
         }
     }
 
@@ -147,15 +154,16 @@ impl View {
 
     fn show_series(&self) {
         let Some(bars) = &self.bars else { return };
-        let (done, steps, left_s) = self.with(|state| {
+        let (done, steps, left_s, known) = self.with(|state| {
             let now_left =
                 state.now.map_or(0.0, |(planned, since)| (planned - since.elapsed().as_secs_f64()).max(0.0));
             let here = usize::from(state.now.is_some());
-            (state.done, state.done + here + state.ahead.steps, now_left + state.ahead.seconds)
+            let left_s = now_left + state.ahead.seconds;
+            (state.done, state.done + here + state.ahead.steps, left_s, state.ahead.known)
         });
         bars.series.set_length(steps as u64);
         bars.series.set_position(done as u64);
-        bars.series.set_message(format!("{} left", clock(left_s)));
+        bars.series.set_message(format!("{} left{}", clock(left_s), behind(known)));
     }
 }
 
@@ -173,6 +181,15 @@ impl Bars {
         let series = bar(1, "{bar:24} {pos} of {len} runs done, {msg}");
         let run = bar(100, "{pos:>3} % {wide_msg}");
         Bars { all, last, series, run }
+    }
+}
+
+/// What stands behind a number of what is still to come.
+fn behind(known: Known) -> &'static str {
+    match known {
+        Known::Exactly => "",
+        Known::AtMost => " at most",
+        Known::Usually => " usually",
     }
 }
 

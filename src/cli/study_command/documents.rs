@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cli::ab_command::FILL;
+use crate::cli::series::FILL;
 use crate::os::words::{printable_path, system_text};
 use crate::result::{Document, json};
 use crate::suite::ab::{Metric, UNCOUNTED};

@@ -16,7 +16,7 @@ mod tests;
 use std::time::Duration;
 
 use crate::result::Document;
-use crate::suite::{Ahead, Ended, Failure, Runner, Step};
+use crate::suite::{Ahead, Ended, Failure, Known, Runner, Step};
 
 pub use figure::Metric;
 pub use report::{Block, Effect, Outcome, Report, Stopped, Variant, schema, write};
@@ -135,7 +135,7 @@ impl Plan {
         let left_s = (self.time_max.as_secs_f64() - elapsed.as_secs_f64()).max(0.0);
         let fits = (left_s / self.run_seconds()) as usize;
         let steps = planned.min(fits);
-        Ahead { steps, seconds: steps as f64 * self.run_seconds() }
+        Ahead { steps, seconds: steps as f64 * self.run_seconds(), known: Known::AtMost }
     }
 }
 

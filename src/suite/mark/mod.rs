@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use report::{Host, Loop, Place, ReadError, Report, Row, read, schema, write};
 pub use test::{NoTest, Pattern, Test};
 
-use super::{Ahead, Ended, Runner, Step};
+use super::{Ahead, Ended, Known, Runner, Step};
 
 /// Name of the suite in folders and messages.
 pub const NAME: &str = "mark";
@@ -260,7 +260,7 @@ impl Settings {
     fn ahead(&self, tests: usize, runs: u32, run_s: f64) -> Ahead {
         let steps = tests * (self.loops as usize + 1) - runs as usize;
         let pauses = (tests - 1) as f64 * f64::from(self.interval_s);
-        Ahead { steps, seconds: steps as f64 * run_s + pauses }
+        Ahead { steps, seconds: steps as f64 * run_s + pauses, known: Known::Exactly }
     }
 }
 

@@ -8,7 +8,7 @@ pub use report::{Outcome, Row, Run, Search, SearchEnd, Stored, schema};
 
 use std::time::Duration;
 
-use super::{Ahead, Ended, Runner, Step};
+use super::{Ahead, Ended, Known, Runner, Step};
 use crate::profile::Profile;
 use crate::result::{Document, Summary};
 use sweep::{Limit, Next, Point, RUNS_USUAL};
@@ -158,7 +158,7 @@ impl Plan {
     /// What a search usually still takes after `done` rates.
     fn search_ahead(&self, done: usize) -> Ahead {
         let steps = (RUNS_USUAL - 1).saturating_sub(done).max(1);
-        Ahead { steps, seconds: steps as f64 * self.times.seconds() }
+        Ahead { steps, seconds: steps as f64 * self.times.seconds(), known: Known::Usually }
     }
 
     fn search(
