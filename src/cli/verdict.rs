@@ -170,7 +170,8 @@ fn of(told: &Told, runs: usize) -> String {
     if told.runs == runs {
         return format!("all {}", plural(runs, "run"));
     }
-    let count = |of: &Of| if told.of.len() == 1 { String::new() } else { format!(" {}", of.runs) };
+    let is_told = |of: &Of| told.of.len() == 1 || of.runs == 1;
+    let count = |of: &Of| if is_told(of) { String::new() } else { format!(" x{}", of.runs) };
     let listed = told.of.iter().take(LISTED).map(|of| format!("{}{}", of.what, count(of)));
     let listed = listed.collect::<Vec<_>>().join(", ");
     let more = match told.of.len().saturating_sub(LISTED) {
@@ -294,7 +295,7 @@ mod tests {
         assert_eq!(
             series(&verdict, PLAIN),
             "verdict: suspect\n\
-             \x20 suspect volatile-cache (12 of 24 runs: a 3, b 3 and 2\n\
+             \x20 suspect volatile-cache (12 of 24 runs: a x3, b x3 and 2\n\
              \x20         more): vda keeps writes in a cache that a loss of\n\
              \x20         power empties -> -Sh counts a write when it is\n\
              \x20         durable\n\
