@@ -6,9 +6,12 @@ use rustix::mm::{MapFlags, ProtFlags};
 
 use super::words::system_text;
 
-/// From this size on, a buffer is aligned to it and in large pages where the kernel has some: the size of
-/// a large page on most machines.
-const HUGE_FROM_BYTES: usize = 2 << 20;
+/// From this size on, a buffer lies in large pages where the kernel has some. Below, it has few enough small pages to
+/// go to a disk as one request.
+const WIDE_FROM_BYTES: usize = 1 << 20;
+
+/// Size of a large page on most machines, and alignment of such buffers.
+const HUGE_BYTES: usize = 2 << 20;
 
 /// Anonymous, private, zeroed memory, aligned to pages (or huge pages).
 ///
@@ -59,7 +62,7 @@ pub enum BufferError {
 impl IoBuffer {
     /// Maps `len` bytes (at least one) of zeroed memory aligned to the page size.
     ///
-    /// From `HUGE_FROM_BYTES` on the kernel is asked for memory in large contiguous parts. A disk takes
+    /// From 1 MiB on the kernel is asked for memory in large contiguous parts. A disk takes
     /// only so many separate parts in one request (254 on virtio): 1 MiB of scattered 4 KiB pages becomes
     /// two requests, of 1016 KiB and 8 KiB.
     ///
@@ -67,12 +70,12 @@ impl IoBuffer {
     /// [`BufferError::Memory`] when the system has not that much.
     pub fn new(len: usize) -> Result<Self, BufferError> {
         let memory = |e: rustix::io::Errno| BufferError::Memory { bytes: len, error: e.into() };
-        if len < HUGE_FROM_BYTES {
+        if len < WIDE_FROM_BYTES {
             let page = rustix::param::page_size();
             return Self::map(len, len.max(1).next_multiple_of(page), MapFlags::PRIVATE).map_err(memory);
         }
-        let mapped = len.checked_next_multiple_of(HUGE_FROM_BYTES).unwrap_or(usize::MAX);
-        let wide = mapped.saturating_add(HUGE_FROM_BYTES);
+        let mapped = len.checked_next_multiple_of(HUGE_BYTES).unwrap_or(usize::MAX);
+        let wide = mapped.saturating_add(HUGE_BYTES);
         Ok(Self::map(len, wide, MapFlags::PRIVATE).map_err(memory)?.cut_to_alignment(mapped))
     }
 
@@ -92,10 +95,10 @@ impl IoBuffer {
         Ok(buffer)
     }
 
-    /// Gives back what lies before the first multiple of [`HUGE_FROM_BYTES`] and after `mapped` bytes from
+    /// Gives back what lies before the first multiple of [`HUGE_BYTES`] and after `mapped` bytes from
     /// there on, and advises large pages for the rest.
     fn cut_to_alignment(mut self, mapped: usize) -> Self {
-        let before = self.ptr.as_ptr().align_offset(HUGE_FROM_BYTES);
+        let before = self.ptr.as_ptr().align_offset(HUGE_BYTES);
         let after = self.mapped - before - mapped;
         // SAFETY: both parts belong to this mapping, which nobody knows of yet, and are whole pages.
         unsafe {
@@ -183,9 +186,10 @@ mod tests {
         for (len, unit) in [
             (1, page),
             (page + 1, page),
-            (HUGE_FROM_BYTES - 1, page),
-            (HUGE_FROM_BYTES, HUGE_FROM_BYTES),
-            (5 * HUGE_FROM_BYTES + 1, HUGE_FROM_BYTES),
+            (WIDE_FROM_BYTES - 1, page),
+            (WIDE_FROM_BYTES, HUGE_BYTES),
+            (HUGE_BYTES, HUGE_BYTES),
+            (5 * HUGE_BYTES + 1, HUGE_BYTES),
         ] {
             // Several at once, so that not all lie at a multiple by chance.
             for buffer in [IoBuffer::new(len), IoBuffer::new(len), IoBuffer::new(len)].map(Result::unwrap) {
@@ -201,7 +205,7 @@ mod tests {
 
     #[test]
     fn small_pages_stay_small() {
-        let len = 4 * HUGE_FROM_BYTES;
+        let len = 4 * HUGE_BYTES;
         let buffer = IoBuffer::in_small_pages(len).unwrap();
         buffer.with_slice_mut(0, len, |all| all.fill(1));
         // "VmFlags: ... nh ..." of the mapping that holds the buffer: no huge pages.
@@ -234,7 +238,7 @@ mod tests {
 
     #[test]
     fn more_memory_than_there_is_is_an_error() {
-        for len in [usize::MAX, usize::MAX - HUGE_FROM_BYTES, usize::MAX / 2] {
+        for len in [usize::MAX, usize::MAX - HUGE_BYTES, usize::MAX / 2] {
             assert!(matches!(IoBuffer::new(len), Err(BufferError::Memory { .. })), "{len}");
         }
     }
