@@ -1,11 +1,13 @@
 //! Removes folders that the program made.
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::{Left, own_user};
+use crate::os::mark::Marks;
 use crate::os::words::system_text;
 
 /// What the names of all folders begin with that this program makes and removes.
@@ -64,6 +66,7 @@ fn remove_files(
     }
     // Names, not paths: nothing outside of the folder.
     for name in files.iter().filter(|name| !name.contains('/')) {
+        forget_mark(&folder, name);
         match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(errno) => {
@@ -73,6 +76,15 @@ fn remove_files(
         }
     }
     Ok(())
+}
+
+/// Where a file system keeps no attributes, what says that a file is ours lies in a folder of the user's and would stay.
+fn forget_mark(folder: &OwnedFd, name: &str) {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    if let Ok(file) = rustix::fs::openat(folder, name, flags, Mode::empty()) {
+        // The file goes, whatever becomes of its mark.
+        let _ = Marks::of_this_user().unmark(&file.into());
+    }
 }
 
 /// The number of a file system is another after a boot (btrfs, NFS, overlay, device-mapper). Then inode, owner and mode
