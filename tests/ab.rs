@@ -56,11 +56,39 @@ fn what_cannot_be_compared_is_refused_before_anything_is_made() {
         (format!("ab --a {A} --b {B}\t'x --file ."), "no end"),
         (format!("ab --a {A}"), "--b"),
         (format!("ab --a {A} --b {B} --file . --size 16M --seconds 3600"), "--max-minutes 961 (it is 30)"),
+        (format!("ab --a {A} --b {B} --file . --size 1M"), "at least 16MiB"),
+        (format!("ab --a {A} --b {B} --file . --overwrite /dev/null"), "nothing overwritten; leave it out"),
+        (format!("ab --a {A}\tx --b {B}\tx --overwrite /dev/null"), "none of the targets"),
+        (format!("ab --a {A}\tx --b {B}\tx --overwrite #1"), "by its name"),
+        (format!("ab --a {A}\tx --b {B}\tx --json ./x"), "tested or read"),
     ] {
         let lab = Lab::new();
         let ran = killed::run(&lab, &line).expect_code(3);
         assert!(ran.stdout.is_empty() && ran.stderr.contains(says), "{line}: {says}: {ran}");
         assert!(lab.names().is_empty(), "{line}: {:?}", lab.names());
+    }
+}
+
+#[test]
+fn what_one_variant_may_not_write_is_told_before_the_other_runs() {
+    let lab = Lab::new();
+    lab.write("data", &[7; 1 << 20]);
+    let line = format!("ab --a {A}\t./data --b -w100\tdata --seconds 1 --warm-up 0");
+    killed::run(&lab, &line).expect_code(4).says(&["--overwrite"]).says_not(&["first run"]);
+    assert!(lab.read("data").iter().all(|&byte| byte == 7));
+    // The person's word counts however it is spelt, and for what it names.
+    let allowed = format!("{line} --overwrite {} --blocks 2 --max-minutes 1", lab.path("data").display());
+    let ran = killed::run(&lab, &allowed).expect_code(0);
+    assert!(ran.stdout.contains("2 blocks of four runs"), "{ran}");
+    // Profiles, too, have targets.
+    lab.write(
+        "p.xml",
+        b"<Profile><TimeSpans><TimeSpan><Duration>1</Duration><Targets><Target><Path>data</Path>\
+        <BlockSize>4096</BlockSize></Target></Targets></TimeSpan></TimeSpans></Profile>",
+    );
+    for taken in ["p.xml", "data"] {
+        let ran = killed::run(&lab, &format!("ab --a -Xp.xml --b -Xp.xml --json {taken}")).expect_code(3);
+        assert!(ran.stderr.contains("tested or read"), "{taken}: {ran}");
     }
 }
 

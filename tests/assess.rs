@@ -148,9 +148,16 @@ fn a_device_is_only_read_until_its_name_is_given_again() {
     assert_eq!(lines.len(), 3, "{ran}");
     assert!(value(&ran.stdout, "Disk  Random 16.0 Read").0 > 0.0, "{ran}");
     assert!(ran.stderr.contains(&format!("--overwrite {node}")), "{ran}");
-    // Asked for writes alone, the guard answers.
-    let refused = run(&lab, &format!("assess -seq -write {node} -d 1")).expect_code(4);
-    assert!(refused.stdout.is_empty() && refused.stderr.contains("--overwrite"), "{refused}");
+    // Asked for writes alone, it refuses: also where the guard finds nothing, for a blank disk may be somebody's.
+    let blank = Loop::new(32 << 20);
+    for node in [node, text(&blank.node)] {
+        for tests in ["-seq -write", "-flush"] {
+            let refused = run(&lab, &format!("assess {tests} {node} -d 1")).expect_code(3);
+            assert!(refused.stdout.is_empty(), "{refused}");
+            assert!(refused.stderr.contains(&format!("--overwrite {node}")), "{refused}");
+        }
+    }
+    assert!(std::fs::read(&blank.image).expect("the image").iter().all(|&byte| byte == 0));
     assert!(std::fs::read(&device.image).expect("the image") == before, "nothing was written");
 
     let ran = run(&lab, &format!("assess {node} -d 1 --overwrite {node}")).expect_code(0);

@@ -194,7 +194,7 @@ fn bad_input_is_refused_in_words_and_touches_nothing() {
     lab.write("file", b"mine");
     fs::create_dir(lab.path("folder")).expect("a folder");
     refused(&lab, "mark nowhere", &["'nowhere'", "No such file or directory", "give a directory"]);
-    refused(&lab, "mark file", &["'file' is a file; give a directory"]);
+    refused(&lab, "mark file", &["/file' is a file; give a directory"]);
     refused(&lab, "mark --size 900000T", &["does not fit", "would fit"]);
     refused(&lab, "mark --size 1M", &["--size", "at least 16M"]);
     refused(&lab, "mark --mix=75", &["--mix", "10, 20, ... 90"]);

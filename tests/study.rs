@@ -47,13 +47,15 @@ fn what_cannot_be_studied_is_refused() {
     for (line, says) in [
         ("study cache none", "none"),
         ("study cache . --overwrite /dev/null", "none of the targets"),
+        ("study cache . --seconds 600", "--max-minutes"),
         ("study locality .", "at least two"),
+        ("study locality . sub --overwrite .", "locality only reads"),
         ("study locality . sub", "does not show"),
         ("study write-cache", "TARGET"),
     ] {
         let lab = Lab::new();
         fs::create_dir(lab.path("sub")).expect("a folder");
-        let ran = killed::run(&lab, &format!("{line} --size 1M")).expect_code(3);
+        let ran = killed::run(&lab, &format!("{line} --size 16M")).expect_code(3);
         assert!(ran.stdout.is_empty() && ran.stderr.contains(says), "{line}: {says}: {ran}");
         assert_eq!(lab.names(), ["sub"], "{line}");
     }
@@ -62,12 +64,11 @@ fn what_cannot_be_studied_is_refused() {
 #[test]
 fn nodes_are_compared_by_their_documents() {
     let lab = Lab::new();
-    for (node, depth) in [("one", 1), ("two", 4)] {
+    for (node, latency) in [("one", "100us"), ("two", "25us")] {
         fs::create_dir(lab.path(node)).expect("a folder");
         for run in 0..3 {
-            let options = format!("--json {node}/{run}.json --engine sim:latency=100us");
-            lab.run(&format!("{options} -b4K -r -c1M -o{depth} -t1 -d1 -W0 -z{run} -L test.dat"))
-                .expect_code(0);
+            let options = format!("--json {node}/{run}.json --engine sim:latency={latency}");
+            lab.run(&format!("{options} -b4K -r -c1M -o1 -t1 -d1 -W0 -z{run} -L test.dat")).expect_code(0);
         }
     }
     let ran =
@@ -76,7 +77,11 @@ fn nodes_are_compared_by_their_documents() {
         assert!(ran.stdout.contains(words), "{words}: {ran}");
     }
     assert!(fs::read_to_string(lab.path("out.json")).expect("the study").contains("\"nodes\""));
+    lab.run("--json other.json --engine sim:latency=100us -b8K -r -c1M -o1 -t1 -d1 -W0 -L test.dat")
+        .expect_code(0);
     for (line, says) in [
+        ("--node one=one --node other=other.json", "block_bytes (4096 and 8192); run one line on all nodes"),
+        ("--node one=one --node two=two --json one/1.json", "tested or read"),
         ("--node one", "NAME=PATH"),
         ("--node one=none --node two=two", "none"),
         ("--node one=one", "at least two"),
@@ -204,6 +209,35 @@ fn what_is_refused_is_refused_before_a_file_is_filled() {
     let written = sectors_written(&device) - before;
     assert!(written * 512 < 16 << 20, "{written} sectors were written");
     assert_eq!(fs::read_dir(&mounted.point).expect("is there").count(), 1, "lost+found: {ran}");
+}
+
+/// A file system that tells no size, refuses direct I/O and keeps no attributes.
+#[test]
+fn a_place_that_has_next_to_nothing_will_do() {
+    if !devices::can_make_devices() {
+        return;
+    }
+    let mounted = Mount::new(&["-t", "ramfs", "none"]);
+    let lab = Lab::new();
+    std::os::unix::fs::symlink(&mounted.point, lab.path("place")).expect("a name without a space");
+    let words = ["-b4K\t-r\t-g400i", "-b4K\t-r\t-g600i"];
+    let line = format!("ab --a {} --b {} --file place {QUICK} --max-minutes 1", words[0], words[1]);
+    let ran = killed::run(&lab, &line).expect_code(0);
+    assert!(ran.stdout.contains("2 blocks of four runs"), "{ran}");
+    assert_eq!(fs::read_dir(&mounted.point).expect("is there").count(), 0);
+    assert!(killed::marks(&lab).is_empty(), "{:?}", killed::marks(&lab));
+}
+
+#[test]
+fn what_cannot_be_written_is_refused_before_anything_is_read() {
+    let lab = Lab::new();
+    lab.write("data", &vec![7; 16 << 20]);
+    let _writer = fs::File::options().append(true).open(lab.path("data")).expect("is there");
+    killed::run(&lab, "study cache data --overwrite data --seconds 1 --warm-up 0")
+        .expect_code(4)
+        .says(&["for writing"])
+        .says_not(&["first run"]);
+    assert!(lab.read("data").iter().all(|&byte| byte == 7));
 }
 
 #[test]

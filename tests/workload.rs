@@ -86,7 +86,8 @@ fn a_persons_presets() {
     lab.write("mine/twice.xml", b"<Profile/>");
     let list = run(&lab, "workload --list --presets mine").expect_code(0);
     assert!(
-        list.stdout.contains("fleet-vdi ") && list.stdout.contains("ours            our database"),
+        list.stdout.contains("fleet-vdi ")
+            && list.stdout.contains("ours            our database [makes 16MiB]"),
         "{list}"
     );
     assert!(list.stdout.contains("broken          cannot be used"), "{list}");

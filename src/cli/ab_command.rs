@@ -8,7 +8,7 @@ use clap::Args;
 use super::command::{ExitCode, print};
 use super::console::say_error;
 use super::outputs::later_json;
-use super::place::{FILE_BYTES_MIN, Place, bytes, target_named};
+use super::place::{FILE_BYTES_MIN, Place, file_bytes, names_no_target, target_named};
 use super::series::{FILL, Series, SeriesArguments, nothing_measured};
 use super::verdict::{Style, series as series_verdict};
 use super::words::{self, VariantWords};
@@ -18,10 +18,9 @@ use crate::suite::{Ended, Runner, Step};
 /// Compare two variants of a run, in turns, until their difference is decided or shown not to matter
 ///
 /// Runs blocks of four, A B B A or B A A B, so that a drift of the machine meets both alike, and looks after 4, 5, 7,
-/// 9, 12, ... blocks. Ends
-/// with "different" (the effect with a 95 % interval and a p value), with "no difference larger than the margin", or, when
-/// blocks or time are over, undecided. The more often one looks, the easier one is fooled: interval and p value allow for
-/// that.
+/// 9, 12, ... of 100 blocks. Ends with "different" (the effect with a 95 % interval and a p value), with "no difference
+/// larger than the margin", or, when blocks or time are over, undecided. The more often one looks, the easier one is
+/// fooled: interval and p value allow for that.
 #[derive(Debug, Args)]
 pub(super) struct AbArguments {
     /// Words of the diskspd command line of A, as one quoted argument: '-b4K -r -o32 -Su FILE'
@@ -37,7 +36,7 @@ pub(super) struct AbArguments {
     file: Option<String>,
 
     /// Size of that file, as after -c
-    #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = bytes)]
+    #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = file_bytes)]
     size_bytes: u64,
 
     #[command(flatten)]
@@ -56,7 +55,7 @@ pub(super) struct AbArguments {
 pub(super) struct Comparing {
     /// What is compared: iops, bytes, latency (mean), p99, p99.9, cpu (processor time per I/O)
     ///
-    /// Where the words set a rate (-g), the three latencies are response times: they count from when the rate wanted the I/O.
+    /// Where the words of ab set a rate (-g), the three latencies are response times: they count from when the rate wanted the I/O.
     #[arg(long, default_value = "iops", value_parser = metric)]
     pub metric: Metric,
 
@@ -72,15 +71,15 @@ pub(super) struct Comparing {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub blocks: u32,
 
-    /// Minutes at most, for the blocks of each comparison: it has no more blocks than fit by their planned length
+    /// Minutes at most, for the blocks of each comparison (a study has several): no more blocks are planned than fit
     #[arg(long, value_name = "MINUTES", default_value_t = 30.0, value_parser = minutes)]
     pub max_minutes: f64,
 
-    /// Measured seconds of a run, where the words have no -d
+    /// Measured seconds of each run; -d in the words of ab counts instead
     #[arg(long, value_name = "S", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: u32,
 
-    /// Seconds of warm-up before them, where the words have no -W
+    /// Seconds of warm-up before them; -W in the words of ab counts instead
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub warm_up: u32,
 }
@@ -154,26 +153,20 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     }
     // Whether both can run, before a file is made for them.
     let placeholder = arguments.file.as_ref().map(|_| "data");
-    let mut variants = Vec::new();
-    for (option, words) in &split {
-        variants.push(arguments.comparing.variant(option, words.clone(), placeholder)?);
-    }
-    arguments.comparing.plan("", both(variants)).fitted()?;
-    let place = arguments.file.as_deref().map(|dir| directory(dir, arguments.size_bytes)).transpose()?;
-    let words: Vec<String> = split.iter().flat_map(|(_, words)| words.clone()).collect();
-    let output = later_json(arguments.json.as_deref(), &words)?;
+    let mut variants = variants(&arguments.comparing, &split, placeholder)?;
+    arguments.comparing.plan("", both(&variants)).fitted()?;
+    let place = arguments.file.as_deref().map(|dir| directory(dir, arguments)).transpose()?;
+    let output = later_json(arguments.json.as_deref(), &taken(&variants, place.is_some()))?;
+    allow_each(&mut variants, &arguments.series.overwrite)?;
     let mut series = Series::begin("ab", &arguments.series)?;
-    let made = place.map(|place| series.scratch(&place.folder(), "ab", &["data"])).transpose();
-    let file = match made {
-        Ok(scratch) => scratch.map(|scratch| scratch.file("data")),
+    let file = match file(&mut series, place.as_ref(), &variants) {
+        Ok(file) => file,
         Err(ended) => return Ok(series.end(Err(ended))),
     };
-    let mut variants = Vec::new();
-    for (option, words) in split {
-        variants.push(arguments.comparing.variant(option, words, file.as_deref())?);
+    if let Some(file) = &file {
+        variants = self::variants(&arguments.comparing, &split, Some(file))?;
     }
-    series.allow(allow_each(&mut variants, &arguments.series.overwrite));
-    let plan = arguments.comparing.plan("", both(variants)).fitted()?;
+    let plan = arguments.comparing.plan("", both(&variants)).fitted()?;
     if let Some(file) = &file
         && let Err(ended) = {
             series.ahead(plan.ahead());
@@ -188,64 +181,88 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     let is_worth_telling = result.is_ok() || !report.blocks.is_empty();
     let ended = series.end(result);
     if !is_worth_telling {
-        return Ok(nothing_measured(ended));
+        return Ok(nothing_measured(ended, false));
     }
     let shown = ab::text(&report) + &series_verdict(&report.verdict, Style::of_stdout());
     let printed = print(&shown, ended);
     Ok(output.write(|_| ab::write(&report), printed))
 }
 
-fn both(variants: Vec<VariantWords>) -> [VariantWords; 2] {
-    variants.try_into().expect("two options")
+/// Both lines, on `target` when there is one. The error is for [`say_error`].
+fn variants(
+    comparing: &Comparing,
+    split: &[(&str, Vec<String>)],
+    target: Option<&str>,
+) -> Result<Vec<VariantWords>, String> {
+    split.iter().map(|(option, words)| comparing.variant(option, words.clone(), target)).collect()
+}
+
+fn both(variants: &[VariantWords]) -> [VariantWords; 2] {
+    variants.to_vec().try_into().expect("two options")
+}
+
+/// What the variants read and write, without a file that is still to be made: no result may take the place of one.
+fn taken(variants: &[VariantWords], is_made: bool) -> Vec<String> {
+    let targets = variants.iter().filter(|_| !is_made).flat_map(|variant| &variant.targets);
+    targets.chain(variants.iter().filter_map(|variant| variant.profile_file.as_ref())).cloned().collect()
+}
+
+/// The file in the directory of `--file`. Without one, the write guard is asked of all targets, before the first run takes
+/// its time.
+fn file(
+    series: &mut Series,
+    place: Option<&Place>,
+    variants: &[VariantWords],
+) -> Result<Option<String>, Ended> {
+    if let Some(place) = place {
+        return Ok(Some(series.scratch(&place.folder(), "ab", &["data"])?.file("data")));
+    }
+    variants.iter().flat_map(|variant| &variant.written).try_for_each(|path| series.check_write(path))?;
+    // The words of each variant hold what the person allowed for it.
+    series.allow(Vec::new());
+    Ok(None)
 }
 
 /// The directory of `--file`, where there is room for the file. The error is a sentence.
-fn directory(typed: &str, size_bytes: u64) -> Result<Place, String> {
+fn directory(typed: &str, arguments: &AbArguments) -> Result<Place, String> {
     let place = Place::find(typed)?;
     if !place.is_directory() {
         return Err(format!(
             "--file {typed}: this is no directory; name one, or name the target in --a and --b"
         ));
     }
-    place.check_room(size_bytes, 1, FILE_BYTES_MIN)?;
+    place.check_overwrite(&arguments.series.overwrite)?;
+    place.check_room(arguments.size_bytes, 1, FILE_BYTES_MIN)?;
     Ok(place)
 }
 
-/// Gives each variant the person's word for its own targets; what no variant names is left for both, where the write
-/// guard has its say.
-fn allow_each(variants: &mut [VariantWords], overwrite: &[String]) -> Vec<String> {
-    let mut left = Vec::new();
+/// Gives each variant the person's word for its own targets. The error is a sentence.
+fn allow_each(variants: &mut [VariantWords], overwrite: &[String]) -> Result<(), String> {
     for path in overwrite {
         let mut is_named = false;
         for variant in variants.iter_mut() {
-            let targets = variant.words.iter().map(String::as_str).filter(|word| !word.starts_with('-'));
-            if let Some(target) = target_named(path, &targets.collect::<Vec<_>>()) {
-                variant.words.splice(..0, ["--overwrite".to_string(), target]);
+            let targets: Vec<&str> = variant.targets.iter().map(String::as_str).collect();
+            if target_named(path, &targets).is_some() {
+                variant.words.splice(..0, ["--overwrite".to_string(), path.clone()]);
                 is_named = true;
             }
         }
         if !is_named {
-            left.push(path.clone());
+            return Err(names_no_target(path));
         }
     }
-    left
+    Ok(())
 }
 
 /// Makes a file of random data: neither compression nor never-written places then answer for the disk.
 pub(super) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(), Ended> {
     let path = Path::new(file);
     let seed = std::process::id();
-    let words = [
-        format!("-c{size_bytes}"),
-        "-Zr".into(),
-        "-b1M".into(),
-        "-o4".into(),
-        "-Su".into(),
-        "-d1".into(),
-        "-W0".into(),
-    ];
+    // The run after that reads one block, through the page cache: direct I/O is not everywhere.
+    let words = [format!("-c{size_bytes}")].into_iter();
+    let words = words.chain(["-Zr", "-b1M", "-f1M", "-o1", "-d1", "-W0"].map(String::from));
     // With another seed in every process, so that a series that goes on makes the file anew, too.
-    let words = words.into_iter().chain([format!("-z{seed}"), path.to_string_lossy().into_owned()]);
+    let words = words.chain([format!("-z{seed}"), path.to_string_lossy().into_owned()]);
     // The fill is no write test of what the person named.
     let allowed = series.allow(Vec::new());
     let step = Step { name: FILL.into(), words: words.collect(), seconds: 1.5 };
@@ -260,19 +277,27 @@ mod tests {
 
     #[test]
     fn the_persons_word_goes_to_the_variant_that_names_the_target() {
-        let variant = |words: &[&str]| VariantWords {
-            words: words.iter().map(ToString::to_string).collect(),
+        let variant = |target: &str| VariantWords {
+            words: vec!["-w100".into(), target.into()],
             seconds: 1.0,
+            targets: vec![target.into()],
+            written: vec![target.into()],
+            profile_file: None,
         };
-        let mut variants = [variant(&["-w100", "/dev/x"]), variant(&["-w100", "/dev/y"])];
-        let left = allow_each(&mut variants, &["/dev/y".to_string(), "/dev/z".to_string()]);
-        assert_eq!(left, ["/dev/z"]);
-        assert_eq!(variants[0].words.join(" "), "-w100 /dev/x");
-        assert_eq!(variants[1].words.join(" "), "--overwrite /dev/y -w100 /dev/y");
+        let shown = |variant: &VariantWords| variant.words.join(" ");
+        let mut variants = [variant("/dev/x"), variant("/dev/y")];
+        allow_each(&mut variants, &["/dev/y".to_string()]).unwrap();
+        assert_eq!(variants.each_ref().map(shown), ["-w100 /dev/x", "--overwrite /dev/y -w100 /dev/y"]);
+        for (path, says) in [("/dev/z", "none of the targets"), ("#1", "by its name")] {
+            let words = allow_each(&mut variants, &[path.to_string()]).unwrap_err();
+            assert!(words.contains(says), "{path}: {words}");
+        }
         // However it is spelt.
-        let mut variants = [variant(&["-w100", "/dev/null"]), variant(&["-w100", "/dev/full"])];
-        assert!(allow_each(&mut variants, &["/dev/../dev/null".to_string()]).is_empty());
-        assert_eq!(variants[0].words.join(" "), "--overwrite /dev/null -w100 /dev/null");
-        assert_eq!(variants[1].words.join(" "), "-w100 /dev/full");
+        let mut variants = [variant("/dev/null"), variant("/dev/full")];
+        allow_each(&mut variants, &["/dev/../dev/null".to_string()]).unwrap();
+        assert_eq!(
+            variants.each_ref().map(shown),
+            ["--overwrite /dev/../dev/null -w100 /dev/null", "-w100 /dev/full"]
+        );
     }
 }

@@ -139,12 +139,16 @@ fn prepare(arguments: &AssessArguments) -> Result<(Place, Plan), String> {
     place.check_overwrite(&arguments.series.overwrite)?;
     let mut tests = tests(arguments);
     let is_made = place.is_directory();
-    if !is_made && arguments.series.overwrite.is_empty() && tests.iter().any(|test| !test.writes()) {
+    if !is_made && arguments.series.overwrite.is_empty() {
         tests.retain(|test| !test.writes());
+        let (shown, word) = (printable(&place.word()), shell_word(&place.word()));
+        if tests.is_empty() {
+            return Err(format!(
+                "these tests would write to '{shown}', whatever it holds; if that may be lost: --overwrite {word}"
+            ));
+        }
         say_line(format_args!(
-            "note: only reads: write tests destroy what is on '{}', and run with --overwrite {}",
-            printable(&place.word()),
-            shell_word(&place.word())
+            "note: only reads: write tests destroy what is on '{shown}', and run with --overwrite {word}"
         ));
     }
     let size_bytes =
@@ -232,7 +236,11 @@ fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<
         Err(words) => return Ok(series.end(Err(refused(&words)))),
     };
     assessment.run_time_s = since.elapsed().as_secs_f64();
+    let is_complete = result.is_ok();
     let code = series.end(result);
+    if !assessment.has_figures() {
+        return Ok(nothing_measured(code, is_complete));
+    }
     Ok(show(&assessment, &json, code))
 }
 
@@ -246,11 +254,8 @@ fn write_profiles(parts: &[Part]) -> Result<(), String> {
     Ok(())
 }
 
-/// Prints what was measured, if anything was.
+/// Prints what was measured.
 fn show(assessment: &Assessment, json: &LaterOutputs, code: ExitCode) -> ExitCode {
-    if !assessment.has_figures() {
-        return nothing_measured(code);
-    }
     let style = Style::of_stdout();
     let shown = [
         assessment.text(),

@@ -30,10 +30,10 @@ use crate::suite::mark::{
 #[command(after_help = "\
 Examples:
   truespd mark                               the four tests, in the current directory
-  truespd mark --preset nvme --mix /mnt/fast with NVMe's tests and a third column, 70 % reads
+  truespd mark --preset nvme --mix /mnt/fast with NVMe's tests and mixed ones, 70 % reads
   truespd mark --profile peak --loops 5 --size 16G /mnt/fast
   truespd mark --test RND4K-Q32T1 --test SEQ128K-Q4T2 --only read --save result.txt
-  truespd mark /dev/nvme1n1                  reads of a whole disk, which may hold data")]
+  truespd mark /dev/nvme1n1                  reads of the first GiB of a disk, which may hold data")]
 pub(super) struct MarkArguments {
     /// Directory for the test file, or a block device (`#n` is the n-th whole disk)
     #[arg(value_name = "DIR|DEVICE", default_value = ".")]
@@ -65,7 +65,7 @@ pub(super) struct MarkArguments {
           value_parser = between::<1, 99>)]
     loops: u32,
 
-    /// Size of the test file, or of the part of a device that is used: 16M to what fits
+    /// Size of the test file, or of the part of a device that is used, from its beginning: 16M to what fits
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size_bytes)]
     size: u64,
 
@@ -332,7 +332,7 @@ fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Resu
     let code = series.end(ended);
     let report = Report::new(Host::this(), described(place), settings, rows, is_complete);
     if !report.has_results() {
-        return Ok(nothing_measured(code));
+        return Ok(nothing_measured(code, is_complete));
     }
     let code = show(&report, code);
     let content = |output: &Output| match output.format {

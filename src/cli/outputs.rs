@@ -252,10 +252,11 @@ pub(super) struct LaterOutputs {
 }
 
 impl LaterOutputs {
-    /// Tries all; none may be another, nor one of the `taken`, which are what the suite reads or writes. The error is a
+    /// Tries all; none may be another, nor one of the `taken`, which are what the suite tests or reads. The error is a
     /// sentence.
     pub fn check(outputs: Vec<Output>, taken: &[String]) -> Result<Self, String> {
-        let taken = taken.iter().map(|path| (PathBuf::from(path), format!("the target '{path}'")));
+        let what = |path: &String| format!("'{path}', which is tested or read,");
+        let taken = taken.iter().map(|path| (PathBuf::from(path), what(path)));
         let mut taken: Vec<(PathBuf, String)> = taken.map(|(path, what)| (real(&path), what)).collect();
         for output in &outputs {
             let path = real(Path::new(&output.path));
@@ -310,7 +311,7 @@ mod tests {
         let taken = [second.to_string_lossy().into_owned()];
         for (outputs, taken, says) in [
             (vec![json(&first), json(&first)], &[][..], "this is the file of --json too"),
-            (vec![json(&second)], &taken[..], "this is the target"),
+            (vec![json(&second)], &taken[..], "which is tested or read, too"),
             (vec![json(Path::new(""))], &[][..], "the name of a file is missing"),
             (vec![json(dir.path())], &[][..], "this is a folder"),
             (vec![json(&dir.path().join("none/x"))], &[][..], "none: No such file or directory"),

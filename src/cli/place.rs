@@ -5,6 +5,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::value::size_above_zero;
+use super::words::absolute_path;
 use crate::os::mark::Marks;
 use crate::os::roots::Roots;
 use crate::os::target::{self, Access, OpenFlags, Room, resolve, room};
@@ -53,7 +54,9 @@ impl Place {
                     printable_path(&path)
                 ));
             }
+            // Some file systems of memory, networks and programs tell no size.
             let room = File::open(&path).and_then(|directory| room(&directory)).ok();
+            let room = room.filter(|room| room.size_bytes > 0 || room.is_read_only);
             return Ok(Place { path, kind: Kind::Directory(room) });
         }
         if !about.is_file() && !about.file_type().is_block_device() {
@@ -64,6 +67,10 @@ impl Place {
         let size_bytes =
             target::open(&path, read, &roots).map_err(|error| error.to_string())?.facts.size_bytes;
         let kind = if about.is_file() { Kind::File { size_bytes } } else { Kind::Device { size_bytes } };
+        let path =
+            path.to_str().and_then(absolute_path).map(PathBuf::from).ok_or_else(|| {
+                format!("'{}': a name that is no UTF-8; choose another", printable_path(&path))
+            })?;
         Ok(Place { path, kind })
     }
 
@@ -80,7 +87,7 @@ impl Place {
         ))
     }
 
-    /// As a word of a command line; absolute where it is a directory.
+    /// As a word of a command line: absolute.
     pub fn word(&self) -> String {
         self.path.to_string_lossy().into_owned()
     }
@@ -174,9 +181,20 @@ pub(super) fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refus
 }
 
 /// Which of the targets a path of `--overwrite` names, spelt as the target is.
-pub(super) fn target_named(path: &str, targets: &[&str]) -> Option<String> {
+pub(super) fn target_named<'t>(path: &str, targets: &[&'t str]) -> Option<&'t str> {
     let guard = Guard { overwrite: &[], marks: &Marks::of_this_user(), roots: &Roots::default() };
-    guard.named_by(path, targets).map(str::to_string)
+    guard.named_by(path, targets)
+}
+
+/// Why a path of `--overwrite` is refused that names none of the targets.
+pub(super) fn names_no_target(path: &str) -> String {
+    let why = match path.starts_with('#') {
+        true => "this wants the device by its name: which disk a number means changes when disks come and go",
+        false => {
+            "this is none of the targets; it names a target itself again, neither its disk nor a partition"
+        }
+    };
+    format!("--overwrite {path}: {why}")
 }
 
 /// The largest power of two, from 1 MiB, that leaves some room, and how `--size` is told so.
@@ -193,6 +211,14 @@ fn fitting(has_bytes: u64) -> Option<(u64, String)> {
 /// Reads a size as DiskSpd writes them (`4096`, `64K`, `1G`).
 pub(super) fn bytes(text: &str) -> Result<u64, String> {
     size_above_zero(text, 1).map_err(|slip| format!("{}; write digits and a unit: 4096, 64K, 1G", slip.what))
+}
+
+/// Reads the size of a test file.
+pub(super) fn file_bytes(text: &str) -> Result<u64, String> {
+    match bytes(text)? {
+        bytes if bytes < FILE_BYTES_MIN => Err(format!("at least {}, e.g. 512M or 4G", Size(FILE_BYTES_MIN))),
+        bytes => Ok(bytes),
+    }
 }
 
 /// Reads a whole number from `LEAST` to `MOST`.

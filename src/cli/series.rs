@@ -15,6 +15,7 @@ use super::console::{error_lines, say, say_error, say_line};
 use super::place::check_write;
 use crate::load::Event;
 use crate::os::caretaker::{self, Caretaker};
+use crate::os::host::host_name;
 use crate::os::undo::{Journal, Undone, journals_of_this_user, sweep};
 use crate::os::wake::Latch;
 use crate::os::words::system_text;
@@ -62,6 +63,8 @@ pub(super) struct Series {
     later: Ahead,
     /// Whether a run has gone on since the last pause. Kept documents need no pauses between them.
     has_run: bool,
+    /// Whether a run has been made: what follows is no refusal any more.
+    has_begun: bool,
 }
 
 impl Series {
@@ -84,6 +87,7 @@ impl Series {
             scratch: None,
             later: Ahead::default(),
             has_run: false,
+            has_begun: false,
         })
     }
 
@@ -154,7 +158,9 @@ impl Series {
     fn kept(&mut self, step: &Step, words: &[String]) -> Result<Option<Document>, Ended> {
         let Some(keep) = &mut self.keep else { return Ok(None) };
         let profile = profile_of(&self.program, words).map_err(|(words, code)| ended(words, code))?;
-        let line = Line { suite: &self.program.name, words, profile: &profile };
+        let computer_name = host_name();
+        let line =
+            Line { computer_name: &computer_name, suite: &self.program.name, words, profile: &profile };
         if let Some(document) = keep.found(step, &line) {
             return Ok(Some(document));
         }
@@ -202,7 +208,11 @@ impl Runner for Series {
             progress_every: self.view.progress_every(),
             stop: &self.stop,
         };
-        let report = run.run().map_err(|(words, code)| ended(words, code))?;
+        let report = run.run().map_err(|(words, code)| match self.has_begun {
+            true => ended(words, ExitCode::Failed),
+            false => ended(words, code),
+        })?;
+        self.has_begun = true;
         if self.stop.is_set() {
             return Err(Ended::Stopped);
         }
@@ -235,12 +245,15 @@ impl Runner for Series {
     }
 }
 
-/// A series that ended before it had any figure, with this exit code: who waits for a result must not take that for one.
-pub(super) fn nothing_measured(code: ExitCode) -> ExitCode {
+/// A series that has no figure, with the exit code so far: who waits for a result must not take that for one.
+pub(super) fn nothing_measured(code: ExitCode, is_complete: bool) -> ExitCode {
     if code != ExitCode::Done {
         return code;
     }
-    say_line(format_args!("stopped before anything was measured"));
+    match is_complete {
+        true => say_error("no I/O was completed in the measured time of any run: measure longer"),
+        false => say_line(format_args!("stopped before anything was measured")),
+    }
     ExitCode::Failed
 }
 

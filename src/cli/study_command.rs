@@ -8,18 +8,18 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 
-use super::ab_command::Comparing;
+use super::ab_command::{Comparing, fill};
 use super::command::{ExitCode, print};
 use super::console::say_error;
 use super::outputs::{LaterOutputs, later_json};
-use super::place::{bytes, target_named};
+use super::place::{file_bytes, names_no_target, target_named};
 use super::series::{Series, SeriesArguments, failed, nothing_measured, refused};
 use super::verdict::{Style, series as series_verdict};
-use super::words::VariantWords;
+use super::words::absolute;
 use crate::os::write_cache::{BACK, Reach, THROUGH};
-use crate::suite::Ended;
 use crate::suite::ab::{self, Side, Surroundings};
 use crate::suite::study::{self, Part, Place, Question, Report, Study};
+use crate::suite::{Ended, Runner};
 use places::{Found, fill_made, find, other_paths};
 use switches::switches;
 
@@ -37,12 +37,18 @@ enum Ask {
     /// What do the drives' write caches change? 4 KiB random I/O, on one target and on all of them
     ///
     /// Switches the cache of every disk right below the targets before each run, through sysfs, and sets it back at the end,
-    /// also when the program is killed. Needs root.
+    /// also when the program is killed. Needs root. Of SCSI, SAS and SATA disks it is the drive's own cache; of NVMe, and of virtio
+    /// where the host does not let one, only whether the kernel sends flushes, so that "off" shows what flushes cost. Such a disk
+    /// is refused while something uses it, but for --risk-power-loss.
     WriteCache(WriteCacheArguments),
     /// From where is the same storage faster? Reads by the first path and by each of the others
     ///
     /// Give the same file or device by several paths, or directories that show the same place: a file is then made in the
     /// first. Or compare what several nodes measured: --node takes their documents.
+    #[command(mut_arg("targets", |arg| arg.help(
+        "Paths to the same file or device, which is only read, or directories that show the same place: a test file is made in \
+         the first, and removed"
+    )))]
     Locality(LocalityArguments),
 }
 
@@ -54,7 +60,7 @@ struct Common {
     targets: Vec<String>,
 
     /// Size of the test files, as after -c
-    #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = bytes)]
+    #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = file_bytes)]
     size_bytes: u64,
 
     #[command(flatten)]
@@ -68,12 +74,34 @@ struct Common {
     series: SeriesArguments,
 }
 
+/// A target that may be written.
+struct Consent {
+    /// What `--overwrite` says.
+    path: String,
+    /// The target as it stands in a line.
+    target: String,
+}
+
 impl Common {
-    /// What may be written, spelt as the targets are; a path that names none stays as it is.
-    fn overwrite(&self) -> Vec<String> {
-        let targets: Vec<&str> = self.targets.iter().map(String::as_str).collect();
-        let typed = |path: &String| target_named(path, &targets).unwrap_or_else(|| path.clone());
-        self.series.overwrite.iter().map(typed).collect()
+    /// What may be written. The error is a sentence.
+    fn consents(&self) -> Result<Vec<Consent>, String> {
+        let targets: Vec<String> = self.targets.iter().cloned().map(absolute).collect();
+        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+        let consent = |path: &String| match target_named(path, &targets) {
+            Some(target) => Ok(Consent { path: path.clone(), target: target.to_string() }),
+            None => Err(names_no_target(path)),
+        };
+        self.series.overwrite.iter().map(consent).collect()
+    }
+
+    /// How the questions are answered, before anything is filled: time may be too short for them.
+    fn plans(&self, questions: &[Question]) -> Result<Vec<ab::Plan>, Ended> {
+        let plan = |question: &Question| {
+            let line = |words: &Vec<String>| self.comparing.variant(&question.title, words.clone(), None);
+            let [a, b] = &question.words;
+            self.comparing.plan(&format!("{}: ", question.title), [line(a)?, line(b)?]).fitted()
+        };
+        questions.iter().map(plan).collect::<Result<_, String>>().map_err(|words| refused(&words))
     }
 }
 
@@ -82,8 +110,8 @@ struct WriteCacheArguments {
     #[command(flatten)]
     common: Common,
 
-    /// On a disk that something uses, switch also a cache that is off now, and where "off" only keeps the kernel from sending
-    /// flushes: a loss of power during the study can then cost what else is on it
+    /// Go on where the study is refused otherwise: something uses the disk, and its cache is off and would be turned on, or only
+    /// the kernel's flushes can be switched off. A loss of power during the study can then cost what else is on it
     #[arg(long)]
     risk_power_loss: bool,
 }
@@ -120,7 +148,9 @@ pub(super) fn run(arguments: &StudyArguments) -> ExitCode {
         say_error(&format!("truespd study {name} needs a TARGET: a directory, a file or a device"));
         return ExitCode::Refused;
     }
-    let begun = later_json(common.json.as_deref(), &common.targets)
+    // Results take the place of no target, nor of a node's document.
+    let taken: Vec<String> = common.targets.iter().cloned().chain(documents::paths(typed_nodes)).collect();
+    let begun = later_json(common.json.as_deref(), &taken)
         .and_then(|output| Ok((output, Series::begin(&format!("study {name}"), &common.series)?)));
     let (output, mut series) = match begun {
         Ok(begun) => begun,
@@ -149,7 +179,7 @@ pub(super) fn run(arguments: &StudyArguments) -> ExitCode {
 fn finish(series: Series, report: &Report, result: Result<(), Ended>, output: &LaterOutputs) -> ExitCode {
     let code = series.end(result);
     if report.parts.is_empty() && report.nodes.is_empty() {
-        return nothing_measured(code);
+        return nothing_measured(code, false);
     }
     let code = print(&study::text(report, |verdict| series_verdict(verdict, Style::of_stdout())), code);
     output.write(|_| study::write(report), code)
@@ -159,41 +189,52 @@ fn finish(series: Series, report: &Report, result: Result<(), Ended>, output: &L
 type Told = (Vec<String>, Result<(), Ended>);
 
 fn cache(series: &mut Series, common: &Common, parts: &mut Vec<Part>) -> Told {
-    let found = find(series, "cache", common.size_bytes, &common.targets, &common.overwrite());
-    let filled = found.and_then(|found| fill_made(series, &found, common.size_bytes).map(|()| found));
-    let found = match filled {
-        Ok(found) => found,
+    let ready = find(series, "cache", common).and_then(|found| {
+        let asked = Asked::of(study::cache(&places(&found)), common)?;
+        asked.announce(series);
+        fill_made(series, &found, common.size_bytes)?;
+        Ok((found, asked))
+    });
+    let (found, asked) = match ready {
+        Ok(ready) => ready,
         Err(ended) => return (Vec::new(), Err(ended)),
     };
-    let places = places(&found);
     // What a run through the cache left there would be written during the next one.
     let mut settle = |_: Side| found.iter().try_for_each(Found::settle);
-    let result = ask(series, common, &study::cache(&places), &mut settle, parts);
-    (study::about_cache(&places), result)
+    let result = asked.ask(series, common, &mut settle, parts);
+    (study::about_cache(&places(&found)), result)
 }
 
 fn locality(series: &mut Series, common: &Common, parts: &mut Vec<Part>, has_nodes: bool) -> Told {
+    let says = study::about_locality(has_nodes);
     if common.targets.is_empty() {
-        return (study::about_locality(has_nodes), Ok(()));
+        return (says, Ok(()));
     }
-    let places = match other_paths(series, common.size_bytes, &common.targets) {
-        Ok(places) => places,
-        Err(ended) => return (Vec::new(), Err(ended)),
-    };
-    let result = ask(series, common, &study::locality(&places), &mut |_| Ok(()), parts);
-    (study::about_locality(has_nodes), result)
+    let ready = other_paths(series, common).and_then(|(places, is_made)| {
+        let asked = Asked::of(study::locality(&places), common)?;
+        asked.announce(series);
+        if is_made {
+            fill(series, &places[0].word, common.size_bytes)?;
+        }
+        Ok(asked)
+    });
+    match ready {
+        Ok(asked) => (says, asked.ask(series, common, &mut |_| Ok(()), parts)),
+        Err(ended) => (Vec::new(), Err(ended)),
+    }
 }
 
 fn write_cache(series: &mut Series, arguments: &WriteCacheArguments, parts: &mut Vec<Part>) -> Told {
     let common = &arguments.common;
-    let found = find(series, "write-cache", common.size_bytes, &common.targets, &common.overwrite());
     // What is refused is refused before files are filled.
-    let ready = found.and_then(|found| {
+    let ready = find(series, "write-cache", common).and_then(|found| {
+        let asked = Asked::of(study::write_cache(&places(&found)), common)?;
         let switches = switches(series, &found, arguments.risk_power_loss)?;
+        asked.announce(series);
         fill_made(series, &found, common.size_bytes)?;
-        Ok((found, switches))
+        Ok((asked, switches))
     });
-    let (found, switches) = match ready {
+    let (asked, switches) = match ready {
         Ok(ready) => ready,
         Err(ended) => return (Vec::new(), Err(ended)),
     };
@@ -201,7 +242,7 @@ fn write_cache(series: &mut Series, arguments: &WriteCacheArguments, parts: &mut
         let to = if study::is_cache_on(side) { BACK } else { THROUGH };
         switches.iter().try_for_each(|switch| switch.set(to)).map_err(|words| failed(&words))
     };
-    let result = ask(series, common, &study::write_cache(&places(&found)), &mut arrange, parts);
+    let result = asked.ask(series, common, &mut arrange, parts);
     let kernel_only = switches.iter().filter(|s| s.reach == Reach::Kernel).map(|s| s.disk.clone());
     (study::about_write_cache(&kernel_only.collect::<Vec<_>>()), result)
 }
@@ -210,38 +251,46 @@ fn places(found: &[Found]) -> Vec<Place> {
     found.iter().map(|found| found.place.clone()).collect()
 }
 
-/// Runs the comparisons one after the other.
-fn ask(
-    series: &mut Series,
-    common: &Common,
-    questions: &[Question],
-    arrange: &mut dyn FnMut(Side) -> Result<(), Ended>,
-    parts: &mut Vec<Part>,
-) -> Result<(), Ended> {
-    let begin = Instant::now();
-    let overwrite = common.overwrite();
-    let variant = |question: &Question, words: &Vec<String>| {
-        let variant = common.comparing.variant(&question.title, words.clone(), None);
-        variant.map_err(|words| refused(&words))
-    };
-    let plan = |question: &Question| -> Result<ab::Plan, Ended> {
-        let [a, b] = &question.words;
-        let variants: [VariantWords; 2] = [variant(question, a)?, variant(question, b)?];
-        Ok(common.comparing.plan(&format!("{}: ", question.title), variants))
-    };
-    let plans = questions.iter().map(plan).collect::<Result<Vec<_>, _>>()?;
-    for (number, (question, plan)) in questions.iter().zip(&plans).enumerate() {
-        series.later(plans[number + 1..].iter().map(ab::Plan::ahead).sum());
-        // The guard refuses a word for what is no target of a run.
-        let of_this = overwrite.iter().filter(|path| question.words[0].contains(path));
-        series.allow(of_this.cloned().collect());
-        let mut surroundings = Surroundings { arrange: &mut *arrange, elapsed: &|| begin.elapsed() };
-        let (comparison, result) = ab::compare(plan, series, &mut surroundings);
-        if result.is_ok() || !comparison.blocks.is_empty() {
-            let (title, names) = (question.title.clone(), question.names.clone());
-            parts.push(Part { title, names, comparison });
-        }
-        result?;
+/// Comparisons, planned.
+struct Asked {
+    questions: Vec<Question>,
+    plans: Vec<ab::Plan>,
+}
+
+impl Asked {
+    fn of(questions: Vec<Question>, common: &Common) -> Result<Self, Ended> {
+        let plans = common.plans(&questions)?;
+        Ok(Asked { questions, plans })
     }
-    Ok(())
+
+    /// Tells what is to come.
+    fn announce(&self, series: &mut Series) {
+        series.ahead(self.plans.iter().map(ab::Plan::ahead).sum());
+    }
+
+    /// Runs the comparisons one after the other.
+    fn ask(
+        &self,
+        series: &mut Series,
+        common: &Common,
+        arrange: &mut dyn FnMut(Side) -> Result<(), Ended>,
+        parts: &mut Vec<Part>,
+    ) -> Result<(), Ended> {
+        let begin = Instant::now();
+        let consents = common.consents().map_err(|words| refused(&words))?;
+        for (number, (question, plan)) in self.questions.iter().zip(&self.plans).enumerate() {
+            series.later(self.plans[number + 1..].iter().map(ab::Plan::ahead).sum());
+            // The guard refuses a word for what is no target of a run.
+            let of_this = consents.iter().filter(|consent| question.words[0].contains(&consent.target));
+            series.allow(of_this.map(|consent| consent.path.clone()).collect());
+            let mut surroundings = Surroundings { arrange: &mut *arrange, elapsed: &|| begin.elapsed() };
+            let (comparison, result) = ab::compare(plan, series, &mut surroundings);
+            if result.is_ok() || !comparison.blocks.is_empty() {
+                let (title, names) = (question.title.clone(), question.names.clone());
+                parts.push(Part { title, names, comparison });
+            }
+            result?;
+        }
+        Ok(())
+    }
 }

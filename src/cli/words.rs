@@ -13,6 +13,12 @@ pub struct VariantWords {
     pub words: Vec<String>,
     /// Warm-up, measured time and cool-down in seconds.
     pub seconds: f64,
+    /// Paths of its targets, also of those in a profile.
+    pub targets: Vec<String>,
+    /// Those of them that it writes.
+    pub written: Vec<String>,
+    /// The profile of `-X`.
+    pub profile_file: Option<String>,
 }
 
 /// Splits a line at blanks as a shell would, without its variables and patterns: quotes hold words together, a backslash
@@ -50,7 +56,8 @@ pub fn split(line: &str) -> Result<Vec<String>, String> {
 pub fn has_number(words: &[String], letter: char) -> bool {
     words.iter().any(|word| {
         let mut chars = word.chars();
-        matches!(chars.next(), Some('-' | '/'))
+        // With a slash it would be a path.
+        chars.next() == Some('-')
             && chars.next() == Some(letter)
             && chars.next().is_some_and(|c| c.is_ascii_digit())
     })
@@ -67,7 +74,7 @@ pub fn variant(
     target: Option<&str>,
     comparing: &Comparing,
 ) -> Result<VariantWords, String> {
-    let has_profile = typed.iter().any(|word| word.starts_with("-X") || word.starts_with("/X"));
+    let has_profile = typed.iter().any(|word| word.starts_with("-X"));
     let mut words = Vec::new();
     if !has_profile && !has_number(&typed, 'd') {
         words.push(format!("-d{}", comparing.seconds));
@@ -75,7 +82,7 @@ pub fn variant(
     if !has_profile && !has_number(&typed, 'W') {
         words.push(format!("-W{}", comparing.warm_up));
     }
-    let has_latency = typed.iter().any(|word| word == "-L" || word == "/L");
+    let has_latency = typed.iter().any(|word| word == "-L");
     if !has_profile && comparing.metric.needs_latency() && !has_latency {
         words.push("-L".to_string());
     }
@@ -102,10 +109,32 @@ pub fn variant(
     if targets_expected.is_some_and(|expected| span.targets.len() != expected) {
         return Err(refused("the words name a target already; leave it out, or leave out --file"));
     }
+    let written = span.targets.iter().filter(|target| target.writes());
+    // Targets come last.
+    let last = request.profile_file.as_ref().map_or(span.targets.len(), |file| file.targets.len());
+    let options = words.len().saturating_sub(last);
+    words[options..].iter_mut().for_each(|word| *word = absolute(std::mem::take(word)));
     Ok(VariantWords {
         words,
         seconds: f64::from(span.duration_s) + f64::from(span.warmup_s) + f64::from(span.cooldown_s),
+        targets: span.targets.iter().map(|target| target.path.clone()).collect(),
+        written: written.map(|target| target.path.clone()).collect(),
+        profile_file: request.profile_file.as_ref().map(|file| file.path.clone()),
     })
+}
+
+/// A target as it is called from any directory, so that a line that a suite shows or keeps means the same everywhere.
+/// Numbers of disks and templates stay.
+pub fn absolute(word: String) -> String {
+    match word.chars().next() {
+        None | Some('#' | '*' | '/') => word,
+        Some(_) => absolute_path(&word).unwrap_or(word),
+    }
+}
+
+/// Without resolving links. `None` where the present directory has a name that is no UTF-8.
+pub fn absolute_path(path: &str) -> Option<String> {
+    std::path::absolute(path).ok()?.into_os_string().into_string().ok()
 }
 
 /// Why the words are not those of a run in a series, to stand after whose words they are.
@@ -158,11 +187,26 @@ mod tests {
     #[test]
     fn runs_are_short_unless_the_words_say_otherwise() {
         let variant = |line: &str, metric, target| variant("--a", words(line), target, &comparing(metric));
-        let plain = variant("-b4K -r", Metric::Iops, Some("f")).unwrap();
-        assert_eq!((plain.words.join(" ").as_str(), plain.seconds), ("-d3 -W1 -b4K -r f", 4.0));
-        let own = variant("-d7 -W2 -C1 f", Metric::P99, None).unwrap();
-        assert_eq!((own.words.join(" ").as_str(), own.seconds), ("-L -d7 -W2 -C1 f", 10.0));
-        assert_eq!(variant("-L f", Metric::P99, None).unwrap().words.join(" "), "-d3 -W1 -L f");
+        let plain = variant("-b4K -r", Metric::Iops, Some("/m/f")).unwrap();
+        assert_eq!((plain.words.join(" ").as_str(), plain.seconds), ("-d3 -W1 -b4K -r /m/f", 4.0));
+        let own = variant("-d7 -W2 -C1 /f", Metric::P99, None).unwrap();
+        assert_eq!((own.words.join(" ").as_str(), own.seconds), ("-L -d7 -W2 -C1 /f", 10.0));
+        assert_eq!(variant("-L /f", Metric::P99, None).unwrap().words.join(" "), "-d3 -W1 -L /f");
+        // The file below /d1 sets no time.
+        assert_eq!(variant("-r /d1", Metric::Iops, None).unwrap().words.join(" "), "-d3 -W1 -r /d1");
+    }
+
+    #[test]
+    fn targets_are_named_as_from_anywhere() {
+        let variant = |line: &str| variant("--a", words(line), None, &comparing(Metric::Iops)).unwrap();
+        let line = variant("-w30 --engine psync f #1 g");
+        let here = std::env::current_dir().unwrap();
+        let shown = |name: &str| here.join(name).to_string_lossy().into_owned();
+        assert_eq!(
+            line.words,
+            ["-d3", "-W1", "-w30", "--engine", "psync", &shown("f"), "#1", &shown("g")].map(str::to_string)
+        );
+        assert_eq!((line.targets.len(), line.written.len(), line.profile_file), (3, 3, None));
     }
 
     #[test]

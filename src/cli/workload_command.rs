@@ -13,7 +13,7 @@ use super::verdict::{Style, series as series_verdict};
 use super::words::{has_number, unwanted};
 use super::{Invocation, parse};
 use crate::os::words::{shell_line, system_text};
-use crate::profile::{Size, TimeSpan, xml};
+use crate::profile::{Size, Target, TimeSpan, xml};
 use crate::suite::Ended;
 use crate::suite::workload::preset::{Load, Preset, fitted};
 use crate::suite::workload::sweep::{Limit, Of};
@@ -46,16 +46,18 @@ pub(super) struct WorkloadArguments {
     /// Run nothing; print the lines of DiskSpd, and the profile, that would run
     #[arg(long)]
     print: bool,
-    /// Folder with presets of your own, NAME.toml or NAME.xml (default: truespd/workloads in $XDG_CONFIG_HOME)
+    /// Folder with presets of your own, NAME.toml or NAME.xml (default: ~/.config/truespd/workloads, or
+    /// truespd/workloads in $XDG_CONFIG_HOME)
     #[arg(long, value_name = "DIR")]
     presets: Option<String>,
     /// Size of each test file that is made; regions of a profile shrink in proportion
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     size: Option<u64>,
-    /// Share of writes in percent, in the place of the workload's own, where it is one load
+    /// Share of writes in percent, in the place of the workload's own; refused where it is several loads (web, sql, fleet-vdi,
+    /// fleet-sql)
     #[arg(long, short = 'w', value_name = "PERCENT", value_parser = between::<0, 100>)]
     write_ratio: Option<u32>,
-    /// Size of the I/Os, in the place of the workload's own, where it is one load
+    /// Size of the I/Os, in the place of the workload's own; refused where it is several loads
     #[arg(long, short = 'b', value_name = "SIZE", value_parser = bytes)]
     block: Option<u64>,
     /// Measured seconds of each run [default: 30, in a search 10]
@@ -67,10 +69,11 @@ pub(super) struct WorkloadArguments {
     /// Seconds after each measurement
     #[arg(long, short = 'C', value_name = "SECONDS", default_value_t = 0)]
     cooldown: u32,
-    /// Look for the highest rate whose response times keep this, in milliseconds; 0: run once, without a search
+    /// Look for the highest rate whose response times keep this, in milliseconds; 0: run once, without a search. For
+    /// workloads of one line (oltp, olap, olap-si, vdi, your own)
     #[arg(long, value_name = "MS", allow_negative_numbers = true)]
     limit: Option<f64>,
-    /// Which figure of the response times the limit is about [default: that of the preset, or p99]
+    /// Which figure of the response times the limit is about: mean, p95, p99 or p99.9 [default: that of the preset, or p99]
     #[arg(long, value_name = "FIGURE", value_parser = figure)]
     of: Option<Of>,
     /// Write the figures to this file as JSON (`truespd schema workload`)
@@ -243,6 +246,24 @@ impl Prepared<'_> {
         })
     }
 
+    /// Targets that are written, some perhaps several times. The error is as that of [`Prepared::lines`].
+    fn written(&self, targets: &[String]) -> Result<Vec<String>, String> {
+        let spans = match &self.preset.load {
+            Load::Lines { lines, limit } => {
+                self.lines(lines, *limit, targets)?;
+                lines.iter().map(|line| self.span(line, targets)).collect::<Result<_, _>>()?
+            }
+            Load::Profile(profile) => profile.time_spans.clone(),
+        };
+        // Templates count from 1.
+        let path = |target: &Target| match target.template_number() {
+            Some(number) => targets.get(number as usize - 1).cloned(),
+            None => Some(target.path.clone()),
+        };
+        let written = spans.iter().flat_map(|span| &span.targets).filter(|target| target.writes());
+        Ok(written.filter_map(path).collect())
+    }
+
     fn lines(&self, lines: &[Vec<String>], limit: Option<Limit>, targets: &[String]) -> Result<Work, String> {
         let spans =
             lines.iter().map(|line| self.span(line, targets)).collect::<Result<Vec<TimeSpan>, String>>()?;
@@ -253,9 +274,12 @@ impl Prepared<'_> {
         if !span.measure_latency {
             return Err(format!("'{}': {}: a search needs latencies; add -L", self.name, shown()));
         }
-        if span.targets.iter().any(crate::profile::Target::is_rate_limited) {
+        if span.targets.iter().any(Target::is_rate_limited) {
             return Err(format!("'{}': {}: a search sets the rate itself; leave -g out", self.name, shown()));
         }
+        // What cannot have a rate is told before anything is made.
+        let with_rate: Vec<String> = line.iter().cloned().chain(["-g1i".to_string()]).collect();
+        self.span(&with_rate, targets)?;
         let streams = match span.thread_count {
             0 => span.threads_total(),
             threads => u64::from(threads) * targets.len() as u64,
@@ -300,7 +324,6 @@ fn outstanding(span: &TimeSpan) -> u64 {
             let own = span.targets.iter().map(|target| u64::from(target.threads_per_file));
             own.zip(each).map(|(threads, requests)| threads * requests).sum()
         }
-        threads if span.is_pool() => u64::from(threads) * u64::from(span.request_count),
         threads => u64::from(threads) * each.sum::<u64>(),
     }
 }
@@ -330,18 +353,24 @@ fn lines(plan: &Plan) -> String {
 fn run_plan(prepared: &Prepared<'_>, places: &[Place], names: &[String]) -> Result<ExitCode, String> {
     let arguments = prepared.arguments;
     // What is wrong with the preset is told before anything is made.
-    if let Load::Lines { lines, limit } = &prepared.preset.load {
-        prepared.lines(lines, *limit, &if prepared.is_made { names.to_vec() } else { words_of(places) })?;
-    }
+    let targets = if prepared.is_made { names.to_vec() } else { words_of(places) };
+    let written = prepared.written(&targets)?;
     let json = later_json(arguments.json.as_deref(), &words_of(places))?;
     let mut series = Series::begin("workload", &arguments.series)?;
-    let ready = scratch(&mut series, prepared, places, names);
+    // Of all that is there, before the first line takes its time.
+    let mut there = written.iter().filter(|_| !prepared.is_made);
+    let checked = there.try_for_each(|path| series.check_write(path));
+    let ready = checked.and_then(|()| scratch(&mut series, prepared, places, names));
     let plan = match ready {
         Ok(plan) => plan,
         Err(ended) => return Ok(series.end(Err(ended))),
     };
     let (outcome, result) = plan.run(&mut series);
+    let is_complete = result.is_ok();
     let code = series.end(result);
+    if !outcome.has_figures() {
+        return Ok(nothing_measured(code, is_complete));
+    }
     Ok(show(&outcome, &json, code))
 }
 
@@ -367,11 +396,8 @@ fn scratch(
     Ok(plan)
 }
 
-/// Prints what was measured, if anything was.
+/// Prints what was measured.
 fn show(outcome: &Outcome, json: &LaterOutputs, code: ExitCode) -> ExitCode {
-    if !outcome.has_figures() {
-        return nothing_measured(code);
-    }
     let shown = format!("{}\n{}", outcome.text(), series_verdict(&outcome.verdict, Style::of_stdout()));
     let code = print(&shown, code);
     json.write(|_| outcome.json(), code)
@@ -393,6 +419,5 @@ mod tests {
         assert_eq!(of("-t4 -o8 a"), 32);
         assert_eq!(of("-t4 -o8 a b"), 64);
         assert_eq!(of("-F4 -o8 a b"), 64);
-        assert_eq!(of("-F4 -O8 a b"), 32);
     }
 }

@@ -41,6 +41,12 @@ pub fn journals(lab: &Lab) -> Vec<PathBuf> {
     entries(&state(lab).join("truespd").join("undo"))
 }
 
+/// What says in a lab that files are ours, where their file system keeps no attributes, now.
+#[allow(dead_code)]
+pub fn marks(lab: &Lab) -> Vec<PathBuf> {
+    entries(&state(lab).join("truespd").join("files"))
+}
+
 /// Folders of suites in a lab's working directory, now.
 pub fn scratch_folders(lab: &Lab) -> Vec<PathBuf> {
     let is_scratch =

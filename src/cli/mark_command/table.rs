@@ -26,6 +26,13 @@ pub(super) fn text(report: &Report, style: Style) -> String {
     for row in &rows {
         out.push_str(&line(row, style));
     }
+    // A stopped series lacks runs of which it says so elsewhere.
+    let loops = report.settings.loops as usize;
+    for row in report.rows.iter().filter(|row| report.is_complete && row.loops.len() < loops) {
+        let empty = loops - row.loops.len();
+        let label = row.label();
+        out.push_str(&format!("{label}: no I/O was completed in {empty} of {loops} loops: --measure 60\n"));
+    }
     out.push_str(&format!("\n{}", series(&report.verdict, style)));
     out
 }

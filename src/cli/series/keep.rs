@@ -47,8 +47,8 @@ impl Kept {
             .map_err(|error| format!("--keep '{}': {}", printable_path(&self.folder), system_text(&error)))
     }
 
-    /// The document of the next run, when it is there from before, of the same suite, with the same command line and
-    /// the same profile: that of `-X` may have changed behind its name. After that (or after [`Kept::put`]) comes the
+    /// The document of the next run, when it is there from before, of the same machine and suite, with the same command
+    /// line and the same profile: that of `-X` may have changed behind its name. After that (or after [`Kept::put`]) comes the
     /// one after it.
     pub fn found(&mut self, step: &Step, line: &Line<'_>) -> Option<Document> {
         if !self.resume {
@@ -56,7 +56,8 @@ impl Kept {
         }
         let document = json::read(&fs::read(self.path(step)).ok()?).ok()?;
         let (suite, words) = document.command_line.split_first()?;
-        let is_same = suite == line.suite
+        let is_same = document.system.computer_name == line.computer_name
+            && suite == line.suite
             && comparable(words) == comparable(line.words)
             && with_comparable_paths(&document.profile) == with_comparable_paths(line.profile);
         is_same.then(|| {
@@ -72,7 +73,12 @@ impl Kept {
         let stored = tempfile::NamedTempFile::new_in(&self.folder).and_then(
             |mut file: tempfile::NamedTempFile<File>| {
                 file.write_all(json::write(document).as_bytes())?;
-                file.persist(&path).map_err(|e| e.error)?;
+                match self.resume {
+                    true => file.persist(&path),
+                    // Another series that began at the same time has the same names.
+                    false => file.persist_noclobber(&path),
+                }
+                .map_err(|e| e.error)?;
                 Ok(())
             },
         );
@@ -86,6 +92,8 @@ impl Kept {
 
 /// A line that a series is about to run.
 pub struct Line<'a> {
+    /// Name of this machine.
+    pub computer_name: &'a str,
     /// `truespd mark`.
     pub suite: &'a str,
     /// Its words.
@@ -102,8 +110,14 @@ fn is_document(name: &str) -> bool {
 /// Small letters, digits and single dashes.
 fn slug(name: &str) -> String {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
+    let mut slug = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
+    // ASCII. A name may have 255 bytes, and steps that name their targets can be longer; the number tells them apart.
+    slug.truncate(SLUG_BYTES_MAX);
+    slug
 }
+
+/// Longest part of a document's name that comes from its step.
+const SLUG_BYTES_MAX: usize = 150;
 
 /// The profile with [`comparable`] paths.
 fn with_comparable_paths(profile: &Profile) -> Profile {
@@ -145,7 +159,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("kept");
         let profile = Profile::default();
-        let line = |words| Line { suite: "truespd mark", words, profile: &profile };
+        let line = |words| Line { computer_name: "", suite: "truespd mark", words, profile: &profile };
         let (first, first_words) = step("RND4K Q32T1 read, 1 of 2", &["-r", "/m/truespd-mark-77-0/data"]);
         let (second, second_words) = step("SEQ", &["-s", "/m/truespd-mark-77-0/data"]);
         let mut kept = Kept::open(&folder, false).unwrap();
@@ -156,6 +170,8 @@ mod tests {
         kept.put(&second, &document(&second_words)).unwrap();
         assert!(folder.join("001-rnd4k-q32t1-read-1-of-2.json").exists());
         assert!(Kept::open(&folder, false).unwrap_err().contains("--resume"));
+        let long = step(&"x".repeat(300), &[]).0;
+        kept.put(&long, &document(&[])).expect("a name that fits");
         let file = place.path().join("file");
         fs::write(&file, "x").unwrap();
         assert!(Kept::open(&file, false).unwrap_err().contains("this is a file; give a folder"));
@@ -167,10 +183,11 @@ mod tests {
         assert!(kept.found(&second, &line(&other)).is_none(), "another line");
         let other_profile = Profile { progress_ios: 7, ..Profile::default() };
         for line in [
+            Line { computer_name: "other", ..line(&second_words) },
             Line { suite: "truespd ab", ..line(&second_words) },
             Line { profile: &other_profile, ..line(&second_words) },
         ] {
-            assert!(kept.found(&second, &line).is_none(), "another suite, another profile");
+            assert!(kept.found(&second, &line).is_none(), "another machine, suite, profile");
         }
         assert!(kept.found(&second, &line(&second_words)).is_some());
         fs::write(folder.join("003-seq.json"), "{").unwrap();

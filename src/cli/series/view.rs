@@ -125,11 +125,9 @@ impl View {
 
     /// A line above what changes.
     pub fn line(&self, words: &str) {
-        let words = printable(words);
-        match &self.bars {
-            Some(bars) => bars.all.suspend(|| say_line(format_args!("{words}"))),
-            None => say_line(format_args!("{words}")),
-        }
+        // `suspend` of the crate panics when the terminal has gone away; what changes is drawn again with its next change.
+        self.clear();
+        say_line(format_args!("{}", printable(words)));
     }
 
     /// Takes down what changes.

@@ -14,22 +14,40 @@ const DISCARDED: &str = "discarded run";
 
 /// Reads the documents of `NAME=PATH` and compares the first node with the others. The error is a sentence.
 pub fn nodes(typed: &[String], metric: Metric) -> Result<Vec<Node>, String> {
-    let runs: Vec<Runs> = typed.iter().map(|typed| runs(typed, metric)).collect::<Result<_, _>>()?;
-    if runs.len() == 1 {
+    let read: Vec<(Runs, Document)> =
+        typed.iter().map(|typed| runs(typed, metric)).collect::<Result<_, _>>()?;
+    if read.len() == 1 {
         return Err("--node: give at least two nodes to compare".into());
     }
+    for (nth, (_, document)) in read.iter().enumerate() {
+        if let Some(what) = differs(&read[0].1, document) {
+            return Err(format!(
+                "--node {} and --node {} are of different runs: {what}; run one line on all nodes",
+                typed[0], typed[nth]
+            ));
+        }
+    }
+    let runs: Vec<Runs> = read.into_iter().map(|(runs, _)| runs).collect();
     Ok(compare(&runs, metric))
 }
 
-fn runs(typed: &str, metric: Metric) -> Result<Runs, String> {
+/// The documents of `NAME=PATH`.
+pub fn paths(typed: &[String]) -> Vec<String> {
+    let of_node = |typed: &String| documents_of(Path::new(typed.split_once('=')?.1)).ok();
+    typed.iter().filter_map(of_node).flatten().map(|path| path.to_string_lossy().into_owned()).collect()
+}
+
+/// The runs of a node, and the document of one.
+fn runs(typed: &str, metric: Metric) -> Result<(Runs, Document), String> {
     let refused = |why: String| format!("--node {typed}: {why}");
     let (name, path) = typed
         .split_once('=')
         .filter(|(name, path)| !name.is_empty() && !path.is_empty())
         .ok_or_else(|| refused("legal is NAME=PATH, a name and the documents of its runs".into()))?;
     let paths = documents_of(Path::new(path)).map_err(refused)?;
-    let documents = counting(Path::new(path), &paths).map_err(refused)?;
-    Runs::of(name, &documents, metric).map_err(refused)
+    let mut documents = counting(Path::new(path), &paths).map_err(refused)?;
+    let runs = Runs::of(name, &documents, metric).map_err(refused)?;
+    Ok((runs, documents.swap_remove(0)))
 }
 
 /// The documents of runs that count, all of the same run. The error is a sentence.
@@ -124,11 +142,11 @@ mod tests {
         put(folder, "004-a-block-1.json", "truespd ab", 0, 1000);
         put(folder, "005-a-block-1.json", "truespd ab", 0, 1010);
         let typed = format!("node={}", folder.display());
-        let found = runs(&typed, Metric::Iops).expect("two runs");
+        let (found, _) = runs(&typed, Metric::Iops).expect("two runs");
         assert_eq!((found.figures, found.grade), (vec![1000.0, 1010.0], None));
         // What a person called so is a run like any other.
         put(folder, "making-the-test-file.json", "diskspd", 0, 990);
-        assert_eq!(runs(&typed, Metric::Iops).expect("three").figures.len(), 3);
+        assert_eq!(runs(&typed, Metric::Iops).expect("three").0.figures.len(), 3);
         put(folder, "006-writes-a-block-1.json", "truespd ab", 100, 500);
         let words = runs(&typed, Metric::Iops).expect_err("reads and writes");
         for says in ["004-a", "006-writes", "write_percent (0 and 100)", "folder of their own"] {

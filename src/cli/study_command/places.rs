@@ -3,11 +3,12 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::failed;
+use super::{Common, failed};
 use crate::cli::ab_command::fill;
 use crate::cli::console::say_line;
 use crate::cli::place;
 use crate::cli::series::{Series, refused};
+use crate::cli::words::absolute;
 use crate::os::chain;
 use crate::os::roots::Roots;
 use crate::os::target::{self, Access, OpenFlags, OpenedTarget, TargetKind, resolve};
@@ -24,6 +25,8 @@ pub struct Found {
     pub disks: Vec<String>,
     /// Whether it is a device that nothing uses.
     pub is_unused: bool,
+    /// Whether it is a file of the study's own.
+    is_made: bool,
     path: PathBuf,
 }
 
@@ -38,39 +41,29 @@ impl Found {
 }
 
 /// Finds the targets, and makes the files, which are empty.
-pub fn find(
-    series: &mut Series,
-    study: &str,
-    size_bytes: u64,
-    typed: &[String],
-    overwrite: &[String],
-) -> Result<Vec<Found>, Ended> {
-    if let Some(stray) = overwrite.iter().find(|path| !typed.contains(path)) {
-        return Err(refused(&format!(
-            "--overwrite {stray}: this is none of the targets; name it as the target"
-        )));
-    }
+pub fn find(series: &mut Series, study: &str, common: &Common) -> Result<Vec<Found>, Ended> {
+    let consents = common.consents().map_err(|words| refused(&words))?;
     let mut found: Vec<Found> = Vec::new();
-    for typed in typed {
+    for typed in &common.targets {
         let there = place::Place::find(typed).map_err(|words| refused(&words))?;
         let is_made = there.is_directory();
         let word = match is_made {
-            true => made(series, study, &there, size_bytes)?,
-            false => typed.clone(),
+            true => made(series, study, &there, common.size_bytes)?,
+            false => absolute(typed.clone()),
         };
+        let is_writable = is_made || consents.iter().any(|consent| consent.target == word);
+        if !is_made && is_writable {
+            series.check_write(&word)?;
+        }
         let opened = open(&word)?;
         let is_device = opened.facts.kind == TargetKind::Block;
         let layers = chain::of(&opened.file, &opened.facts, &Roots::default());
         found.push(Found {
             disks: disks(&layers),
             is_unused: is_device && place::check_write(&word, std::slice::from_ref(&word)).is_ok(),
+            is_made,
             path: opened.facts.path.clone(),
-            place: Place {
-                shown: typed.clone(),
-                is_device,
-                is_writable: is_made || overwrite.contains(typed),
-                word,
-            },
+            place: Place { shown: typed.clone(), is_device, is_writable, word },
         });
     }
     for read_only in found.iter().filter(|found| !found.place.is_writable) {
@@ -86,30 +79,33 @@ pub fn find(
 
 /// Fills the files that were made.
 pub fn fill_made(series: &mut Series, found: &[Found], size_bytes: u64) -> Result<(), Ended> {
-    let made = found.iter().filter(|found| found.place.word != found.place.shown);
+    let made = found.iter().filter(|found| found.is_made);
     made.map(|made| &made.place.word).try_for_each(|word| fill(series, word, size_bytes))
 }
 
-/// The first target, and what the others show of it.
-pub fn other_paths(series: &mut Series, size_bytes: u64, typed: &[String]) -> Result<Vec<Place>, Ended> {
-    let [first, others @ ..] = typed else { return Ok(Vec::new()) };
+/// The first target, and what the others show of it. In a directory an empty file is made: then the second is `true`.
+pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<Place>, bool), Ended> {
+    let [first, others @ ..] = &common.targets[..] else { return Ok((Vec::new(), false)) };
+    if let Some(path) = common.series.overwrite.first() {
+        return Err(refused(&format!("--overwrite {path}: locality only reads; leave it out")));
+    }
     if others.is_empty() {
         return Err(refused("locality compares paths to the same storage: give at least two"));
     }
     let place = |word: String, shown: &String| Place {
-        word,
+        word: absolute(word),
         shown: shown.clone(),
         is_device: false,
         is_writable: false,
     };
     let there = place::Place::find(first).map_err(|words| refused(&words))?;
     if !there.is_directory() {
-        for path in typed {
-            open(path)?;
+        for path in &common.targets {
+            open(&absolute(path.clone()))?;
         }
-        return Ok(typed.iter().map(|typed| place(typed.clone(), typed)).collect());
+        return Ok((common.targets.iter().map(|typed| place(typed.clone(), typed)).collect(), false));
     }
-    let file = PathBuf::from(made(series, "locality", &there, size_bytes)?);
+    let file = PathBuf::from(made(series, "locality", &there, common.size_bytes)?);
     let inside: PathBuf = file.iter().rev().take(2).collect::<Vec<_>>().into_iter().rev().collect();
     let mut places = vec![place(file.to_string_lossy().into_owned(), first)];
     for other in others {
@@ -123,8 +119,7 @@ pub fn other_paths(series: &mut Series, size_bytes: u64, typed: &[String]) -> Re
         }
         places.push(place(path.to_string_lossy().into_owned(), other));
     }
-    fill(series, &places[0].word, size_bytes)?;
-    Ok(places)
+    Ok((places, true))
 }
 
 /// An empty file in a folder that goes with the study, where there is room for it.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::place::bytes;
 use crate::os::words::{printable, printable_path, system_text};
+use crate::profile::Size;
 use crate::suite::workload::preset::{BUILT_IN, Form, Preset};
 
 /// The folder of a person's presets: the one given, or `truespd/workloads` in $XDG_CONFIG_HOME or ~/.config.
@@ -83,19 +84,24 @@ fn read(form: Form, path: &Path) -> Result<Preset, String> {
     Preset::read(form, &text, bytes).map_err(failed)
 }
 
+/// What a preset is, and the room it takes in a folder.
+fn about(preset: &Preset) -> String {
+    format!("{} [makes {}]", preset.about, Size(preset.file_bytes.iter().sum()))
+}
+
 /// Names and what they are, a line each.
 pub(super) fn list(given: Option<&str>) -> Result<String, String> {
     let own = own(given)?;
     let mut out = String::new();
     for (name, form, text) in BUILT_IN {
         let is_hidden = own.iter().any(|(own, ..)| own == name);
-        let about = Preset::read(*form, text, bytes)?.about;
+        let about = about(&Preset::read(*form, text, bytes)?);
         let hidden = if is_hidden { " (hidden by yours)" } else { "" };
         out.push_str(&format!("{name:<16}{about}{hidden}\n"));
     }
     for (name, form, path) in &own {
         let about = match read(*form, path) {
-            Ok(preset) => format!("{} ({})", preset.about, path.to_string_lossy()),
+            Ok(preset) => format!("{} ({})", about(&preset), path.to_string_lossy()),
             Err(words) => format!("cannot be used: {}", words.lines().collect::<Vec<_>>().join(" ")),
         };
         // A person's preset may hold anything.

@@ -246,11 +246,8 @@ impl Settings {
             }
             if let Some(best) = &row.outcome {
                 let (mb, us) = (best.best_bytes_per_s / 1e6, best.best_latency_mean_ns / 1e3);
-                runner.tell(&format!(
-                    "{}: {mb:.3} MB/s, {us:.2} us, the best of {}",
-                    row.label(),
-                    self.loops
-                ));
+                let (label, loops) = (row.label(), row.loops.len());
+                runner.tell(&format!("{label}: {mb:.3} MB/s, {us:.2} us, the best of {loops}"));
             }
         }
         Ok(())

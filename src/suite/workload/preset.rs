@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::sweep::{Limit, Of};
-use crate::profile::{Profile, Size, Target, xml};
+use crate::profile::{Precreate, Profile, Size, Target, xml};
 
 /// Size of a file for presets that say nothing.
 const FILE_BYTES: u64 = 1 << 30;
@@ -170,11 +170,10 @@ impl Preset {
             Load::Lines { lines, .. } => {
                 let [line] = &mut lines[..] else { return Err(several(lines.len(), "lines")) };
                 let words = [("-w", write_percent.map(u64::from)), ("-b", block_bytes)];
-                for (letter, value) in words.iter().filter_map(|&(letter, value)| Some((letter, value?))) {
-                    line.retain(|word| {
-                        !word.starts_with(letter) && !word.starts_with(&letter.replace('-', "/"))
-                    });
-                    line.push(format!("{letter}{value}"));
+                for (option, value) in words.iter().filter_map(|&(option, value)| Some((option, value?))) {
+                    let is_number = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+                    line.retain(|word| !word.strip_prefix(option).is_some_and(is_number));
+                    line.push(format!("{option}{value}"));
                 }
             }
             Load::Profile(profile) => {
@@ -220,14 +219,16 @@ fn needed_bytes(profile: &Profile, number: u32) -> u64 {
 pub fn fitted(profile: &Profile, file_bytes: &[u64], is_made: bool) -> (Profile, bool) {
     let mut fitted = profile.clone();
     let mut is_shrunk = false;
+    if !is_made {
+        fitted.precreate = Precreate::None;
+    }
     for target in fitted.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
         let Some(number) = target.template_number() else { continue };
         let Some(&size) = (number as usize).checked_sub(1).and_then(|index| file_bytes.get(index)) else {
             continue;
         };
-        if is_made {
-            target.create_bytes = Some(size);
-        }
+        // What is there has its size: a size of the profile would cut it to that.
+        target.create_bytes = is_made.then_some(size);
         let needed = needed_bytes(profile, number);
         let has_regions = of_template(profile, number).any(|t| t.max_bytes > 0 || t.base_bytes > 0);
         if size >= needed || !has_regions {
@@ -326,11 +327,11 @@ mod tests {
         let Load::Profile(profile) = peak.load else { panic!("a profile") };
         let target = &profile.time_spans[0].targets[0];
         assert_eq!((target.write_percent, target.block_bytes, target.stride()), (30, 8192, 8192));
-        let text = "about = 'x'\nlines = ['-b8K /w30 -r4K -W1']\n";
+        let text = "about = 'x'\nlines = ['-b8K -w30 -r4K -W1 -bsn']\n";
         let mut own = Preset::read(Form::Toml, text, size).unwrap();
         own.vary(Some(0), Some(512)).unwrap();
         let Load::Lines { lines, .. } = own.load else { panic!("lines") };
-        assert_eq!(lines[0].join(" "), "-r4K -W1 -w0 -b512");
+        assert_eq!(lines[0].join(" "), "-r4K -W1 -bsn -w0 -b512");
         assert!(built_in("fleet-sql").vary(Some(0), None).unwrap_err().contains("2 targets"));
         let two = Preset::read(Form::Toml, "about = 'x'\nlines = ['-r', '-s']", size).unwrap();
         assert!(two.clone().vary(None, Some(512)).unwrap_err().contains("2 lines"));
@@ -351,5 +352,11 @@ mod tests {
         let [data, log] = &small.time_spans[0].targets[..] else { panic!("two") };
         assert_eq!((data.base_bytes, data.create_bytes), (32 << 20, None));
         assert_eq!(log.max_bytes, 32 << 20, "still apart");
+        // What is there is not cut to a size that a profile says.
+        let mut sized = profile.clone();
+        sized.precreate = Precreate::UseMaxSize;
+        sized.time_spans[0].targets[0].create_bytes = Some(1 << 20);
+        let (there, _) = fitted(&sized, &[10 << 30], false);
+        assert_eq!((there.precreate, there.time_spans[0].targets[0].create_bytes), (Precreate::None, None));
     }
 }

@@ -213,7 +213,13 @@ impl Outcome {
 
 /// Advice in options of this suite.
 fn advice(rule: &str) -> Option<&'static str> {
-    (rule == "working-set").then_some("--size 20G, or what fits and is much larger than the caches")
+    Some(match rule {
+        "working-set" => "--size 20G, or what fits and is much larger than the caches",
+        "generator-bound" => {
+            "stop what else runs, or write a preset of your own with fewer threads (-t), or with -n"
+        }
+        _ => return None,
+    })
 }
 
 /// Reads and writes of each target, in the profile's order, and the sum when there are several rows.
