@@ -73,7 +73,8 @@ impl Series {
         let failed = |what: &str, error: &std::io::Error| format!("{what}: {}", system_text(error));
         journals_of_this_user().iter().flat_map(|dir| sweep(dir)).for_each(|undone| tell_undone(&undone));
         let stop = Latch::new().map_err(|e| failed("no file descriptor left", &e))?;
-        let notice = || say("\nstopping; once more to stop at once\n");
+        let view = View::new();
+        let notice = view.notice("stopping; once more to stop at once");
         stop_on_signals(&stop, notice).map_err(|e| failed("could not prepare for Ctrl+C", &e))?;
         let keep = arguments.keep.as_ref().map(|folder| Kept::open(Path::new(folder), arguments.resume));
         Ok(Series {
@@ -81,7 +82,7 @@ impl Series {
             stop,
             overwrite: arguments.overwrite.clone(),
             keep: keep.transpose()?,
-            view: View::new(),
+            view,
             told: Mutex::new(Vec::new()),
             undo: None,
             scratch: None,

@@ -138,6 +138,17 @@ impl View {
         }
     }
 
+    /// What says a line from another thread, above what changes.
+    pub fn notice(&self, words: &'static str) -> impl Fn() + Send + 'static {
+        let all = self.bars.as_ref().map(|bars| bars.all.clone());
+        move || {
+            if let Some(all) = &all {
+                let _ = all.clear();
+            }
+            say_line(format_args!("{words}"));
+        }
+    }
+
     fn with<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
         change(&mut self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
