@@ -319,7 +319,7 @@ fn an_overlay_seen_from_its_host() {
               Disk sda; model Google PersistentDisk; by virtio
         ",
     );
-    let root = tree.file("/root/a");
+    let root = tree.file("/srv/a");
     assert_eq!(root[3].transport.as_deref(), Some("virtio"));
     assert_eq!(root[3].queue_depth, Some(512));
 }
