@@ -86,10 +86,10 @@ enum Left {
 pub struct Journal {
     path: PathBuf,
     /// Holds the lock.
-    file: File,
+    file: Locked,
     entries: Vec<Entry>,
     /// Settings that nobody else may change until this is undone, locked.
-    claims: Vec<File>,
+    claims: Vec<Locked>,
     roots: Roots,
 }
 
@@ -125,7 +125,13 @@ impl Journal {
             // Somebody who sweeps can have it before its maker, for a moment, and removes it as empty.
             lock(&file, FlockOperation::LockExclusive)?;
             if is_at(&file, &path) {
-                return Ok(Journal { path, file, entries: Vec::new(), claims: Vec::new(), roots });
+                return Ok(Journal {
+                    path,
+                    file: Locked(file),
+                    entries: Vec::new(),
+                    claims: Vec::new(),
+                    roots,
+                });
             }
         }
     }
@@ -162,7 +168,7 @@ impl Journal {
         {
             return Err(taken.into());
         }
-        self.claims.push(file);
+        self.claims.push(Locked(file));
         Ok(undone)
     }
 
@@ -182,9 +188,9 @@ impl Journal {
         let last = self.entries.last().expect("called after one was added");
         let mut line = serde_json::to_string(last)?;
         line.push('\n');
-        self.file.seek(io::SeekFrom::End(0))?;
-        self.file.write_all(line.as_bytes())?;
-        self.file.sync_data()
+        self.file.0.seek(io::SeekFrom::End(0))?;
+        self.file.0.write_all(line.as_bytes())?;
+        self.file.0.sync_data()
     }
 
     /// Undoes everything, the last first, and removes the journal when nothing is left to do.
@@ -254,7 +260,8 @@ fn take_over(path: &Path, operation: FlockOperation, roots: &Roots) -> Option<Jo
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
     let entries = entries(&text).collect();
-    Some(Journal { path: path.to_path_buf(), file, entries, claims: Vec::new(), roots: roots.clone() })
+    let (path, file) = (path.to_path_buf(), Locked(file));
+    Some(Journal { path, file, entries, claims: Vec::new(), roots: roots.clone() })
 }
 
 /// Bits of a mode that let others write.
@@ -273,6 +280,18 @@ fn check_folder(dir: &Path) -> Result<(), String> {
         false => "this folder belongs to another user; set XDG_STATE_HOME to a folder of your own",
     };
     Err(why.into())
+}
+
+/// A file with a lock of this program's. It is given back in so many words, not just by closing the file: a process that
+/// another thread is starting has a copy of every descriptor until it executes its program, and the lock with it.
+#[derive(Debug)]
+struct Locked(File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // The end of the process does the same.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
 }
 
 fn lock(file: &File, operation: FlockOperation) -> io::Result<()> {

@@ -257,6 +257,20 @@ fn a_setting_belongs_to_one_series_at_a_time() {
     assert_eq!(lab.says(QUEUE), BACK);
 }
 
+/// As a process has it that another thread is just starting.
+#[test]
+fn a_copy_of_its_descriptor_does_not_keep_a_journal_or_a_setting() {
+    let lab = Lab::new();
+    let (mut first, mut second) = (lab.begin(), lab.begin());
+    assert_eq!(first.claim(&lab.at(QUEUE)), Ok(vec![]));
+    lab.switched(QUEUE, &mut first);
+    let copies = [&first.file, &first.claims[0]].map(|locked| locked.0.try_clone().unwrap());
+    drop(first);
+    assert_eq!(second.claim(&lab.at(QUEUE)).unwrap().len(), 1);
+    assert_eq!(lab.says(QUEUE), BACK);
+    drop(copies);
+}
+
 #[test]
 fn the_kernels_settings_end_with_the_boot_and_the_disk() {
     let lab = Lab::new();
