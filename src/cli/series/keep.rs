@@ -110,10 +110,10 @@ fn is_document(name: &str) -> bool {
 /// Small letters, digits and single dashes.
 fn slug(name: &str) -> String {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let mut slug = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
-    // ASCII. A name may have 255 bytes, and steps that name their targets can be longer; the number tells them apart.
-    slug.truncate(SLUG_BYTES_MAX);
-    slug
+    let slug = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
+    // ASCII. A name may have 255 bytes, and steps that name their targets can be longer; the number tells them apart. The
+    // end stays: what a run is, and whether it counts.
+    slug[slug.len().saturating_sub(SLUG_BYTES_MAX)..].to_string()
 }
 
 /// Longest part of a document's name that comes from its step.
@@ -143,6 +143,7 @@ fn comparable(words: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suite::ab::UNCOUNTED;
 
     fn step(name: &str, words: &[&str]) -> (Step, Vec<String>) {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
@@ -170,8 +171,12 @@ mod tests {
         kept.put(&second, &document(&second_words)).unwrap();
         assert!(folder.join("001-rnd4k-q32t1-read-1-of-2.json").exists());
         assert!(Kept::open(&folder, false).unwrap_err().contains("--resume"));
-        let long = step(&"x".repeat(300), &[]).0;
+        let long = step(&format!("{}: A, {UNCOUNTED}", "x".repeat(300)), &[]).0;
         kept.put(&long, &document(&[])).expect("a name that fits");
+        let names = || fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let is_whole =
+            |name: &str| name.starts_with("003-x") && name.ends_with("first-run-does-not-count.json");
+        assert!(names().any(|name| is_whole(name.to_str().unwrap())), "the end tells that it does not count");
         let file = place.path().join("file");
         fs::write(&file, "x").unwrap();
         assert!(Kept::open(&file, false).unwrap_err().contains("this is a file; give a folder"));
