@@ -1,6 +1,5 @@
 //! `truespd ab`: do two variants of a run differ?
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -203,8 +202,11 @@ fn both(variants: &[VariantWords]) -> [VariantWords; 2] {
 
 /// What the variants read and write, without a file that is still to be made: no result may take the place of one.
 fn taken(variants: &[VariantWords], is_made: bool) -> Vec<String> {
-    let targets = variants.iter().filter(|_| !is_made).flat_map(|variant| &variant.targets);
-    targets.chain(variants.iter().filter_map(|variant| variant.profile_file.as_ref())).cloned().collect()
+    let targets = |variant: &VariantWords| if is_made { Vec::new() } else { variant.targets.clone() };
+    variants
+        .iter()
+        .flat_map(|variant| targets(variant).into_iter().chain(variant.profile_file.clone()))
+        .collect()
 }
 
 /// The file in the directory of `--file`. Without one, the write guard is asked of all targets, before the first run takes
@@ -256,13 +258,12 @@ fn allow_each(variants: &mut [VariantWords], overwrite: &[String]) -> Result<(),
 
 /// Makes a file of random data: neither compression nor never-written places then answer for the disk.
 pub(super) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(), Ended> {
-    let path = Path::new(file);
     let seed = std::process::id();
     // The run after that reads one block, through the page cache: direct I/O is not everywhere.
     let words = [format!("-c{size_bytes}")].into_iter();
     let words = words.chain(["-Zr", "-b1M", "-f1M", "-o1", "-d1", "-W0"].map(String::from));
     // With another seed in every process, so that a series that goes on makes the file anew, too.
-    let words = words.chain([format!("-z{seed}"), path.to_string_lossy().into_owned()]);
+    let words = words.chain([format!("-z{seed}"), file.to_string()]);
     // The fill is no write test of what the person named.
     let allowed = series.allow(Vec::new());
     let step = Step { name: FILL.into(), words: words.collect(), seconds: 1.5 };

@@ -10,7 +10,7 @@ use super::Output;
 use super::command::{ExitCode, print};
 use super::console::{say_error, say_line};
 use super::outputs::LaterOutputs;
-use super::place::{Place, between, bytes};
+use super::place::{FILE_BYTES_MIN, Place, between, file_bytes};
 use super::series::{Series, SeriesArguments, nothing_measured};
 use super::verdict::Style;
 use crate::os::words::{shell_line, shell_word};
@@ -18,7 +18,7 @@ use crate::profile::Size;
 use crate::suite::mark::text::{Reader, text};
 use crate::suite::mark::{
     self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, NAME, Part, Preset, Profile, Report,
-    SIZE_BYTES_MIN, Settings, Target, Test,
+    Settings, Target, Test,
 };
 
 /// CrystalDiskMark's tests on a file of this directory, or on a device
@@ -170,10 +170,7 @@ fn mix_read_percent(typed: &str) -> Result<u32, String> {
 
 /// `16M`, `1G`; in whole MiB.
 fn size_bytes(typed: &str) -> Result<u64, String> {
-    match bytes(typed)? {
-        bytes if bytes < SIZE_BYTES_MIN => Err(format!("at least {}, e.g. 512M or 4G", Size(SIZE_BYTES_MIN))),
-        bytes => Ok(bytes >> 20 << 20),
-    }
+    Ok(file_bytes(typed)? >> 20 << 20)
 }
 
 /// `truespd mark`.
@@ -203,7 +200,7 @@ fn prepare(arguments: &MarkArguments) -> Result<(Settings, Place), String> {
         ));
     }
     if !arguments.print {
-        place.check_room(settings.size_bytes, 1, SIZE_BYTES_MIN)?;
+        place.check_room(settings.size_bytes, 1, FILE_BYTES_MIN)?;
     }
     Ok((settings, place))
 }

@@ -13,7 +13,7 @@ use crate::os::words::{printable_path, shell_word, system_text};
 use crate::plan::{Guard, Refusal};
 use crate::profile::Size;
 
-/// A smaller file is no test of a disk, so none is proposed.
+/// CrystalDiskMark's smallest test file. A smaller one is no test of a disk: a run is over the same blocks again and again.
 pub(super) const FILE_BYTES_MIN: u64 = 16 << 20;
 
 /// What a person named.

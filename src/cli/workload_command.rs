@@ -212,7 +212,7 @@ impl Prepared<'_> {
     fn plan(&self, targets: Vec<String>, profile_path: String) -> Result<Plan, String> {
         let Prepared { arguments, preset, .. } = *self;
         let work = match &preset.load {
-            Load::Lines { lines, limit } => self.lines(lines, *limit, &targets)?,
+            Load::Lines { lines, limit } => self.lines(lines, *limit, &targets)?.0,
             Load::Profile(profile) => {
                 let (profile, is_shrunk) = fitted(profile, self.file_bytes, self.is_made);
                 if is_shrunk {
@@ -246,15 +246,15 @@ impl Prepared<'_> {
         })
     }
 
-    /// Targets that are written, some perhaps several times. The error is as that of [`Prepared::lines`].
+    /// Targets that are there and written, some perhaps several times. The error is as that of [`Prepared::lines`].
     fn written(&self, targets: &[String]) -> Result<Vec<String>, String> {
         let spans = match &self.preset.load {
-            Load::Lines { lines, limit } => {
-                self.lines(lines, *limit, targets)?;
-                lines.iter().map(|line| self.span(line, targets)).collect::<Result<_, _>>()?
-            }
+            Load::Lines { lines, limit } => self.lines(lines, *limit, targets)?.1,
             Load::Profile(profile) => profile.time_spans.clone(),
         };
+        if self.is_made {
+            return Ok(Vec::new());
+        }
         // Templates count from 1.
         let path = |target: &Target| match target.template_number() {
             Some(number) => targets.get(number as usize - 1).cloned(),
@@ -264,11 +264,17 @@ impl Prepared<'_> {
         Ok(written.filter_map(path).collect())
     }
 
-    fn lines(&self, lines: &[Vec<String>], limit: Option<Limit>, targets: &[String]) -> Result<Work, String> {
+    /// What lines are to do, and what each means. The error is one sentence or a refusal as `diskspd` shows it.
+    fn lines(
+        &self,
+        lines: &[Vec<String>],
+        limit: Option<Limit>,
+        targets: &[String],
+    ) -> Result<(Work, Vec<TimeSpan>), String> {
         let spans =
             lines.iter().map(|line| self.span(line, targets)).collect::<Result<Vec<TimeSpan>, String>>()?;
         let (Some(limit), [line], [span]) = (limit, lines, &spans[..]) else {
-            return Ok(Work::Lines(lines.to_vec()));
+            return Ok((Work::Lines(lines.to_vec()), spans));
         };
         let shown = || line.join(" ");
         if !span.measure_latency {
@@ -284,7 +290,8 @@ impl Prepared<'_> {
             0 => span.threads_total(),
             threads => u64::from(threads) * targets.len() as u64,
         };
-        Ok(Work::Search { line: line.clone(), limit, streams, outstanding: outstanding(span) })
+        let outstanding = outstanding(span);
+        Ok((Work::Search { line: line.clone(), limit, streams, outstanding }, spans))
     }
 
     /// What a line means to `diskspd`. The error is one sentence or the refusal as `diskspd` shows it.
@@ -358,8 +365,7 @@ fn run_plan(prepared: &Prepared<'_>, places: &[Place], names: &[String]) -> Resu
     let json = later_json(arguments.json.as_deref(), &words_of(places))?;
     let mut series = Series::begin("workload", &arguments.series)?;
     // Of all that is there, before the first line takes its time.
-    let mut there = written.iter().filter(|_| !prepared.is_made);
-    let checked = there.try_for_each(|path| series.check_write(path));
+    let checked = written.iter().try_for_each(|path| series.check_write(path));
     let ready = checked.and_then(|()| scratch(&mut series, prepared, places, names));
     let plan = match ready {
         Ok(plan) => plan,

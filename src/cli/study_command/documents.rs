@@ -19,7 +19,7 @@ pub fn nodes(typed: &[String], metric: Metric) -> Result<Vec<Node>, String> {
     if read.len() == 1 {
         return Err("--node: give at least two nodes to compare".into());
     }
-    for (nth, (_, document)) in read.iter().enumerate() {
+    for (nth, (_, document)) in read.iter().enumerate().skip(1) {
         if let Some(what) = differs(&read[0].1, document) {
             return Err(format!(
                 "--node {} and --node {} are of different runs: {what}; run one line on all nodes",

@@ -29,8 +29,6 @@ pub const FILE: &str = "data";
 pub const MIX_READ_PERCENT: [u32; 9] = [10, 20, 30, 40, 50, 60, 70, 80, 90];
 /// What it mixes when nothing is said.
 pub const MIX_READ_PERCENT_DEFAULT: u32 = 70;
-/// Its smallest test file. Below that a run is over the same blocks again and again.
-pub const SIZE_BYTES_MIN: u64 = 16 << 20;
 
 /// Random data that writes are taken from, each from another place. CrystalDiskMark's are as large as a block, so that
 /// one block is written everywhere. Fresh data for each write (`-Zr`) would cost time between the I/Os of depth 1.
