@@ -206,7 +206,11 @@ fn another_process_on_the_disk() {
 }
 
 /// A cgroup of version 1, removed on drop.
-struct Throttle(PathBuf);
+struct Throttle {
+    folder: PathBuf,
+    /// `major:minor` of the device it limits.
+    device: String,
+}
 
 impl Throttle {
     /// `None` where no such cgroup can be made.
@@ -217,31 +221,44 @@ impl Throttle {
             devices::skip("no cgroup of version 1 throttles block devices here");
             return None;
         }
-        let group = Throttle(top.join(format!("truespd-verdict-{}", std::process::id())));
-        fs::create_dir(&group.0).expect("a cgroup");
         let raw = fs::metadata(node).expect("a device").rdev();
-        let number = format!("{}:{}", rustix::fs::major(raw), rustix::fs::minor(raw));
-        fs::write(group.0.join("blkio.throttle.read_iops_device"), format!("{number} {rate}"))
-            .expect("a limit");
+        let group = Throttle {
+            folder: top.join(format!("truespd-verdict-{}", std::process::id())),
+            device: format!("{}:{}", rustix::fs::major(raw), rustix::fs::minor(raw)),
+        };
+        fs::create_dir(&group.folder).expect("a cgroup");
+        let limit = format!("{} {rate}", group.device);
+        fs::write(group.folder.join("blkio.throttle.read_iops_device"), limit).expect("a limit");
         Some(group)
+    }
+
+    /// Reads of the device that the kernel let through so far.
+    fn reads(&self) -> u64 {
+        let file = fs::read_to_string(self.folder.join("blkio.throttle.io_serviced")).expect("counts");
+        let start = format!("{} Read ", self.device);
+        let count = file.lines().find_map(|line| line.strip_prefix(&start));
+        count.map_or(0, |count| count.parse().expect("a number"))
     }
 }
 
 impl Drop for Throttle {
     fn drop(&mut self) {
         for _ in 0..40 {
-            if fs::remove_dir(&self.0).is_ok() {
+            if fs::remove_dir(&self.folder).is_ok() {
                 return;
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        eprintln!("could not remove {}", self.0.display());
+        eprintln!("could not remove {}", self.folder.display());
     }
 }
 
-/// The limit is told from the disk, and measured within 1 %.
+/// The limit is told from the disk, and measured within 1 %. What else runs on the machine can only take away from what
+/// a limit allows, so a run below it is repeated; one above it, or one that counts more than the kernel let through,
+/// is wrong at once.
 #[test]
 fn a_limit_in_force() {
+    const ATTEMPTS: usize = 5;
     if !can_make_devices() {
         return;
     }
@@ -249,24 +266,39 @@ fn a_limit_in_force() {
     let lab = Lab::new();
     judged(&lab, "-w100 -s -Zr -b1M -o2 -Su -W0 -d1", &device.node);
     let Some(group) = Throttle::reads_per_s(&device.node, 500) else { return };
+    let mut counted = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let (served_before, whole) = (group.reads(), limited(&lab, &group, &device.node));
+        let served = group.reads() - served_before;
+        let target = &whole["result"]["time_spans"][0]["measured"]["threads"][0]["targets"][0];
+        let ios = target["read"]["ios"].as_u64().expect("a number");
+        assert!(ios <= served, "{ios} counted, {served} served with the second of warm-up");
+        assert!(ios <= 2020, "{ios} in 4 s");
+        counted.push(ios);
+        if ios >= 1980 {
+            let verdict = Judged(whole["result"]["verdict"].clone());
+            let finding = verdict.fires("provisioned-limit", "suspect");
+            assert!(finding["says"].as_str().is_some_and(|words| words.contains("500 reads/s")), "{finding}");
+            verdict.silent(&["served-from-cache", "generator-bound"]);
+            return;
+        }
+    }
+    panic!("{counted:?} in 4 s each");
+}
+
+/// The document of a run in a cgroup.
+fn limited(lab: &Lab, group: &Throttle, node: &Path) -> Value {
     let document = lab.path("limited.json");
     let line = format!(
         "echo $$ > '{}/cgroup.procs' && exec '{}' -r -b4k -o16 -Su -L -W1 -d4 --json '{}' {} 2>&1",
-        group.0.display(),
+        group.folder.display(),
         env!("CARGO_BIN_EXE_diskspd"),
         text(&document),
-        text(&device.node)
+        text(node)
     );
     let ran = Command::new("sh").args(["-c", &line]).output().expect("a shell");
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
-    let whole: Value = serde_json::from_slice(&fs::read(document).expect("a document")).expect("JSON");
-    let verdict = Judged(whole["result"]["verdict"].clone());
-    let finding = verdict.fires("provisioned-limit", "suspect");
-    assert!(finding["says"].as_str().is_some_and(|words| words.contains("500 reads/s")), "{finding}");
-    verdict.silent(&["served-from-cache", "generator-bound"]);
-    let target = &whole["result"]["time_spans"][0]["measured"]["threads"][0]["targets"][0];
-    let ios = target["read"]["ios"].as_f64().expect("a number");
-    assert!((1980.0..=2020.0).contains(&ios), "{ios} in 4 s");
+    serde_json::from_slice(&fs::read(document).expect("a document")).expect("JSON")
 }
 
 /// Busy loops on processor 0 that the kernel prefers to us.
