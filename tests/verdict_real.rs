@@ -253,9 +253,9 @@ impl Drop for Throttle {
     }
 }
 
-/// The limit is told from the disk, and measured within 1 %. What else runs on the machine can only take away from what
-/// a limit allows, so a run below it is repeated; one above it, or one that counts more than the kernel let through,
-/// is wrong at once.
+/// The limit is told from the disk, and measured within 1 %. On a busy machine the kernel hands out less, or afterwards
+/// what it owed from before, and the thread waits for a processor: such a run is repeated. One that counts more than the
+/// kernel let through is wrong at once.
 #[test]
 fn a_limit_in_force() {
     const ATTEMPTS: usize = 5;
@@ -273,17 +273,17 @@ fn a_limit_in_force() {
         let target = &whole["result"]["time_spans"][0]["measured"]["threads"][0]["targets"][0];
         let ios = target["read"]["ios"].as_u64().expect("a number");
         assert!(ios <= served, "{ios} counted, {served} served with the second of warm-up");
-        assert!(ios <= 2020, "{ios} in 4 s");
-        counted.push(ios);
-        if ios >= 1980 {
-            let verdict = Judged(whole["result"]["verdict"].clone());
+        let verdict = Judged(whole["result"]["verdict"].clone());
+        let waited = verdict.found("generator-bound").map(|finding| finding["says"].clone());
+        if (1980..=2020).contains(&ios) && waited.is_none() {
             let finding = verdict.fires("provisioned-limit", "suspect");
             assert!(finding["says"].as_str().is_some_and(|words| words.contains("500 reads/s")), "{finding}");
-            verdict.silent(&["served-from-cache", "generator-bound"]);
+            verdict.silent(&["served-from-cache"]);
             return;
         }
+        counted.push((ios, waited));
     }
-    panic!("{counted:?} in 4 s each");
+    panic!("in 4 s each: {counted:?}");
 }
 
 /// The document of a run in a cgroup.
