@@ -34,7 +34,8 @@ fn a_planted_difference_is_found_kept_and_told_again() {
     assert_eq!(fs::read_dir(lab.path("kept")).expect("kept").count(), 1 + 2 + 8);
 
     // Again from the documents: the same figures, without a run but the one that makes the file.
-    let again = killed::run(&lab, &format!("{line} --resume")).expect_code(0);
+    let again = killed::run(&lab, &format!("{line} --resume --require not-worse --require better"));
+    let again = again.expect_code(0);
     assert_eq!(again.stderr.matches("(kept from before)").count(), 2 + 8, "{again}");
     let answer = |text: &str| {
         text.lines().filter(|line| line.contains("IOPS")).map(str::to_string).collect::<Vec<_>>()
@@ -51,6 +52,7 @@ fn what_cannot_be_compared_is_refused_before_anything_is_made() {
         (format!("ab --a {A} --b -b4X --file ."), "-b4X"),
         (format!("ab --a {A} --b {B} --file . --metric speed"), "iops, bytes, latency, p99, p99.9, cpu"),
         (format!("ab --a {A} --b {B} --file . --margin 0"), "more than 0"),
+        (format!("ab --a {A} --b {B} --file . --require pass"), "certified, suspect, not-worse, better"),
         (format!("ab --a {A} --b {B} --file . --significance 0.2"), "0.0001 to 0.05"),
         (format!("ab --a {A} --b {B} --file none"), "give a directory"),
         (format!("ab --a {A} --b {B}\t'x --file ."), "no end"),

@@ -77,6 +77,9 @@ fn nodes_are_compared_by_their_documents() {
         assert!(ran.stdout.contains(words), "{words}: {ran}");
     }
     assert!(fs::read_to_string(lab.path("out.json")).expect("the study").contains("\"nodes\""));
+    killed::run(&lab, "study locality --node one=one --node two=two --require suspect")
+        .expect_code(5)
+        .says(&["--require suspect: the verdict is invalid\n"]);
     lab.run("--json other.json --engine sim:latency=100us -b8K -r -c1M -o1 -t1 -d1 -W0 -L test.dat")
         .expect_code(0);
     for (line, says) in [
@@ -85,6 +88,7 @@ fn nodes_are_compared_by_their_documents() {
         ("--node one", "NAME=PATH"),
         ("--node one=none --node two=two", "none"),
         ("--node one=one", "at least two"),
+        ("--node one=one --node two=two --require pass", "legal are certified, suspect"),
         ("--node one=one --node two=test.dat", "test.dat"),
     ] {
         let ran = killed::run(&lab, &format!("study locality {line}")).expect_code(3);

@@ -8,10 +8,10 @@ use super::command::{ExitCode, print};
 use super::console::say_error;
 use super::outputs::later_json;
 use super::place::{FILE_BYTES_MIN, Place, file_bytes, names_no_target, target_named};
-use super::series::{FILL, Series, SeriesArguments, nothing_measured};
+use super::series::{Answer, FILL, Required, Series, SeriesArguments, nothing_measured, required};
 use super::verdict::{Style, series as series_verdict};
 use super::words::{self, VariantWords};
-use crate::suite::ab::{self, Metric, Plan, Surroundings};
+use crate::suite::ab::{self, Metric, Outcome, Plan, Surroundings};
 use crate::suite::{Ended, Runner, Step};
 
 /// Compare two variants of a run, in turns, until their difference is decided or shown not to matter
@@ -21,6 +21,10 @@ use crate::suite::{Ended, Runner, Step};
 /// larger than the margin", or, when blocks or time are over, undecided. The more often one looks, the easier one is
 /// fooled: interval and p value allow for that.
 #[derive(Debug, Args)]
+#[command(mut_arg("require", |arg| arg.value_parser(ab_required).help(
+    "Exit code 5 unless B is shown to be better (better), or shown to be better or not to differ by more than the margin \
+     (not-worse), or unless the verdict is this or better (certified, or suspect); may be repeated"
+)))]
 pub(super) struct AbArguments {
     /// Words of the diskspd command line of A, as one quoted argument: '-b4K -r -o32 -Su FILE'
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
@@ -81,6 +85,10 @@ pub(super) struct Comparing {
     /// Seconds of warm-up before them; -W in the words of ab counts instead
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub warm_up: u32,
+}
+
+fn ab_required(text: &str) -> Result<Required, String> {
+    required(text, &[Required::NotWorse, Required::Better])
 }
 
 fn metric(text: &str) -> Result<Metric, String> {
@@ -177,14 +185,30 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     let begin = Instant::now();
     let mut surroundings = Surroundings { arrange: &mut |_| Ok(()), elapsed: &|| begin.elapsed() };
     let (report, result) = ab::compare(&plan, &mut series, &mut surroundings);
-    let is_worth_telling = result.is_ok() || !report.blocks.is_empty();
+    let is_complete = result.is_ok();
+    let is_worth_telling = is_complete || !report.blocks.is_empty();
     let ended = series.end(result);
     if !is_worth_telling {
         return Ok(nothing_measured(ended, false));
     }
     let shown = ab::text(&report) + &series_verdict(&report.verdict, Style::of_stdout());
     let printed = print(&shown, ended);
-    Ok(output.write(|_| ab::write(&report), printed))
+    let code = output.write(|_| ab::write(&report), printed);
+    let lacks = |required| lacks(report.outcome, report.is_b_better(), required);
+    let answer = Answer { is_complete, grade: report.verdict.grade, lacks: &lacks };
+    Ok(answer.held_to(&arguments.series.require, code))
+}
+
+/// What keeps the answer from being what is required.
+fn lacks(outcome: Outcome, is_b_better: Option<bool>, required: Required) -> Option<String> {
+    let lack = match (outcome, is_b_better) {
+        (Outcome::Different, Some(true)) => return None,
+        (Outcome::Different, _) => "B is worse",
+        (Outcome::Equivalent, _) if required == Required::NotWorse => return None,
+        (Outcome::Equivalent, _) => "there is no difference that matters",
+        (Outcome::Undecided, _) => "it is undecided",
+    };
+    Some(lack.to_string())
 }
 
 /// Both lines, on `target` when there is one. The error is for [`say_error`].
@@ -275,6 +299,24 @@ pub(super) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_required_has_to_be_shown() {
+        use Outcome::{Different, Equivalent, Undecided};
+        use Required::{Better, NotWorse};
+        for (outcome, is_b_better, required, lack) in [
+            (Different, Some(true), Better, None),
+            (Different, Some(true), NotWorse, None),
+            (Different, Some(false), Better, Some("B is worse")),
+            (Different, Some(false), NotWorse, Some("B is worse")),
+            (Equivalent, None, Better, Some("there is no difference that matters")),
+            (Equivalent, None, NotWorse, None),
+            (Undecided, None, Better, Some("it is undecided")),
+            (Undecided, None, NotWorse, Some("it is undecided")),
+        ] {
+            assert_eq!(lacks(outcome, is_b_better, required).as_deref(), lack, "{outcome:?} {required:?}");
+        }
+    }
 
     #[test]
     fn the_persons_word_goes_to_the_variant_that_names_the_target() {

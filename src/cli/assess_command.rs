@@ -10,7 +10,7 @@ use super::console::{say_error, say_line};
 use super::outputs::{LaterOutputs, later_json};
 use super::place::{Place, between, bytes};
 use super::refusal::wrap;
-use super::series::{Series, SeriesArguments, nothing_measured, refused};
+use super::series::{Answer, Required, Series, SeriesArguments, nothing_measured, refused, required};
 use super::verdict::{Style, series as series_verdict};
 use crate::os::words::{printable, shell_line, shell_word, system_text};
 use crate::profile::Size;
@@ -33,6 +33,10 @@ const DATA: &str = "data";
 /// is only read unless --overwrite names it. Single tests as in winsat, with one or two dashes: -ran -write,
 /// -seq -read, -flush -seq.
 #[derive(Debug, Args)]
+#[command(mut_arg("require", |arg| arg.value_parser(|text: &str| required(text, &[Required::Pass])).help(
+    "Exit code 5 unless the verdict is this or better (certified, or suspect), or unless every limit is kept by a valid \
+     figure (pass); may be repeated"
+)))]
 pub(super) struct AssessArguments {
     /// Folder for the test file, or a device
     #[arg(value_name = "DIR|DEVICE", default_value = ".")]
@@ -241,7 +245,15 @@ fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<
     if !assessment.has_figures() {
         return Ok(nothing_measured(code, is_complete));
     }
-    Ok(show(&assessment, &json, code))
+    let answer = Answer {
+        is_complete,
+        grade: assessment.verdict.grade,
+        lacks: &|_| {
+            let labels = assessment.not_passed();
+            (!labels.is_empty()).then(|| format!("not passed: {}", labels.join("; ")))
+        },
+    };
+    Ok(answer.held_to(&arguments.series.require, show(&assessment, &json, code)))
 }
 
 fn write_profiles(parts: &[Part]) -> Result<(), String> {

@@ -336,7 +336,8 @@ fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Resu
         "json" => mark::write(&report),
         _ => text(&report, Reader::Program { comment: arguments.comment.as_deref() }),
     };
-    Ok(outputs.write(content, code))
+    let code = outputs.write(content, code);
+    Ok(arguments.series.held_to_grade(is_complete, report.verdict.grade, code))
 }
 
 fn show(report: &Report, code: ExitCode) -> ExitCode {

@@ -1,6 +1,7 @@
 //! Runs the lines of a suite: shows what goes on, keeps documents, obeys Ctrl+C, leaves nothing behind.
 
 mod keep;
+mod required;
 mod view;
 
 use std::ffi::OsString;
@@ -19,10 +20,12 @@ use crate::os::host::host_name;
 use crate::os::undo::{Journal, Undone, journals_of_this_user, sweep};
 use crate::os::wake::Latch;
 use crate::os::words::system_text;
-use crate::result::Document;
+use crate::result::{Document, Grade};
 use crate::suite::scratch::Scratch;
 use crate::suite::{Ahead, Ended, Failure, Runner, Step};
 use keep::{Kept, Line};
+use required::required_grade;
+pub(super) use required::{Answer, Required, required};
 use view::View;
 
 /// Hidden subcommand of the process that cleans up after a killed suite.
@@ -45,6 +48,17 @@ pub(super) struct SeriesArguments {
     /// This device or file may be written although it holds something else: what is on it will be lost
     #[arg(long, value_name = "PATH")]
     pub overwrite: Vec<String>,
+
+    /// Exit code 5 unless the verdict is this or better: certified, or suspect
+    #[arg(long, value_name = "WORD", value_parser = required_grade)]
+    pub require: Vec<Required>,
+}
+
+impl SeriesArguments {
+    /// [`Answer::held_to`] for a suite whose answer has nothing but a verdict.
+    pub fn held_to_grade(&self, is_complete: bool, grade: Option<Grade>, code: ExitCode) -> ExitCode {
+        Answer { is_complete, grade, lacks: &|_| None }.held_to(&self.require, code)
+    }
 }
 
 /// A series that runs.

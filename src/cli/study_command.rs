@@ -172,7 +172,9 @@ pub(super) fn run(arguments: &StudyArguments) -> ExitCode {
     };
     let (says, result) = says;
     let report = Report { nodes, ..Report::new(study, parts, says) };
-    finish(series, &report, result, &output)
+    let is_complete = result.is_ok();
+    let code = finish(series, &report, result, &output);
+    common.series.held_to_grade(is_complete, report.grade(), code)
 }
 
 /// Undoes what was changed, then shows what was found, also when the study ended early.

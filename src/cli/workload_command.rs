@@ -377,7 +377,8 @@ fn run_plan(prepared: &Prepared<'_>, places: &[Place], names: &[String]) -> Resu
     if !outcome.has_figures() {
         return Ok(nothing_measured(code, is_complete));
     }
-    Ok(show(&outcome, &json, code))
+    let code = show(&outcome, &json, code);
+    Ok(arguments.series.held_to_grade(is_complete, outcome.verdict.grade, code))
 }
 
 /// The plan on files of the scratch folder, and the profile in it.

@@ -60,6 +60,12 @@ impl Report {
     pub fn what(&self) -> &'static str {
         self.metric.words(self.is_response)
     }
+
+    /// Whether B is better than A; none when no difference is shown.
+    pub fn is_b_better(&self) -> Option<bool> {
+        let effect = self.effect.filter(|_| self.outcome == Outcome::Different)?;
+        Some((effect.ratio > 1.0) == self.metric.is_better_high())
+    }
 }
 
 /// One of the two.

@@ -117,7 +117,6 @@ pub fn sentence(report: &Report) -> String {
     match report.outcome {
         Outcome::Different => {
             let higher = effect.ratio > 1.0;
-            let is_better = higher == report.metric.is_better_high();
             let p = match effect.p <= super::sequential::P_MIN {
                 true => p_words(effect.p),
                 false => format!("= {}", p_words(effect.p)),
@@ -126,7 +125,7 @@ pub fn sentence(report: &Report) -> String {
                 "different: {what} {} {} with B than with A, which is {} (95 % interval {range}; p {p})",
                 percent(effect.ratio).trim_start_matches(['+', '-']),
                 if higher { "higher" } else { "lower" },
-                if is_better { "better" } else { "worse" }
+                if report.is_b_better() == Some(true) { "better" } else { "worse" }
             )
         }
         Outcome::Equivalent => {

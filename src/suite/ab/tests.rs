@@ -247,6 +247,8 @@ fn a_difference_ends_the_series_at_once() {
     assert!((effect.difference - 5000.0).abs() < 500.0, "{effect:?}");
     let text = text(&report);
     assert!(text.contains("different: IOPS ") && text.contains("which is better"), "{text}");
+    assert_eq!(report.is_b_better(), Some(true));
+    assert_eq!(Report { metric: Metric::P99, ..report.clone() }.is_b_better(), Some(false), "more is worse");
     assert!(report.a.figures.unwrap().count == 2 * report.blocks.len(), "the first run does not count");
 }
 
@@ -255,6 +257,7 @@ fn the_same_ends_as_no_difference() {
     let mut fake = Fake::new(CALM, [100_000.0, 100_000.0]);
     let (report, _, _) = run(&plan(100), &mut fake);
     assert_eq!((report.outcome, report.stopped), (Outcome::Equivalent, Stopped::Decided));
+    assert_eq!(report.is_b_better(), None);
     assert!(text(&report).contains("no difference in IOPS larger than 2 %"), "{}", text(&report));
     // A difference too small to matter is told, and is none.
     let mut fake = Fake::new(Noise { scatter: 0.0002, ..CALM }, [100_000.0, 100_800.0]);

@@ -117,6 +117,15 @@ impl Figure {
             _ => Check::Fail,
         }
     }
+
+    /// The value with its unit.
+    fn shown(&self) -> String {
+        self.value.map_or("-".into(), |value| format!("{} {}", self.unit.number(value), self.unit.word()))
+    }
+
+    fn limit_shown(&self) -> String {
+        self.limit.map_or("-".into(), |limit| limit.text(self.unit))
+    }
 }
 
 /// What the tests found.
@@ -177,6 +186,18 @@ impl Assessment {
     /// Anything was measured.
     pub fn has_figures(&self) -> bool {
         self.figures.iter().any(|figure| figure.value.is_some())
+    }
+
+    /// Labels of figures that do not pass their limits, with why.
+    pub fn not_passed(&self) -> Vec<String> {
+        let why = |figure: &Figure| match figure.check() {
+            Check::Fail => Some(format!("{} (limit {})", figure.shown(), figure.limit_shown())),
+            Check::Undecided if figure.value.is_some() => Some("invalid".to_string()),
+            Check::Undecided => Some("not measured".to_string()),
+            Check::Pass | Check::NoLimit => None,
+        };
+        let told = |figure: &Figure| why(figure).map(|why| format!("{}, {why}", figure.label));
+        self.figures.iter().filter_map(told).collect()
     }
 
     /// As JSON.
@@ -295,9 +316,7 @@ fn winsat_line(figure: &Figure) -> String {
 }
 
 fn limit_line(figure: &Figure) -> String {
-    let unit = figure.unit;
-    let measured = figure.value.map_or("-".into(), |value| format!("{} {}", unit.number(value), unit.word()));
-    let limit = figure.limit.map_or("-".into(), |limit| limit.text(unit));
+    let (measured, limit) = (figure.shown(), figure.limit_shown());
     let result = match figure.check() {
         Check::Pass => "pass",
         Check::Fail => "FAIL",

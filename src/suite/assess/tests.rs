@@ -124,6 +124,7 @@ fn winsats_lines_and_microsofts_limits() {
     );
     assert_eq!(check("Average Read Time with Random Writes"), (Check::Undecided, Some(Grade::Invalid)));
     assert_eq!(check("Maximum with Random Writes").0, Check::NoLimit);
+    assert_eq!(assessment.not_passed(), ["Average Read Time with Random Writes, invalid"]);
     assert_eq!(assessment.verdict.grade, Some(Grade::Invalid));
     let told: Vec<_> = assessment.verdict.findings.iter().map(|told| told.rule.as_str()).collect();
     assert_eq!((told.len(), told[0]), (2, "served-from-cache"), "each rule once: {told:?}");
@@ -134,15 +135,20 @@ fn winsats_lines_and_microsofts_limits() {
 
 #[test]
 fn limits_are_sharp_and_only_for_winsats_sizes() {
-    let one = |plan: &Plan, ios| {
+    let whole = |plan: &Plan, ios| {
         let answer = document(direction(ios, 1_000_000, &[1]), Direction::default(), Verdict::default());
-        let (assessment, _) = plan.run(&plan.parts(|_| String::new()), &mut Answers(vec![answer]));
-        assessment.figures[0].clone()
+        plan.run(&plan.parts(|_| String::new()), &mut Answers(vec![answer])).0
     };
+    let one = |plan: &Plan, ios| whole(plan, ios).figures[0].clone();
     let standard = plan(&[Test::SequentialRead]);
     // More than 25 MB/s over ten seconds.
     assert_eq!(one(&standard, 250).check(), Check::Fail);
+    assert_eq!(
+        whole(&standard, 250).not_passed(),
+        ["Disk  Sequential 64.0 Read, 25.00 MB/s (limit > 25 MB/s)"]
+    );
     assert_eq!(one(&standard, 251).check(), Check::Pass);
+    assert_eq!(whole(&standard, 251).not_passed(), [""; 0]);
     let small = Plan { sequential_bytes: 4096, ..standard };
     let figure = one(&small, 100);
     assert_eq!((figure.check(), figure.label.as_str()), (Check::NoLimit, "Disk  Sequential 4.0 Read"));
@@ -158,6 +164,7 @@ fn what_is_done_is_kept() {
     let (assessment, result) = plan.run(&plan.parts(|_| String::new()), &mut Answers(done));
     assert_eq!(result, Err(Ended::Stopped));
     assert!(assessment.has_figures());
+    assert!(assessment.not_passed().contains(&"Latency: Maximum, not measured".to_string()));
     let text = assessment.text();
     assert!(text.contains("> Disk  Sequential 64.0 Read                   38.29 MB/s\n"), "{text}");
     assert!(text.contains("> Latency: Maximum                             not measured\n"), "{text}");

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Study;
 use super::nodes::{self, Node};
 use crate::os::words::{printable, shell_line};
-use crate::result::json;
+use crate::result::{Grade, json};
 use crate::suite::ab::{self, Variant};
 use crate::suite::findings::SeriesVerdict;
 
@@ -46,6 +46,12 @@ impl Report {
     /// Of what was compared.
     pub fn new(study: Study, parts: Vec<Part>, says: Vec<String>) -> Self {
         Report { tool_version: env!("CARGO_PKG_VERSION").to_string(), study, parts, nodes: Vec::new(), says }
+    }
+
+    /// The worst verdict of a run; none when no run was judged.
+    pub fn grade(&self) -> Option<Grade> {
+        let parts = self.parts.iter().map(|part| part.comparison.verdict.grade);
+        parts.chain(self.nodes.iter().map(|node| node.grade)).max().flatten()
     }
 }
 

@@ -1,0 +1,124 @@
+//! `--require` of the suites: what the answer must be for the exit code to stay 0.
+
+use crate::cli::command::ExitCode;
+use crate::cli::console::say_line;
+use crate::result::Grade;
+
+/// One thing that is required of a suite's answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Required {
+    /// The verdict of every run is this or better.
+    Grade(Grade),
+    /// Every limit is kept by a valid figure (`assess`).
+    Pass,
+    /// B is shown to be better than A, or not to differ from it by more than the margin (`ab`).
+    NotWorse,
+    /// B is shown to be better than A (`ab`).
+    Better,
+}
+
+impl Required {
+    fn word(self) -> &'static str {
+        match self {
+            Required::Grade(grade) => grade.word(),
+            Required::Pass => "pass",
+            Required::NotWorse => "not-worse",
+            Required::Better => "better",
+        }
+    }
+}
+
+/// A word of `--require` for a suite that knows `own` beside the grades.
+pub fn required(text: &str, own: &[Required]) -> Result<Required, String> {
+    let grades = [Grade::Certified, Grade::Suspect].map(Required::Grade);
+    let legal = || grades.iter().chain(own);
+    legal().copied().find(|required| required.word() == text).ok_or_else(|| {
+        let words: Vec<&str> = legal().map(|required| required.word()).collect();
+        format!("legal are {}", words.join(", "))
+    })
+}
+
+/// The same for a suite without words of its own.
+pub fn required_grade(text: &str) -> Result<Required, String> {
+    required(text, &[])
+}
+
+/// What a suite has to say to what is required of it.
+pub struct Answer<'a> {
+    /// It ran to its end.
+    pub is_complete: bool,
+    /// The worst verdict of its runs; none when none was judged.
+    pub grade: Option<Grade>,
+    /// What keeps it from being what a word of its own requires; none when nothing does.
+    pub lacks: &'a dyn Fn(Required) -> Option<String>,
+}
+
+impl Answer<'_> {
+    fn lack(&self, required: Required) -> Option<String> {
+        match (required, self.grade) {
+            _ if !self.is_complete => Some("the series did not run to its end".to_string()),
+            (Required::Grade(_), None) => Some("no run was judged".to_string()),
+            (Required::Grade(least), Some(grade)) if grade > least => {
+                Some(format!("the verdict is {}", grade.word()))
+            }
+            (Required::Grade(_), Some(_)) => None,
+            (own, _) => (self.lacks)(own),
+        }
+    }
+
+    /// The exit code of a suite that ended with `code`: what is required and not so is told, and makes a success
+    /// [`ExitCode::NotTrusted`].
+    pub fn held_to(&self, required: &[Required], code: ExitCode) -> ExitCode {
+        let mut code = code;
+        for &one in required {
+            let Some(lack) = self.lack(one) else { continue };
+            say_line(format_args!("--require {}: {lack}", one.word()));
+            if code == ExitCode::Done {
+                code = ExitCode::NotTrusted;
+            }
+        }
+        code
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SUSPECT: Required = Required::Grade(Grade::Suspect);
+
+    #[test]
+    fn each_suite_knows_its_own_words() {
+        assert_eq!(required_grade("suspect"), Ok(SUSPECT));
+        assert_eq!(required("pass", &[Required::Pass]), Ok(Required::Pass));
+        assert_eq!(required_grade("pass"), Err("legal are certified, suspect".to_string()));
+        let own = [Required::NotWorse, Required::Better];
+        assert_eq!(
+            required("invalid", &own),
+            Err("legal are certified, suspect, not-worse, better".to_string())
+        );
+    }
+
+    #[test]
+    fn what_is_not_so_changes_a_success_only() {
+        let lacks = |required| (required == Required::Better).then(|| "it is not".to_string());
+        let answer = |is_complete, grade| Answer { is_complete, grade, lacks: &lacks };
+        let (good, bad) = (ExitCode::Done, ExitCode::NotTrusted);
+        let suspect = answer(true, Some(Grade::Suspect));
+        for (required, code) in [
+            (vec![], good),
+            (vec![SUSPECT], good),
+            (vec![Required::Grade(Grade::Certified)], bad),
+            (vec![Required::NotWorse], good),
+            (vec![SUSPECT, Required::Better], bad),
+        ] {
+            assert_eq!(suspect.held_to(&required, good), code, "{required:?}");
+        }
+        assert_eq!(answer(true, Some(Grade::Invalid)).held_to(&[SUSPECT], good), bad);
+        assert_eq!(answer(true, None).held_to(&[SUSPECT], good), bad);
+        assert_eq!(answer(true, None).held_to(&[], good), good);
+        assert_eq!(answer(false, Some(Grade::Certified)).held_to(&[SUSPECT], good), bad);
+        // A failure stays one.
+        assert_eq!(suspect.held_to(&[Required::Better], ExitCode::Failed), ExitCode::Failed);
+    }
+}
