@@ -168,7 +168,7 @@ pub(super) fn series(verdict: &SeriesVerdict, style: Style) -> String {
 /// The runs that a finding is of.
 fn of(told: &Told, runs: usize) -> String {
     if told.runs == runs {
-        return format!("all {}", plural(runs, "run"));
+        return if runs == 1 { "the only run".to_string() } else { format!("all {runs} runs") };
     }
     let is_told = |of: &Of| told.of.len() == 1 || of.runs == 1;
     let count = |of: &Of| if is_told(of) { String::new() } else { format!(" x{}", of.runs) };
@@ -304,6 +304,9 @@ mod tests {
         );
         verdict.runs = 12;
         assert!(series(&verdict, PLAIN).contains("\n  suspect volatile-cache (all 12 runs): vda"));
+        verdict.runs = 1;
+        verdict.findings[0].runs = 1;
+        assert!(series(&verdict, PLAIN).contains("\n  suspect volatile-cache (the only run): vda"));
         assert_eq!(series(&SeriesVerdict::default(), PLAIN), "verdict: not judged\n");
     }
 
