@@ -72,6 +72,21 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// All of a target, outside of a run.
+    fn at_rest(opened: &'a OpenedTarget, chain: &'a [chain::Layer]) -> Option<Self> {
+        Some(Place {
+            path: &opened.facts.path,
+            file: &opened.file,
+            identity: Identity::of(&opened.file).ok()?,
+            facts: &opened.facts,
+            chain,
+            start: 0,
+            length: opened.facts.size_bytes,
+            block_bytes: REST_BLOCK_BYTES,
+            may_write_back: false,
+        })
+    }
+
     /// Whether looking at more than the page cache would ask another machine or a program.
     fn is_elsewhere(&self) -> bool {
         let is_served = |kind| matches!(kind, Kind::RemoteFilesystem | Kind::UserFilesystem);
@@ -109,18 +124,7 @@ pub fn look_at_rest(targets: &[(&OpenedTarget, &[chain::Layer])]) -> Vec<Look> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
     let share = share(targets.len());
     let look = |(opened, chain): &(&OpenedTarget, &[chain::Layer])| {
-        let identity = Identity::of(&opened.file).ok()?;
-        let place = Place {
-            path: &opened.facts.path,
-            file: &opened.file,
-            identity,
-            facts: &opened.facts,
-            chain,
-            start: 0,
-            length: opened.facts.size_bytes,
-            block_bytes: REST_BLOCK_BYTES,
-            may_write_back: false,
-        };
+        let place = Place::at_rest(opened, chain)?;
         Some(place.look(survey_end, |place| sample_content(place, share)))
     };
     targets.iter().map(|target| look(target).unwrap_or_default()).collect()
@@ -428,13 +432,34 @@ mod tests {
         assert_eq!(halves, 2, "also the first few: {:?}", &offsets[..4]);
     }
 
+    fn opened(path: &Path) -> OpenedTarget {
+        let flags = OpenFlags { access: Access::Read, direct: false, dsync: false };
+        target::open(path, flags, &crate::os::roots::Roots::default()).expect("just made")
+    }
+
+    #[test]
+    fn a_sample_without_a_limit_is_whole() {
+        use std::os::unix::fs::FileExt;
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("data");
+        let file = File::create(&path).expect("room");
+        file.set_len(8 << 20).expect("room");
+        file.write_all_at(&vec![7; 1 << 20], 3 << 20).expect("room");
+        file.sync_all().expect("synced");
+        let opened = opened(&path);
+        let place = Place::at_rest(&opened, &[]).expect("a file");
+        let sample = sample_content(&place, Duration::MAX).expect("a sample");
+        assert_eq!((sample.blocks, sample.zero_blocks, sample.repeated_blocks), (64, 56, 62));
+        // Time that is over ends it.
+        assert_eq!(sample_content(&place, Duration::ZERO), None);
+    }
+
     #[test]
     fn filesystems_of_others_are_asked_nothing() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("data");
         std::fs::write(&path, vec![1; 1 << 20]).expect("room");
-        let flags = OpenFlags { access: Access::Read, direct: false, dsync: false };
-        let opened = target::open(&path, flags, &crate::os::roots::Roots::default()).expect("just made");
+        let opened = opened(&path);
         let look = |kinds: &[Kind]| {
             let layer = |kind: &Kind| chain::Layer { kind: *kind, ..chain::Layer::default() };
             let chain: Vec<_> = kinds.iter().map(layer).collect();

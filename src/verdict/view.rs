@@ -278,6 +278,11 @@ impl Group<'_> {
         })
     }
 
+    /// The bytes that the disks moved from the first to the last reading of their counters.
+    pub fn moved_bytes(&self, way: Way) -> f64 {
+        self.disks.iter().map(|disk| flow(&disk.total, way, 1.0).bytes).sum()
+    }
+
     /// The path when there is one target only.
     pub fn path(&self) -> Option<&str> {
         match self.targets.as_slice() {

@@ -24,7 +24,9 @@ pub fn served_from_cache(case: &Case<'_>) -> Look {
             if done.bytes <= 0.0 {
                 continue;
             }
-            let share = ratio(moved.bytes + edge(case, group, done), done.bytes);
+            // A reading that came late divides the same bytes by more time, in which nothing was issued any more.
+            let in_measured = ratio(group.moved_bytes(way), case.seconds());
+            let share = ratio(moved.bytes.max(in_measured) + edge(case, group, done), done.bytes);
             if share >= MOVED_SUSPECT {
                 continue;
             }

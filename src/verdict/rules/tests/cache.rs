@@ -65,6 +65,20 @@ fn the_ends_of_a_slow_run_are_no_cache() {
 }
 
 #[test]
+fn a_reading_that_came_late_is_no_cache() {
+    let late = |percent: u64| {
+        doc(|d| {
+            let disk = &mut d.measured.evidence.disks[0];
+            (disk.window_ns, disk.total.reads, disk.total.read_bytes) =
+                (disk.window_ns * 3, disk.total.reads * percent / 100, disk.total.read_bytes * percent / 100);
+        })
+    };
+    late(100).silent("served-from-cache");
+    late(80).fires("served-from-cache");
+    late(1).fires("served-from-cache");
+}
+
+#[test]
 fn the_cause_is_the_one_that_the_evidence_shows() {
     let unmoved = |change: &dyn Fn(&mut Doc)| {
         doc(|d| {
