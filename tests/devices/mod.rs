@@ -50,13 +50,17 @@ fn try_run(tool: &str, args: &[&str]) -> Result<String, String> {
     }
 }
 
+fn clean_up(tool: &str, args: &[&str]) {
+    until_done(&format!("{tool} {args:?}"), || try_run(tool, args).map(drop));
+}
+
 /// Tries for a while: a process that another test is just starting holds our open files until it runs
 /// its own program. What stays behind fails the test, unless it has failed already.
-fn clean_up(tool: &str, args: &[&str]) {
+fn until_done(what: &str, mut clean: impl FnMut() -> Result<(), String>) {
     let limit = Instant::now() + Duration::from_secs(5);
-    while let Err(error) = try_run(tool, args) {
+    while let Err(error) = clean() {
         if Instant::now() > limit {
-            let words = format!("could not clean up: {tool} {args:?}: {error}");
+            let words = format!("could not clean up: {what}: {error}");
             assert!(std::thread::panicking(), "{words}");
             return eprintln!("{words}");
         }
@@ -92,8 +96,13 @@ impl Loop {
 
     /// A loop device over a device. Declare it after that.
     pub fn over(node: &Path) -> Self {
+        Self::over_with(node, &[])
+    }
+
+    /// The same with options.
+    pub fn over_with(node: &Path, options: &[&str]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let own = run("losetup", &["--find", "--show", text(node)]);
+        let own = run("losetup", &[&["--find", "--show"], options, &[text(node)]].concat());
         Loop { node: own.into(), image: node.to_path_buf(), _dir: dir }
     }
 
@@ -206,10 +215,10 @@ impl Zram {
 
 impl Drop for Zram {
     fn drop(&mut self) {
-        let reset = fs::write(self.attribute("reset"), "1");
-        let removed = fs::write("/sys/class/zram-control/hot_remove", &self.number);
-        if let Err(error) = reset.and(removed) {
-            eprintln!("could not remove zram{}: {error}", self.number);
-        }
+        until_done(text(&self.node), || {
+            let reset = fs::write(self.attribute("reset"), "1");
+            let removed = reset.and_then(|()| fs::write("/sys/class/zram-control/hot_remove", &self.number));
+            removed.map_err(|error| error.to_string())
+        });
     }
 }
