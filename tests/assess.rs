@@ -29,7 +29,8 @@ fn the_formal_set_on_a_file() {
     // Whether this machine's disk keeps the limits, its table says.
     let misses = ["FAIL", "undecided"].iter().any(|word| ran.stdout.contains(&format!("  {word} ")));
     assert_eq!(ran.stderr.contains("--require pass: not passed: "), misses, "{ran}");
-    let ran = ran.expect_code(if misses { 5 } else { 0 });
+    let code = if misses { 5 } else { 0 };
+    let ran = ran.expect_code(code);
     let labels = [
         ("Disk  Random 16.0 Read", "MB/s"),
         ("Disk  Sequential 64.0 Read", "MB/s"),
@@ -69,10 +70,11 @@ fn the_formal_set_on_a_file() {
         |thread: usize, way: &str| threads[thread]["targets"][0][way]["ios"].as_u64().expect("a number");
     assert!(ios(0, "read") > 0 && ios(0, "write") == 0);
     assert!(ios(1, "write") > 0 && ios(1, "read") == 0);
-    assert!((1..=21).contains(&ios(2, "write")), "{}", ios(2, "write"));
+    // Over the second of warm-up and two measured ones, as what a slow flush held up is made up for.
+    assert!((1..=31).contains(&ios(2, "write")), "{}", ios(2, "write"));
 
     // Nothing is measured twice.
-    let again = run(&lab, &line.replace("--keep", "--resume --keep")).expect_code(0);
+    let again = run(&lab, &line.replace("--keep", "--resume --keep")).expect_code(code);
     assert_eq!(again.stderr.matches("(kept from before)").count(), 5, "{again}");
     for (label, _) in labels {
         assert_eq!(value(&again.stdout, label), value(&ran.stdout, label));

@@ -2,10 +2,10 @@
 
 mod runner;
 
-use std::sync::Mutex;
+use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use runner::{Outcome, Place, no_stop, run};
+use runner::{Outcome, Place, no_stop, run, run_watched};
 use truespd::engine::{self, Completion, Engine, EngineError, EngineRow, Io, Opened, Setup};
 use truespd::load::{self, Event, Options};
 use truespd::os::wake::Latch;
@@ -29,22 +29,34 @@ fn spans(profile: &Profile, count: usize, edit: impl Fn(usize, &mut TimeSpan)) -
     profile
 }
 
-/// Runs, with a stop after a while; the outcome and how long the run went on after the stop.
-fn run_and_stop(profile: &Profile, row: &'static EngineRow, after: Duration) -> (Outcome, Duration) {
+/// Runs, with a stop some time after it says `state` (`starting measurements (600 s)`); the outcome and how long the run
+/// went on after the stop.
+fn run_and_stop(
+    profile: &Profile,
+    row: &'static EngineRow,
+    state: &str,
+    after: Duration,
+) -> (Outcome, Duration) {
     let stop = no_stop();
-    let start = Instant::now();
+    let (tell, told) = mpsc::channel();
     let stopper = std::thread::spawn({
         let stop: Latch = stop.clone();
         move || {
+            told.recv().expect("the state is reached");
             std::thread::sleep(after);
             stop.set();
+            Instant::now()
         }
     });
-    let outcome = run(profile, row, "", &stop);
-    let took = start.elapsed();
-    stopper.join().expect("it only sleeps");
+    let outcome = run_watched(profile, row, "", &stop, &|event| {
+        if matches!(event, Event::Verbose(words) if words == state) {
+            tell.send(()).expect("somebody waits");
+        }
+    });
+    let end = Instant::now();
+    let stopped = stopper.join().expect("it only sleeps");
     assert!(outcome.report.failures.is_empty(), "{:?}", outcome.report.failures);
-    (outcome, took.saturating_sub(after))
+    (outcome, end.saturating_duration_since(stopped))
 }
 
 /// What was measured of each time span.
@@ -72,18 +84,19 @@ fn the_measured_time_is_the_one_asked_for() {
 #[test]
 fn a_stop_counts_what_its_phase_demands_and_acts_at_once() {
     let place = Place::new(MIB);
-    let stopped = |words: &str, after_ms: u64| {
-        let (outcome, late) = run_and_stop(&place.profile(words), null(), Duration::from_millis(after_ms));
+    let stopped = |words: &str, state: &str, after_ms: u64| {
+        let after = Duration::from_millis(after_ms);
+        let (outcome, late) = run_and_stop(&place.profile(words), null(), state, after);
         assert!(late < SOON, "{words}: the run went on for {late:?}");
         outcome
     };
-    let warm_up = stopped("-b4K -r -g1000i -t2 -W600 -d600 FILE", 300);
+    let warm_up = stopped("-b4K -r -g1000i -t2 -W600 -d600 FILE", "starting warm up (600 s)", 100);
     assert!(matches!(shape(&warm_up)[..], [None]), "nothing is measured in warm-up");
-    let measuring = stopped("-b4K -r -g1000i -t2 -W0 -d600 -L FILE", 700);
+    let measuring = stopped("-b4K -r -g1000i -t2 -W0 -d600 -L FILE", "starting measurements (600 s)", 700);
     let measured = measuring.measured();
     assert!(measured.test_time_s > 0.1 && measured.test_time_s < 20.0, "{}", measured.test_time_s);
     assert!(measuring.ios() > 100);
-    let cool_down = stopped("-b4K -r -g1000i -t2 -W0 -d1 -C600 FILE", 2000);
+    let cool_down = stopped("-b4K -r -g1000i -t2 -W0 -d1 -C600 FILE", "starting cool down (600 s)", 300);
     assert_eq!(cool_down.measured().test_time_s, 1.0);
 }
 
@@ -91,7 +104,8 @@ fn a_stop_counts_what_its_phase_demands_and_acts_at_once() {
 fn a_stop_wakes_throttled_and_thinking_threads() {
     let place = Place::new(MIB);
     for words in ["-b4K -g1i -o4 -t4 -W0 -d600 FILE", "-b4K -i4 -j60000 -t4 -o4 -W0 -d600 FILE"] {
-        let (outcome, late) = run_and_stop(&place.profile(words), null(), Duration::from_millis(500));
+        let (profile, after) = (place.profile(words), Duration::from_millis(500));
+        let (outcome, late) = run_and_stop(&profile, null(), "starting measurements (600 s)", after);
         assert!(late < SOON, "{words}: the run went on for {late:?}");
         assert!(outcome.measured().test_time_s > 0.1);
     }
@@ -133,7 +147,8 @@ fn a_stop_ends_its_time_span_and_skips_the_rest() {
     let profile = spans(&place.profile("-b4K -r -g1000i -W0 -d1 FILE"), 3, |i, span| {
         span.duration_s = if i == 0 { 1 } else { 600 };
     });
-    let (outcome, late) = run_and_stop(&profile, null(), Duration::from_millis(2500));
+    let after = Duration::from_millis(500);
+    let (outcome, late) = run_and_stop(&profile, null(), "starting measurements (600 s)", after);
     assert!(late < SOON, "the run went on for {late:?}");
     let [Some(first), Some(second), None] = shape(&outcome)[..] else { panic!("{:?}", shape(&outcome)) };
     assert_eq!(first.test_time_s, 1.0);
@@ -313,8 +328,8 @@ fn waits_without_limit_end_with_the_run() {
     let outcome = run(&place.profile("-b4K -r -t5 -o2 -W0 -d1 FILE"), &HANGS, "", &no_stop());
     assert_eq!((outcome.measured().test_time_s, outcome.ios()), (1.0, 0));
     assert!(start.elapsed() < Duration::from_secs(1) + SOON, "{:?}", start.elapsed());
-    let (_, late) =
-        run_and_stop(&place.profile("-b4K -t5 -W0 -d600 FILE"), &HANGS, Duration::from_millis(300));
+    let (profile, after) = (place.profile("-b4K -t5 -W0 -d600 FILE"), Duration::from_millis(300));
+    let (_, late) = run_and_stop(&profile, &HANGS, "starting measurements (600 s)", after);
     assert!(late < SOON, "the run went on for {late:?}");
 }
 

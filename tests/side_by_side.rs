@@ -71,7 +71,8 @@ fn a_quick_run_prints_figures_and_leaves_nothing() {
     fs::create_dir(&folder).expect("a folder");
     let cases = ["cached-4k-rand-read-d32", "null-*", "fill", "rate-100"];
     let mut command = harness(&folder, &cases);
-    command.args(["--seconds", "1", "--warmup", "0", "--save"]).arg(&saved);
+    // Long enough for the harness's second look to come before the end, also when it comes late.
+    command.args(["--seconds", "3", "--warmup", "0", "--save"]).arg(&saved);
     let table = succeeded(command.output().expect("it starts"));
 
     let tools: &[&str] = if has_fio() { &["TrueSpd -L", "fio io_uring"] } else { &["TrueSpd -L"] };

@@ -62,6 +62,17 @@ pub struct Outcome {
 
 /// Runs a profile with an engine.
 pub fn run(profile: &Profile, row: &'static EngineRow, parameters: &str, stop: &Latch) -> Outcome {
+    run_watched(profile, row, parameters, stop, &|_| {})
+}
+
+/// The same, with somebody who is told what goes on.
+pub fn run_watched(
+    profile: &Profile,
+    row: &'static EngineRow,
+    parameters: &str,
+    stop: &Latch,
+    watcher: &(dyn Fn(&Event) + Sync),
+) -> Outcome {
     let dots = AtomicU32::new(0);
     let options = Options {
         command_line: vec!["diskspd".into()],
@@ -71,6 +82,7 @@ pub fn run(profile: &Profile, row: &'static EngineRow, parameters: &str, stop: &
         ..Options::default()
     };
     let on_event = |event: Event| {
+        watcher(&event);
         if event == Event::Dot {
             dots.fetch_add(1, Ordering::Relaxed);
         }
