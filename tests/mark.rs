@@ -175,7 +175,26 @@ fn a_killed_series_goes_on() {
     let ran = run(&lab, &format!("{line} --resume --json r.json")).expect_code(0);
     assert_eq!(ran.stderr.matches("(kept from before)").count(), 2, "{ran}");
     assert!(report(&lab, "r.json").rows.iter().all(|row| row.outcome.is_some()), "{ran}");
-    assert_eq!(fs::read_dir(lab.path("kept")).expect("a folder").count(), 4);
+    let documents = || {
+        let entries = fs::read_dir(lab.path("kept")).expect("a folder");
+        let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        paths.sort();
+        paths
+    };
+    assert_eq!(documents().len(), 4);
+    assert!(!ran.stderr.contains("once more"), "the discarded run of the second test was not there: {ran}");
+
+    // In the middle of a test: the discarded run is made once more, as a run that counts comes after it.
+    fs::remove_file(&documents()[3]).expect("the run that counts");
+    let ran = run(&lab, &format!("{line} --resume")).expect_code(0);
+    assert_eq!(ran.stderr.matches("(kept from before)").count(), 3, "{ran}");
+    let ran =
+        ran.says(&["RND4K-Q1T1 read, discarded run: once more, for the runs that are still to be made\n"]);
+    assert_eq!(ran.stderr.matches("once more").count(), 1, "{ran}");
+    // Not when nothing comes after it.
+    let ran = run(&lab, &format!("{line} --resume")).expect_code(0);
+    assert!(!ran.stderr.contains("once more"), "{ran}");
+    assert_eq!(documents().len(), 4);
     assert!(scratch_folders(&lab).is_empty());
 }
 

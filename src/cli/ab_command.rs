@@ -290,7 +290,7 @@ pub(super) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(
     let words = words.chain([format!("-z{seed}"), file.to_string()]);
     // The fill is no write test of what the person named.
     let allowed = series.allow(Vec::new());
-    let step = Step { name: FILL.into(), words: words.collect(), seconds: 1.5 };
+    let step = Step { name: FILL.into(), words: words.collect(), seconds: 1.5, prepares: false };
     let filled = series.run(&step).map(|_| ());
     series.allow(allowed);
     filled

@@ -79,6 +79,10 @@ pub(super) struct Series {
     has_run: bool,
     /// Whether a run has been made: what follows is no refusal any more.
     has_begun: bool,
+    /// Runs that prepare the next ones, and were not made as their documents are kept.
+    owed: Vec<Step>,
+    /// The last run prepared something.
+    has_prepared: bool,
 }
 
 impl Series {
@@ -103,6 +107,8 @@ impl Series {
             later: Ahead::default(),
             has_run: false,
             has_begun: false,
+            owed: Vec::new(),
+            has_prepared: false,
         })
     }
 
@@ -183,6 +189,33 @@ impl Series {
         Ok(None)
     }
 
+    /// The words of a step with what the person allowed; options come before targets.
+    fn words(&self, step: &Step) -> Vec<String> {
+        let overwrite = self.overwrite.iter().flat_map(|path| ["--overwrite".to_string(), path.clone()]);
+        overwrite.chain(step.words.iter().cloned()).collect()
+    }
+
+    /// Makes a run.
+    fn make(&mut self, words: &[String]) -> Result<Document, Ended> {
+        self.has_run = true;
+        let run = QuietRun {
+            program: &self.program,
+            words,
+            on_event: &|event| self.show(event),
+            progress_every: self.view.progress_every(),
+            stop: &self.stop,
+        };
+        let report = run.run().map_err(|(words, code)| match self.has_begun {
+            true => ended(words, ExitCode::Failed),
+            false => ended(words, code),
+        })?;
+        self.has_begun = true;
+        match self.stop.is_set() {
+            true => Err(Ended::Stopped),
+            false => Ok(report.document),
+        }
+    }
+
     /// Shows an event of a run.
     fn show(&self, event: Event) {
         let words = match event {
@@ -207,31 +240,24 @@ impl Runner for Series {
         if self.stop.is_set() {
             return Err(Ended::Stopped);
         }
-        // Options come before targets.
-        let overwrite = self.overwrite.iter().flat_map(|path| ["--overwrite".to_string(), path.clone()]);
-        let words: Vec<String> = overwrite.chain(step.words.iter().cloned()).collect();
+        if step.prepares && !self.has_prepared {
+            self.owed.clear();
+        }
+        self.has_prepared = step.prepares;
+        let words = self.words(step);
         self.view.begin(step);
         if let Some(document) = self.kept(step, &words)? {
             self.view.end(step, &document, true);
+            self.owed.extend(step.prepares.then(|| step.clone()));
             return Ok(document);
         }
-        self.has_run = true;
-        let run = QuietRun {
-            program: &self.program,
-            words: &words,
-            on_event: &|event| self.show(event),
-            progress_every: self.view.progress_every(),
-            stop: &self.stop,
-        };
-        let report = run.run().map_err(|(words, code)| match self.has_begun {
-            true => ended(words, ExitCode::Failed),
-            false => ended(words, code),
-        })?;
-        self.has_begun = true;
-        if self.stop.is_set() {
-            return Err(Ended::Stopped);
+        for owed in std::mem::take(&mut self.owed) {
+            self.view.line(&format!("{}: once more, for the runs that are still to be made", owed.name));
+            self.view.begin(&owed);
+            self.make(&self.words(&owed))?;
+            self.view.begin(step);
         }
-        let document = report.document;
+        let document = self.make(&words)?;
         if let Some(keep) = &mut self.keep {
             let kept = keep.put(step, &document);
             kept.map_err(|words| failed(&words))?;

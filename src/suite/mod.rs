@@ -25,6 +25,9 @@ pub struct Step {
     pub words: Vec<String>,
     /// What it is going to take, in seconds.
     pub seconds: f64,
+    /// It counts for nothing but the state in which it leaves the storage to those after it: a series that goes on where an
+    /// earlier one ended repeats it before the first run that is still to be made.
+    pub prepares: bool,
 }
 
 /// Why a series ends before its end.

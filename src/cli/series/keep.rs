@@ -147,7 +147,7 @@ mod tests {
 
     fn step(name: &str, words: &[&str]) -> (Step, Vec<String>) {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-        (Step { name: name.into(), words: words.clone(), seconds: 1.0 }, words)
+        (Step { name: name.into(), words: words.clone(), seconds: 1.0, prepares: false }, words)
     }
 
     fn document(words: &[String]) -> Document {

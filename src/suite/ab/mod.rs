@@ -289,7 +289,8 @@ fn blocks(
 
 fn step(plan: &Plan, side: Side, what: &str) -> Step {
     let name = format!("{}{}, {what}", plan.title, side.name());
-    Step { name, words: plan.words[side as usize].clone(), seconds: plan.run_seconds() }
+    let words = plan.words[side as usize].clone();
+    Step { name, words, seconds: plan.run_seconds(), prepares: what == UNCOUNTED }
 }
 
 /// Nothing has run.

@@ -132,7 +132,7 @@ impl Plan {
 
     fn step(&self, test: Test, words: Vec<String>) -> Step {
         let seconds = f64::from(WARMUP_S + self.seconds_of(test)) + AROUND_S;
-        Step { name: test.name(), words, seconds }
+        Step { name: test.name(), words, seconds, prepares: false }
     }
 
     fn seconds_of(&self, test: Test) -> u32 {

@@ -216,6 +216,7 @@ impl Settings {
             name: format!("{} {}, {which}", planned.test, planned.part.word()),
             words: self.words(planned, number, target),
             seconds: f64::from(self.measure_s) + AROUND_A_RUN_S,
+            prepares: number == Self::DISCARDED,
         }
     }
 

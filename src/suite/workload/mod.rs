@@ -100,7 +100,12 @@ impl Plan {
                 words.extend(self.times.words());
                 words.extend(self.targets.iter().cloned());
                 let spans = profile.time_spans.len() as f64;
-                vec![Step { name: self.name.clone(), words, seconds: self.times.seconds() * spans }]
+                vec![Step {
+                    name: self.name.clone(),
+                    words,
+                    seconds: self.times.seconds() * spans,
+                    prepares: false,
+                }]
             }
             Work::Search { line, .. } => {
                 vec![self.line(&format!("{} without a limit", self.name), line, None)]
@@ -114,7 +119,7 @@ impl Plan {
         words.extend(per_stream.map(|rate| format!("-g{rate}i")));
         words.extend(self.times.words());
         words.extend(self.targets.iter().cloned());
-        Step { name: name.to_string(), words, seconds: self.times.seconds() }
+        Step { name: name.to_string(), words, seconds: self.times.seconds(), prepares: false }
     }
 
     /// Runs it. What is done when it ends early is in the outcome.
