@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use super::strict_text::{self, Parsed, ResultText, Row};
 
-/// No run of a test takes longer, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// No run of a test says nothing for longer, also on a busy machine; of a series each run says something.
+const SILENCE: Duration = Duration::from_secs(120);
+/// Nothing that a test starts takes longer.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A directory with its own events and marks, so that runs of other tests are not met.
 pub struct Lab {
@@ -133,8 +135,14 @@ pub struct Running {
     line: String,
     since: Instant,
     stdout: Option<std::thread::JoinHandle<String>>,
-    stderr: std::sync::Arc<std::sync::Mutex<String>>,
+    stderr: std::sync::Arc<std::sync::Mutex<Heard>>,
     stderr_reader: Option<std::thread::JoinHandle<()>>,
+}
+
+/// Standard error so far, and when it last said something.
+struct Heard {
+    text: String,
+    last: Instant,
 }
 
 impl Running {
@@ -148,14 +156,17 @@ impl Running {
             out.read_to_end(&mut text).expect("a pipe can be read");
             String::from_utf8(text).expect("output is UTF-8")
         });
-        let stderr = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+        let heard = Heard { text: String::new(), last: since };
+        let stderr = std::sync::Arc::new(std::sync::Mutex::new(heard));
         let shared = std::sync::Arc::clone(&stderr);
         let stderr_reader = std::thread::spawn(move || {
             let mut part = [0; 4096];
             while let Ok(len) = err.read(&mut part)
                 && len > 0
             {
-                shared.lock().expect("not poisoned").push_str(&String::from_utf8_lossy(&part[..len]));
+                let mut heard = shared.lock().expect("not poisoned");
+                heard.text.push_str(&String::from_utf8_lossy(&part[..len]));
+                heard.last = Instant::now();
             }
         });
         Running {
@@ -179,7 +190,13 @@ impl Running {
     }
 
     pub fn stderr_so_far(&self) -> String {
-        self.stderr.lock().expect("not poisoned").clone()
+        self.stderr.lock().expect("not poisoned").text.clone()
+    }
+
+    /// Nothing has come for longer than any machine needs, waited for since then.
+    fn is_stuck(&self, since: Instant) -> bool {
+        let last = self.stderr.lock().expect("not poisoned").last;
+        last.max(since).elapsed() > SILENCE || since.elapsed() > PATIENCE
     }
 
     /// Waits until standard error holds the words.
@@ -189,9 +206,9 @@ impl Running {
 
     /// Waits until something holds.
     pub fn wait_until(&self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let limit = Instant::now() + PATIENCE;
+        let since = Instant::now();
         while !is_so() {
-            assert!(Instant::now() < limit, "{}: never came: {what}\n{}", self.line, self.stderr_so_far());
+            assert!(!self.is_stuck(since), "{}: never came: {what}\n{}", self.line, self.stderr_so_far());
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -221,12 +238,12 @@ impl Running {
     }
 
     pub fn finish(mut self) -> Ran {
-        let limit = Instant::now() + PATIENCE;
+        let since = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("the child can be asked") {
                 break status;
             }
-            if Instant::now() > limit {
+            if self.is_stuck(since) {
                 panic!("{}: did not end\n{}", self.line, self.stderr_so_far());
             }
             std::thread::sleep(Duration::from_millis(1));
