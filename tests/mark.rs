@@ -122,12 +122,12 @@ fn the_file_holds_random_data_or_zeros() {
             "mark --size 16M --test RND4K-Q4T1 --only write --measure 20 --data {data}"
         ));
         let folder = suite.wait_for_scratch();
-        suite.running().wait_until("the file is whole", || {
-            fs::metadata(folder.join("data")).is_ok_and(|about| about.blocks() * 512 >= 16 << 20)
-        });
+        // Its space is there at once, its bytes only when it is marked as whole.
+        suite
+            .running()
+            .wait_until("the file is whole", || killed::is_whole(suite.lab(), &folder.join("data")));
         let about = fs::metadata(&folder).expect("is there");
         assert_eq!(about.mode() & 0o777, 0o700, "nobody else's business");
-        std::thread::sleep(std::time::Duration::from_millis(500));
         let bytes = fs::read(folder.join("data")).expect("can be read");
         assert_eq!(bytes.len(), 16 << 20);
         let mut blocks: Vec<&[u8]> = bytes.chunks(4096).collect();

@@ -4,10 +4,11 @@
 #![allow(dead_code)]
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
+use truespd::os::mark::{MarkState, Marks};
 
 use crate::support::program::{Lab, Ran, Running};
 
@@ -44,7 +45,17 @@ pub fn journals(lab: &Lab) -> Vec<PathBuf> {
 /// What says in a lab that files are ours, where their file system keeps no attributes, now.
 #[allow(dead_code)]
 pub fn marks(lab: &Lab) -> Vec<PathBuf> {
-    entries(&state(lab).join("truespd").join("files"))
+    entries(&registry(lab))
+}
+
+/// A file that a suite of a lab makes has all its bytes, now.
+pub fn is_whole(lab: &Lab, file: &Path) -> bool {
+    let mark = fs::File::open(file).ok().and_then(|file| Marks::with_registry(&registry(lab)).read(&file));
+    mark.is_some_and(|mark| mark.state != MarkState::Filling)
+}
+
+fn registry(lab: &Lab) -> PathBuf {
+    state(lab).join("truespd").join("files")
 }
 
 /// Folders of suites in a lab's working directory, now.
@@ -58,7 +69,7 @@ fn state(lab: &Lab) -> PathBuf {
     lab.work().with_file_name("state")
 }
 
-fn entries(folder: &std::path::Path) -> Vec<PathBuf> {
+fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).map(|all| all.flatten().map(|entry| entry.path()).collect());
     entries.unwrap_or_default()
 }
