@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::devices::{Loop, Mount, Partitions, Swap, has_tool, run, skip, text};
-use super::support::program::Lab;
+use super::support::program::{Lab, copy_to_run};
 use truespd::os::mark::{MarkState, Marks};
 
 const MIB: u64 = 1 << 20;
@@ -402,7 +402,7 @@ pub const SITUATIONS: &[Situation] = &[
     row("append-only file", &["it is marked append-only (chattr +a)"], |lab| locked(lab, "+a")),
     row("running program", &["was not made by TrueSpd"], |lab| {
         let path = lab.path("program");
-        fs::copy("/bin/sleep", &path).expect("a copy");
+        copy_to_run(Path::new("/bin/sleep"), &path);
         let child = Command::new(&path).arg("100").stdin(Stdio::null()).spawn().expect("it starts");
         Some(file(&path).keeping(Killed(child)))
     }),

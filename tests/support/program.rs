@@ -82,7 +82,7 @@ impl Lab {
     pub fn copy_of_program(&self) -> PathBuf {
         let copy = self.dir.path().join("diskspd");
         if !copy.exists() {
-            fs::copy(env!("CARGO_BIN_EXE_diskspd"), &copy).expect("the program can be copied");
+            copy_to_run(Path::new(env!("CARGO_BIN_EXE_diskspd")), &copy);
         }
         copy
     }
@@ -118,6 +118,13 @@ impl Lab {
         assert!(result.tables[0].total.ios > 0, "{line}: no I/O was done");
         result
     }
+}
+
+/// Copies a program that is started at once. A child does it: what another thread's child inherits between fork and
+/// exec would hold the copy open for writing, and nobody may start it then.
+pub fn copy_to_run(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg("--preserve=mode").args([from, to]).status().expect("cp starts");
+    assert!(status.success(), "{from:?} cannot be copied");
 }
 
 fn give(path: &Path, user: u32) {
