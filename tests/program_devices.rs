@@ -8,14 +8,16 @@ use std::fs;
 use std::path::Path;
 
 use devices::{Loop, Mount, Zram, can_make_devices, has_tool, text};
-use support::program::{Lab, Ran, Running};
+use support::program::{Lab, Ran, Running, with_ios};
 
 const BYTES: u64 = 32 << 20;
 
 fn run_on(lab: &Lab, words: &str, device: &Path) -> Ran {
-    let mut command = lab.command(words);
-    command.arg(device);
-    Running::new(command, words).finish()
+    with_ios(1, || {
+        let mut command = lab.command(words);
+        command.arg(device);
+        Running::new(command, words).finish()
+    })
 }
 
 fn assert_measured(ran: Ran) {

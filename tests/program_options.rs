@@ -7,7 +7,7 @@ mod support;
 
 use std::fs;
 
-use support::program::{Lab, rows_of, target_lines};
+use support::program::{Lab, rows_of, target_lines, with_ios};
 use support::strict_text::ResultText;
 
 /// Seconds that every run here measures.
@@ -38,9 +38,9 @@ fn statistics_switches() {
                     if bits >> bit & 1 == 1 { format!("{word} ") } else { String::new() }
                 };
                 let words =
-                    [switch(0, "-L"), switch(1, "-D250"), switch(2, "-vs"), switch(3, "-P100")].concat();
+                    [switch(0, "-L"), switch(1, "-D250"), switch(2, "-vs"), switch(3, "-P1")].concat();
                 let line = format!("-d1 -W0 -b4K -r -w50 -t2 {words}a");
-                let ran = lab.run(&line).expect_code(0);
+                let ran = with_ios(1, || lab.run(&line)).expect_code(0);
                 let dots = ran.stdout.len() - ran.stdout.trim_start_matches('.').len();
                 assert_eq!(dots, 0, "standard output holds nothing but the result\n{ran}");
                 assert_eq!(ran.stderr.contains(".."), bits >> 3 & 1 == 1, "{ran}");
@@ -124,7 +124,7 @@ fn access_patterns() {
             let lab = &lab;
             scope.spawn(move || {
                 let line = format!("-d1 -W0 -b4K -L -D100 {words} a");
-                let parsed = lab.text(&line);
+                let parsed = with_ios(1, || lab.run(&line)).expect_code(0).text();
                 let found = shown.is_empty() || target_lines(&parsed).iter().any(|l| l.contains(shown));
                 assert!(found, "{line}: {:?}", target_lines(&parsed));
                 assert!(total_ios(parsed.results[0].as_ref().expect("measured")) > 0, "{line}");
@@ -195,7 +195,7 @@ fn cache_modes() {
     ];
     for (words, shown) in cases {
         let line = format!("-d1 -W0 -b4K -r -o4 -w30 -L {words} a");
-        let parsed = lab.text(&line);
+        let parsed = with_ios(1, || lab.run(&line)).expect_code(0).text();
         for shown in *shown {
             assert!(target_lines(&parsed).iter().any(|l| l == shown), "{line}: {:?}", target_lines(&parsed));
         }

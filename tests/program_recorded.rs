@@ -7,7 +7,7 @@ mod support;
 
 use std::fs;
 
-use support::program::{Lab, Ran, data};
+use support::program::{Lab, Ran, data, with_ios};
 use support::strict_text;
 
 /// Runs that go on at the same time; nothing here is about speed.
@@ -59,7 +59,7 @@ fn run_all(lines: &[String], check: impl Fn(&Lab, &Ran) + Sync) {
             scope.spawn(|| {
                 while let Some(line) = lines.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
                     let lab = recorded_lab();
-                    check(&lab, &lab.run(line));
+                    check(&lab, &with_ios(1, || lab.run(line)));
                 }
             });
         }
