@@ -156,27 +156,33 @@ fn several_targets_and_threads() {
 #[test]
 fn rates() {
     let lab = lab_with(&["a", "b"]);
-    // The limit is one of each thread and target.
-    for (words, expected) in [
-        ("-b4K -g200i", 200.0),
-        ("-b4K -g100i -t2", 200.0),
-        ("-b64K -g6554", 100.0),
-        ("-b4K -g50i -t2 -o4 -w50", 100.0),
+    // The limit is one of each thread and target. In simulated time each is one I/O below it: the first waits for its
+    // turn, too, and the last is still under way.
+    for (words, limits) in [
+        ("-b4K -g200i", &[200][..]),
+        ("-b4K -g100i -t2", &[100, 100]),
+        ("-b64K -g6554", &[100]),
+        ("-b4K -g50i -t2 -o4 -w50", &[50, 50]),
     ] {
-        let result = lab.result(&format!("-d1 -W0 -r {words} a"));
-        let found = total_ios(&result) as f64 / SECONDS;
+        let line = format!("-d1 -W0 -r {words} a");
+        let exact: u64 = limits.iter().map(|limit| limit - 1).sum();
+        assert_eq!(total_ios(&lab.result(&format!("--engine sim {line}"))), exact, "{words}");
         // A machine that stands still for a while issues fewer, never more.
-        assert!(found <= expected * 1.02 + 1.0 && found >= expected * 0.5, "{words}: {found}");
+        let (found, expected) = (total_ios(&lab.result(&line)) as f64 / SECONDS, limits.iter().sum::<u64>());
+        assert!(found <= expected as f64 * 1.02 + 1.0, "{words}: {found}");
     }
-    let result = lab.result("-d1 -W0 -b4K -r -g100i a b");
-    for path in ["a", "b"] {
-        let found: u64 = rows_of(&result, path).map(|r| r.ios).sum();
-        assert!((50..=103).contains(&found), "{path}: {found}");
+    for (engine, legal) in [("--engine sim", 99..=99), ("", 0..=103)] {
+        let result = lab.result(&format!("{engine} -d1 -W0 -b4K -r -g100i a b"));
+        for path in ["a", "b"] {
+            let found: u64 = rows_of(&result, path).map(|r| r.ios).sum();
+            assert!(legal.contains(&found), "{engine} {path}: {found}");
+        }
     }
     // Ten I/Os, then a pause of 100 ms.
-    let result = lab.result("-d1 -W0 -b4K -r -o1 -i10 -j100 a");
-    let found = total_ios(&result);
-    assert!((20..=100).contains(&found), "{found}");
+    for (engine, legal) in [("--engine sim", 100..=100), ("", 1..=100)] {
+        let found = total_ios(&lab.result(&format!("{engine} -d1 -W0 -b4K -r -o1 -i10 -j100 a")));
+        assert!(legal.contains(&found), "{engine} {found}");
+    }
 }
 
 #[test]
@@ -308,8 +314,9 @@ fn write_content() {
     let lab = lab_with(&["a"]);
     let run = |words: &str| {
         sentinel(&lab, "a");
-        lab.result(&format!("-d1 -W0 -b64K -w100 -s -o4 {words} a"));
-        lab.read("a")
+        // Four blocks, so that also a machine that hardly writes has been at each.
+        lab.result_with_ios(&format!("-d1 -W0 -b64K -w100 -s -o4 -f256K {words} a"), 4);
+        lab.read("a")[..256 << 10].to_vec()
     };
     let zeros = run("-Z");
     assert!(zeros.iter().all(|&b| b == 0), "-Z writes zeros");
