@@ -160,7 +160,8 @@ fn twice() {
     }
     let gate = gate::Gate::direct().expect("a file of known behaviour");
     let lab = Lab::new();
-    let line = "-v -d60 -W0 -b4K -r -o8 -Su -B9M:2M";
+    // As XML: its notice is on standard error, and can be waited for.
+    let line = "-v -Rxml -d60 -W0 -b4K -r -o8 -Su -B9M:2M";
     let mut command = lab.command(line);
     command.arg(gate.path());
     let running = Running::new(command, line);
@@ -168,14 +169,22 @@ fn twice() {
     gate.close();
     gate.wait_parked(8);
     running.signal(Signal::INT);
+    running.wait_for_stderr("*** Interrupted by Ctrl-C.");
     // Later than a hand, or `timeout`, that means the same wish.
-    std::thread::sleep(Duration::from_millis(1500));
+    std::thread::sleep(Duration::from_millis(700));
     running.signal(Signal::TERM);
     // What the kernel holds of it can only end when the file answers.
-    std::thread::sleep(Duration::from_millis(300));
+    running.wait_until("its first thread is gone", || is_zombie(&running));
     gate.open_up();
     let ran = running.finish();
     assert_eq!(ran.status.code(), Some(128 + 15), "{ran}");
+}
+
+/// Its first thread has ended; others may be held by the kernel.
+fn is_zombie(running: &Running) -> bool {
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", running.id())).expect("it was not waited for");
+    status.lines().any(|line| line.starts_with("State:\tZ"))
 }
 
 #[test]
@@ -197,22 +206,29 @@ fn start_event() {
 #[test]
 fn started_and_finished_events() {
     let lab = lab_with_file();
-    let on_start = lab.start("-v -d1 -W0 -b4K -r -yrbegun f");
-    let on_finish = lab.start("-v -d1 -W0 -b4K -r -yrended f");
+    let on_start = lab.start("-v -d1 -W0 -b4K -r -yrbegun --json on_start f");
+    let on_finish = lab.start("-v -d1 -W0 -b4K -r -yrended --json on_finish f");
     for waiting in [&on_start, &on_finish] {
         waiting.wait_until("the workers are there", || threads(waiting) >= 3);
     }
     std::thread::sleep(Duration::from_millis(100));
-    let leader = lab.start("-v -d3 -W1 -b4K -r -ysbegun -yfended f");
-    leader.wait_for_stderr("starting warm up");
-    assert!(!on_start.stderr_so_far().contains("starting"), "not before the leader measures");
-    leader.wait_for_stderr("starting measurements");
-    on_start.wait_for_stderr("starting measurements");
-    assert!(!on_finish.stderr_so_far().contains("starting"), "not before the leader has measured");
-    let leader = leader.finish().expect_code(0);
-    assert_eq!(leader.text().results[0].as_ref().map(|r| r.time_s), Some(3.0));
+    let leader = lab.run("-d5 -W1 -b4K -r -ysbegun -yfended --json leader f").expect_code(0);
+    assert_eq!(leader.text().results[0].as_ref().map(|r| r.time_s), Some(5.0));
     on_start.finish().expect_code(0);
     on_finish.finish().expect_code(0);
+    // Each tells when it measured, by its own reading of the clock.
+    let window = |name: &str, edge: &str| -> f64 {
+        let document: serde_json::Value = serde_json::from_slice(&lab.read(name)).expect("JSON");
+        let window = &document["result"]["time_spans"][0]["measured"]["evidence"]["window"];
+        window[edge].as_u64().unwrap_or_else(|| panic!("no {edge} of {name}: {window}")) as f64 / 1e9
+    };
+    let (start, end) = (window("leader", "start_unix_ns"), window("leader", "end_unix_ns"));
+    let readings_differ_s = 0.05;
+    let on_start = window("on_start", "start_unix_ns");
+    assert!(on_start > start - readings_differ_s, "{on_start}: not before the leader measures, at {start}");
+    assert!(on_start < end, "{on_start}: not only when it has measured, at {end}");
+    let on_finish = window("on_finish", "start_unix_ns");
+    assert!(on_finish > end - readings_differ_s, "{on_finish}: not before the leader has measured, at {end}");
 }
 
 /// The stop event ends a run, and Ctrl+C sets it for all that share it.
@@ -236,7 +252,8 @@ fn stop_event() {
     first.signal(Signal::INT);
     parsed_after_notice(&first.finish().expect_code(0));
     let ran = second.finish().expect_code(0);
-    assert!(ran.text().results[0].is_some(), "stopped by the other's Ctrl+C\n{ran}");
+    let time = ran.text().results[0].as_ref().map(|r| r.time_s);
+    assert!(time.is_some_and(|s| s < 60.0), "stopped by the other's Ctrl+C\n{ran}");
 }
 
 /// Set stays set for whoever comes, and is gone with the last one that held it.
@@ -244,7 +261,7 @@ fn stop_event() {
 fn events_last_as_long_as_their_holders() {
     let lab = lab_with_file();
     let waits = |name: &str| {
-        let running = lab.start(&format!("-v -d1 -W0 -b4K -r -yr{name} f"));
+        let running = lab.start(&format!("-v -d60 -W0 -b4K -r -yr{name} f"));
         running.wait_until("the workers are there", || threads(&running) >= 3);
         std::thread::sleep(Duration::from_millis(100));
         assert!(!running.stderr_so_far().contains("starting"), "it waits");
@@ -255,7 +272,7 @@ fn events_last_as_long_as_their_holders() {
     first.wait_for_stderr("starting measurements");
     let second = lab.start("-v -d1 -W0 -b4K -r -yrgo f");
     second.wait_for_stderr("starting measurements");
-    first.finish().expect_code(0);
+    assert_ends_soon(first, Signal::INT);
     second.finish().expect_code(0);
     let third = waits("go");
     // Killed, it holds nothing any more.
