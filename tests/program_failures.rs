@@ -131,7 +131,7 @@ fn io_errors_end_the_run_at_once() {
         "--engine threads -Su -o4",
     ] {
         let ran = run_on(&gate, &lab, &format!("-d60 -W0 -b4K -B{base}:64K {words}"));
-        assert!(ran.wall < Duration::from_secs(2), "{ran}");
+        assert!(ran.wall < Duration::from_secs(30), "{ran}");
         let ran = ran.failed(&["error during read error code: 5)", "Input/output error"]);
         assert!(ran.stderr.contains("t[0] error") || words.contains("-t4") || words.contains("-F2"), "{ran}");
     }
@@ -178,18 +178,18 @@ fn short_transfers() {
 #[test]
 fn a_device_that_hangs() {
     let (Some(gate), lab) = (gate(), Lab::new()) else { return };
-    let mut command = lab.command("-v -d1 -W0 -b4K -o4 -Su -r -B8388608:1M");
+    let mut command = lab.command("-v -d3 -W0 -b4K -o4 -Su -r -B8388608:1M");
     command.arg(gate.path());
     let running = Running::new(command, "on a gate that closes");
     running.wait_for_stderr("starting measurements");
     gate.close();
     gate.wait_parked(4);
-    std::thread::sleep(Duration::from_millis(1500));
+    running.wait_for_stderr("starting cool down");
     // Its time is over, its I/Os are not: they are waited for a while, then given up or, as here, they come.
     gate.open_up();
     let ran = running.finish().expect_code(0);
     let parsed = ran.text();
-    assert_eq!(parsed.results[0].as_ref().map(|r| r.time_s), Some(1.0), "{ran}");
+    assert_eq!(parsed.results[0].as_ref().map(|r| r.time_s), Some(3.0), "{ran}");
 }
 
 const NOBODY: [&str; 6] = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];

@@ -11,6 +11,7 @@ use std::fs;
 use std::time::Duration;
 
 use gate::Gate;
+use rustix::process::Signal;
 use support::program::{Lab, Running};
 
 /// Processors of each worker, by its name.
@@ -88,7 +89,7 @@ fn the_device_sees_the_depth_that_was_asked_for() {
         ("-o6 --engine threads", 6),
         ("-o6 --engine psync", 1),
     ] {
-        let line = format!("-v -d2 -W0 -b4K -r -Su -B9M:2M {words}");
+        let line = format!("-v -d60 -W0 -b4K -r -Su -B9M:2M {words}");
         let mut command = lab.command(&line);
         command.arg(gate.path());
         let running = Running::new(command, &line);
@@ -98,6 +99,7 @@ fn the_device_sees_the_depth_that_was_asked_for() {
         std::thread::sleep(Duration::from_millis(100));
         let parked = gate.parked();
         gate.open_up();
+        running.signal(Signal::INT);
         running.finish().expect_code(0);
         assert_eq!(parked, depth, "{line}");
     }
