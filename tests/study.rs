@@ -269,9 +269,12 @@ fn two_studies_do_not_switch_one_disk() {
     assert!(killed::journals(&lab).is_empty());
 }
 
-fn is_open(process: u32, file: &std::path::Path) -> bool {
-    let open = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
-    open.into_iter().any(|entry| fs::read_link(entry.path()).is_ok_and(|path| path == *file))
+/// A worker of a run is there: everything is prepared but what it opens itself.
+fn has_worker(process: u32) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    tasks
+        .into_iter()
+        .any(|task| fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.trim() == "diskspd-0"))
 }
 
 #[test]
@@ -281,11 +284,9 @@ fn what_fails_in_the_middle_is_no_refusal() {
     let line = "study cache data --seconds 2 --warm-up 0";
     let running = Running::new(killed::truespd(&lab, line), line);
     running.wait_for_stderr("A, first run");
-    // While B reads: twice, since the file is also opened for a moment before a run.
-    for _ in 0..2 {
-        running.wait_until("B reads", || is_open(running.id(), &lab.path("data")));
-        std::thread::sleep(std::time::Duration::from_millis(200));
-    }
+    // A has ended; it is B's worker, which opens the file and reads for two seconds.
+    running.wait_until("B reads", || has_worker(running.id()));
+    std::thread::sleep(std::time::Duration::from_millis(300));
     fs::remove_file(lab.path("data")).expect("is there");
     let ran = running.finish().expect_code(1);
     assert!(ran.stderr.contains("could not be synced"), "{ran}");
