@@ -166,7 +166,7 @@ fn what_was_not_started_is_no_result() {
 
 #[test]
 fn a_killed_series_goes_on() {
-    let line = "mark --size 16M --measure 1 --interval 3 --loops 1 --test RND4K-Q4T1 --test RND4K-Q1T1 --only read --keep kept";
+    let line = "mark --size 16M --measure 1 --interval 10 --loops 1 --test RND4K-Q4T1 --test RND4K-Q1T1 --only read --keep kept";
     let suite = killed::Suite::start(line);
     suite.wait_for_scratch();
     suite.running().wait_for_stderr("[2/4]");
