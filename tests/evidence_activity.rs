@@ -107,13 +107,19 @@ fn cached_and_direct_reads_of_a_loop_device() {
     assert_eq!(residency["cached_before_bytes"], 0, "the samples are not left in the cache: {residency}");
     assert!(number(&residency["cached_after_bytes"]) > 0, "{residency}");
 
-    fs::read(&file).expect("readable");
-    let warm = measured(&lab, "-d1 -b4K -r -o8", &file);
+    // The kernel may take some of it back on its own (DAMON) before the run looks: then once more.
+    let cached_before = |seen: &Value| number(&target(seen)["residency"]["cached_before_bytes"]);
+    let read_before = || {
+        fs::read(&file).expect("readable");
+        measured(&lab, "-d1 -b4K -r -o8", &file)
+    };
+    let warm = (0..2).map(|_| read_before()).find(|seen| cached_before(seen) > 15 * MIB);
+    let warm = warm.unwrap_or_else(read_before);
     assert!(completed(&warm, "read", "bytes") > MIB);
-    // Not all of it where the kernel takes memory back on its own (DAMON): what it took is read once more.
+    // Not all of it: what the kernel took since is read once more.
     let (done, at_disk) = (completed(&warm, "read", "bytes"), own(&warm, "read_bytes"));
     assert!(at_disk <= done / 50, "{at_disk} of {done} did not come from the cache");
-    assert!(number(&target(&warm)["residency"]["cached_before_bytes"]) > 15 * MIB, "{}", target(&warm));
+    assert!(cached_before(&warm) > 15 * MIB, "{}", target(&warm));
     let (blocks, zero, repeated, ratio) = sample(&target(&warm)["content"]);
     assert!(blocks > 0 && (zero, repeated) == (0, 0) && ratio > 0.99, "{}", target(&warm));
     drop(mount);
