@@ -446,12 +446,12 @@ fn looking_never_waits_and_time_limits_hold() {
         for _ in 0..100 {
             bench.engine.reap(0, DEPTH, None, &mut done).expect("a look");
         }
-        assert!(start.elapsed() < Duration::from_secs(5), "{}: a look waited", row.name);
+        assert!(start.elapsed() < Duration::from_secs(20), "{}: a look waited", row.name);
         let start = Instant::now();
         bench.engine.reap(1, DEPTH, Some(Duration::from_millis(60)), &mut done).expect("a wait");
         let waited = start.elapsed();
         assert!(waited >= Duration::from_millis(59), "{}: only {waited:?}", row.name);
-        assert!(waited < Duration::from_secs(5), "{}: {waited:?}", row.name);
+        assert!(waited < Duration::from_secs(20), "{}: {waited:?}", row.name);
         bench.engine.reap(1, DEPTH, Some(Duration::ZERO), &mut done).expect("a wait of no time");
         assert!(done.is_empty(), "{}", row.name);
         gate.wait_parked(DEPTH as usize);
@@ -489,7 +489,7 @@ fn draining_has_a_limit_and_can_be_tried_again() {
         gate.wait_parked(1);
         let start = Instant::now();
         let left = bench.engine.drain(Duration::from_millis(100));
-        assert!(start.elapsed() < Duration::from_secs(5), "{}: {:?}", row.name, start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(20), "{}: {:?}", row.name, start.elapsed());
         assert_eq!(left, bench.engine.in_flight(), "{}", row.name);
         assert!(left > 0, "{}: nobody answered the writes", row.name);
         gate.open_up();
@@ -509,7 +509,7 @@ fn memory_outlives_ios_that_never_end() {
         gate.wait_parked(DEPTH as usize);
         let start = Instant::now();
         drop(engine);
-        assert!(start.elapsed() < Duration::from_secs(5), "{}: dropping waits only so long", row.name);
+        assert!(start.elapsed() < Duration::from_secs(20), "{}: dropping waits only so long", row.name);
         assert!(Arc::strong_count(&memory) > 1, "{}: the kernel may still write there", row.name);
         gate.open_up();
         // The late data arrives in memory that is still ours.
