@@ -161,7 +161,8 @@ fn zram_is_memory_and_compresses() {
     let layers = chain_of(&zram.node);
     assert_eq!(kinds(&layers), [Kind::Memory]);
     assert_eq!(layers[0].size_bytes, Some(16 << 20));
-    let list = fs::read_to_string("/sys/block/zram0/comp_algorithm").unwrap();
+    let name = zram.node.file_name().unwrap().to_str().unwrap();
+    let list = fs::read_to_string(format!("/sys/block/{name}/comp_algorithm")).unwrap();
     assert!(list.contains(layers[0].compression.as_deref().unwrap()), "{layers:?} {list}");
 }
 
