@@ -14,11 +14,17 @@ use rustix::process::{Pid, Signal, kill_process};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
+/// A size that hardly anybody else uses at the same time, the same test of another suite included.
+fn size_bytes() -> u64 {
+    (17 << 20) + 4096 * u64::from(std::process::id() % 255)
+}
+
 /// The harness in a folder of its own, without tools that it would have to install.
 fn harness(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new("python3");
     command.arg(Path::new(ROOT).join("bench/side-by-side"));
-    command.args(["--diskspd", env!("CARGO_BIN_EXE_diskspd"), "--size", "17M", "--rounds", "1"]);
+    command.args(["--diskspd", env!("CARGO_BIN_EXE_diskspd"), "--rounds", "1"]);
+    command.args(["--size", &size_bytes().to_string()]);
     command.args(["--tools", "TrueSpd*"]);
     if has_fio() {
         command.args(["--tools", "fio io_uring", "--tools", "fio null"]);
@@ -196,7 +202,7 @@ fn ctrl_c_leaves_no_device_and_no_mount() {
     assert!(device.starts_with("/dev/zram") && users_of(&device).is_empty(), "{device}");
     // Its number may have been given to another test meanwhile, of another size.
     let size = fs::read_to_string(device.replace("/dev/", "/sys/block/") + "/disksize").unwrap_or_default();
-    assert_ne!(size.trim(), (17 << 20).to_string(), "{device} is still there");
+    assert_ne!(size.trim(), size_bytes().to_string(), "{device} is still there");
 
     let target = stopped_in("tmpfs-4k-rand-read-d32", "diskspd", "60", folder.path());
     let mounts = fs::read_to_string("/proc/mounts").expect("readable");
