@@ -47,9 +47,13 @@ impl Judged {
 
 /// The verdict in a run's document; the run ends well.
 fn judged(lab: &Lab, words: &str, target: &Path) -> Judged {
+    judged_of(lab.command(words), lab, words, target)
+}
+
+/// The same of a line that is started in another way.
+fn judged_of(mut command: Command, lab: &Lab, words: &str, target: &Path) -> Judged {
     let document = lab.path("verdict.json");
-    let mut command = lab.command(&format!("--json {} {words}", text(&document)));
-    command.arg(target);
+    command.args(["--json", text(&document)]).arg(target);
     let ran = Running::new(command, words).finish().expect_code(0);
     let whole: Value = serde_json::from_slice(&fs::read(document).expect("a document")).expect("JSON");
     let verdict = Judged(whole["result"]["verdict"].clone());
@@ -306,46 +310,48 @@ fn limited(lab: &Lab, group: &Throttle, node: &Path) -> Value {
     serde_json::from_slice(&fs::read(document).expect("a document")).expect("JSON")
 }
 
-/// Busy loops on processor 0 that the kernel prefers to us.
+/// Busy loops on processor 0.
 struct Hogs(Vec<std::process::Child>);
 
 impl Hogs {
-    fn on_processor_0(count: usize) -> Option<Self> {
-        if !has_tool("taskset") {
-            return None;
-        }
+    fn on_processor_0(count: usize) -> Self {
         let hog = |_| {
-            Command::new("taskset")
-                .args(["-c", "0", "nice", "-n", "-10", "sh", "-c", "while :; do :; done"])
+            // They end by themselves where nothing ends them: a test that is killed drops nothing.
+            Command::new("timeout")
+                .args(["60", "taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .spawn()
                 .expect("a busy loop")
         };
-        Some(Hogs((0..count).map(hog).collect()))
+        Hogs((0..count).map(hog).collect())
     }
 }
 
 impl Drop for Hogs {
     fn drop(&mut self) {
         for hog in &mut self.0 {
-            let _ = hog.kill();
+            // `timeout` passes it on; killed, it could not.
+            let _ = rustix::process::kill_process(rustix::process::Pid::from_child(hog), Signal::TERM);
             let _ = hog.wait();
         }
     }
 }
 
-/// The depth asked for cannot be kept by a thread that gets no processor.
+/// The depth asked for cannot be kept by a thread that gets no processor. The kernel prefers the loops to this run only,
+/// not to the tests beside it.
 #[test]
 fn a_busy_processor() {
-    if !can_make_devices() {
+    if !can_make_devices() || !["taskset", "timeout", "nice"].iter().all(|tool| has_tool(tool)) {
         return;
     }
     let Some(zram) = Zram::new(32 * MIB) else { return };
     let lab = Lab::new();
     judged(&lab, "-w100 -s -Zr -b1M -o2 -Su -W0 -d1", &zram.node);
     let hogs = Hogs::on_processor_0(3);
-    let verdict = judged(&lab, "-r -b4k -o32 -Su -L -a0 -W1 -d3", &zram.node);
+    let words = "-r -b4k -o32 -Su -L -a0 -W1 -d3";
+    let command = lab.command_behind(&["nice", "-n", "19"], words);
+    let verdict = judged_of(command, &lab, words, &zram.node);
     drop(hogs);
     let finding = verdict.fires("generator-bound", "suspect");
     assert!(finding["says"].as_str().is_some_and(|words| words.contains("processor")), "{finding}");
