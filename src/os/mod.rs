@@ -30,3 +30,19 @@ pub mod undo;
 pub mod wake;
 pub mod words;
 pub mod write_cache;
+
+/// Whether it comes to hold within a second: a child that another test starts just then holds copies of our open files
+/// until its exec.
+#[cfg(test)]
+pub(crate) fn within_a_second(mut is_so: impl FnMut() -> bool) -> bool {
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(1);
+    loop {
+        if is_so() {
+            return true;
+        }
+        if std::time::Instant::now() > limit {
+            return false;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
