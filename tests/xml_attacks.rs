@@ -43,8 +43,22 @@ fn processor_time() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// What `work` returns, how long it took, and how much memory it had at most.
-fn measured<T>(work: impl FnOnce() -> T) -> (T, Duration, usize) {
+/// What `work` returns, how long it took, and how much memory it had at most. Where a host takes time away, that
+/// may count as ours: too long is what is too long three times.
+fn measured<T>(work: impl Fn() -> T) -> (T, Duration, usize) {
+    let mut last = measured_once(&work);
+    for _ in 1..3 {
+        if last.1 < TIME_MAX {
+            break;
+        }
+        // Gone before the next, which counts memory.
+        drop(last);
+        last = measured_once(&work);
+    }
+    last
+}
+
+fn measured_once<T>(work: impl FnOnce() -> T) -> (T, Duration, usize) {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
     let start = processor_time();
