@@ -144,3 +144,13 @@ fn twenty_repetitions() {
     );
     assert!(found * 20 >= rounds * 19 && no_difference * 20 >= rounds * 19);
 }
+
+#[test]
+fn a_comparison_stopped_before_its_first_run_has_met_nothing() {
+    let line = format!("ab --a {A} --b {B} --file . --size 8G --require not-worse --json out.json");
+    let suite = killed::Suite::start(&line);
+    suite.wait_for_scratch();
+    let (lab, ran) = suite.end_by(rustix::process::Signal::INT);
+    let ran = ran.expect_code(1).says(&["stopped before anything was measured"]);
+    assert_eq!((ran.stdout.as_str(), lab.names().len()), ("", 0), "{ran}");
+}

@@ -191,11 +191,41 @@ fn a_killed_series_goes_on() {
     let ran =
         ran.says(&["RND4K-Q1T1 read, discarded run: once more, for the runs that are still to be made\n"]);
     assert_eq!(ran.stderr.matches("once more").count(), 1, "{ran}");
+    // With other words it is another series, and nothing of this one is lost.
+    let before: Vec<_> = documents().iter().map(|path| fs::read(path).expect("a document")).collect();
+    for (more, says) in [
+        (
+            "--measure 2",
+            "001-rnd4k-q4t1-read-discarded-run.json': a run with -d1 where this has -d2: --resume goes on",
+        ),
+        ("--loops 2", "another run than 'RND4K-Q4T1 read, 1 of 2'"),
+        ("--json kept/009-x.json", "--keep calls the documents of runs so"),
+    ] {
+        let line = line.replace(&format!("{} 1", more.split(' ').next().expect("a word")), "");
+        let ran = run(&lab, &format!("{line} --resume {more}")).expect_code(3).says(&[says]);
+        assert!(ran.stdout.is_empty(), "{ran}");
+        let after: Vec<_> = documents().iter().map(|path| fs::read(path).expect("a document")).collect();
+        assert!(before == after, "{more}");
+    }
     // Not when nothing comes after it.
     let ran = run(&lab, &format!("{line} --resume")).expect_code(0);
     assert!(!ran.stderr.contains("once more"), "{ran}");
     assert_eq!(documents().len(), 4);
     assert!(scratch_folders(&lab).is_empty());
+}
+
+/// A run would make the folder again, on what is there now.
+#[test]
+fn a_folder_that_goes_away_between_two_runs_ends_the_series() {
+    let lab = Lab::new();
+    fs::create_dir(lab.path("disk")).expect("a folder");
+    let line = "mark --size 16M --measure 1 --interval 6 --loops 1 --test RND4K-Q1T1 --only read,write disk";
+    let running = Running::new(truespd(&lab, line), line);
+    running.wait_for_stderr("the best of 1");
+    fs::remove_dir_all(lab.path("disk")).expect("it can be removed");
+    let ran = running.finish().expect_code(1).says(&["the folder of the test file is gone"]);
+    assert!(ran.stdout.contains("RND    4KiB (Q=  1, T= 1): "), "what was measured is kept: {ran}");
+    assert!(lab.names().is_empty(), "{:?}", lab.names());
 }
 
 #[track_caller]

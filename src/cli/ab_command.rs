@@ -165,10 +165,10 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     let place = arguments.file.as_deref().map(|dir| directory(dir, arguments)).transpose()?;
     let output = later_json(arguments.json.as_deref(), &taken(&variants, place.is_some()))?;
     allow_each(&mut variants, &arguments.series.overwrite)?;
-    let mut series = Series::begin("ab", &arguments.series)?;
+    let mut series = Series::begin("ab", &arguments.series, &output)?;
     let file = match file(&mut series, place.as_ref(), &variants) {
         Ok(file) => file,
-        Err(ended) => return Ok(series.end(Err(ended))),
+        Err(ended) => return Ok(series.end_early(ended)),
     };
     if let Some(file) = &file {
         variants = self::variants(&arguments.comparing, &split, Some(file))?;
@@ -180,7 +180,7 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
             fill(&mut series, file, arguments.size_bytes)
         }
     {
-        return Ok(series.end(Err(ended)));
+        return Ok(series.end_early(ended));
     }
     let begin = Instant::now();
     let mut surroundings = Surroundings { arrange: &mut |_| Ok(()), elapsed: &|| begin.elapsed() };

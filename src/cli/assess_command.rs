@@ -219,17 +219,17 @@ fn lines(place: &Place, plan: &Plan) -> String {
 fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<ExitCode, String> {
     let since = Instant::now();
     let json = later_json(arguments.json.as_deref(), &[place.word()])?;
-    let mut series = Series::begin("assess", &arguments.series)?;
+    let mut series = Series::begin("assess", &arguments.series, &json)?;
     if place.is_device()
         && plan.tests.iter().any(|test| test.writes())
         && let Err(ended) = series.check_write(&place.word())
     {
-        return Ok(series.end(Err(ended)));
+        return Ok(series.end_early(ended));
     }
     let files = [DATA, profile_name(Test::FlushSequential), profile_name(Test::FlushRandom)];
     let scratch = match series.scratch(&place.folder(), "assess", &files) {
         Ok(scratch) => scratch,
-        Err(ended) => return Ok(series.end(Err(ended))),
+        Err(ended) => return Ok(series.end_early(ended)),
     };
     if plan.is_made {
         plan.target = scratch.file(DATA);
@@ -237,7 +237,7 @@ fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<
     let parts = plan.parts(|test| scratch.file(profile_name(test)));
     let (mut assessment, result) = match write_profiles(&parts) {
         Ok(()) => plan.run(&parts, &mut series),
-        Err(words) => return Ok(series.end(Err(refused(&words)))),
+        Err(words) => return Ok(series.end_early(refused(&words))),
     };
     assessment.run_time_s = since.elapsed().as_secs_f64();
     let is_complete = result.is_ok();

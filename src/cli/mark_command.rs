@@ -313,7 +313,7 @@ fn described(place: &Place) -> mark::Place {
 /// Runs and shows. The error is a sentence.
 fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Result<ExitCode, String> {
     let outputs = LaterOutputs::check(outputs(arguments), &[place.word()])?;
-    let mut series = Series::begin(NAME, &arguments.series)?;
+    let mut series = Series::begin(NAME, &arguments.series, &outputs)?;
     let target = match place.is_device() {
         true => Ok(Target::Device(place.word())),
         false => series.scratch(&place.folder(), NAME, &[FILE]).map(|folder| Target::File(folder.file(FILE))),
@@ -322,7 +322,7 @@ fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Resu
     let is_free = if does_write { series.check_write(&place.word()) } else { Ok(()) };
     let target = match is_free.and(target) {
         Ok(target) => target,
-        Err(ended) => return Ok(series.end(Err(ended))),
+        Err(ended) => return Ok(series.end_early(ended)),
     };
     let (rows, ended) = settings.run(&target, &mut series);
     let is_complete = ended.is_ok();

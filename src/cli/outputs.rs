@@ -270,6 +270,11 @@ impl LaterOutputs {
         Ok(LaterOutputs { outputs })
     }
 
+    /// The files, with the formats that are the names of their options.
+    pub fn files(&self) -> impl Iterator<Item = &Output> {
+        self.outputs.iter()
+    }
+
     /// Writes them and gives them their names; `code` unless that fails, which is told.
     pub fn write(&self, text: impl Fn(&Output) -> String, code: ExitCode) -> ExitCode {
         let mut code = code;

@@ -13,6 +13,7 @@ use clap::Args;
 
 use super::command::{ExitCode, Program, QuietRun, plan_refused, profile_of, stop_on_signals};
 use super::console::{error_lines, say, say_error, say_line};
+use super::outputs::LaterOutputs;
 use super::place::check_write;
 use crate::load::Event;
 use crate::os::caretaker::{self, Caretaker};
@@ -71,8 +72,8 @@ pub(super) struct Series {
     /// Notes and warnings shown so far: each run of a series would repeat them.
     told: Mutex<Vec<String>>,
     undo: Option<(Journal, Option<Caretaker>)>,
-    /// Begins every path of the series' own files.
-    scratch: Option<String>,
+    /// Folders of the series' own files.
+    scratch: Vec<Scratch>,
     /// What comes after the present part of the series.
     later: Ahead,
     /// Whether a run has gone on since the last pause. Kept documents need no pauses between them.
@@ -86,8 +87,8 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// A series called `truespd <suite>`. The error is a sentence.
-    pub fn begin(suite: &str, arguments: &SeriesArguments) -> Result<Self, String> {
+    /// A series called `truespd <suite>`, with results in `outputs`. The error is a sentence.
+    pub fn begin(suite: &str, arguments: &SeriesArguments, outputs: &LaterOutputs) -> Result<Self, String> {
         let failed = |what: &str, error: &std::io::Error| format!("{what}: {}", system_text(error));
         journals_of_this_user().iter().flat_map(|dir| sweep(dir)).for_each(|undone| tell_undone(&undone));
         let stop = Latch::new().map_err(|e| failed("no file descriptor left", &e))?;
@@ -95,15 +96,23 @@ impl Series {
         let notice = view.notice("stopping; once more to stop at once");
         stop_on_signals(&stop, notice).map_err(|e| failed("could not prepare for Ctrl+C", &e))?;
         let keep = arguments.keep.as_ref().map(|folder| Kept::open(Path::new(folder), arguments.resume));
+        let keep = keep.transpose()?;
+        let is_kept = |path: &str| keep.as_ref().is_some_and(|keep| keep.would_hold(Path::new(path)));
+        if let Some(file) = outputs.files().find(|file| is_kept(&file.path)) {
+            return Err(format!(
+                "--{} '{}': --keep calls the documents of runs so in that folder; choose another name",
+                file.format, file.path
+            ));
+        }
         Ok(Series {
             program: Program { name: format!("truespd {suite}") },
             stop,
             overwrite: arguments.overwrite.clone(),
-            keep: keep.transpose()?,
+            keep,
             view,
             told: Mutex::new(Vec::new()),
             undo: None,
-            scratch: None,
+            scratch: Vec::new(),
             later: Ahead::default(),
             has_run: false,
             has_begun: false,
@@ -136,7 +145,7 @@ impl Series {
     /// A folder for files called `files` in `parent`, removed when the series ends, however it ends.
     pub fn scratch(&mut self, parent: &Path, suite: &str, files: &[&str]) -> Result<Scratch, Ended> {
         let made = Scratch::make(parent, suite, files, self.journal()?).map_err(|words| refused(&words))?;
-        self.scratch = Some(made.file(""));
+        self.scratch.push(made.clone());
         Ok(made)
     }
 
@@ -175,6 +184,11 @@ impl Series {
         code
     }
 
+    /// Ends a series that has measured nothing.
+    pub fn end_early(self, ended: Ended) -> ExitCode {
+        nothing_measured(self.end(Err(ended)), false)
+    }
+
     /// The document of a run that an earlier series has made, or a folder for the next one.
     fn kept(&mut self, step: &Step, words: &[String]) -> Result<Option<Document>, Ended> {
         let Some(keep) = &mut self.keep else { return Ok(None) };
@@ -182,11 +196,13 @@ impl Series {
         let computer_name = host_name();
         let line =
             Line { computer_name: &computer_name, suite: &self.program.name, words, profile: &profile };
-        if let Some(document) = keep.found(step, &line) {
-            return Ok(Some(document));
-        }
-        keep.make().map_err(|words| refused(&words))?;
-        Ok(None)
+        // A file is filled anew in every series, with other data.
+        let found = if step.name == FILL { Ok(None) } else { keep.found(step, &line) };
+        let found = found.and_then(|found| keep.make().map(|()| found));
+        found.map_err(|words| match self.has_begun {
+            true => failed(&words),
+            false => refused(&words),
+        })
     }
 
     /// The words of a step with what the person allowed; options come before targets.
@@ -197,6 +213,10 @@ impl Series {
 
     /// Makes a run.
     fn make(&mut self, words: &[String]) -> Result<Document, Ended> {
+        self.scratch.iter().try_for_each(Scratch::check).map_err(|words| match self.has_begun {
+            true => failed(&words),
+            false => refused(&words),
+        })?;
         self.has_run = true;
         let run = QuietRun {
             program: &self.program,
@@ -223,7 +243,7 @@ impl Series {
             Event::Fill { done_bytes, total_bytes, .. } => return self.view.fill(done_bytes, total_bytes),
             Event::Warning(words) => format!("WARNING: {words}"),
             // That the next run takes the file that this one made is no news.
-            Event::Note(words) if self.scratch.as_ref().is_some_and(|path| words.starts_with(path)) => return,
+            Event::Note(words) if self.scratch.iter().any(|own| words.starts_with(&own.file(""))) => return,
             Event::Note(words) => format!("note: {words}"),
             Event::Dot | Event::Verbose(_) => return,
         };

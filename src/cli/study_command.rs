@@ -150,8 +150,9 @@ pub(super) fn run(arguments: &StudyArguments) -> ExitCode {
     }
     // Results take the place of no target, nor of a node's document.
     let taken: Vec<String> = common.targets.iter().cloned().chain(documents::paths(typed_nodes)).collect();
-    let begun = later_json(common.json.as_deref(), &taken)
-        .and_then(|output| Ok((output, Series::begin(&format!("study {name}"), &common.series)?)));
+    let begun = later_json(common.json.as_deref(), &taken).and_then(|output| {
+        Series::begin(&format!("study {name}"), &common.series, &output).map(|s| (output, s))
+    });
     let (output, mut series) = match begun {
         Ok(begun) => begun,
         Err(words) => {

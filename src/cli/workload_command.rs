@@ -363,13 +363,13 @@ fn run_plan(prepared: &Prepared<'_>, places: &[Place], names: &[String]) -> Resu
     let targets = if prepared.is_made { names.to_vec() } else { words_of(places) };
     let written = prepared.written(&targets)?;
     let json = later_json(arguments.json.as_deref(), &words_of(places))?;
-    let mut series = Series::begin("workload", &arguments.series)?;
+    let mut series = Series::begin("workload", &arguments.series, &json)?;
     // Of all that is there, before the first line takes its time.
     let checked = written.iter().try_for_each(|path| series.check_write(path));
     let ready = checked.and_then(|()| scratch(&mut series, prepared, places, names));
     let plan = match ready {
         Ok(plan) => plan,
-        Err(ended) => return Ok(series.end(Err(ended))),
+        Err(ended) => return Ok(series.end_early(ended)),
     };
     let (outcome, result) = plan.run(&mut series);
     let is_complete = result.is_ok();

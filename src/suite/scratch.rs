@@ -1,8 +1,9 @@
 //! The place of a suite's own files: a folder that is removed at the end, whatever ends the suite.
 
-use std::fs;
+use std::fs::{self, File, Metadata};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::os::undo::{FOLDER_PREFIX, Journal, Undo};
 use crate::os::words::{printable_path, system_text};
@@ -11,9 +12,11 @@ use crate::os::words::{printable_path, system_text};
 const NAMES_TRIED: u32 = 100;
 
 /// A folder for files of the names that were told when it was made.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Scratch {
     path: PathBuf,
+    /// The folder itself, opened: while it is, the file system that it is on cannot be unmounted by mistake.
+    folder: Arc<File>,
 }
 
 impl Scratch {
@@ -51,11 +54,30 @@ impl Scratch {
             }
             let made = path.symlink_metadata().map_err(failed)?;
             journal.add(entry(Some((made.dev(), made.ino())))).map_err(noted)?;
-            return Ok(Scratch { path });
+            let folder = Arc::new(File::open(&path).map_err(failed)?);
+            return Ok(Scratch { path, folder });
         }
         Err(format!(
             "'{}': too many folders of killed runs; remove {FOLDER_PREFIX}{suite}-*",
             printable_path(&parent)
+        ))
+    }
+
+    /// Checks that the path still leads to the folder: a run would make it again, maybe on another disk.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn check(&self) -> Result<(), String> {
+        let identity = |about: Metadata| (about.dev(), about.ino());
+        let own = self.folder.metadata().map(identity).ok();
+        let there = self.path.symlink_metadata().map(identity).ok();
+        if there.is_some() && there == own {
+            return Ok(());
+        }
+        Err(format!(
+            "'{}': the folder of the test file is gone, or another one is there now: it was removed or renamed, or something \
+             was mounted or unmounted meanwhile; nothing is measured on another disk in its place",
+            printable_path(&self.path)
         ))
     }
 
@@ -76,6 +98,13 @@ mod tests {
         let first = Scratch::make(place.path(), "mark", &["data"], &mut journal).unwrap();
         let second = Scratch::make(place.path(), "mark", &["data"], &mut journal).unwrap();
         assert_ne!(first.file("data"), second.file("data"));
+        // Another folder of the same name is another folder.
+        assert_eq!(second.check(), Ok(()));
+        fs::remove_dir(&second.path).unwrap();
+        assert!(second.check().unwrap_err().contains("is gone"));
+        fs::create_dir(&second.path).unwrap();
+        assert!(second.check().unwrap_err().contains("another one is there"));
+        fs::remove_dir(&second.path).unwrap();
         fs::write(first.file("data"), "x").unwrap();
         journal.undo();
         let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|e| e.unwrap().file_name()).collect();

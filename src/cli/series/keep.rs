@@ -1,8 +1,11 @@
 //! Documents of a series in a folder, and finding them again.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
 
 use crate::os::words::{printable_path, system_text};
 use crate::profile::Profile;
@@ -16,11 +19,15 @@ pub struct Kept {
     resume: bool,
     /// Runs so far.
     count: usize,
+    /// Names of the documents that were there at the beginning, by their numbers.
+    there: BTreeMap<usize, String>,
+    /// The folder, locked: two series would take each other's names.
+    lock: Option<File>,
 }
 
 impl Kept {
-    /// Looks at the folder, which need not be there yet. Without `resume` it must hold no documents of a series. The error
-    /// is a sentence.
+    /// Looks at the folder, which need not be there yet. Without `resume` it must hold no documents of a series. What is
+    /// there must take new documents. The error is a sentence.
     pub fn open(folder: &Path, resume: bool) -> Result<Self, String> {
         let refused = |why: &str| format!("--keep '{}': {why}", printable_path(folder));
         let entries = match fs::read_dir(folder) {
@@ -31,39 +38,77 @@ impl Kept {
             }
             Err(error) => return Err(refused(&system_text(&error))),
         };
+        let is_there = entries.is_some();
         let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
-        if !resume && names.into_iter().any(|name| is_document(&name.to_string_lossy())) {
-            return Err(format!(
-                "--keep '{}': documents of a series are there already; choose another folder, or go on with --resume",
-                printable_path(folder)
+        let names = names.map(|name| name.to_string_lossy().into_owned());
+        let there: BTreeMap<usize, String> = names.filter_map(|name| Some((number(&name)?, name))).collect();
+        if !resume && !there.is_empty() {
+            return Err(refused(
+                "documents of a series are there already; choose another folder, or go on with --resume",
             ));
         }
-        Ok(Kept { folder: folder.to_path_buf(), resume, count: 0 })
+        let mut kept = Kept { folder: folder.to_path_buf(), resume, count: 0, there, lock: None };
+        if is_there {
+            tempfile::NamedTempFile::new_in(folder).map_err(|error| refused(&system_text(&error)))?;
+            kept.lock()?;
+        }
+        Ok(kept)
     }
 
     /// Makes the folder when it is missing. The error is a sentence.
-    pub fn make(&self) -> Result<(), String> {
+    pub fn make(&mut self) -> Result<(), String> {
         fs::create_dir_all(&self.folder)
-            .map_err(|error| format!("--keep '{}': {}", printable_path(&self.folder), system_text(&error)))
+            .map_err(|error| format!("--keep '{}': {}", printable_path(&self.folder), system_text(&error)))?;
+        self.lock()
+    }
+
+    /// Claims the folder until this is dropped. Where there are no locks, nobody is kept out.
+    fn lock(&mut self) -> Result<(), String> {
+        if self.lock.is_some() {
+            return Ok(());
+        }
+        let Ok(folder) = File::open(&self.folder) else { return Ok(()) };
+        if flock(&folder, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
+            let folder = printable_path(&self.folder);
+            return Err(format!("--keep '{folder}': another series keeps its documents there just now"));
+        }
+        self.lock = Some(folder);
+        Ok(())
+    }
+
+    /// Whether a result at `path` would take the place of a run's document.
+    pub fn would_hold(&self, path: &Path) -> bool {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        name.is_some_and(|name| number(&name).is_some()) && real(folder) == real(&self.folder)
     }
 
     /// The document of the next run, when it is there from before, of the same machine and suite, with the same command
     /// line and the same profile: that of `-X` may have changed behind its name. After that (or after [`Kept::put`]) comes the
-    /// one after it.
-    pub fn found(&mut self, step: &Step, line: &Line<'_>) -> Option<Document> {
-        if !self.resume {
-            return None;
+    /// one after it. Half a document is none. The error, when it is the document of another run, is a sentence.
+    pub fn found(&mut self, step: &Step, line: &Line<'_>) -> Result<Option<Document>, String> {
+        let Some(name) = self.there.get(&(self.count + 1)) else { return Ok(None) };
+        let path = self.path(step);
+        let other = |what: &str| {
+            format!(
+                "--keep '{}': {what}: --resume goes on with the words of the series that began there; repeat them, or choose \
+                 another folder",
+                printable_path(&self.folder.join(name))
+            )
+        };
+        if path.file_name().is_none_or(|own| own.to_string_lossy() != *name) {
+            return Err(other(&format!("another run than '{}'", step.name)));
         }
-        let document = json::read(&fs::read(self.path(step)).ok()?).ok()?;
-        let (suite, words) = document.command_line.split_first()?;
-        let is_same = document.system.computer_name == line.computer_name
-            && suite == line.suite
-            && comparable(words) == comparable(line.words)
-            && with_comparable_paths(&document.profile) == with_comparable_paths(line.profile);
-        is_same.then(|| {
-            self.count += 1;
-            document
-        })
+        let read = fs::read(&path).ok().and_then(|bytes| json::read(&bytes).ok());
+        let Some(document) = read else { return Ok(None) };
+        match line.differs(&document) {
+            Some(what) => Err(other(&what)),
+            None => {
+                self.count += 1;
+                Ok(Some(document))
+            }
+        }
     }
 
     /// Keeps the document of the next run. The error is a sentence.
@@ -73,9 +118,9 @@ impl Kept {
         let stored = tempfile::NamedTempFile::new_in(&self.folder).and_then(
             |mut file: tempfile::NamedTempFile<File>| {
                 file.write_all(json::write(document).as_bytes())?;
+                // With --resume it may take the place of one that could not be read, or of one that is made anew.
                 match self.resume {
                     true => file.persist(&path),
-                    // Another series that began at the same time has the same names.
                     false => file.persist_noclobber(&path),
                 }
                 .map_err(|e| e.error)?;
@@ -102,9 +147,37 @@ pub struct Line<'a> {
     pub profile: &'a Profile,
 }
 
-fn is_document(name: &str) -> bool {
+impl Line<'_> {
+    /// How a document is that of another run; none when it is of this one.
+    fn differs(&self, document: &Document) -> Option<String> {
+        let Some((suite, words)) = document.command_line.split_first() else {
+            return Some("no run of a suite".to_string());
+        };
+        if suite != self.suite {
+            return Some(format!("a run of {suite}"));
+        }
+        if document.system.computer_name != self.computer_name {
+            return Some(format!("a run on the machine {}", document.system.computer_name));
+        }
+        let (own, other) = (comparable(self.words), comparable(words));
+        if own != other {
+            let only = |all: &[String], of: &[String]| {
+                let words: Vec<&str> =
+                    all.iter().filter(|word| !of.contains(word)).map(String::as_str).collect();
+                if words.is_empty() { "nothing more".to_string() } else { words.join(" ") }
+            };
+            return Some(format!("a run with {} where this has {}", only(&other, &own), only(&own, &other)));
+        }
+        let is_same = with_comparable_paths(&document.profile) == with_comparable_paths(self.profile);
+        (!is_same).then(|| "a run of another profile".to_string())
+    }
+}
+
+/// The number of a run in the name of its document.
+fn number(name: &str) -> Option<usize> {
     let digits = name.chars().take_while(char::is_ascii_digit).count();
-    digits >= 3 && name[digits..].starts_with('-') && name.ends_with(".json")
+    let is_document = digits >= 3 && name[digits..].starts_with('-') && name.ends_with(".json");
+    is_document.then(|| name[..digits].parse().ok()).flatten()
 }
 
 /// Small letters, digits and single dashes.
@@ -166,7 +239,9 @@ mod tests {
         let mut kept = Kept::open(&folder, false).unwrap();
         assert!(!folder.exists(), "refusals leave nothing");
         kept.make().unwrap();
-        assert!(kept.found(&first, &line(&first_words)).is_none());
+        assert!(kept.found(&first, &line(&first_words)).unwrap().is_none());
+        let second_series = Kept::open(&folder, true).unwrap_err();
+        assert!(second_series.contains("another series keeps its documents there"), "{second_series}");
         kept.put(&first, &document(&first_words)).unwrap();
         kept.put(&second, &document(&second_words)).unwrap();
         assert!(folder.join("001-rnd4k-q32t1-read-1-of-2.json").exists());
@@ -181,21 +256,32 @@ mod tests {
         fs::write(&file, "x").unwrap();
         assert!(Kept::open(&file, false).unwrap_err().contains("this is a file; give a folder"));
 
+        assert!(kept.would_hold(&folder.join("007-x.json")) && !kept.would_hold(&folder.join("x.json")));
+        assert!(!kept.would_hold(&place.path().join("007-x.json")));
+
+        drop(kept);
         let mut kept = Kept::open(&folder, true).unwrap();
         let (_, again) = step("", &["-r", "/m/truespd-mark-9123-4/data"]);
-        assert!(kept.found(&first, &line(&again)).is_some(), "another process, another folder");
+        assert!(kept.found(&first, &line(&again)).unwrap().is_some(), "another process, another folder");
         let (_, other) = step("", &["-s", "-b8K", "/m/truespd-mark-77-0/data"]);
-        assert!(kept.found(&second, &line(&other)).is_none(), "another line");
+        let error = kept.found(&second, &line(&other)).unwrap_err();
+        assert!(error.contains("002-seq.json': a run with nothing more where this has -b8K: "), "{error}");
+        let error = kept.found(&step("RND", &[]).0, &line(&second_words)).unwrap_err();
+        assert!(error.contains("002-seq.json': another run than 'RND'"), "{error}");
         let other_profile = Profile { progress_ios: 7, ..Profile::default() };
-        for line in [
-            Line { computer_name: "other", ..line(&second_words) },
-            Line { suite: "truespd ab", ..line(&second_words) },
-            Line { profile: &other_profile, ..line(&second_words) },
+        for (line, says) in [
+            (Line { computer_name: "other", ..line(&second_words) }, "on the machine"),
+            (Line { suite: "truespd ab", ..line(&second_words) }, "a run of truespd mark"),
+            (Line { profile: &other_profile, ..line(&second_words) }, "another profile"),
         ] {
-            assert!(kept.found(&second, &line).is_none(), "another machine, suite, profile");
+            let error = kept.found(&second, &line).unwrap_err();
+            assert!(error.contains(says), "{error}");
         }
-        assert!(kept.found(&second, &line(&second_words)).is_some());
-        fs::write(folder.join("003-seq.json"), "{").unwrap();
-        assert!(kept.found(&second, &line(&second_words)).is_none(), "half a document is none");
+        assert!(kept.found(&second, &line(&second_words)).unwrap().is_some());
+        let path = kept.path(&long);
+        fs::write(&path, "{").unwrap();
+        assert!(kept.found(&long, &line(&[])).unwrap().is_none(), "half a document is none");
+        kept.put(&long, &document(&[])).expect("in its place");
+        assert!(fs::read(&path).unwrap().len() > 10);
     }
 }

@@ -40,8 +40,24 @@ struct State {
     ahead: Ahead,
     name: String,
     pace: PlainPace,
-    /// Planned seconds of the present run or pause, and when it began.
-    now: Option<(f64, Instant)>,
+    now: Option<Now>,
+}
+
+/// The present run or pause.
+struct Now {
+    planned_s: f64,
+    since: Instant,
+    is_run: bool,
+}
+
+impl State {
+    /// Runs done, runs in all, seconds left.
+    fn series(&self) -> (usize, usize, f64) {
+        let left = |now: &Now| (now.planned_s - now.since.elapsed().as_secs_f64()).max(0.0);
+        let here = usize::from(self.now.as_ref().is_some_and(|now| now.is_run));
+        let left_s = self.now.as_ref().map_or(0.0, left) + self.ahead.seconds;
+        (self.done, self.done + here + self.ahead.steps, left_s)
+    }
 }
 
 impl View {
@@ -56,24 +72,26 @@ impl View {
         self.bars.as_ref().map(|_| EVERY)
     }
 
-    /// What comes after the present step.
+    /// What comes after the step that begins next. Shown when that has begun: until then it is in neither count.
     pub fn ahead(&self, ahead: Ahead) {
         self.with(|state| state.ahead = ahead);
-        self.show_series();
     }
 
     /// A step begins.
     pub fn begin(&self, step: &Step) {
         self.with(|state| {
             state.name.clone_from(&step.name);
-            state.now = Some((step.seconds, Instant::now()));
+            // One that makes a file is none of the runs.
+            let is_run = step.name != FILL;
+            state.now = Some(Now { planned_s: step.seconds, since: Instant::now(), is_run });
         });
         self.show_run(0, &format!("{}: preparing", step.name));
     }
 
     /// A pause begins.
     pub fn pause(&self, length: Duration) {
-        self.with(|state| state.now = Some((length.as_secs_f64(), Instant::now())));
+        let now = Now { planned_s: length.as_secs_f64(), since: Instant::now(), is_run: false };
+        self.with(|state| state.now = Some(now));
         self.show_run(0, "pause");
     }
 
@@ -101,7 +119,7 @@ impl View {
         self.show_run(percent, &words);
     }
 
-    /// A step is done. One that makes a file is none of the runs.
+    /// A step is done.
     pub fn end(&self, step: &Step, document: &Document, is_kept: bool) {
         let is_run = step.name != FILL;
         let (done, ahead) = self.with(|state| {
@@ -163,13 +181,7 @@ impl View {
 
     fn show_series(&self) {
         let Some(bars) = &self.bars else { return };
-        let (done, steps, left_s, known) = self.with(|state| {
-            let now_left =
-                state.now.map_or(0.0, |(planned, since)| (planned - since.elapsed().as_secs_f64()).max(0.0));
-            let here = usize::from(state.now.is_some());
-            let left_s = now_left + state.ahead.seconds;
-            (state.done, state.done + here + state.ahead.steps, left_s, state.ahead.known)
-        });
+        let ((done, steps, left_s), known) = self.with(|state| (state.series(), state.ahead.known));
         bars.series.set_length(steps as u64);
         bars.series.set_position(done as u64);
         bars.series.set_message(format!("{} left{}", clock(left_s), behind(known)));
@@ -252,6 +264,33 @@ fn figures(total: &DirectionSummary) -> String {
 mod tests {
     use super::*;
     use crate::load::live::Counted;
+
+    /// A series of two runs with a pause between them.
+    #[test]
+    fn runs_and_time_left_add_up_at_every_moment() {
+        let view = View { bars: None, state: Mutex::default() };
+        let ahead = |steps, seconds| Ahead { steps, seconds, known: Known::Exactly };
+        let step = Step { name: "run".into(), words: Vec::new(), seconds: 100.0, prepares: false };
+        let shown = || view.with(|state| state.series());
+        let is = |done, steps, left_s: f64| {
+            let (is_done, is_steps, is_left_s) = shown();
+            assert_eq!((is_done, is_steps), (done, steps));
+            assert!((is_left_s - left_s).abs() < 20.0, "{is_left_s}");
+        };
+        view.ahead(ahead(1, 150.0));
+        view.begin(&step);
+        is(0, 2, 250.0);
+        view.end(&step, &Document::default(), false);
+        is(1, 2, 150.0);
+        view.ahead(ahead(1, 100.0));
+        view.pause(Duration::from_secs(50));
+        is(1, 2, 150.0);
+        view.ahead(ahead(0, 0.0));
+        view.begin(&step);
+        is(1, 2, 100.0);
+        view.end(&step, &Document::default(), false);
+        is(2, 2, 0.0);
+    }
 
     #[test]
     fn times_and_figures_read_well() {

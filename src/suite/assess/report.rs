@@ -188,7 +188,7 @@ impl Assessment {
         self.figures.iter().any(|figure| figure.value.is_some())
     }
 
-    /// Labels of figures that do not pass their limits, with why.
+    /// Labels of figures that do not pass their limits, with why; where there is no limit at all, that.
     pub fn not_passed(&self) -> Vec<String> {
         let why = |figure: &Figure| match figure.check() {
             Check::Fail => Some(format!("{} (limit {})", figure.shown(), figure.limit_shown())),
@@ -197,6 +197,9 @@ impl Assessment {
             Check::Pass | Check::NoLimit => None,
         };
         let told = |figure: &Figure| why(figure).map(|why| format!("{}, {why}", figure.label));
+        if self.figures.iter().all(|figure| figure.check() == Check::NoLimit) {
+            return vec!["none of the figures has a limit".to_string()];
+        }
         self.figures.iter().filter_map(told).collect()
     }
 

@@ -150,6 +150,7 @@ fn limits_are_sharp_and_only_for_winsats_sizes() {
     assert_eq!(one(&standard, 251).check(), Check::Pass);
     assert_eq!(whole(&standard, 251).not_passed(), [""; 0]);
     let small = Plan { sequential_bytes: 4096, ..standard };
+    assert_eq!(whole(&small, 100).not_passed(), ["none of the figures has a limit"]);
     let figure = one(&small, 100);
     assert_eq!((figure.check(), figure.label.as_str()), (Check::NoLimit, "Disk  Sequential 4.0 Read"));
     assert_eq!((figure.unit, figure.value), (Unit::MbPerS, Some(10.0)));
