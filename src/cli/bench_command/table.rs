@@ -22,9 +22,9 @@ pub(super) fn text(report: &Report) -> String {
     for part in &report.parts {
         let Spread { median, .. } = part.ns;
         debug_assert!(part.unit == Unit::Call || part.name.contains("KiB"), "{}", part.name);
-        let instructions = count(part.instructions);
+        let instructions = count(part.instructions, 10);
         let spread = percent(part.ns.relative());
-        out.push_str(&format!("{:42}|{:>8}{instructions:>10} | {spread:>6}\n", part.name, figure(median)));
+        out.push_str(&format!("{:42}|{:>8}{instructions:>10} | {spread:>6}\n", part.name, figure(median, 8)));
     }
     out.push_str(
         "\ncpu: processor time in ns; wall: time in ns; both medians; instr: instructions.\n\
@@ -56,16 +56,17 @@ fn head(report: &Report) -> String {
 }
 
 fn figures(load: &Load) -> String {
-    let (cpu, wall) = (figure(load.running_ns.median), figure(load.elapsed_ns.median));
-    format!("{cpu:>6} {wall:>6} {:>7} ", count(load.instructions))
+    let (cpu, wall) = (figure(load.running_ns.median, 6), figure(load.elapsed_ns.median, 6));
+    format!("{cpu:>6} {wall:>6} {:>7} ", count(load.instructions, 7))
 }
 
-/// `18.2`, `123`, `7,910`.
-fn figure(value: f64) -> String {
-    match value {
+/// `18.2`, `123`, `7,910`; `118k` where the column has no room: on a machine that hardly gets to it an I/O takes long.
+fn figure(value: f64, columns: usize) -> String {
+    let whole = match value {
         v if v < 99.95 => format!("{v:.1}"),
         v => grouped(v),
-    }
+    };
+    if whole.len() <= columns { whole } else { format!("{}k", grouped(value / 1000.0)) }
 }
 
 fn grouped(value: f64) -> String {
@@ -75,8 +76,8 @@ fn grouped(value: f64) -> String {
     std::iter::once(head).filter(|head| !head.is_empty()).chain(threes).collect::<Vec<_>>().join(",")
 }
 
-fn count(instructions: Option<f64>) -> String {
-    instructions.map_or("-".to_string(), figure)
+fn count(instructions: Option<f64>, columns: usize) -> String {
+    instructions.map_or("-".to_string(), |count| figure(count, columns))
 }
 
 fn percent(part: f64) -> String {
@@ -130,6 +131,15 @@ mod tests {
         insta::assert_snapshot!(text(&report()));
         let longest = text(&report()).lines().map(|line| line.chars().count()).max();
         assert!(longest <= Some(80), "{longest:?}");
+        let mut slow = report();
+        for load in &mut slow.loads {
+            load.running_ns.median = 99_999.4;
+            load.elapsed_ns.median = 118_400.0;
+            load.instructions = Some(1_234_567.0);
+        }
+        let slow = text(&slow);
+        assert!(slow.contains("|99,999   118k  1,235k |"), "{slow}");
+        assert!(slow.lines().all(|line| line.chars().count() <= 80), "{slow}");
         let mut nobody = report();
         nobody.counting = Counting { by: CountedBy::Nobody, why_not: Some("no valgrind".into()) };
         assert!(text(&nobody).contains("instructions: not available: no valgrind\n"));
@@ -142,7 +152,7 @@ mod tests {
         for (value, shown) in
             [(0.04, "0.0"), (9.96, "10.0"), (99.95, "100"), (999.4, "999"), (1_234_567.0, "1,234,567")]
         {
-            assert_eq!(figure(value), shown, "{value}");
+            assert_eq!(figure(value, 9), shown, "{value}");
         }
     }
 }
