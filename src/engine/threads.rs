@@ -12,6 +12,7 @@ use rustix::thread::futex;
 
 use super::transfer::{DROP_LIMIT, Regions, ThreadPriority, check_setup, hand_out, reap_all, transfer};
 use super::{Completion, Engine, EngineError, EngineFile, Io, Opened, Setup};
+use crate::os::words::system_text;
 
 pub(super) const NAME: &str = "threads";
 
@@ -125,8 +126,9 @@ impl Threads {
                     engine: NAME,
                     action: format!("starting helper thread {} of {depth}", number + 1),
                     error: format!(
-                        "{error}; raise the limits on processes and threads (ulimit -u, the cgroup's \
-                                    pids.max), or use fewer outstanding I/Os (-o, -O)"
+                        "{}; raise the limits on processes and threads (ulimit -u, the cgroup's \
+                                    pids.max), or use fewer outstanding I/Os (-o, -O)",
+                        system_text(&error)
                     ),
                 })?;
             self.helpers.push(helper);

@@ -97,7 +97,8 @@ fn open_one(
 ) -> Result<TargetState, String> {
     let path = resolve(&target.path, guard.roots).map_err(|e| e.to_string())?.path;
     let opened = target::open(&path, open_flags(target), guard.roots).map_err(|e| e.to_string())?;
-    let identity = Identity::of(&opened.file).map_err(|e| format!("'{}': {e}", target.path))?;
+    let identity =
+        Identity::of(&opened.file).map_err(|e| format!("'{}': {}", target.path, system_text(&e)))?;
     if checked.is_some_and(|c| c != identity) {
         return Err(format!(
             "'{}' came to mean another file or device while the test was being prepared; try again",
@@ -209,7 +210,10 @@ fn write_source(target: &Target, rng: &mut DataRng) -> Result<Option<Arc<IoBuffe
         None => buffer.with_slice_mut(0, bytes, |all| rng.fill(all)),
         Some(path) => {
             let mut file = File::open(path).map_err(|e| {
-                format!("could not open '{path}', the source of write data (-Z<size>,<file>): {e}")
+                format!(
+                    "could not open '{path}', the source of write data (-Z<size>,<file>): {}",
+                    system_text(&e)
+                )
             })?;
             buffer
                 .with_slice_mut(0, bytes, |all| data::fill_from(all, &mut file, path))
@@ -256,7 +260,7 @@ impl TargetState {
     /// A descriptor of its own for a thread, with the hints applied.
     pub fn open_again(&self, target: &Target) -> Result<OwnedFd, String> {
         let file = target::open_file(&self.path, open_flags(target)).map_err(|e| e.to_string())?;
-        let identity = Identity::of(&file).map_err(|e| format!("'{}': {e}", target.path))?;
+        let identity = Identity::of(&file).map_err(|e| format!("'{}': {}", target.path, system_text(&e)))?;
         if identity != self.identity {
             return Err(format!("'{}' came to mean another file or device during the run", target.path));
         }

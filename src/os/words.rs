@@ -3,12 +3,13 @@
 use std::io;
 use std::path::Path;
 
-/// The system's text for `error`, without the number that the standard library appends.
+/// The system's text for `error`, without the number that the standard library appends, and without what crates
+/// append to that: names of temporary files, which nobody has typed.
 pub fn system_text(error: &io::Error) -> String {
     let text = error.to_string();
-    match text.rfind(" (os error ") {
-        Some(at) if text.ends_with(')') => text[..at].to_string(),
-        _ => text,
+    match text.split_once(" (os error ") {
+        Some((words, _)) => words.to_string(),
+        None => text,
     }
 }
 
@@ -85,6 +86,9 @@ mod tests {
     fn error_texts_carry_no_number() {
         assert_eq!(errno_text(libc::ENOENT), "No such file or directory");
         assert_eq!(system_text(&io::Error::other("plain words")), "plain words");
+        let error = tempfile::NamedTempFile::new_in("/no/such/folder").expect_err("there is none");
+        assert!(error.to_string().contains("(os error 2) at path"), "{error}");
+        assert_eq!(system_text(&error), "No such file or directory");
     }
 
     #[test]
