@@ -275,3 +275,21 @@ fn without_enough_open_files() {
     let wrapper = [&NOBODY[..], &["prlimit", "--nofile=80:4096"]].concat();
     run_behind(&lab, &wrapper, "-c1M -d1 -W0 -b4K -t64 f").expect_code(0);
 }
+
+/// A limit may leave threads for a part of the program: whatever is missing is said in words.
+#[test]
+fn without_enough_threads() {
+    let Some(lab) = lab_of_nobody() else { return };
+    if !devices::has_tool("prlimit") {
+        return;
+    }
+    for limit in 1..=12 {
+        let limit = format!("--nproc={limit}:{limit}");
+        let wrapper = [&NOBODY[..], &["prlimit", &limit]].concat();
+        let ran = run_behind(&lab, &wrapper, "-c1M -d1 -W0 -b4K -t2 f").says_not(&["panicked", "os error"]);
+        match ran.status.code() {
+            Some(0) => {}
+            _ => drop(ran.expect_code(1).says(&["ERROR: ", "Resource temporarily unavailable; "])),
+        }
+    }
+}

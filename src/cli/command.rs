@@ -427,7 +427,7 @@ pub(super) fn stop_on_signals(stop: &Latch, notice: impl Fn() + Send + 'static) 
     use signal_hook::consts::{SIGINT, SIGTERM};
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
     let stop = stop.clone();
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
+    let wait = move || {
         let mut first: Option<Instant> = None;
         for signal in signals.forever() {
             match first {
@@ -439,6 +439,10 @@ pub(super) fn stop_on_signals(stop: &Latch, notice: impl Fn() + Send + 'static) 
             notice();
             stop.set();
         }
-    })?;
-    Ok(())
+    };
+    let started = std::thread::Builder::new().name("signals".into()).spawn(wait);
+    started.map(drop).map_err(|error| {
+        let words = system_text(&error);
+        std::io::Error::other(format!("{words}; raise the limit of processes (ulimit -u)"))
+    })
 }

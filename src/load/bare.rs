@@ -5,8 +5,8 @@ use std::sync::Barrier;
 
 use super::controller::MachineTime;
 use super::counters::Wanted;
-use super::phases::{Lengths, Phases};
-use super::start::{Buffers, StartContext, assemble};
+use super::phases::{Lengths, Phases, StartGate};
+use super::start::{Buffers, StartContext, StartFailure, assemble};
 use super::targets::TargetState;
 use super::worker::{DutyState, Worker};
 use crate::access::Pace;
@@ -95,14 +95,26 @@ impl Bare {
     /// Lets every thread run its loop for `length_ns`, on threads of their own.
     ///
     /// # Errors
-    /// One sentence: a thread could not be prepared.
+    /// One sentence: a thread could not be started or prepared.
     pub fn turn(&self, clock: &MachineClock, length_ns: u64, probe: Probe<'_>) -> Result<Turn, String> {
         let (phases, together) = (Phases::new(), Barrier::new(self.works.len()));
+        let gate = StartGate::new();
         std::thread::scope(|scope| {
-            let (phases, together) = (&phases, &together);
-            let body = |work| move || self.thread_turn(work, clock, length_ns, phases, together, probe);
-            let threads: Vec<_> = self.works.iter().map(|work| scope.spawn(body(work))).collect();
-            let turns = threads.into_iter().map(|thread| match thread.join() {
+            let (phases, together, gate) = (&phases, &together, &gate);
+            let body = |work| {
+                move || match gate.wait() {
+                    true => self.thread_turn(work, clock, length_ns, phases, together, probe),
+                    false => Err("another thread could not be started".to_string()),
+                }
+            };
+            let threads = self.works.iter().map(|work| {
+                let started = std::thread::Builder::new().spawn_scoped(scope, body(work));
+                started.map_err(|error| StartFailure::thread(work.id, error).to_string())
+            });
+            let threads: Result<Vec<_>, String> = threads.collect();
+            // The barrier waits for all of them: where one is missing, the others go home.
+            gate.open(threads.is_ok());
+            let turns = threads?.into_iter().map(|thread| match thread.join() {
                 Ok(turn) => turn,
                 Err(panic) => std::panic::resume_unwind(panic),
             });

@@ -5,6 +5,7 @@ use std::thread::Scope;
 use super::controller::Signals;
 use crate::os::events::{EventDir, EventError, EventHandle, WaitEnd};
 use crate::os::wake::Latch;
+use crate::os::words::system_text;
 
 /// Names given with `-ys -yf -yr -yp`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -68,14 +69,30 @@ impl Handles {
     }
 
     /// Ties the stop event and the stop latch together until `done` is set: either sets the other.
-    pub fn watch_stop<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>, stop: &Latch, done: &Latch) {
-        let Some(event) = &self.stop else { return };
+    ///
+    /// # Errors
+    /// One sentence: the system gives no thread for that.
+    pub fn watch_stop<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        stop: &Latch,
+        done: &Latch,
+    ) -> Result<(), String> {
+        let Some(event) = &self.stop else { return Ok(()) };
         let (stop, done) = (stop.clone(), done.clone());
-        scope.spawn(move || match event.wait(&|| stop.is_set() || done.is_set(), None) {
+        let watch = move || match event.wait(&|| stop.is_set() || done.is_set(), None) {
             WaitEnd::Set => stop.set(),
             _ if stop.is_set() => event.set(),
             _ => {}
-        });
+        };
+        let started = std::thread::Builder::new().spawn_scoped(scope, watch);
+        started.map(drop).map_err(|error| {
+            format!(
+                "the system could not start a thread that waits for the event of -yp: {}; raise the limit of \
+                 processes",
+                system_text(&error)
+            )
+        })
     }
 }
 

@@ -37,6 +37,7 @@ use crate::os::target::resolve;
 use crate::os::thread::Interrupter;
 use crate::os::topology::{Topology, TopologyError};
 use crate::os::wake::Latch;
+use crate::os::words::system_text;
 use crate::plan::{Guard, Identity, Refusal, ThreadWork, assign, precreate_sizes};
 use crate::profile::{Profile, Target, TimeSpan};
 use crate::result::{Document, Measured, System, TimeSpanResult};
@@ -187,13 +188,14 @@ struct Tools {
 impl Session<'_> {
     fn run_all(&self, checked: &[Checked], report: &mut Report) -> Result<(), Failures> {
         let interrupter = Interrupter::install()
-            .map_err(|e| vec![format!("could not prepare to interrupt threads: {e}")])?;
+            .map_err(|e| vec![format!("could not prepare to interrupt threads: {}", system_text(&e))])?;
         let handles = events::Handles::open(&self.options.events).map_err(|e| vec![e])?;
         let (precreated, made) = self.precreate()?;
         let tools = Tools { clock: MachineClock::start(), interrupter, handles, precreated };
         std::thread::scope(|scope| {
-            let done = Latch::new().map_err(|e| vec![format!("no file descriptor left: {e}")])?;
-            tools.handles.watch_stop(scope, self.stop, &done);
+            let done =
+                Latch::new().map_err(|e| vec![format!("no file descriptor left: {}", system_text(&e))])?;
+            tools.handles.watch_stop(scope, self.stop, &done).map_err(|words| vec![words])?;
             let result = self.run_spans(checked, &tools, made, report);
             done.set();
             result
@@ -331,7 +333,10 @@ impl Session<'_> {
                  lsblk)"
             )]);
         }
-        let outcome = outcome.map_err(|e| vec![format!("could not start the threads: {e}")])?;
+        let outcome = outcome.map_err(|e| {
+            let words = system_text(&e);
+            vec![format!("could not start the threads: {words}; raise the limit of processes or open files")]
+        })?;
         let clock_facts = document::clock_facts(&clock, context.is_virtual, outcome.drift_ppm);
         let own_cost = document::own_cost(&used_before);
         let mut measured = self.conclude(span, &context, &works, outcome, report)?;
@@ -493,7 +498,7 @@ fn keeping<T>(holds: &mut Holds, stop: &Latch, run: impl FnOnce() -> T) -> (T, O
     }
     let Ok(over) = Latch::new() else { return (run(), None) };
     std::thread::scope(|scope| {
-        let keeper = scope.spawn(|| {
+        let take_over = || {
             while !Latch::wait_any(&[&over], Some(TAKE_OVER_PAUSE)) {
                 for (identity, hold) in holds.iter_mut() {
                     if hold.settle() == Kept::Lost {
@@ -503,10 +508,12 @@ fn keeping<T>(holds: &mut Holds, stop: &Latch, run: impl FnOnce() -> T) -> (T, O
                 }
             }
             None
-        });
+        };
+        // Without a thread for that there is hardly one for the run, which tells why.
+        let keeper = std::thread::Builder::new().spawn_scoped(scope, take_over);
         let result = run();
         over.set();
-        (result, keeper.join().unwrap_or(None))
+        (result, keeper.ok().and_then(|keeper| keeper.join().unwrap_or(None)))
     })
 }
 
