@@ -337,7 +337,11 @@ fn watched_journal() -> Result<(Journal, Option<Caretaker>), String> {
     let dir = journals_of_this_user()
         .ok_or("there is no folder to note in what to clean up; set XDG_STATE_HOME or HOME")?;
     let journal = Journal::begin(&dir).map_err(|error| {
-        format!("could not note in {} what to clean up: {}", dir.display(), system_text(&error))
+        format!(
+            "could not note in {} what to clean up: {}; set XDG_STATE_HOME to a folder that can be written",
+            dir.display(),
+            system_text(&error)
+        )
     })?;
     let started =
         std::env::current_exe().and_then(|own| Caretaker::start(&own, &[CARETAKER], journal.path()));
