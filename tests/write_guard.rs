@@ -320,3 +320,30 @@ fn a_warning_is_given_once_and_before_the_run() {
         assert!(told.find(words) < told.find("starting measurements"), "{told}");
     }
 }
+
+/// Nodes of one device are one device, for a run itself and for a second one.
+#[test]
+fn a_device_may_be_named_twice() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    if !can_make_devices() {
+        return;
+    }
+    let device = devices::Loop::new(4 * MIB);
+    let place = Place::new();
+    let number = fs::metadata(&device.node).expect("the node is there").rdev();
+    let node = place.path("node");
+    mknodat(CWD, &node, FileType::BlockDevice, Mode::RUSR | Mode::WUSR, number).expect("a node");
+    if File::open(&node).is_err() {
+        return devices::skip("nodes of devices mean nothing on this file system");
+    }
+    let (usual, other) = (text(&device.node), text(&node));
+    let options = "-w100 -b4K -d1 -W0";
+    let allowed = format!("{options} --overwrite {usual} --overwrite {other}");
+    place.accepts(&format!("{allowed} {usual} {other}"));
+    place.accepts(&format!("{allowed} {other} {usual}"));
+    let mut first = place.command(&format!("{options} -d3 --overwrite {other} {other}"));
+    let mut first = first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
+    std::thread::sleep(Duration::from_millis(1200));
+    place.accepts(&format!("{options} --overwrite {usual} {usual}"));
+    assert!(first.wait().expect("it ends").success());
+}

@@ -8,10 +8,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
+
+use super::claim::device_at;
+use crate::os::device::BlockDevice;
+use crate::os::roots::Roots;
 
 /// "TrueSpd" as a number: where the locks of a run begin.
 const LOCK_START: libc::off_t = 0x0054_7275_6553_7064;
@@ -56,23 +60,25 @@ impl Hold {
     /// # Errors
     /// When somebody else has it, or it cannot be opened for reading.
     pub fn take(file: &File) -> io::Result<Self> {
-        let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let own = own_path(file);
         if !file.metadata()?.file_type().is_block_device() {
-            let file = open(Path::new(&own), OFlags::empty())?;
+            let file = open(&own, OFlags::empty())?;
             // File systems without such locks lose nothing by that: other runs are taken for strangers.
             let _ = lock(&file, Says::Here);
             return Ok(Hold { file, is_device: false, is_exclusive: false });
         }
+        let usual = usual_node(file);
+        let own = usual.as_ref().map_or(own, own_path);
         let mut tries = TRIES;
         loop {
-            match open(Path::new(&own), OFlags::EXCL) {
+            match open(&own, OFlags::EXCL) {
                 Ok(file) => {
                     lock(&file, Says::Here)?;
                     lock(&file, Says::Held)?;
                     return Ok(Hold { file, is_device: true, is_exclusive: true });
                 }
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-                    let file = open(Path::new(&own), OFlags::empty())?;
+                    let file = open(&own, OFlags::empty())?;
                     if is_locked(&file, Says::Held) {
                         lock(&file, Says::Here)?;
                         return Ok(Hold { file, is_device: true, is_exclusive: false });
@@ -122,7 +128,23 @@ impl Hold {
 
 /// Whether a run of this program holds the device exclusively; `path` leads to it.
 pub(super) fn is_held(path: &Path) -> bool {
-    open(path, OFlags::empty()).is_ok_and(|file| is_locked(&file, Says::Held))
+    let is_held = |file: &File| is_locked(file, Says::Held);
+    open(path, OFlags::empty())
+        .is_ok_and(|file| is_held(&file) || usual_node(&file).is_some_and(|usual| is_held(&usual)))
+}
+
+fn own_path(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// The node of an open device in `/dev`, when this user may open it. Locks belong to a node, not to the device: by
+/// whatever name runs reach a device, they meet at this one.
+fn usual_node(file: &File) -> Option<File> {
+    let number = device_at(&own_path(file))?;
+    let roots = Roots::default();
+    let node = roots.dev.join(BlockDevice::find(number, &roots)?.node_name());
+    let usual = open(&node, OFlags::empty()).ok()?;
+    (device_at(&own_path(&usual)) == Some(number)).then_some(usual)
 }
 
 /// Whether a run of this program is writing the file at this moment.
