@@ -18,9 +18,11 @@ use super::place::check_write;
 use crate::load::Event;
 use crate::os::caretaker::{self, Caretaker};
 use crate::os::host::host_name;
+use crate::os::roots::Roots;
 use crate::os::undo::{Journal, Undone, journals_of_this_user, sweep};
 use crate::os::wake::Latch;
 use crate::os::words::system_text;
+use crate::plan::check_directory;
 use crate::result::{Document, Grade};
 use crate::suite::scratch::Scratch;
 use crate::suite::{Ahead, Ended, Failure, Runner, Step};
@@ -144,6 +146,10 @@ impl Series {
 
     /// A folder for files called `files` in `parent`, removed when the series ends, however it ends.
     pub fn scratch(&mut self, parent: &Path, suite: &str, files: &[&str]) -> Result<Scratch, Ended> {
+        check_directory(parent, &Roots::default()).map_err(|refusal| {
+            let (words, code) = plan_refused(&self.program, &[parent.as_os_str().to_os_string()], &[refusal]);
+            ended(words, code)
+        })?;
         let made = Scratch::make(parent, suite, files, self.journal()?).map_err(|words| refused(&words))?;
         self.scratch.push(made.clone());
         Ok(made)

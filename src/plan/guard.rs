@@ -13,6 +13,7 @@ use super::Refusal;
 use crate::os::device::BlockDevice;
 use crate::os::guard::{GuardError, claim, contents, locks_of_file, uses_of_file, writers_of_file};
 use crate::os::mark::{Marks, Whose};
+use crate::os::mounts::read_mounts;
 use crate::os::reuse::Reuse;
 use crate::os::roots::Roots;
 use crate::os::target::{Access, OpenFlags, TargetFacts, TargetKind, open_file, resolve};
@@ -450,6 +451,28 @@ fn check_place_of_new(typed: &str, path: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// May a suite make its files in the directory? Asked before a folder is made there.
+///
+/// # Errors
+/// What is there instead of storage.
+pub fn check_directory(directory: &Path, roots: &Roots) -> Result<(), Refusal> {
+    let path = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
+    let typed = printable_path(&path);
+    let mounts = read_mounts(roots).unwrap_or_default();
+    let above = mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
+    // Of several at one place the last one hides the others.
+    let mount = above.max_by_key(|mount| mount.mount_point.components().count());
+    if let Some(mount) = mount.filter(|mount| is_of_the_kernel(&mount.fs_type)) {
+        return Err(of_the_kernel(&typed, &mount.fs_type));
+    }
+    if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
+        let words = format!("'{typed}' is for nodes of devices: a test file there would lie in memory");
+        return Err(Refusal::guard(&typed, words)
+            .hint("name a directory on the storage to be tested, or a device (lsblk lists them)"));
+    }
+    check_place_of_new(&typed, &path.join("file"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -494,5 +517,31 @@ mod tests {
         assert_eq!(refused("/dev/shm/test.dat"), None);
         assert_eq!(refused("test.dat"), None);
         assert_eq!(refused("/no/such/place/test.dat"), None);
+    }
+
+    #[test]
+    fn suites_make_no_folders_where_no_storage_is() {
+        let refused =
+            |path: &str| check_directory(Path::new(path), &Roots::default()).err().map(|r| r.message);
+        for (path, words) in [
+            ("/proc", "on proc"),
+            ("/sys", "on sysfs"),
+            ("/sys/fs/cgroup", "controls of the kernel"),
+            ("/dev", "nodes of devices"),
+        ] {
+            let refusal = refused(path).unwrap_or_else(|| panic!("{path} is no storage"));
+            assert!(refusal.contains(words), "{path}: {refusal}");
+        }
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(check_directory(dir.path(), &Roots::default()), Ok(()));
+        let roots = Roots { proc: dir.path().to_path_buf(), ..Roots::default() };
+        std::fs::create_dir(dir.path().join("self")).unwrap();
+        let at = dir.path().join("cg");
+        std::fs::create_dir(&at).unwrap();
+        let mounts =
+            format!("1 0 8:1 / / rw - ext4 /dev/a rw\n2 1 0:9 / {} rw - cgroup2 none rw\n", at.display());
+        std::fs::write(dir.path().join("self/mountinfo"), mounts).unwrap();
+        assert!(check_directory(&at, &roots).unwrap_err().message.contains("on cgroup2"));
+        assert_eq!(check_directory(dir.path(), &roots), Ok(()));
     }
 }

@@ -13,7 +13,7 @@ mod threads;
 use std::fmt;
 
 pub use affinity::processor_order;
-pub use guard::{Guard, Identity};
+pub use guard::{Guard, Identity, check_directory};
 pub use opened::{TargetRanges, ranges_of};
 pub use precreate::precreate_sizes;
 pub use requirements::{
