@@ -21,7 +21,7 @@ use crate::os::host::host_name;
 use crate::os::roots::Roots;
 use crate::os::undo::{Journal, Undone, journals_of_this_user, sweep};
 use crate::os::wake::Latch;
-use crate::os::words::system_text;
+use crate::os::words::{printable, shell_line, system_text};
 use crate::plan::check_directory;
 use crate::result::{Document, Grade};
 use crate::suite::scratch::Scratch;
@@ -131,7 +131,9 @@ impl Series {
 
     /// Refuses a device that a later step could not write, before the steps that only read it have taken their time.
     pub fn check_write(&self, typed: &str) -> Result<(), Ended> {
-        check_write(typed, &self.overwrite).map_err(|refusal| {
+        check_write(typed, &self.overwrite).map_err(|mut refusal| {
+            // Advice in options that a suite has not.
+            refusal.hints.retain(|hint| !["-w0", "-c<size>"].iter().any(|option| hint.contains(option)));
             let words = self.overwrite.iter().flat_map(|path| ["--overwrite", path]).chain([typed]);
             let words: Vec<OsString> = words.map(OsString::from).collect();
             let (words, code) = plan_refused(&self.program, &words, &[refusal]);
@@ -198,7 +200,8 @@ impl Series {
     /// The document of a run that an earlier series has made, or a folder for the next one.
     fn kept(&mut self, step: &Step, words: &[String]) -> Result<Option<Document>, Ended> {
         let Some(keep) = &mut self.keep else { return Ok(None) };
-        let profile = profile_of(&self.program, words).map_err(|(words, code)| ended(words, code))?;
+        let profile = profile_of(&self.program, words);
+        let profile = profile.map_err(|(said, code)| ended(with_line(&said, words), code))?;
         let computer_name = host_name();
         let line =
             Line { computer_name: &computer_name, suite: &self.program.name, words, profile: &profile };
@@ -231,9 +234,9 @@ impl Series {
             progress_every: self.view.progress_every(),
             stop: &self.stop,
         };
-        let report = run.run().map_err(|(words, code)| match self.has_begun {
-            true => ended(words, ExitCode::Failed),
-            false => ended(words, code),
+        let report = run.run().map_err(|(said, code)| match self.has_begun {
+            true => ended(with_line(&said, words), ExitCode::Failed),
+            false => ended(with_line(&said, words), code),
         })?;
         self.has_begun = true;
         match self.stop.is_set() {
@@ -312,6 +315,18 @@ impl Runner for Series {
     }
 }
 
+/// What was said about a line of a suite, with the line when it speaks of options that the suite itself does not have.
+fn with_line(said: &str, words: &[String]) -> String {
+    let is_option = |word: &str| {
+        word.strip_prefix('-').is_some_and(|letter| letter.starts_with(|c: char| c.is_ascii_alphabetic()))
+    };
+    if !said.split(|c: char| c.is_whitespace() || c == '(').any(is_option) {
+        return said.to_string();
+    }
+    let line = printable(&shell_line(words));
+    format!("{said}note: options of one letter are DiskSpd's, and this was the line: diskspd {line}\n")
+}
+
 /// A series that has no figure, with the exit code so far: who waits for a result must not take that for one.
 pub(super) fn nothing_measured(code: ExitCode, is_complete: bool) -> ExitCode {
     if code != ExitCode::Done {
@@ -377,5 +392,20 @@ pub(super) fn caretaker(path: &str) -> ExitCode {
             say_error(&system_text(&error));
             ExitCode::Failed
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_line_of_a_suite_is_refused_for_comes_with_the_line() {
+        let words = ["-b512", "-c1G", "/mnt/a b"].map(String::from);
+        let said = with_line("ERROR: the block size (-b) is 512\n", &words);
+        assert!(said.starts_with("ERROR: the block size"), "{said}");
+        assert!(said.ends_with("the line: diskspd -b512 -c1G '/mnt/a b'\n"), "{said}");
+        let plain = "ERROR: 'a-b' is gone; name it again: --overwrite a-b\n";
+        assert_eq!(with_line(plain, &words), plain);
     }
 }
