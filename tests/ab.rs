@@ -61,7 +61,7 @@ fn what_cannot_be_compared_is_refused_before_anything_is_made() {
         (format!("ab --a {A} --b {B}\t'x --file ."), "no end"),
         (format!("ab --a {A}"), "--b"),
         (format!("ab --a {A} --b {B} --file . --size 16M --seconds 3600"), "--max-minutes 961 (it is 30)"),
-        (format!("ab --a {A} --b {B} --file . --size 1M"), "at least 16MiB"),
+        (format!("ab --a {A} --b {B} --file . --size 1M"), "at least 16M,"),
         (format!("ab --a {A} --b {B} --file . --overwrite /dev/null"), "nothing overwritten; leave it out"),
         (format!("ab --a {A}\tx --b {B}\tx --overwrite /dev/null"), "none of the targets"),
         (format!("ab --a {A}\tx --b {B}\tx --overwrite #1"), "by its name"),

@@ -110,9 +110,10 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
     for (line, word) in [
         ("assess missing", "No such file"),
         ("assess mine", "is a file; give a directory"),
-        ("assess --size 1M", "at least 16MiB"),
+        ("assess --size 1M", "at least 16M"),
+        ("assess --size 1", "--size: 1 is too small"),
         ("assess -flush -write", "cannot be used with"),
-        ("assess --size 9000T", "9000TiB"),
+        ("assess --size 9000T", "--size 9000T does not fit"),
         ("assess --json no/where.json", "no/where.json: no file can be made in"),
         ("assess --json mine --keep new -drive c", "there are no drive letters here"),
         ("assess --json mine --keep mine", "this is a file; give a folder"),

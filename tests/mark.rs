@@ -253,7 +253,7 @@ fn bad_input_is_refused_in_words_and_touches_nothing() {
     refused(&lab, "mark --only reading", &["--only", "read, write, mix"]);
     refused(&lab, "mark --profile demo --mix", &["--mix", "demo has no mixed test"]);
     refused(&lab, "mark --profile demo --only mix", &["--only mix", "demo has no mixed test"]);
-    refused(&lab, "mark --test SEQ64M --size 32M", &["a block of 64MiB does not fit into --size 32MiB"]);
+    refused(&lab, "mark --test SEQ64M --size 32M", &["a block of 64M does not fit into --size 32M"]);
     refused(&lab, "mark --overwrite /dev/sdx", &["--overwrite /dev/sdx", "leave it out"]);
     refused(&lab, "mark --json folder", &["--json folder", "this is a folder"]);
     refused(&lab, "mark --save none/r.txt", &["--save none/r.txt"]);

@@ -8,12 +8,11 @@ use clap::Args;
 use super::command::{ExitCode, print};
 use super::console::{say_error, say_line};
 use super::outputs::{LaterOutputs, later_json};
-use super::place::{Place, between, bytes};
+use super::place::{Place, between, bytes, size_word};
 use super::refusal::wrap;
 use super::series::{Answer, Required, Series, SeriesArguments, nothing_measured, refused, required};
 use super::verdict::{Style, series as series_verdict};
 use crate::os::words::{printable, shell_line, shell_word, system_text};
-use crate::profile::Size;
 use crate::suite::assess::{Assessment, FILE_BYTES, Part, Plan, SIZE_MIN_BYTES, Test};
 
 /// winsat's words that are long options here.
@@ -108,7 +107,7 @@ fn block(text: &str) -> Result<u64, String> {
     let bytes = bytes(text)?;
     match bytes.is_multiple_of(SECTOR_BYTES) && bytes <= BLOCK_BYTES_MAX {
         true => Ok(bytes),
-        false => Err(format!("an I/O is a multiple of 512 bytes and at most {}", Size(BLOCK_BYTES_MAX))),
+        false => Err(format!("an I/O is a multiple of 512 bytes and at most {}", size_word(BLOCK_BYTES_MAX))),
     }
 }
 
@@ -155,11 +154,19 @@ fn prepare(arguments: &AssessArguments) -> Result<(Place, Plan), String> {
             "note: only reads: write tests destroy what is on '{shown}', and run with --overwrite {word}"
         ));
     }
-    let size_bytes =
-        arguments.size.or(place.size_bytes()).unwrap_or(FILE_BYTES) / SECTOR_BYTES * SECTOR_BYTES;
+    let asked_bytes = arguments.size.or(place.size_bytes()).unwrap_or(FILE_BYTES);
+    let size_bytes = asked_bytes / SECTOR_BYTES * SECTOR_BYTES;
     let needed = SIZE_MIN_BYTES.max(arguments.ransize.max(arguments.seqsize).saturating_mul(4));
     if size_bytes < needed {
-        return Err(format!("--size: {} is too small; at least {}", Size(size_bytes), Size(needed)));
+        let (what, at) = match arguments.size {
+            Some(_) => ("--size", ""),
+            None => ("the size of the device", "; choose another place"),
+        };
+        return Err(format!(
+            "{what}: {} is too small; at least {}{at}",
+            size_word(asked_bytes),
+            size_word(needed)
+        ));
     }
     if !arguments.print {
         place.check_room(size_bytes, 1, needed)?;
@@ -322,7 +329,7 @@ mod tests {
         for (line, word) in [
             ("assess -flush -read", "cannot be used with"),
             ("assess -ransize 4097", "multiple of 512"),
-            ("assess -seqsize 32M", "at most 16MiB"),
+            ("assess -seqsize 32M", "at most 16M"),
             ("assess -ransize 0", "size of 0"),
             ("assess -ransize 4q", "no size suffix"),
             ("assess -d 0", "from 1 to 3600"),

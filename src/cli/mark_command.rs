@@ -10,11 +10,10 @@ use super::Output;
 use super::command::{ExitCode, print};
 use super::console::{say_error, say_line};
 use super::outputs::LaterOutputs;
-use super::place::{FILE_BYTES_MIN, Place, between, file_bytes};
+use super::place::{FILE_BYTES_MIN, Place, between, file_bytes, size_word};
 use super::series::{Series, SeriesArguments, nothing_measured};
 use super::verdict::Style;
 use crate::os::words::{shell_line, shell_word};
-use crate::profile::Size;
 use crate::suite::mark::text::{Reader, text};
 use crate::suite::mark::{
     self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, NAME, Part, Preset, Profile, Report,
@@ -195,8 +194,8 @@ fn prepare(arguments: &MarkArguments) -> Result<(Settings, Place), String> {
     if largest > settings.size_bytes {
         return Err(format!(
             "--test: a block of {} does not fit into --size {}",
-            Size(largest),
-            Size(settings.size_bytes)
+            size_word(largest),
+            size_word(settings.size_bytes)
         ));
     }
     if !arguments.print {
@@ -374,7 +373,7 @@ mod tests {
             assert_eq!(size_bytes(typed), Ok(bytes), "{typed}");
         }
         for typed in ["1", "15M", "1K"] {
-            assert!(size_bytes(typed).is_err_and(|words| words.contains("at least 16MiB")), "{typed}");
+            assert!(size_bytes(typed).is_err_and(|words| words.contains("at least 16M,")), "{typed}");
         }
         assert_eq!(mix_read_percent("70"), Ok(70));
         assert_eq!(mix_read_percent("30%"), Ok(30));

@@ -60,8 +60,8 @@ impl Place {
             return Ok(Place { path, kind: Kind::Directory(room) });
         }
         if !about.is_file() && !about.file_type().is_block_device() {
-            let what = "neither a directory nor a file nor a block device";
-            return Err(format!("'{}' is {what}; give one of these", printable_path(&path)));
+            let what = "is a pipe, a socket or a device for characters, where nothing can be measured";
+            return Err(format!("'{}' {what}; give a directory or a block device", printable_path(&path)));
         }
         let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
         let size_bytes =
@@ -133,26 +133,29 @@ impl Place {
     /// and is at least `least_bytes`.
     pub fn check_room(&self, size_bytes: u64, count: u64, least_bytes: u64) -> Result<(), String> {
         let path = printable_path(&self.path);
-        let (has_bytes, what) = match (&self.kind, self.room()) {
+        let share = |bytes: u64| bytes / count.max(1);
+        let (has_bytes, usable_bytes, what) = match (&self.kind, self.room()) {
             (_, Some(room)) if room.is_read_only => {
                 return Err(format!(
                     "'{path}': the file system is read-only; choose a directory on another one"
                 ));
             }
-            (_, Some(room)) => (room.free_bytes, "free there are"),
+            // A file system wants some of it for itself.
+            (_, Some(room)) => (room.free_bytes, share(room.free_bytes) / 8 * 7, "free there are"),
             (Kind::Directory(_), None) => return Ok(()),
-            (Kind::File { size_bytes }, _) => (*size_bytes, "the file has"),
-            (Kind::Device { size_bytes }, _) => (*size_bytes, "the device has"),
+            (Kind::File { size_bytes }, _) => (*size_bytes, share(*size_bytes), "the file has"),
+            (Kind::Device { size_bytes }, _) => (*size_bytes, share(*size_bytes), "the device has"),
         };
-        if has_bytes / count.max(1) >= size_bytes {
+        if share(has_bytes) >= size_bytes {
             return Ok(());
         }
-        let fitting = fitting(has_bytes / count.max(1)).filter(|(bytes, _)| *bytes >= least_bytes);
-        let next = fitting
-            .map_or("choose another place".to_string(), |(_, word)| format!("--size {word} would fit"));
+        let next = match fitting(usable_bytes).filter(|bytes| *bytes >= least_bytes) {
+            Some(bytes) => format!("--size {} would fit", size_word(bytes)),
+            None => "choose another place".to_string(),
+        };
         let size = match count {
-            0 | 1 => format!("--size {} does not fit", Size(size_bytes)),
-            _ => format!("{count} files of --size {} do not fit", Size(size_bytes)),
+            0 | 1 => format!("--size {} does not fit", size_word(size_bytes)),
+            _ => format!("{count} files of --size {} do not fit", size_word(size_bytes)),
         };
         Err(format!("'{path}': {size}: {what} {}; {next}", Size(has_bytes)))
     }
@@ -197,15 +200,17 @@ pub(super) fn names_no_target(path: &str) -> String {
     format!("--overwrite {path}: {why}")
 }
 
-/// The largest power of two, from 1 MiB, that leaves some room, and how `--size` is told so.
-fn fitting(has_bytes: u64) -> Option<(u64, String)> {
-    let bytes = 1u64 << (has_bytes / 8 * 7).checked_ilog2()?;
-    let word = match (bytes >> 30, bytes >> 20) {
-        (0, 0) => return None,
-        (0, mib) => format!("{mib}M"),
-        (gib, _) => format!("{gib}G"),
-    };
-    Some((bytes, word))
+/// The largest power of two, from 1 MiB, that fits.
+fn fitting(usable_bytes: u64) -> Option<u64> {
+    let bytes = 1u64 << usable_bytes.checked_ilog2()?;
+    (bytes >= 1 << 20).then_some(bytes)
+}
+
+/// A size as it can be typed.
+pub(super) fn size_word(bytes: u64) -> String {
+    let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
+    let unit = units.into_iter().find(|(bits, _)| bytes > 0 && bytes.is_multiple_of(1 << bits));
+    unit.map_or_else(|| bytes.to_string(), |(bits, letter)| format!("{}{letter}", bytes >> bits))
 }
 
 /// Reads a size as DiskSpd writes them (`4096`, `64K`, `1G`).
@@ -216,7 +221,9 @@ pub(super) fn bytes(text: &str) -> Result<u64, String> {
 /// Reads the size of a test file.
 pub(super) fn file_bytes(text: &str) -> Result<u64, String> {
     match bytes(text)? {
-        bytes if bytes < FILE_BYTES_MIN => Err(format!("at least {}, e.g. 512M or 4G", Size(FILE_BYTES_MIN))),
+        bytes if bytes < FILE_BYTES_MIN => {
+            Err(format!("at least {}, e.g. 512M or 4G", size_word(FILE_BYTES_MIN)))
+        }
         bytes => Ok(bytes),
     }
 }
@@ -244,13 +251,13 @@ mod tests {
         assert_eq!(directory(1 << 30, false).check_room(1 << 30, 1, FILE_BYTES_MIN), Ok(()));
         let refused = |place: &Place, size, count| place.check_room(size, count, FILE_BYTES_MIN).unwrap_err();
         for (free_bytes, size_bytes, count, says) in [
-            ((1 << 30) - 1, 1 << 30, 1, "--size 1GiB does not fit: free there are"),
+            ((1 << 30) - 1, 1 << 30, 1, "--size 1G does not fit: free there are"),
             ((1 << 30) - 1, 1 << 30, 1, "; --size 512M would fit"),
             (600 << 30, 1 << 40, 1, "; --size 512G would fit"),
             (20 << 20, 1 << 30, 1, "; --size 16M would fit"),
             (18 << 20, 1 << 30, 1, "; choose another place"),
             (0, 1 << 30, 1, "; choose another place"),
-            (3 << 30, 1 << 30, 4, "4 files of --size 1GiB do not fit"),
+            (3 << 30, 1 << 30, 4, "4 files of --size 1G do not fit"),
             (3 << 30, 1 << 30, 4, "; --size 512M would fit"),
         ] {
             let words = refused(&directory(free_bytes, false), size_bytes, count);
@@ -263,6 +270,9 @@ mod tests {
             words.contains("the device has 100MiB") && words.ends_with("--size 64M would fit"),
             "{words}"
         );
+        let device = Place { path: "/dev/x".into(), kind: Kind::Device { size_bytes: 64 << 20 } };
+        let words = refused(&device, 128 << 20, 1);
+        assert!(words.contains("--size 128M does") && words.ends_with("--size 64M would fit"), "{words}");
     }
 
     #[test]
@@ -278,7 +288,7 @@ mod tests {
         assert_eq!((place.size_bytes(), place.is_device()), (Some(1), false));
         let words = place.directory_or_device().unwrap_err();
         assert!(words.contains("is a file; give a directory, e.g. '"), "{words}");
-        assert!(Place::find("/dev/null").unwrap_err().contains("neither a directory nor"));
+        assert!(Place::find("/dev/null").unwrap_err().contains("; give a directory or a block device"));
         let words = Place::find(dir.path().join("none").to_str().unwrap()).unwrap_err();
         assert!(words.contains("No such file or directory; give a directory"), "{words}");
     }
@@ -297,6 +307,10 @@ mod tests {
         for (text, size_bytes) in [("4096", 4096), ("64K", 64 << 10), ("1g", 1 << 30), ("2T", 2 << 40)] {
             assert_eq!(bytes(text), Ok(size_bytes), "{text}");
         }
+        for size_bytes in [1, 512, 1536, 64 << 10, 3 << 19, 1000 << 30, 5 << 40, u64::MAX] {
+            assert_eq!(bytes(&size_word(size_bytes)), Ok(size_bytes), "{}", size_word(size_bytes));
+        }
+        assert_eq!((size_word(3 << 19), size_word(0)), ("1536K".into(), "0".into()));
         for text in ["", "0", "G", "-1G", "1.5G", "4q", "99999999999999999999G"] {
             assert!(bytes(text).is_err_and(|words| words.contains("64K")), "{text}");
         }
