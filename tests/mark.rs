@@ -247,7 +247,7 @@ fn bad_input_is_refused_in_words_and_touches_nothing() {
     refused(&lab, "mark --size 900000T", &["does not fit", "would fit"]);
     refused(&lab, "mark --size 1M", &["--size", "at least 16M"]);
     refused(&lab, "mark --mix=75", &["--mix", "10, 20, ... 90"]);
-    refused(&lab, "mark --test RND4K-Q0T1", &["--test", "the queue depth is not within 1 and 512"]);
+    refused(&lab, "mark --test RND4K-Q0T1", &["--test", "the queue depth is not between 1 and 512"]);
     refused(&lab, "mark --loops 0", &["ERROR: ", "--loops", "from 1 to 99"]);
     refused(&lab, "mark --preset sata", &["--preset", "default, nvme, flash"]);
     refused(&lab, "mark --only reading", &["--only", "read, write, mix"]);

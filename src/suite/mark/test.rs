@@ -120,7 +120,7 @@ impl FromStr for Test {
         }
         let block_bytes = block.saturating_mul(unit);
         if !BLOCK_BYTES.contains(&block_bytes) {
-            return Err(NoTest("its block size is not within 1K and 64M".into()));
+            return Err(NoTest("its block size is not between 1K and 64M".into()));
         }
         Ok(Test { pattern, block_bytes, queues, threads })
     }
@@ -145,7 +145,7 @@ fn counted(
     *rest = after;
     let count = number(rest).ok_or_else(|| NoTest(format!("there is no number behind {letter}")))?;
     let legal = u32::try_from(count).ok().filter(|_| range.contains(&count));
-    legal.ok_or_else(|| NoTest(format!("{what} is not within {} and {}", range.start(), range.end())))
+    legal.ok_or_else(|| NoTest(format!("{what} is not between {} and {}", range.start(), range.end())))
 }
 
 #[cfg(test)]
@@ -177,12 +177,12 @@ mod tests {
             ("RND4", "no K or M behind the block size 4"),
             ("RND4G-Q1T1", "no K or M"),
             ("RND4K-Q", "no number behind Q"),
-            ("RND4K-Q0T1", "the queue depth is not within 1 and 512"),
-            ("RND4K-Q1T65", "the number of threads is not within 1 and 64"),
+            ("RND4K-Q0T1", "the queue depth is not between 1 and 512"),
+            ("RND4K-Q1T65", "the number of threads is not between 1 and 64"),
             ("RND4K-Q1T1x", "'X' means nothing at its end"),
             ("RND4K-Q1T1-", "'-' means nothing at its end"),
-            ("SEQ0K-Q1T1", "block size is not within"),
-            ("SEQ99999999999999999999M", "block size is not within"),
+            ("SEQ0K-Q1T1", "block size is not between"),
+            ("SEQ99999999999999999999M", "block size is not between"),
         ] {
             let refused = typed.parse::<Test>().expect_err(typed).to_string();
             assert!(refused.contains(words) && refused.contains("RND4K-Q32T1"), "{typed}: {refused}");
