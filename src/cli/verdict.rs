@@ -1,5 +1,6 @@
 //! The verdict as people see it: one line after a run, or all of it.
 
+use std::ffi::OsStr;
 use std::io::IsTerminal;
 
 use super::refusal::{columns_of, printable, wrap};
@@ -39,9 +40,9 @@ impl Style {
 
     fn of(columns: Option<usize>, is_terminal: bool) -> Self {
         let columns = columns.unwrap_or(COLUMNS).clamp(*COLUMNS_LEGAL.start(), *COLUMNS_LEGAL.end());
-        // https://no-color.org: present and not empty.
-        let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Style { columns, has_colour: is_terminal && !is_unwanted }
+        let variable = |name| std::env::var_os(name).unwrap_or_default();
+        let takes_colour = takes_colour(&variable("NO_COLOR"), &variable("TERM"));
+        Style { columns, has_colour: is_terminal && takes_colour }
     }
 
     /// The text in the grade's colour, where there are colours.
@@ -53,6 +54,11 @@ impl Style {
         };
         if self.has_colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() }
     }
+}
+
+/// Whether a terminal takes colours and the person wants them (https://no-color.org: present and not empty).
+fn takes_colour(no_color: &OsStr, term: &OsStr) -> bool {
+    no_color.is_empty() && term != "dumb"
 }
 
 /// The word for what a finding does: one that leaves the result alone is a remark.
@@ -317,6 +323,13 @@ mod tests {
         let plain = text(&verdict(), "verdict", Extent::All, style).replace("\u{1b}[31m", "");
         let plain = plain.replace("\u{1b}[32m", "").replace("\u{1b}[0m", "");
         assert_eq!(plain, text(&verdict(), "verdict", Extent::All, PLAIN));
+    }
+
+    #[test]
+    fn some_terminals_take_no_colour() {
+        let takes = |no_color: &str, term: &str| takes_colour(no_color.as_ref(), term.as_ref());
+        assert!(takes("", "xterm") && takes("", ""));
+        assert!(!takes("1", "xterm") && !takes("", "dumb"));
     }
 
     #[test]
