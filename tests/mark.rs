@@ -260,8 +260,13 @@ fn bad_input_is_refused_in_words_and_touches_nothing() {
     refused(&lab, "mark --save r --json r", &["this is the file of --save too"]);
     refused(&lab, "mark --keep new --save none/r.txt", &["no file can be made in"]);
     refused(&lab, "mark --resume", &["--keep"]);
+    let ran = run(&lab, "mark --size -1").expect_code(3);
+    drop(ran.says(&["unexpected argument '-1'"]).says_not(&["tip: "]));
     let ran = run(&lab, "mark --size 16M /sys").expect_code(4);
-    drop(ran.says(&["'/sys' is on sysfs, where files are controls of the kernel"]).says_not(&["could not make"]));
+    drop(
+        ran.says(&["'/sys' is on sysfs, where files are controls of the kernel"])
+            .says_not(&["could not make"]),
+    );
     assert!(killed::journals(&lab).is_empty());
 }
 

@@ -116,15 +116,21 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
         // Help and the version are asked for; the rest is refused.
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),
         Err(refusal) => {
-            say(&refusal_text(&refusal));
+            say(&refusal_text(&refusal, args));
             ExitCode::Refused
         }
     }
 }
 
 /// A refusal of options as the program's own ones look.
-fn refusal_text(refusal: &clap::Error) -> String {
-    let text = refusal.to_string();
+fn refusal_text(refusal: &clap::Error, args: &[OsString]) -> String {
+    let mut text = refusal.to_string();
+    // Behind an option it was meant as the value, which `--` would make a target of.
+    if let Some(clap::error::ContextValue::String(word)) = refusal.get(clap::error::ContextKind::InvalidArg)
+        && args.windows(2).any(|two| two[1] == **word && two[0].to_string_lossy().starts_with("--"))
+    {
+        text = text.replace(&format!("  tip: to pass '{word}' as a value, use '-- {word}'\n\n"), "");
+    }
     match text.strip_prefix("error: ") {
         Some(rest) => format!("ERROR: {rest}"),
         None => text,
