@@ -72,12 +72,20 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
     let is_polled = case.measured.engine == POLLED;
     if most >= RUNNING_SUSPECT && !case.is_paced() && !is_polled {
         let own = evidence.self_cost.as_ref().and_then(|cost| own_work(case, cost, id));
+    let all = evidence.threads.len();
+    let who = |count: usize, does: &str, do_: &str| match all {
+        1 => format!("the only thread {does}"),
+        _ => format!("{count} of {all} threads {do_}"),
+    };
+    let worst_one = |id: u32, most: f64| match all {
+        1 => format!(" ({})", percent(most)),
+        _ => format!(" (thread {id}: {})", percent(most)),
+    };
         let own_words = own.as_ref().map(|own| format!("; of {}", own.words())).unwrap_or_default();
         let says = format!(
-            "{} of {} threads kept their processor busy (thread {id}: {}): a processor set the pace, not storage{own_words}",
-            count(RUNNING_SUSPECT, &running),
-            evidence.threads.len(),
-            percent(most)
+            "{} processor busy{}: a processor set the pace, not storage{own_words}",
+            who(count(RUNNING_SUSPECT, &running), "kept its", "kept their"),
+            worst_one(id, most)
         );
         let finding = found(Grade::Suspect, says).figure("running_percent", most * 100.0);
         findings.push(match own {
@@ -88,11 +96,9 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
     let (most, id) = worst(&waiting);
     if most >= WAITING_SUSPECT {
         let says = format!(
-            "{} of {} threads were ready and had no processor for a notable time (thread {id}: {}); latencies \
-             contain that",
-            count(WAITING_SUSPECT, &waiting),
-            evidence.threads.len(),
-            percent(most)
+            "{} ready and had no processor for a notable time{}; latencies contain that",
+            who(count(WAITING_SUSPECT, &waiting), "was", "were"),
+            worst_one(id, most)
         );
         let advice =
             "stop what else runs, use fewer threads than processors, or -n where threads are bound badly";

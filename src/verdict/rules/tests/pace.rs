@@ -55,6 +55,14 @@ fn threads_at_their_limit() {
     let finding = cost(60, 30).fires("generator-bound");
     says(&finding, Grade::Suspect, &["1 of 2 threads were ready and had no processor", "(thread 1: 30 %)"]);
     cost(60, 9).silent("generator-bound");
+    for (running, waiting, words) in [
+        (98, 0, "the only thread kept its processor busy (98 %): a processor"),
+        (60, 30, "the only thread was ready and had no processor for a notable time (30 %); latencies"),
+    ] {
+        let mut alone = cost(running, waiting);
+        alone.measured.evidence.threads.remove(0);
+        says(&alone.fires("generator-bound"), Grade::Suspect, &[words]);
+    }
     let mut paced = cost(99, 0);
     paced.asked.throughput = Some(Throughput::Iops(20_000));
     paced.silent("generator-bound");
