@@ -198,7 +198,8 @@ pub const RULES: &[Rule] = &[
         "generator-bound",
         Suspect,
         RealSpan(pace::generator_bound),
-        "A thread was busy for 95 % of its time, waited for a processor for 10 %, or was held by a quota.",
+        "A thread was busy for 95 % of its time, waited for a processor for 10 %, or was held by a quota; or the whole \
+         program stood still at the end of the measured time, for 10 % of it and 0.25 s.",
         "use more threads (-t) on more processors, larger I/Os, or fewer costs per I/O (-Zr is one)",
     ),
     rule(

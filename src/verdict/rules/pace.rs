@@ -47,6 +47,11 @@ pub const WAITING_SUSPECT: f64 = 0.10;
 /// Time held back by a quota, as part of the measured time.
 const QUOTA_SUSPECT: f64 = 0.01;
 
+/// Of the measured time so much, and so long at least, its last reading must be late before that means anything.
+const STOOD_STILL_PART: f64 = 0.10;
+/// No busy machine keeps a thread of raised priority waiting for so long.
+const STOOD_STILL_S: f64 = 0.25;
+
 /// The engine whose threads ask the device instead of sleeping.
 const POLLED: &str = "io_uring_poll";
 
@@ -67,11 +72,6 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
     };
     let running = |thread: &ThreadCost| share(thread.running_ns, thread);
     let waiting = |thread: &ThreadCost| share(thread.waiting_for_cpu_ns.unwrap_or(0), thread);
-    let (most, id) = worst(&running);
-    // A thread that keeps a set rate by looking at the clock may well be busy, and one that polls always is.
-    let is_polled = case.measured.engine == POLLED;
-    if most >= RUNNING_SUSPECT && !case.is_paced() && !is_polled {
-        let own = evidence.self_cost.as_ref().and_then(|cost| own_work(case, cost, id));
     let all = evidence.threads.len();
     let who = |count: usize, does: &str, do_: &str| match all {
         1 => format!("the only thread {does}"),
@@ -81,6 +81,11 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
         1 => format!(" ({})", percent(most)),
         _ => format!(" (thread {id}: {})", percent(most)),
     };
+    let (most, id) = worst(&running);
+    // A thread that keeps a set rate by looking at the clock may well be busy, and one that polls always is.
+    let is_polled = case.measured.engine == POLLED;
+    if most >= RUNNING_SUSPECT && !case.is_paced() && !is_polled {
+        let own = evidence.self_cost.as_ref().and_then(|cost| own_work(case, cost, id));
         let own_words = own.as_ref().map(|own| format!("; of {}", own.words())).unwrap_or_default();
         let says = format!(
             "{} processor busy{}: a processor set the pace, not storage{own_words}",
@@ -116,7 +121,34 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
         let finding = found(Grade::Suspect, says).figure("cpu_throttled_ns", throttled_ns as f64);
         findings.push(finding.advise("raise the container's processor quota for the measurement"));
     }
+    findings.extend(stood_still(case));
     Look::Saw(findings)
+}
+
+/// The thread that ends the measured time woke up late, and not one of those that make the load had ended before.
+fn stood_still(case: &Case<'_>) -> Option<Finding> {
+    let evidence = &case.measured.evidence;
+    let window_s = evidence.disks.iter().map(|disk| disk.window_ns).min()? as f64 / 1e9;
+    let late_s = window_s - case.seconds();
+    let is_late = late_s >= STOOD_STILL_S.max(case.seconds() * STOOD_STILL_PART);
+    // A wait that is stopped goes on with what was left of it: threads that noticed earlier may end before the window.
+    let end_s = f64::from(case.span.warmup_s) + case.seconds();
+    let was_there = |thread: &ThreadCost| thread.elapsed_ns as f64 / 1e9 >= end_s + late_s / 2.0;
+    if !is_late || !evidence.threads.iter().all(was_there) {
+        return None;
+    }
+    let says = format!(
+        "the whole program stood still at the end of the measured {} s, which it saw {} s late; the rates are those of \
+         a test that did not run all the time",
+        number(case.seconds()),
+        number(late_s)
+    );
+    let finding = found(Grade::Suspect, says).figure("late_s", late_s);
+    Some(
+        finding.advise(
+            "let nothing stop the program (SIGSTOP, a frozen cgroup, a suspended machine), and repeat",
+        ),
+    )
 }
 
 /// The program's own work on an I/O of a thread, beside what an I/O took that thread.

@@ -73,6 +73,25 @@ fn threads_at_their_limit() {
     doc(|d| d.measured.evidence.threads = vec![ThreadCost::default()]).silent("generator-bound");
 }
 
+#[test]
+fn a_program_that_stood_still() {
+    let stopped = |late_ms: u64, elapsed_ms: u64| {
+        doc(|d| {
+            let end_ns = SECONDS * NS_PER_S;
+            d.measured.evidence.disks[0].window_ns = end_ns + late_ms * 1_000_000;
+            // Behind a warm-up of 5 s.
+            let elapsed_ns = 5 * NS_PER_S + end_ns + elapsed_ms * 1_000_000;
+            d.measured.evidence.threads.iter_mut().for_each(|thread| thread.elapsed_ns = elapsed_ns);
+        })
+    };
+    let finding = stopped(9_000, 9_000).fires("generator-bound");
+    says(&finding, Grade::Suspect, &["stood still at the end of the measured 60 s, which it saw 9 s late"]);
+    stopped(9_000, 5_000).fires("generator-bound");
+    stopped(5_000, 5_000).silent("generator-bound");
+    // Threads that ended in time did not stand still.
+    stopped(9_000, 0).silent("generator-bound");
+}
+
 /// 20,000 IOPS on one thread are 50 us per I/O.
 fn own_work(generator_ns: f64, fill_ns: f64, stamp_ns: f64) -> Doc {
     doc(|d| {
