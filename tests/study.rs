@@ -62,6 +62,26 @@ fn what_cannot_be_studied_is_refused() {
 }
 
 #[test]
+fn what_is_there_is_looked_at_before_anything_runs() {
+    let lab = Lab::new();
+    for (name, byte, size) in
+        [("tiny", 1, 5), ("one", 1, 1 << 20), ("other", 2, 1 << 20), ("half", 1, 1 << 19)]
+    {
+        lab.write(name, &vec![byte; size]);
+    }
+    for (line, says) in [
+        ("cache tiny", "'tiny' has 5 bytes, and one I/O of study cache takes 8192"),
+        ("locality tiny tiny", "takes 4096"),
+        ("locality one half", "they have 1MiB and 512KiB"),
+        ("locality one one other", "'one' and 'other' are not the same storage: what they hold at byte 0"),
+    ] {
+        let ran = killed::run(&lab, &format!("study {line}")).expect_code(3);
+        assert!(ran.stdout.is_empty() && ran.stderr.contains(says), "{line}: {says}: {ran}");
+        assert!(!ran.stderr.contains("first run"), "{ran}");
+    }
+}
+
+#[test]
 fn nodes_are_compared_by_their_documents() {
     let lab = Lab::new();
     for (node, latency) in [("one", "100us"), ("two", "25us")] {

@@ -2,6 +2,7 @@
 
 mod documents;
 mod places;
+mod same;
 mod switches;
 
 use std::time::Instant;
@@ -128,11 +129,12 @@ struct LocalityArguments {
 
 /// `truespd study`.
 pub(super) fn run(arguments: &StudyArguments) -> ExitCode {
-    let (name, common) = match &arguments.study {
-        Ask::Cache(common) => ("cache", common),
-        Ask::WriteCache(arguments) => ("write-cache", &arguments.common),
-        Ask::Locality(arguments) => ("locality", &arguments.common),
+    let (study, common) = match &arguments.study {
+        Ask::Cache(common) => (Study::Cache, common),
+        Ask::WriteCache(arguments) => (Study::WriteCache, &arguments.common),
+        Ask::Locality(arguments) => (Study::Locality, &arguments.common),
     };
+    let name = study.name();
     let typed_nodes = match &arguments.study {
         Ask::Locality(arguments) => arguments.nodes.as_slice(),
         Ask::Cache(_) | Ask::WriteCache(_) => &[],
@@ -166,11 +168,6 @@ pub(super) fn run(arguments: &StudyArguments) -> ExitCode {
         Ask::WriteCache(arguments) => write_cache(&mut series, arguments, &mut parts),
         Ask::Locality(_) => locality(&mut series, common, &mut parts, !nodes.is_empty()),
     };
-    let study = match &arguments.study {
-        Ask::Cache(_) => Study::Cache,
-        Ask::WriteCache(_) => Study::WriteCache,
-        Ask::Locality(_) => Study::Locality,
-    };
     let (says, result) = says;
     let report = Report { nodes, ..Report::new(study, parts, says) };
     let is_complete = result.is_ok();
@@ -192,7 +189,7 @@ fn finish(series: Series, report: &Report, result: Result<(), Ended>, output: &L
 type Told = (Vec<String>, Result<(), Ended>);
 
 fn cache(series: &mut Series, common: &Common, parts: &mut Vec<Part>) -> Told {
-    let ready = find(series, "cache", common).and_then(|found| {
+    let ready = find(series, Study::Cache, common).and_then(|found| {
         let asked = Asked::of(study::cache(&places(&found)), common)?;
         asked.announce(series);
         fill_made(series, &found, common.size_bytes)?;
@@ -230,7 +227,7 @@ fn locality(series: &mut Series, common: &Common, parts: &mut Vec<Part>, has_nod
 fn write_cache(series: &mut Series, arguments: &WriteCacheArguments, parts: &mut Vec<Part>) -> Told {
     let common = &arguments.common;
     // What is refused is refused before files are filled.
-    let ready = find(series, "write-cache", common).and_then(|found| {
+    let ready = find(series, Study::WriteCache, common).and_then(|found| {
         let asked = Asked::of(study::write_cache(&places(&found)), common)?;
         let switches = switches(series, &found, arguments.risk_power_loss)?;
         asked.announce(series);

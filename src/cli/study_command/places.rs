@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::{Common, failed};
+use super::{Common, failed, same};
 use crate::cli::ab_command::fill;
 use crate::cli::console::say_line;
 use crate::cli::place;
@@ -15,7 +15,7 @@ use crate::os::target::{self, Access, OpenFlags, OpenedTarget, TargetKind, resol
 use crate::os::words::{printable, printable_path, shell_word, system_text};
 use crate::os::write_cache::disks;
 use crate::suite::Ended;
-use crate::suite::study::Place;
+use crate::suite::study::{Place, Study};
 
 /// A target with what else is known of it.
 pub struct Found {
@@ -41,11 +41,12 @@ impl Found {
 }
 
 /// Finds the targets, and makes the files, which are empty.
-pub fn find(series: &mut Series, study: &str, common: &Common) -> Result<Vec<Found>, Ended> {
+pub fn find(series: &mut Series, study: Study, common: &Common) -> Result<Vec<Found>, Ended> {
     let consents = common.consents().map_err(|words| refused(&words))?;
     let mut found: Vec<Found> = Vec::new();
     for typed in &common.targets {
         let there = place::Place::find(typed).map_err(|words| refused(&words))?;
+        check_size(typed, there.size_bytes(), study)?;
         let is_made = there.is_directory();
         let word = match is_made {
             true => made(series, study, &there, common.size_bytes)?,
@@ -100,12 +101,18 @@ pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<Place>, 
     };
     let there = place::Place::find(first).map_err(|words| refused(&words))?;
     if !there.is_directory() {
+        let mut opened = Vec::new();
         for path in &common.targets {
-            open(&absolute(path.clone()))?;
+            let found = open(&absolute(path.clone()))?;
+            check_size(path, Some(found.facts.size_bytes), Study::Locality)?;
+            opened.push((path.as_str(), found));
+        }
+        if let Some(unsure) = same::check(&opened).map_err(|words| refused(&words))? {
+            say_line(format_args!("note: {unsure}"));
         }
         return Ok((common.targets.iter().map(|typed| place(typed.clone(), typed)).collect(), false));
     }
-    let file = PathBuf::from(made(series, "locality", &there, common.size_bytes)?);
+    let file = PathBuf::from(made(series, Study::Locality, &there, common.size_bytes)?);
     let inside: PathBuf = file.iter().rev().take(2).collect::<Vec<_>>().into_iter().rev().collect();
     let mut places = vec![place(file.to_string_lossy().into_owned(), first)];
     for other in others {
@@ -122,10 +129,24 @@ pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<Place>, 
     Ok((places, true))
 }
 
+/// What is there has room for an I/O of the study.
+fn check_size(typed: &str, size_bytes: Option<u64>, study: Study) -> Result<(), Ended> {
+    let (Some(has_bytes), block_bytes) = (size_bytes, study.block_bytes()) else { return Ok(()) };
+    match has_bytes < block_bytes {
+        true => Err(refused(&format!(
+            "'{}' has {has_bytes} bytes, and one I/O of study {} takes {block_bytes}; give a larger file, or a directory, \
+             where a test file is made and removed",
+            printable(typed),
+            study.name()
+        ))),
+        false => Ok(()),
+    }
+}
+
 /// An empty file in a folder that goes with the study, where there is room for it.
-fn made(series: &mut Series, study: &str, there: &place::Place, size_bytes: u64) -> Result<String, Ended> {
+fn made(series: &mut Series, study: Study, there: &place::Place, size_bytes: u64) -> Result<String, Ended> {
     there.check_room(size_bytes, 1, place::FILE_BYTES_MIN).map_err(|words| refused(&words))?;
-    let file = series.scratch(&there.folder(), study, &["data"])?.file("data");
+    let file = series.scratch(&there.folder(), study.name(), &["data"])?.file("data");
     fs::write(&file, "").map_err(|error| {
         refused(&format!("'{}': no file can be made: {}", there.word(), system_text(&error)))
     })?;

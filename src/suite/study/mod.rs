@@ -21,6 +21,25 @@ pub enum Study {
     Locality,
 }
 
+impl Study {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Study::Cache => "cache",
+            Study::WriteCache => "write-cache",
+            Study::Locality => "locality",
+        }
+    }
+
+    /// Bytes of an I/O in its lines.
+    pub fn block_bytes(self) -> u64 {
+        match self {
+            Study::Cache => 8 << 10,
+            Study::WriteCache | Study::Locality => 4 << 10,
+        }
+    }
+}
+
 /// One comparison of a study, to be run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
