@@ -34,6 +34,7 @@ pub(super) struct StudyArguments {
 #[derive(Debug, Subcommand)]
 enum Ask {
     /// What does the operating system's cache change? Reads and writes, past it and through it
+    #[command(mut_arg("targets", |arg| arg.required(true)))]
     Cache(Common),
     /// What do the drives' write caches change? 4 KiB random I/O, on one target and on all of them
     ///
@@ -41,6 +42,7 @@ enum Ask {
     /// also when the program is killed. Needs root. Of SCSI, SAS and SATA disks it is the drive's own cache; of NVMe, and of virtio
     /// where the host does not let one, only whether the kernel sends flushes, so that "off" shows what flushes cost. Such a disk
     /// is refused while something uses it, but for --risk-power-loss.
+    #[command(mut_arg("targets", |arg| arg.required(true)))]
     WriteCache(WriteCacheArguments),
     /// From where is the same storage faster? Reads by the first path and by each of the others
     ///
