@@ -1,5 +1,6 @@
 //! Documents of runs that were made on other nodes.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,9 @@ const DISCARDED: &str = "discarded run";
 
 /// Reads the documents of `NAME=PATH` and compares the first node with the others. The error is a sentence.
 pub fn nodes(typed: &[String], metric: Metric) -> Result<Vec<Node>, String> {
+    let mut seen = Seen::default();
     let read: Vec<(Runs, Document)> =
-        typed.iter().map(|typed| runs(typed, metric)).collect::<Result<_, _>>()?;
+        typed.iter().map(|typed| runs(typed, metric, &mut seen)).collect::<Result<_, _>>()?;
     if read.len() == 1 {
         return Err("--node: give at least two nodes to compare".into());
     }
@@ -38,20 +40,42 @@ pub fn paths(typed: &[String]) -> Vec<String> {
 }
 
 /// The runs of a node, and the document of one.
-fn runs(typed: &str, metric: Metric) -> Result<(Runs, Document), String> {
+fn runs(typed: &str, metric: Metric, seen: &mut Seen) -> Result<(Runs, Document), String> {
     let refused = |why: String| format!("--node {typed}: {why}");
     let (name, path) = typed
         .split_once('=')
         .filter(|(name, path)| !name.is_empty() && !path.is_empty())
         .ok_or_else(|| refused("legal is NAME=PATH, a name and the documents of its runs".into()))?;
     let paths = documents_of(Path::new(path)).map_err(refused)?;
-    let mut documents = counting(Path::new(path), &paths).map_err(refused)?;
+    let mut documents = counting(Path::new(path), &paths, seen).map_err(refused)?;
     let runs = Runs::of(name, &documents, metric).map_err(refused)?;
     Ok((runs, documents.swap_remove(0)))
 }
 
+/// Documents that count, of all nodes so far, and where they are.
+#[derive(Default)]
+struct Seen(HashMap<String, PathBuf>);
+
+impl Seen {
+    /// A document that counts. A copy tells nothing new, and would make the runs look more alike than they are: the error
+    /// is a sentence.
+    fn take(&mut self, path: &Path, document: &Document) -> Result<(), String> {
+        match self.0.insert(json::write(document), path.to_path_buf()) {
+            None => Ok(()),
+            Some(before) if before == path => {
+                Err(format!("{} is named twice; name the documents of each node once", printable_path(path)))
+            }
+            Some(before) => Err(format!(
+                "{} and {} are documents of one and the same run, which counts once; leave one of them out",
+                printable_path(&before),
+                printable_path(path)
+            )),
+        }
+    }
+}
+
 /// The documents of runs that count, all of the same run. The error is a sentence.
-fn counting(folder: &Path, paths: &[PathBuf]) -> Result<Vec<Document>, String> {
+fn counting(folder: &Path, paths: &[PathBuf], seen: &mut Seen) -> Result<Vec<Document>, String> {
     let mut documents = Vec::new();
     for path in paths {
         documents.push((path, read(path)?));
@@ -71,6 +95,7 @@ fn counting(folder: &Path, paths: &[PathBuf]) -> Result<Vec<Document>, String> {
             ));
         }
     }
+    documents.iter().try_for_each(|(path, document)| seen.take(path, document))?;
     Ok(documents.into_iter().map(|(_, document)| document).collect())
 }
 
@@ -142,19 +167,40 @@ mod tests {
         put(folder, "004-a-block-1.json", "truespd ab", 0, 1000);
         put(folder, "005-a-block-1.json", "truespd ab", 0, 1010);
         let typed = format!("node={}", folder.display());
-        let (found, _) = runs(&typed, Metric::Iops).expect("two runs");
+        let (found, _) = runs(&typed, Metric::Iops, &mut Seen::default()).expect("two runs");
         assert_eq!((found.figures, found.grade), (vec![1000.0, 1010.0], None));
         // What a person called so is a run like any other.
         put(folder, "making-the-test-file.json", "diskspd", 0, 990);
-        assert_eq!(runs(&typed, Metric::Iops).expect("three").0.figures.len(), 3);
+        assert_eq!(runs(&typed, Metric::Iops, &mut Seen::default()).expect("three").0.figures.len(), 3);
         put(folder, "006-writes-a-block-1.json", "truespd ab", 100, 500);
-        let words = runs(&typed, Metric::Iops).expect_err("reads and writes");
+        let words = runs(&typed, Metric::Iops, &mut Seen::default()).expect_err("reads and writes");
         for says in ["004-a", "006-writes", "write_percent (0 and 100)", "folder of their own"] {
             assert!(words.contains(says), "{says}: {words}");
         }
         let empty = tempfile::tempdir().expect("a folder");
         put(empty.path(), "001-making-the-test-file.json", "truespd ab", 100, 9000);
-        let words = runs(&format!("node={}", empty.path().display()), Metric::Iops).expect_err("none");
+        let words = runs(&format!("node={}", empty.path().display()), Metric::Iops, &mut Seen::default())
+            .expect_err("none");
         assert!(words.contains("no document of a run that counts"), "{words}");
+    }
+    #[test]
+    fn a_run_counts_once() {
+        let place = tempfile::tempdir().expect("a folder");
+        for (node, ios) in [("one", 1000), ("two", 1100)] {
+            let folder = place.path().join(node);
+            fs::create_dir(&folder).expect("a folder");
+            for run in 0..2 {
+                put(&folder, &format!("{run}.json"), "diskspd", 0, ios + run);
+            }
+        }
+        let typed = |node: &str| format!("{node}={}", place.path().join(node).display());
+        assert_eq!(nodes(&[typed("one"), typed("two")], Metric::Iops).map(|nodes| nodes.len()), Ok(2));
+        let words = nodes(&[typed("one"), typed("one")], Metric::Iops).expect_err("the same twice");
+        assert!(words.contains("one/0.json is named twice"), "{words}");
+        fs::copy(place.path().join("one/1.json"), place.path().join("two/7.json")).expect("a copy");
+        let words = nodes(&[typed("one"), typed("two")], Metric::Iops).expect_err("a copy");
+        for says in ["one/1.json", "two/7.json", "one and the same run"] {
+            assert!(words.contains(says), "{says}: {words}");
+        }
     }
 }
