@@ -142,9 +142,18 @@ pub fn sentence(report: &Report) -> String {
                 Stopped::Failure => "a run failed",
                 Stopped::Decided | Stopped::Blocks => "all blocks are done; --blocks gives more",
             };
+            // The interval alone would look like an answer.
+            let but = match effect.ratio_low > 1.0 || effect.ratio_high < 1.0 {
+                true => format!(
+                    "; p = {}, and --significance asks for less than {}",
+                    p_words(effect.p),
+                    report.significance
+                ),
+                false => String::new(),
+            };
             format!(
                 "undecided: neither a difference in {what} nor its absence within {margin} % is shown (95 % interval \
-                 {range}; {by})"
+                 {range}{but}; {by})"
             )
         }
     }

@@ -276,6 +276,10 @@ fn limits_leave_it_undecided() {
     );
     assert!(sentence(&report).contains("--blocks"), "{}", sentence(&report));
     assert!(fake.told > 0);
+    // An interval without zero is an answer to most: what is still asked for is told.
+    let effect = Effect { ratio_low: 1.1, ratio_high: 1.5, p: 0.045, ..report.effect.unwrap() };
+    let words = sentence(&Report { effect: Some(effect), ..report });
+    assert!(words.contains("+50.0 %; p = 0.045, and --significance asks for less than 0.01; all"), "{words}");
 }
 
 /// Four runs of 4.3 s.
