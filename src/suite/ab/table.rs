@@ -12,8 +12,8 @@ pub fn text(report: &Report) -> String {
         out.push_str(&format!("{name}: {}\n", line(variant)));
     }
     out.push_str(&format!(
-        "\n{:<18}{:>14}{:>14}{:>14}{:>6}  verdict\n",
-        report.what().split(" at ").next().unwrap_or_default(),
+        "\n{:<26}{:>6}{:>14}{:>14}{:>6}  verdict\n",
+        head(report),
         "median",
         "smallest",
         "largest",
@@ -31,6 +31,14 @@ pub fn text(report: &Report) -> String {
         out.push_str(&format!("note: {remark}\n"));
     }
     out
+}
+
+/// What is compared, short: `response time p99.9` reaches into the next column, where its head has room.
+fn head(report: &Report) -> String {
+    match report.what().split_once(" at the ") {
+        Some((times, _)) => format!("{times} {}", report.metric.name()),
+        None => report.what().to_string(),
+    }
 }
 
 fn line(variant: &Variant) -> String {

@@ -282,6 +282,21 @@ fn limits_leave_it_undecided() {
     assert!(words.contains("+50.0 %; p = 0.045, and --significance asks for less than 0.01; all"), "{words}");
 }
 
+#[test]
+fn the_head_of_the_table_names_the_percentile() {
+    let (report, ..) = run(&plan(8), &mut Fake::new(CALM, [100_000.0, 100_000.0]));
+    for (metric, is_response, head) in [
+        (Metric::Iops, false, "IOPS "),
+        (Metric::MeanLatency, true, "mean response time "),
+        (Metric::P99, false, "latency p99 "),
+        (Metric::P999, true, "response time p99.9 "),
+    ] {
+        let words = text(&Report { metric, is_response, ..report.clone() });
+        let line = words.lines().find(|line| line.contains("median")).unwrap();
+        assert!(line.starts_with(head) && line.find("median") == Some(26), "{line}");
+    }
+}
+
 /// Four runs of 4.3 s.
 const BLOCK_S: f64 = 17.2;
 
