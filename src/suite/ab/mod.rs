@@ -31,6 +31,8 @@ pub const BLOCK_RUNS: usize = 4;
 pub const CONFIDENCE: f64 = 0.95;
 /// The step before the blocks, in names of runs and of what `--keep` keeps.
 pub const UNCOUNTED: &str = "first run, does not count";
+/// Runs before the blocks: one of each variant.
+const UNCOUNTED_RUNS: usize = 2;
 /// More than a run itself takes: files are opened and threads started.
 const AROUND_A_RUN_S: f64 = 0.3;
 
@@ -88,9 +90,17 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Runs and seconds at most.
+    /// Runs and seconds at most, those that do not count with the others.
     pub fn ahead(&self) -> Ahead {
-        self.ahead_after(0, 0, Duration::ZERO)
+        self.ahead_with(UNCOUNTED_RUNS)
+    }
+
+    /// The same before the first block, with so many runs to come that do not count.
+    fn ahead_with(&self, uncounted: usize) -> Ahead {
+        let mut ahead = self.ahead_after(0, 0, Duration::ZERO);
+        ahead.steps += uncounted;
+        ahead.seconds += uncounted as f64 * self.run_seconds();
+        ahead
     }
 
     /// With as many blocks as its time has room for by their planned length: the error is to be spent on blocks that can
@@ -134,7 +144,12 @@ impl Plan {
         let planned = (self.blocks_max.saturating_sub(blocks) * BLOCK_RUNS).saturating_sub(runs);
         let left_s = (self.time_max.as_secs_f64() - elapsed.as_secs_f64()).max(0.0);
         let fits = (left_s / self.run_seconds()) as usize;
-        let steps = planned.min(fits);
+        // The least that tells anything, and a block that has begun, go on when the time is over.
+        let sure = match self.least().saturating_sub(blocks) {
+            0 if runs > 0 => 1,
+            blocks => blocks,
+        };
+        let steps = planned.min(fits.max((sure * BLOCK_RUNS).saturating_sub(runs)));
         Ahead { steps, seconds: steps as f64 * self.run_seconds(), known: Known::AtMost }
     }
 }
@@ -238,13 +253,9 @@ fn blocks(
     runner: &mut dyn Runner,
     surroundings: &mut Surroundings<'_>,
 ) -> Result<Stopped, Ended> {
-    for side in [Side::A, Side::B] {
+    for (done, side) in [Side::A, Side::B].into_iter().enumerate() {
         let step = step(plan, side, UNCOUNTED);
-        let later = usize::from(side == Side::A);
-        let mut ahead = plan.ahead();
-        ahead.steps += later;
-        ahead.seconds += later as f64 * plan.run_seconds();
-        runner.ahead(ahead);
+        runner.ahead(plan.ahead_with(UNCOUNTED_RUNS - 1 - done));
         (surroundings.arrange)(side)?;
         let document = runner.run(&step)?;
         collected.first(side, plan, &document)?;

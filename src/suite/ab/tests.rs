@@ -157,6 +157,7 @@ struct Fake {
     truth: [f64; 2],
     findings: [Vec<Finding>; 2],
     ran: Vec<Side>,
+    ahead: Vec<usize>,
     told: usize,
     ends: Option<(usize, Ended)>,
 }
@@ -164,7 +165,15 @@ struct Fake {
 impl Fake {
     fn new(noise: Noise, truth: [f64; 2]) -> Self {
         let findings = [Vec::new(), Vec::new()];
-        Fake { machine: Machine::new(noise, 3), truth, findings, ran: Vec::new(), told: 0, ends: None }
+        Fake {
+            machine: Machine::new(noise, 3),
+            truth,
+            findings,
+            ran: Vec::new(),
+            ahead: Vec::new(),
+            told: 0,
+            ends: None,
+        }
     }
 }
 
@@ -212,7 +221,9 @@ impl Runner for Fake {
         Ok(())
     }
 
-    fn ahead(&mut self, _: Ahead) {}
+    fn ahead(&mut self, ahead: Ahead) {
+        self.ahead.push(ahead.steps);
+    }
 
     fn tell(&mut self, _: &str) {
         self.told += 1;
@@ -280,6 +291,25 @@ fn limits_leave_it_undecided() {
     let effect = Effect { ratio_low: 1.1, ratio_high: 1.5, p: 0.045, ..report.effect.unwrap() };
     let words = sentence(&Report { effect: Some(effect), ..report });
     assert!(words.contains("+50.0 %; p = 0.045, and --significance asks for less than 0.01; all"), "{words}");
+}
+
+#[test]
+fn at_most_is_never_exceeded() {
+    let noisy = || Fake::new(Noise { scatter: 0.2, ..CALM }, [100_000.0, 100_000.0]);
+    // By blocks, and by a time that is over early, since the runs take longer than planned.
+    for (plan, seconds, runs) in [(plan(8), 0, 2 + 8 * 4), (within(6.5, plan(100)), 6, 2 + 4 * 4)] {
+        let (mut fake, calls) = (noisy(), std::cell::Cell::new(0));
+        let elapsed = || Duration::from_secs(seconds * calls.replace(calls.get() + 1));
+        let surroundings = &mut Surroundings { arrange: &mut |_| Ok(()), elapsed: &elapsed };
+        let (_, result) = compare(&plan, &mut fake, surroundings);
+        assert_eq!((result, fake.ran.len()), (Ok(()), runs));
+        let mut most = plan.fitted().unwrap().ahead().steps;
+        for (done, ahead) in fake.ahead.iter().enumerate() {
+            let told = done + 1 + ahead;
+            assert!((runs..=most).contains(&told), "{done} done: {told} at most, after {most}");
+            most = told;
+        }
+    }
 }
 
 #[test]
