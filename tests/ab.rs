@@ -60,6 +60,8 @@ fn what_cannot_be_compared_is_refused_before_anything_is_made() {
         (format!("ab --a {A} --b {B} --file none"), "give a directory"),
         (format!("ab --a {A} --b {B}\t'x --file ."), "no end"),
         (format!("ab --a {A}"), "--b"),
+        (format!("ab --a {A}\tx --b {B}\tx --size 16M"), "--size is for the file that --file makes"),
+        (format!("ab --a {A} --b {B}\t-c1G --file ."), "-c (FileSize in a profile)"),
         (format!("ab --a {A} --b {B} --file . --size 16M --seconds 3600"), "--max-minutes 961 (it is 30)"),
         (format!("ab --a {A} --b {B} --file . --size 1M"), "at least 16M,"),
         (format!("ab --a {A} --b {B} --file . --overwrite /dev/null"), "nothing overwritten; leave it out"),

@@ -38,9 +38,9 @@ pub(super) struct AbArguments {
     #[arg(long, value_name = "DIR")]
     file: Option<String>,
 
-    /// Size of that file, as after -c
-    #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = file_bytes)]
-    size_bytes: u64,
+    /// Size of that file, as after -c [default: 1G]
+    #[arg(long = "size", value_name = "SIZE", value_parser = file_bytes)]
+    size_bytes: Option<u64>,
 
     #[command(flatten)]
     comparing: Comparing,
@@ -52,6 +52,16 @@ pub(super) struct AbArguments {
     #[command(flatten)]
     series: SeriesArguments,
 }
+
+impl AbArguments {
+    /// Size of the file that is made.
+    fn file_bytes(&self) -> u64 {
+        self.size_bytes.unwrap_or(FILE_BYTES)
+    }
+}
+
+/// Size of the file of `--file` unless told otherwise.
+const FILE_BYTES: u64 = 1 << 30;
 
 /// How to compare: for all that is built on it.
 #[derive(Debug, Clone, Args)]
@@ -158,6 +168,11 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     for (option, text) in typed {
         split.push((option, words::split(text).map_err(|why| format!("{option}: {why}"))?));
     }
+    if arguments.file.is_none() && arguments.size_bytes.is_some() {
+        return Err(
+            "--size is for the file that --file makes; the targets that the words name have theirs".into()
+        );
+    }
     // Whether both can run, before a file is made for them.
     let placeholder = arguments.file.as_ref().map(|_| "data");
     let mut variants = variants(&arguments.comparing, &split, placeholder)?;
@@ -177,7 +192,7 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     if let Some(file) = &file
         && let Err(ended) = {
             series.ahead(plan.ahead());
-            fill(&mut series, file, arguments.size_bytes)
+            fill(&mut series, file, arguments.file_bytes())
         }
     {
         return Ok(series.end_early(ended));
@@ -258,7 +273,7 @@ fn directory(typed: &str, arguments: &AbArguments) -> Result<Place, String> {
         ));
     }
     place.check_overwrite(&arguments.series.overwrite)?;
-    place.check_room(arguments.size_bytes, 1, FILE_BYTES_MIN)?;
+    place.check_room(arguments.file_bytes(), 1, FILE_BYTES_MIN)?;
     Ok(place)
 }
 

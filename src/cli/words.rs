@@ -109,6 +109,12 @@ pub fn variant(
     if targets_expected.is_some_and(|expected| span.targets.len() != expected) {
         return Err(refused("the words name a target already; leave it out, or leave out --file"));
     }
+    if targets_expected.is_some() && span.targets.iter().any(|target| target.create_bytes.is_some()) {
+        return Err(refused(
+            "-c (FileSize in a profile) would make the file of --file anew, and one variant would meet what the other made; \
+             leave it out, and give --size",
+        ));
+    }
     let written = span.targets.iter().filter(|target| target.writes());
     // Targets come last.
     let last = request.profile_file.as_ref().map_or(span.targets.len(), |file| file.targets.len());
@@ -215,6 +221,7 @@ mod tests {
             |line: &str, target| variant("--b", words(line), target, &comparing(Metric::Iops)).unwrap_err();
         for (line, target, says) in [
             ("-b4K other", Some("f"), "leave out --file"),
+            ("-b4K -c1G", Some("f"), "-c (FileSize in a profile) would make the file of --file anew"),
             ("-b4K", None, "--b"),
             ("-Rp f", None, "runs nothing"),
             ("--json x f", None, "--keep"),
