@@ -10,6 +10,7 @@ use crate::cli::console::{PlainPace, say_line};
 use crate::cli::refusal::printable;
 use crate::cli::series::FILL;
 use crate::load::live::{Phase, Progress};
+use crate::profile::Target;
 use crate::result::{DirectionSummary, Document, Summary};
 use crate::suite::findings::word;
 use crate::suite::{Ahead, Known, Step};
@@ -249,14 +250,22 @@ fn latency(mean_ns: f64) -> String {
 
 /// A run in a line.
 fn outcome(document: &Document) -> String {
+    let mut targets = document.profile.time_spans.iter().flat_map(|span| &span.targets);
+    // With a rate on some targets only, response times would be those of some I/Os.
+    let are_paced = targets.all(Target::is_rate_limited);
     let figures: Vec<String> =
-        document.measured().map(|measured| figures(&Summary::of(measured).total)).collect();
+        document.measured().map(|measured| figures(&Summary::of(measured).total, are_paced)).collect();
     let grade = document.verdict.as_ref().map(|verdict| verdict.grade);
     format!("{}, {}", figures.join("; "), word(grade))
 }
 
-fn figures(total: &DirectionSummary) -> String {
-    let latency = total.latency.as_ref().map(|l| format!(", {}", latency(l.mean_ns))).unwrap_or_default();
+/// Under a rate times count from when it wanted the I/O, as in the tables of the suites: others would contradict them.
+fn figures(total: &DirectionSummary, are_paced: bool) -> String {
+    let times = match (&total.response, &total.latency) {
+        (Some(response), _) if are_paced => Some((", response time ", response)),
+        (_, latency) => latency.as_ref().map(|latency| (", ", latency)),
+    };
+    let latency = times.map(|(what, times)| format!("{what}{}", latency(times.mean_ns))).unwrap_or_default();
     format!("{:.0} IOPS, {:.1} MiB/s{latency}", total.iops, total.bytes_per_s / MIB)
 }
 
@@ -290,6 +299,28 @@ mod tests {
         is(1, 2, 100.0);
         view.end(&step, &Document::default(), false);
         is(2, 2, 0.0);
+    }
+
+    #[test]
+    fn under_a_rate_times_are_response_times() {
+        let histogram = |ns| {
+            let mut histogram = crate::measure::Histogram::default();
+            histogram.record(ns);
+            Some(histogram)
+        };
+        let mut direction = crate::result::Direction {
+            ios: 1000,
+            latency: histogram(100_000),
+            response: histogram(20_000_000),
+            ..Default::default()
+        };
+        let shown = |direction: &crate::result::Direction, are_paced| {
+            figures(&DirectionSummary::of(direction, 1.0), are_paced)
+        };
+        assert_eq!(shown(&direction, true), "1000 IOPS, 0.0 MiB/s, response time 20.00 ms");
+        assert_eq!(shown(&direction, false), "1000 IOPS, 0.0 MiB/s, 100.0 us");
+        direction.response = None;
+        assert_eq!(shown(&direction, true), "1000 IOPS, 0.0 MiB/s, 100.0 us");
     }
 
     #[test]
