@@ -136,6 +136,9 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
         ("workload oltp . -b 8Q", "no size suffix"),
         ("workload oltp . --limit 5 --of p42", "mean, p95, p99, p99.9"),
         ("workload oltp . --json no/where.json", "no/where.json"),
+        ("workload oltp . --limit 1e308", "86400000 (a day)"),
+        ("workload oltp . -d 4294967295", "from 1 to 86400"),
+        ("workload oltp . -W 86401", "from 0 to 86400"),
     ] {
         let ran = run(&lab, line).expect_code(3);
         assert!(ran.stdout.is_empty() && ran.stderr.contains(word), "{line}: {ran}");

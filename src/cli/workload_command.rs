@@ -28,6 +28,8 @@ const DURATION_S: u32 = 30;
 /// The same for each rate of a search.
 const RATE_WARMUP_S: u32 = 2;
 const RATE_DURATION_S: u32 = 10;
+/// A day: none of the times is longer.
+const SECONDS_MAX: u32 = 86_400;
 
 /// Run a load by its name: oltp, olap, web, vdi, sql, VM Fleet's, or one of your own
 ///
@@ -61,13 +63,13 @@ pub(super) struct WorkloadArguments {
     #[arg(long, short = 'b', value_name = "SIZE", value_parser = bytes)]
     block: Option<u64>,
     /// Measured seconds of each run [default: 30, in a search 10]
-    #[arg(long, short = 'd', value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short = 'd', value_name = "SECONDS", value_parser = between::<1, SECONDS_MAX>)]
     duration: Option<u32>,
     /// Seconds before each measurement [default: 5, in a search 2]
-    #[arg(long, short = 'W', value_name = "SECONDS")]
+    #[arg(long, short = 'W', value_name = "SECONDS", value_parser = between::<0, SECONDS_MAX>)]
     warmup: Option<u32>,
     /// Seconds after each measurement
-    #[arg(long, short = 'C', value_name = "SECONDS", default_value_t = 0)]
+    #[arg(long, short = 'C', value_name = "SECONDS", default_value_t = 0, value_parser = between::<0, SECONDS_MAX>)]
     cooldown: u32,
     /// Look for the highest rate whose response times keep this, in milliseconds; 0: run once, without a search. For
     /// workloads of one line (oltp, olap, olap-si, vdi, your own)

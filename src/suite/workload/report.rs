@@ -400,9 +400,14 @@ fn answer(search: &Search) -> String {
     match search.end {
         Some(SearchEnd::Found(rate)) => format!("highest rate within the limit: {}\n", found(search, rate)),
         Some(SearchEnd::AllKeepIt(rate)) => format!(
-            "highest rate within the limit: {}\nthe limit was kept at every rate tried: the {} outstanding I/Os end this, \
-             not the limit; more -o (a preset of your own) shows more\n",
+            "highest rate within the limit: {}\n{}: the {} outstanding I/Os end this, not the limit; more -o (a preset of \
+             your own) shows more\n",
             found(search, rate),
+            // The table says "no" of both.
+            match search.points.iter().all(|point| point.is_reached) {
+                true => "the limit was kept at every rate tried",
+                false => "no higher rate broke the limit, but some were not reached",
+            },
             search.outstanding
         ),
         Some(SearchEnd::NoneKeepsIt) => match search.points.iter().min_by_key(|point| point.per_stream) {

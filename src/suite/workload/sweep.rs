@@ -15,6 +15,9 @@ const NEAR: f64 = 0.025;
 const MISSED_MAX: f64 = 0.015;
 /// No search takes more runs, whatever the storage does.
 pub const RUNS_MAX: usize = 20;
+/// The least and the most that a limit can be: what is told apart, and what nobody waits for.
+const MS_MIN: f64 = 0.000_001;
+const MS_MAX: f64 = 86_400_000.0;
 /// What a search usually takes, with the run without limit.
 pub const RUNS_USUAL: usize = 12;
 
@@ -68,11 +71,13 @@ impl Limit {
     /// # Errors
     /// A limit that is none, in words.
     pub fn new(of: Of, ms: f64) -> Result<Self, String> {
-        match ms.is_finite() && ms > 0.0 {
+        match (MS_MIN..=MS_MAX).contains(&ms) {
             true => Ok(Limit { of, ms }),
-            false => {
-                Err(format!("a latency limit of {ms} ms makes no sense; a number of milliseconds above 0"))
-            }
+            // In full, some numbers have hundreds of digits.
+            false => Err(format!(
+                "a latency limit of {ms:e} ms makes no sense; a number of milliseconds above 0, from {MS_MIN} (a nanosecond) \
+                 to {MS_MAX} (a day)"
+            )),
         }
     }
 }
@@ -341,6 +346,10 @@ mod tests {
         let slow = Point::of(limit(), 100, 4, 400.0, &response(10.1), None);
         assert!(slow.is_reached && !slow.is_within);
         assert_eq!(Of::ALL.map(|(of, _)| of.ms(&response(8.0))), [4.0, 8.0, 8.0, 16.0]);
-        assert!(Limit::new(Of::Mean, -1.0).is_err() && Limit::new(Of::Mean, f64::NAN).is_err());
+        for ms in [-1.0, 0.0, f64::NAN, f64::INFINITY, 1e308, 1e-300, MS_MAX * 1.01] {
+            let words = Limit::new(Of::Mean, ms).unwrap_err();
+            assert!(words.contains("above 0") && words.len() < 150, "{words}");
+        }
+        assert!(Limit::new(Of::Mean, MS_MAX).is_ok());
     }
 }

@@ -166,7 +166,16 @@ fn where_every_rate_keeps_the_limit_what_is_outstanding_is_named() {
     let text = outcome.text();
     assert!(text.contains(&format!("highest rate within the limit: {} IOPS", rate * 4)), "{text}");
     assert!(text.contains("the 32 outstanding I/Os end this, not the limit; more -o"), "{text}");
+    assert!(text.contains("the limit was kept at every rate tried: the 32"), "{text}");
     assert!(outcome.json().contains("\"all_keep_it\": "), "{}", outcome.json());
+    // The table says "no" of a rate that was not reached.
+    let mut missed = outcome.clone();
+    missed.search.as_mut().unwrap().points[0].is_reached = false;
+    assert!(
+        missed.text().contains("broke the limit, but some were not reached: the 32"),
+        "{}",
+        missed.text()
+    );
     // A rate that is missed, though its answers come in time, broke no limit; one whose answers are late did.
     let point = |per_stream, is_within, held_ms| Point { per_stream, is_within, held_ms, ..found.points[0] };
     let end = |points: &[Point]| SearchEnd::of(Next::Found(5), found.limit, points);
