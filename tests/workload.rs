@@ -139,6 +139,10 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
         ("workload oltp . --limit 1e308", "86400000 (a day)"),
         ("workload oltp . -d 4294967295", "from 1 to 86400"),
         ("workload oltp . -W 86401", "from 0 to 86400"),
+        // What is printed is to run.
+        ("workload oltp . --size 4K --print", "one I/O of each thread needs 8192"),
+        ("workload web . --size 4K --print", "one I/O of each thread needs 8192"),
+        ("workload oltp . -b 3 --print", "needs multiples of 512 bytes"),
     ] {
         let ran = run(&lab, line).expect_code(3);
         assert!(ran.stdout.is_empty() && ran.stderr.contains(word), "{line}: {ran}");

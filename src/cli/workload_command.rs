@@ -2,18 +2,22 @@
 
 mod presets;
 
+use std::ffi::OsString;
+
 use clap::Args;
 
-use super::command::{ExitCode, print};
+use super::command::{ExitCode, Program, plan_refused, print};
 use super::console::{say_error, say_line};
 use super::outputs::{LaterOutputs, later_json};
 use super::place::{FILE_BYTES_MIN, Place, between, bytes};
 use super::series::{Series, SeriesArguments, nothing_measured, refused};
 use super::verdict::{Style, series as series_verdict};
 use super::words::{has_number, unwanted};
-use super::{Invocation, parse};
+use super::{Invocation, parse, refuse_findings};
+use crate::os::target::{AlignmentSource, DirectAlignment};
 use crate::os::words::{shell_line, system_text};
-use crate::profile::{Size, Target, TimeSpan, xml};
+use crate::plan::check_alignment;
+use crate::profile::{Severity, Size, Target, TimeSpan, validate, xml};
 use crate::suite::Ended;
 use crate::suite::workload::preset::{Load, Preset, fitted};
 use crate::suite::workload::sweep::{Limit, Of};
@@ -136,7 +140,9 @@ fn work(arguments: &WorkloadArguments, name: &str) -> Result<ExitCode, String> {
             [place] if is_made => names.iter().map(|name| place.file(name)).collect(),
             _ => words_of(&places),
         };
-        return Ok(print(&lines(&printed.plan(targets, PROFILE.into())?), ExitCode::Done));
+        let plan = printed.plan(targets, PROFILE.into())?;
+        check_printed(&plan)?;
+        return Ok(print(&lines(&plan), ExitCode::Done));
     }
     if let ([place], Some(&largest)) = (&places[..], file_bytes.iter().max())
         && is_made
@@ -335,6 +341,44 @@ fn outstanding(span: &TimeSpan) -> u64 {
         }
         threads => u64::from(threads) * each.sum::<u64>(),
     }
+}
+
+/// What is printed could run, as far as that can be told without its targets. The error is a refusal as `diskspd` shows it.
+fn check_printed(plan: &Plan) -> Result<(), String> {
+    // No storage takes less past the page cache.
+    const SECTOR: DirectAlignment =
+        DirectAlignment { offset_bytes: 512, memory_bytes: 1, source: AlignmentSource::Assumed };
+    let program = Program { name: "diskspd".into() };
+    for step in plan.steps() {
+        let profile = match &plan.work {
+            Work::Profile { profile, .. } => {
+                let mut profile = (**profile).clone();
+                xml::substitute_templates(&mut profile, &plan.targets)
+                    .map_err(|errors| errors.iter().map(|e| format!("ERROR: {e}\n")).collect::<String>())?;
+                let findings = validate(&profile, true);
+                if findings.iter().any(|finding| finding.severity == Severity::Error) {
+                    let refusal = refuse_findings(&step.words, &program.name, &profile, &findings);
+                    return Err(refusal.to_string());
+                }
+                profile
+            }
+            Work::Lines(_) | Work::Search { .. } => match parse(&step.words, &program.name, &|| 0) {
+                Ok(Invocation::Run(request)) => request.profile,
+                Ok(_) => continue,
+                Err(refusal) => return Err(refusal.to_string()),
+            },
+        };
+        let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
+        let refusals: Vec<_> = targets
+            .filter(|target| target.is_direct())
+            .filter_map(|target| check_alignment(target, SECTOR).err())
+            .collect();
+        if !refusals.is_empty() {
+            let words: Vec<OsString> = step.words.iter().map(OsString::from).collect();
+            return Err(plan_refused(&program, &words, &refusals).0);
+        }
+    }
+    Ok(())
 }
 
 /// What would run.
