@@ -1,11 +1,16 @@
 //! Where presets are found: a person's folder, then the program.
 
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::cli::place::bytes;
 use crate::os::words::{printable, printable_path, system_text};
 use crate::profile::Size;
 use crate::suite::workload::preset::{BUILT_IN, Form, Preset};
+
+/// No preset is longer.
+const PRESET_BYTES_MAX: u64 = 1 << 20;
 
 /// The folder of a person's presets: the one given, or `truespd/workloads` in $XDG_CONFIG_HOME or ~/.config.
 fn folder(given: Option<&str>) -> Option<PathBuf> {
@@ -79,9 +84,28 @@ fn error_of_lines(words: &str) -> String {
 }
 
 fn read(form: Form, path: &Path) -> Result<Preset, String> {
-    let failed = |what: String| format!("'{}': {what}", printable_path(path));
-    let text = std::fs::read_to_string(path).map_err(|error| failed(system_text(&error)))?;
+    // Errors of a profile begin as lines of their own do.
+    let failed = |what: String| {
+        format!("'{}': {}", printable_path(path), what.strip_prefix("ERROR: ").unwrap_or(&what))
+    };
+    let text = text_of(path).map_err(|error| failed(system_text(&error)))?;
+    let text = text.ok_or_else(|| {
+        failed(format!("a preset is a file of {} at most; this is none", Size(PRESET_BYTES_MAX)))
+    })?;
     Preset::read(form, &text, bytes).map_err(failed)
+}
+
+/// What a preset's file holds; none where it is no file, or a longer one: pipes and devices may never end.
+fn text_of(path: &Path) -> std::io::Result<Option<String>> {
+    // Without waiting for somebody who writes into a pipe.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let mut text = String::new();
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    file.take(PRESET_BYTES_MAX + 1).read_to_string(&mut text)?;
+    Ok(Some(text).filter(|text| text.len() as u64 <= PRESET_BYTES_MAX))
 }
 
 /// What a preset is, and the room it takes in a folder.
@@ -108,4 +132,32 @@ pub(super) fn list(given: Option<&str>) -> Result<String, String> {
         out.push_str(&format!("{:<16}{}\n", printable(name), printable(&about)));
     }
     Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_files_of_a_size_that_people_write() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("good.toml"), "about = 'x'\nlines = ['-b8K']\n").expect("a file");
+        std::fs::write(path("long.toml"), "#".repeat(PRESET_BYTES_MAX as usize + 1)).expect("a file");
+        std::fs::write(path("wrong.xml"), "<Profil/>").expect("a file");
+        std::os::unix::fs::symlink("/dev/zero", path("zero.toml")).expect("a link");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, path("pipe.xml"), mode).expect("a pipe");
+        let given = folder.path().to_str();
+        let list = list(given).expect("a list");
+        let says =
+            |name: &str, words: &str| list.lines().any(|line| line.starts_with(name) && line.contains(words));
+        assert!(says("good", "x [makes"), "{list}");
+        for name in ["long", "pipe", "zero"] {
+            assert!(says(name, "a preset is a file of 1MiB at most"), "{name}: {list}");
+        }
+        assert!(says("wrong", "': failed to load profile, line 1"), "{list}");
+        let words = find("wrong", given).expect_err("no profile");
+        assert!(words.starts_with("ERROR: '") && !words.contains("': ERROR"), "{words}");
+    }
 }
