@@ -133,7 +133,12 @@ fn stood_still(case: &Case<'_>) -> Option<Finding> {
     let is_late = late_s >= STOOD_STILL_S.max(case.seconds() * STOOD_STILL_PART);
     // A wait that is stopped goes on with what was left of it: threads that noticed earlier may end before the window.
     let end_s = f64::from(case.span.warmup_s) + case.seconds();
-    let was_there = |thread: &ThreadCost| thread.elapsed_ns as f64 / 1e9 >= end_s + late_s / 2.0;
+    // A cool-down keeps them there, too, while nobody but the reader is late.
+    let beyond_s = match case.span.cooldown_s {
+        0 => late_s / 2.0,
+        cooldown_s => f64::from(cooldown_s) + STOOD_STILL_S,
+    };
+    let was_there = |thread: &ThreadCost| thread.elapsed_ns as f64 / 1e9 >= end_s + beyond_s;
     if !is_late || !evidence.threads.iter().all(was_there) {
         return None;
     }

@@ -30,6 +30,7 @@ struct Doc {
     reads_per_s: u64,
     writes_per_s: u64,
     latency: bool,
+    cooldown_s: u32,
     /// Parts of the I/Os that were issued late under a rate, and by how many nanoseconds.
     late: Option<Vec<(f64, u64)>>,
     document: Document,
@@ -102,6 +103,7 @@ impl Doc {
             reads_per_s: 20_000,
             writes_per_s: 0,
             latency: false,
+            cooldown_s: 0,
             late: None,
             document: Document {
                 system: System { memory_bytes: Some(16 * GIB), ..System::default() },
@@ -258,6 +260,7 @@ impl Doc {
         let span = TimeSpan {
             duration_s: self.seconds as u32,
             measure_latency: self.latency,
+            cooldown_s: self.cooldown_s,
             random_write_data: true,
             targets: vec![self.asked],
             ..TimeSpan::default()

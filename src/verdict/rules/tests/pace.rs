@@ -88,8 +88,11 @@ fn a_program_that_stood_still() {
     says(&finding, Grade::Suspect, &["stood still at the end of the measured 60 s, which it saw 9 s late"]);
     stopped(9_000, 5_000).fires("generator-bound");
     stopped(5_000, 5_000).silent("generator-bound");
-    // Threads that ended in time did not stand still.
+    // Threads that ended in time did not stand still, nor those whose cool-down held them.
     stopped(9_000, 0).silent("generator-bound");
+    let cooling = |elapsed_ms| Doc { cooldown_s: 6, ..stopped(9_000, elapsed_ms) };
+    cooling(6_000).silent("generator-bound");
+    cooling(9_000).fires("generator-bound");
 }
 
 /// 20,000 IOPS on one thread are 50 us per I/O.
