@@ -56,7 +56,7 @@ impl Style {
     }
 }
 
-/// Whether a terminal takes colours and the person wants them (https://no-color.org: present and not empty).
+/// Whether a terminal takes colours and the person wants them (<https://no-color.org>: present and not empty).
 fn takes_colour(no_color: &OsStr, term: &OsStr) -> bool {
     no_color.is_empty() && term != "dumb"
 }
