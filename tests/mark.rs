@@ -296,6 +296,9 @@ fn devices_are_only_read_unless_named() {
     let ran = run(&lab, &format!("{line} --overwrite {device}")).expect_code(0);
     assert!(ran.stdout.contains("[Write]\n"), "{ran}");
     refused(&lab, &format!("mark --size 1G {device}"), &["the device has", "would fit"]);
+    // Told before the reads take their time.
+    devices::run("blockdev", &["--setro", device]);
+    refused(&lab, &format!("{line} --overwrite {device}"), &["is write-protected", "blockdev --setrw"]);
 }
 
 #[test]

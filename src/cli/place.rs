@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use super::value::size_above_zero;
 use super::words::absolute_path;
+use crate::os::device::BlockDevice;
 use crate::os::mark::Marks;
 use crate::os::roots::Roots;
-use crate::os::target::{self, Access, OpenFlags, Room, resolve, room};
+use crate::os::target::{self, Access, OpenFlags, Room, TargetKind, resolve, room};
 use crate::os::words::{printable_path, shell_word, system_text};
 use crate::plan::{Guard, Refusal};
 use crate::profile::Size;
@@ -173,12 +174,20 @@ impl Place {
     }
 }
 
-/// Whether the write guard lets a write test through to what is there. What cannot be opened is told by the run.
+/// Whether a write test can go to what is there: it takes writes, and the write guard lets them through. What cannot be
+/// opened is told by the run.
 pub(super) fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
     let roots = Roots::default();
     let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
     let opened = resolve(typed, &roots).ok().and_then(|found| target::open(&found.path, read, &roots).ok());
     let Some(opened) = opened else { return Ok(()) };
+    let is_block = opened.facts.kind == TargetKind::Block;
+    let device = is_block.then(|| BlockDevice::find(opened.facts.device, &roots)).flatten();
+    if device.is_some_and(|device| device.is_read_only()) {
+        let message = format!("'{typed}' is write-protected");
+        let hint = "test reads only, or lift the protection (blockdev --setrw)";
+        return Err(Refusal::machine(&["-w"], Some(typed), message).hint(hint));
+    }
     let guard = Guard { overwrite, marks: &Marks::of_this_user(), roots: &roots };
     guard.check(typed, &opened.facts.path, &opened.file, &opened.facts)
 }
