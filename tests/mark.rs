@@ -297,8 +297,10 @@ fn devices_are_only_read_unless_named() {
     assert!(ran.stdout.contains("[Write]\n"), "{ran}");
     refused(&lab, &format!("mark --size 1G {device}"), &["the device has", "would fit"]);
     // Told before the reads take their time.
-    devices::run("blockdev", &["--setro", device]);
-    refused(&lab, &format!("{line} --overwrite {device}"), &["is write-protected", "blockdev --setrw"]);
+    let protected = devices::Loop::with_options(32 << 20, &["--read-only"]);
+    let device = devices::text(&protected.node);
+    let line = format!("mark {QUICK} {device} --overwrite {device}");
+    refused(&lab, &line, &["is write-protected", "blockdev --setrw"]);
 }
 
 #[test]
