@@ -208,10 +208,7 @@ impl Series {
         // A file is filled anew in every series, with other data.
         let found = if step.name == FILL { Ok(None) } else { keep.found(step, &line) };
         let found = found.and_then(|found| keep.make().map(|()| found));
-        found.map_err(|words| match self.has_begun {
-            true => failed(&words),
-            false => refused(&words),
-        })
+        found.map_err(|words| self.hindered(&words))
     }
 
     /// The words of a step with what the person allowed; options come before targets.
@@ -220,12 +217,14 @@ impl Series {
         overwrite.chain(step.words.iter().cloned()).collect()
     }
 
+    /// The end of the series for what keeps its next run from being made: a refusal only while nothing has been done.
+    fn hindered(&self, words: &str) -> Ended {
+        if self.has_begun { failed(words) } else { refused(words) }
+    }
+
     /// Makes a run.
     fn make(&mut self, words: &[String]) -> Result<Document, Ended> {
-        self.scratch.iter().try_for_each(Scratch::check).map_err(|words| match self.has_begun {
-            true => failed(&words),
-            false => refused(&words),
-        })?;
+        self.scratch.iter().try_for_each(Scratch::check).map_err(|words| self.hindered(&words))?;
         self.has_run = true;
         let run = QuietRun {
             program: &self.program,
@@ -234,9 +233,9 @@ impl Series {
             progress_every: self.view.progress_every(),
             stop: &self.stop,
         };
-        let report = run.run().map_err(|(said, code)| match self.has_begun {
-            true => ended(with_line(&said, words), ExitCode::Failed),
-            false => ended(with_line(&said, words), code),
+        let report = run.run().map_err(|(said, code)| {
+            let code = if self.has_begun { ExitCode::Failed } else { code };
+            ended(with_line(&said, words), code)
         })?;
         self.has_begun = true;
         match self.stop.is_set() {
