@@ -8,10 +8,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use devices::{Loop, Mount, Partitions, Zram, can_make_devices, has_tool, run, skip, text};
-use truespd::os::chain::{self, Kind, Layer};
-use truespd::os::limits;
-use truespd::os::roots::Roots;
-use truespd::os::target::{self, Access, OpenFlags};
+use truespd::machine::chain::{Kind, Layer};
+use truespd::machine::roots::Roots;
+use truespd::machine::target::{Access, OpenFlags};
+use truespd::machine::{chain, limits, target};
 
 const READ: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };
 

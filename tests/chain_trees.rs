@@ -3,8 +3,9 @@
 mod trees;
 
 use trees::{Tree, outline};
-use truespd::os::chain::{self, Kind};
-use truespd::os::limits::{self, What};
+use truespd::machine::chain::Kind;
+use truespd::machine::limits::What;
+use truespd::machine::{chain, limits};
 
 /// Compares an outline with lines as they stand in a test, without their common indentation.
 fn assert_outline(layers: &[chain::Layer], expected: &str) {
@@ -328,16 +329,16 @@ fn an_overlay_seen_from_its_host() {
 fn a_machine_that_tells_nothing_gives_what_the_path_says() {
     let tree = Tree::load("nvme");
     let empty = tempfile::tempdir().unwrap();
-    let roots = truespd::os::roots::Roots {
+    let roots = truespd::machine::roots::Roots {
         proc: empty.path().into(),
         sys: empty.path().into(),
         dev: empty.path().into(),
     };
-    let facts = truespd::os::target::TargetFacts {
+    let facts = truespd::machine::target::TargetFacts {
         path: "/dev/sdz".into(),
-        kind: truespd::os::target::TargetKind::Block,
+        kind: truespd::machine::target::TargetKind::Block,
         size_bytes: 0,
-        device: truespd::os::device::DeviceNumber { major: 65, minor: 144 },
+        device: truespd::machine::device::DeviceNumber { major: 65, minor: 144 },
         inode: 0,
         device_name: None,
         sectors: None,

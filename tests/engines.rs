@@ -19,7 +19,7 @@ use truespd::engine::{
     self, Completion, Engine, EngineError, EngineFile, EngineRow, Io, LADDER, MapFlush, MapMode, Op, Opened,
     Setup, TABLE,
 };
-use truespd::os::buffer::IoBuffer;
+use truespd::sys::buffer::IoBuffer;
 
 const BLOCK: u32 = 4096;
 const DEPTH: u32 = 16;

@@ -42,7 +42,7 @@ fn becomes_free(node: &Path) -> bool {
     true
 }
 
-/// Whether the process says by its locks that it holds the device (`src/os/guard/hold.rs`).
+/// Whether the process says by its locks that it holds the device (`src/guard/hold.rs`).
 fn says_held(process: u32) -> bool {
     const HELD: u64 = 0x0054_7275_6553_7064 + 1;
     let infos = std::fs::read_dir(format!("/proc/{process}/fdinfo")).into_iter().flatten().flatten();

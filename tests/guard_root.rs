@@ -9,10 +9,11 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::PathBuf;
 
 use devices::{Loop, can_make_devices, text};
-use truespd::os::mark::Marks;
-use truespd::os::roots::Roots;
-use truespd::os::target::facts_of;
-use truespd::plan::{Guard, Refusal};
+use truespd::fault::Refusal;
+use truespd::guard::Guard;
+use truespd::guard::mark::Marks;
+use truespd::machine::roots::Roots;
+use truespd::machine::target::facts_of;
 
 const MIB: u64 = 1 << 20;
 

@@ -5,23 +5,34 @@ use std::path::{Path, PathBuf};
 
 /// Module and the modules it may use.
 const ROOMS: &[(&str, &[&str])] = &[
-    ("os", &[]),
+    ("text", &[]),
+    ("fault", &[]),
+    ("sys", &["text"]),
     ("profile", &[]),
-    ("measure", &["os"]),
-    ("engine", &["os"]),
+    ("machine", &["sys", "text"]),
+    ("measure", &["sys", "machine"]),
+    ("engine", &["sys", "machine"]),
     ("access", &["profile"]),
-    ("result", &["profile", "os", "measure"]),
-    ("plan", &["profile", "os", "engine", "access"]),
-    ("load", &["plan", "access", "engine", "measure", "result", "profile", "os"]),
-    ("selfcost", &["load", "access", "measure", "profile", "os"]),
-    ("verdict", &["result", "profile", "measure"]),
-    ("render", &["result", "profile", "measure"]),
-    ("suite", &["result", "profile", "measure", "os"]),
+    ("result", &["profile", "measure", "machine", "sys"]),
+    ("plan", &["profile", "access", "engine", "machine", "fault", "text", "sys"]),
+    ("guard", &["profile", "machine", "fault", "text", "sys"]),
+    (
+        "load",
+        &[
+            "plan", "guard", "access", "engine", "measure", "result", "profile", "machine", "fault", "text",
+            "sys",
+        ],
+    ),
+    ("selfcost", &["load", "access", "measure", "profile", "machine", "sys"]),
+    ("verdict", &["result", "profile", "measure", "text"]),
+    ("render", &["result", "profile", "measure", "text"]),
+    ("suite", &["session", "result", "profile", "measure", "machine", "text", "sys"]),
+    ("session", &["guard", "machine", "text", "sys"]),
     (
         "cli",
         &[
-            "os", "profile", "measure", "engine", "access", "result", "plan", "load", "selfcost", "verdict",
-            "render", "suite",
+            "session", "suite", "render", "selfcost", "verdict", "load", "guard", "plan", "result", "access",
+            "engine", "measure", "machine", "profile", "fault", "text", "sys",
         ],
     ),
 ];
@@ -94,17 +105,17 @@ fn arrows_point_down() {
 
 #[test]
 fn the_arrow_test_sees_arrows() {
-    assert_eq!(rooms_named("use crate::os::topology;"), ["os"]);
+    assert_eq!(rooms_named("use crate::machine::topology;"), ["machine"]);
     assert_eq!(rooms_named("use crate::{load::run, plan};"), ["load", "plan"]);
     assert_eq!(rooms_named("let x = crate::engine::TABLE.len();"), ["engine"]);
     assert!(rooms_named("use std::fs;").is_empty());
 }
 
 #[test]
-fn unsafe_stays_in_engine_and_os() {
+fn unsafe_stays_in_engine_and_sys() {
     let mut wrong = Vec::new();
     for (room, path, text) in sources() {
-        if room == "engine" || room == "os" {
+        if ["engine", "sys", "guard", "machine"].contains(&room.as_str()) {
             continue;
         }
         for (number, line) in code_lines(&text) {
@@ -124,7 +135,7 @@ fn unsafe_stays_in_engine_and_os() {
 fn target_os_is_asked_at_mod_lines_only() {
     let mut wrong = Vec::new();
     for (room, path, text) in sources() {
-        let is_mod_file = (room == "engine" || room == "os") && path.ends_with("mod.rs");
+        let is_mod_file = (room == "engine" || room == "sys") && path.ends_with("mod.rs");
         for (number, line) in code_lines(&text) {
             if line.contains("target_os") && !is_mod_file {
                 wrong.push(format!("{}:{number}: {line}", path.display()));

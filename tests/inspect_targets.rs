@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use devices::{Loop, Mount, Zram, can_make_devices, has_tool, run, skip, text};
 use serde_json::Value;
-use truespd::os::residency::{Cached, cached, drop_cached};
+use truespd::sys::residency::{Cached, cached, drop_cached};
 use unicode_width::UnicodeWidthStr;
 
 const MIB: u64 = 1 << 20;

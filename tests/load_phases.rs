@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use runner::{Outcome, Place, no_stop, run, run_watched};
 use truespd::engine::{self, Completion, Engine, EngineError, EngineRow, Io, Opened, Setup};
 use truespd::load::{self, Event, Options};
-use truespd::os::wake::Latch;
 use truespd::profile::{Profile, TimeSpan};
 use truespd::result::{Measured, TimeSpanResult};
+use truespd::sys::wake::Latch;
 
 const MIB: u64 = 1 << 20;
 /// A stop takes effect within a few milliseconds. The machine may be busy with other tests; but what would go

@@ -8,15 +8,17 @@ use std::os::unix::fs::{FileExt, MetadataExt, symlink};
 use std::path::Path;
 
 use devices::{Loop, Mount, Partitions, Swap, Zram, can_make_devices, has_tool, run, skip, text};
-use truespd::os::device::{BlockDevice, loop_devices_of};
-use truespd::os::extents::{self, Extents};
-use truespd::os::guard::{claim, signatures};
-use truespd::os::mark::{MarkPlace, MarkState, Marks};
-use truespd::os::reuse::{Reuse, reuse_decision};
-use truespd::os::roots::Roots;
-use truespd::os::target::{
-    self, Access, AlignmentSource, OpenFailure, OpenFlags, OpenedTarget, TargetError, TargetKind,
+use truespd::guard::mark::{MarkPlace, MarkState, Marks};
+use truespd::guard::reuse::{Reuse, reuse_decision};
+use truespd::guard::{claim, signatures};
+use truespd::machine::device::{BlockDevice, loop_devices_of};
+use truespd::machine::roots::Roots;
+use truespd::machine::target;
+use truespd::machine::target::{
+    Access, AlignmentSource, OpenFailure, OpenFlags, OpenedTarget, TargetError, TargetKind,
 };
+use truespd::sys::extents;
+use truespd::sys::extents::Extents;
 
 const MIB: u64 = 1024 * 1024;
 const READ: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use truespd::os::undo::{Journal, Undo};
+use truespd::session::undo::{Journal, Undo};
 
 fn journal(place: &Path) -> (Journal, std::path::PathBuf) {
     let made = place.join("truespd-made");

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use truespd::os::topology::{Processor, Topology, TopologyError, parse_cpu_list};
+use truespd::machine::topology::{Processor, Topology, TopologyError, parse_cpu_list};
 
 /// Makes a sysfs tree of lines "path, tab, content".
 fn unpack(lines: &str) -> TempDir {

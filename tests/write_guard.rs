@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use devices::{Mount, can_make_devices, has_tool, run, text};
-use truespd::os::mark::{MarkState, Marks};
+use truespd::guard::mark::{MarkState, Marks};
 
 const MIB: u64 = 1 << 20;
 

@@ -11,8 +11,8 @@ use std::path::Path;
 use roxmltree::Node;
 use strict_xml::check;
 use support::documents::{Machine, Mix, Pool, Ranges, Recipe, document};
+use truespd::machine::topology::{Processor, Topology};
 use truespd::measure::{Histogram, Intervals};
-use truespd::os::topology::{Processor, Topology};
 use truespd::profile::{TimeSpan, xml as profile_xml};
 use truespd::render::{format, xml};
 use truespd::result::{

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::refusal::printable;
+use crate::cli::grammar::refusal::printable;
 use crate::load::Event;
 use crate::profile::Size;
 
@@ -15,7 +15,7 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// Writes to standard error. When nobody can be told, there is nobody to tell that: a full disk or a closed
 /// pipe behind standard error must not end a run.
-pub(super) fn say(text: &str) {
+pub(crate) fn say(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
@@ -23,8 +23,8 @@ pub(super) fn say(text: &str) {
 /// Lines that tell why something was refused: a sentence, or what is complete lines with `ERROR` already (as those of
 /// [`parse`] are).
 ///
-/// [`parse`]: super::parse()
-pub(super) fn error_lines(words: &str) -> String {
+/// [`parse`]: crate::cli::grammar::parse()
+pub(crate) fn error_lines(words: &str) -> String {
     match words.contains("ERROR: ") {
         true => format!("{}\n", words.trim_end()),
         false => format!("ERROR: {}\n", printable(words)),
@@ -32,12 +32,12 @@ pub(super) fn error_lines(words: &str) -> String {
 }
 
 /// Writes [`error_lines`] to standard error.
-pub(super) fn say_error(words: &str) {
+pub(crate) fn say_error(words: &str) {
     say(&error_lines(words));
 }
 
 /// [`say`] with a line end.
-pub(super) fn say_line(words: std::fmt::Arguments<'_>) {
+pub(crate) fn say_line(words: std::fmt::Arguments<'_>) {
     say(&format!("{words}\n"));
 }
 
@@ -51,7 +51,7 @@ pub struct Console {
 
 /// When the next plain line about something long comes due, where nobody watches a terminal.
 #[derive(Debug, Default)]
-pub(super) struct PlainPace {
+pub(crate) struct PlainPace {
     last: Option<Instant>,
 }
 
@@ -92,7 +92,7 @@ impl Console {
                 let _ = err.write_all(b".").and_then(|()| err.flush());
             }
             Event::Verbose(words) if self.verbose => {
-                self.line(&mut state, &format!("{}: {words}", crate::os::host::local_time_now()));
+                self.line(&mut state, &format!("{}: {words}", crate::machine::host::local_time_now()));
             }
             Event::Verbose(_) | Event::Progress(_) => {}
             Event::Warning(words) => {

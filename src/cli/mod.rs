@@ -5,39 +5,20 @@
 //! is to be done; what it refuses touches nothing (a deliberate difference: DiskSpd 2.2 sets events
 //! while it is still reading).
 
-mod ab_command;
-mod assess_command;
-mod bench_command;
-mod command;
+mod commands;
 mod console;
-mod draft;
-mod help;
-mod hints;
-mod inspect_command;
-mod judge_command;
-mod mark_command;
-mod merge_command;
-mod options;
+mod grammar;
 mod outputs;
-mod parse;
 mod place;
-mod refusal;
-mod render_command;
-mod rows;
 mod series;
-mod study_command;
-mod truespd;
-mod value;
-mod verdict;
+mod show;
 mod words;
-mod workload_command;
 
-pub use command::{ExitCode, Program, diskspd};
-pub use help::{help, version};
-use parse::refuse_option;
-pub use parse::{parse, parse_os, refuse_findings, refuse_plan};
-pub use refusal::{Mark, Problem, Refusal};
-pub use truespd::truespd;
+pub use commands::diskspd::{ExitCode, Program, diskspd};
+pub use commands::truespd;
+pub use grammar::parse::refuse_findings;
+pub use grammar::refusal::{Mark, Problem, Refusal};
+pub use grammar::{help, parse, parse_os, version};
 
 use crate::profile::{Profile, ResultFormat};
 use crate::result::Grade;

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::command::ExitCode;
 use super::console::say_error;
 use super::{Output, RunRequest};
-use crate::os::words::system_text;
+use crate::cli::commands::diskspd::ExitCode;
 use crate::render;
 use crate::result::Document;
+use crate::sys::error::system_text;
 
 /// Why a result file was refused or not written.
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +79,7 @@ struct Opened {
 }
 
 /// A file ready to take one text.
-pub(super) struct TextOutput {
+pub(crate) struct TextOutput {
     output: Output,
     sink: Sink,
 }
@@ -247,7 +247,7 @@ fn put(sink: Sink, text: &str) -> io::Result<()> {
 /// Files that a suite writes at its end. Whether they can be made is tried before the suite begins, and they are opened
 /// again then: a suite that is killed meanwhile leaves no unfinished file.
 #[derive(Debug)]
-pub(super) struct LaterOutputs {
+pub(crate) struct LaterOutputs {
     outputs: Vec<Output>,
 }
 
@@ -290,7 +290,7 @@ impl LaterOutputs {
 }
 
 /// The file of `--json`; see [`LaterOutputs::check`].
-pub(super) fn later_json(path: Option<&str>, taken: &[String]) -> Result<LaterOutputs, String> {
+pub(crate) fn later_json(path: Option<&str>, taken: &[String]) -> Result<LaterOutputs, String> {
     let output = path.map(|path| Output { format: "json", path: path.to_string() });
     LaterOutputs::check(output.into_iter().collect(), taken)
 }

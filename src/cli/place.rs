@@ -4,22 +4,25 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use super::value::size_above_zero;
 use super::words::absolute_path;
-use crate::os::device::BlockDevice;
-use crate::os::mark::Marks;
-use crate::os::roots::Roots;
-use crate::os::target::{self, Access, OpenFlags, Room, TargetKind, resolve, room};
-use crate::os::words::{printable_path, shell_word, system_text};
-use crate::plan::{Guard, Refusal};
+use crate::cli::grammar::value::size_above_zero;
+use crate::fault::Refusal;
+use crate::guard::Guard;
+use crate::guard::mark::Marks;
+use crate::machine::device::BlockDevice;
+use crate::machine::roots::Roots;
+use crate::machine::target;
+use crate::machine::target::{Access, OpenFlags, Room, TargetKind, resolve, room};
 use crate::profile::Size;
+use crate::sys::error::system_text;
+use crate::text::{printable_path, shell_word};
 
 /// CrystalDiskMark's smallest test file. A smaller one is no test of a disk: a run is over the same blocks again and again.
-pub(super) const FILE_BYTES_MIN: u64 = 16 << 20;
+pub(crate) const FILE_BYTES_MIN: u64 = 16 << 20;
 
 /// What a person named.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     path: PathBuf,
     kind: Kind,
 }
@@ -176,7 +179,7 @@ impl Place {
 
 /// Whether a write test can go to what is there: it takes writes, and the write guard lets them through. What cannot be
 /// opened is told by the run.
-pub(super) fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
+pub(crate) fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
     let roots = Roots::default();
     let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
     let opened = resolve(typed, &roots).ok().and_then(|found| target::open(&found.path, read, &roots).ok());
@@ -193,13 +196,13 @@ pub(super) fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refus
 }
 
 /// Which of the targets a path of `--overwrite` names, spelt as the target is.
-pub(super) fn target_named<'t>(path: &str, targets: &[&'t str]) -> Option<&'t str> {
+pub(crate) fn target_named<'t>(path: &str, targets: &[&'t str]) -> Option<&'t str> {
     let guard = Guard { overwrite: &[], marks: &Marks::of_this_user(), roots: &Roots::default() };
     guard.named_by(path, targets)
 }
 
 /// Why a path of `--overwrite` is refused that names none of the targets.
-pub(super) fn names_no_target(path: &str) -> String {
+pub(crate) fn names_no_target(path: &str) -> String {
     let why = match path.starts_with('#') {
         true => "this wants the device by its name: which disk a number means changes when disks come and go",
         false => {
@@ -216,19 +219,19 @@ fn fitting(usable_bytes: u64) -> Option<u64> {
 }
 
 /// A size as it can be typed.
-pub(super) fn size_word(bytes: u64) -> String {
+pub(crate) fn size_word(bytes: u64) -> String {
     let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
     let unit = units.into_iter().find(|(bits, _)| bytes > 0 && bytes.is_multiple_of(1 << bits));
     unit.map_or_else(|| bytes.to_string(), |(bits, letter)| format!("{}{letter}", bytes >> bits))
 }
 
 /// Reads a size as DiskSpd writes them (`4096`, `64K`, `1G`).
-pub(super) fn bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     size_above_zero(text, 1).map_err(|slip| format!("{}; write digits and a unit: 4096, 64K, 1G", slip.what))
 }
 
 /// Reads the size of a test file.
-pub(super) fn file_bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn file_bytes(text: &str) -> Result<u64, String> {
     match bytes(text)? {
         bytes if bytes < FILE_BYTES_MIN => {
             Err(format!("at least {}, e.g. 512M or 4G", size_word(FILE_BYTES_MIN)))
@@ -238,7 +241,7 @@ pub(super) fn file_bytes(text: &str) -> Result<u64, String> {
 }
 
 /// Reads a whole number from `LEAST` to `MOST`.
-pub(super) fn between<const LEAST: u32, const MOST: u32>(text: &str) -> Result<u32, String> {
+pub(crate) fn between<const LEAST: u32, const MOST: u32>(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
     number.ok_or_else(|| match MOST {
         u32::MAX => format!("legal is a whole number from {LEAST} on"),

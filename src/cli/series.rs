@@ -11,35 +11,37 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::command::{ExitCode, Program, QuietRun, plan_refused, profile_of, stop_on_signals};
 use super::console::{error_lines, say, say_error, say_line};
 use super::outputs::LaterOutputs;
 use super::place::check_write;
+use crate::cli::commands::diskspd::{ExitCode, Program, QuietRun, plan_refused, profile_of, stop_on_signals};
+use crate::guard::check_directory;
 use crate::load::Event;
-use crate::os::caretaker::{self, Caretaker};
-use crate::os::host::host_name;
-use crate::os::roots::Roots;
-use crate::os::undo::{Journal, Undone, journals_of_this_user, sweep};
-use crate::os::wake::Latch;
-use crate::os::words::{printable, shell_line, system_text};
-use crate::plan::check_directory;
+use crate::machine::host::host_name;
+use crate::machine::roots::Roots;
 use crate::result::{Document, Grade};
+use crate::session::caretaker;
+use crate::session::caretaker::Caretaker;
+use crate::session::undo::{Journal, Undone, journals_of_this_user, sweep};
 use crate::suite::scratch::Scratch;
 use crate::suite::{Ahead, Ended, Failure, Runner, Step};
+use crate::sys::error::system_text;
+use crate::sys::wake::Latch;
+use crate::text::{printable, shell_line};
 use keep::{Kept, Line};
 use required::required_grade;
-pub(super) use required::{Answer, Required, required};
+pub(crate) use required::{Answer, Required, required};
 use view::View;
 
 /// Hidden subcommand of the process that cleans up after a killed suite.
-pub(super) const CARETAKER: &str = "caretaker";
+pub(crate) const CARETAKER: &str = "caretaker";
 
 /// The step that makes a test file, in names of runs and of what `--keep` keeps. It measures nothing.
-pub(super) const FILL: &str = "making the test file";
+pub(crate) const FILL: &str = "making the test file";
 
 /// Options that all suites share.
 #[derive(Debug, Clone, Default, Args)]
-pub(super) struct SeriesArguments {
+pub(crate) struct SeriesArguments {
     /// Keep the document of every run in this folder, which is made when it is missing
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<String>,
@@ -65,7 +67,7 @@ impl SeriesArguments {
 }
 
 /// A series that runs.
-pub(super) struct Series {
+pub(crate) struct Series {
     program: Program,
     stop: Latch,
     overwrite: Vec<String>,
@@ -327,7 +329,7 @@ fn with_line(said: &str, words: &[String]) -> String {
 }
 
 /// A series that has no figure, with the exit code so far: who waits for a result must not take that for one.
-pub(super) fn nothing_measured(code: ExitCode, is_complete: bool) -> ExitCode {
+pub(crate) fn nothing_measured(code: ExitCode, is_complete: bool) -> ExitCode {
     if code != ExitCode::Done {
         return code;
     }
@@ -339,12 +341,12 @@ pub(super) fn nothing_measured(code: ExitCode, is_complete: bool) -> ExitCode {
 }
 
 /// The end of a series that cannot go on; `words` tell why and what to do (see [`error_lines`]).
-pub(super) fn refused(words: &str) -> Ended {
+pub(crate) fn refused(words: &str) -> Ended {
     ended(error_lines(words), ExitCode::Refused)
 }
 
 /// The same after something was done, which exit code 3 would deny.
-pub(super) fn failed(words: &str) -> Ended {
+pub(crate) fn failed(words: &str) -> Ended {
     ended(error_lines(words), ExitCode::Failed)
 }
 
@@ -375,13 +377,13 @@ fn watched_journal() -> Result<(Journal, Option<Caretaker>), String> {
 }
 
 /// Tells what was left, and what became of it.
-pub(super) fn tell_undone(undone: &Undone) {
+pub(crate) fn tell_undone(undone: &Undone) {
     let kind = if undone.is_done { "note" } else { "WARNING" };
     say_line(format_args!("{kind}: left by a series that was ended: {}", undone.words));
 }
 
 /// The life of the caretaker of the journal at `path`.
-pub(super) fn caretaker(path: &str) -> ExitCode {
+pub(crate) fn caretaker(path: &str) -> ExitCode {
     match caretaker::live(Path::new(path)) {
         Ok(undone) => {
             undone.iter().for_each(tell_undone);

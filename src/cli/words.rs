@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 
-use super::ab_command::Comparing;
-use super::command::{Program, load_profile};
-use super::{Invocation, RunRequest, parse};
+use crate::cli::commands::ab::Comparing;
+use crate::cli::commands::diskspd::{Program, load_profile};
+use crate::cli::grammar::parse;
+use crate::cli::{Invocation, RunRequest};
 
 /// A variant of a run.
 #[derive(Debug, Clone, PartialEq)]

@@ -25,7 +25,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::os::buffer::IoBuffer;
+use crate::sys::buffer::IoBuffer;
 
 /// What an I/O does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

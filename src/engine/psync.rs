@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
     use crate::engine::Op;
-    use crate::os::buffer::IoBuffer;
+    use crate::sys::buffer::IoBuffer;
 
     #[test]
     fn an_exchange_is_a_submission_and_then_a_look() {

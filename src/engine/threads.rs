@@ -12,7 +12,7 @@ use rustix::thread::futex;
 
 use super::transfer::{DROP_LIMIT, Regions, ThreadPriority, check_setup, hand_out, reap_all, transfer};
 use super::{Completion, Engine, EngineError, EngineFile, Io, Opened, Setup};
-use crate::os::words::system_text;
+use crate::sys::error::system_text;
 
 pub(super) const NAME: &str = "threads";
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Engine, EngineError, EngineFile, Io, Op};
-use crate::os::buffer::IoBuffer;
+use crate::sys::buffer::IoBuffer;
 
 /// How long dropping an engine waits for I/Os that its worker did not drain, or could not.
 pub(super) const DROP_LIMIT: Duration = Duration::from_secs(1);

@@ -17,8 +17,8 @@ use rustix::io_uring::{IoringEnterFlags, io_uring_enter, io_uring_enter_arg, io_
 use super::transfer::{DROP_LIMIT, Regions, check_setup, errno_text, reap_all};
 use super::uring_setup::{self, DEPTH_MAX, NAME, POLLED_NAME};
 use super::{Completion, Engine, EngineError, EngineFile, Io, Op, Opened, Setup};
-use crate::os::device::{BlockDevice, DeviceNumber};
-use crate::os::roots::Roots;
+use crate::machine::device::{BlockDevice, DeviceNumber};
+use crate::machine::roots::Roots;
 
 /// User data of the cancel request, which is no slot.
 const CANCEL: u64 = u64::MAX;

@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use super::series::whole_seconds_ns;
-use crate::os::chain;
-use crate::os::device::DeviceNumber;
-use crate::os::diskstat::{DiskCounters, DiskStat};
-use crate::os::memory::available_bytes;
-use crate::os::pressure::{governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns};
-use crate::os::roots::Roots;
+use crate::machine::chain;
+use crate::machine::device::DeviceNumber;
+use crate::machine::diskstat::{DiskCounters, DiskStat};
+use crate::machine::memory::available_bytes;
+use crate::machine::pressure::{
+    governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
+};
+use crate::machine::roots::Roots;
 use crate::result::{DiskActivity, DiskCounts, HostActivity, Pressure};
 
 /// Everything that is read, opened before the threads start.

@@ -12,9 +12,9 @@ use super::worker::{DutyState, Worker};
 use crate::access::Pace;
 use crate::engine::{self, Setup};
 use crate::measure::clock::{Clock, MachineClock};
-use crate::os::thread::{pin_to_processor, running_ns_of_this_thread};
 use crate::plan::{TargetRanges, ThreadWork, assign, ranges_of};
 use crate::profile::TimeSpan;
+use crate::sys::thread::{pin_to_processor, running_ns_of_this_thread};
 
 /// Reads a counter of the calling thread right before and right after its loop; `None` where there is none.
 pub type Probe<'a> = &'a (dyn Fn() -> Option<u64> + Sync);

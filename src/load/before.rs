@@ -8,18 +8,17 @@ use serde::Serialize;
 use super::activity::{Recorder, Sources};
 use super::content::{Look, look_at_rest};
 use super::{document, facts};
+use crate::machine::host::clock_source;
+use crate::machine::memory::memory_facts;
+use crate::machine::pressure::averages;
+use crate::machine::roots::Roots;
+use crate::machine::target::{OpenedTarget, Room, TargetKind, keep_access_time, room};
+use crate::machine::{chain, cpustat};
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::{CpuCounters, steal_percent, usage};
-use crate::os::chain;
-use crate::os::cpustat;
-use crate::os::host::clock_source;
-use crate::os::memory::memory_facts;
-use crate::os::pressure::averages;
-use crate::os::residency::{cached, drop_cached};
-use crate::os::roots::Roots;
-use crate::os::target::{OpenedTarget, Room, TargetKind, keep_access_time, room};
-use crate::os::thread::allowed_processors;
 use crate::result::{ClockFacts, DiskActivity, HostActivity, TargetFacts};
+use crate::sys::residency::{cached, drop_cached};
+use crate::sys::thread::allowed_processors;
 
 /// A target and the layers below it.
 #[derive(Debug)]

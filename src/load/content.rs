@@ -13,16 +13,17 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::targets::TargetState;
 use crate::access::{DataRng, SourceWindow, WriteData, data};
-use crate::os::buffer::IoBuffer;
-use crate::os::chain::{self, Kind};
-use crate::os::extents::survey;
-use crate::os::residency::{Cached, cached, drop_cached, gaps, pieces};
-use crate::os::target::{
-    self, Access, AccessHint, OpenFlags, OpenedTarget, TargetKind, advise, keep_access_time, open_file,
+use crate::guard::Identity;
+use crate::machine::chain::Kind;
+use crate::machine::target::{
+    Access, AccessHint, OpenFlags, OpenedTarget, TargetKind, advise, keep_access_time, open_file,
 };
-use crate::plan::Identity;
+use crate::machine::{chain, target};
 use crate::profile::{Target, TimeSpan};
 use crate::result::{ContentSample, ExtentMap, Residency, TargetFacts};
+use crate::sys::buffer::IoBuffer;
+use crate::sys::extents::survey;
+use crate::sys::residency::{Cached, cached, drop_cached, gaps, pieces};
 
 /// For the extents of all targets together.
 const SURVEY_LIMIT: Duration = Duration::from_secs(1);
@@ -434,7 +435,7 @@ mod tests {
 
     fn opened(path: &Path) -> OpenedTarget {
         let flags = OpenFlags { access: Access::Read, direct: false, dsync: false };
-        target::open(path, flags, &crate::os::roots::Roots::default()).expect("just made")
+        target::open(path, flags, &crate::machine::roots::Roots::default()).expect("just made")
     }
 
     #[test]

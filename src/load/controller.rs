@@ -13,13 +13,13 @@ use super::start::{Prepared, StartContext, StartFailure, prepare};
 use super::worker::{Outcome, Time};
 use super::{Event, OnEvent};
 use crate::engine::Engine;
+use crate::machine::host::unix_time_ns;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::CpuCounters;
-use crate::os::host::unix_time_ns;
-use crate::os::thread::{Interrupter, ThreadId, raise_priority_of_this_thread, times_of_this_thread};
-use crate::os::wake::Latch;
 use crate::plan::ThreadWork;
 use crate::result::ThreadCost;
+use crate::sys::thread::{Interrupter, ThreadId, raise_priority_of_this_thread, times_of_this_thread};
+use crate::sys::wake::Latch;
 
 /// How often a worker that has not left yet is interrupted again.
 const INTERRUPT_EVERY: Duration = Duration::from_millis(2);
@@ -108,7 +108,7 @@ impl Time for MachineTime {
 
     fn sleep(&self, ns: u64, _: &mut dyn Engine) {
         if ns > SPIN_NS {
-            return crate::os::thread::sleep_once(Duration::from_nanos(ns));
+            return crate::sys::thread::sleep_once(Duration::from_nanos(ns));
         }
         let end_ns = self.0.now_ns().saturating_add(ns);
         while self.0.now_ns() < end_ns {

@@ -7,17 +7,17 @@ use super::series::series;
 use super::targets::TargetState;
 use super::worker::{DutyState, FailureKind, IoFailure, Outcome};
 use crate::engine::Op;
+use crate::machine::topology::Topology;
 use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, steal_worst_percent, usage};
 use crate::measure::process::{ProcessUsage, cost, process_usage};
 use crate::measure::{Histogram, MachineClock};
-use crate::os::topology::Topology;
-use crate::os::words::{errno_text, io_cause};
 use crate::plan::ThreadWork;
 use crate::profile::TimeSpan;
 use crate::result::{
     ClockFacts, CpuUse, Direction, DistributionPart, Evidence, HostActivity, Measured, OwnCost, QueueDepth,
     TargetResult, ThreadResult, Window,
 };
+use crate::sys::error::{errno_text, io_cause};
 
 /// The numbers of a time span, and sentences for standard error.
 pub fn measured(

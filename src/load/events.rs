@@ -3,9 +3,9 @@
 use std::thread::Scope;
 
 use super::controller::Signals;
-use crate::os::events::{EventDir, EventError, EventHandle, WaitEnd};
-use crate::os::wake::Latch;
-use crate::os::words::system_text;
+use crate::sys::error::system_text;
+use crate::sys::events::{EventDir, EventError, EventHandle, WaitEnd};
+use crate::sys::wake::Latch;
 
 /// Names given with `-ys -yf -yr -yp`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

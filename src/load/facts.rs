@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::os::chain::{self, Kind};
-use crate::os::limits::{self, What};
-use crate::os::roots::Roots;
-use crate::os::target::{self, TargetKind};
+use crate::machine::chain::Kind;
+use crate::machine::limits::What;
+use crate::machine::roots::Roots;
+use crate::machine::target::TargetKind;
+use crate::machine::{chain, limits, target};
 use crate::result::{Layer, LayerKind, Limit, LimitKind, TargetFacts};
 
 /// Facts of an opened target with the layers below it. `typed` is the target as given, `path` what was opened.

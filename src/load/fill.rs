@@ -15,9 +15,9 @@ use rustix::fs::{FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::engine::{self, Completion, Engine, EngineError, EngineFile, Io, Op, Setup};
-use crate::os::buffer::{BufferError, IoBuffer};
-use crate::os::sample::{PIECE_BYTES, find_odd};
-use crate::os::words::system_text;
+use crate::guard::sample::{PIECE_BYTES, find_odd};
+use crate::sys::buffer::{BufferError, IoBuffer};
+use crate::sys::error::system_text;
 
 /// Bytes per write. Samples begin where writes do.
 const BLOCK_BYTES: u64 = PIECE_BYTES;

@@ -27,20 +27,21 @@ mod writes;
 use std::time::Duration;
 
 use crate::engine::EngineRow;
+use crate::fault::Refusal;
+use crate::guard::mark::Marks;
+use crate::guard::{Guard, Identity, Kept};
+use crate::machine::memory::memory_facts;
+use crate::machine::roots::Roots;
+use crate::machine::target::resolve;
+use crate::machine::topology::{Topology, TopologyError};
 use crate::measure::clock::MachineClock;
 use crate::measure::process::process_usage;
-use crate::os::guard::Kept;
-use crate::os::mark::Marks;
-use crate::os::memory::memory_facts;
-use crate::os::roots::Roots;
-use crate::os::target::resolve;
-use crate::os::thread::Interrupter;
-use crate::os::topology::{Topology, TopologyError};
-use crate::os::wake::Latch;
-use crate::os::words::system_text;
-use crate::plan::{Guard, Identity, Refusal, ThreadWork, assign, precreate_sizes};
+use crate::plan::{ThreadWork, assign, precreate_sizes};
 use crate::profile::{Profile, Target, TimeSpan};
 use crate::result::{Document, Measured, System, TimeSpanResult};
+use crate::sys::error::system_text;
+use crate::sys::thread::Interrupter;
+use crate::sys::wake::Latch;
 
 pub use events::EventNames;
 
@@ -118,11 +119,11 @@ pub struct Report {
 pub fn system() -> Result<System, TopologyError> {
     let roots = Roots::default();
     Ok(System {
-        computer_name: crate::os::host::host_name(),
-        start_unix_s: crate::os::host::unix_time_s(),
+        computer_name: crate::machine::host::host_name(),
+        start_unix_s: crate::machine::host::unix_time_s(),
         topology: Topology::of_this_machine()?,
-        power_scheme: crate::os::host::power_scheme(&roots),
-        kernel_release: crate::os::host::kernel_release(),
+        power_scheme: crate::machine::host::power_scheme(&roots),
+        kernel_release: crate::machine::host::kernel_release(),
         memory_bytes: memory_facts(&roots).ok().and_then(|m| m.total_bytes),
     })
 }

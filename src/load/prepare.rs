@@ -11,21 +11,23 @@ use rustix::fs::{Mode, OFlags};
 use super::fill::{self, Content, FillSpec};
 use super::targets::open_flags;
 use super::{Event, OnEvent, Options, wanted};
+use crate::fault::Refusal;
+use crate::guard::mark::{MarkState, Marks, Whose};
+use crate::guard::reuse::{Reuse, reuse_decision};
+use crate::guard::{Guard, Identity};
+use crate::machine::memory::{available_bytes, open_files_limit, raise_open_files_limit};
+use crate::machine::roots::Roots;
+use crate::machine::target;
+use crate::machine::target::{Access, DirectAlignment, OpenFlags, TargetKind, facts_of, resolve};
+use crate::machine::topology::Topology;
 use crate::measure::Intervals;
-use crate::os::extents::{self, Extents};
-use crate::os::mark::{MarkState, Marks, Whose};
-use crate::os::memory::{available_bytes, open_files_limit, raise_open_files_limit};
-use crate::os::reuse::{Reuse, reuse_decision};
-use crate::os::roots::Roots;
-use crate::os::target::{self, Access, DirectAlignment, OpenFlags, TargetKind, facts_of, resolve};
-use crate::os::thread::allowed_processors;
-use crate::os::topology::Topology;
-use crate::os::wake::Latch;
-use crate::os::words::system_text;
-use crate::plan::{
-    Guard, Identity, Refusal, check_alignment, check_block_size, check_memory, processor_order,
-};
+use crate::plan::{check_alignment, check_block_size, check_memory, processor_order};
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
+use crate::sys::error::system_text;
+use crate::sys::extents;
+use crate::sys::extents::Extents;
+use crate::sys::thread::allowed_processors;
+use crate::sys::wake::Latch;
 
 /// A file that is being filled says that nothing of ours is written to it later than that from now.
 const FILL_AHEAD: Duration = Duration::from_secs(30);

@@ -11,11 +11,11 @@ use super::worker::{Dispatch, DutyState, Worker};
 use super::writes::WriteSlots;
 use crate::access::{DataRng, Pattern, PatternSpec, PoolChoice, Rng, SourceWindow, WriteData, data};
 use crate::engine::{self, Engine, EngineError, EngineFile, EngineRow, MapFlush, MapMode, Opened, Setup};
-use crate::os::buffer::{BufferError, IoBuffer};
-use crate::os::thread::{IoPrio, keep_exact_time_on_this_thread, pin_to_processor};
-use crate::os::words::system_text;
 use crate::plan::{Duty, ThreadWork};
 use crate::profile::{Batch, FlushMode, IoPriority, Target, TimeSpan};
+use crate::sys::buffer::{BufferError, IoBuffer};
+use crate::sys::error::system_text;
+use crate::sys::thread::{IoPrio, keep_exact_time_on_this_thread, pin_to_processor};
 
 /// DiskSpd takes at most this many completions at a time (`io-semantics.md` §2).
 const REAP_BATCH_MAX: u32 = 16;

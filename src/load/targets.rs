@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::access::{DataRng, SharedOffset, SourceWindow, data};
-use crate::os::buffer::IoBuffer;
-use crate::os::chain;
-use crate::os::device::DeviceNumber;
-use crate::os::guard::Hold;
-use crate::os::mark::Marks;
-use crate::os::target::{
-    self, Access, AccessHint, OpenFlags, OpenedTarget, TargetFacts, TargetKind, probe_direct_read, resolve,
+use crate::guard::mark::Marks;
+use crate::guard::{Guard, Hold, Identity};
+use crate::machine::device::DeviceNumber;
+use crate::machine::target::{
+    Access, AccessHint, OpenFlags, OpenedTarget, TargetFacts, TargetKind, probe_direct_read, resolve,
 };
-use crate::os::words::system_text;
-use crate::plan::{Guard, Identity, TargetRanges, ranges_of};
+use crate::machine::{chain, target};
+use crate::plan::{TargetRanges, ranges_of};
 use crate::profile::{CacheMode, Target, TimeSpan};
+use crate::sys::buffer::IoBuffer;
+use crate::sys::error::system_text;
 
 /// One opened target.
 #[derive(Debug)]

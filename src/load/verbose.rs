@@ -2,12 +2,12 @@
 
 use super::targets::TargetState;
 use crate::access::WriteData;
+use crate::machine::target::TargetKind;
 use crate::measure::clock::MachineClock;
-use crate::os::target::TargetKind;
-use crate::os::thread::ranges;
 use crate::plan::{Duty, ThreadWork};
 use crate::profile::{IoPriority, Size, Target, TimeSpan};
 use crate::result::SelfCost;
+use crate::sys::thread::ranges;
 
 /// What the target turned out to be; `by_id` is the lasting name of `#n`.
 pub fn target(target: &Target, state: &TargetState, by_id: Option<&str>) -> String {

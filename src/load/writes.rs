@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::access::{DataRng, SourceWindow};
-use crate::os::buffer::IoBuffer;
+use crate::sys::buffer::IoBuffer;
 
 /// Write data of one thread on one target.
 #[derive(Debug)]

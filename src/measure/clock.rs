@@ -20,7 +20,7 @@
 
 use std::time::Duration;
 
-use crate::os::tsc;
+use crate::sys::tsc;
 
 /// Distance of the first two readings.
 const CALIBRATION: Duration = Duration::from_millis(4);

@@ -1,6 +1,7 @@
 //! Processor use between two moments (`io-semantics.md` §14.4).
 
-use crate::os::cpustat::{self, CpuStatError, CpuTicks};
+use crate::machine::cpustat;
+use crate::machine::cpustat::{CpuStatError, CpuTicks};
 
 /// Share of stolen time, in percent, from which on it should be mentioned.
 pub const STEAL_PERCENT_NOTABLE: f64 = 1.0;

@@ -1,6 +1,7 @@
 //! The tool's own cost: what this process used between two moments.
 
-pub use crate::os::rusage::{ProcessUsage, process_usage};
+pub use crate::sys::rusage::ProcessUsage;
+pub use crate::sys::rusage::process_usage;
 
 /// What was used from `before` to `after`. The largest resident memory is that of the whole life of the
 /// process up to `after`.

@@ -1,6 +1,6 @@
 //! What a call costs: the same call many times.
 
-use crate::os::tsc::monotonic_ns;
+use crate::sys::tsc::monotonic_ns;
 
 /// Nanoseconds per call in the fastest of `rounds` rounds of `calls` calls: what disturbs only adds. The call gets its
 /// number in the round.

@@ -1,9 +1,9 @@
 //! Processor order for pinning threads (`command-line.md` §5.3 and §14, `io-semantics.md` §17).
 
-use super::Refusal;
-use crate::os::thread::ranges;
-use crate::os::topology::{Processor, Topology};
+use crate::fault::Refusal;
+use crate::machine::topology::{Processor, Topology};
 use crate::profile::{AffinityItem, EfficiencyOrder, Placement, TimeSpan};
+use crate::sys::thread::ranges;
 
 /// Kernel CPU ids in the order threads are pinned to, round robin; empty when threads float (`-n`).
 ///

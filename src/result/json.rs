@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::summary::Summary;
 use super::{Direction, Document, TimeSpanResult};
 use crate::measure::Histogram;
-use crate::os::words::system_text;
+use crate::sys::error::system_text;
 
 /// What the member `format` says.
 pub const FORMAT: &str = "truespd-result";

@@ -11,8 +11,8 @@ mod verdict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::machine::topology::Topology;
 use crate::measure::{Histogram, Intervals};
-use crate::os::topology::Topology;
 use crate::profile::Profile;
 
 pub use evidence::{

@@ -11,7 +11,7 @@ use super::loads::Case;
 use super::parts::pieces;
 use super::piece_turn;
 use crate::measure::clock::MachineClock;
-use crate::os::words::system_text;
+use crate::sys::error::system_text;
 
 /// Calls of a part that are counted.
 const CALLS: u32 = 20_000;

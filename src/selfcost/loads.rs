@@ -3,8 +3,8 @@
 use super::counted;
 use super::report::{Load, Spread};
 use crate::load::bare::{Bare, Turn};
-use crate::os::thread::allowed_processors;
 use crate::profile::TimeSpan;
+use crate::sys::thread::allowed_processors;
 
 /// The loads, each measured with and without `-L`. All on a target of 1 GiB that is not there.
 pub const WORDS: &[&str] = &[

@@ -12,8 +12,8 @@ use std::ffi::OsString;
 
 use crate::load::bare::Turn;
 use crate::measure::clock::MachineClock;
-use crate::os::instructions::Instructions;
-use crate::os::thread::running_ns_of_this_thread;
+use crate::sys::instructions::Instructions;
+use crate::sys::thread::running_ns_of_this_thread;
 
 pub use callgrind::count_here;
 pub use loads::{Case, WORDS};

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::load::bare::Turn;
+use crate::machine::host::{host_name, kernel_release, processor_model, unix_time_s};
+use crate::machine::roots::Roots;
 use crate::measure::clock::MachineClock;
-use crate::os::host::{host_name, kernel_release, processor_model, unix_time_s};
-use crate::os::roots::Roots;
-use crate::os::thread::allowed_processors;
+use crate::sys::thread::allowed_processors;
 
 /// What the member `format` says.
 const FORMAT: &str = "truespd-self-cost";

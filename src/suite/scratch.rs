@@ -5,8 +5,9 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::os::undo::{FOLDER_PREFIX, Journal, Undo};
-use crate::os::words::{printable_path, system_text};
+use crate::session::undo::{FOLDER_PREFIX, Journal, Undo};
+use crate::sys::error::system_text;
+use crate::text::printable_path;
 
 /// Attempts to find a name that is free.
 const NAMES_TRIED: u32 = 100;

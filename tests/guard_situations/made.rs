@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::devices::{Loop, Mount, Partitions, Swap, has_tool, run, skip, text};
 use super::support::program::{Lab, copy_to_run};
-use truespd::os::mark::{MarkState, Marks};
+use truespd::guard::mark::{MarkState, Marks};
 
 const MIB: u64 = 1 << 20;
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
-use truespd::os::mark::{MarkState, Marks};
+use truespd::guard::mark::{MarkState, Marks};
 
 use crate::support::program::{Lab, Ran, Running};
 

@@ -7,9 +7,9 @@ use tempfile::TempDir;
 use truespd::cli::{Invocation, parse};
 use truespd::engine::{self, EngineRow};
 use truespd::load::{self, Event, Options, Report};
-use truespd::os::wake::Latch;
 use truespd::profile::Profile;
 use truespd::result::{Measured, TargetResult, TimeSpanResult};
+use truespd::sys::wake::Latch;
 
 /// A directory with sparse files, gone when dropped. `FILE` in a command line is the first of them.
 pub struct Place {

@@ -1,7 +1,7 @@
 //! Documents for tests: every combination of options, with numbers that a run could have produced.
 
+use truespd::machine::topology::{Processor, Topology};
 use truespd::measure::{Histogram, Intervals};
-use truespd::os::topology::{Processor, Topology};
 use truespd::profile::{Distribution, DistributionKind, DistributionRange, Profile, Target, TimeSpan};
 use truespd::result::{
     CpuUse, Direction, DistributionPart, Document, Measured, System, TargetResult, ThreadResult,

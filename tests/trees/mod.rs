@@ -4,11 +4,12 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use truespd::os::chain::{self, Layer};
-use truespd::os::device::DeviceNumber;
-use truespd::os::mounts::read_mounts;
-use truespd::os::roots::Roots;
-use truespd::os::target::{Filesystem, TargetFacts, TargetKind};
+use truespd::machine::chain;
+use truespd::machine::chain::Layer;
+use truespd::machine::device::DeviceNumber;
+use truespd::machine::mounts::read_mounts;
+use truespd::machine::roots::Roots;
+use truespd::machine::target::{Filesystem, TargetFacts, TargetKind};
 
 /// A machine's trees in a directory of their own.
 pub struct Tree {

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 
-use crate::os::words::{printable_path, system_text};
 use crate::profile::Profile;
 use crate::result::{Document, json};
 use crate::suite::Step;
+use crate::sys::error::system_text;
+use crate::text::printable_path;
 
 /// A folder of documents, one per run, named after number and step.
 #[derive(Debug)]

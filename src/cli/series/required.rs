@@ -1,6 +1,6 @@
 //! `--require` of the suites: what the answer must be for the exit code to stay 0.
 
-use crate::cli::command::ExitCode;
+use crate::cli::commands::diskspd::ExitCode;
 use crate::cli::console::say_line;
 use crate::result::Grade;
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::console::{PlainPace, say_line};
-use crate::cli::refusal::printable;
+use crate::cli::grammar::refusal::printable;
 use crate::cli::series::FILL;
 use crate::load::live::{Phase, Progress};
 use crate::profile::Target;

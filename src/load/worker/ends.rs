@@ -3,8 +3,8 @@
 use super::lab::{Bench, Call, LATENCY, NEVER, NO_STATISTICS, Seen, duty, pattern};
 use super::*;
 use crate::access::SourceWindow;
-use crate::os::buffer::IoBuffer;
 use crate::profile::{Target, Throughput};
+use crate::sys::buffer::IoBuffer;
 
 // ---- failures -----------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@ use super::lab::{Bench, Call, LATENCY, NO_STATISTICS, duty, pattern};
 use super::*;
 use crate::access::SharedOffset;
 use crate::measure::Histogram;
-use crate::os::buffer::IoBuffer;
 use crate::profile::{Target, Throughput};
+use crate::sys::buffer::IoBuffer;
 
 const MS: u64 = 1_000_000;
 

@@ -2,8 +2,8 @@
 
 use super::figure::number;
 use super::report::{Effect, Outcome, Report, Stopped, Variant};
-use crate::os::words::{printable, shell_line};
 use crate::result::Grade;
+use crate::text::{printable, shell_line};
 
 /// The comparison: both lines, their figures, the effect, the answer, what to know.
 pub fn text(report: &Report) -> String {

@@ -124,7 +124,7 @@ pub struct Outcome {
 impl Host {
     /// This one, now.
     pub fn this() -> Self {
-        use crate::os::host;
+        use crate::machine::host;
         Host {
             computer_name: host::host_name(),
             system: host::system_name(),

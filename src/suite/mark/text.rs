@@ -1,7 +1,7 @@
 //! CrystalDiskMark's text, number for number, so that what reads its results reads these.
 
 use super::{Part, Profile, Report, Row};
-use crate::os::words::printable;
+use crate::text::printable;
 
 /// Of its header.
 const COLUMNS: usize = 78;

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Study;
 use super::nodes::{self, Node};
-use crate::os::words::{printable, shell_line};
 use crate::result::{Grade, json};
 use crate::suite::ab::{self, Variant};
 use crate::suite::findings::SeriesVerdict;
+use crate::text::{printable, shell_line};
 
 /// What the member `format` says.
 const FORMAT: &str = "truespd-study";

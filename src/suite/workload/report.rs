@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::sweep::{self, Limit, Next, Point};
 use super::{Plan, Step};
-use crate::os::words::printable;
 use crate::profile::{Size, Target, Throughput, TimeSpan};
 use crate::result::{
     Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Summary, TimeSpanResult, json,
 };
 use crate::suite::findings::{SeriesVerdict, judged, word};
+use crate::text::printable;
 
 const MIB: f64 = 1_048_576.0;
 /// Columns of a bar whose middle is the limit.

@@ -1,0 +1,362 @@
+//! `truespd ab`: do two variants of a run differ?
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::console::say_error;
+use crate::cli::outputs::later_json;
+use crate::cli::place::{FILE_BYTES_MIN, Place, file_bytes, names_no_target, target_named};
+use crate::cli::series::{Answer, FILL, Required, Series, SeriesArguments, nothing_measured, required};
+use crate::cli::show::verdict::{Style, series as series_verdict};
+use crate::cli::words;
+use crate::cli::words::VariantWords;
+use crate::suite::ab::{self, Metric, Outcome, Plan, Surroundings};
+use crate::suite::{Ended, Runner, Step};
+
+/// Compare two variants of a run, in turns, until their difference is decided or shown not to matter
+///
+/// Runs blocks of four, A B B A or B A A B, so that a drift of the machine meets both alike, and looks after 4, 5, 7,
+/// 9, 12, ... of 100 blocks. Ends with "different" (the effect with a 95 % interval and a p value), with "no difference
+/// larger than the margin", or, when blocks or time are over, undecided. The more often one looks, the easier one is
+/// fooled: interval and p value allow for that.
+#[derive(Debug, Args)]
+#[command(mut_arg("require", |arg| arg.value_parser(ab_required).help(
+    "Exit code 5 unless B is shown to be better (better), or shown to be better or not to differ by more than the margin \
+     (not-worse), or unless the verdict is this or better (certified, or suspect); may be repeated"
+)))]
+pub(crate) struct AbArguments {
+    /// Words of the diskspd command line of A, as one quoted argument: '-b4K -r -o32 -Su FILE'
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    a: String,
+
+    /// Words of B
+    #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
+    b: String,
+
+    /// Make one test file in this directory for both variants, which then name no target; removed afterwards
+    #[arg(long, value_name = "DIR")]
+    file: Option<String>,
+
+    /// Size of that file, as after -c [default: 1G]
+    #[arg(long = "size", value_name = "SIZE", value_parser = file_bytes)]
+    size_bytes: Option<u64>,
+
+    #[command(flatten)]
+    comparing: Comparing,
+
+    /// Write the comparison to this file as JSON (`truespd schema ab`)
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+
+    #[command(flatten)]
+    series: SeriesArguments,
+}
+
+impl AbArguments {
+    /// Size of the file that is made.
+    fn file_bytes(&self) -> u64 {
+        self.size_bytes.unwrap_or(FILE_BYTES)
+    }
+}
+
+/// Size of the file of `--file` unless told otherwise.
+const FILE_BYTES: u64 = 1 << 30;
+
+/// How to compare: for all that is built on it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Comparing {
+    /// What is compared: iops, bytes, latency (mean), p99, p99.9, cpu (processor time per I/O)
+    ///
+    /// Where the words of ab set a rate (-g), the three latencies are response times: they count from when the rate wanted the I/O.
+    #[arg(long, default_value = "iops", value_parser = metric)]
+    pub metric: Metric,
+
+    /// A difference up to this many percent does not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = margin)]
+    pub margin: f64,
+
+    /// Probability with which variants that are the same may be called different
+    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = significance)]
+    pub significance: f64,
+
+    /// Blocks of four runs at most; the first look comes after 4 of them, and with 2 or 3 the only one after the last
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub blocks: u32,
+
+    /// Minutes at most, for the blocks of each comparison (a study has several): no more blocks are planned than fit
+    #[arg(long, value_name = "MINUTES", default_value_t = 30.0, value_parser = minutes)]
+    pub max_minutes: f64,
+
+    /// Measured seconds of each run; -d in the words of ab counts instead
+    #[arg(long, value_name = "S", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub seconds: u32,
+
+    /// Seconds of warm-up before them; -W in the words of ab counts instead
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub warm_up: u32,
+}
+
+fn ab_required(text: &str) -> Result<Required, String> {
+    required(text, &[Required::NotWorse, Required::Better])
+}
+
+fn metric(text: &str) -> Result<Metric, String> {
+    let names = || Metric::ALL.map(Metric::name).join(", ");
+    Metric::ALL.into_iter().find(|m| m.name() == text).ok_or_else(|| format!("legal are {}", names()))
+}
+
+fn number(text: &str, what: &str, is_legal: impl Fn(f64) -> bool) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|v: &f64| v.is_finite() && is_legal(*v));
+    value.ok_or_else(|| format!("legal is {what}"))
+}
+
+fn margin(text: &str) -> Result<f64, String> {
+    number(text, "more than 0 and up to 100 percent", |v| v > 0.0 && v <= 100.0)
+}
+
+fn significance(text: &str) -> Result<f64, String> {
+    number(text, "0.0001 to 0.05", |v| (0.0001..=0.05).contains(&v))
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    number(text, "more than 0 and up to 10000", |v| v > 0.0 && v <= 10_000.0)
+}
+
+impl Comparing {
+    /// The plan for two lines.
+    pub fn plan(&self, title: &str, variants: [VariantWords; 2]) -> Plan {
+        let run_s = variants.iter().map(|v| v.seconds).sum::<f64>() / 2.0;
+        Plan {
+            title: title.to_string(),
+            words: variants.map(|v| v.words),
+            metric: self.metric,
+            margin_percent: self.margin,
+            significance: self.significance,
+            blocks_max: self.blocks as usize,
+            time_max: Duration::from_secs_f64(self.max_minutes * 60.0),
+            run_s,
+        }
+    }
+
+    /// The words of a variant as they are run.
+    pub fn variant(
+        &self,
+        option: &str,
+        typed: Vec<String>,
+        target: Option<&str>,
+    ) -> Result<VariantWords, String> {
+        words::variant(option, typed, target, self)
+    }
+}
+
+/// `truespd ab`.
+pub(crate) fn run(arguments: &AbArguments) -> ExitCode {
+    match prepare_and_run(arguments) {
+        Ok(code) => code,
+        Err(words) => {
+            say_error(&words);
+            ExitCode::Refused
+        }
+    }
+}
+
+/// The error is for [`say_error`]: refused before anything was touched.
+fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
+    let typed = [("--a", &arguments.a), ("--b", &arguments.b)];
+    let mut split = Vec::new();
+    for (option, text) in typed {
+        split.push((option, words::split(text).map_err(|why| format!("{option}: {why}"))?));
+    }
+    if arguments.file.is_none() && arguments.size_bytes.is_some() {
+        return Err(
+            "--size is for the file that --file makes; the targets that the words name have theirs".into()
+        );
+    }
+    // Whether both can run, before a file is made for them.
+    let placeholder = arguments.file.as_ref().map(|_| "data");
+    let mut variants = variants(&arguments.comparing, &split, placeholder)?;
+    arguments.comparing.plan("", both(&variants)).fitted()?;
+    let place = arguments.file.as_deref().map(|dir| directory(dir, arguments)).transpose()?;
+    let output = later_json(arguments.json.as_deref(), &taken(&variants, place.is_some()))?;
+    allow_each(&mut variants, &arguments.series.overwrite)?;
+    let mut series = Series::begin("ab", &arguments.series, &output)?;
+    let file = match file(&mut series, place.as_ref(), &variants) {
+        Ok(file) => file,
+        Err(ended) => return Ok(series.end_early(ended)),
+    };
+    if let Some(file) = &file {
+        variants = self::variants(&arguments.comparing, &split, Some(file))?;
+    }
+    let plan = arguments.comparing.plan("", both(&variants)).fitted()?;
+    if let Some(file) = &file
+        && let Err(ended) = {
+            series.ahead(plan.ahead());
+            fill(&mut series, file, arguments.file_bytes())
+        }
+    {
+        return Ok(series.end_early(ended));
+    }
+    let begin = Instant::now();
+    let mut surroundings = Surroundings { arrange: &mut |_| Ok(()), elapsed: &|| begin.elapsed() };
+    let (report, result) = ab::compare(&plan, &mut series, &mut surroundings);
+    let is_complete = result.is_ok();
+    let is_worth_telling = is_complete || !report.blocks.is_empty();
+    let ended = series.end(result);
+    if !is_worth_telling {
+        return Ok(nothing_measured(ended, false));
+    }
+    let shown = ab::text(&report) + &series_verdict(&report.verdict, Style::of_stdout());
+    let printed = print(&shown, ended);
+    let code = output.write(|_| ab::write(&report), printed);
+    let lacks = |required| lacks(report.outcome, report.is_b_better(), required);
+    let answer = Answer { is_complete, grade: report.verdict.grade, lacks: &lacks };
+    Ok(answer.held_to(&arguments.series.require, code))
+}
+
+/// What keeps the answer from being what is required.
+fn lacks(outcome: Outcome, is_b_better: Option<bool>, required: Required) -> Option<String> {
+    let lack = match (outcome, is_b_better) {
+        (Outcome::Different, Some(true)) => return None,
+        (Outcome::Different, _) => "B is worse",
+        (Outcome::Equivalent, _) if required == Required::NotWorse => return None,
+        (Outcome::Equivalent, _) => "there is no difference that matters",
+        (Outcome::Undecided, _) => "it is undecided",
+    };
+    Some(lack.to_string())
+}
+
+/// Both lines, on `target` when there is one. The error is for [`say_error`].
+fn variants(
+    comparing: &Comparing,
+    split: &[(&str, Vec<String>)],
+    target: Option<&str>,
+) -> Result<Vec<VariantWords>, String> {
+    split.iter().map(|(option, words)| comparing.variant(option, words.clone(), target)).collect()
+}
+
+fn both(variants: &[VariantWords]) -> [VariantWords; 2] {
+    variants.to_vec().try_into().expect("two options")
+}
+
+/// What the variants read and write, without a file that is still to be made: no result may take the place of one.
+fn taken(variants: &[VariantWords], is_made: bool) -> Vec<String> {
+    let targets = |variant: &VariantWords| if is_made { Vec::new() } else { variant.targets.clone() };
+    variants
+        .iter()
+        .flat_map(|variant| targets(variant).into_iter().chain(variant.profile_file.clone()))
+        .collect()
+}
+
+/// The file in the directory of `--file`. Without one, the write guard is asked of all targets, before the first run takes
+/// its time.
+fn file(
+    series: &mut Series,
+    place: Option<&Place>,
+    variants: &[VariantWords],
+) -> Result<Option<String>, Ended> {
+    if let Some(place) = place {
+        return Ok(Some(series.scratch(&place.folder(), "ab", &["data"])?.file("data")));
+    }
+    variants.iter().flat_map(|variant| &variant.written).try_for_each(|path| series.check_write(path))?;
+    // The words of each variant hold what the person allowed for it.
+    series.allow(Vec::new());
+    Ok(None)
+}
+
+/// The directory of `--file`, where there is room for the file. The error is a sentence.
+fn directory(typed: &str, arguments: &AbArguments) -> Result<Place, String> {
+    let place = Place::find(typed)?;
+    if !place.is_directory() {
+        return Err(format!(
+            "--file {typed}: this is no directory; name one, or name the target in --a and --b"
+        ));
+    }
+    place.check_overwrite(&arguments.series.overwrite)?;
+    place.check_room(arguments.file_bytes(), 1, FILE_BYTES_MIN)?;
+    Ok(place)
+}
+
+/// Gives each variant the person's word for its own targets. The error is a sentence.
+fn allow_each(variants: &mut [VariantWords], overwrite: &[String]) -> Result<(), String> {
+    for path in overwrite {
+        let mut is_named = false;
+        for variant in variants.iter_mut() {
+            let targets: Vec<&str> = variant.targets.iter().map(String::as_str).collect();
+            if target_named(path, &targets).is_some() {
+                variant.words.splice(..0, ["--overwrite".to_string(), path.clone()]);
+                is_named = true;
+            }
+        }
+        if !is_named {
+            return Err(names_no_target(path));
+        }
+    }
+    Ok(())
+}
+
+/// Makes a file of random data: neither compression nor never-written places then answer for the disk.
+pub(crate) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(), Ended> {
+    let seed = std::process::id();
+    // The run after that reads one block, through the page cache: direct I/O is not everywhere.
+    let words = [format!("-c{size_bytes}")].into_iter();
+    let words = words.chain(["-Zr", "-b1M", "-f1M", "-o1", "-d1", "-W0"].map(String::from));
+    // With another seed in every process, so that a series that goes on makes the file anew, too.
+    let words = words.chain([format!("-z{seed}"), file.to_string()]);
+    // The fill is no write test of what the person named.
+    let allowed = series.allow(Vec::new());
+    let step = Step { name: FILL.into(), words: words.collect(), seconds: 1.5, prepares: false };
+    let filled = series.run(&step).map(|_| ());
+    series.allow(allowed);
+    filled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_required_has_to_be_shown() {
+        use Outcome::{Different, Equivalent, Undecided};
+        use Required::{Better, NotWorse};
+        for (outcome, is_b_better, required, lack) in [
+            (Different, Some(true), Better, None),
+            (Different, Some(true), NotWorse, None),
+            (Different, Some(false), Better, Some("B is worse")),
+            (Different, Some(false), NotWorse, Some("B is worse")),
+            (Equivalent, None, Better, Some("there is no difference that matters")),
+            (Equivalent, None, NotWorse, None),
+            (Undecided, None, Better, Some("it is undecided")),
+            (Undecided, None, NotWorse, Some("it is undecided")),
+        ] {
+            assert_eq!(lacks(outcome, is_b_better, required).as_deref(), lack, "{outcome:?} {required:?}");
+        }
+    }
+
+    #[test]
+    fn the_persons_word_goes_to_the_variant_that_names_the_target() {
+        let variant = |target: &str| VariantWords {
+            words: vec!["-w100".into(), target.into()],
+            seconds: 1.0,
+            targets: vec![target.into()],
+            written: vec![target.into()],
+            profile_file: None,
+        };
+        let shown = |variant: &VariantWords| variant.words.join(" ");
+        let mut variants = [variant("/dev/x"), variant("/dev/y")];
+        allow_each(&mut variants, &["/dev/y".to_string()]).unwrap();
+        assert_eq!(variants.each_ref().map(shown), ["-w100 /dev/x", "--overwrite /dev/y -w100 /dev/y"]);
+        for (path, says) in [("/dev/z", "none of the targets"), ("#1", "by its name")] {
+            let words = allow_each(&mut variants, &[path.to_string()]).unwrap_err();
+            assert!(words.contains(says), "{path}: {words}");
+        }
+        // However it is spelt.
+        let mut variants = [variant("/dev/null"), variant("/dev/full")];
+        allow_each(&mut variants, &["/dev/../dev/null".to_string()]).unwrap();
+        assert_eq!(
+            variants.each_ref().map(shown),
+            ["--overwrite /dev/../dev/null -w100 /dev/null", "-w100 /dev/full"]
+        );
+    }
+}

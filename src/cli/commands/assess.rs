@@ -1,0 +1,373 @@
+//! `truespd assess`: winsat disk, without scores.
+
+use std::ffi::OsString;
+use std::time::Instant;
+
+use clap::Args;
+
+use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::console::{say_error, say_line};
+use crate::cli::grammar::refusal::wrap;
+use crate::cli::outputs::{LaterOutputs, later_json};
+use crate::cli::place::{Place, between, bytes, size_word};
+use crate::cli::series::{Answer, Required, Series, SeriesArguments, nothing_measured, refused, required};
+use crate::cli::show::verdict::{Style, series as series_verdict};
+use crate::suite::assess::{Assessment, FILE_BYTES, Part, Plan, SIZE_MIN_BYTES, Test};
+use crate::sys::error::system_text;
+use crate::text::{printable, shell_line, shell_word};
+
+/// winsat's words that are long options here.
+const WINSAT_WORDS: [&str; 11] =
+    ["-ran", "-seq", "-read", "-write", "-flush", "-ransize", "-seqsize", "-drive", "-n", "-xml", "-v"];
+/// The largest block of a test.
+const BLOCK_BYTES_MAX: u64 = 16 << 20;
+/// Every device takes multiples of this, if not necessarily one of them.
+const SECTOR_BYTES: u64 = 512;
+/// The test file in its folder.
+const DATA: &str = "data";
+
+/// Test a disk as `winsat disk` does: random and sequential reads, sequential writes, and how long reads take
+/// while writes and flushes go on; with winsat's labels and Microsoft's limits, without scores
+///
+/// Makes a file of 1 GiB in the folder (default: this one), takes about a minute and removes the file. A device
+/// is only read unless --overwrite names it. Single tests as in winsat, with one or two dashes: -ran -write,
+/// -seq -read, -flush -seq.
+#[derive(Debug, Args)]
+#[command(mut_arg("require", |arg| arg.value_parser(|text: &str| required(text, &[Required::Pass])).help(
+    "Exit code 5 unless the verdict is this or better (certified, or suspect), or unless every limit is kept by a valid \
+     figure (pass); may be repeated"
+)))]
+pub(crate) struct AssessArguments {
+    /// Folder for the test file, or a device
+    #[arg(value_name = "DIR|DEVICE", default_value = ".")]
+    target: String,
+    /// Random tests only
+    #[arg(long)]
+    ran: bool,
+    /// Sequential tests only
+    #[arg(long)]
+    seq: bool,
+    /// Throughput of reads only
+    #[arg(long)]
+    read: bool,
+    /// Throughput of writes only
+    #[arg(long)]
+    write: bool,
+    /// Latency of reads while writes and flushes go on, only
+    #[arg(long, conflicts_with_all = ["read", "write"])]
+    flush: bool,
+    /// winsat's drive letter, for a sentence on what stands for it
+    #[arg(long, value_name = "LETTER", hide = true)]
+    drive: Option<String>,
+    /// winsat's number of a disk: that of `#n`
+    #[arg(long, value_name = "NUMBER", hide = true, conflicts_with = "target",
+          value_parser = between::<0, 9999>)]
+    n: Option<u32>,
+    /// winsat's file of results, for a sentence on what stands for it
+    #[arg(long, value_name = "FILE", hide = true)]
+    xml: Option<String>,
+    /// winsat's wish for more words; there are enough
+    #[arg(long, hide = true)]
+    v: bool,
+    /// I/O size of random tests and of the reads that are timed
+    #[arg(long, value_name = "SIZE", value_parser = block, default_value = "16K")]
+    ransize: u64,
+    /// I/O size of sequential tests
+    #[arg(long, value_name = "SIZE", value_parser = block, default_value = "64K")]
+    seqsize: u64,
+    /// Size of the test file (default 1G), or how much of a device is used (default: all)
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    size: Option<u64>,
+    /// Measured seconds of a throughput test; tests with flushes take twice as long
+    #[arg(long, short = 'd', value_name = "SECONDS", default_value_t = 8,
+          value_parser = between::<1, 3600>)]
+    duration: u32,
+    /// Run nothing; print the lines of DiskSpd and the profiles that would run
+    #[arg(long)]
+    print: bool,
+    /// Write the figures to this file as JSON (`truespd schema assess`)
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    #[command(flatten)]
+    series: SeriesArguments,
+}
+
+/// The words of `truespd`, with winsat's words behind `assess` as long options.
+pub(crate) fn long_words(args: &[OsString]) -> Vec<OsString> {
+    let is_assess = args.first().is_some_and(|first| first == "assess");
+    let long = |word: &OsString| match word.to_str() {
+        Some(text) if is_assess && WINSAT_WORDS.contains(&text.to_ascii_lowercase().as_str()) => {
+            OsString::from(format!("-{}", text.to_ascii_lowercase()))
+        }
+        _ => word.clone(),
+    };
+    args.iter().map(long).collect()
+}
+
+fn block(text: &str) -> Result<u64, String> {
+    let bytes = bytes(text)?;
+    match bytes.is_multiple_of(SECTOR_BYTES) && bytes <= BLOCK_BYTES_MAX {
+        true => Ok(bytes),
+        false => Err(format!("an I/O is a multiple of 512 bytes and at most {}", size_word(BLOCK_BYTES_MAX))),
+    }
+}
+
+/// `truespd assess`.
+pub(crate) fn run(arguments: &AssessArguments) -> ExitCode {
+    match prepare(arguments) {
+        Ok((place, plan)) if arguments.print => print(&lines(&place, &plan), ExitCode::Done),
+        Ok((place, plan)) => assess(arguments, &place, plan).unwrap_or_else(|words| {
+            say_error(&words);
+            ExitCode::Refused
+        }),
+        Err(words) => {
+            say_error(&words);
+            ExitCode::Refused
+        }
+    }
+}
+
+/// What is to be done. The error is one sentence.
+fn prepare(arguments: &AssessArguments) -> Result<(Place, Plan), String> {
+    if let Some(drive) = &arguments.drive {
+        return Err(format!(
+            "-drive {drive}: there are no drive letters here; name a folder on the disk, or its device: truespd assess \
+             /mnt/data"
+        ));
+    }
+    if let Some(file) = &arguments.xml {
+        return Err(format!("-xml {file}: winsat's file is not written; --json FILE holds all figures"));
+    }
+    let target = arguments.n.map_or(arguments.target.clone(), |number| format!("#{number}"));
+    let place = Place::find(&target)?.directory_or_device()?;
+    place.check_overwrite(&arguments.series.overwrite)?;
+    let mut tests = tests(arguments);
+    let is_made = place.is_directory();
+    if !is_made && arguments.series.overwrite.is_empty() {
+        tests.retain(|test| !test.writes());
+        let (shown, word) = (printable(&place.word()), shell_word(&place.word()));
+        if tests.is_empty() {
+            return Err(format!(
+                "these tests would write to '{shown}', whatever it holds; if that may be lost: --overwrite {word}"
+            ));
+        }
+        say_line(format_args!(
+            "note: only reads: write tests destroy what is on '{shown}', and run with --overwrite {word}"
+        ));
+    }
+    let asked_bytes = arguments.size.or(place.size_bytes()).unwrap_or(FILE_BYTES);
+    let size_bytes = asked_bytes / SECTOR_BYTES * SECTOR_BYTES;
+    let needed = SIZE_MIN_BYTES.max(arguments.ransize.max(arguments.seqsize).saturating_mul(4));
+    if size_bytes < needed {
+        let (what, at) = match arguments.size {
+            Some(_) => ("--size", ""),
+            None => ("the size of the device", "; choose another place"),
+        };
+        return Err(format!(
+            "{what}: {} is too small; at least {}{at}",
+            size_word(asked_bytes),
+            size_word(needed)
+        ));
+    }
+    if !arguments.print {
+        place.check_room(size_bytes, 1, needed)?;
+    }
+    let plan = Plan {
+        target: if is_made { DATA.to_string() } else { place.word() },
+        size_bytes,
+        is_made,
+        tests,
+        random_bytes: arguments.ransize,
+        sequential_bytes: arguments.seqsize,
+        seconds: arguments.duration,
+    };
+    Ok((place, plan))
+}
+
+/// The tests that the words choose; without any, winsat's formal set.
+fn tests(arguments: &AssessArguments) -> Vec<Test> {
+    let AssessArguments { ran, seq, read, write, flush, .. } = *arguments;
+    if !(ran || seq || read || write || flush) {
+        return Test::FORMAL.to_vec();
+    }
+    let (ran, seq) = if ran || seq { (ran, seq) } else { (true, true) };
+    let (read, write) = if read || write { (read, write) } else { (true, true) };
+    let rows = [
+        (Test::RandomRead, !flush && ran && read),
+        (Test::SequentialRead, !flush && seq && read),
+        (Test::RandomWrite, !flush && ran && write),
+        (Test::SequentialWrite, !flush && seq && write),
+        (Test::FlushSequential, flush && seq),
+        (Test::FlushRandom, flush && ran),
+    ];
+    rows.iter().filter(|(_, is_chosen)| *is_chosen).map(|(test, _)| *test).collect()
+}
+
+fn profile_name(test: Test) -> &'static str {
+    if test == Test::FlushRandom { "flush-ran.xml" } else { "flush-seq.xml" }
+}
+
+/// What would run.
+fn lines(place: &Place, plan: &Plan) -> String {
+    let mut plan = plan.clone();
+    if place.is_directory() {
+        plan.target = place.file(DATA);
+    }
+    let mut out = String::new();
+    for part in plan.parts(|test| profile_name(test).to_string()) {
+        out.push_str(&format!("diskspd {}\n", shell_line(&part.step.words)));
+        if let Some(profile) = &part.profile {
+            out.push_str(&format!("<!-- {} -->\n{profile}", profile_name(part.test)));
+        }
+    }
+    out
+}
+
+/// Runs and shows. The error is a sentence.
+fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<ExitCode, String> {
+    let since = Instant::now();
+    let json = later_json(arguments.json.as_deref(), &[place.word()])?;
+    let mut series = Series::begin("assess", &arguments.series, &json)?;
+    if place.is_device()
+        && plan.tests.iter().any(|test| test.writes())
+        && let Err(ended) = series.check_write(&place.word())
+    {
+        return Ok(series.end_early(ended));
+    }
+    let files = [DATA, profile_name(Test::FlushSequential), profile_name(Test::FlushRandom)];
+    let scratch = match series.scratch(&place.folder(), "assess", &files) {
+        Ok(scratch) => scratch,
+        Err(ended) => return Ok(series.end_early(ended)),
+    };
+    if plan.is_made {
+        plan.target = scratch.file(DATA);
+    }
+    let parts = plan.parts(|test| scratch.file(profile_name(test)));
+    let (mut assessment, result) = match write_profiles(&parts) {
+        Ok(()) => plan.run(&parts, &mut series),
+        Err(words) => return Ok(series.end_early(refused(&words))),
+    };
+    assessment.run_time_s = since.elapsed().as_secs_f64();
+    let is_complete = result.is_ok();
+    let code = series.end(result);
+    if !assessment.has_figures() {
+        return Ok(nothing_measured(code, is_complete));
+    }
+    let answer = Answer {
+        is_complete,
+        grade: assessment.verdict.grade,
+        lacks: &|_| {
+            let labels = assessment.not_passed();
+            (!labels.is_empty()).then(|| format!("not passed: {}", labels.join("; ")))
+        },
+    };
+    Ok(answer.held_to(&arguments.series.require, show(&assessment, &json, code)))
+}
+
+fn write_profiles(parts: &[Part]) -> Result<(), String> {
+    for part in parts {
+        let Some((profile, word)) = part.profile.as_ref().zip(part.step.words.first()) else { continue };
+        let path = word.trim_start_matches("-X");
+        std::fs::write(path, profile)
+            .map_err(|error| format!("'{path}': could not be written: {}", system_text(&error)))?;
+    }
+    Ok(())
+}
+
+/// Prints what was measured.
+fn show(assessment: &Assessment, json: &LaterOutputs, code: ExitCode) -> ExitCode {
+    let style = Style::of_stdout();
+    let shown = [
+        assessment.text(),
+        series_verdict(&assessment.verdict, style),
+        wrap(&assessment.approximate(), style.columns).join("\n") + "\n",
+    ];
+    let code = print(&shown.join("\n"), code);
+    json.write(|_| assessment.json(), code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::assess::{RANDOM_BYTES, SEQUENTIAL_BYTES};
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: AssessArguments,
+    }
+
+    fn read(line: &str) -> Result<AssessArguments, String> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let parsed = <Line as clap::Parser>::try_parse_from(long_words(&words));
+        parsed.map(|line| line.arguments).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn winsats_words_choose_tests() {
+        use Test::{FlushRandom, FlushSequential, RandomRead, RandomWrite, SequentialRead, SequentialWrite};
+        for (line, expected) in [
+            ("assess", Test::FORMAL.to_vec()),
+            ("assess -ran -write", vec![RandomWrite]),
+            ("assess -seq -read /mnt", vec![SequentialRead]),
+            ("assess --seq --read", vec![SequentialRead]),
+            ("assess -write", vec![RandomWrite, SequentialWrite]),
+            ("assess -SEQ", vec![SequentialRead, SequentialWrite]),
+            ("assess -flush", vec![FlushSequential, FlushRandom]),
+            ("assess -flush -ran", vec![FlushRandom]),
+            ("assess -ran -read -ransize 4096", vec![RandomRead]),
+        ] {
+            assert_eq!(tests(&read(line).unwrap()), expected, "{line}");
+        }
+        let arguments = read("assess -ransize 4096 -seqsize 1M -d 3").unwrap();
+        assert_eq!((arguments.ransize, arguments.seqsize, arguments.duration), (4096, 1 << 20, 3));
+        let defaults = read("assess").unwrap();
+        assert_eq!((defaults.ransize, defaults.seqsize), (RANDOM_BYTES, SEQUENTIAL_BYTES));
+    }
+
+    #[test]
+    fn bad_words_are_refused() {
+        for (line, word) in [
+            ("assess -flush -read", "cannot be used with"),
+            ("assess -ransize 4097", "multiple of 512"),
+            ("assess -seqsize 32M", "at most 16M"),
+            ("assess -ransize 0", "size of 0"),
+            ("assess -ransize 4q", "no size suffix"),
+            ("assess -d 0", "from 1 to 3600"),
+            ("assess -n c", "from 0 to 9999"),
+            ("assess -n 1 /mnt", "cannot be used with"),
+        ] {
+            let error = read(line).unwrap_err();
+            assert!(error.contains(word), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn other_commands_keep_their_words() {
+        let words: Vec<OsString> = vec!["run".into(), "-seq".into()];
+        assert_eq!(long_words(&words), words);
+    }
+
+    /// What the lines mean to `diskspd`.
+    #[test]
+    fn every_line_is_a_run() {
+        let plan = Plan {
+            target: "data".into(),
+            size_bytes: 64 << 20,
+            is_made: true,
+            tests: vec![Test::RandomRead, Test::SequentialRead, Test::RandomWrite, Test::SequentialWrite],
+            random_bytes: RANDOM_BYTES,
+            sequential_bytes: SEQUENTIAL_BYTES,
+            seconds: 8,
+        };
+        for part in plan.parts(|_| String::new()) {
+            let invocation = crate::cli::grammar::parse(&part.step.words, "diskspd", &|| 0).expect("a line");
+            let crate::cli::Invocation::Run(request) = invocation else { panic!("a run") };
+            let span = &request.profile.time_spans[0];
+            let target = &span.targets[0];
+            assert!(span.measure_latency && target.is_direct() && target.request_count == 1);
+            assert_eq!(target.writes(), part.test.writes());
+            assert_eq!(target.create_bytes, Some(64 << 20));
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! `truespd bench-self`: what the tool itself costs on this machine.
+
+use std::ffi::OsString;
+use std::io;
+
+use clap::Args;
+
+use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::console::say_line;
+use crate::cli::grammar::parse;
+use crate::cli::outputs::TextOutput;
+use crate::cli::show::bench;
+use crate::cli::{Invocation, Output};
+use crate::profile::TimeSpan;
+use crate::selfcost::{self, Case, Effort, WORDS};
+use crate::sys::error::system_text;
+
+/// Measure what the tool itself costs on this machine: processor time and instructions per I/O
+///
+/// Runs the null engine under many loads, with and without -L, and the parts of the loop by themselves. Touches no
+/// storage. Instructions are counted by the processor where it lets programs do so, else by callgrind where valgrind
+/// is installed.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArguments {
+    /// A first look: fewer and shorter rounds
+    #[arg(long)]
+    quick: bool,
+    /// Write the figures to this file as JSON (`truespd schema self-cost`)
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Run every load once for so many nanoseconds, for callgrind to count
+    #[arg(long, hide = true, conflicts_with_all = ["quick", "json"])]
+    counted_ns: Option<u64>,
+}
+
+/// `truespd bench-self`.
+pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
+    let output = arguments.json.iter().map(|path| Output { format: "json", path: path.clone() });
+    let output = match output.map(|output| TextOutput::open(&output)).next().transpose() {
+        Ok(output) => output,
+        Err(error) => return fail(&error.to_string(), ExitCode::Refused),
+    };
+    let report = cases().and_then(|cases| {
+        if let Some(length_ns) = arguments.counted_ns {
+            return selfcost::count_here(&cases, length_ns, &mut io::stdout().lock()).map(|()| None);
+        }
+        let effort = if arguments.quick { Effort::QUICK } else { Effort::FULL };
+        let counted = counted(effort)?;
+        selfcost::measure(&cases, effort, &counted, &|words| say_line(format_args!("{words}"))).map(Some)
+    });
+    let report = match report {
+        Ok(Some(report)) => report,
+        Ok(None) => return ExitCode::Done,
+        Err(words) => return fail(&words, ExitCode::Failed),
+    };
+    let code = print(&bench::text(&report), ExitCode::Done);
+    match output.map(|output| output.write(&selfcost::write(&report))) {
+        Some(Err(error)) => fail(&error.to_string(), ExitCode::Failed),
+        _ => code,
+    }
+}
+
+fn fail(words: &str, code: ExitCode) -> ExitCode {
+    say_line(format_args!("ERROR: {words}"));
+    code
+}
+
+/// This program, to be run under callgrind.
+fn counted(effort: Effort) -> Result<Vec<OsString>, String> {
+    let program =
+        std::env::current_exe().map_err(|e| format!("cannot find this program: {}", system_text(&e)))?;
+    let words = ["bench-self".into(), "--counted-ns".into(), effort.counted_ns.to_string().into()];
+    Ok(std::iter::once(program.into()).chain(words).collect())
+}
+
+/// All loads, without and with `-L`.
+fn cases() -> Result<Vec<Case>, String> {
+    let both = WORDS.iter().flat_map(|words| [words.to_string(), format!("{words} -L")]);
+    both.map(|words| Case::new(&words, &time_span(&words)?).map_err(|e| format!("{words}: {e}"))).collect()
+}
+
+/// What the words mean to `diskspd`. The target is only a name.
+fn time_span(words: &str) -> Result<TimeSpan, String> {
+    let arguments: Vec<String> = words.split(' ').chain(["nothing"]).map(str::to_string).collect();
+    match parse(&arguments, "diskspd", &|| 0) {
+        Ok(Invocation::Run(request)) if request.profile.time_spans.len() == 1 => {
+            Ok(request.profile.time_spans[0].clone())
+        }
+        Ok(_) => Err(format!("{words}: these words are no run")),
+        Err(refusal) => Err(refusal.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_load_is_a_line_that_diskspd_takes() {
+        let cases = cases().expect("all fit");
+        assert_eq!(cases.len(), 2 * WORDS.len());
+        for words in WORDS {
+            let with = time_span(&format!("{words} -L")).expect("a line");
+            assert!(with.measure_latency && !time_span(words).expect("a line").measure_latency);
+            assert!(with.targets[0].throughput.is_none(), "{words}: rates are left out");
+        }
+        // What the issue names is there.
+        for word in
+            ["-s", "-si", "-r", "-rs50", "-rdpct90/10", "-rdabs90/100M", "-w100", "-Zr", "-Z1M", "-o1", "-t2"]
+        {
+            assert!(WORDS.iter().any(|words| words.split(' ').any(|w| w == word)), "{word}");
+        }
+    }
+}

@@ -1,0 +1,587 @@
+//! What a person should know of a target before a run. Pure functions over the facts, with the thresholds and the
+//! advice of the rules that judge a run.
+
+use crate::cli::show::inspect::{grouped, percent, size};
+use crate::result::{Layer, LayerKind, TargetFacts};
+use crate::verdict::thresholds::{
+    RANGE_SMALL_BYTES, RANGE_SMALL_PART, REDUCED_SUSPECT, REPEATED_NOTABLE, UNWRITTEN_REMARK, ZERO_NOTABLE,
+};
+
+/// A sentence about a layer, or nothing.
+type AboutLayer = fn(&Layer, &TargetFacts) -> Option<String>;
+
+/// Asked of every layer, in this order.
+const ABOUT_LAYERS: &[AboutLayer] = &[
+    in_memory,
+    on_another_machine,
+    by_a_program,
+    in_an_overlay,
+    in_zfs,
+    compressed,
+    deduplicated,
+    encrypted,
+    thin,
+    array_not_whole,
+    misaligned,
+    behind_the_page_cache,
+    write_back,
+    one_command,
+    of_a_cloud,
+    path_down,
+];
+
+/// Whole sentences, most important first; each once.
+pub(crate) fn know(facts: &TargetFacts, memory_bytes: Option<u64>) -> Vec<String> {
+    let of_layers = ABOUT_LAYERS.iter().flat_map(|about| facts.layers.iter().filter_map(|l| about(l, facts)));
+    let of_content = [never_written(facts), zeros(facts), reducible(facts)];
+    let of_target =
+        [hidden_disks(facts), no_direct_io(facts), small(facts), cached(facts, memory_bytes), empty(facts)];
+    let mut sentences: Vec<String> = Vec::new();
+    let of_content = of_content.into_iter().flatten();
+    for sentence in of_content.chain(of_layers).chain(of_target.into_iter().flatten()) {
+        if !sentences.contains(&sentence) {
+            sentences.push(sentence);
+        }
+    }
+    sentences
+}
+
+/// Part of a file that was never written.
+pub(crate) fn never_written_share(facts: &TargetFacts) -> f64 {
+    let share = |map: &crate::result::ExtentMap| {
+        (map.unwritten_bytes + map.hole_bytes) as f64 / map.range_bytes.max(1) as f64
+    };
+    facts.extents.as_ref().map_or(0.0, share)
+}
+
+fn never_written(facts: &TargetFacts) -> Option<String> {
+    let map = facts.extents.as_ref()?;
+    let share = never_written_share(facts);
+    if share < UNWRITTEN_REMARK {
+        return None;
+    }
+    let parts = [(map.hole_bytes, "of holes"), (map.unwritten_bytes, "allocated only")];
+    let parts = parts.iter().filter(|(bytes, _)| *bytes > 0).map(|(b, what)| format!("{} {what}", size(*b)));
+    let parts: Vec<String> = parts.collect();
+    let (what, whose) = match map.unwritten_bytes + map.hole_bytes >= map.range_bytes {
+        true => ("The file".to_string(), "its reads return zeros"),
+        false => (format!("{} of the file", percent(share)), "reads there return zeros"),
+    };
+    Some(format!(
+        "{what} was never written ({}): {whose} without the disk. -c makes files with every byte written.",
+        parts.join(", ")
+    ))
+}
+
+/// The sample of what the target holds; none where memory keeps it, however it looks.
+fn sample(facts: &TargetFacts) -> Option<&crate::result::ContentSample> {
+    let is_memory = facts.layers.iter().any(|l| l.kind == LayerKind::MemoryFilesystem);
+    facts.content.as_ref().filter(|sample| sample.blocks > 0 && sample.block_bytes > 0 && !is_memory)
+}
+
+fn zeros(facts: &TargetFacts) -> Option<String> {
+    let sample = sample(facts)?;
+    let zeros = f64::from(sample.zero_blocks) / f64::from(sample.blocks);
+    // What was never written reads as zeros and is told by its own sentence.
+    if zeros < ZERO_NOTABLE + never_written_share(facts) {
+        return None;
+    }
+    let fill = match facts.kind == "file" {
+        true => "-c with -Zr makes a file of random data.",
+        false => "A write test over all of it (-w100 -Zr) would fill it, and destroy what it holds.",
+    };
+    Some(format!(
+        "{} of {} sampled blocks hold nothing but zeros: thin, compressing and many solid-state disks answer these \
+         without their medium. {fill}",
+        grouped(sample.zero_blocks.into()),
+        grouped(sample.blocks.into()),
+    ))
+}
+
+/// Data that the storage keeps smaller than they are.
+fn reducible(facts: &TargetFacts) -> Option<String> {
+    let sample = sample(facts)?;
+    let reduces =
+        |l: &&Layer| l.compression.is_some() || l.deduplicates == Some(true) || l.name.starts_with("zram");
+    let by = &facts.layers.iter().find(reduces)?.name;
+    let blocks = f64::from(sample.blocks);
+    let zeros = f64::from(sample.zero_blocks) / blocks;
+    let repeated = f64::from(sample.repeated_blocks.saturating_sub(sample.zero_blocks)) / blocks;
+    let compressed = sample.compressed_bytes as f64 / (blocks * f64::from(sample.block_bytes));
+    // Zeros have been told.
+    if zeros >= 0.5 || (compressed >= REDUCED_SUSPECT && repeated < REPEATED_NOTABLE) {
+        return None;
+    }
+    let make = if facts.kind == "file" { " -c with -Zr makes a file of random data." } else { "" };
+    Some(format!(
+        "The data compress to {} of their size, and {} of the blocks repeat another: {by} has less to read than a \
+         test asks for.{make}",
+        percent(compressed),
+        percent(repeated)
+    ))
+}
+
+fn in_memory(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    match layer.kind {
+        LayerKind::MemoryFilesystem => Some(format!(
+            "Files here live in memory ({}): a test measures the memory and the processor. Direct I/O may be accepted; \
+             there is nothing that it could bypass.",
+            layer.name
+        )),
+        LayerKind::Memory => Some(format!("{} is memory: a test measures the processor.", layer.name)),
+        _ => None,
+    }
+}
+
+fn on_another_machine(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    let server = layer.server.as_ref().map(|s| format!(" ({s})")).unwrap_or_default();
+    match layer.kind {
+        LayerKind::RemoteFilesystem => Some(format!(
+            "Another machine holds the data{server}: each I/O is a hop over the network, and -Su and -Sh bypass the \
+             cache of this machine, not the one over there. Compare with a run on the machine that owns the data.",
+        )),
+        LayerKind::NetworkDisk => {
+            Some(format!("{} is reached over the network{server}: each I/O is a hop.", layer.name))
+        }
+        _ => None,
+    }
+}
+
+fn by_a_program(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    (layer.kind == LayerKind::UserFilesystem).then(|| {
+        format!(
+            "A program serves this filesystem ({}): its processor time is part of every I/O, and whether direct I/O \
+             passes its cache is up to it.",
+            layer.name
+        )
+    })
+}
+
+fn in_an_overlay(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    (layer.name == "overlay").then(|| {
+        "An overlay, as containers have it: the first write to a file of the image copies the whole file. A volume \
+         measures the disk better."
+            .to_string()
+    })
+}
+
+fn in_zfs(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    (layer.name == "zfs").then(|| {
+        "ZFS has a cache of its own (ARC) beside the page cache, and may compress; OpenZFS before 2.3 accepts -Su and \
+         answers from the ARC all the same."
+            .to_string()
+    })
+}
+
+fn compressed(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    let algorithm = layer.compression.as_ref()?;
+    Some(format!(
+        "{} compresses ({algorithm}): data that compress well are not stored as written. Write random data (-Zr), and \
+         fill what is to be read with them.",
+        layer.name
+    ))
+}
+
+fn deduplicated(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    layer.deduplicates.filter(|&d| d).map(|_| {
+        format!(
+            "{} stores equal data once: write random data (-Zr), or hardly anything is written.",
+            layer.name
+        )
+    })
+}
+
+fn encrypted(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    let is_crypt = layer.detail.as_deref().is_some_and(|d| d.starts_with("crypt "));
+    (layer.kind == LayerKind::DeviceMapper && is_crypt).then(|| {
+        format!(
+            "{} encrypts: processor time is part of every I/O and may be what limits the rate.",
+            layer.name
+        )
+    })
+}
+
+fn thin(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    let is_thin = layer.detail.as_deref().is_some_and(|d| d.starts_with("LVM ") && d.ends_with(", thin"));
+    is_thin.then(|| {
+        format!(
+            "{} is thin: what was never written reads as zeros without the disk, and first writes also allocate. Fill \
+             it once before measuring.",
+            layer.name
+        )
+    })
+}
+
+fn array_not_whole(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    let detail = layer.detail.as_deref().filter(|_| layer.kind == LayerKind::Md)?;
+    let is_degraded = detail.contains("degraded");
+    let is_running = detail.contains(" running");
+    match (is_degraded, is_running) {
+        (false, false) => None,
+        (true, false) => {
+            Some(format!("The array {} misses a disk: it is not as fast as when whole.", layer.name))
+        }
+        (_, true) => Some(format!(
+            "The array {} is being worked on ({detail}): its own I/O takes part of the rate.",
+            layer.name
+        )),
+    }
+}
+
+/// Boundaries that partitions should keep.
+const PARTITION_ALIGNMENT_BYTES: u64 = 4096;
+
+fn misaligned(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    let start_bytes =
+        layer.starts_at_bytes.filter(|start| !start.is_multiple_of(PARTITION_ALIGNMENT_BYTES))?;
+    Some(format!(
+        "Partition {} begins at byte {start_bytes}, which is no multiple of 4096: I/Os straddle the blocks of most \
+         disks, and each costs more than one.",
+        layer.name
+    ))
+}
+
+fn behind_the_page_cache(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    (layer.direct_io == Some(false)).then(|| {
+        format!(
+            "{0} reaches its file through the page cache: even with -Su memory may answer. losetup --direct-io=on \
+             /dev/{0} changes that, where the file's filesystem can.",
+            layer.name
+        )
+    })
+}
+
+fn write_back(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    let is_disk = matches!(layer.kind, LayerKind::Disk | LayerKind::NetworkDisk);
+    (is_disk && layer.write_cache.as_deref() == Some("write back")).then(|| {
+        format!(
+            "{} has a write cache that loses its content with the power: writes are acknowledged before they are \
+             durable, unless each is written through (-Sw, -Sh).",
+            layer.name
+        )
+    })
+}
+
+fn one_command(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    (layer.queue_depth == Some(1)).then(|| {
+        format!(
+            "{} takes one command at a time: with more than -o1 the rest waits in the kernel, and latency counts the \
+             wait.",
+            layer.name
+        )
+    })
+}
+
+/// Parts of models under which clouds show their network storage, and whose it is.
+const CLOUDS: &[(&str, &str)] = &[
+    ("Amazon Elastic Block Store", "Amazon EBS"),
+    ("PersistentDisk", "a Google persistent disk"),
+    ("nvme_card-pd", "a Google persistent disk"),
+    ("Msft Virtual Disk", "a disk of a Hyper-V or Azure machine"),
+    ("MSFT NVMe Accelerator", "an Azure disk"),
+    ("BlockVolume", "a block volume of Oracle's cloud"),
+];
+
+fn of_a_cloud(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    let model = layer.model.as_deref()?;
+    let (_, whose) = CLOUDS.iter().find(|(part, _)| model.contains(part))?;
+    Some(format!(
+        "{} is {whose}: its size and type, and the size of the machine, limit IOPS and throughput, often after a burst \
+         of credits. Run long enough to see the steady rate.",
+        layer.name
+    ))
+}
+
+fn path_down(layer: &Layer, _: &TargetFacts) -> Option<String> {
+    let detail = layer.detail.as_deref().filter(|d| d.contains(" paths ("))?;
+    let is_down = ["connecting", "resetting", "deleting", "dead"].iter().any(|state| detail.contains(state));
+    is_down.then(|| format!("Not all paths of {} are up: {detail}.", layer.name))
+}
+
+/// A filesystem with nothing below it that keeps data somewhere.
+fn hidden_disks(facts: &TargetFacts) -> Option<String> {
+    let is_hidden = |l: &&Layer| {
+        l.is_lowest() && matches!(l.kind, LayerKind::File | LayerKind::Filesystem | LayerKind::Loop)
+    };
+    let hidden = facts.layers.iter().find(is_hidden)?;
+    Some(format!(
+        "What lies below {} cannot be seen from here, as in a container or with a filesystem that manages its own \
+         disks: no counter of a disk will vouch for the numbers.",
+        hidden.name
+    ))
+}
+
+fn no_direct_io(facts: &TargetFacts) -> Option<String> {
+    facts.direct_alignment_bytes.is_none().then(|| {
+        "Direct I/O is not possible here: every I/O goes through the page cache, and reads that fit into memory come \
+         from there."
+            .to_string()
+    })
+}
+
+/// Smaller than caches that direct I/O does not bypass.
+fn small(facts: &TargetFacts) -> Option<String> {
+    let is_memory = |l: &Layer| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory);
+    let disk: u64 = facts.lowest().filter_map(|layer| layer.size_bytes).sum();
+    let is_part = disk > 0 && facts.size_bytes as f64 >= RANGE_SMALL_PART * disk as f64;
+    if facts.layers.iter().any(is_memory) || is_part || !(1..RANGE_SMALL_BYTES).contains(&facts.size_bytes) {
+        return None;
+    }
+    let of_disk = match disk {
+        0 => String::new(),
+        disk => {
+            format!(" ({} of a disk of {})", percent(facts.size_bytes as f64 / disk as f64), size(disk))
+        }
+    };
+    Some(format!(
+        "It is small, {}{of_disk}: the caches of drive, controller or host can hold all of it, also with -Su. Test a \
+         range much larger than the caches in the way.",
+        size(facts.size_bytes)
+    ))
+}
+
+/// Where memory may answer instead of the disk.
+fn cached(facts: &TargetFacts, memory_bytes: Option<u64>) -> Option<String> {
+    let is_memory = |l: &Layer| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory);
+    if facts.layers.iter().any(is_memory) || facts.direct_alignment_bytes.is_none() || facts.size_bytes == 0 {
+        return None;
+    }
+    let memory_bytes = memory_bytes?;
+    if facts.size_bytes <= memory_bytes {
+        let what = if facts.kind == "file" { "The file" } else { "The device" };
+        let there = facts.residency.map_or(0, |residency| residency.cached_before_bytes);
+        let there = match there {
+            0 => String::new(),
+            bytes => format!(", and {} of it are there now", size(bytes)),
+        };
+        return Some(format!(
+            "{what} ({}) fits into the memory of this machine ({}){there}: without -Su or -Sh most reads would come \
+             from there.",
+            size(facts.size_bytes),
+            size(memory_bytes)
+        ));
+    }
+    (facts.kind != "file").then(|| {
+        "On Linux a raw device goes through the page cache too, unless opened for direct I/O (-Su, -Sh)."
+            .to_string()
+    })
+}
+
+fn empty(facts: &TargetFacts) -> Option<String> {
+    (facts.size_bytes == 0).then(|| "It is empty: give it a size with -c.".to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::{ContentSample, ExtentMap};
+
+    fn about(layer: Layer) -> Vec<String> {
+        let facts = TargetFacts {
+            kind: "file".into(),
+            size_bytes: 1 << 40,
+            direct_alignment_bytes: Some(512),
+            layers: vec![layer],
+            ..TargetFacts::default()
+        };
+        know(&facts, Some(1 << 30))
+    }
+
+    fn layer(kind: LayerKind, name: &str) -> Layer {
+        Layer { kind, name: name.into(), ..Layer::default() }
+    }
+
+    #[test]
+    fn a_plain_disk_larger_than_memory_needs_no_words() {
+        let disk = Layer { write_cache: Some("write through".into()), ..layer(LayerKind::Disk, "sda") };
+        assert_eq!(about(disk), Vec::<String>::new());
+    }
+
+    /// Each sentence is said for the layer it is about, once, and nothing else with it.
+    #[test]
+    fn every_sentence_has_its_layer() {
+        let disk = |change: fn(&mut Layer)| {
+            let mut disk = layer(LayerKind::Disk, "sda");
+            change(&mut disk);
+            disk
+        };
+        let mapped =
+            |detail: &str| Layer { detail: Some(detail.into()), ..layer(LayerKind::DeviceMapper, "dm-0") };
+        let array = |detail: &str| Layer { detail: Some(detail.into()), ..layer(LayerKind::Md, "md0") };
+        let partition = |start| Layer { starts_at_bytes: Some(start), ..layer(LayerKind::Partition, "sda1") };
+        let expected: [(Layer, &str); 19] = [
+            (layer(LayerKind::MemoryFilesystem, "tmpfs"), "live in memory (tmpfs)"),
+            (layer(LayerKind::Memory, "zram0"), "zram0 is memory"),
+            (
+                Layer { server: Some("filer".into()), ..layer(LayerKind::RemoteFilesystem, "nfs4") },
+                "Another machine holds the data (filer)",
+            ),
+            (layer(LayerKind::NetworkDisk, "nbd0"), "reached over the network"),
+            (layer(LayerKind::UserFilesystem, "fuse.x"), "A program serves this filesystem (fuse.x)"),
+            (disk(|d| d.compression = Some("zstd".into())), "compresses (zstd)"),
+            (disk(|d| d.deduplicates = Some(true)), "stores equal data once"),
+            (mapped("crypt root (LUKS2)"), "dm-0 encrypts"),
+            (mapped("LVM vg/data, thin"), "dm-0 is thin"),
+            (array("raid1, 2 disks, degraded by 1"), "misses a disk"),
+            (array("raid5, 3 disks, degraded by 1, recover running"), "being worked on"),
+            (partition(63 * 512), "begins at byte 32256"),
+            (
+                Layer { direct_io: Some(false), ..layer(LayerKind::Disk, "loop0") },
+                "--direct-io=on /dev/loop0",
+            ),
+            (disk(|d| d.write_cache = Some("write back".into())), "acknowledged before they are durable"),
+            (disk(|d| d.queue_depth = Some(1)), "one command at a time"),
+            (disk(|d| d.model = Some("Amazon Elastic Block Store".into())), "sda is Amazon EBS"),
+            (
+                disk(|d| d.detail = Some("2 paths (nvme1 live, nvme2 connecting)".into())),
+                "Not all paths of sda are up",
+            ),
+            (layer(LayerKind::Filesystem, "zfs"), "ARC"),
+            (layer(LayerKind::Filesystem, "overlay"), "the first write to a file of the image"),
+        ];
+        for (layer, part) in expected {
+            let said = about(layer.clone());
+            assert_eq!(said.iter().filter(|s| s.contains(part)).count(), 1, "{part}: {said:?}");
+            let is_lowest_filesystem = layer.kind == LayerKind::Filesystem;
+            assert_eq!(said.len(), if is_lowest_filesystem { 2 } else { 1 }, "{part}: {said:?}");
+        }
+        for quiet in [mapped("LVM vg/pool, thin pool"), array("raid1, 2 disks"), partition(1 << 20)] {
+            assert_eq!(about(quiet.clone()), Vec::<String>::new(), "{quiet:?}");
+        }
+    }
+
+    /// A file of 64 blocks of 1 MiB, looked at.
+    fn file(
+        hole: u64,
+        unwritten: u64,
+        [zero_blocks, repeated_blocks]: [u32; 2],
+        percent: u64,
+    ) -> TargetFacts {
+        let content = ContentSample {
+            blocks: 64,
+            block_bytes: 4096,
+            zero_blocks,
+            repeated_blocks,
+            compressed_bytes: 64 * 4096 * percent / 100,
+        };
+        let extents = ExtentMap {
+            range_bytes: 64 << 20,
+            written_bytes: (64 - hole - unwritten) << 20,
+            unwritten_bytes: unwritten << 20,
+            hole_bytes: hole << 20,
+            ..ExtentMap::default()
+        };
+        TargetFacts {
+            kind: "file".into(),
+            size_bytes: 64 << 30,
+            direct_alignment_bytes: Some(512),
+            extents: Some(extents),
+            content: Some(content),
+            ..TargetFacts::default()
+        }
+    }
+
+    #[test]
+    fn what_a_file_holds_is_told_when_it_matters() {
+        let said = |facts: &TargetFacts| know(facts, None);
+        assert_eq!(said(&file(0, 0, [0, 0], 100)), Vec::<String>::new(), "data");
+        assert_eq!(said(&file(0, 0, [0, 30], 10)), Vec::<String>::new(), "nothing makes use of that");
+        assert_eq!(
+            said(&file(64, 0, [64, 63], 1)),
+            [
+                "The file was never written (64 MiB of holes): its reads return zeros without the disk. -c makes files \
+              with every byte written."
+            ],
+            "zeros are not told a second time"
+        );
+        let both = said(&file(16, 16, [33, 32], 50)).join(" ");
+        assert!(both.starts_with(
+            "50 % of the file was never written (16 MiB of holes, 16 MiB allocated only): reads"
+        ));
+        let zeros = said(&file(16, 0, [64, 63], 1));
+        assert!(
+            zeros[0].starts_with("25 % of the file") && zeros[1].starts_with("64 of 64 sampled"),
+            "{zeros:?}"
+        );
+        let device = TargetFacts { kind: "block_device".into(), extents: None, ..file(0, 0, [64, 63], 1) };
+        assert!(said(&device).join(" ").contains("and destroy what it holds"));
+    }
+
+    #[test]
+    fn data_that_the_storage_keeps_smaller_are_told() {
+        let on = |layer: Layer, facts: TargetFacts| {
+            know(&TargetFacts { layers: vec![layer], ..facts }, None).into_iter().next().unwrap_or_default()
+        };
+        let btrfs = || Layer { compression: Some("zstd".into()), ..layer(LayerKind::Disk, "btrfs") };
+        let words = on(btrfs(), file(0, 0, [0, 0], 30));
+        assert!(
+            words.starts_with("The data compress to 30 % of their size, and 0 % of the blocks"),
+            "{words}"
+        );
+        assert!(words.contains("btrfs has less to read"), "{words}");
+        assert!(on(btrfs(), file(0, 0, [0, 7], 100)).contains("11 % of the blocks repeat another"));
+        assert!(!on(btrfs(), file(0, 0, [0, 0], 100)).contains("The data compress"));
+        let memory = on(layer(LayerKind::MemoryFilesystem, "tmpfs"), file(0, 0, [64, 63], 1));
+        assert!(memory.starts_with("Files here live in memory"), "{memory}");
+    }
+
+    /// What is told before a run is what its verdict will say: the same cures.
+    #[test]
+    fn advice_is_that_of_the_rules() {
+        let rule = |name: &str| {
+            let rule = crate::verdict::RULES.iter().find(|rule| rule.name == name);
+            rule.map(|rule| rule.advice.to_string()).expect(name)
+        };
+        let say = |facts: &TargetFacts| know(facts, None).join(" ");
+        for (name, said, cure) in [
+            ("never-written", say(&file(64, 0, [64, 63], 1)), "-c makes files with every byte written"),
+            ("zero-data", say(&file(0, 0, [64, 63], 1)), "-c with -Zr"),
+            (
+                "working-set",
+                say(&TargetFacts { size_bytes: 64 << 20, ..file(0, 0, [0, 0], 100) }),
+                "est a range much larger than the caches in the way",
+            ),
+            (
+                "reducible-reads",
+                say(&TargetFacts {
+                    layers: vec![layer(LayerKind::Memory, "zram0")],
+                    ..file(0, 0, [0, 0], 9)
+                }),
+                "-c with -Zr",
+            ),
+        ] {
+            assert!(rule(name).contains(cure) && said.contains(cure), "{name}: {said}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_told_against_memory() {
+        let facts = |kind: &str, size_bytes, alignment| TargetFacts {
+            kind: kind.into(),
+            size_bytes,
+            direct_alignment_bytes: alignment,
+            ..TargetFacts::default()
+        };
+        let said = |facts: &TargetFacts| know(facts, Some(1 << 30)).join(" ");
+        assert!(
+            said(&facts("file", 1 << 30, Some(512))).starts_with("The file (1 GiB) fits into the memory")
+        );
+        assert_eq!(said(&facts("file", (1 << 30) + 1, Some(512))), "");
+        assert!(
+            said(&facts("block_device", 1 << 40, Some(512)))
+                .contains("a raw device goes through the page cache")
+        );
+        assert!(said(&facts("file", 1 << 40, None)).contains("Direct I/O is not possible"));
+        assert!(said(&facts("file", 0, Some(512))).contains("is empty"));
+        let disk = |size_bytes| vec![Layer { size_bytes: Some(size_bytes), ..layer(LayerKind::Disk, "sda") }];
+        let small = |disk_bytes| {
+            let facts = TargetFacts { layers: disk(disk_bytes), ..facts("file", 64 << 20, Some(512)) };
+            know(&facts, None).join(" ")
+        };
+        assert!(
+            small(1 << 40)
+                .starts_with("It is small, 64 MiB (<0.1 % of a disk of 1 TiB): the caches of drive")
+        );
+        assert_eq!(small(4 << 30), "", "a small disk has small caches");
+    }
+}

@@ -1,0 +1,248 @@
+//! A command line to begin with. Pure functions over the facts.
+
+use super::advice::never_written_share;
+use crate::cli::show::inspect::size;
+use crate::machine::target::Room;
+use crate::result::{Layer, LayerKind, TargetFacts};
+use crate::text::shell_word;
+use crate::verdict::thresholds::{RANGE_SMALL_BYTES, RANGE_SMALL_PART};
+
+/// The line, or why there is none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Beginning {
+    /// `diskspd ...`.
+    pub line: Option<String>,
+    /// A sentence when it could not be what it should be.
+    pub why_not: Option<String>,
+}
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+/// Sizes of new files, as `-c` takes them.
+const SIZES: &[(u64, &str)] = &[
+    (20 * GIB, "20G"),
+    (10 * GIB, "10G"),
+    (5 * GIB, "5G"),
+    (2 * GIB, "2G"),
+    (GIB, "1G"),
+    (512 * MIB, "512M"),
+    (256 * MIB, "256M"),
+    (128 * MIB, "128M"),
+    (64 * MIB, "64M"),
+];
+/// In memory size proves nothing, and what a file takes is missing elsewhere.
+const MEMORY_FILE_BYTES_MAX: u64 = GIB;
+/// A file of which this part was never written is not worth reading.
+const NEVER_WRITTEN_MAX: f64 = 0.05;
+
+/// Random reads in small blocks, past the caches, with latencies: of the target, or of a new file beside it when it
+/// is too small, was never written, and the room is there. `memory_available_bytes` counts for files in memory.
+pub(crate) fn of(facts: &TargetFacts, room: Option<Room>, memory_available_bytes: Option<u64>) -> Beginning {
+    let is_file = facts.kind == "file";
+    let is_unwritten = never_written_share(facts) >= NEVER_WRITTEN_MAX;
+    let is_good = facts.size_bytes >= RANGE_SMALL_BYTES && !is_unwritten;
+    if !is_file || is_good {
+        return Beginning { line: Some(line(facts, None)), why_not: None };
+    }
+    match new_file(facts, room, memory_available_bytes) {
+        Ok(new) => Beginning { line: Some(line(facts, Some(new))), why_not: None },
+        // Little is better than nothing; zeros are not.
+        Err(why) if facts.size_bytes > 0 && !is_unwritten => {
+            Beginning { line: Some(line(facts, None)), why_not: Some(why) }
+        }
+        Err(why) => Beginning { line: None, why_not: Some(why) },
+    }
+}
+
+/// Size of a new file: at most a tenth of what is free, unless that is too small to measure with; never more than
+/// half.
+fn new_file(
+    facts: &TargetFacts,
+    room: Option<Room>,
+    memory_available_bytes: Option<u64>,
+) -> Result<&'static str, String> {
+    let is_memory = is_in_memory(facts);
+    let Some(room) = room else {
+        return Err(
+            "How much is free there was not asked: choose the size of a test file (-c) yourself.".to_string()
+        );
+    };
+    if room.is_read_only {
+        return Err("The filesystem is mounted read-only: no test file can be made there.".to_string());
+    }
+    let memory = memory_available_bytes.filter(|_| is_memory).unwrap_or(u64::MAX);
+    let free = room.free_bytes.min(memory);
+    let disks: u64 = facts.lowest().filter_map(|layer| layer.size_bytes).sum();
+    let small = match disks {
+        _ if is_memory => SIZES[SIZES.len() - 1].0,
+        0 => RANGE_SMALL_BYTES,
+        disks => RANGE_SMALL_BYTES.min((disks as f64 * RANGE_SMALL_PART) as u64),
+    };
+    let most = if is_memory { MEMORY_FILE_BYTES_MAX } else { u64::MAX };
+    let fits = |limit: u64| SIZES.iter().find(|(bytes, _)| *bytes <= limit.min(most));
+    let least = SIZES.iter().rev().find(|(bytes, _)| *bytes >= small).unwrap_or(&SIZES[0]);
+    let tenth = fits(free / 10).filter(|(bytes, _)| *bytes >= least.0);
+    let chosen = tenth.or_else(|| (least.0 <= free / 2).then_some(least));
+    chosen.map(|(_, name)| *name).ok_or_else(|| {
+        format!(
+            "Only {} are free there: a test file of {}, the least that is worth measuring with, would take more than \
+             half of it.",
+            size(free),
+            size(least.0)
+        )
+    })
+}
+
+fn is_in_memory(facts: &TargetFacts) -> bool {
+    facts.layers.iter().any(|l| l.kind == LayerKind::MemoryFilesystem)
+}
+
+fn line(facts: &TargetFacts, new_file: Option<&str>) -> String {
+    let lowest: Vec<&Layer> = facts.lowest().collect();
+    let is_memory = is_in_memory(facts);
+    let turns = lowest.iter().any(|l| l.rotational == Some(true) && l.transport.as_deref() != Some("virtio"));
+    let deepest = lowest.iter().filter_map(|l| l.queue_depth).max();
+    let block_bytes = facts.direct_alignment_bytes.unwrap_or(0).max(4096);
+    let outstanding = match deepest {
+        Some(1) => 1,
+        _ if turns => 8,
+        _ => 32,
+    };
+    let mut words = vec!["diskspd".to_string()];
+    if let Some(size) = new_file {
+        // Storage may compress or deduplicate without saying so.
+        words.extend([format!("-c{size}"), "-Zr".to_string()]);
+    }
+    words.extend([format!("-b{}K", block_bytes / 1024), "-r".to_string(), format!("-o{outstanding}")]);
+    if !is_memory && facts.direct_alignment_bytes.is_some() {
+        words.push("-Su".to_string());
+    }
+    words.extend(["-W5", "-d60", "-L"].map(str::to_string));
+    words.push(match new_file {
+        Some(_) => shell_word(&beside(&facts.path)),
+        None => shell_word(&facts.path),
+    });
+    words.join(" ")
+}
+
+/// A new file in the same directory.
+fn beside(path: &str) -> String {
+    match path.rsplit_once('/') {
+        Some((dir, _)) => format!("{dir}/truespd.dat"),
+        None => "truespd.dat".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::ExtentMap;
+
+    fn disk(turns: bool, depth: Option<u32>) -> Layer {
+        Layer {
+            kind: LayerKind::Disk,
+            rotational: Some(turns),
+            queue_depth: depth,
+            transport: Some("sata".into()),
+            size_bytes: Some(1 << 40),
+            ..Layer::default()
+        }
+    }
+
+    fn facts(layer: Layer, size_bytes: u64, alignment: Option<u64>) -> TargetFacts {
+        TargetFacts {
+            path: "/data/my file".into(),
+            kind: "file".into(),
+            size_bytes,
+            direct_alignment_bytes: alignment,
+            layers: vec![layer],
+            ..TargetFacts::default()
+        }
+    }
+
+    fn free(free_bytes: u64) -> Option<Room> {
+        Some(Room { free_bytes, size_bytes: 1 << 50, used_bytes: 0, is_read_only: false })
+    }
+
+    #[test]
+    fn lines_fit_the_target() {
+        let line = |layer, size, alignment| {
+            of(&facts(layer, size, alignment), free(1 << 40), None).line.expect("there is room")
+        };
+        let big = 10 << 30;
+        assert_eq!(
+            line(disk(false, Some(32)), big, Some(512)),
+            "diskspd -b4K -r -o32 -Su -W5 -d60 -L '/data/my file'"
+        );
+        assert!(line(disk(true, Some(32)), big, Some(512)).contains(" -o8 "));
+        assert!(line(disk(false, Some(1)), big, Some(16384)).starts_with("diskspd -b16K -r -o1 "));
+        assert_eq!(
+            line(disk(false, None), 4096, Some(512)),
+            "diskspd -c20G -Zr -b4K -r -o32 -Su -W5 -d60 -L /data/truespd.dat"
+        );
+        assert!(!line(disk(false, None), big, None).contains("-Su"));
+    }
+
+    #[test]
+    fn what_was_never_written_is_not_read() {
+        let map = ExtentMap { range_bytes: 10 << 30, hole_bytes: 1 << 30, ..ExtentMap::default() };
+        let sparse = TargetFacts { extents: Some(map), ..facts(disk(false, None), 10 << 30, Some(512)) };
+        let line = of(&sparse, free(1 << 40), None).line.expect("there is room");
+        assert!(line.contains(" -c20G ") && line.ends_with("/truespd.dat"), "{line}");
+        let nothing = of(&sparse, free(1 << 30), None);
+        assert_eq!(nothing.line, None, "reading zeros measures nothing");
+        assert!(nothing.why_not.is_some_and(|why| why.starts_with("Only 1 GiB are free there")));
+    }
+
+    #[test]
+    fn new_files_leave_most_of_the_room() {
+        let size = |free_bytes, disk_bytes| {
+            let disk = Layer { size_bytes: Some(disk_bytes), ..disk(false, None) };
+            new_file(&facts(disk, 0, Some(512)), free(free_bytes), None)
+        };
+        for (free, disk, wanted) in [
+            (4 << 40, 4 << 40, Some("20G")),
+            (200 * GIB, 1 << 40, Some("20G")),
+            (200 * GIB - 1, 1 << 40, Some("10G")),
+            (71 * GIB, 256 * GIB, Some("5G")),
+            (10 * GIB, 1 << 40, Some("1G")),
+            (9 * GIB, 1 << 40, Some("1G")),
+            (2 * GIB, 1 << 40, Some("1G")),
+            (2 * GIB - 1, 1 << 40, None),
+            (9 * GIB, 20 * GIB, Some("512M")),
+            (500 * MIB, GIB, Some("64M")),
+            (127 * MIB, GIB, None),
+            (0, 1 << 40, None),
+        ] {
+            let found = size(free, disk);
+            assert_eq!(found.clone().ok(), wanted, "{free} of {disk}: {found:?}");
+            if let Some((bytes, _)) = SIZES.iter().find(|(_, name)| Some(*name) == wanted) {
+                assert!(*bytes <= free / 2);
+            }
+        }
+        assert_eq!(size(9 * GIB, 0).ok(), Some("1G"), "a disk of unknown size");
+        let read_only =
+            Some(Room { free_bytes: 1 << 40, size_bytes: 1 << 50, used_bytes: 0, is_read_only: true });
+        let why = new_file(&facts(disk(false, None), 0, None), read_only, None).expect_err("read-only");
+        assert!(why.contains("read-only"), "{why}");
+        assert!(new_file(&facts(disk(false, None), 0, None), None, None).is_err(), "nothing was asked");
+    }
+
+    #[test]
+    fn files_in_memory_stay_small() {
+        let layer = Layer { kind: LayerKind::MemoryFilesystem, ..Layer::default() };
+        let tmpfs = facts(layer, 0, Some(1));
+        let size = |free_bytes, memory| new_file(&tmpfs, free(free_bytes), Some(memory)).ok();
+        assert_eq!(size(1 << 40, 1 << 40), Some("1G"));
+        assert_eq!(size(1 << 40, 4 * GIB), Some("256M"));
+        assert_eq!(size(144 * MIB, 1 << 40), Some("64M"));
+        assert_eq!(size(1 << 40, 100 * MIB), None);
+    }
+
+    #[test]
+    fn a_small_file_is_read_when_nothing_larger_fits() {
+        let found = of(&facts(disk(false, None), 100 * MIB, Some(512)), free(GIB), None);
+        assert!(found.line.is_some_and(|line| line.ends_with("'/data/my file'") && !line.contains("-c")));
+        assert!(found.why_not.is_some());
+    }
+}

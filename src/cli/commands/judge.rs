@@ -1,0 +1,65 @@
+//! `truespd judge`: stored results judged again.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::render::read;
+use crate::cli::console::say_line;
+use crate::cli::show::verdict::{Extent, Style, rules, text};
+use crate::result::Grade;
+use crate::verdict::judge;
+
+/// Judge stored results by the rules of this version: certified, suspect or invalid, and why
+#[derive(Debug, Args)]
+pub(crate) struct JudgeArguments {
+    /// Results written with --json; - for standard input
+    #[arg(required_unless_present = "rules")]
+    documents: Vec<PathBuf>,
+    /// Exit code 5 when a result is worse than this
+    #[arg(long, value_name = "GRADE", value_parser = grade)]
+    require: Option<Grade>,
+    /// Print what the rules look for, and what to do about it
+    #[arg(long, conflicts_with = "documents")]
+    rules: bool,
+}
+
+/// A grade as typed.
+pub(crate) fn grade(text: &str) -> Result<Grade, String> {
+    match text {
+        "certified" => Ok(Grade::Certified),
+        "suspect" => Ok(Grade::Suspect),
+        _ => Err(format!("'{text}' is no grade that can be required: certified, or suspect")),
+    }
+}
+
+/// `truespd judge`.
+pub(crate) fn run(arguments: &JudgeArguments) -> ExitCode {
+    if arguments.rules {
+        return print(&rules(), ExitCode::Done);
+    }
+    let (mut out, mut worst, mut refused) = (String::new(), Grade::Certified, false);
+    for path in &arguments.documents {
+        let document = match read(path) {
+            Ok(document) => document,
+            Err(words) => {
+                say_line(format_args!("ERROR: {words}"));
+                refused = true;
+                continue;
+            }
+        };
+        let verdict = judge(&document);
+        worst = worst.max(verdict.grade);
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&text(&verdict, &path.display().to_string(), Extent::All, Style::of_stdout()));
+    }
+    let code = match arguments.require {
+        _ if refused => ExitCode::Refused,
+        Some(required) if worst > required => ExitCode::NotTrusted,
+        _ => ExitCode::Done,
+    };
+    print(&out, code)
+}

@@ -1,0 +1,383 @@
+//! `truespd mark`: CrystalDiskMark's tests on a directory or a device.
+
+use std::ffi::OsString;
+
+use clap::{Args, ValueEnum};
+
+use crate::cli::Output;
+use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::console::{say_error, say_line};
+use crate::cli::outputs::LaterOutputs;
+use crate::cli::place::{FILE_BYTES_MIN, Place, between, file_bytes, size_word};
+use crate::cli::series::{Series, SeriesArguments, nothing_measured};
+use crate::cli::show::mark as mark_table;
+use crate::cli::show::verdict::Style;
+use crate::suite::mark::text::{Reader, text};
+use crate::suite::mark::{
+    self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, NAME, Part, Preset, Profile, Report,
+    Settings, Target, Test,
+};
+use crate::text::{shell_line, shell_word};
+
+/// CrystalDiskMark's tests on a file of this directory, or on a device
+///
+/// Shows CrystalDiskMark's table (the best of the loops), and beside it median, spread and the verdict of every run.
+/// The file is made for the test and removed, whatever ends it. A device is only read, unless --overwrite names it.
+/// Takes about four minutes with nothing else said.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  truespd mark                               the four tests, in the current directory
+  truespd mark --preset nvme --mix /mnt/fast with NVMe's tests and mixed ones, 70 % reads
+  truespd mark --profile peak --loops 5 --size 16G /mnt/fast
+  truespd mark --test RND4K-Q32T1 --test SEQ128K-Q4T2 --only read --save result.txt
+  truespd mark /dev/nvme1n1                  reads of the first GiB of a disk, which may hold data")]
+pub(crate) struct MarkArguments {
+    /// Directory for the test file, or a block device (`#n` is the n-th whole disk)
+    #[arg(value_name = "DIR|DEVICE", default_value = ".")]
+    target: String,
+
+    /// Tests for a kind of disk
+    #[arg(long, value_enum, default_value_t = PresetWord::Default)]
+    preset: PresetWord,
+
+    /// Which of the tests
+    #[arg(long, value_enum, default_value_t = ProfileWord::Default)]
+    profile: ProfileWord,
+
+    /// This test instead, e.g. RND4K-Q32T1: SEQ or RND, block size, queue depth, threads; again for more
+    #[arg(long = "test", value_name = "TEST", conflicts_with = "profile")]
+    tests: Vec<Test>,
+
+    /// Mixed tests, too; the number is the percentage of reads: 10, 20, ... 90
+    #[arg(long, value_name = "READ", num_args = 0..=1, require_equals = true,
+          default_missing_value = "70", value_parser = mix_read_percent)]
+    mix: Option<u32>,
+
+    /// Only reads, only writes or only mixed tests; again, or with commas, for two of them
+    #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
+    only: Vec<PartWord>,
+
+    /// Runs of each test that count; one more before them does not
+    #[arg(long, value_name = "N", default_value_t = 3, visible_alias = "count",
+          value_parser = between::<1, 99>)]
+    loops: u32,
+
+    /// Size of the test file, or of the part of a device that is used, from its beginning: 16M to what fits
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size_bytes)]
+    size: u64,
+
+    /// Seconds that each run measures [default: 5; with --preset flash 1]
+    #[arg(long, value_name = "SECONDS", visible_alias = "duration",
+          value_parser = between::<1, 3600>)]
+    measure: Option<u32>,
+
+    /// Seconds between two tests [default: 5; with --preset flash 30]
+    #[arg(long, value_name = "SECONDS", value_parser = between::<0, 3600>)]
+    interval: Option<u32>,
+
+    /// What the file holds and what is written
+    #[arg(long, value_enum, default_value_t = DataWord::Random)]
+    data: DataWord,
+
+    /// Write CrystalDiskMark's text to this file, for programs that read that
+    #[arg(long, value_name = "FILE")]
+    save: Option<String>,
+
+    /// Write everything to this file as JSON (`truespd schema mark`)
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+
+    /// A line to keep in the file of --save
+    #[arg(long, value_name = "TEXT", requires = "save")]
+    comment: Option<String>,
+
+    /// Only print the lines of `diskspd` that would be run
+    #[arg(long)]
+    print: bool,
+
+    #[command(flatten)]
+    series: SeriesArguments,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PresetWord {
+    /// SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1
+    Default,
+    /// SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1
+    Nvme,
+    /// The default tests, measured for 1 s with pauses of 30 s
+    Flash,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ProfileWord {
+    /// All four tests
+    Default,
+    /// SEQ1M Q8T1 and the preset's random test with the most in flight
+    Peak,
+    /// SEQ1M Q1T1 and RND4K Q1T1
+    #[value(aliases = ["real-world", "realworld"])]
+    Real,
+    /// SEQ1M Q8T1
+    Demo,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PartWord {
+    #[value(alias = "reads")]
+    Read,
+    #[value(alias = "writes")]
+    Write,
+    /// Implies --mix
+    #[value(alias = "mixed")]
+    Mix,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DataWord {
+    /// Random bytes, which cannot be compressed or stored once for many
+    Random,
+    /// Zeros
+    #[value(aliases = ["zeros", "0fill", "0x00"])]
+    Zero,
+}
+
+/// The words of `truespd`, with a number that stands apart from `--mix` joined to it: `--mix 50` is how people write it,
+/// and a directory may follow `--mix` alone.
+pub(crate) fn joined_words(args: &[OsString]) -> Vec<OsString> {
+    let mut words: Vec<OsString> = Vec::new();
+    for word in args {
+        let is_share = word.to_str().is_some_and(|text| mix_read_percent(text).is_ok());
+        match words.last_mut().filter(|last| is_share && *last == "--mix") {
+            Some(mix) => {
+                mix.push("=");
+                mix.push(word);
+            }
+            None => words.push(word.clone()),
+        }
+    }
+    words
+}
+
+fn mix_read_percent(typed: &str) -> Result<u32, String> {
+    let percent =
+        typed.trim_end_matches('%').parse().ok().filter(|percent| MIX_READ_PERCENT.contains(percent));
+    percent.ok_or_else(|| "legal: 10, 20, ... 90, the percentage of reads".to_string())
+}
+
+/// `16M`, `1G`; in whole MiB.
+fn size_bytes(typed: &str) -> Result<u64, String> {
+    Ok(file_bytes(typed)? >> 20 << 20)
+}
+
+/// `truespd mark`.
+pub(crate) fn run(arguments: &MarkArguments) -> ExitCode {
+    match prepare(arguments) {
+        Ok((settings, place)) if arguments.print => print(&lines(&settings, &place), ExitCode::Done),
+        Ok((settings, place)) => measure(arguments, settings, &place).unwrap_or_else(refuse),
+        Err(words) => refuse(words),
+    }
+}
+
+fn refuse(words: String) -> ExitCode {
+    say_error(&words);
+    ExitCode::Refused
+}
+
+/// Everything that can be refused without touching anything. The error is a sentence.
+fn prepare(arguments: &MarkArguments) -> Result<(Settings, Place), String> {
+    let place = Place::find(&arguments.target)?.directory_or_device()?;
+    let settings = settings(arguments, &place)?;
+    let largest = settings.tests.iter().map(|test| test.block_bytes).max().unwrap_or_default();
+    if largest > settings.size_bytes {
+        return Err(format!(
+            "--test: a block of {} does not fit into --size {}",
+            size_word(largest),
+            size_word(settings.size_bytes)
+        ));
+    }
+    if !arguments.print {
+        place.check_room(settings.size_bytes, 1, FILE_BYTES_MIN)?;
+    }
+    Ok((settings, place))
+}
+
+fn settings(arguments: &MarkArguments, place: &Place) -> Result<Settings, String> {
+    let preset = match arguments.preset {
+        PresetWord::Default => Preset::Default,
+        PresetWord::Nvme => Preset::Nvme,
+        PresetWord::Flash => Preset::Flash,
+    };
+    let profile = match arguments.profile {
+        ProfileWord::Default => Profile::Default,
+        ProfileWord::Peak => Profile::Peak,
+        ProfileWord::Real => Profile::Real,
+        ProfileWord::Demo => Profile::Demo,
+    };
+    let mut tests: Vec<Test> = Vec::new();
+    for &test in &arguments.tests {
+        if !tests.contains(&test) {
+            tests.push(test);
+        }
+    }
+    Ok(Settings {
+        preset,
+        profile,
+        tests: if tests.is_empty() { preset.tests(profile) } else { tests },
+        parts: parts(arguments, profile, place)?,
+        mix_read_percent: arguments.mix.unwrap_or(MIX_READ_PERCENT_DEFAULT),
+        loops: arguments.loops,
+        size_bytes: arguments.size,
+        measure_s: arguments.measure.unwrap_or_else(|| preset.measure_s()),
+        interval_s: arguments.interval.unwrap_or_else(|| preset.interval_s()),
+        zero_data: arguments.data == DataWord::Zero,
+    })
+}
+
+fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<Vec<Part>, String> {
+    let only: Vec<Part> = arguments
+        .only
+        .iter()
+        .map(|word| match word {
+            PartWord::Read => Part::Read,
+            PartWord::Write => Part::Write,
+            PartWord::Mix => Part::Mix,
+        })
+        .collect();
+    let is_wanted = |part: Part| match only.is_empty() {
+        true => part != Part::Mix || arguments.mix.is_some(),
+        false => only.contains(&part) || (part == Part::Mix && arguments.mix.is_some()),
+    };
+    let wanted: Vec<Part> =
+        [Part::Read, Part::Write, Part::Mix].into_iter().filter(|&part| is_wanted(part)).collect();
+    if wanted.contains(&Part::Mix) && profile == Profile::Demo {
+        let option = if arguments.mix.is_some() { "--mix" } else { "--only mix" };
+        return Err(format!(
+            "{option}: the profile demo has no mixed test; choose another profile, or --test SEQ1M-Q8T1"
+        ));
+    }
+    place.check_overwrite(&arguments.series.overwrite)?;
+    if !place.is_device() || !arguments.series.overwrite.is_empty() {
+        return Ok(wanted);
+    }
+    let path = shell_word(&place.word());
+    match only.iter().find(|&&part| part != Part::Read) {
+        Some(part) => Err(format!(
+            "--only {}: this would write to {path}, whatever it holds; if that may be lost: --overwrite {path}",
+            part.word()
+        )),
+        None => {
+            if !arguments.print {
+                say_line(format_args!(
+                    "note: only reads; to write to {path}, and lose what it holds: --overwrite {path}"
+                ));
+            }
+            Ok(vec![Part::Read])
+        }
+    }
+}
+
+/// The lines, each once: loops differ in the seed (`-z`).
+fn lines(settings: &Settings, place: &Place) -> String {
+    let target = match place.is_device() {
+        true => Target::Device(place.word()),
+        false => Target::File(place.file(FILE)),
+    };
+    let mut out = String::new();
+    for planned in settings.planned() {
+        let words = settings.words(planned, 1, &target);
+        let line = shell_line(&words);
+        out.push_str(&format!("# {} {}\ndiskspd {line}\n", planned.test, planned.part.word()));
+    }
+    out
+}
+
+fn outputs(arguments: &MarkArguments) -> Vec<Output> {
+    let output = |format, path: &Option<String>| path.clone().map(|path| Output { format, path });
+    [output("save", &arguments.save), output("json", &arguments.json)].into_iter().flatten().collect()
+}
+
+/// What the tests go to, for the document.
+fn described(place: &Place) -> mark::Place {
+    mark::Place {
+        path: place.word(),
+        is_device: place.is_device(),
+        size_bytes: place.size_bytes().or(place.room().map(|room| room.size_bytes)),
+        used_bytes: place.room().map(|room| room.used_bytes),
+    }
+}
+
+/// Runs and shows. The error is a sentence.
+fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Result<ExitCode, String> {
+    let outputs = LaterOutputs::check(outputs(arguments), &[place.word()])?;
+    let mut series = Series::begin(NAME, &arguments.series, &outputs)?;
+    let target = match place.is_device() {
+        true => Ok(Target::Device(place.word())),
+        false => series.scratch(&place.folder(), NAME, &[FILE]).map(|folder| Target::File(folder.file(FILE))),
+    };
+    let does_write = place.is_device() && settings.parts.iter().any(|&part| part != Part::Read);
+    let is_free = if does_write { series.check_write(&place.word()) } else { Ok(()) };
+    let target = match is_free.and(target) {
+        Ok(target) => target,
+        Err(ended) => return Ok(series.end_early(ended)),
+    };
+    let (rows, ended) = settings.run(&target, &mut series);
+    let is_complete = ended.is_ok();
+    let code = series.end(ended);
+    let report = Report::new(Host::this(), described(place), settings, rows, is_complete);
+    if !report.has_results() {
+        return Ok(nothing_measured(code, is_complete));
+    }
+    let code = show(&report, code);
+    let content = |output: &Output| match output.format {
+        "json" => mark::write(&report),
+        _ => text(&report, Reader::Program { comment: arguments.comment.as_deref() }),
+    };
+    let code = outputs.write(content, code);
+    Ok(arguments.series.held_to_grade(is_complete, report.verdict.grade, code))
+}
+
+fn show(report: &Report, code: ExitCode) -> ExitCode {
+    let shown = format!("{}\n{}", text(report, Reader::Person), mark_table::text(report, Style::of_stdout()));
+    print(&shown, code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_may_stand_apart() {
+        let joined = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            joined_words(&words).join(std::ffi::OsStr::new(" ")).into_string().unwrap()
+        };
+        for (line, is) in [
+            ("mark --mix 50 d", "mark --mix=50 d"),
+            ("mark --mix d", "mark --mix d"),
+            ("mark --mix 55", "mark --mix 55"),
+            ("mark --mix=20 30", "mark --mix=20 30"),
+            ("mark --size 50", "mark --size 50"),
+        ] {
+            assert_eq!(joined(line), is);
+        }
+    }
+
+    #[test]
+    fn sizes_and_shares_are_taken_as_people_write_them() {
+        for (typed, bytes) in
+            [("16M", 16 << 20), ("1G", 1 << 30), ("2g", 2 << 30), ("1t", 1 << 40), ("16777216", 16 << 20)]
+        {
+            assert_eq!(size_bytes(typed), Ok(bytes), "{typed}");
+        }
+        for typed in ["1", "15M", "1K"] {
+            assert!(size_bytes(typed).is_err_and(|words| words.contains("at least 16M,")), "{typed}");
+        }
+        assert_eq!(mix_read_percent("70"), Ok(70));
+        assert_eq!(mix_read_percent("30%"), Ok(30));
+        for typed in ["", "0", "75", "100", "R70"] {
+            assert!(mix_read_percent(typed).is_err_and(|words| words.contains("10, 20")), "{typed}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! `truespd merge`: results of runs that ran at the same time, added up.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::Output;
+use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::render::{FormatArgument, read};
+use crate::cli::console::say_line;
+use crate::cli::outputs::Outputs;
+use crate::result::Document;
+use crate::result::merge::Merger;
+
+/// Add up results of runs that ran at the same time, on one host or several
+///
+/// Histograms and interval series are summed, nothing is averaged that can be added. Each run keeps its
+/// row in the sum, which is a result like any other: it can be rendered and merged again.
+#[derive(Debug, Args)]
+pub(crate) struct MergeArguments {
+    /// Results written with --json
+    #[arg(required = true)]
+    documents: Vec<PathBuf>,
+    #[command(flatten)]
+    format: FormatArgument,
+    /// Write the sum to this file as JSON; prints nothing then, unless -R is given
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Add results of different tests, of different times, and one result more than once
+    #[arg(long)]
+    force: bool,
+}
+
+/// `truespd merge`.
+pub(crate) fn run(arguments: &MergeArguments) -> ExitCode {
+    let output = arguments.json.iter().map(|path| Output { format: "json", path: path.clone() });
+    let inputs = arguments.documents.iter().map(|path| (path.clone(), "one of the results to add".into()));
+    let outputs = match Outputs::open_beside(&output.collect::<Vec<_>>(), inputs) {
+        Ok(outputs) => outputs,
+        Err(error) => {
+            say_line(format_args!("ERROR: {error}"));
+            return ExitCode::Refused;
+        }
+    };
+    let document = match sum(arguments) {
+        Ok(document) => document,
+        Err(words) => {
+            say_line(format_args!("ERROR: {words}"));
+            return ExitCode::Refused;
+        }
+    };
+    for warning in &document.warnings {
+        say_line(format_args!("WARNING: {warning}"));
+    }
+    let errors = outputs.write(&document);
+    for error in &errors {
+        say_line(format_args!("ERROR: {error}"));
+    }
+    if !errors.is_empty() {
+        return ExitCode::Failed;
+    }
+    if arguments.json.is_some() && !arguments.format.is_given() {
+        return ExitCode::Done;
+    }
+    print(&(arguments.format.of(&document).render)(&document), ExitCode::Done)
+}
+
+/// One document after the other, so that only one is in memory beside the sum.
+fn sum(arguments: &MergeArguments) -> Result<Document, String> {
+    let mut merger = Merger::new(arguments.force);
+    for path in &arguments.documents {
+        let document = read(path)?;
+        merger.add(&format!("'{}'", path.display()), document).map_err(|e| e.to_string())?;
+    }
+    merger.finish().map_err(|e| e.to_string())
+}

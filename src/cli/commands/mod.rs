@@ -1,0 +1,16 @@
+//! One thin file each: the words of a command to what it does.
+
+pub(crate) mod ab;
+pub(crate) mod assess;
+pub(crate) mod bench_self;
+pub mod diskspd;
+pub(crate) mod inspect;
+pub(crate) mod judge;
+pub(crate) mod mark;
+pub(crate) mod merge;
+pub(crate) mod render;
+pub(crate) mod study;
+pub(crate) mod truespd;
+pub(crate) mod workload;
+
+pub use truespd::truespd;

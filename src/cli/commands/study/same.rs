@@ -1,0 +1,153 @@
+//! Whether several paths show the same storage, as far as reading a little of it can tell.
+
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::machine::target::OpenedTarget;
+use crate::profile::Size;
+use crate::sys::error::system_text;
+use crate::text::printable;
+
+/// Bytes that are read at a place: the block of the study.
+const BLOCK_BYTES: usize = 4096;
+/// Places that are read, the first and the last block among them.
+const PLACES: u64 = 17;
+/// What is being written while it is compared may differ once; three times in a row it is something else.
+const TRIES: usize = 3;
+
+/// Two paths of other storage would be compared as if their difference were one of the way to it. The error is a
+/// sentence. Where the places have nothing but zeros, so that nothing speaks for the same storage either, a sentence
+/// that says so.
+pub fn check(paths: &[(&str, OpenedTarget)]) -> Result<Option<String>, String> {
+    let Some(((first_typed, first), others)) = paths.split_first() else { return Ok(None) };
+    let mut unsure = None;
+    for (typed, other) in others {
+        let (here, there) = (first.facts.size_bytes, other.facts.size_bytes);
+        if here != there {
+            return Err(differ(first_typed, typed, &format!("they have {} and {}", Size(here), Size(there))));
+        }
+        // A file by its path and by a link, a device by two of its nodes.
+        if is_one(&first.facts.path, &other.facts.path) {
+            continue;
+        }
+        let mut is_blank = true;
+        for offset in offsets(here) {
+            match alike(first, other, offset)? {
+                Alike::Zeros => {}
+                Alike::Yes => is_blank = false,
+                Alike::No => {
+                    let what = format!("what they hold at byte {offset} is not the same");
+                    return Err(differ(first_typed, typed, &what));
+                }
+            }
+        }
+        if is_blank && unsure.is_none() {
+            unsure = Some(format!(
+                "'{}' and '{}': only zeros were found there, so that nothing tells whether they are the same storage",
+                printable(first_typed),
+                printable(typed)
+            ));
+        }
+    }
+    Ok(unsure)
+}
+
+fn differ(first: &str, other: &str, what: &str) -> String {
+    format!(
+        "'{}' and '{}' are not the same storage: {what}; locality compares ways to one place: give paths to the same \
+         file or device",
+        printable(first),
+        printable(other)
+    )
+}
+
+fn is_one(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let (Ok(one), Ok(other)) = (one.metadata(), other.metadata()) else { return false };
+    match one.file_type().is_block_device() && other.file_type().is_block_device() {
+        true => one.rdev() == other.rdev(),
+        false => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+    }
+}
+
+/// Where to look, spread from the first to the last block.
+fn offsets(size_bytes: u64) -> Vec<u64> {
+    let last = size_bytes.saturating_sub(BLOCK_BYTES as u64);
+    let place = |nth: u64| (u128::from(last) * u128::from(nth) / u128::from(PLACES - 1)) as u64;
+    let mut offsets: Vec<u64> = (0..PLACES).map(place).collect();
+    offsets.dedup();
+    offsets
+}
+
+enum Alike {
+    Zeros,
+    Yes,
+    No,
+}
+
+fn alike(one: &OpenedTarget, other: &OpenedTarget, offset: u64) -> Result<Alike, String> {
+    for _ in 0..TRIES {
+        let bytes = block(one, offset)?;
+        if bytes == block(other, offset)? {
+            return Ok(if bytes.iter().all(|&byte| byte == 0) { Alike::Zeros } else { Alike::Yes });
+        }
+    }
+    Ok(Alike::No)
+}
+
+/// A block as the storage has it: each way has a cache of its own, which does not hear of what the others write.
+fn block(target: &OpenedTarget, offset: u64) -> Result<Vec<u8>, String> {
+    let length = std::num::NonZeroU64::new(BLOCK_BYTES as u64);
+    // No more than a wish: without it, what is cached is compared.
+    let _ = rustix::fs::fadvise(&target.file, offset, length, rustix::fs::Advice::DontNeed);
+    let mut bytes = vec![0; BLOCK_BYTES.min(target.facts.size_bytes as usize)];
+    target.file.read_exact_at(&mut bytes, offset).map_err(|error| {
+        format!("'{}': could not be read: {}", target.facts.path.display(), system_text(&error))
+    })?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::roots::Roots;
+    use crate::machine::target::{Access, OpenFlags, open};
+    use std::fs;
+
+    const SIZE: usize = 1 << 20;
+
+    fn checked(contents: [&[u8]; 2]) -> Result<Option<String>, String> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let opened = |name: &str, content: &[u8]| {
+            let path = folder.path().join(name);
+            fs::write(&path, content).expect("a file");
+            let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
+            open(&path, read, &Roots::default()).expect("is there")
+        };
+        check(&[("a", opened("a", contents[0])), ("b", opened("b", contents[1]))])
+    }
+
+    #[test]
+    fn other_storage_is_told_by_its_size_and_by_what_it_holds() {
+        let content: Vec<u8> = (0..SIZE).map(|n| (n / 7) as u8).collect();
+        assert_eq!(checked([&content, &content]), Ok(None));
+        let words = checked([&content, &content[..SIZE / 2]]).unwrap_err();
+        assert!(words.contains("'a' and 'b' are not the same storage: they have 1MiB and 512KiB"), "{words}");
+        for place in [0, SIZE / 2, SIZE - 1] {
+            let mut other = content.clone();
+            other[place] ^= 1;
+            let words = checked([&content, &other]).unwrap_err();
+            assert!(words.contains("is not the same; locality compares"), "{place}: {words}");
+        }
+        let zeros = vec![0; SIZE];
+        assert!(checked([&zeros, &zeros]).is_ok_and(|note| note.unwrap().contains("only zeros")));
+    }
+
+    #[test]
+    fn the_first_and_the_last_block_are_among_what_is_read() {
+        assert_eq!(offsets(4096), [0]);
+        assert_eq!(offsets(8192).last(), Some(&4096));
+        let many = offsets(1 << 40);
+        assert_eq!((many.len(), many[0], many.last()), (PLACES as usize, 0, Some(&((1 << 40) - 4096))));
+    }
+}

@@ -1,0 +1,144 @@
+//! The switches of the disks' write caches: whether they may be switched, and what notes that they were.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+
+use super::places::Found;
+use crate::cli::series::{Series, refused, tell_undone};
+use crate::guard::claim;
+use crate::machine::device::{BlockDevice, DeviceNumber};
+use crate::machine::roots::Roots;
+use crate::machine::write_cache::{BACK, Reach, Switch, THROUGH};
+use crate::session::undo::{Disk, Undo};
+use crate::suite::Ended;
+use crate::sys::error::system_text;
+
+/// The switches of all disks below the targets, each noted in the journal and tried.
+pub fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> Result<Vec<Switch>, Ended> {
+    let roots = Roots::default();
+    let mut disks: Vec<&String> = Vec::new();
+    for place in found {
+        if place.disks.is_empty() {
+            let shown = &place.place.shown;
+            return Err(refused(&format!("'{shown}': there is no disk of this machine below it")));
+        }
+        disks.extend(&place.disks);
+    }
+    disks.sort();
+    disks.dedup();
+    let switches: Vec<Switch> =
+        disks.iter().map(|disk| claimed(series, disk, &roots)).collect::<Result<_, _>>()?;
+    for switch in &switches {
+        let user = user_of(&switch.disk, found, &roots);
+        may_switch(switch, user.as_deref(), risk_power_loss).map_err(|words| refused(&words))?;
+    }
+    for switch in &switches {
+        note(series, switch, &roots)?;
+    }
+    // Once and back: a disk without a cache to switch is told now, and not after the files were filled.
+    for switch in &switches {
+        let tried = switch.set(other(&switch.now)).and_then(|()| switch.set(&switch.now));
+        tried.map_err(|words| refused(&words))?;
+    }
+    Ok(switches)
+}
+
+fn other(word: &str) -> &'static str {
+    if word == BACK { THROUGH } else { BACK }
+}
+
+/// A switch that is this series' alone, and what it says.
+fn claimed(series: &mut Series, disk: &str, roots: &Roots) -> Result<Switch, Ended> {
+    let find = || Switch::of(disk, roots).map_err(|words| refused(&words));
+    let claimed = series.journal()?.claim(&find()?.path);
+    claimed.map_err(|words| refused(&format!("{disk}: {words}")))?.iter().for_each(tell_undone);
+    // Only now: another series could have had it switched when it was looked for.
+    let switch = find()?;
+    switch.check().map_err(|words| refused(&words))?;
+    Ok(switch)
+}
+
+/// Who uses the disk, in words: whatever is on it or made of it, not only the targets.
+fn user_of(disk: &str, found: &[Found], roots: &Roots) -> Option<String> {
+    let of_disk =
+        claims(disk, roots).unwrap_or_else(|why| Some(format!("whether it is in use is unknown: {why}")));
+    let is_over_it = |place: &&Found| place.disks.iter().any(|name| name == disk);
+    let target = || found.iter().filter(is_over_it).find(|place| !place.is_unused);
+    of_disk.or_else(|| target().map(|place| format!("'{}', which lies on it, is in use", place.place.shown)))
+}
+
+fn claims(disk: &str, roots: &Roots) -> Result<Option<String>, String> {
+    let device = BlockDevice::named(disk, roots).ok_or("sysfs does not know it")?;
+    let node = roots.dev.join(device.node_name());
+    let failed = |error: std::io::Error| format!("{}: {}", node.display(), system_text(&error));
+    let file = File::open(&node).map_err(failed)?;
+    if device.number() != Some(DeviceNumber::from_raw(file.metadata().map_err(failed)?.rdev())) {
+        return Err(format!("{} is another device", node.display()));
+    }
+    let claim = claim(&file, &node, roots).map_err(|error| error.to_string())?;
+    Ok(claim.map(|claim| claim.by.join("; ")))
+}
+
+/// What else is on a disk must not lose more with the power than it would without the study. The error is a sentence.
+fn may_switch(switch: &Switch, user: Option<&str>, risk_power_loss: bool) -> Result<(), String> {
+    let Some(user) = user.filter(|_| !risk_power_loss) else { return Ok(()) };
+    let risk = match switch.reach {
+        Reach::Kernel => "only queue/write_cache can be switched there; off, the kernel sends no flushes",
+        Reach::Disk if switch.now == THROUGH => "its write cache is off, and the study would turn it on",
+        Reach::Disk => return Ok(()),
+    };
+    Err(format!(
+        "{}: {risk}, and a loss of power can cost what else is on it; it is in use: {user}; give a disk that nothing uses, \
+         or --risk-power-loss",
+        switch.disk
+    ))
+}
+
+fn note(series: &mut Series, switch: &Switch, roots: &Roots) -> Result<(), Ended> {
+    let unknown = || refused(&format!("{}: sysfs does not know this disk any more; try again", switch.disk));
+    let entry = Undo::Setting {
+        path: switch.path.clone(),
+        before: switch.now.clone(),
+        during: other(&switch.now).into(),
+        disk: Disk::named(&switch.disk, roots).ok_or_else(unknown)?,
+    };
+    series.journal()?.add(entry).map_err(|error| {
+        refused(&format!("could not note what to set back if the program is killed: {}", system_text(&error)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_on_a_disk_in_use_is_not_put_at_risk_without_the_word() {
+        let switch = |reach, now: &str| Switch {
+            disk: "sda".into(),
+            path: "/sys/block/sda/queue/write_cache".into(),
+            reach,
+            now: now.into(),
+        };
+        let mounted = Some("its partition sda2 is mounted at /srv (ext4)");
+        for (reach, now, user, says) in [
+            (Reach::Kernel, BACK, mounted, "sends no flushes"),
+            (Reach::Kernel, THROUGH, mounted, "sends no flushes"),
+            (Reach::Disk, THROUGH, mounted, "would turn it on"),
+            (Reach::Disk, BACK, mounted, ""),
+            (Reach::Disk, THROUGH, None, ""),
+            (Reach::Kernel, BACK, None, ""),
+        ] {
+            let may = may_switch(&switch(reach, now), user, false);
+            match says {
+                "" => assert_eq!(may, Ok(()), "{reach:?} {now}"),
+                says => {
+                    let words = may.unwrap_err();
+                    for part in [says, "sda2 is mounted", "--risk-power-loss"] {
+                        assert!(words.contains(part), "{words}");
+                    }
+                }
+            }
+            assert_eq!(may_switch(&switch(reach, now), user, true), Ok(()));
+        }
+    }
+}

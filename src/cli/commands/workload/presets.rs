@@ -1,0 +1,164 @@
+//! Where presets are found: a person's folder, then the program.
+
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::cli::place::bytes;
+use crate::profile::Size;
+use crate::suite::workload::preset::{BUILT_IN, Form, Preset};
+use crate::sys::error::system_text;
+use crate::text::{printable, printable_path};
+
+/// No preset is longer.
+const PRESET_BYTES_MAX: u64 = 1 << 20;
+
+/// The folder of a person's presets: the one given, or `truespd/workloads` in $XDG_CONFIG_HOME or ~/.config.
+fn folder(given: Option<&str>) -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    match given {
+        Some(given) => Some(PathBuf::from(given)),
+        None => {
+            let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+            Some(config.join("truespd").join("workloads"))
+        }
+    }
+}
+
+/// Names and files of a person's presets, by name. A folder that was not asked for may be missing.
+fn own(given: Option<&str>) -> Result<Vec<(String, Form, PathBuf)>, String> {
+    let Some(folder) = folder(given) else { return Ok(Vec::new()) };
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if given.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(Vec::new());
+        }
+        Err(error) => {
+            return Err(format!("presets in '{}': {}", printable_path(&folder), system_text(&error)));
+        }
+    };
+    let mut found = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let form = Form::ALL.iter().find(|(_, known)| Some(*known) == ending).map(|(form, _)| *form);
+        let name = path.file_stem().and_then(|name| name.to_str()).map(str::to_string);
+        if let (Some(form), Some(name)) = (form, name) {
+            found.push((name, form, path));
+        }
+    }
+    found.sort_by(|a, b| (&a.0, &a.2).cmp(&(&b.0, &b.2)));
+    Ok(found)
+}
+
+/// The preset called `name`; a person's own comes first.
+pub(crate) fn find(name: &str, given: Option<&str>) -> Result<Preset, String> {
+    let own = own(given)?;
+    let mut same = own.iter().filter(|(known, ..)| known == name);
+    if let Some((_, form, path)) = same.next() {
+        if let Some((_, _, other)) = same.next() {
+            return Err(format!(
+                "'{name}' is there twice: {} and {}; keep one",
+                printable_path(path),
+                printable_path(other)
+            ));
+        }
+        return read(*form, path).map_err(|words| error_of_lines(&words));
+    }
+    if let Some((_, form, text)) = BUILT_IN.iter().find(|(known, ..)| *known == name) {
+        return Preset::read(*form, text, bytes);
+    }
+    Err(format!("there is no workload '{name}'; there are {}", names(given)?))
+}
+
+/// The names of all workloads, a person's own first, with commas between them.
+pub(crate) fn names(given: Option<&str>) -> Result<String, String> {
+    let own = own(given)?;
+    let own_names = own.iter().map(|(name, ..)| name.as_str());
+    let names: Vec<&str> = own_names.chain(BUILT_IN.iter().map(|(name, ..)| *name)).collect();
+    Ok(names.join(", "))
+}
+
+/// What is wrong with a preset can take several lines, which show the place: they stay lines.
+fn error_of_lines(words: &str) -> String {
+    let lines: Vec<String> = words.lines().map(printable).collect();
+    format!("ERROR: {}", lines.join("\n"))
+}
+
+fn read(form: Form, path: &Path) -> Result<Preset, String> {
+    // Errors of a profile begin as lines of their own do.
+    let failed = |what: String| {
+        format!("'{}': {}", printable_path(path), what.strip_prefix("ERROR: ").unwrap_or(&what))
+    };
+    let text = text_of(path).map_err(|error| failed(system_text(&error)))?;
+    let text = text.ok_or_else(|| {
+        failed(format!("a preset is a file of {} at most; this is none", Size(PRESET_BYTES_MAX)))
+    })?;
+    Preset::read(form, &text, bytes).map_err(failed)
+}
+
+/// What a preset's file holds; none where it is no file, or a longer one: pipes and devices may never end.
+fn text_of(path: &Path) -> std::io::Result<Option<String>> {
+    // Without waiting for somebody who writes into a pipe.
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let mut text = String::new();
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    file.take(PRESET_BYTES_MAX + 1).read_to_string(&mut text)?;
+    Ok(Some(text).filter(|text| text.len() as u64 <= PRESET_BYTES_MAX))
+}
+
+/// What a preset is, and the room it takes in a folder.
+fn about(preset: &Preset) -> String {
+    format!("{} [makes {}]", preset.about, Size(preset.file_bytes.iter().sum()))
+}
+
+/// Names and what they are, a line each.
+pub(crate) fn list(given: Option<&str>) -> Result<String, String> {
+    let own = own(given)?;
+    let mut out = String::new();
+    for (name, form, text) in BUILT_IN {
+        let is_hidden = own.iter().any(|(own, ..)| own == name);
+        let about = about(&Preset::read(*form, text, bytes)?);
+        let hidden = if is_hidden { " (hidden by yours)" } else { "" };
+        out.push_str(&format!("{name:<16}{about}{hidden}\n"));
+    }
+    for (name, form, path) in &own {
+        let about = match read(*form, path) {
+            Ok(preset) => format!("{} ({})", about(&preset), path.to_string_lossy()),
+            Err(words) => format!("cannot be used: {}", words.lines().collect::<Vec<_>>().join(" ")),
+        };
+        // A person's preset may hold anything.
+        out.push_str(&format!("{:<16}{}\n", printable(name), printable(&about)));
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_files_of_a_size_that_people_write() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        std::fs::write(path("good.toml"), "about = 'x'\nlines = ['-b8K']\n").expect("a file");
+        std::fs::write(path("long.toml"), "#".repeat(PRESET_BYTES_MAX as usize + 1)).expect("a file");
+        std::fs::write(path("wrong.xml"), "<Profil/>").expect("a file");
+        std::os::unix::fs::symlink("/dev/zero", path("zero.toml")).expect("a link");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mkfifoat(rustix::fs::CWD, path("pipe.xml"), mode).expect("a pipe");
+        let given = folder.path().to_str();
+        let list = list(given).expect("a list");
+        let says =
+            |name: &str, words: &str| list.lines().any(|line| line.starts_with(name) && line.contains(words));
+        assert!(says("good", "x [makes"), "{list}");
+        for name in ["long", "pipe", "zero"] {
+            assert!(says(name, "a preset is a file of 1MiB at most"), "{name}: {list}");
+        }
+        assert!(says("wrong", "': failed to load profile, line 1"), "{list}");
+        let words = find("wrong", given).expect_err("no profile");
+        assert!(words.starts_with("ERROR: '") && !words.contains("': ERROR"), "{words}");
+    }
+}

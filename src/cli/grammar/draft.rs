@@ -1,0 +1,147 @@
+//! What has been read so far, before it becomes a profile.
+
+use super::value::Place;
+use crate::cli::{Events, LongOptions, ProfileFile, RunRequest};
+use crate::profile::{CacheMode, Profile, ResultFormat, Target, TimeSpan};
+
+/// What ends the reading early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    Help,
+    Version,
+}
+
+/// The properties of `-S` and `-h`, each settable once over all of them (`command-line.md` §6).
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct CacheState {
+    pub mode: Option<(CacheMode, char, Place)>,
+    pub write_through: Option<(char, Place)>,
+    pub mapped: Option<(char, Place)>,
+    pub bypass: Option<(char, Place)>,
+}
+
+/// The properties of `-ac`, `-as`, `-ap` and so on, each settable once.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PlacementState {
+    pub cores: Option<Place>,
+    pub groups: Option<Place>,
+    pub efficiency: Option<Place>,
+}
+
+/// Options read so far. Fields of `span` and `target` are filled directly where the last option simply
+/// wins; the rest remembers which argument set it, because a second one is refused.
+pub(crate) struct Draft<'a> {
+    pub boot_ms: &'a dyn Fn() -> u64,
+    pub progress_ios: u32,
+    pub etw: Option<crate::profile::Etw>,
+    pub span: TimeSpan,
+    pub target: Target,
+    pub overrides: ProfileFile,
+    pub profile_file: Option<usize>,
+    pub profile_only: bool,
+    pub system_information: Option<ResultFormat>,
+    pub stop: Option<Stop>,
+    pub events: Events,
+    pub set_events: Vec<String>,
+    pub long: LongOptions,
+    pub notes: Vec<String>,
+
+    pub base: Option<usize>,
+    pub maximum: Option<usize>,
+    pub random: Option<usize>,
+    pub mixed: Option<(usize, u32)>,
+    pub sequential: Option<usize>,
+    pub alignment_bytes: Option<u64>,
+    pub stride_bytes: Option<u64>,
+    pub cache: CacheState,
+    pub placement: PlacementState,
+}
+
+impl<'a> Draft<'a> {
+    pub fn new(boot_ms: &'a dyn Fn() -> u64) -> Self {
+        Draft {
+            boot_ms,
+            progress_ios: 0,
+            etw: None,
+            span: TimeSpan::default(),
+            target: Target::default(),
+            overrides: ProfileFile::default(),
+            profile_file: None,
+            profile_only: false,
+            system_information: None,
+            stop: None,
+            events: Events::default(),
+            set_events: Vec::new(),
+            long: LongOptions::default(),
+            notes: Vec::new(),
+            base: None,
+            maximum: None,
+            random: None,
+            mixed: None,
+            sequential: None,
+            alignment_bytes: None,
+            stride_bytes: None,
+            cache: CacheState::default(),
+            placement: PlacementState::default(),
+        }
+    }
+
+    /// Adds a note once.
+    pub fn note(&mut self, note: &str) {
+        if !self.notes.iter().any(|known| known == note) {
+            self.notes.push(note.to_string());
+        }
+    }
+
+    /// The request to run the options on `targets`, or the profile file with `targets` for its templates.
+    pub fn finish(self, targets: &[String]) -> RunRequest {
+        let from_file = self.profile_file.is_some();
+        let profile = if from_file { Profile::default() } else { self.profile(targets) };
+        let profile_file = from_file.then(|| ProfileFile { targets: targets.to_vec(), ..self.overrides });
+        RunRequest {
+            profile,
+            profile_only: self.profile_only,
+            events: self.events,
+            options: self.long,
+            profile_file,
+            findings_warnings: Vec::new(),
+            notes: self.notes,
+        }
+    }
+
+    fn profile(&self, targets: &[String]) -> Profile {
+        let given = &self.overrides;
+        let mut span = self.span.clone();
+        span.duration_s = given.duration_s.unwrap_or(span.duration_s);
+        span.warmup_s = given.warmup_s.unwrap_or(span.warmup_s);
+        span.cooldown_s = given.cooldown_s.unwrap_or(span.cooldown_s);
+        span.rand_seed = given.seed.unwrap_or(span.rand_seed);
+        let target = self.target();
+        span.targets = targets.iter().map(|path| Target { path: path.clone(), ..target.clone() }).collect();
+        Profile {
+            progress_ios: self.progress_ios,
+            result_format: given.result_format.unwrap_or_default(),
+            verbose: given.verbose,
+            verbose_stats: given.verbose_stats,
+            experiment_flags: given.experiment_flags.unwrap_or(0),
+            etw: self.etw,
+            time_spans: vec![span],
+            ..Profile::default()
+        }
+    }
+
+    fn target(&self) -> Target {
+        let mut target = self.target.clone();
+        target.random_percent = match self.mixed {
+            Some((_, percent)) => percent,
+            None if self.random.is_some() => 100,
+            None => 0,
+        };
+        target.stride_bytes =
+            if target.random_percent > 0 { self.alignment_bytes } else { self.stride_bytes };
+        target.cache = self.cache.mode.map_or(CacheMode::Cached, |(mode, ..)| mode);
+        target.write_through = self.cache.write_through.is_some();
+        target.memory_mapped = self.cache.mapped.is_some();
+        target
+    }
+}

@@ -1,0 +1,171 @@
+//! The help, made from the rows.
+
+use crate::cli::grammar::refusal::{columns_of, wrap};
+use crate::cli::grammar::rows::{Row, SECTIONS};
+use crate::engine;
+
+/// Width of the help in columns.
+const COLUMNS: usize = 100;
+/// Column at which explanations start.
+const INDENT: usize = 24;
+
+/// One line for `--version`.
+pub fn version() -> String {
+    format!("TrueSpd {} (DiskSpd 2.2 for Linux)\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// The text of `-?` and `--help`, for a program called `program`.
+///
+/// At most 100 columns wide, except where the program's name is very long; ends with a line end.
+pub fn help(program: &str) -> String {
+    // Where the program lies matters to nobody here.
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let mut text = version();
+    text.push_str(&format!("\nUsage: {program} [options] target [targets]\n\n"));
+    for paragraph in INTRODUCTION {
+        push_wrapped(&mut text, paragraph, 0);
+    }
+    for section in SECTIONS {
+        text.push_str(&format!("\n{}\n", section.title));
+        for row in section.rows {
+            push_row(&mut text, row);
+        }
+    }
+    push_engines(&mut text);
+    text.push_str("\nExit codes\n");
+    for (code, meaning) in EXIT_CODES {
+        push_entry(&mut text, &code.to_string(), meaning, 5);
+    }
+    text.push_str("\nExamples\n");
+    for (words, meaning) in EXAMPLES {
+        text.push_str(&format!("  {program} {words}\n"));
+        push_wrapped(&mut text, meaning, 6);
+    }
+    text
+}
+
+const INTRODUCTION: &[&str] = &[
+    "A target is a file or a block device; #<n> is the n-th whole disk. Options come before targets. The value of an \
+     option is glued to its letter (-b4k), letters are case sensitive, and every option is an argument of its own.",
+    "<size> is a number and one suffix of K M G T (2^10, 2^20, 2^30, 2^40) or b (blocks of -b).",
+    "Quote what the shell would take for itself: '#1' (a comment), '*1' and '-?' (patterns).",
+    "Where nothing is said about Linux an option means what it means in DiskSpd.",
+];
+
+const ENGINES_END: &str = "Without --engine: psync for one outstanding I/O, mmap with -Sm, otherwise the first of \
+    io_uring, libaio and threads that this machine offers. Which one ran, and why not a better one, is said on \
+    standard error.";
+
+const EXIT_CODES: &[(u8, &str)] = &[
+    (0, "done, also when stopped by Ctrl+C, and after -Rp, -Rs, -ye and help that was asked for"),
+    (
+        1,
+        "the run failed: a target cannot be opened or is too small, an I/O or a thread failed; the reason is on \
+        standard error, what is known of the run is still printed",
+    ),
+    (3, "command line, profile or machine check refused; nothing on standard output, nothing was touched"),
+    (
+        4,
+        "write guard: the target is in use or holds data that TrueSpd did not make; nothing on standard output, \
+        nothing was touched",
+    ),
+    (5, "--require: the run is done, and its verdict is worse than required"),
+];
+
+const EXAMPLES: &[(&str, &str)] = &[
+    (
+        "-c1G -b4K -r -o32 -t4 -d30 -Sh -L test.dat",
+        "Random 4 KiB reads of a new file of 1 GiB: 4 threads with 32 outstanding I/Os each, no caches, 30 \
+         seconds, with latencies.",
+    ),
+    (
+        "-b8K -r -w25 -o8 -t8 -d60 -W15 -Su -L -D -Rxml test.dat",
+        "Three reads to one write in 8 KiB blocks for a minute, results with intervals as XML.",
+    ),
+    (
+        "-c1G -b4K -r -w100 -Zr -o8 -Sh -L test.dat",
+        "Random writes of new random data to a file that TrueSpd makes, durable when they are counted.",
+    ),
+    (
+        "-b512K -si -t2 -o8 -Su /dev/disk/by-id/...",
+        "One sequential stream over a device, read by two threads.",
+    ),
+];
+
+/// The engines of `--engine`, from their table.
+fn push_engines(text: &mut String) {
+    text.push_str("\nEngines (--engine NAME)\n");
+    for row in engine::TABLE {
+        let needs =
+            if row.needs.starts_with("nothing") { String::new() } else { format!(" Needs {}.", row.needs) };
+        push_entry(text, row.name, &format!("{}.{needs}", row.summary), INDENT);
+        if row.simulates_time {
+            push_entry(text, "", &format!("Parameters: {}.", engine::SIM_PARAMETERS), INDENT);
+        }
+    }
+    push_wrapped(text, ENGINES_END, 2);
+}
+
+/// A name and what it means, from column `indent` on.
+fn push_entry(text: &mut String, name: &str, meaning: &str, indent: usize) {
+    for (i, line) in wrap(meaning, COLUMNS - indent).iter().enumerate() {
+        let name = if i == 0 { name } else { "" };
+        text.push_str(&format!("  {name:<width$}{line}\n", width = indent - 2));
+    }
+}
+
+fn push_row(text: &mut String, row: &Row) {
+    let form = format!("  {}", row.form());
+    let mut lines = wrap(row.help, COLUMNS - INDENT);
+    if !row.linux.is_empty() {
+        lines.extend(wrap(&format!("Linux: {}", row.linux), COLUMNS - INDENT));
+    }
+    let mut lines = lines.iter();
+    text.push_str(&form);
+    if columns_of(&form) + 2 <= INDENT
+        && let Some(first) = lines.next()
+    {
+        text.push_str(&" ".repeat(INDENT - columns_of(&form)));
+        text.push_str(first);
+    }
+    text.push('\n');
+    for line in lines {
+        text.push_str(&format!("{:INDENT$}{line}\n", ""));
+    }
+}
+
+fn push_wrapped(text: &mut String, paragraph: &str, indent: usize) {
+    for line in wrap(paragraph, COLUMNS - indent) {
+        text.push_str(&format!("{:indent$}{line}\n", ""));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows;
+    use super::*;
+
+    #[test]
+    fn it_fits_100_columns_and_names_every_row() {
+        let text = help("diskspd");
+        for line in text.lines() {
+            assert!(columns_of(line) <= COLUMNS, "{line}");
+            assert_eq!(line.trim_end(), line);
+        }
+        for row in rows::all() {
+            let lead = format!("  {}", row.form());
+            assert!(
+                text.lines().any(|line| line == lead || line.starts_with(&format!("{lead}  "))),
+                "{lead}"
+            );
+        }
+    }
+
+    #[test]
+    fn its_examples_are_legal() {
+        for (words, _) in EXAMPLES {
+            let words: Vec<String> = words.split(' ').map(String::from).collect();
+            super::super::parse(&words, "diskspd", &|| 0).unwrap_or_else(|refusal| panic!("{refusal}"));
+        }
+    }
+}

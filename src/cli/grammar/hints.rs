@@ -1,0 +1,240 @@
+//! What people usually meant: values detached from their letter, dashes from web pages, Windows
+//! spellings, wrong case, several options in one word.
+
+use super::rows;
+use super::value::Slip;
+use crate::cli::grammar::parse::{Line, Word, is_option};
+use crate::cli::grammar::refusal::{Mark, Problem};
+
+/// Characters that word processors put where a hyphen was typed, and their names.
+const DASHES: &[(char, &str)] = &[
+    ('\u{2010}', "hyphen"),
+    ('\u{2011}', "non-breaking hyphen"),
+    ('\u{2012}', "figure dash"),
+    ('\u{2013}', "en dash"),
+    ('\u{2014}', "em dash"),
+    ('\u{2015}', "horizontal bar"),
+    ('\u{2212}', "minus sign"),
+    ('\u{fe58}', "small em dash"),
+    ('\u{fe63}', "small hyphen-minus"),
+    ('\u{ff0d}', "fullwidth hyphen-minus"),
+];
+
+/// Why an argument in the place of a target cannot be one.
+pub(crate) fn no_target(target: &str, index: usize, line: &Line) -> Option<Problem> {
+    if target.is_empty() {
+        return Some(Problem {
+            what: "a target is empty".into(),
+            marks: vec![Mark { word: index, chars: 0..0, main: true }],
+            legal: vec!["the path of a file or a device".into()],
+            reasons: vec![],
+            hints: vec!["a variable of the shell may be empty: \"$FILE\"".into()],
+        });
+    }
+    let first = target.chars().next()?;
+    let (dash, name) = DASHES.iter().find(|(dash, _)| *dash == first)?;
+    let plain: String = target.chars().skip(1).collect();
+    Some(Problem {
+        what: format!(
+            "{target} begins with U+{:04X} ({name}), not with '-', so it would be taken for a file",
+            u32::from(*dash)
+        ),
+        marks: vec![Mark { word: index, chars: 0..1, main: true }],
+        legal: vec!["options begin with the '-' of the keyboard".into()],
+        reasons: vec![],
+        hints: vec![format!(
+            "probably copied from a page that replaces dashes: type -{plain}; for a file of this name give ./{}",
+            line.args[index]
+        )],
+    })
+}
+
+/// Hints for an option that stands behind the first target.
+pub(crate) fn misplaced(line: &Line, option: usize) -> Vec<String> {
+    let first = &line.args[line.targets];
+    let mut hints = Vec::new();
+    if let Some(word) = line.words.last()
+        && let Some(glued) = glued(line, word)
+    {
+        hints.push(glued);
+    } else if let Some(plain) = slash_option(first) {
+        hints
+            .push(format!("on Linux a path begins with /, an option only with -: write {plain} for {first}"));
+    } else if is_long(&line.args[option]) {
+        hints.push("long options come before the targets, too".into());
+    } else if is_option(&line.args[option]) {
+        hints.push(format!("move {} in front of {first}", line.args[option]));
+    } else {
+        hints.push(format!("for a file whose name begins with a dash give ./{}", line.args[option]));
+    }
+    hints
+}
+
+fn is_long(typed: &str) -> bool {
+    typed.strip_prefix('-').and_then(rows::find).is_some_and(|row| row.is_long())
+}
+
+/// `-b 4k`: the value stands alone where the first target should be.
+fn glued(line: &Line, word: &Word) -> Option<String> {
+    let row = word.row.filter(|row| !row.is_long() && !row.value.is_empty())?;
+    let next = line.args.get(word.index + 1)?;
+    let option = format!("{}{next}", line.args[word.index]);
+    // A path may fit as a value, too; a value begins with a digit, or is one of few words.
+    let plausible =
+        next.starts_with(|c: char| c.is_ascii_digit()) || matches!(row.name, "X" | "R" | "N" | "e" | "S");
+    (word.value.is_empty() && plausible && is_option(&option))
+        .then(|| format!("a value is glued to its letter, without a blank: {option}"))
+}
+
+/// `/b4k` as an option of Windows, in our spelling.
+fn slash_option(target: &str) -> Option<String> {
+    let option = target.strip_prefix('/').filter(|rest| !rest.contains('/'))?;
+    let plain = format!("-{option}");
+    (option != "-" && is_option(&plain)).then_some(plain)
+}
+
+/// Hints for a value that was refused.
+pub(crate) fn for_slip(line: &Line, word: &Word, slip: &Slip) -> Vec<String> {
+    let mut hints: Vec<String> = slip.hint.iter().cloned().collect();
+    let typed = &line.args[word.index];
+    let Some(row) = word.row else { return hints };
+    if let Some(glued) = glued(line, word) {
+        hints.push(glued);
+    } else if row.is_long() {
+        if word.value.is_empty() && !row.value.is_empty() {
+            hints.push(format!("write -{0} VALUE or -{0}=VALUE", row.name));
+        }
+    } else if let Some(value) = word.value.strip_prefix(['=', ':', ' '])
+        && is_option(&format!("-{}{value}", row.name))
+    {
+        hints.push(format!("a value is glued to its letter: -{}{value}", row.name));
+    } else if slip.earlier.is_none()
+        && !(is_number(word.value) || row.name == "X")
+        && let Some(meant) = other_case(typed)
+    {
+        hints.push(format!("letters are case sensitive: did you mean {meant}?"));
+    } else if row.value.is_empty()
+        && let Some(split) = split_cluster(row.name, word.value)
+    {
+        hints.push(format!("every option is an argument of its own: {split}"));
+    } else if let Some(long) = long_option(typed) {
+        hints.push(long);
+    }
+    hints
+}
+
+/// A number with or without suffix: one that is out of range, not one for another letter.
+fn is_number(value: &str) -> bool {
+    let rest = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() < value.len() && rest.chars().count() <= 1
+}
+
+/// The same letters in another case, when that is an option.
+fn other_case(typed: &str) -> Option<String> {
+    let option = typed.strip_prefix('-')?;
+    let first = option.chars().next()?;
+    let rest: String = option.chars().skip(1).collect();
+    let swapped = if first.is_lowercase() {
+        first.to_uppercase().to_string()
+    } else {
+        first.to_lowercase().to_string()
+    };
+    [
+        format!("-{first}{}", rest.to_lowercase()),
+        format!("-{first}{}", rest.to_uppercase()),
+        format!("-{swapped}{rest}"),
+        format!("-{swapped}{}", rest.to_lowercase()),
+    ]
+    .into_iter()
+    .find(|meant| meant != typed && is_option(meant))
+}
+
+/// `-Lv` as `-L -v`, when both halves are options.
+fn split_cluster(name: &str, tail: &str) -> Option<String> {
+    let mut parts = vec![format!("-{name}")];
+    let mut rest = tail;
+    while !rest.is_empty() {
+        let whole = format!("-{rest}");
+        if is_option(&whole) {
+            parts.push(whole);
+            rest = "";
+        } else {
+            let letter = rest.chars().next()?;
+            let single = format!("-{letter}");
+            if !is_option(&single) {
+                return None;
+            }
+            parts.push(single);
+            rest = &rest[letter.len_utf8()..];
+        }
+    }
+    (parts.len() > 1).then(|| parts.join(" "))
+}
+
+/// `-help` for `--help`.
+fn long_option(typed: &str) -> Option<String> {
+    let name = typed.trim_start_matches('-').to_lowercase();
+    let row = rows::all().find(|row| row.is_long() && row.name[1..] == name)?;
+    (typed != format!("-{}", row.name)).then(|| format!("did you mean -{}?", row.name))
+}
+
+/// What is legal instead of an unknown option, and hints.
+pub(crate) fn for_unknown(line: &Line, word: &Word) -> (Vec<String>, Vec<String>) {
+    let typed = &line.args[word.index];
+    let letter: String = typed.chars().skip(1).take(1).collect();
+    let mut hints = Vec::new();
+    let forms: Vec<String> = if typed.starts_with("--") {
+        rows::all().filter(|row| row.is_long()).map(|row| row.form()).collect()
+    } else {
+        rows::all()
+            .filter(|row| !letter.is_empty() && row.name.starts_with(&letter))
+            .map(|row| row.form())
+            .collect()
+    };
+    if typed == "-" || typed == "--" {
+        hints.push(
+            "targets need no mark in front; for a file whose name begins with a dash give ./-name".into(),
+        );
+    } else if let Some(long) = long_option(typed) {
+        hints.push(long);
+    } else if let Some(meant) = other_case(typed) {
+        hints.push(format!("letters are case sensitive: did you mean {meant}?"));
+    }
+    hints.push("all options: --help".into());
+    let legal = if forms.is_empty() { vec![] } else { vec![forms.join("  ")] };
+    (legal, hints)
+}
+
+/// Hints for a line without target.
+pub(crate) fn without_target(line: &Line) -> Vec<String> {
+    let only_h = line.args.len() == 1 && line.args[0] == "-h";
+    let last = line
+        .words
+        .last()
+        .filter(|word| word.row.is_some_and(|row| row.is_long()) && word.value_index > word.index);
+    match last {
+        _ if only_h => vec!["-h is DiskSpd's old name of -Sh; for help give --help or '-?'".into()],
+        Some(word) => vec![format!("'{}' was taken as the value of {}", word.value, line.args[word.index])],
+        None => vec!["all options: --help".into()],
+    }
+}
+
+/// What an accepted line probably meant otherwise.
+pub(crate) fn notes(line: &Line) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (i, target) in line.args[line.targets..].iter().enumerate() {
+        if let Some(plain) = slash_option(target) {
+            notes.push(format!("'{target}' is taken as a path; the option is written {plain}"));
+        } else if target.starts_with("\\\\") || target.chars().skip(1).take(2).eq([':', '\\']) {
+            notes.push(format!(
+                "'{target}' is taken as the name of a file here; paths on Linux are written with /"
+            ));
+        } else if i == 0
+            && let Some(word) = line.words.last()
+            && let Some(glued) = glued(line, word)
+        {
+            notes.push(format!("'{target}' is taken as a target; {glued}"));
+        }
+    }
+    notes
+}

@@ -1,0 +1,13 @@
+//! DiskSpd's command line (`command-line.md`): rows, parsing, refusals, help. No rule about the machine.
+
+pub(crate) mod draft;
+pub mod help;
+pub(crate) mod hints;
+pub(crate) mod options;
+pub mod parse;
+pub mod refusal;
+pub(crate) mod rows;
+pub mod value;
+
+pub use help::{help, version};
+pub use parse::{parse, parse_os};

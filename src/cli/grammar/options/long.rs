@@ -1,0 +1,92 @@
+//! TrueSpd's own long options.
+
+use super::super::draft::Draft;
+use super::nothing;
+use crate::cli::commands::judge::grade;
+use crate::cli::grammar::value::{Slip, Value, length};
+use crate::cli::{EngineChoice, Output};
+use crate::engine;
+
+pub fn engine(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let (name, parameters) = v.text.split_once(':').unwrap_or((v.text, ""));
+    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+    if name.is_empty() || !name.chars().all(is_name) {
+        return Err(Slip::new(format!("'{name}' is no name of an engine"))
+            .at(0..length(name))
+            .legal("a name in lower case, and parameters behind a colon: --engine psync"));
+    }
+    let Some(row) = engine::find(name) else {
+        let names: Vec<&str> = engine::TABLE.iter().map(|row| row.name).collect();
+        return Err(Slip::new(format!("there is no engine '{name}'"))
+            .at(0..length(name))
+            .legal(names.join(", ")));
+    };
+    if let Err(error) = engine::check_parameters(row, parameters) {
+        let start = length(name);
+        // What is legal is shown on a line of its own.
+        let what = error.to_string().replace(&format!("; legal are {}", engine::SIM_PARAMETERS), "");
+        return Err(Slip::new(what).at((start + 1).min(length(v.text))..length(v.text)).legal(
+            match row.simulates_time {
+                true => engine::SIM_PARAMETERS.to_string(),
+                false => format!("--engine {name}, without a colon"),
+            },
+        ));
+    }
+    d.long.engine = Some(EngineChoice { name: name.to_string(), parameters: parameters.to_string() });
+    Ok(())
+}
+
+pub fn overwrite(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    if v.text.is_empty() {
+        return Err(Slip::new("the path of the target is missing").at(0..0));
+    }
+    d.long.overwrite.push(v.text.to_string());
+    Ok(())
+}
+
+fn output(d: &mut Draft, v: &Value, format: &'static str) -> Result<(), Slip> {
+    if v.text.is_empty() {
+        return Err(Slip::new("the path of the file is missing").at(0..0));
+    }
+    let path = v.text.to_string();
+    if d.long.outputs.iter().any(|known| known.path == path) {
+        return Err(Slip::new("this file is to hold another result already").legal("a file for each result"));
+    }
+    d.long.outputs.push(Output { format, path });
+    Ok(())
+}
+
+pub fn json(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    output(d, v, "json")
+}
+
+pub fn xml(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    output(d, v, "xml")
+}
+
+pub fn text(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    output(d, v, "text")
+}
+
+pub fn csv(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    output(d, v, "csv")
+}
+
+pub fn verdict(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.long.verdict = true;
+    Ok(())
+}
+
+pub fn require(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let grade =
+        grade(v.text).map_err(|what| Slip::new(what).at(0..length(v.text)).legal("certified or suspect"))?;
+    d.long.require = Some(grade);
+    Ok(())
+}
+
+pub fn recreate(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.long.recreate = true;
+    Ok(())
+}

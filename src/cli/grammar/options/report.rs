@@ -1,0 +1,137 @@
+//! Timing, statistics and output: `-d -W -C -z -: -L -D -P -v -R -X -?` (`command-line.md` §5.7).
+
+use super::nothing;
+use crate::cli::grammar::draft::{Draft, Stop};
+use crate::cli::grammar::value::{Slip, Value, length, whole32};
+use crate::profile::{IO_BUCKET_MS_DEFAULT, ResultFormat};
+
+/// I/Os per progress dot when `-P` gives none.
+const PROGRESS_IOS: u32 = 65536;
+/// The experiment bits that mean something.
+const EXPERIMENT_BITS: u32 = 1;
+
+pub fn duration(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let seconds =
+        whole32(v.text, 1).map_err(|slip| slip.legal("the measured time in whole seconds, at least 1"))?;
+    d.overrides.duration_s = Some(seconds);
+    Ok(())
+}
+
+pub fn warmup(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.overrides.warmup_s = Some(whole32(v.text, 0)?);
+    Ok(())
+}
+
+pub fn cooldown(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.overrides.cooldown_s = Some(whole32(v.text, 0)?);
+    Ok(())
+}
+
+pub fn seed(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.overrides.seed = Some(match v.text {
+        // The low 32 bits are the seed; a machine that runs for weeks has more.
+        "" => ((d.boot_ms)() & u64::from(u32::MAX)) as u32,
+        text => whole32(text, 0)?,
+    });
+    Ok(())
+}
+
+pub fn experiment_flags(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let flags = whole32(v.text, 0)?;
+    if flags & !EXPERIMENT_BITS != 0 {
+        d.note(&format!(
+            "-:{flags} has bits that mean nothing; they are only kept in the profile (bit 1 is known)"
+        ));
+    }
+    d.overrides.experiment_flags = Some(flags);
+    Ok(())
+}
+
+pub fn latency(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.span.measure_latency = true;
+    Ok(())
+}
+
+pub fn intervals(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let interval_ms = if v.text.is_empty() { 0 } else { whole32(v.text, 0)? };
+    d.span.calculate_iops_std_dev = true;
+    d.span.io_bucket_ms = if interval_ms == 0 { IO_BUCKET_MS_DEFAULT } else { interval_ms };
+    Ok(())
+}
+
+pub fn progress(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let ios = if v.text.is_empty() { 0 } else { whole32(v.text, 0)? };
+    d.progress_ios = if ios == 0 { PROGRESS_IOS } else { ios };
+    Ok(())
+}
+
+pub fn verbose(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v).map_err(|slip| slip.legal("-v or -vs"))?;
+    d.overrides.verbose = true;
+    Ok(())
+}
+
+pub fn verbose_stats(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v).map_err(|slip| slip.legal("-v or -vs"))?;
+    d.overrides.verbose_stats = true;
+    Ok(())
+}
+
+fn format(v: &Value, legal: &str) -> Result<ResultFormat, Slip> {
+    match v.text {
+        "text" => Ok(ResultFormat::Text),
+        "xml" => Ok(ResultFormat::Xml),
+        text => {
+            let what =
+                if text.is_empty() { "the result format is missing" } else { "this is no result format" };
+            Err(Slip::new(what).at(0..length(text)).legal(legal))
+        }
+    }
+}
+
+pub fn result_format(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.overrides.result_format =
+        Some(format(v, "-Rtext or -Rxml; -Rp[text|xml] to print the profile; -Rs[text|xml] for the system")?);
+    Ok(())
+}
+
+pub fn profile_only(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    if !v.text.is_empty() {
+        d.overrides.result_format = Some(format(v, "-Rp, -Rptext or -Rpxml")?);
+    }
+    d.profile_only = true;
+    Ok(())
+}
+
+pub fn system_information(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.system_information = Some(match v.text {
+        "" => ResultFormat::Text,
+        _ => format(v, "-Rs, -Rstext or -Rsxml")?,
+    });
+    Ok(())
+}
+
+pub fn profile_file(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    if let Some(earlier) = d.profile_file {
+        return Err(Slip::new("two XML profiles are given").with(earlier).legal("one -X<file>"));
+    }
+    if v.text.is_empty() {
+        return Err(Slip::new("the file of the XML profile is missing").at(0..0));
+    }
+    d.profile_file = Some(v.word);
+    d.overrides.path = v.text.to_string();
+    Ok(())
+}
+
+pub fn help(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.stop = Some(Stop::Help);
+    Ok(())
+}
+
+pub fn version(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.stop = Some(Stop::Version);
+    Ok(())
+}

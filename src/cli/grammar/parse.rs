@@ -1,0 +1,428 @@
+//! Reading the arguments in DiskSpd's order (`command-line.md` §4): targets first, then two passes over
+//! the options, then the rules of the profile.
+
+use std::ffi::OsString;
+
+use crate::cli::grammar::draft::{Draft, Stop};
+use crate::cli::grammar::refusal::{Mark, Problem, Refusal};
+use crate::cli::grammar::rows::Row;
+use crate::cli::grammar::value::{Slip, Value, length};
+use crate::cli::grammar::{hints, rows};
+use crate::cli::{Invocation, RunRequest};
+use crate::fault::{Refusal as PlanRefusal, RefusalKind};
+use crate::profile::{Finding, Profile, Rule, Severity, validate};
+
+/// An option as it stands in the arguments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Word<'a> {
+    /// Index of the argument with the letters.
+    pub index: usize,
+    /// Its row, if there is one.
+    pub row: Option<&'static Row>,
+    /// The value.
+    pub value: &'a str,
+    /// Index of the argument with the value: the next one for `--name value`.
+    pub value_index: usize,
+    /// Characters of that argument before the value.
+    pub lead: usize,
+}
+
+/// The arguments split into options and targets.
+pub(crate) struct Line<'a> {
+    pub program: &'a str,
+    pub args: &'a [String],
+    pub words: Vec<Word<'a>>,
+    /// Index of the first target; the number of arguments when there is none.
+    pub targets: usize,
+}
+
+/// Reads a command line (`args` without the program name, which is only used in messages).
+///
+/// Pure: opens nothing, sets nothing, asks nothing. `boot_ms` gives the milliseconds since boot and is
+/// called only for a bare `-z`.
+///
+/// # Errors
+/// A [`Refusal`] in words with the culprit marked. The exit code for it is 3.
+pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Result<Invocation, Refusal> {
+    if args.is_empty() {
+        return Ok(Invocation::NoArguments);
+    }
+    let line = Line::split(args, program);
+    line.check_targets()?;
+    line.check_alone()?;
+    let mut draft = Draft::new(boot_ms);
+    let has_profile = line.profile_file().is_some();
+    for word in &line.words {
+        if has_profile {
+            line.check_with_profile(word)?;
+        }
+        if let Some(row) = word.row.filter(|row| row.first_pass) {
+            line.read(&mut draft, word, row)?;
+        }
+    }
+    for word in &line.words {
+        let Some(row) = word.row else { return Err(line.unknown(word)) };
+        if !row.first_pass {
+            line.read(&mut draft, word, row)?;
+        }
+        match draft.stop {
+            Some(Stop::Help) => return Ok(Invocation::Help),
+            Some(Stop::Version) => return Ok(Invocation::Version),
+            None => {}
+        }
+    }
+    if let Some(format) = draft.system_information {
+        return Ok(Invocation::SystemInformation(format));
+    }
+    if !draft.set_events.is_empty() {
+        return Ok(Invocation::SetEvents(draft.set_events));
+    }
+    line.request(draft)
+}
+
+/// [`parse`] for arguments as the system gives them.
+///
+/// # Errors
+/// As [`parse`], and for an argument that is not UTF-8.
+pub fn parse_os(args: &[OsString], program: &str, boot_ms: &dyn Fn() -> u64) -> Result<Invocation, Refusal> {
+    let shown: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    match args.iter().position(|arg| arg.to_str().is_none()) {
+        None => parse(&shown, program, boot_ms),
+        Some(index) => Err(Refusal::new(
+            program,
+            &shown,
+            Problem {
+                what: format!("argument {} is not UTF-8 text", index + 1),
+                marks: vec![Mark { word: index, chars: 0..length(&shown[index]), main: true }],
+                legal: vec![
+                    "arguments in UTF-8; results and profiles could not name the target otherwise".into(),
+                ],
+                reasons: vec![],
+                hints: vec![
+                    "for a file with such a name, make a link with another name and give that".into(),
+                ],
+            },
+        )),
+    }
+}
+
+/// Shows findings about a profile with the words that caused them marked.
+///
+/// `findings` may come from [`validate`] or from checks against the machine that use the same switches.
+/// Findings of several targets that say the same are shown once, as all targets of a command line share
+/// their options. With an XML profile (`-X`) each is shown with its place within `profile`.
+pub fn refuse_findings(args: &[String], program: &str, profile: &Profile, findings: &[Finding]) -> Refusal {
+    Line::split(args, program).refuse(profile, findings)
+}
+
+/// Shows what speaks against an option (its row's `name`) with its word marked.
+pub(crate) fn refuse_option(args: &[String], program: &str, name: &str, what: &str) -> Refusal {
+    let line = Line::split(args, program);
+    let word = line.words.iter().rev().find(|word| word.row.is_some_and(|row| row.name == name));
+    line.refusal(Problem {
+        what: what.to_string(),
+        marks: word.map(|word| line.mark_all(word.value_index, true)).into_iter().collect(),
+        legal: vec![],
+        reasons: vec![],
+        hints: vec![],
+    })
+}
+
+/// Shows why the plan refuses, under the words it is about.
+///
+/// The write guard points at the target; what does not fit the machine is shown at its switches, or at the
+/// target when no switch was typed.
+pub fn refuse_plan(args: &[String], program: &str, refusals: &[PlanRefusal]) -> Refusal {
+    let line = Line::split(args, program);
+    Refusal {
+        program: program.to_string(),
+        arguments: args.to_vec(),
+        problems: refusals
+            .iter()
+            .map(|refusal| Problem {
+                what: refusal.message.clone(),
+                marks: line.marks_of_plan(refusal),
+                legal: vec![],
+                reasons: refusal.reasons.to_vec(),
+                hints: refusal.hints.clone(),
+            })
+            .collect(),
+        warnings: vec![],
+    }
+}
+
+impl<'a> Line<'a> {
+    pub fn split(args: &'a [String], program: &'a str) -> Self {
+        let mut words = Vec::new();
+        let mut index = 0;
+        while let Some(option) = args.get(index).and_then(|arg| arg.strip_prefix('-')) {
+            let word = Word::new(index, option, args.get(index + 1));
+            index = word.value_index.max(index) + 1;
+            words.push(word);
+        }
+        Line { program, args, words, targets: index.min(args.len()) }
+    }
+
+    /// The target scan: no option may follow a target.
+    fn check_targets(&self) -> Result<(), Refusal> {
+        for (index, target) in self.args.iter().enumerate().skip(self.targets) {
+            if let Some(problem) = hints::no_target(target, index, self) {
+                return Err(self.refusal(problem));
+            }
+        }
+        let misplaced = self.args.iter().enumerate().skip(self.targets).find(|(_, arg)| arg.starts_with('-'));
+        let Some((index, option)) = misplaced else { return Ok(()) };
+        let target = &self.args[self.targets];
+        Err(self.refusal(Problem {
+            what: format!("option {option} stands behind the target '{target}'"),
+            marks: vec![self.mark_all(index, true), self.mark_all(self.targets, false)],
+            legal: vec!["all options come before the first target".into()],
+            reasons: vec![],
+            hints: hints::misplaced(self, index),
+        }))
+    }
+
+    /// `-Rs` must be the only argument.
+    fn check_alone(&self) -> Result<(), Refusal> {
+        let alone = self.words.iter().find(|word| word.row.is_some_and(|row| row.name == "Rs"));
+        match alone {
+            Some(word) if self.args.len() > 1 => Err(self.refusal(Problem {
+                what: format!("{}: system information is printed alone", self.args[word.index]),
+                marks: vec![self.mark_all(word.index, true)],
+                legal: vec!["-Rs, -Rstext or -Rsxml as the only argument".into()],
+                reasons: vec![],
+                hints: vec![],
+            })),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_with_profile(&self, word: &Word) -> Result<(), Refusal> {
+        let Some(row) = word.row else { return Err(self.unknown(word)) };
+        if row.with_profile {
+            return Ok(());
+        }
+        let mut marks = vec![self.mark_all(word.index, true)];
+        marks.extend(self.profile_file().map(|word| self.mark_all(word.index, false)));
+        Err(self.refusal(Problem {
+            what: format!("{} cannot be combined with an XML profile (-X)", self.args[word.index]),
+            marks,
+            legal: vec![
+                "with -X: -: -C -d -W -R -v -z, the long options, and targets for its templates".into(),
+            ],
+            reasons: vec![],
+            hints: vec!["everything else is set in the profile itself".into()],
+        }))
+    }
+
+    fn read(&self, draft: &mut Draft, word: &Word<'a>, row: &Row) -> Result<(), Refusal> {
+        let value = Value { text: word.value, word: word.index };
+        (row.parse)(draft, &value).map_err(|slip| self.slip(word, row, slip))
+    }
+
+    fn slip(&self, word: &Word, row: &Row, slip: Slip) -> Refusal {
+        let hints = hints::for_slip(self, word, &slip);
+        let main = match slip.chars {
+            Some(chars) => {
+                let lead = word.lead;
+                Mark { word: word.value_index, chars: chars.start + lead..chars.end + lead, main: true }
+            }
+            None => self.mark_all(word.index, true),
+        };
+        let mut marks = vec![main];
+        marks.extend(slip.earlier.map(|place| {
+            match (place.char, self.words.iter().find(|w| w.index == place.word)) {
+                (Some(at), Some(earlier)) => {
+                    let at = at + earlier.lead;
+                    Mark { word: place.word, chars: at..at + 1, main: false }
+                }
+                _ => self.mark_all(place.word, false),
+            }
+        }));
+        let about = format!("{}: {}", row.form(), row.help);
+        self.refusal(Problem {
+            what: format!("{}: {}", self.args[word.index], slip.what),
+            marks,
+            legal: vec![slip.legal.unwrap_or(about)],
+            reasons: vec![],
+            hints,
+        })
+    }
+
+    fn unknown(&self, word: &Word) -> Refusal {
+        let option = &self.args[word.index];
+        let (legal, hints) = hints::for_unknown(self, word);
+        self.refusal(Problem {
+            what: format!("{option}: there is no such option"),
+            marks: vec![self.mark_all(word.index, true)],
+            legal,
+            reasons: vec![],
+            hints,
+        })
+    }
+
+    /// Applies the rules of the profile to a complete request.
+    fn request(&self, draft: Draft) -> Result<Invocation, Refusal> {
+        let targets = &self.args[self.targets..];
+        if targets.is_empty() && draft.profile_file.is_none() {
+            let end = self.args.len() - 1;
+            let at = length(&self.args[end]);
+            return Err(self.refusal(Problem {
+                what: "there is no target to test".into(),
+                marks: vec![Mark { word: end, chars: at + 1..at + 1, main: true }],
+                legal: vec!["at least one file or device behind the options".into()],
+                reasons: vec![],
+                hints: hints::without_target(self),
+            }));
+        }
+        let mut request: RunRequest = draft.finish(targets);
+        request.notes.extend(hints::notes(self));
+        if request.profile_file.is_none() {
+            let findings = validate(&request.profile, !request.profile_only);
+            if findings.iter().any(|finding| finding.severity == Severity::Error) {
+                return Err(self.refuse(&request.profile, &findings));
+            }
+            request.findings_warnings = distinct(&findings).map(|finding| finding.message.clone()).collect();
+        }
+        Ok(Invocation::Run(Box::new(request)))
+    }
+
+    fn refuse(&self, profile: &Profile, findings: &[Finding]) -> Refusal {
+        let file = self.profile_file();
+        let text = |finding: &Finding| match (file, finding.place(profile)) {
+            (Some(_), Some(place)) => format!("{place}: {finding}"),
+            _ => finding.to_string(),
+        };
+        let told: Vec<&Finding> = match file {
+            Some(_) => findings.iter().collect(),
+            None => distinct(findings).collect(),
+        };
+        let of = |severity| told.iter().filter(move |finding| finding.severity == severity);
+        Refusal {
+            program: self.program.to_string(),
+            arguments: self.args.to_vec(),
+            problems: of(Severity::Error)
+                .map(|finding| Problem {
+                    what: text(finding),
+                    marks: file
+                        .map_or_else(|| self.marks(finding), |word| vec![self.mark_all(word.index, true)]),
+                    legal: vec![],
+                    reasons: vec![],
+                    hints: vec![],
+                })
+                .collect(),
+            warnings: of(Severity::Warning).map(|finding| text(finding)).collect(),
+        }
+    }
+
+    /// The word that names an XML profile.
+    fn profile_file(&self) -> Option<&Word<'a>> {
+        self.words.iter().find(|word| word.row.is_some_and(|row| row.name == "X"))
+    }
+
+    /// The words that a finding is about: the last one of each switch, or the target.
+    fn marks(&self, finding: &Finding) -> Vec<Mark> {
+        let mut marks: Vec<Mark> = Vec::new();
+        for switch in &finding.switches {
+            let is_meant =
+                |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch) || row.name == *switch);
+            if let Some(word) = self.words.iter().rev().find(is_meant)
+                && !marks.iter().any(|mark| mark.word == word.index)
+            {
+                marks.push(self.mark_all(word.index, true));
+            }
+        }
+        let target =
+            finding.target.map(|target| self.targets + target).filter(|&index| index < self.args.len());
+        if let Some(index) = target
+            && (finding.switches.is_empty() || finding.rule == Rule::CREATE_DEVICE)
+        {
+            marks.push(self.mark_all(index, true));
+        }
+        marks
+    }
+
+    /// Switches and target of a refusal of the plan; with an XML profile the word that names it.
+    fn marks_of_plan(&self, refusal: &PlanRefusal) -> Vec<Mark> {
+        let target = refusal.target.as_ref();
+        let at = self.args.iter().skip(self.targets).position(|arg| Some(arg) == target);
+        let at = at.map(|at| at + self.targets);
+        let is_guard = refusal.kind == RefusalKind::Guard;
+        let mut marks: Vec<Mark> = Vec::new();
+        for switch in &refusal.switches {
+            let is_meant =
+                |word: &&Word| word.row.is_some_and(|row| row.keys.contains(switch) || row.name == *switch);
+            if let Some(word) = self.words.iter().rev().find(is_meant)
+                && !marks.iter().any(|mark| mark.word == word.index)
+            {
+                marks.push(self.mark_all(word.index, !is_guard));
+            }
+        }
+        let has_main = marks.iter().any(|mark| mark.main);
+        let is_one_of_several = self.args.len() - self.targets > 1;
+        match at {
+            Some(index) if !has_main || is_one_of_several => marks.push(self.mark_all(index, !has_main)),
+            None if marks.is_empty() => {
+                marks.extend(self.profile_file().map(|word| self.mark_all(word.index, true)));
+            }
+            _ => {}
+        }
+        marks
+    }
+
+    pub fn mark_all(&self, index: usize, main: bool) -> Mark {
+        Mark { word: index, chars: 0..length(&self.args[index]), main }
+    }
+
+    pub fn refusal(&self, problem: Problem) -> Refusal {
+        Refusal::new(self.program, self.args, problem)
+    }
+}
+
+impl<'a> Word<'a> {
+    /// `option` is the argument without its dash, `next` the argument behind it.
+    fn new(index: usize, option: &'a str, next: Option<&'a String>) -> Self {
+        let row = rows::find(option);
+        let mut word = Word { index, row, value: "", value_index: index, lead: 1 + length(option) };
+        match row {
+            None => {
+                word.value = option;
+                word.lead = 1;
+            }
+            Some(row) if !row.is_long() => {
+                word.value = option.strip_prefix(row.name).unwrap_or_default();
+                word.lead = 1 + length(row.name);
+            }
+            Some(row) => {
+                if let Some((name, value)) = option.split_once('=') {
+                    word.value = value;
+                    word.lead = 2 + length(name);
+                } else if let Some(next) = next.filter(|next| !row.value.is_empty() && !next.starts_with('-'))
+                {
+                    word.value = next;
+                    word.value_index = index + 1;
+                    word.lead = 0;
+                }
+            }
+        }
+        word
+    }
+}
+
+/// Findings without those that only repeat an earlier one for another target.
+fn distinct(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
+    findings.iter().enumerate().filter_map(|(i, finding)| {
+        let said = findings[..i].iter().any(|f| f.rule == finding.rule && f.message == finding.message);
+        (!said).then_some(finding)
+    })
+}
+
+/// Whether a single option word would be accepted on its own.
+pub(crate) fn is_option(word: &str) -> bool {
+    let args = [word.to_string()];
+    let line = Line::split(&args, "");
+    let [word] = line.words.as_slice() else { return false };
+    let Some(row) = word.row else { return false };
+    let mut draft = Draft::new(&|| 0);
+    (row.parse)(&mut draft, &Value { text: word.value, word: 0 }).is_ok()
+}

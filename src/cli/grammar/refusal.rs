@@ -1,0 +1,327 @@
+//! Why a command line is refused, shown with the words as typed and a mark under the culprit.
+
+use std::fmt;
+use std::ops::Range;
+
+use unicode_width::UnicodeWidthChar;
+
+/// Columns that the quoted command line may take.
+const LINE_COLUMNS: usize = 92;
+/// Columns kept before the culprit when the line is cut.
+const LEAD_COLUMNS: usize = 36;
+/// Columns of wrapped text.
+const TEXT_COLUMNS: usize = 100;
+/// Columns of a list of reasons and of the hints below it.
+const REASON_COLUMNS: usize = 80;
+
+/// A mark under characters of a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// Index into the arguments (without the program name).
+    pub word: usize,
+    /// Characters of the word, not bytes; an empty range marks the place where something is missing.
+    pub chars: Range<usize>,
+    /// The culprit itself (`^`) or something that it collides with (`~`).
+    pub main: bool,
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong, in words.
+    pub what: String,
+    /// Where, when it can be located.
+    pub marks: Vec<Mark>,
+    /// The facts behind it, numbered when shown.
+    pub reasons: Vec<String>,
+    /// What would be legal.
+    pub legal: Vec<String>,
+    /// What to do next.
+    pub hints: Vec<String>,
+}
+
+/// A command line that is refused. Its text goes to standard error; nothing was touched.
+///
+/// The text begins with `ERROR: `, ends with a line end, and shows the command line with a mark under
+/// the culprit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Program name as given.
+    pub program: String,
+    /// The arguments as typed.
+    pub arguments: Vec<String>,
+    /// Everything that is wrong, at least one.
+    pub problems: Vec<Problem>,
+    /// Warnings found along the way.
+    pub warnings: Vec<String>,
+}
+
+impl std::error::Error for Refusal {}
+
+impl Refusal {
+    /// A refusal for one problem.
+    pub fn new(program: &str, arguments: &[String], problem: Problem) -> Self {
+        Refusal {
+            program: program.to_string(),
+            arguments: arguments.to_vec(),
+            problems: vec![problem],
+            warnings: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.problems.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            // A list is read line by line: it is kept as narrow as the narrowest terminal.
+            let columns = if problem.reasons.is_empty() { TEXT_COLUMNS } else { REASON_COLUMNS };
+            write_what(f, problem)?;
+            if !problem.marks.is_empty() {
+                let (line, marks) = marked_line(&self.program, &self.arguments, &problem.marks);
+                writeln!(f, "    {line}\n    {marks}")?;
+            }
+            write_reasons(f, &problem.reasons)?;
+            write_block(f, "  legal: ", &problem.legal, columns)?;
+            write_block(f, "  hint:  ", &problem.hints, columns)?;
+        }
+        for warning in &self.warnings {
+            writeln!(f, "WARNING: {}", printable(warning))?;
+        }
+        Ok(())
+    }
+}
+
+/// One line, or with a list below it as many as that is wide.
+fn write_what(f: &mut fmt::Formatter<'_>, problem: &Problem) -> fmt::Result {
+    const LEAD: &str = "ERROR: ";
+    let what = printable(&problem.what);
+    if problem.reasons.is_empty() {
+        return writeln!(f, "{LEAD}{what}");
+    }
+    for (i, line) in wrap(&what, REASON_COLUMNS - LEAD.len()).iter().enumerate() {
+        writeln!(f, "{}{line}", if i == 0 { LEAD } else { "       " })?;
+    }
+    Ok(())
+}
+
+fn write_reasons(f: &mut fmt::Formatter<'_>, reasons: &[String]) -> fmt::Result {
+    for (i, reason) in reasons.iter().enumerate() {
+        let lead = format!("  {:>2}. ", i + 1);
+        for (j, line) in wrap(&printable(reason), REASON_COLUMNS - lead.len()).iter().enumerate() {
+            let lead = if j == 0 { lead.as_str() } else { "      " };
+            writeln!(f, "{lead}{line}")?;
+        }
+    }
+    Ok(())
+}
+
+fn write_block(f: &mut fmt::Formatter<'_>, title: &str, texts: &[String], columns: usize) -> fmt::Result {
+    for text in texts {
+        for (i, line) in wrap(&printable(text), columns - title.len()).iter().enumerate() {
+            let lead = if i == 0 { title } else { "         " };
+            writeln!(f, "{lead}{line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Breaks text at blanks so that no line is wider than `columns`, unless a single word is.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut width = 0;
+    for word in text.split(' ') {
+        let word_width = columns_of(word);
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            width = word_width;
+            line.push_str(word);
+        } else if width + 1 + word_width > columns {
+            width = word_width;
+            lines.push(word.to_string());
+        } else {
+            width += 1 + word_width;
+            line.push(' ');
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+/// Columns that a text takes on a terminal.
+pub(crate) fn columns_of(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+/// Text without control characters, which could rewrite what the terminal shows.
+pub(crate) fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if hides(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
+}
+
+/// Control characters, and those that turn the direction of writing.
+fn hides(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A character of the quoted line: what is shown, how wide, and the mark under it.
+struct Cell {
+    text: String,
+    columns: usize,
+    mark: char,
+}
+
+impl Cell {
+    fn new(c: char) -> Self {
+        let text: String = if hides(c) { c.escape_default().collect() } else { c.to_string() };
+        let columns = columns_of(&text);
+        Cell { text, columns, mark: ' ' }
+    }
+}
+
+/// The command line and the line of marks below it, cut to a window around the culprit.
+fn marked_line(program: &str, arguments: &[String], marks: &[Mark]) -> (String, String) {
+    let mut cells: Vec<Cell> = program.chars().map(Cell::new).collect();
+    let mut starts = Vec::with_capacity(arguments.len());
+    for word in arguments {
+        cells.push(Cell::new(' '));
+        let quote = quote_of(word);
+        cells.extend(quote.map(Cell::new));
+        starts.push(cells.len());
+        cells.extend(word.chars().map(Cell::new));
+        cells.extend(quote.map(Cell::new));
+    }
+    // The blank behind each word, also the last, is where a missing value is marked; the one behind that
+    // is where a missing word is.
+    cells.extend([Cell::new(' '), Cell::new(' ')]);
+    let ordered = marks.iter().filter(|m| !m.main).chain(marks.iter().filter(|m| m.main));
+    for mark in ordered {
+        let Some(start) = starts.get(mark.word) else { continue };
+        let end = mark.chars.end.max(mark.chars.start + 1);
+        for cell in cells.iter_mut().take(start + end).skip(start + mark.chars.start) {
+            cell.mark = if mark.main { '^' } else { '~' };
+        }
+    }
+    draw(&cells, &window(&cells))
+}
+
+/// The quotes in which a word is shown so that its limits can be seen, as one would type them.
+fn quote_of(word: &str) -> Option<char> {
+    let needs = word.is_empty()
+        || word
+            .chars()
+            .any(|c| c.is_whitespace() || matches!(c, '#' | '*' | '?' | '&' | ';' | '|' | '<' | '>' | '$'));
+    needs.then_some(if word.contains('\'') { '"' } else { '\'' })
+}
+
+/// The cells to show: all of them, or as many as fit with the first culprit in view.
+fn window(cells: &[Cell]) -> Range<usize> {
+    let total: usize = cells.iter().map(|cell| cell.columns).sum();
+    if total <= LINE_COLUMNS {
+        return 0..cells.len();
+    }
+    let culprit = cells.iter().position(|cell| cell.mark == '^').unwrap_or(0);
+    let mut start = culprit;
+    let mut lead = 0;
+    while start > 0 && lead + cells[start - 1].columns <= LEAD_COLUMNS {
+        start -= 1;
+        lead += cells[start].columns;
+    }
+    let mut end = start;
+    let mut columns = 0;
+    while end < cells.len() && columns + cells[end].columns <= LINE_COLUMNS - 2 {
+        columns += cells[end].columns;
+        end += 1;
+    }
+    start..end
+}
+
+fn draw(cells: &[Cell], shown: &Range<usize>) -> (String, String) {
+    let (mut line, mut marks) = (String::new(), String::new());
+    if shown.start > 0 {
+        line.push('\u{2026}');
+        marks.push(' ');
+    }
+    for cell in &cells[shown.clone()] {
+        line.push_str(&cell.text);
+        marks.extend(std::iter::repeat_n(cell.mark, cell.columns));
+    }
+    if shown.end < cells.len() {
+        line.push('\u{2026}');
+    }
+    (line.trim_end().to_string(), marks.trim_end().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(words: &[&str]) -> Vec<String> {
+        words.iter().map(|w| w.to_string()).collect()
+    }
+
+    fn mark(word: usize, chars: Range<usize>) -> Mark {
+        Mark { word, chars, main: true }
+    }
+
+    #[test]
+    fn the_mark_stands_under_the_character() {
+        let (line, marks) = marked_line("diskspd", &args(&["-b4KB", "f"]), &[mark(0, 4..5)]);
+        assert_eq!(line, "diskspd -b4KB f");
+        assert_eq!(marks, "            ^");
+    }
+
+    #[test]
+    fn a_missing_value_is_marked_behind_the_word() {
+        let (line, marks) = marked_line("d", &args(&["f", "-b"]), &[mark(1, 2..2)]);
+        assert_eq!((line.as_str(), marks.as_str()), ("d f -b", "      ^"));
+        let (line, marks) = marked_line("d", &args(&["-b", "f"]), &[mark(0, 2..2)]);
+        assert_eq!((line.as_str(), marks.as_str()), ("d -b f", "    ^"));
+        let (line, marks) = marked_line("d", &args(&["-b"]), &[mark(0, 3..3)]);
+        assert_eq!((line.as_str(), marks.as_str()), ("d -b", "     ^"));
+    }
+
+    #[test]
+    fn wide_and_combining_characters_keep_the_columns() {
+        let (line, marks) = marked_line("d", &args(&["\u{6f22}\u{5b57}e\u{301}", "-x"]), &[mark(1, 0..2)]);
+        assert_eq!(line, "d \u{6f22}\u{5b57}e\u{301} -x");
+        assert_eq!(marks, format!("{}^^", " ".repeat(2 + 4 + 1 + 1)));
+    }
+
+    #[test]
+    fn words_with_blanks_are_quoted_and_control_characters_escaped() {
+        let (line, marks) = marked_line("d", &args(&["a b", "", "-\u{1b}[2J"]), &[mark(2, 1..2)]);
+        assert_eq!(line, "d 'a b' '' -\\u{1b}[2J");
+        assert_eq!(marks, format!("{}^^^^^^", " ".repeat(12)));
+    }
+
+    #[test]
+    fn a_long_line_shows_a_window_around_the_culprit() {
+        let mut words: Vec<String> = (0..60).map(|i| format!("-option{i}")).collect();
+        words[30] = "-wrong".to_string();
+        let (line, marks) = marked_line("diskspd", &words, &[mark(30, 0..6)]);
+        assert!(columns_of(&line) <= LINE_COLUMNS, "{line}");
+        assert!(line.starts_with('\u{2026}') && line.ends_with('\u{2026}'));
+        let column = marks.find('^').expect("the mark is in view");
+        let under: String = line.chars().skip(column).take(6).collect();
+        assert_eq!(under, "-wrong");
+    }
+
+    #[test]
+    fn marks_beyond_the_word_or_the_line_do_no_harm() {
+        let (_, marks) = marked_line("d", &args(&["f"]), &[mark(0, 90..99), mark(7, 0..1)]);
+        assert_eq!(marks, "");
+    }
+
+    #[test]
+    fn text_is_wrapped_at_blanks() {
+        assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrap("abcdefgh i", 5), ["abcdefgh", "i"]);
+        assert_eq!(wrap("", 5), [""]);
+    }
+}

@@ -1,0 +1,283 @@
+//! Reading the values glued to option letters: sizes and whole numbers (`command-line.md` §3).
+//!
+//! Positions are characters of the value, never bytes, so that odd input cannot break anything.
+
+use std::ops::{Range, RangeInclusive};
+
+/// The value of an option as typed, and where it stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Value<'a> {
+    /// What follows the option letters.
+    pub text: &'a str,
+    /// Index of the argument that holds the option letters.
+    pub word: usize,
+}
+
+/// What is wrong with a value.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Slip {
+    /// In words, to follow the option as typed.
+    pub what: String,
+    /// Characters of the value at fault, `None` for the whole argument.
+    pub chars: Option<Range<usize>>,
+    /// What would be legal, when it is not simply what the row says.
+    pub legal: Option<String>,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// An earlier place that it collides with.
+    pub earlier: Option<Place>,
+}
+
+/// A place in the command line where something was set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Index of the argument.
+    pub word: usize,
+    /// Character of the value, `None` for the whole argument.
+    pub char: Option<usize>,
+}
+
+impl From<usize> for Place {
+    fn from(word: usize) -> Self {
+        Place { word, char: None }
+    }
+}
+
+impl Slip {
+    pub fn new(what: impl Into<String>) -> Self {
+        Slip { what: what.into(), ..Slip::default() }
+    }
+
+    pub fn at(mut self, chars: Range<usize>) -> Self {
+        self.chars = Some(chars);
+        self
+    }
+
+    pub fn legal(mut self, legal: impl Into<String>) -> Self {
+        self.legal = Some(legal.into());
+        self
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn with(mut self, earlier: impl Into<Place>) -> Self {
+        self.earlier = Some(earlier.into());
+        self
+    }
+}
+
+/// Number of characters.
+pub(crate) fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The leading decimal digits: their value (`None` above 2^64-1; only meaningful when there are any)
+/// and how many they are.
+pub(crate) fn digits(text: &str) -> (Option<u64>, usize) {
+    let mut value = Some(0u64);
+    let mut count = 0;
+    for digit in text.chars().map_while(|c| c.to_digit(10)) {
+        value = value.and_then(|v| v.checked_mul(10)?.checked_add(u64::from(digit)));
+        count += 1;
+    }
+    (value, count)
+}
+
+/// A whole number within `range`: digits only, to the end (Strict; DiskSpd stops at the first non-digit).
+pub(crate) fn whole(text: &str, range: RangeInclusive<u64>) -> Result<u64, Slip> {
+    let legal = format!("a whole number from {} to {}, digits only", range.start(), range.end());
+    if text.is_empty() {
+        return Err(Slip::new("a number is missing").at(0..0).legal(legal));
+    }
+    let (value, count) = digits(text);
+    if let Some(c) = text.chars().nth(count) {
+        return Err(not_a_digit(c, count, text, &range).legal(legal));
+    }
+    match value {
+        Some(n) if range.contains(&n) => Ok(n),
+        _ => {
+            let what = format!("{text} is out of range");
+            Err(Slip::new(what).at(0..count).legal(legal))
+        }
+    }
+}
+
+fn not_a_digit(c: char, at: usize, text: &str, range: &RangeInclusive<u64>) -> Slip {
+    let slip = match c {
+        '-' if at == 0 => Slip::new("a negative number makes no sense here"),
+        '+' if at == 0 => Slip::new("a sign is not allowed"),
+        _ => Slip::new(format!("'{c}' is no digit")),
+    };
+    let number = text.chars().take(at).collect::<String>();
+    let tail: String = text.chars().skip(at).collect();
+    let in_range = number.parse().is_ok_and(|n: u64| range.contains(&n));
+    let slip = slip.at(at..at + 1);
+    match tail.as_str() {
+        "%" | "s" | "ms" if in_range => slip.hint(format!("leave the unit out: {number}")),
+        "k" | "K" | "m" | "M" | "g" | "G" if at > 0 => slip.hint("this option takes no size suffix"),
+        _ => slip,
+    }
+}
+
+/// [`whole`] for 32-bit fields.
+pub(crate) fn whole32(text: &str, min: u32) -> Result<u32, Slip> {
+    let n = whole(text, u64::from(min)..=u64::from(u32::MAX))?;
+    Ok(u32::try_from(n).expect("the range ends at 32 bits"))
+}
+
+const SIZE_LEGAL: &str = "digits and one suffix of K M G T (2^10, 2^20, 2^30, 2^40) or b (blocks of -b), in \
+                          either case: 512, 4K, 20g, 8b";
+
+/// A size at the start of `text`, in bytes, and how many characters it takes.
+///
+/// Only the characters of `stops` may follow it, for options that go on after a size.
+pub(crate) fn size_until(text: &str, block_bytes: u64, stops: &[char]) -> Result<(u64, usize), Slip> {
+    let (value, count) = digits(text);
+    let next = text.chars().nth(count);
+    if count == 0 {
+        return Err(match next {
+            None => Slip::new("a size is missing").at(0..0),
+            Some(c) if stops.contains(&c) => Slip::new("a size is missing").at(0..0),
+            Some('-' | '+') => Slip::new("a size has no sign").at(0..1),
+            Some(c) => Slip::new(format!("'{c}' is no digit, and a size begins with one")).at(0..1),
+        }
+        .legal(SIZE_LEGAL));
+    }
+    let unit = match next {
+        None => 1,
+        Some(c) if stops.contains(&c) => 1,
+        Some('k' | 'K') => 1 << 10,
+        Some('m' | 'M') => 1 << 20,
+        Some('g' | 'G') => 1 << 30,
+        Some('t' | 'T') => 1 << 40,
+        Some('b' | 'B') => block_bytes,
+        Some(c) => return Err(wrong_suffix(c, count, text)),
+    };
+    let used = count + usize::from(next.is_some_and(|c| !stops.contains(&c)));
+    if let Some(c) = text.chars().nth(used)
+        && !stops.contains(&c)
+    {
+        return Err(after_the_suffix(text, used));
+    }
+    match value.and_then(|v| v.checked_mul(unit)) {
+        Some(bytes) => Ok((bytes, used)),
+        None => {
+            let typed: String = text.chars().take(used).collect();
+            let slip = Slip::new(format!("{typed} is more than 64 bits can hold")).at(0..used);
+            Err(slip.legal(format!("sizes up to {} bytes", u64::MAX)))
+        }
+    }
+}
+
+fn wrong_suffix(c: char, at: usize, text: &str) -> Slip {
+    let slip = Slip::new(format!("'{c}' is no size suffix")).at(at..at + 1).legal(SIZE_LEGAL);
+    match c {
+        '.' | ',' => {
+            slip.hint("there are no fractions: use the next smaller unit, such as 1536K for 1.5 MiB")
+        }
+        'x' | 'X' if text.starts_with('0') => slip.hint("sizes are decimal, there is no hexadecimal form"),
+        'e' | 'E' => slip.hint("there is no exponent: write the digits, or use a suffix"),
+        'i' => slip.hint("leave the i out"),
+        'p' | 'P' => slip.hint("T is the largest unit"),
+        _ => slip,
+    }
+}
+
+fn after_the_suffix(text: &str, used: usize) -> Slip {
+    let tail: String = text.chars().skip(used).collect();
+    let slip =
+        Slip::new(format!("'{tail}' stands after the size")).at(used..used + length(&tail)).legal(SIZE_LEGAL);
+    if ["b", "ib", "i"].contains(&tail.to_ascii_lowercase().as_str()) {
+        let number: String = text.chars().take(used).collect();
+        return slip.hint(format!("write {number}: a suffix is a single letter, and K already means KiB"));
+    }
+    slip
+}
+
+/// A size that takes the whole value.
+pub(crate) fn size(text: &str, block_bytes: u64) -> Result<u64, Slip> {
+    size_until(text, block_bytes, &[]).map(|(bytes, _)| bytes)
+}
+
+/// A size above 0 that takes the whole value.
+pub(crate) fn size_above_zero(text: &str, block_bytes: u64) -> Result<u64, Slip> {
+    match size(text, block_bytes)? {
+        0 => Err(Slip::new("a size of 0 makes no sense here").at(0..length(text)).legal("a size above 0")),
+        bytes => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("007", 7),
+            ("4k", 4096),
+            ("4K", 4096),
+            ("3m", 3 << 20),
+            ("2G", 2 << 30),
+            ("1t", 1 << 40),
+            ("10b", 81920),
+            ("10B", 81920),
+            ("18446744073709551615", u64::MAX),
+            ("18014398509481983K", 18014398509481983 << 10),
+            ("16777215T", 16777215 << 40),
+        ] {
+            assert_eq!(size(text, 8192).ok(), Some(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn refused_sizes_point_at_the_character() {
+        for (text, chars) in [
+            ("", 0..0),
+            ("K", 0..1),
+            ("-4k", 0..1),
+            ("+4k", 0..1),
+            (" 4k", 0..1),
+            ("4q", 1..2),
+            ("4.5k", 1..2),
+            ("0x10", 1..2),
+            ("1e9", 1..2),
+            ("4KB", 2..3),
+            ("4KiB", 2..4),
+            ("1GiB", 2..4),
+            ("18446744073709551616", 0..20),
+            ("30000000000000000000", 0..20),
+            ("18014398509481984K", 0..18),
+            ("16777216T", 0..9),
+            ("\u{664}k", 0..1),
+        ] {
+            let slip = size(text, 8192).expect_err(text);
+            assert_eq!(slip.chars, Some(chars), "{text}: {}", slip.what);
+            assert!(slip.legal.is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_size_may_be_followed_where_the_option_says_so() {
+        assert_eq!(size_until("4k:8k", 512, &[':']).ok(), Some((4096, 2)));
+        assert_eq!(size_until("4:8", 512, &[':']).ok(), Some((4, 1)));
+        assert_eq!(size_until("4kx:8", 512, &[':']).expect_err("x").chars, Some(2..5));
+        assert_eq!(size_until(":8", 512, &[':']).expect_err("none").chars, Some(0..0));
+    }
+
+    #[test]
+    fn whole_numbers_are_strict() {
+        assert_eq!(whole("0", 0..=5).ok(), Some(0));
+        assert_eq!(whole("005", 0..=5).ok(), Some(5));
+        for text in ["", "6", "-1", "+1", " 1", "1 ", "1x", "x", "99999999999999999999999"] {
+            assert!(whole(text, 0..=5).is_err(), "{text}");
+        }
+        assert_eq!(whole32("4294967295", 1).ok(), Some(u32::MAX));
+        assert!(whole32("4294967296", 1).is_err());
+        assert!(whole32("0", 1).is_err());
+    }
+}

@@ -1,0 +1,494 @@
+//! The report as text, at most 80 columns wide where words allow.
+
+use crate::cli::commands::inspect::{Inspected, Report, WriteTest, machine};
+use crate::cli::grammar::refusal::{columns_of, printable, wrap};
+use crate::result::{ContentSample, ExtentMap, Layer, LayerKind, Limit, LimitKind, Residency};
+
+const COLUMNS: usize = 80;
+/// Where the values of named facts begin.
+const VALUE_COLUMN: usize = 14;
+
+/// Bytes for people: `931.5 GiB`, `1 GiB`, `512 bytes`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
+        None => format!("{bytes} bytes"),
+        Some((unit, name)) if bytes.is_multiple_of(*unit) => format!("{} {name}", grouped(bytes / unit)),
+        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
+    }
+}
+
+/// Bytes per second for people: `12 MiB/s`, `193 KiB/s`.
+pub(crate) fn rate_words(bytes_per_s: f64) -> String {
+    let unit = if bytes_per_s >= 1024.0 * 1024.0 { 1024.0 * 1024.0 } else { 1024.0 };
+    let (scaled, name) = (bytes_per_s / unit, if unit > 1024.0 { "MiB" } else { "KiB" });
+    let text = if scaled >= 99.95 { grouped(scaled.round() as u64) } else { format!("{scaled:.1}") };
+    format!("{} {name}/s", text.strip_suffix(".0").unwrap_or(&text))
+}
+
+/// `1,073,741,824`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share: `0 %`, `<0.1 %`, `0.4 %`, `97 %`; never all of it unless it is.
+pub(crate) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if p <= 0.0 => "0 %".to_string(),
+        p if p < 0.1 => "<0.1 %".to_string(),
+        p if p < 9.95 => format!("{} %", format!("{p:.1}").trim_end_matches(".0")),
+        p if (99.5..100.0).contains(&p) => ">99 %".to_string(),
+        p => format!("{p:.0} %"),
+    }
+}
+
+/// All targets, and the machine: with the only target, or after all of them.
+pub(crate) fn report(report: &Report) -> String {
+    let mut text = String::new();
+    let line = |text: &mut String| text.push_str(&format!("\n{}\n\n", "─".repeat(COLUMNS)));
+    for (i, target) in report.targets.iter().enumerate() {
+        if i > 0 {
+            line(&mut text);
+        }
+        push_target(&mut text, target, &report.limits);
+        let mut know: Vec<&String> = target.know.iter().collect();
+        if report.targets.len() == 1 {
+            text.push('\n');
+            push_machine(&mut text, report);
+            know.extend(&report.know);
+        }
+        push_know(&mut text, &know);
+        push_beginning(&mut text, target);
+    }
+    if report.targets.len() > 1 {
+        line(&mut text);
+        push_machine(&mut text, report);
+        push_know(&mut text, &report.know.iter().collect::<Vec<_>>());
+    }
+    text
+}
+
+fn push_machine(text: &mut String, report: &Report) {
+    text.push_str("This machine just now\n");
+    machine::lines(&report.machine).iter().for_each(|(name, words)| push_fact(text, name, words));
+}
+
+fn push_know(text: &mut String, know: &[&String]) {
+    if !know.is_empty() {
+        text.push_str("\nWhat to know\n");
+        know.iter().for_each(|sentence| push_item(text, "  - ", sentence));
+    }
+}
+
+fn push_beginning(text: &mut String, target: &Inspected) {
+    if let Some(line) = &target.suggested {
+        let does = if line.starts_with("diskspd -c") { "makes a file and reads it" } else { "only reads" };
+        text.push_str(&format!("\nA line to begin with (it {does})\n  {}\n", printable(line)));
+    }
+}
+
+fn push_target(text: &mut String, target: &Inspected, limits: &[Limit]) {
+    let facts = &target.facts;
+    let what = if facts.kind == "file" { "file" } else { "block device" };
+    let bytes = grouped(facts.size_bytes);
+    push(text, 0, &format!("{}: {what} of {} ({bytes} bytes)", facts.path, size(facts.size_bytes)));
+    text.push_str("\nFrom the target down to the disks\n");
+    push_tree(text, &facts.layers);
+    text.push('\n');
+    let direct = match facts.direct_alignment_bytes {
+        Some(bytes) => format!("offsets and sizes in multiples of {} bytes", grouped(bytes)),
+        None => "not possible here: -Su and -Sh would be refused".to_string(),
+    };
+    push_fact(text, "Direct I/O", &direct);
+    facts.extents.iter().for_each(|e| push_fact(text, "Layout", &extents_words(e)));
+    facts.residency.iter().for_each(|r| push_fact(text, "Page cache", &residency_words(r)));
+    facts.content.iter().for_each(|c| push_fact(text, "Content", &content_words(c)));
+    push_limits(text, target, limits);
+    push_write_test(text, &target.write_test);
+}
+
+/// A paragraph.
+fn push(text: &mut String, indent: usize, words: &str) {
+    for line in wrap(&printable(words), COLUMNS - indent) {
+        text.push_str(&format!("{:indent$}{line}\n", ""));
+    }
+}
+
+/// Words behind `lead`, further lines below the first word.
+fn push_item(text: &mut String, lead: &str, words: &str) {
+    let indent = columns_of(lead);
+    for (i, line) in wrap(&printable(words), COLUMNS.saturating_sub(indent)).iter().enumerate() {
+        let lead = if i == 0 { lead.to_string() } else { " ".repeat(indent) };
+        text.push_str(&format!("{lead}{line}\n"));
+    }
+}
+
+fn push_fact(text: &mut String, name: &str, words: &str) {
+    push_item(text, &format!("{name:<VALUE_COLUMN$}"), words);
+}
+
+fn push_limits(text: &mut String, target: &Inspected, limits: &[Limit]) {
+    let is_below = |name: &str| target.facts.layers.iter().any(|l| l.name == name);
+    let mine: Vec<&Limit> = limits.iter().filter(|l| l.device.as_deref().is_none_or(is_below)).collect();
+    if mine.is_empty() {
+        push_fact(text, "Limits", "none on this process by cgroups");
+    }
+    for (i, limit) in mine.iter().enumerate() {
+        push_fact(text, if i == 0 { "Limits" } else { "" }, &limit_words(limit));
+    }
+}
+
+/// `at most 1,920 reads/s on loop0 (blkio.throttle of cgroup /x)`.
+pub(crate) fn limit_words(limit: &Limit) -> String {
+    let value = limit.value;
+    let what = match limit.what {
+        LimitKind::ReadIops => format!("{} reads/s", grouped(value)),
+        LimitKind::WriteIops => format!("{} writes/s", grouped(value)),
+        LimitKind::ReadBytesPerSecond => format!("{}/s read", size(value)),
+        LimitKind::WriteBytesPerSecond => format!("{}/s written", size(value)),
+        LimitKind::CpuMillis => format!("{} processors' time", value as f64 / 1000.0),
+        LimitKind::MemoryBytes => format!("{} of memory, page cache included", size(value)),
+    };
+    let device = limit.device.as_ref().map(|d| format!(" on {d}")).unwrap_or_default();
+    format!("at most {what}{device} ({} of cgroup {})", limit.by, limit.group)
+}
+
+fn push_write_test(text: &mut String, test: &WriteTest) {
+    if test.allowed {
+        return push_fact(text, "Write test", "may run, as far as the write guard is concerned");
+    }
+    push_fact(text, "Write test", &format!("refused: {}", test.refusal));
+    test.hints.iter().for_each(|hint| push_item(text, &format!("{:VALUE_COLUMN$}- ", ""), hint));
+}
+
+fn extents_words(map: &ExtentMap) -> String {
+    if let Some(why) = map.unknown.as_ref().filter(|_| map.range_bytes == 0) {
+        return format!("not known: {why}");
+    }
+    let parts = [
+        (map.written_bytes, "written"),
+        (map.unwritten_bytes, "allocated and never written"),
+        (map.hole_bytes, "of holes"),
+        (map.encoded_bytes, "of the written compressed or encrypted by the filesystem"),
+    ];
+    let parts =
+        parts.iter().filter(|(bytes, _)| *bytes > 0).map(|(bytes, what)| format!("{} {what}", size(*bytes)));
+    let mut words: Vec<String> = parts.collect();
+    if map.extents > 0 {
+        let s = if map.extents == 1 { "" } else { "s" };
+        words.push(format!("{} extent{s}", grouped(map.extents)));
+    }
+    let unknown = map.unknown.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
+    format!("{}{unknown}", words.join(", "))
+}
+
+fn residency_words(residency: &Residency) -> String {
+    let (cached, of) = (residency.cached_before_bytes, residency.range_bytes);
+    if cached == 0 {
+        return "none of it".to_string();
+    }
+    if cached == of {
+        return format!("all of it ({})", size(of));
+    }
+    format!("{} of {} ({})", size(cached), size(of), percent(cached as f64 / of.max(1) as f64))
+}
+
+fn content_words(sample: &ContentSample) -> String {
+    let bytes = f64::from(sample.blocks) * f64::from(sample.block_bytes);
+    let looked =
+        format!("sample of {} blocks of {}", grouped(sample.blocks.into()), size(sample.block_bytes.into()));
+    if sample.zero_blocks == sample.blocks {
+        return format!("{looked}: nothing but zeros");
+    }
+    let mut parts = Vec::new();
+    let repeated = sample.repeated_blocks.saturating_sub(sample.zero_blocks);
+    for (blocks, what) in [(sample.zero_blocks, "all zeros"), (repeated, "equal to others")] {
+        if blocks > 0 {
+            parts.push(format!("{} {what}", grouped(blocks.into())));
+        }
+    }
+    let share = sample.compressed_bytes as f64 / bytes.max(1.0);
+    parts.push(match share >= 0.995 {
+        true => "do not compress".to_string(),
+        false => format!("compress to {}", percent(share)),
+    });
+    format!("{looked}: {}", parts.join(", "))
+}
+
+/// The layers, each below what stands on it.
+fn push_tree(text: &mut String, layers: &[Layer]) {
+    let mut tree = Tree { layers, text, seen: vec![false; layers.len()] };
+    if !layers.is_empty() {
+        tree.push(0, "  ", "  ");
+    }
+}
+
+struct Tree<'a> {
+    layers: &'a [Layer],
+    text: &'a mut String,
+    seen: Vec<bool>,
+}
+
+impl Tree<'_> {
+    /// One layer and what lies below; `lead` stands before its first line, `rest` before all others.
+    fn push(&mut self, at: usize, lead: &str, rest: &str) {
+        let Some(layer) = self.layers.get(at) else { return };
+        if std::mem::replace(&mut self.seen[at], true) {
+            return self.line(lead, rest, &format!("{} {} (as above)", noun(layer.kind), layer.name));
+        }
+        let below: Vec<usize> = layer.below.iter().map(|&b| b as usize).collect();
+        self.line(lead, rest, &head(layer));
+        let beside = if below.is_empty() { format!("{rest}   ") } else { format!("{rest}│  ") };
+        for fact in facts(layer) {
+            self.line(&beside, &beside, &fact);
+        }
+        for (i, &next) in below.iter().enumerate() {
+            match i + 1 == below.len() {
+                true => self.push(next, &format!("{rest}└─ "), &format!("{rest}   ")),
+                false => self.push(next, &format!("{rest}├─ "), &format!("{rest}│  ")),
+            }
+        }
+    }
+
+    fn line(&mut self, lead: &str, rest: &str, words: &str) {
+        let columns = COLUMNS.saturating_sub(columns_of(lead) + 2).max(20);
+        for (i, line) in wrap(&printable(words), columns).iter().enumerate() {
+            let lead = if i == 0 { lead.to_string() } else { format!("{rest}  ") };
+            self.text.push_str(&format!("{lead}{line}\n"));
+        }
+    }
+}
+
+fn noun(kind: LayerKind) -> &'static str {
+    match kind {
+        LayerKind::Unknown => "something called",
+        LayerKind::File => "file",
+        LayerKind::Filesystem => "filesystem",
+        LayerKind::MemoryFilesystem => "filesystem in memory",
+        LayerKind::RemoteFilesystem => "filesystem of another machine",
+        LayerKind::UserFilesystem => "filesystem served by a program",
+        LayerKind::Partition => "partition",
+        LayerKind::DeviceMapper => "device-mapper",
+        LayerKind::Md => "md array",
+        LayerKind::Loop => "loop device",
+        LayerKind::Memory => "device in memory",
+        LayerKind::NetworkDisk => "network disk",
+        LayerKind::Disk => "disk",
+    }
+}
+
+/// What a layer is and what it is called.
+fn head(layer: &Layer) -> String {
+    let mut words = format!("{} {}", noun(layer.kind), layer.name);
+    let place = [("at", &layer.mount_point), ("from", &layer.mount_source), ("held by", &layer.server)];
+    let is_filesystem = layer.mount_point.is_some() || layer.mount_source.is_some();
+    if is_filesystem {
+        for (joint, value) in place {
+            words.extend(value.as_ref().map(|v| format!(" {joint} {v}")));
+        }
+    }
+    // The file behind a loop device is the next line.
+    let detail = layer.detail.as_ref().filter(|_| layer.kind != LayerKind::Loop || layer.below.is_empty());
+    let mut more: Vec<String> = Vec::new();
+    more.extend(layer.model.clone());
+    more.extend(detail.cloned());
+    more.extend(layer.transport.clone());
+    more.extend(layer.server.iter().filter(|_| !is_filesystem).map(|s| format!("held by {s}")));
+    more.extend(layer.size_bytes.map(size));
+    match more.is_empty() {
+        true => words,
+        false => format!("{words}: {}", more.join(", ")),
+    }
+}
+
+/// The facts that change numbers: of disks all, of what lies between only what is its own.
+fn facts(layer: &Layer) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(layer.mount_options.as_ref().map(|o| format!("options {}", o.replace(',', ", "))));
+    lines.extend(layer.compression.as_ref().map(|c| format!("compresses: {c}")));
+    lines.extend(layer.deduplicates.filter(|&d| d).map(|_| "stores equal data once".to_string()));
+    lines.extend(layer.direct_io.map(|direct| match direct {
+        true => "reaches its file by direct I/O".to_string(),
+        false => "reaches its file through the page cache".to_string(),
+    }));
+    if !matches!(
+        layer.kind,
+        LayerKind::Disk | LayerKind::NetworkDisk | LayerKind::Memory | LayerKind::Unknown
+    ) {
+        return lines;
+    }
+    lines.extend(sector_words(layer));
+    lines.extend(cache_words(layer));
+    lines.extend(queue_words(layer));
+    lines.extend(request_words(layer));
+    lines
+}
+
+fn joined(parts: Vec<String>) -> Option<String> {
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn sector_words(layer: &Layer) -> Option<String> {
+    let sectors = layer.sector_logical_bytes.map(|logical| {
+        let physical = layer.sector_physical_bytes.unwrap_or(logical);
+        format!("sectors {} logical, {} physical", size(logical.into()), size(physical.into()))
+    });
+    let turns = layer.rotational.map(|r| if r { "said to turn" } else { "does not turn" }.to_string());
+    joined(sectors.into_iter().chain(turns).collect())
+}
+
+fn cache_words(layer: &Layer) -> Option<String> {
+    let cache = layer.write_cache.as_deref().map(|cache| match cache {
+        "write back" => "write cache in use (write back)".to_string(),
+        "write through" => "no volatile write cache (write through)".to_string(),
+        other => format!("write cache {other}"),
+    });
+    let forced = layer.forces_unit_access.filter(|_| layer.write_cache.as_deref() == Some("write back"));
+    let forced = forced.map(|f| match f {
+        true => "single writes can pass it (FUA)".to_string(),
+        false => "a durable write flushes all of it (no FUA)".to_string(),
+    });
+    joined(cache.into_iter().chain(forced).collect())
+}
+
+fn queue_words(layer: &Layer) -> Option<String> {
+    let mut parts = Vec::new();
+    parts.extend(layer.scheduler.as_ref().map(|s| format!("scheduler {s}")));
+    parts.extend(layer.queue_requests.map(|n| format!("queue of {}", grouped(n.into()))));
+    parts.extend(layer.queue_depth.map(|n| format!("the device takes {} at once", grouped(n.into()))));
+    joined(parts)
+}
+
+fn request_words(layer: &Layer) -> Option<String> {
+    let mut parts = Vec::new();
+    parts.extend(layer.request_bytes_max.map(|bytes| {
+        let segments = layer.segments_max.map(|n| format!(" in {} parts", grouped(n.into())));
+        format!("requests up to {}{}", size(bytes), segments.unwrap_or_default())
+    }));
+    parts.extend(layer.discard_bytes_max.map(|bytes| match bytes {
+        0 => "takes no discards".to_string(),
+        bytes => format!("discards up to {}", size(bytes)),
+    }));
+    joined(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(size(0), "0 bytes");
+        assert_eq!(size(512), "512 bytes");
+        assert_eq!(size(1 << 30), "1 GiB");
+        assert_eq!(size(1_000_204_886_016), "931.5 GiB");
+        assert_eq!(size(2048 << 40), "2,048 TiB");
+        let rates = [0.0, 500.0, 197_000.0, 12_582_912.0, 3e9].map(rate_words);
+        assert_eq!(rates.join(" "), "0 KiB/s 0.5 KiB/s 192 KiB/s 12 MiB/s 2,861 MiB/s");
+        assert_eq!(
+            [grouped(0), grouped(999), grouped(1000), grouped(12_345_678)].join(" "),
+            "0 999 1,000 12,345,678"
+        );
+    }
+
+    #[test]
+    fn limits_in_words() {
+        let limit = |what, value, device: Option<&str>| {
+            let device = device.map(str::to_string);
+            limit_words(&Limit { by: "io.max".into(), group: "/x".into(), device, what, value })
+        };
+        assert_eq!(
+            limit(LimitKind::ReadIops, 1920, Some("vda")),
+            "at most 1,920 reads/s on vda (io.max of cgroup /x)"
+        );
+        assert!(
+            limit(LimitKind::WriteBytesPerSecond, 1 << 20, None).starts_with("at most 1 MiB/s written (")
+        );
+        assert!(limit(LimitKind::CpuMillis, 1500, None).starts_with("at most 1.5 processors' time ("));
+        assert!(
+            limit(LimitKind::MemoryBytes, 1 << 31, None).starts_with("at most 2 GiB of memory, page cache")
+        );
+    }
+
+    #[test]
+    fn what_a_range_holds_in_words() {
+        let map = ExtentMap {
+            range_bytes: 3 << 20,
+            written_bytes: 1 << 20,
+            hole_bytes: 2 << 20,
+            extents: 1,
+            ..ExtentMap::default()
+        };
+        assert_eq!(extents_words(&map), "1 MiB written, 2 MiB of holes, 1 extent");
+        let sparse = ExtentMap { range_bytes: 1 << 20, hole_bytes: 1 << 20, ..ExtentMap::default() };
+        assert_eq!(extents_words(&sparse), "1 MiB of holes");
+        let partly = ExtentMap { unknown: Some("too many pieces".into()), ..sparse };
+        assert_eq!(extents_words(&partly), "1 MiB of holes; too many pieces");
+        let unknown = ExtentMap { unknown: Some("no answer".into()), ..ExtentMap::default() };
+        assert_eq!(extents_words(&unknown), "not known: no answer");
+        let residency =
+            Residency { range_bytes: 4 << 20, cached_before_bytes: 1 << 20, cached_after_bytes: 0 };
+        assert_eq!(residency_words(&residency), "1 MiB of 4 MiB (25 %)");
+        assert_eq!(residency_words(&Residency { cached_before_bytes: 0, ..residency }), "none of it");
+        let all = Residency { cached_before_bytes: 4 << 20, ..residency };
+        assert_eq!(residency_words(&all), "all of it (4 MiB)");
+        let sample = |zero_blocks, repeated_blocks, compressed_bytes| {
+            content_words(&ContentSample {
+                blocks: 64,
+                block_bytes: 4096,
+                zero_blocks,
+                repeated_blocks,
+                compressed_bytes,
+            })
+        };
+        assert_eq!(sample(64, 63, 700), "sample of 64 blocks of 4 KiB: nothing but zeros");
+        assert_eq!(
+            sample(16, 20, 131_072),
+            "sample of 64 blocks of 4 KiB: 16 all zeros, 4 equal to others, compress to 50 %"
+        );
+        assert_eq!(sample(0, 0, 64 * 4096), "sample of 64 blocks of 4 KiB: do not compress");
+    }
+
+    #[test]
+    fn shares_for_people() {
+        for (share, words) in [
+            (0.0, "0 %"),
+            (0.0002, "<0.1 %"),
+            (0.004, "0.4 %"),
+            (0.05, "5 %"),
+            (0.875, "88 %"),
+            (0.999, ">99 %"),
+            (1.0, "100 %"),
+        ] {
+            assert_eq!(percent(share), words, "{share}");
+        }
+    }
+
+    #[test]
+    fn a_layer_below_two_is_drawn_once() {
+        let layer = |kind, name: &str, below: &[u32]| Layer {
+            kind,
+            name: name.into(),
+            below: below.to_vec(),
+            ..Layer::default()
+        };
+        let layers = [
+            layer(LayerKind::DeviceMapper, "dm-2", &[1, 2]),
+            layer(LayerKind::DeviceMapper, "dm-0", &[3]),
+            layer(LayerKind::DeviceMapper, "dm-1", &[3]),
+            layer(LayerKind::Disk, "sda", &[]),
+        ];
+        let mut text = String::new();
+        push_tree(&mut text, &layers);
+        let expected = "  device-mapper dm-2\n  ├─ device-mapper dm-0\n  │  └─ disk sda\n  └─ device-mapper dm-1\n     └─ disk sda (as above)\n";
+        assert_eq!(text, expected);
+    }
+}

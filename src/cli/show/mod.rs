@@ -1,0 +1,6 @@
+//! What people see: tables and verdicts as text.
+
+pub mod bench;
+pub mod inspect;
+pub mod mark;
+pub mod verdict;

@@ -1,0 +1,348 @@
+//! The verdict as people see it: one line after a run, or all of it.
+
+use std::ffi::OsStr;
+use std::io::IsTerminal;
+
+use crate::cli::grammar::refusal::{columns_of, printable, wrap};
+use crate::result::{Finding, Grade, Verdict};
+use crate::suite::findings::{Of, SeriesVerdict, Told, word};
+use crate::sys::terminal;
+use crate::verdict::RULES;
+
+/// Width where there is no terminal.
+const COLUMNS: usize = 80;
+/// Narrower makes no sentence readable, wider no eye finds the next line.
+const COLUMNS_LEGAL: std::ops::RangeInclusive<usize> = 40..=120;
+/// Column at which findings start.
+const INDENT: usize = 10;
+
+/// How a stream wants its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Style {
+    /// Width in columns.
+    pub columns: usize,
+    /// Grades in colour.
+    pub has_colour: bool,
+}
+
+impl Style {
+    /// Of standard error.
+    pub fn of_stderr() -> Self {
+        let stream = std::io::stderr();
+        Self::of(terminal::columns(&stream), stream.is_terminal())
+    }
+
+    /// Of standard output.
+    pub fn of_stdout() -> Self {
+        let stream = std::io::stdout();
+        Self::of(terminal::columns(&stream), stream.is_terminal())
+    }
+
+    fn of(columns: Option<usize>, is_terminal: bool) -> Self {
+        let columns = columns.unwrap_or(COLUMNS).clamp(*COLUMNS_LEGAL.start(), *COLUMNS_LEGAL.end());
+        let variable = |name| std::env::var_os(name).unwrap_or_default();
+        let takes_colour = takes_colour(&variable("NO_COLOR"), &variable("TERM"));
+        Style { columns, has_colour: is_terminal && takes_colour }
+    }
+
+    /// The text in the grade's colour, where there are colours.
+    pub fn paint(self, grade: Grade, text: &str) -> String {
+        let code = match grade {
+            Grade::Certified => "32",
+            Grade::Suspect => "33",
+            Grade::Invalid => "31",
+        };
+        if self.has_colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() }
+    }
+}
+
+/// Whether a terminal takes colours and the person wants them (<https://no-color.org>: present and not empty).
+fn takes_colour(no_color: &OsStr, term: &OsStr) -> bool {
+    no_color.is_empty() && term != "dumb"
+}
+
+/// The word for what a finding does: one that leaves the result alone is a remark.
+fn effect(grade: Grade) -> &'static str {
+    if grade == Grade::Certified { "remark" } else { grade.word() }
+}
+
+fn plural(count: usize, one: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+}
+
+/// `verdict: suspect: served-from-cache: ... (and 2 more; --verdict shows all)`, without a line end.
+pub(crate) fn line(verdict: &Verdict, style: Style) -> String {
+    let mut counts = Vec::new();
+    let said = match verdict.findings.first() {
+        Some(worst) if verdict.grade != Grade::Certified => {
+            let more = verdict.findings.len() - 1;
+            if more > 0 {
+                counts.push(format!("and {more} more"));
+            }
+            format!(": {}: {}", worst.rule, printable(&subject(worst)))
+        }
+        _ => {
+            if !verdict.findings.is_empty() {
+                counts.push(plural(verdict.findings.len(), "remark"));
+            }
+            String::new()
+        }
+    };
+    if !verdict.unchecked.is_empty() && verdict.grade == Grade::Certified {
+        counts.push(format!("{} without evidence", plural(verdict.unchecked.len(), "rule")));
+    }
+    let counts = match counts.is_empty() {
+        true => String::new(),
+        false => format!(" ({}; --verdict shows all)", counts.join(", ")),
+    };
+    format!("verdict: {}{said}{counts}", style.paint(verdict.grade, verdict.grade.word()))
+}
+
+/// The sentence with the target in front.
+fn subject(finding: &Finding) -> String {
+    match &finding.target {
+        Some(target) => format!("'{target}': {}", finding.says),
+        None => finding.says.clone(),
+    }
+}
+
+/// What of a verdict is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// The findings.
+    Findings,
+    /// The rules that lacked evidence, too.
+    All,
+}
+
+/// The whole verdict; ends with a line end. `of` names what was judged in the first line.
+pub(crate) fn text(verdict: &Verdict, of: &str, extent: Extent, style: Style) -> String {
+    let mut out = format!("{}: {}\n", printable(of), style.paint(verdict.grade, verdict.grade.word()));
+    let has_spans = verdict.findings.iter().any(|finding| finding.time_span > 1)
+        || verdict.unchecked.iter().any(|unchecked| unchecked.time_span > 1);
+    let span = |number: u32| match has_spans && number > 0 {
+        true => format!(", time span {number}"),
+        false => String::new(),
+    };
+    let columns = style.columns - INDENT;
+    for finding in &verdict.findings {
+        let grade = effect(finding.grade);
+        let gap = " ".repeat(INDENT.saturating_sub(2 + columns_of(grade)));
+        let grade = style.paint(finding.grade, grade);
+        out.push_str(&format!("  {grade}{gap}{}{}\n", finding.rule, span(finding.time_span)));
+        push_wrapped(&mut out, &subject(finding), columns, "");
+        push_wrapped(&mut out, &finding.advice, columns, "-> ");
+    }
+    if extent == Extent::All && !verdict.unchecked.is_empty() {
+        out.push_str("  without evidence:\n");
+        for unchecked in &verdict.unchecked {
+            let lead = format!("{}{}: not known: ", unchecked.rule, span(unchecked.time_span));
+            push_wrapped(&mut out, &format!("{lead}{}", unchecked.why), columns, "");
+        }
+    }
+    if extent == Extent::All {
+        let rules = verdict.rules.len();
+        out.push_str(&format!("  {} looked\n", plural(rules, "rule")));
+    }
+    out
+}
+
+/// What a finding of many runs is about is listed up to so many.
+const LISTED: usize = 2;
+
+/// The verdict of a series of runs, a paragraph each finding: rule, the runs it is of, what is so, what to do. Remarks
+/// stand without advice. Ends with a line end.
+pub(crate) fn series(verdict: &SeriesVerdict, style: Style) -> String {
+    let words = word(verdict.grade);
+    let grade = verdict.grade.map_or(words.to_string(), |grade| style.paint(grade, words));
+    let mut out = format!("verdict: {grade}\n");
+    for one in &verdict.findings {
+        let grade = effect(one.grade);
+        let gap = " ".repeat(INDENT.saturating_sub(2 + columns_of(grade)));
+        let mut words = format!("{} ({}): {}", one.rule, of(one, verdict.runs), one.says);
+        if one.grade > Grade::Certified {
+            words.push_str(&format!(" -> {}", one.advice));
+        }
+        let mut paragraph = String::new();
+        push_wrapped(&mut paragraph, &words, style.columns - INDENT, "");
+        // The grade stands in the indentation of the first line.
+        out.push_str(&format!("  {}{gap}{}", style.paint(one.grade, grade), &paragraph[INDENT..]));
+    }
+    out
+}
+
+/// The runs that a finding is of.
+fn of(told: &Told, runs: usize) -> String {
+    if told.runs == runs {
+        return if runs == 1 { "the only run".to_string() } else { format!("all {runs} runs") };
+    }
+    let is_told = |of: &Of| told.of.len() == 1 || of.runs == 1;
+    let count = |of: &Of| if is_told(of) { String::new() } else { format!(" x{}", of.runs) };
+    let listed = told.of.iter().take(LISTED).map(|of| format!("{}{}", of.what, count(of)));
+    let listed = listed.collect::<Vec<_>>().join(", ");
+    let more = match told.of.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{} of {}: {listed}{more}", told.runs, plural(runs, "run"))
+}
+
+/// The first line begins with `mark`, the others below what follows it.
+fn push_wrapped(out: &mut String, words: &str, columns: usize, mark: &str) {
+    for (i, line) in wrap(&printable(words), columns - mark.len()).iter().enumerate() {
+        let mark = if i == 0 { mark.to_string() } else { " ".repeat(mark.len()) };
+        out.push_str(&format!("{:INDENT$}{mark}{line}\n", ""));
+    }
+}
+
+/// All rules as Markdown, which is what `docs/verdict-rules.md` holds.
+pub(crate) fn rules() -> String {
+    const WIDTH: usize = 110;
+    let mut out = String::from("# Rules of the verdict\n\n");
+    let introduction = "A result is as good as the worst that a rule does to it. `certified`: the rules had the \
+        evidence they need and found nothing. `suspect`: the numbers are right for what ran, and may well not be what \
+        you think they are. `invalid`: they do not describe the target. A rule may also just remark. This page is \
+        what `truespd judge --rules` prints.";
+    out.push_str(&wrap(introduction, WIDTH).join("\n"));
+    out.push('\n');
+    for rule in RULES {
+        out.push_str(&format!("\n## {} ({})\n\n", rule.name, effect(rule.worst)));
+        out.push_str(&wrap(rule.about, WIDTH).join("\n"));
+        let advice = format!("\n\nAdvice: {}.\n", rule.advice.trim_end_matches('.'));
+        out.push_str(&wrap(&advice, WIDTH).join("\n"));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::Unchecked;
+
+    const PLAIN: Style = Style { columns: 60, has_colour: false };
+
+    fn verdict() -> Verdict {
+        let finding = |grade, rule: &str, target: Option<&str>, says: &str| Finding {
+            rule: rule.to_string(),
+            grade,
+            time_span: 1,
+            target: target.map(str::to_string),
+            says: says.to_string(),
+            advice: "bypass the page cache with -Su or -Sh, and look for other caches".to_string(),
+            ..Finding::default()
+        };
+        Verdict {
+            grade: Grade::Invalid,
+            findings: vec![
+                finding(
+                    Grade::Invalid,
+                    "served-from-cache",
+                    Some("a\u{1b}[2Jb"),
+                    "215,000/s reads of 8 KiB completed; vda saw 0: the page cache answered",
+                ),
+                finding(Grade::Certified, "percentiles", None, "from 5-nines on the value is a single I/O"),
+            ],
+            unchecked: vec![Unchecked { rule: "steal".into(), time_span: 1, why: "times of others".into() }],
+            rules: vec!["served-from-cache".into(), "percentiles".into(), "steal".into()],
+        }
+    }
+
+    #[test]
+    fn one_line_tells_the_worst() {
+        assert_eq!(
+            line(&verdict(), PLAIN),
+            "verdict: invalid: served-from-cache: 'a\\u{1b}[2Jb': 215,000/s reads of 8 KiB completed; vda saw 0: the \
+             page cache answered (and 1 more; --verdict shows all)"
+        );
+        let mut good = Verdict { findings: verdict().findings[1..].to_vec(), ..Verdict::default() };
+        assert_eq!(line(&good, PLAIN), "verdict: certified (1 remark; --verdict shows all)");
+        good.unchecked = verdict().unchecked;
+        assert_eq!(
+            line(&good, PLAIN),
+            "verdict: certified (1 remark, 1 rule without evidence; --verdict shows all)"
+        );
+        assert_eq!(line(&Verdict::default(), PLAIN), "verdict: certified");
+    }
+
+    #[test]
+    fn all_of_it_is_aligned_and_wrapped() {
+        assert_eq!(
+            text(&verdict(), "verdict", Extent::All, PLAIN),
+            "verdict: invalid\n\
+             \x20 invalid served-from-cache\n\
+             \x20         'a\\u{1b}[2Jb': 215,000/s reads of 8 KiB completed;\n\
+             \x20         vda saw 0: the page cache answered\n\
+             \x20         -> bypass the page cache with -Su or -Sh, and look\n\
+             \x20            for other caches\n\
+             \x20 remark  percentiles\n\
+             \x20         from 5-nines on the value is a single I/O\n\
+             \x20         -> bypass the page cache with -Su or -Sh, and look\n\
+             \x20            for other caches\n\
+             \x20 without evidence:\n\
+             \x20         steal: not known: times of others\n\
+             \x20 3 rules looked\n"
+        );
+        assert!(!text(&verdict(), "verdict", Extent::Findings, PLAIN).contains("steal"));
+    }
+
+    #[test]
+    fn findings_of_a_series_name_their_runs() {
+        let told_of = |grade, of: &[&str]| Told {
+            rule: "volatile-cache".into(),
+            grade,
+            says: "vda keeps writes in a cache that a loss of power empties".into(),
+            advice: "-Sh counts a write when it is durable".into(),
+            runs: 12,
+            of: of.iter().map(|what| Of { what: what.to_string(), runs: 12 / of.len() }).collect(),
+        };
+        let findings =
+            vec![told_of(Grade::Suspect, &["a", "b", "c", "d"]), told_of(Grade::Certified, &["a"])];
+        let mut verdict = SeriesVerdict { grade: Some(Grade::Suspect), runs: 24, findings };
+        assert_eq!(
+            series(&verdict, PLAIN),
+            "verdict: suspect\n\
+             \x20 suspect volatile-cache (12 of 24 runs: a x3, b x3 and 2\n\
+             \x20         more): vda keeps writes in a cache that a loss of\n\
+             \x20         power empties -> -Sh counts a write when it is\n\
+             \x20         durable\n\
+             \x20 remark  volatile-cache (12 of 24 runs: a): vda keeps\n\
+             \x20         writes in a cache that a loss of power empties\n"
+        );
+        verdict.runs = 12;
+        assert!(series(&verdict, PLAIN).contains("\n  suspect volatile-cache (all 12 runs): vda"));
+        verdict.runs = 1;
+        verdict.findings[0].runs = 1;
+        assert!(series(&verdict, PLAIN).contains("\n  suspect volatile-cache (the only run): vda"));
+        assert_eq!(series(&SeriesVerdict::default(), PLAIN), "verdict: not judged\n");
+    }
+
+    #[test]
+    fn colour_is_for_the_grade_only() {
+        let style = Style { has_colour: true, ..PLAIN };
+        assert_eq!(line(&Verdict::default(), style), "verdict: \u{1b}[32mcertified\u{1b}[0m");
+        let plain = text(&verdict(), "verdict", Extent::All, style).replace("\u{1b}[31m", "");
+        let plain = plain.replace("\u{1b}[32m", "").replace("\u{1b}[0m", "");
+        assert_eq!(plain, text(&verdict(), "verdict", Extent::All, PLAIN));
+    }
+
+    #[test]
+    fn some_terminals_take_no_colour() {
+        let takes = |no_color: &str, term: &str| takes_colour(no_color.as_ref(), term.as_ref());
+        assert!(takes("", "xterm") && takes("", ""));
+        assert!(!takes("1", "xterm") && !takes("", "dumb"));
+    }
+
+    #[test]
+    fn widths_are_kept_within_reason() {
+        assert_eq!(Style::of(None, false), Style { columns: 80, has_colour: false });
+        assert_eq!(Style::of(Some(10), false).columns, 40);
+        assert_eq!(Style::of(Some(400), false).columns, 120);
+    }
+
+    #[test]
+    fn the_page_of_rules_is_the_table() {
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/verdict-rules.md"));
+        let page = page.expect("the page is there");
+        assert!(page == rules(), "renew it: truespd judge --rules > docs/verdict-rules.md");
+    }
+}

@@ -1,0 +1,232 @@
+//! What keeps a target for the time of a test, and tells other runs that it is a test that does.
+//!
+//! A device is held open exclusively, so that nobody can mount it, swap to it or build on it meanwhile. Devices
+//! and files carry a lock on bytes far beyond their end, which no other program has a reason to lock: by it runs
+//! know each other, whatever the program is called. Claim and lock end with the process, however that ends.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+
+use super::claim::device_at;
+use crate::machine::device::BlockDevice;
+use crate::machine::roots::Roots;
+
+/// "TrueSpd" as a number: where the locks of a run begin.
+const LOCK_START: libc::off_t = 0x0054_7275_6553_7064;
+
+/// What a lock says; the number is the byte it is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    /// A run is here: it may be asking still whether it may write.
+    Here = 0,
+    /// A run holds the device exclusively.
+    Held = 1,
+    /// A run writes, and was allowed to.
+    Writes = 2,
+}
+
+/// How often, and after which pauses, a device is asked for that is busy: another run may be checking it.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A target kept for a run, until it is dropped.
+#[derive(Debug)]
+pub struct Hold {
+    file: File,
+    is_device: bool,
+    is_exclusive: bool,
+}
+
+/// What became of a claim that another run had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// By this run.
+    Here,
+    /// By another run.
+    ByAnother,
+    /// Somebody else has it.
+    Lost,
+}
+
+impl Hold {
+    /// Takes the open file or device. A device that another run holds already is shared with it.
+    ///
+    /// # Errors
+    /// When somebody else has it, or it cannot be opened for reading.
+    pub fn take(file: &File) -> io::Result<Self> {
+        let own = own_path(file);
+        if !file.metadata()?.file_type().is_block_device() {
+            let file = open(&own, OFlags::empty())?;
+            // File systems without such locks lose nothing by that: other runs are taken for strangers.
+            let _ = lock(&file, Says::Here);
+            return Ok(Hold { file, is_device: false, is_exclusive: false });
+        }
+        let usual = usual_node(file);
+        let own = usual.as_ref().map_or(own, own_path);
+        let mut tries = TRIES;
+        loop {
+            match open(&own, OFlags::EXCL) {
+                Ok(file) => {
+                    lock(&file, Says::Here)?;
+                    lock(&file, Says::Held)?;
+                    return Ok(Hold { file, is_device: true, is_exclusive: true });
+                }
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+                    let file = open(&own, OFlags::empty())?;
+                    if is_locked(&file, Says::Held) {
+                        lock(&file, Says::Here)?;
+                        return Ok(Hold { file, is_device: true, is_exclusive: false });
+                    }
+                    tries -= 1;
+                    if tries == 0 {
+                        return Err(error);
+                    }
+                    std::thread::sleep(PAUSE);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Says that the run may write and does.
+    pub fn says_it_writes(&self) {
+        // Where it cannot be said, a run beside this one asks for the person's word.
+        let _ = lock(&self.file, Says::Writes);
+    }
+
+    /// It keeps a device.
+    pub fn is_device(&self) -> bool {
+        self.is_device
+    }
+
+    /// Nothing is left to be taken over from another run.
+    pub fn is_settled(&self) -> bool {
+        !self.is_device || self.is_exclusive
+    }
+
+    /// Takes a shared device over from the run that held it, once that has ended.
+    pub fn settle(&mut self) -> Kept {
+        if self.is_settled() {
+            return Kept::Here;
+        }
+        match Hold::take(&self.file) {
+            Ok(taken) if taken.is_exclusive => {
+                *self = taken;
+                Kept::Here
+            }
+            Ok(_) => Kept::ByAnother,
+            Err(_) => Kept::Lost,
+        }
+    }
+}
+
+/// Whether a run of this program holds the device exclusively; `path` leads to it.
+pub(super) fn is_held(path: &Path) -> bool {
+    let is_held = |file: &File| is_locked(file, Says::Held);
+    open(path, OFlags::empty())
+        .is_ok_and(|file| is_held(&file) || usual_node(&file).is_some_and(|usual| is_held(&usual)))
+}
+
+fn own_path(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// The node of an open device in `/dev`, when this user may open it. Locks belong to a node, not to the device: by
+/// whatever name runs reach a device, they meet at this one.
+fn usual_node(file: &File) -> Option<File> {
+    let number = device_at(&own_path(file))?;
+    let roots = Roots::default();
+    let node = roots.dev.join(BlockDevice::find(number, &roots)?.node_name());
+    let usual = open(&node, OFlags::empty()).ok()?;
+    (device_at(&own_path(&usual)) == Some(number)).then_some(usual)
+}
+
+/// Whether a run of this program is writing the file at this moment.
+pub fn is_being_tested(file: &File) -> bool {
+    is_locked(file, Says::Writes)
+}
+
+/// Whether a line of a descriptor's `fdinfo` is the lock of a run.
+pub(super) fn is_lock_of_a_run(line: &str) -> bool {
+    // lock:  1: OFDLCK ADVISORY  READ -1 00:05:352 23768... 23768...
+    line.starts_with("lock:")
+        && line.contains("OFDLCK")
+        && line.split_whitespace().rev().nth(1).and_then(|start| start.parse().ok()) == Some(LOCK_START)
+}
+
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+fn request(kind: libc::c_int, says: Says) -> libc::flock {
+    // SAFETY: a plain C structure of numbers, for which zero is a value; `l_pid` must be zero.
+    let mut request: libc::flock = unsafe { std::mem::zeroed() };
+    request.l_type = kind as libc::c_short;
+    request.l_whence = libc::SEEK_SET as libc::c_short;
+    request.l_start = LOCK_START + says as libc::off_t;
+    request.l_len = 1;
+    request
+}
+
+/// Shared with all other runs; belongs to the open file, not to the process.
+fn lock(file: &File, says: Says) -> io::Result<()> {
+    let request = request(libc::F_RDLCK, says);
+    // SAFETY: an open descriptor and a structure that outlives the call.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const request) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Whether any other open file has that lock.
+fn is_locked(file: &File, says: Says) -> bool {
+    let mut request = request(libc::F_WRLCK, says);
+    // SAFETY: an open descriptor and a structure that outlives the call, which the kernel changes.
+    let answer = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut request) };
+    answer != -1 && request.l_type != libc::F_UNLCK as libc::c_short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::within_a_second;
+    use std::fs;
+
+    #[test]
+    fn runs_know_each_other_by_the_lock() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(!is_being_tested(file.as_file()));
+        let (first, second) = (Hold::take(file.as_file()).unwrap(), Hold::take(file.as_file()).unwrap());
+        assert!(!is_being_tested(file.as_file()), "they may be refused yet");
+        first.says_it_writes();
+        second.says_it_writes();
+        assert!(is_being_tested(file.as_file()) && first.is_settled() && second.is_settled());
+        let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", first.file.as_raw_fd())).unwrap();
+        assert!(info.lines().any(is_lock_of_a_run), "{info}");
+        drop(first);
+        assert!(is_being_tested(file.as_file()));
+        drop(second);
+        assert!(within_a_second(|| !is_being_tested(file.as_file())));
+        let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).unwrap();
+        assert!(!info.lines().any(is_lock_of_a_run), "{info}");
+    }
+
+    #[test]
+    fn other_locks_are_no_runs() {
+        for line in [
+            "lock:\t1: FLOCK  ADVISORY  WRITE 7 00:05:9 0 EOF",
+            "lock:\t1: OFDLCK ADVISORY  READ -1 00:05:9 0 EOF",
+            "lock:\t1: POSIX  ADVISORY  READ 7 00:05:9 23769746580402276 23769746580402276",
+            "pos:\t0",
+        ] {
+            assert!(!is_lock_of_a_run(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Processes that have a device or file open. The kernel lets several write to one device; a virtual machine's disk
+//! or a database on a raw device is in use all the same.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+use super::claim::device_at;
+use super::hold::is_lock_of_a_run;
+use crate::machine::device::{BlockDevice, DeviceNumber};
+use crate::machine::read::read_word;
+use crate::machine::roots::Roots;
+use crate::text::printable;
+
+/// A process that has a device, or a partition of it, open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Opener {
+    id: u32,
+    name: String,
+    /// Which device, as a message calls it.
+    what: String,
+    /// It may write.
+    pub writes: bool,
+}
+
+impl fmt::Display for Opener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = if self.writes { " for writing" } else { "" };
+        write!(f, "process {} ({}) has {} open{how}", self.id, printable(&self.name), self.what)
+    }
+}
+
+/// Processes that have the device or a partition of it open; without the rights of root only those of the same
+/// user are seen.
+///
+/// Runs of this program may share a device: two tests at once are a test, too.
+pub(super) fn of(device: DeviceNumber, roots: &Roots) -> Vec<Opener> {
+    let own = BlockDevice::find(device, roots);
+    let parts = own.as_ref().map(BlockDevice::partitions).unwrap_or_default();
+    let parts: Vec<_> = parts.into_iter().filter_map(|p| Some((p.number()?, p.name))).collect();
+    openers(roots, &|link, fd, _| {
+        // Only nodes of devices are asked more closely: asking a file of a dead server hangs.
+        let number = device_at(fd).filter(|_| link.starts_with(&roots.dev))?;
+        if number == device {
+            return Some("it".to_string());
+        }
+        parts.iter().find(|(n, _)| *n == number).map(|(_, name)| format!("its partition {name}"))
+    })
+}
+
+/// How often to look for programs that write a file, and after which pauses: only who stays counts. A process that
+/// is just being started has for a moment what its parent had.
+const LOOKS: u32 = 5;
+const LOOK_PAUSE: Duration = Duration::from_millis(40);
+
+/// Programs other than runs of this one that have the file open for writing, in words: "process 7 (qemu) has it
+/// open for writing".
+pub fn writers_of_file(file: &File, roots: &Roots) -> Vec<String> {
+    let Ok(own) = file.metadata() else { return Vec::new() };
+    let of_file = |_: &Path, fd: &Path, info: &Path| {
+        // The kernel tells the inode since 5.14, so that other files need not be asked.
+        let info = fs::read_to_string(info).ok()?;
+        let inode = info.lines().find_map(|line| line.strip_prefix("ino:")?.trim().parse::<u64>().ok());
+        if inode.is_some_and(|inode| inode != own.ino()) {
+            return None;
+        }
+        let m = fs::metadata(fd).ok()?;
+        ((m.dev(), m.ino()) == (own.dev(), own.ino())).then(|| "it".to_string())
+    };
+    let mut stayed: Option<Vec<Opener>> = None;
+    for look in 1..=LOOKS {
+        let now = openers(roots, &of_file).into_iter().filter(|o| o.writes);
+        let now: Vec<Opener> = now.filter(|o| stayed.as_ref().is_none_or(|s| s.contains(o))).collect();
+        if now.is_empty() || look == LOOKS {
+            return now.iter().map(Opener::to_string).collect();
+        }
+        stayed = Some(now);
+        std::thread::sleep(LOOK_PAUSE);
+    }
+    Vec::new()
+}
+
+/// Processes other than this one and other runs that have open what `named` knows, by where a descriptor leads, its
+/// place in `/proc` and that of its `fdinfo`.
+fn openers(roots: &Roots, named: &dyn Fn(&Path, &Path, &Path) -> Option<String>) -> Vec<Opener> {
+    let mut found: Vec<Opener> = Vec::new();
+    for entry in fs::read_dir(&roots.proc).into_iter().flatten().flatten() {
+        let Some(id) = entry.file_name().to_str().and_then(|n| n.parse::<u32>().ok()) else { continue };
+        if id == std::process::id() {
+            continue;
+        }
+        let (mut of_process, mut is_run): (Vec<Opener>, bool) = (Vec::new(), false);
+        for fd in fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten() {
+            // Sockets, pipes and the like lead to no path.
+            let Some(link) = fs::read_link(fd.path()).ok().filter(|link| link.is_absolute()) else {
+                continue;
+            };
+            let info = entry.path().join("fdinfo").join(fd.file_name());
+            let Some(what) = named(&link, &fd.path(), &info) else { continue };
+            let info = fs::read_to_string(info).unwrap_or_default();
+            is_run |= info.lines().any(is_lock_of_a_run);
+            let writes = may_write(&info);
+            match of_process.iter_mut().find(|o| o.what == what) {
+                Some(known) => known.writes |= writes,
+                None => {
+                    let name = read_word(&entry.path().join("comm")).unwrap_or_default();
+                    of_process.push(Opener { id, name, what, writes });
+                }
+            }
+        }
+        if !is_run {
+            found.append(&mut of_process);
+        }
+    }
+    found
+}
+
+/// Whether the descriptor was opened for writing, by the flags in its `fdinfo`.
+fn may_write(info: &str) -> bool {
+    let flags = info.lines().find_map(|l| l.strip_prefix("flags:"));
+    let flags = flags.and_then(|f| i32::from_str_radix(f.trim(), 8).ok());
+    flags.is_some_and(|f| f & libc::O_ACCMODE != libc::O_RDONLY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flags_of_a_descriptor() {
+        use std::os::fd::AsRawFd;
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let reader = fs::File::open(file.path()).unwrap();
+        let info =
+            |file: &fs::File| fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).unwrap();
+        assert!(may_write(&info(file.as_file())));
+        assert!(!may_write(&info(&reader)));
+        assert!(!may_write(""));
+    }
+
+    #[test]
+    fn words() {
+        let opener = Opener { id: 7, name: "qemu".into(), what: "it".into(), writes: true };
+        assert_eq!(opener.to_string(), "process 7 (qemu) has it open for writing");
+    }
+}

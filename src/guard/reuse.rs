@@ -1,0 +1,247 @@
+//! `-c`: may a file that is already there serve as the test file (`io-semantics.md` §15)?
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::guard::mark::{MarkState, Marks, Whose};
+use crate::sys::error::system_text;
+use crate::sys::extents;
+use crate::sys::extents::Extents;
+use crate::text::printable_path;
+
+/// What to do for `-c<size>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reuse {
+    /// Take the file as it is: exactly that size, every byte written.
+    Reuse {
+        /// TrueSpd made it; otherwise only a test that reads may use it.
+        ours: bool,
+        /// One sentence for the person.
+        sentence: String,
+    },
+    /// Create it, replacing what is there.
+    Create {
+        /// One sentence for the person, which says why a file that is there was not taken.
+        sentence: String,
+        /// A file that TrueSpd did not make, and that holds data, is replaced: only with the
+        /// person's leave.
+        replaces_foreign_data: bool,
+    },
+    /// The path cannot be a created file.
+    Refuse {
+        /// One sentence for the person.
+        sentence: String,
+    },
+}
+
+/// Why the question could not be answered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: could not {action} to see whether it can be used again: {text}")]
+pub struct ReuseError {
+    /// Path as given.
+    pub path: String,
+    /// What was tried.
+    pub action: &'static str,
+    /// The system's text.
+    pub text: String,
+}
+
+/// Decides what `-c` with `size_bytes` means for `path`. Touches nothing.
+///
+/// # Errors
+/// [`ReuseError`] when something is there and cannot be examined.
+pub fn reuse_decision(path: &Path, size_bytes: u64, marks: &Marks) -> Result<Reuse, ReuseError> {
+    let name = printable_path(path);
+    let failed = |action: &'static str| {
+        let path = name.clone();
+        move |e: io::Error| ReuseError { path, action, text: system_text(&e) }
+    };
+    let kind = match std::fs::metadata(path) {
+        Ok(metadata) => metadata.file_type(),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let sentence = format!("{name} does not exist and is created with {size_bytes} bytes");
+            return Ok(Reuse::Create { sentence, replaces_foreign_data: false });
+        }
+        Err(e) => return Err(failed("look at it")(e)),
+    };
+    if !kind.is_file() {
+        let what = if kind.is_dir() {
+            "a directory"
+        } else if kind.is_block_device() {
+            "a block device, which has its size already; leave out -c"
+        } else {
+            "not a regular file"
+        };
+        return Ok(Reuse::Refuse { sentence: format!("{name} cannot be created with -c: it is {what}") });
+    }
+    // Not blocking, in case the path came to mean a pipe since.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file: File =
+        rustix::fs::open(path, flags, Mode::empty()).map_err(|e| failed("open it")(e.into()))?.into();
+    decide_for_file(&name, &file, size_bytes, marks).map_err(failed("find out what is written of it"))
+}
+
+fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> io::Result<Reuse> {
+    let found_bytes = file.metadata()?.len();
+    let mark = marks.read(file);
+    let ours = marks.is_ours(file);
+    let create = |because: String| Reuse::Create {
+        sentence: format!("{name} is created anew: {because}"),
+        replaces_foreign_data: !ours && found_bytes > 0,
+    };
+    if mark.is_some_and(|m| m.state == MarkState::Filling) {
+        return Ok(create("an earlier run left it unfinished".to_string()));
+    }
+    if found_bytes != size_bytes {
+        let relation = if found_bytes > size_bytes { "larger" } else { "smaller" };
+        let because =
+            format!("the file there has {found_bytes} bytes, {relation} than the {size_bytes} of -c");
+        return Ok(create(because));
+    }
+    Ok(match extents::examine(file)? {
+        Extents::AllWritten => {
+            let whose = match marks.whose(file) {
+                Whose::Ours => "made by an earlier run",
+                Whose::Resized | Whose::Rewritten => {
+                    "made by an earlier run and changed by something else since"
+                }
+                Whose::Unfinished | Whose::Interrupted => "left by a run that was killed",
+                Whose::Foreign => "not made by TrueSpd",
+            };
+            let sentence =
+                format!("{name} is used as it is: {whose}, exactly {size_bytes} bytes, written throughout");
+            Reuse::Reuse { ours, sentence }
+        }
+        other => create(format!("the file there {other}")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{FileExt, symlink};
+    use std::path::PathBuf;
+
+    struct Case {
+        dir: tempfile::TempDir,
+        marks: Marks,
+    }
+
+    impl Case {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let marks = Marks::with_registry(&dir.path().join("state"));
+            Case { dir, marks }
+        }
+
+        fn path(&self) -> PathBuf {
+            self.dir.path().join("test.dat")
+        }
+
+        fn file(&self, bytes: usize) -> File {
+            let file = File::options().create_new(true).read(true).write(true).open(self.path()).unwrap();
+            file.write_all_at(&vec![5; bytes], 0).unwrap();
+            file
+        }
+
+        fn decide(&self, size_bytes: u64) -> Reuse {
+            reuse_decision(&self.path(), size_bytes, &self.marks).unwrap()
+        }
+    }
+
+    fn created(decision: Reuse) -> (String, bool) {
+        match decision {
+            Reuse::Create { sentence, replaces_foreign_data } => (sentence, replaces_foreign_data),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn nothing_there() {
+        let case = Case::new();
+        let (sentence, foreign) = created(case.decide(4096));
+        assert!(sentence.ends_with("does not exist and is created with 4096 bytes") && !foreign);
+        symlink(case.dir.path().join("nowhere"), case.path()).unwrap();
+        assert!(created(case.decide(4096)).0.contains("does not exist"), "a link to nothing");
+    }
+
+    #[test]
+    fn exact_size_is_used_again() {
+        let case = Case::new();
+        let file = case.file(40960);
+        let Reuse::Reuse { ours, sentence } = case.decide(40960) else { panic!() };
+        assert!(!ours && sentence.contains("not made by TrueSpd"), "{sentence}");
+        case.marks.mark(&file, MarkState::Complete).unwrap();
+        let Reuse::Reuse { ours, sentence } = case.decide(40960) else { panic!() };
+        assert!(ours && sentence.contains("made by an earlier run, exactly 40960 bytes"), "{sentence}");
+        let link = case.dir.path().join("link");
+        symlink(case.path(), &link).unwrap();
+        let through = reuse_decision(&link, 40960, &case.marks).unwrap();
+        assert!(matches!(through, Reuse::Reuse { ours: true, .. }));
+    }
+
+    #[test]
+    fn larger_and_smaller_are_created_anew() {
+        let case = Case::new();
+        let file = case.file(40960);
+        assert!(created(case.decide(8192)).1, "holds data that is not ours");
+        case.marks.mark(&file, MarkState::Complete).unwrap();
+        let (sentence, foreign) = created(case.decide(8192));
+        assert!(sentence.contains("has 40960 bytes, larger than the 8192 of -c") && !foreign, "{sentence}");
+        assert!(created(case.decide(81920)).0.contains("smaller"));
+    }
+
+    #[test]
+    fn an_empty_file_holds_nothing_to_lose() {
+        let case = Case::new();
+        case.file(0);
+        assert!(!created(case.decide(4096)).1);
+    }
+
+    #[test]
+    fn holes_and_unwritten_space_are_not_taken() {
+        let case = Case::new();
+        let file = case.file(65536);
+        file.set_len(1 << 20).unwrap();
+        case.marks.mark(&file, MarkState::Complete).unwrap();
+        assert!(created(case.decide(1 << 20)).0.ends_with("has a hole at byte 65536"));
+        if rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1 << 20).is_ok() {
+            let (sentence, _) = created(case.decide(1 << 20));
+            assert!(sentence.contains("at byte 65536"), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn a_partial_fill_is_not_taken_even_when_size_and_extents_fit() {
+        let case = Case::new();
+        let file = case.file(40960);
+        case.marks.mark(&file, MarkState::Filling).unwrap();
+        let (sentence, foreign) = created(case.decide(40960));
+        // What it holds by now is not known here.
+        assert!(sentence.ends_with("an earlier run left it unfinished") && foreign, "{sentence}");
+    }
+
+    #[test]
+    fn directories_devices_and_pipes_are_refused() {
+        let case = Case::new();
+        let refused = |path: &Path| match reuse_decision(path, 4096, &case.marks).unwrap() {
+            Reuse::Refuse { sentence } => sentence,
+            other => panic!("{other:?}"),
+        };
+        assert!(refused(case.dir.path()).ends_with("it is a directory"));
+        assert!(refused(Path::new("/dev/null")).ends_with("it is not a regular file"));
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            case.path(),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+        assert!(refused(&case.path()).ends_with("it is not a regular file"));
+    }
+}

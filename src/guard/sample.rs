@@ -1,0 +1,162 @@
+//! Looks at samples of what a file or device holds: its start, its end, and places spread between them.
+//!
+//! Only reads, by direct I/O where that is possible; where it is not, what was read leaves the page cache
+//! again. Several reads are in flight, so that a disk can put them in order.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::fs::{Advice, Mode, OFlags};
+
+use crate::sys::buffer::IoBuffer;
+
+/// Every piece starts at a multiple of this and is at most as long.
+pub const PIECE_BYTES: u64 = 1 << 20;
+/// Bytes read at a place between start and end.
+const SPREAD_BYTES: u64 = 16 << 10;
+/// Reads in flight.
+const READERS: usize = 8;
+
+/// What ended a look.
+#[derive(Debug)]
+pub struct Odd {
+    /// First byte of the piece.
+    pub offset_bytes: u64,
+    /// It could not be read.
+    pub error: Option<io::Error>,
+}
+
+/// Offset and length of the pieces looked at: the first and the last mebibyte, and up to `count` places between.
+fn pieces(size_bytes: u64, count: u64) -> Vec<(u64, u64)> {
+    let floor = |offset: u64| offset / PIECE_BYTES * PIECE_BYTES;
+    let tail = floor(size_bytes.saturating_sub(PIECE_BYTES));
+    let mut found = vec![(0, PIECE_BYTES), (tail, PIECE_BYTES), (tail + PIECE_BYTES, PIECE_BYTES)];
+    let between = |index: u64| floor((u128::from(size_bytes) * u128::from(index) / u128::from(count)) as u64);
+    found.extend((1..count).map(|index| (between(index), SPREAD_BYTES)));
+    found.retain(|(offset, _)| *offset < size_bytes);
+    for (offset, length) in &mut found {
+        *length = (*length).min(size_bytes - *offset);
+    }
+    // Of two at one place the longer one.
+    found.sort_by_key(|&(offset, length)| (offset, std::cmp::Reverse(length)));
+    found.dedup_by_key(|(offset, _)| *offset);
+    found
+}
+
+/// The first sampled piece that cannot be read or for which `is_odd`, given its offset and its bytes, says so; pieces
+/// are looked at until one is found. `count` is the number of places besides start and end.
+///
+/// # Errors
+/// When the file cannot be opened once more for reading, or there is no memory.
+pub fn find_odd(
+    file: &File,
+    count: u64,
+    is_odd: &(dyn Fn(u64, &[u8]) -> bool + Sync),
+) -> io::Result<Option<Odd>> {
+    let buffered = reopen(file, OFlags::empty())?;
+    // What cannot be read past the cache is read through it.
+    let direct = reopen(file, OFlags::DIRECT).ok();
+    let size_bytes = (&buffered).seek(SeekFrom::End(0))?;
+    let _ = rustix::fs::fadvise(&buffered, 0, None, Advice::Random);
+    let pieces = pieces(size_bytes, count.max(1));
+    let (next, is_over, found) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(None::<Odd>));
+    let tell = |odd: Odd| {
+        is_over.store(true, Ordering::Relaxed);
+        let mut first = found.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref().is_none_or(|known| odd.offset_bytes < known.offset_bytes) {
+            *first = Some(odd);
+        }
+    };
+    let work = |buffer: &IoBuffer| {
+        while !is_over.load(Ordering::Relaxed) {
+            let Some(&(offset_bytes, length)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                break;
+            };
+            buffer.with_slice_mut(0, length as usize, |bytes| {
+                match read(direct.as_ref(), &buffered, offset_bytes, bytes) {
+                    Ok(()) if is_odd(offset_bytes, bytes) => tell(Odd { offset_bytes, error: None }),
+                    Ok(()) => {}
+                    Err(error) => tell(Odd { offset_bytes, error: Some(error) }),
+                }
+            });
+        }
+    };
+    let buffers: Result<Vec<IoBuffer>, _> =
+        (0..READERS.min(pieces.len().max(1))).map(|_| IoBuffer::new(PIECE_BYTES as usize)).collect();
+    let buffers = buffers.map_err(io::Error::other)?;
+    std::thread::scope(|scope| {
+        for buffer in &buffers[1..] {
+            // Without threads it takes longer, that is all.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, || work(buffer));
+        }
+        work(&buffers[0]);
+    });
+    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn reopen(file: &File, flags: OFlags) -> io::Result<File> {
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    // A look must leave no trace; only the owner may ask for that.
+    let opened = rustix::fs::open(&own, flags | OFlags::NOATIME, Mode::empty())
+        .or_else(|_| rustix::fs::open(&own, flags, Mode::empty()));
+    Ok(opened.map(File::from)?)
+}
+
+fn read(direct: Option<&File>, buffered: &File, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+    // Also where only the length does not fit: the last bytes of a file.
+    if direct.is_some_and(|file| file.read_exact_at(bytes, offset).is_ok()) {
+        return Ok(());
+    }
+    let answer = buffered.read_exact_at(bytes, offset);
+    let length = std::num::NonZeroU64::new(bytes.len() as u64);
+    let _ = rustix::fs::fadvise(buffered, offset, length, Advice::DontNeed);
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn start_end_and_places_between() {
+        assert_eq!(pieces(0, 64), []);
+        assert_eq!(pieces(100, 64), [(0, 100)]);
+        assert_eq!(pieces(MIB + 5, 64), [(0, MIB), (MIB, 5)]);
+        for size in [3 * MIB, 64 * MIB - 512, 64 * MIB, 1000 * MIB + 7, 1 << 40, (1 << 60) + 512, u64::MAX] {
+            let all = pieces(size, 64);
+            assert_eq!(all[0], (0, MIB), "{size}");
+            let (offset, length) = all[all.len() - 1];
+            assert_eq!(offset + length, size);
+            // All of the last mebibyte, though pieces start at whole ones.
+            let inside = |at: u64| all.iter().any(|(o, l)| (*o..=o + (l - 1)).contains(&at));
+            assert!([size - 1, size - MIB / 2, size - MIB].into_iter().all(inside), "{size}");
+            assert!(all.iter().all(|(o, l)| o % MIB == 0 && *l <= MIB && *l > 0), "{size}");
+            assert!(all.windows(2).all(|pair| pair[0].0 < pair[1].0), "{size}");
+            assert!(all.len() <= 66 && all.len() as u64 >= 65.min(size / MIB), "{size}: {}", all.len());
+        }
+    }
+
+    #[test]
+    fn one_byte_in_the_first_or_last_mebibyte_is_found() {
+        let file = tempfile::tempfile().unwrap();
+        let odd = |file: &File| {
+            let found = find_odd(file, 64, &|_, bytes| bytes.iter().any(|&b| b != 0)).unwrap();
+            found.map(|odd| odd.offset_bytes)
+        };
+        file.set_len(200 * MIB + 100).unwrap();
+        assert_eq!(odd(&file), None);
+        for (at, piece) in [(200 * MIB + 99, 200 * MIB), (199 * MIB + 200, 199 * MIB), (MIB - 1, 0)] {
+            file.write_all_at(b"x", at).unwrap();
+            assert_eq!(odd(&file), Some(piece));
+            file.write_all_at(&[0], at).unwrap();
+        }
+        assert_eq!(odd(&file), None);
+    }
+}

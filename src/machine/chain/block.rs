@@ -1,0 +1,273 @@
+//! Block devices, from partitions and stacked ones down to disks.
+
+use std::path::{Path, PathBuf};
+
+use super::filesystem::names_in;
+use crate::machine::chain::transport::{Connection, connection};
+use crate::machine::chain::{BlockDevice, Builder, Kind, Layer, Queue};
+use crate::machine::read::{read_number, read_word};
+use crate::machine::roots::Roots;
+
+/// Sizes in sysfs are in sectors of this many bytes, whatever the device's own are.
+const SYSFS_SECTOR_BYTES: u64 = 512;
+
+/// The device-mapper device of this name in `/dev/mapper`.
+pub(super) fn mapped(name: &str, roots: &Roots) -> Option<BlockDevice> {
+    let all = names_in(&roots.sys.join("class/block"));
+    let mut devices =
+        all.iter().filter(|n| n.starts_with("dm-")).filter_map(|n| BlockDevice::named(n, roots));
+    devices.find(|d| read_word(&d.dir().join("dm/name")).as_deref() == Some(name))
+}
+
+impl Builder<'_> {
+    /// A block device and everything below it.
+    pub(super) fn device(&mut self, device: &BlockDevice) -> usize {
+        self.add(
+            &format!("device {}", device.name),
+            |builder| layer_of(device, builder.roots),
+            |builder| match backing(device) {
+                _ if device.is_partition() => {
+                    device.whole_disk().map(|disk| builder.device(&disk)).into_iter().collect()
+                }
+                Some(Backing::File(path)) => vec![builder.below_loop(&path)],
+                Some(Backing::Gone) => Vec::new(),
+                None => device.slaves().iter().map(|below| builder.device(below)).collect(),
+            },
+        )
+    }
+
+    /// What a loop device stands on: a file, or another device.
+    fn below_loop(&mut self, path: &Path) -> usize {
+        match self.node(path) {
+            Some(device) => self.device(&device),
+            None => self.backing_file(path),
+        }
+    }
+}
+
+enum Backing {
+    File(PathBuf),
+    /// Deleted while in use: its path means nothing any more, or something else.
+    Gone,
+}
+
+const DELETED: &str = " (deleted)";
+
+fn backing(device: &BlockDevice) -> Option<Backing> {
+    let file = device.loop_backing_file()?;
+    match file.to_string_lossy().ends_with(DELETED) {
+        true => Some(Backing::Gone),
+        false => Some(Backing::File(file)),
+    }
+}
+
+/// Everything about a device but what lies below it.
+fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
+    let dir = device.dir();
+    let (kind, detail) = recognise(device);
+    let sectors = |file: &str| read_number::<u64>(&dir.join(file))?.checked_mul(SYSFS_SECTOR_BYTES);
+    let base = Layer {
+        kind,
+        name: device.name.clone(),
+        number: device.number(),
+        detail,
+        size_bytes: sectors("size"),
+        starts_at_bytes: sectors("start"),
+        sectors: device.sector_sizes(),
+        ..Layer::default()
+    };
+    // A partition shares the queue of its disk, which is a layer of its own.
+    if kind == Kind::Partition {
+        return base;
+    }
+    let connected = match kind {
+        Kind::Disk | Kind::NetworkDisk => connection(device, roots),
+        _ => Connection::default(),
+    };
+    Layer {
+        kind: if connected.is_network { Kind::NetworkDisk } else { kind },
+        detail: base.detail.clone().or(connected.detail),
+        queue: queue_of(device),
+        queue_depth: connected.queue_depth,
+        model: connected.model,
+        transport: connected.transport,
+        server: connected.server,
+        compression: zram_algorithm(dir),
+        deduplicates: is_vdo(dir).then_some(true),
+        direct_io: read_word(&dir.join("loop/dio")).map(|dio| dio == "1"),
+        ..base
+    }
+}
+
+fn queue_of(device: &BlockDevice) -> Queue {
+    let flag = |file: &str| read_number::<u8>(&device.queue(file)).map(|value| value != 0);
+    Queue {
+        rotational: flag("rotational"),
+        scheduler: device.scheduler(),
+        write_cache: device.write_cache(),
+        forces_unit_access: flag("fua"),
+        requests: read_number(&device.queue("nr_requests")),
+        request_bytes_max: read_number::<u64>(&device.queue("max_sectors_kb")).map(|kib| kib * 1024),
+        segments_max: read_number(&device.queue("max_segments")),
+        discard_bytes_max: read_number(&device.queue("discard_max_bytes")),
+    }
+}
+
+/// What a device is, by what sysfs shows in its directory and by its driver's names.
+fn recognise(device: &BlockDevice) -> (Kind, Option<String>) {
+    let dir = device.dir();
+    let plain = |kind| (kind, None);
+    let said = |kind, words: &str| (kind, Some(words.to_string()));
+    if device.is_partition() {
+        return plain(Kind::Partition);
+    }
+    if dir.join("dm").is_dir() {
+        return (Kind::DeviceMapper, Some(mapper_words(device)));
+    }
+    if dir.join("md").is_dir() {
+        return (Kind::Md, Some(md_words(dir)));
+    }
+    let driver: &str = device.name.trim_end_matches(|c: char| c.is_ascii_digit());
+    match driver {
+        "loop" => (Kind::Loop, device.loop_backing_file().map(|f| f.to_string_lossy().into_owned())),
+        "zram" => (Kind::Memory, zram_words(dir)),
+        "ram" => plain(Kind::Memory),
+        "nullb" => said(Kind::Memory, "null_blk: keeps no data unless told to"),
+        "nbd" | "rbd" | "drbd" => plain(Kind::NetworkDisk),
+        "bcache" => (Kind::Unknown, Some(bcache_words(dir))),
+        "zd" => said(Kind::Unknown, "ZFS volume"),
+        _ => plain(Kind::Disk),
+    }
+}
+
+fn md_words(dir: &Path) -> String {
+    let word = |file: &str| read_word(&dir.join("md").join(file)).filter(|w| !w.is_empty());
+    let number = |file: &str| read_number::<u64>(&dir.join("md").join(file)).filter(|&n| n > 0);
+    let mut words = vec![word("level").unwrap_or_else(|| "level unknown".to_string())];
+    words.extend(number("raid_disks").map(|n| format!("{n} disks")));
+    words.extend(number("chunk_size").map(|bytes| format!("{} KiB chunks", bytes / 1024)));
+    let policy = word("consistency_policy").filter(|p| matches!(p.as_str(), "bitmap" | "journal" | "ppl"));
+    words.extend(policy.map(|p| format!("with {p}")));
+    words.extend(number("degraded").map(|n| format!("degraded by {n}")));
+    words
+        .extend(word("sync_action").filter(|a| a != "idle" && a != "frozen").map(|a| format!("{a} running")));
+    words.join(", ")
+}
+
+/// Kind and name of a device-mapper device. Its table is not in sysfs; the prefix of its uuid tells who made it.
+fn mapper_words(device: &BlockDevice) -> String {
+    let dir = device.dir();
+    let word = |file: &str| read_word(&dir.join("dm").join(file)).unwrap_or_default();
+    let (name, uuid) = (word("name"), word("uuid"));
+    let mut words = match uuid.split('-').next().unwrap_or("") {
+        "LVM" => lvm_words(&device.slaves(), &name, &uuid),
+        "CRYPT" => crypt_words(&name, &uuid),
+        "mpath" => {
+            let paths = device.slaves().len();
+            format!("multipath {name}, {paths} path{}", if paths == 1 { "" } else { "s" })
+        }
+        "VDO" => format!("vdo {name}"),
+        "DMRAID" => format!("firmware RAID {name}"),
+        part if part.starts_with("part") && uuid.contains("-mpath-") => {
+            format!("partition {} of a multipath device, {name}", part.trim_start_matches("part"))
+        }
+        _ => format!("device-mapper {name}"),
+    };
+    if word("suspended") == "1" {
+        words.push_str(", suspended");
+    }
+    words
+}
+
+/// `CRYPT-LUKS2-<uuid>-<name>`, also `PLAIN`, `BITLK`, `VERITY`, `INTEGRITY`.
+fn crypt_words(name: &str, uuid: &str) -> String {
+    match uuid.split('-').nth(1).unwrap_or("") {
+        "VERITY" => format!("verity {name}"),
+        "INTEGRITY" => format!("integrity {name}"),
+        "" => format!("crypt {name}"),
+        kind => format!("crypt {name} ({kind})"),
+    }
+}
+
+/// Group and volume, and of what type the volume is as far as names and what it stands on tell.
+fn lvm_words(below: &[BlockDevice], name: &str, uuid: &str) -> String {
+    let mut parts = lvm_parts(name).into_iter();
+    let (group, volume) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let uuids: Vec<String> = below.iter().filter_map(|d| read_word(&d.dir().join("dm/uuid"))).collect();
+    let names: Vec<String> = below.iter().filter_map(|d| read_word(&d.dir().join("dm/name"))).collect();
+    let is_on = |suffix: &str| uuids.iter().any(|u| u.ends_with(suffix));
+    let has = |part: &str| names.iter().any(|n| n.contains(part));
+    let words = if uuid.ends_with("-tpool") {
+        ", thin pool"
+    } else if uuid.ends_with("-vpool") {
+        ", VDO pool"
+    } else if is_on("-tpool") {
+        ", thin"
+    } else if is_on("-vpool") {
+        ", on a VDO pool"
+    } else if uuid.ends_with("-cow") || is_on("-cow") {
+        ", snapshot"
+    } else if has("_corig") {
+        ", cached"
+    } else if has("_wcorig") {
+        ", with write cache"
+    } else if has("_rimage_") || has("_mimage_") {
+        ", RAID"
+    } else {
+        ""
+    };
+    format!("LVM {group}/{volume}{words}")
+}
+
+/// Splits a device-mapper name of LVM at single hyphens; doubled ones stand for one of a name.
+fn lvm_parts(name: &str) -> Vec<String> {
+    const PLACE: &str = "\u{0}";
+    name.replace("--", PLACE).split('-').map(|part| part.replace(PLACE, "-")).collect()
+}
+
+fn is_vdo(dir: &Path) -> bool {
+    let uuid = read_word(&dir.join("dm/uuid")).unwrap_or_default();
+    uuid.starts_with("VDO-") || uuid.ends_with("-vpool")
+}
+
+fn bcache_words(dir: &Path) -> String {
+    match read_word(&dir.join("bcache/cache_mode")).and_then(|m| bracketed(&m)) {
+        Some(mode) => format!("bcache, {mode}"),
+        None => "bcache".to_string(),
+    }
+}
+
+fn zram_algorithm(dir: &Path) -> Option<String> {
+    read_word(&dir.join("comp_algorithm")).and_then(|list| bracketed(&list))
+}
+
+fn zram_words(dir: &Path) -> Option<String> {
+    let device = read_word(&dir.join("backing_dev")).filter(|d| d != "none" && !d.is_empty())?;
+    Some(format!("moves idle pages to {device}"))
+}
+
+/// The word in brackets of `lzo [zstd] lz4`.
+fn bracketed(list: &str) -> Option<String> {
+    let (_, rest) = list.split_once('[')?;
+    Some(rest.split_once(']')?.0.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lvm_names_come_apart_at_single_hyphens() {
+        assert_eq!(lvm_parts("vg0-root"), ["vg0", "root"]);
+        assert_eq!(lvm_parts("ubuntu--vg-ubuntu--lv"), ["ubuntu-vg", "ubuntu-lv"]);
+        assert_eq!(lvm_parts("vg-pool-tpool"), ["vg", "pool", "tpool"]);
+    }
+
+    #[test]
+    fn kinds_of_encryption() {
+        assert_eq!(crypt_words("root", "CRYPT-LUKS2-0123-root"), "crypt root (LUKS2)");
+        assert_eq!(crypt_words("usr", "CRYPT-VERITY-0123-usr"), "verity usr");
+        assert_eq!(bracketed("lzo-rle lzo [zstd]").as_deref(), Some("zstd"));
+        assert_eq!(bracketed("none"), None);
+    }
+}

@@ -1,0 +1,279 @@
+//! Files and filesystems, and what those stand on.
+
+use std::path::{Path, PathBuf};
+
+use crate::machine::chain::{BlockDevice, Builder, Kind, Layer, MountedAs};
+use crate::machine::device::DeviceNumber;
+use crate::machine::mounts::Mount;
+use crate::machine::target::{Filesystem, is_memory, is_remote};
+
+/// Said as the server where a virtual machine's host holds the data.
+const HYPERVISOR: &str = "the host of this virtual machine";
+
+/// A filesystem as far as its mount tells.
+#[derive(Debug, Clone)]
+pub(super) struct Mounted {
+    fs_type: String,
+    source: Option<PathBuf>,
+    point: Option<PathBuf>,
+    options: Option<String>,
+}
+
+impl Mounted {
+    pub(super) fn of(filesystem: &Filesystem) -> Self {
+        Mounted {
+            fs_type: filesystem.name.clone(),
+            source: filesystem.source.clone(),
+            point: filesystem.mount_point.clone(),
+            options: filesystem.mount_options.clone(),
+        }
+    }
+
+    fn of_mount(mount: &Mount) -> Self {
+        Mounted {
+            fs_type: mount.fs_type.clone(),
+            source: Some(mount.source.clone()),
+            point: Some(mount.mount_point.clone()),
+            options: Some(mount.options.clone()),
+        }
+    }
+
+    /// The value of `name=value` among the options.
+    fn option(&self, name: &str) -> Option<&str> {
+        let options = self.options.as_deref()?.split(',');
+        options.filter_map(|o| o.split_once('=')).find(|(n, _)| *n == name).map(|(_, value)| value)
+    }
+
+    fn has_option(&self, name: &str) -> bool {
+        self.options.as_deref().is_some_and(|o| o.split(',').any(|o| o == name))
+    }
+
+    fn source_text(&self) -> String {
+        self.source.as_ref().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    fn kind(&self) -> Kind {
+        let name = self.fs_type.as_str();
+        if is_memory(name) {
+            Kind::MemoryFilesystem
+        } else if is_remote(name) {
+            Kind::RemoteFilesystem
+        } else if name == "fuse" || name == "fuseblk" || name.starts_with("fuse.") {
+            Kind::UserFilesystem
+        } else {
+            Kind::Filesystem
+        }
+    }
+
+    /// The machine that holds the data, from what is mounted or the options.
+    fn server(&self) -> Option<String> {
+        let source = self.source_text();
+        let address = || self.option("addr").map(str::to_string);
+        let before_path = || source.rsplit_once(":/").map(|(host, _)| host.to_string());
+        let host = match self.fs_type.as_str() {
+            "cifs" | "smb" | "smb2" | "smb3" | "smbfs" => {
+                let rest = source.trim_start_matches(['/', '\\']);
+                rest.split(['/', '\\']).next().filter(|h| !h.is_empty()).map(str::to_string)
+            }
+            "virtiofs" | "vboxsf" | "fuse.vmhgfs-fuse" => Some(HYPERVISOR.to_string()),
+            "9p" => match self.option("trans") {
+                Some("virtio") => Some(HYPERVISOR.to_string()),
+                _ => Some(source.clone()).filter(|s| !s.is_empty()),
+            },
+            "ceph" => self.option("mon_addr").map(|a| a.replace('/', ",")).or_else(before_path),
+            "fuse.sshfs" => source.split_once(':').map(|(host, _)| host.to_string()),
+            _ => before_path(),
+        };
+        let host = host.filter(|h| !h.is_empty()).or_else(address)?;
+        // Without the user's name, and without the brackets of a numeric address.
+        let host =
+            host.rsplit_once('@').filter(|(_, h)| *h != "tcp" && *h != "o2ib").map_or(&*host, |(_, h)| h);
+        Some(host.trim_start_matches('[').trim_end_matches(']').to_string())
+    }
+
+    fn compression(&self) -> Option<String> {
+        match self.fs_type.as_str() {
+            "btrfs" if self.has_option("nodatacow") => None,
+            "btrfs" => {
+                let given = self.option("compress-force").or_else(|| self.option("compress"));
+                let bare = || self.has_option("compress") || self.has_option("compress-force");
+                given.map(str::to_string).or_else(|| bare().then(|| "zlib".to_string()))
+            }
+            "bcachefs" => self.option("compression").map(str::to_string),
+            "ubifs" => self.option("compr").map(str::to_string),
+            "squashfs" | "erofs" => Some("read-only image".to_string()),
+            _ => None,
+        }
+        .filter(|algorithm| !matches!(algorithm.as_str(), "no" | "none"))
+    }
+}
+
+impl Builder<'_> {
+    /// A regular file and everything below it. Without `mounted` the path tells the mount.
+    pub(super) fn file(
+        &mut self,
+        path: &Path,
+        size_bytes: Option<u64>,
+        device: DeviceNumber,
+        mounted: Option<Mounted>,
+    ) -> usize {
+        let name = path.to_string_lossy().into_owned();
+        let layer = |_: &Self| Layer { kind: Kind::File, name: name.clone(), size_bytes, ..Layer::default() };
+        self.add(&format!("file {name}"), layer, |builder| match mounted {
+            Some(mounted) => vec![builder.filesystem(device, mounted)],
+            None => builder.below_path(path).into_iter().collect(),
+        })
+    }
+
+    /// The file behind a loop device, by its path.
+    pub(super) fn backing_file(&mut self, path: &Path) -> usize {
+        let metadata = std::fs::metadata(path).ok().filter(|m| self.is_live() && m.is_file());
+        let size_bytes = metadata.map(|m| m.len());
+        self.file(path, size_bytes, DeviceNumber { major: 0, minor: 0 }, None)
+    }
+
+    /// The filesystem that a path lies on. Nothing when the path is not of this machine's view (a loop device
+    /// made in another container).
+    fn below_path(&mut self, path: &Path) -> Option<usize> {
+        if self.is_live() && !path.exists() {
+            return None;
+        }
+        let mount = self.mount_of(path)?.clone();
+        Some(self.filesystem(mount.device, Mounted::of_mount(&mount)))
+    }
+
+    /// The mount with the longest matching path; of several at one place the last is seen.
+    fn mount_of(&self, path: &Path) -> Option<&Mount> {
+        let matching = self.mounts.iter().filter(|m| path.starts_with(&m.mount_point));
+        matching.max_by_key(|m| m.mount_point.components().count())
+    }
+
+    fn filesystem(&mut self, device: DeviceNumber, mounted: Mounted) -> usize {
+        let kind = mounted.kind();
+        let key = format!("mount {} {} {device}", mounted.fs_type, mounted.source_text());
+        let layer = |builder: &Self| Layer {
+            kind,
+            name: mounted.fs_type.clone(),
+            detail: builder.filesystem_detail(&mounted),
+            size_bytes: mounted.option("size").filter(|_| kind == Kind::MemoryFilesystem).and_then(bytes),
+            server: if kind == Kind::RemoteFilesystem { mounted.server() } else { None },
+            compression: mounted.compression(),
+            mount: MountedAs {
+                source: mounted.source.clone(),
+                point: mounted.point.clone(),
+                options: mounted.options.clone(),
+            },
+            ..Layer::default()
+        };
+        self.add(&key, layer, |builder| builder.below_filesystem(kind, device, &mounted))
+    }
+
+    fn filesystem_detail(&self, mounted: &Mounted) -> Option<String> {
+        match mounted.fs_type.as_str() {
+            "btrfs" => {
+                let dir = self.btrfs_dir(mounted)?;
+                let profile = first_profile(&dir.join("allocation/data"))?;
+                let devices = names_in(&dir.join("devices")).len();
+                let s = if devices == 1 { "" } else { "s" };
+                Some(format!("data {profile} on {devices} device{s}"))
+            }
+            "overlay" => mounted.option("upperdir").map(|upper| format!("upper directory {upper}")),
+            _ => None,
+        }
+    }
+
+    fn below_filesystem(&mut self, kind: Kind, device: DeviceNumber, mounted: &Mounted) -> Vec<usize> {
+        match (kind, mounted.fs_type.as_str()) {
+            (Kind::MemoryFilesystem | Kind::RemoteFilesystem, _) => Vec::new(),
+            (_, "overlay") => {
+                let upper = mounted.option("upperdir").map(PathBuf::from);
+                upper.and_then(|upper| self.below_upper(&upper)).into_iter().collect()
+            }
+            (_, "ecryptfs") => {
+                let lower = mounted.source.clone();
+                lower.and_then(|lower| self.below_path(&lower)).into_iter().collect()
+            }
+            (_, "btrfs") => {
+                let devices = self.btrfs_devices(mounted);
+                match devices.is_empty() {
+                    true => self.devices_named(device, mounted),
+                    false => devices.iter().map(|d| self.device(d)).collect(),
+                }
+            }
+            _ => self.devices_named(device, mounted),
+        }
+    }
+
+    /// The filesystem of an overlay's upper directory. In a container the path is one of the host; but what the
+    /// runtime bound in beside it (`/etc/hosts` and others) often comes from the same tree of the same filesystem.
+    fn below_upper(&mut self, upper: &Path) -> Option<usize> {
+        let is_seen = self.mount_of(upper).is_some_and(|m| m.fs_type != "overlay");
+        if is_seen && (!self.is_live() || upper.exists()) {
+            return self.below_path(upper);
+        }
+        let runtime: PathBuf = upper.components().take(4).collect();
+        let beside =
+            self.mounts.iter().find(|m| m.device.major != 0 && m.root.starts_with(&runtime))?.clone();
+        Some(self.filesystem(beside.device, Mounted::of_mount(&beside)))
+    }
+
+    /// The device by the filesystem's number, or those that its mount names, also for its log.
+    fn devices_named(&mut self, device: DeviceNumber, mounted: &Mounted) -> Vec<usize> {
+        let by_number = BlockDevice::find(device, self.roots);
+        let source = mounted.source_text();
+        let mut found: Vec<BlockDevice> = match by_number {
+            Some(found) => vec![found],
+            // bcachefs names all its devices, separated by colons.
+            None => source.split(':').filter_map(|path| self.node(Path::new(path))).collect(),
+        };
+        let others = ["logdev", "rtdev"].into_iter().filter_map(|name| mounted.option(name));
+        found.extend(others.filter_map(|path| self.node(Path::new(path))));
+        found.iter().map(|d| self.device(d)).collect()
+    }
+
+    /// Directory of a mounted btrfs in sysfs: the one that lists the device which the mount names.
+    fn btrfs_dir(&self, mounted: &Mounted) -> Option<PathBuf> {
+        let all = self.roots.sys.join("fs/btrfs");
+        let dirs: Vec<PathBuf> = names_in(&all)
+            .into_iter()
+            .map(|name| all.join(name))
+            .filter(|dir| dir.join("devices").is_dir())
+            .collect();
+        let named = mounted.source.as_deref().and_then(|source| self.node(source));
+        match named {
+            Some(device) => dirs.into_iter().find(|dir| dir.join("devices").join(&device.name).exists()),
+            // No node to ask, as in a container; with a single btrfs there is no doubt.
+            None if dirs.len() == 1 => dirs.into_iter().next(),
+            None => None,
+        }
+    }
+
+    fn btrfs_devices(&self, mounted: &Mounted) -> Vec<BlockDevice> {
+        let Some(dir) = self.btrfs_dir(mounted) else { return Vec::new() };
+        let names = names_in(&dir.join("devices"));
+        names.iter().filter_map(|name| BlockDevice::named(name, self.roots)).collect()
+    }
+}
+
+/// Names in a directory, sorted; none when it is not there.
+pub(super) fn names_in(dir: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The profile in which btrfs keeps data: the only directories beside its counters.
+fn first_profile(dir: &Path) -> Option<String> {
+    let profiles: Vec<String> = names_in(dir).into_iter().filter(|name| dir.join(name).is_dir()).collect();
+    (!profiles.is_empty()).then(|| profiles.join(" and "))
+}
+
+/// `24684092k` of a tmpfs.
+fn bytes(text: &str) -> Option<u64> {
+    let (digits, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1024),
+        None => (text, 1),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}

@@ -1,0 +1,332 @@
+//! What the block layer counted for a device since it appeared.
+//!
+//! Source: the kernel's `Documentation/block/stat.rst` and `Documentation/admin-guide/iostats.rst`.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use super::device::DeviceNumber;
+use super::roots::Roots;
+
+/// Unit of the counted sectors, whatever the sectors of the device are.
+const SECTOR_BYTES: u64 = 512;
+const NS_PER_MS: u64 = 1_000_000;
+/// Drivers that do not ask `queue/iostats`, which is off for them since Linux 6.11 (the kernel's
+/// `drivers/block/zram`, `drivers/block/drbd`, `drivers/md/bcache`).
+const ALWAYS_COUNT: &[&str] = &["zram", "drbd", "bcache"];
+/// Memory as a disk (the kernel's `drivers/block/brd.c`).
+const NEVER_COUNT: &[&str] = &["ram"];
+/// Longer than 17 numbers of 20 digits.
+const TEXT_BYTES_MAX: usize = 512;
+
+/// Counters of one device since it appeared. Those that an older kernel lacks are 0 or absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DiskStat {
+    /// Reads completed.
+    pub reads: u64,
+    /// Reads merged into others before they went to the device.
+    pub reads_merged: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Time of all reads added up, in nanoseconds (counted in milliseconds, as all times here).
+    pub read_time_ns: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Writes merged into others.
+    pub writes_merged: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Time of all writes added up, in nanoseconds.
+    pub write_time_ns: u64,
+    /// Requests in progress at this moment.
+    pub in_flight: u64,
+    /// Time during which at least one request was in progress, in nanoseconds.
+    pub busy_ns: u64,
+    /// Time of all requests in progress added up, in nanoseconds.
+    pub queue_time_ns: u64,
+    /// Discards completed (Linux 4.18).
+    pub discards: u64,
+    /// Bytes discarded.
+    pub discard_bytes: u64,
+    /// Flushes of the volatile cache completed (Linux 5.5).
+    pub flushes: Option<u64>,
+}
+
+impl DiskStat {
+    /// What was counted since `before`, which is an earlier reading of the same device; requests in progress are
+    /// those of now. The kernel prints times as 32-bit milliseconds, which start again at 0 after 49 days.
+    pub fn since(&self, before: &DiskStat) -> DiskStat {
+        const LAP_NS: u64 = (1 << 32) * NS_PER_MS;
+        let count = |of: fn(&DiskStat) -> u64| of(self).saturating_sub(of(before));
+        let time = |of: fn(&DiskStat) -> u64| {
+            let (now, then) = (of(self), of(before));
+            now.checked_sub(then).unwrap_or_else(|| (now + LAP_NS).saturating_sub(then))
+        };
+        DiskStat {
+            reads: count(|s| s.reads),
+            reads_merged: count(|s| s.reads_merged),
+            read_bytes: count(|s| s.read_bytes),
+            read_time_ns: time(|s| s.read_time_ns),
+            writes: count(|s| s.writes),
+            writes_merged: count(|s| s.writes_merged),
+            write_bytes: count(|s| s.write_bytes),
+            write_time_ns: time(|s| s.write_time_ns),
+            in_flight: self.in_flight,
+            busy_ns: time(|s| s.busy_ns),
+            queue_time_ns: time(|s| s.queue_time_ns),
+            discards: count(|s| s.discards),
+            discard_bytes: count(|s| s.discard_bytes),
+            flushes: self.flushes.zip(before.flushes).map(|(now, then)| now.saturating_sub(then)),
+        }
+    }
+
+    /// Counters of two paths to one device added up.
+    fn plus(&self, other: &DiskStat) -> DiskStat {
+        let sum = |of: fn(&DiskStat) -> u64| of(self).saturating_add(of(other));
+        DiskStat {
+            reads: sum(|s| s.reads),
+            reads_merged: sum(|s| s.reads_merged),
+            read_bytes: sum(|s| s.read_bytes),
+            read_time_ns: sum(|s| s.read_time_ns),
+            writes: sum(|s| s.writes),
+            writes_merged: sum(|s| s.writes_merged),
+            write_bytes: sum(|s| s.write_bytes),
+            write_time_ns: sum(|s| s.write_time_ns),
+            in_flight: sum(|s| s.in_flight),
+            busy_ns: sum(|s| s.busy_ns),
+            queue_time_ns: sum(|s| s.queue_time_ns),
+            discards: sum(|s| s.discards),
+            discard_bytes: sum(|s| s.discard_bytes),
+            flushes: self.flushes.zip(other.flushes).map(|(a, b)| a.saturating_add(b)),
+        }
+    }
+}
+
+/// Parses the text of a device's `stat`: 17 numbers, 15 before Linux 5.5, 11 before 4.18. `None` for anything
+/// else.
+pub fn parse(text: &str) -> Option<DiskStat> {
+    let numbers: Vec<u64> = text.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    if numbers.len() < 11 {
+        return None;
+    }
+    let number = |index: usize| numbers.get(index).copied().unwrap_or(0);
+    let bytes = |index: usize| number(index).saturating_mul(SECTOR_BYTES);
+    let ns = |index: usize| number(index).saturating_mul(NS_PER_MS);
+    Some(DiskStat {
+        reads: number(0),
+        reads_merged: number(1),
+        read_bytes: bytes(2),
+        read_time_ns: ns(3),
+        writes: number(4),
+        writes_merged: number(5),
+        write_bytes: bytes(6),
+        write_time_ns: ns(7),
+        in_flight: number(8),
+        busy_ns: ns(9),
+        queue_time_ns: ns(10),
+        discards: number(11),
+        discard_bytes: bytes(13),
+        flushes: numbers.get(15).copied(),
+    })
+}
+
+/// The counters of one device, kept open: they are read at exact moments.
+#[derive(Debug)]
+pub struct DiskCounters {
+    /// One, or that of each path to the device.
+    stats: Vec<File>,
+}
+
+impl DiskCounters {
+    /// Opens the counters of a device. `None` when it keeps none or is not known.
+    ///
+    /// It keeps none where `queue/iostats` is 0 (some drivers count all the same), and where a device that is more
+    /// than a layer of the kernel was never read since it appeared: looking for partitions reads from every disk,
+    /// but before Linux 6.4 nothing counted for an NVMe disk of several paths.
+    pub fn open(number: DeviceNumber, roots: &Roots) -> Option<Self> {
+        let dir = roots.sys.join("dev/block").join(number.to_string());
+        let name = std::fs::canonicalize(&dir).ok()?.file_name()?.to_string_lossy().into_owned();
+        let is_off =
+            crate::machine::read::read_word(&dir.join("queue/iostats")).is_some_and(|kept| kept == "0");
+        let driver = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        if NEVER_COUNT.contains(&driver) || (is_off && !ALWAYS_COUNT.contains(&driver)) {
+            return None;
+        }
+        let paths = nvme_paths(&name, roots);
+        let stats = match paths.is_empty() {
+            true => vec![File::open(dir.join("stat")).ok()?],
+            false => paths.iter().map(File::open).collect::<Result<_, _>>().ok()?,
+        };
+        let counters = DiskCounters { stats };
+        let never_read = counters.read().ok()? == DiskStat::default();
+        let is_mute = never_read && dir.join("device").exists();
+        (!is_mute).then_some(counters)
+    }
+
+    /// Reads the counters.
+    ///
+    /// # Errors
+    /// When the device is gone, or its counters are not what they should be.
+    pub fn read(&self) -> io::Result<DiskStat> {
+        let mut sum: Option<DiskStat> = None;
+        for stat in &self.stats {
+            let mut buffer = [0; TEXT_BYTES_MAX];
+            let len = stat.read_at(&mut buffer, 0)?;
+            let text = String::from_utf8_lossy(&buffer[..len]);
+            let invalid = || io::Error::new(io::ErrorKind::InvalidData, "not the counters of a device");
+            let one = parse(&text).ok_or_else(invalid)?;
+            sum = Some(sum.map_or(one, |sum| sum.plus(&one)));
+        }
+        sum.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// Counters of the paths to an NVMe namespace that has several. What stands above the paths counts nothing before
+/// Linux 6.4, and loses completions that come in batches until 6.10.
+fn nvme_paths(name: &str, roots: &Roots) -> Vec<PathBuf> {
+    let parts = || {
+        let (subsystem, namespace) = name.strip_prefix("nvme")?.split_once('n')?;
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        (is_number(subsystem) && is_number(namespace)).then_some((subsystem, namespace))
+    };
+    let Some((subsystem, namespace)) = parts() else { return Vec::new() };
+    let is_path = |other: &str| {
+        let path = other.strip_prefix("nvme").and_then(|rest| rest.strip_prefix(subsystem));
+        let controller = path.and_then(|rest| rest.strip_prefix('c')).and_then(|rest| rest.split_once('n'));
+        controller.is_some_and(|(controller, of)| {
+            of == namespace && !controller.is_empty() && controller.bytes().all(|b| b.is_ascii_digit())
+        })
+    };
+    let entries = std::fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries
+        .filter(|entry| is_path(&entry.file_name().to_string_lossy()))
+        .map(|entry| entry.path().join("stat"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// Linux 6.12, NVMe.
+    const NVME: &str = "  914221    20563 76202906   215041  2405911  1710562 173522570  2863911        0   772312  3138730    25213        0 151466448     3180   147021    56597\n";
+    /// Linux 4.19: no flushes.
+    const OLD: &str = "    4532     1203   330218     2871     1022      893    41208     4410        1     3020     7284       12        0    98304       20\n";
+    /// Linux 3.10: no discards either.
+    const OLDEST: &str = " 128 3 2056 64 17 5 176 90 0 130 154\n";
+
+    #[test]
+    fn recorded_counters_of_three_kernels() {
+        let wanted = DiskStat {
+            reads: 914_221,
+            reads_merged: 20_563,
+            read_bytes: 76_202_906 * 512,
+            read_time_ns: 215_041_000_000,
+            writes: 2_405_911,
+            writes_merged: 1_710_562,
+            write_bytes: 173_522_570 * 512,
+            write_time_ns: 2_863_911_000_000,
+            in_flight: 0,
+            busy_ns: 772_312_000_000,
+            queue_time_ns: 3_138_730_000_000,
+            discards: 25_213,
+            discard_bytes: 151_466_448 * 512,
+            flushes: Some(147_021),
+        };
+        assert_eq!(parse(NVME), Some(wanted));
+        let old = parse(OLD).unwrap();
+        assert_eq!((old.discards, old.discard_bytes, old.flushes, old.in_flight), (12, 98304 * 512, None, 1));
+        let oldest = parse(OLDEST).unwrap();
+        assert_eq!((oldest.writes, oldest.write_bytes, oldest.busy_ns), (17, 176 * 512, 130_000_000));
+        assert_eq!((oldest.discards, oldest.flushes), (0, None));
+        for wrong in ["", "1 2 3\n", "1 2 3 4 5 6 7 8 9 10 x\n"] {
+            assert_eq!(parse(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn differences_and_times_that_start_again() {
+        let before = parse(NVME).unwrap();
+        let nothing = DiskStat { flushes: Some(0), ..DiskStat::default() };
+        assert_eq!(before.since(&before), nothing);
+        let mut after = before;
+        after.reads += 3;
+        after.read_bytes += 12_288;
+        after.in_flight = 2;
+        let wanted = DiskStat { reads: 3, read_bytes: 12_288, in_flight: 2, ..nothing };
+        assert_eq!(after.since(&before), wanted);
+        let before = DiskStat { read_time_ns: ((1 << 32) - 5) * NS_PER_MS, ..DiskStat::default() };
+        let after = DiskStat { read_time_ns: 7 * NS_PER_MS, ..DiskStat::default() };
+        assert_eq!(after.since(&before).read_time_ns, 12 * NS_PER_MS);
+    }
+
+    #[test]
+    fn drivers_that_count_always_or_never() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { sys: dir.path().into(), ..Roots::default() };
+        fs::create_dir_all(dir.path().join("dev/block")).unwrap();
+        for (name, number, counts) in
+            [("zram2", "251:2", true), ("ram0", "1:0", false), ("loop1", "7:1", false)]
+        {
+            let place = dir.path().join(name);
+            fs::create_dir_all(place.join("queue")).unwrap();
+            fs::write(place.join("stat"), NVME).unwrap();
+            fs::write(place.join("queue/iostats"), "0\n").unwrap();
+            std::os::unix::fs::symlink(&place, dir.path().join("dev/block").join(number)).unwrap();
+            assert_eq!(DiskCounters::open(number.parse().unwrap(), &roots).is_some(), counts, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_nvme_disk_of_several_paths_is_the_sum_of_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { sys: dir.path().into(), ..Roots::default() };
+        fs::create_dir_all(dir.path().join("dev/block")).unwrap();
+        let all = [
+            ("nvme1n1", "0 0 0 0 0 0 0 0 0 0 0\n"),
+            ("nvme1c0n1", "7 0 56 1 0 0 0 0 0 1 1\n"),
+            ("nvme1c10n1", "5 0 40 1 0 0 0 0 0 1 1\n"),
+            ("nvme1c0n12", "900 0 900 1 0 0 0 0 0 1 1\n"),
+            ("nvme11c0n1", "900 0 900 1 0 0 0 0 0 1 1\n"),
+        ];
+        for (name, stat) in all {
+            fs::create_dir_all(dir.path().join("block").join(name)).unwrap();
+            fs::write(dir.path().join("block").join(name).join("stat"), stat).unwrap();
+        }
+        std::os::unix::fs::symlink(dir.path().join("block/nvme1n1"), dir.path().join("dev/block/259:0"))
+            .unwrap();
+        let counters = DiskCounters::open("259:0".parse().unwrap(), &roots).expect("counters");
+        let sum = counters.read().unwrap();
+        assert_eq!((sum.reads, sum.read_bytes), (12, 96 * 512));
+    }
+
+    #[test]
+    fn a_device_that_does_not_count_is_no_evidence() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { sys: dir.path().into(), ..Roots::default() };
+        let number = DeviceNumber { major: 259, minor: 0 };
+        assert!(DiskCounters::open(number, &roots).is_none(), "no such device");
+        let place = dir.path().join("dev/block/259:0");
+        fs::create_dir_all(place.join("queue")).unwrap();
+        fs::write(place.join("stat"), NVME).unwrap();
+        assert!(DiskCounters::open(number, &roots).is_some(), "a kernel without the switch counts");
+        fs::write(place.join("queue/iostats"), "1\n").unwrap();
+        let counters = DiskCounters::open(number, &roots).unwrap();
+        assert_eq!(counters.read().unwrap(), parse(NVME).unwrap());
+        fs::write(place.join("stat"), OLD).unwrap();
+        assert_eq!(counters.read().unwrap(), parse(OLD).unwrap(), "read anew each time");
+        fs::write(place.join("stat"), "0 0 0 0 0 0 0 0 0 0 0\n").unwrap();
+        assert!(DiskCounters::open(number, &roots).is_some(), "a new loop device");
+        fs::create_dir(place.join("device")).unwrap();
+        assert!(DiskCounters::open(number, &roots).is_none(), "a disk that does not count");
+        fs::write(place.join("stat"), OLD).unwrap();
+        assert!(DiskCounters::open(number, &roots).is_some());
+        fs::write(place.join("queue/iostats"), "0\n").unwrap();
+        assert!(DiskCounters::open(number, &roots).is_none());
+    }
+}

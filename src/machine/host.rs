@@ -1,0 +1,158 @@
+//! Name, power policy and clocks of this machine.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::time::{ClockId, clock_gettime};
+
+use super::roots::Roots;
+use crate::machine::read::read_word;
+
+/// Host name as the kernel knows it.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Release of the running kernel, e.g. `6.1.0-28-amd64`.
+pub fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// The system's name for people from `/etc/os-release`, e.g. `Debian GNU/Linux 13 (trixie)`; `Linux` where it has none.
+pub fn system_name() -> String {
+    let text = ["/etc/os-release", "/usr/lib/os-release"]
+        .iter()
+        .find_map(|path| std::fs::read_to_string(path).ok())
+        .unwrap_or_default();
+    pretty_name(&text).unwrap_or_else(|| "Linux".to_string())
+}
+
+/// `PRETTY_NAME` of os-release(5), without control characters.
+fn pretty_name(text: &str) -> Option<String> {
+    let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim();
+    let value = value.trim_matches(['"', '\'']);
+    (!value.is_empty()).then(|| crate::text::printable(value))
+}
+
+/// Whether the process runs as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Frequency governor of the first processor, e.g. `schedutil`; `<unknown>` when the machine shows none
+/// (virtual machines, firmware-controlled frequencies).
+pub fn power_scheme(roots: &Roots) -> String {
+    let path = roots.sys.join("devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    read_word(&path).filter(|name| !name.is_empty()).unwrap_or_else(|| "<unknown>".to_string())
+}
+
+/// The first processor's name, e.g. `Intel(R) Xeon(R) Platinum 8488C`; `None` where `/proc/cpuinfo` has none (ARM).
+pub fn processor_model(roots: &Roots) -> Option<String> {
+    let text = std::fs::read_to_string(roots.proc.join("cpuinfo")).ok()?;
+    let model =
+        text.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == "model name");
+    model
+        .map(|(_, model)| model.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|name| !name.is_empty())
+}
+
+/// What the kernel keeps time by, e.g. `tsc`, `kvm-clock`, `hpet`; `None` when it does not tell.
+pub fn clock_source(roots: &Roots) -> Option<String> {
+    let path = roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource");
+    read_word(&path).filter(|name| !name.is_empty())
+}
+
+/// Milliseconds since the machine started, suspended time included.
+pub fn uptime_ms() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    let ms = now.tv_sec.saturating_mul(1000).saturating_add(now.tv_nsec / 1_000_000);
+    u64::try_from(ms).unwrap_or(0)
+}
+
+/// Seconds since 1970 UTC; `None` when the clock stands before.
+pub fn unix_time_s() -> Option<i64> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
+}
+
+/// Nanoseconds since 1970 UTC; `None` when the clock stands before.
+pub fn unix_time_ns() -> Option<u64> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_nanos()).ok()
+}
+
+/// Local time now as `yyyy-mm-ddThh:mm:ss`, for verbose lines.
+pub fn local_time_now() -> String {
+    let now = libc::time_t::from(unix_time_s().unwrap_or(0));
+    // SAFETY: all-zero is a valid tm: integers, and a null pointer that nothing here reads.
+    let mut tm: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to locals that outlive the call; the function keeps neither.
+    unsafe { libc::localtime_r(&raw const now, &raw mut tm) };
+    format!(
+        "{}-{:02}-{:02}T{:02}:{:02}:{:02}",
+        tm.tm_year + 1900,
+        tm.tm_mon + 1,
+        tm.tm_mday,
+        tm.tm_hour,
+        tm.tm_min,
+        tm.tm_sec
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn governor_of_a_recorded_machine() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { sys: dir.path().into(), ..Roots::default() };
+        assert_eq!(power_scheme(&roots), "<unknown>");
+        let place = dir.path().join("devices/system/cpu/cpu0/cpufreq");
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join("scaling_governor"), "schedutil\n").unwrap();
+        assert_eq!(power_scheme(&roots), "schedutil");
+        assert_eq!(clock_source(&roots), None);
+        let place = dir.path().join("devices/system/clocksource/clocksource0");
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join("current_clocksource"), "kvm-clock\n").unwrap();
+        assert_eq!(clock_source(&roots).as_deref(), Some("kvm-clock"));
+    }
+
+    #[test]
+    fn processor_of_a_recorded_machine() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { proc: dir.path().into(), ..Roots::default() };
+        assert_eq!(processor_model(&roots), None);
+        for (text, name) in [
+            (
+                "processor\t: 0\nmodel\t\t: 143\nmodel name\t: A  Processor @ 2 GHz\n",
+                Some("A Processor @ 2 GHz"),
+            ),
+            ("processor\t: 0\nFeatures\t: fp\n", None),
+        ] {
+            std::fs::write(dir.path().join("cpuinfo"), text).unwrap();
+            assert_eq!(processor_model(&roots).as_deref(), name);
+        }
+    }
+
+    #[test]
+    fn the_system_has_a_name() {
+        let text = "ID=debian\nPRETTY_NAME=\"Debian GNU/Linux 13 (trixie)\"\nVERSION_ID=13\n";
+        assert_eq!(pretty_name(text).as_deref(), Some("Debian GNU/Linux 13 (trixie)"));
+        assert_eq!(pretty_name("PRETTY_NAME=\n").as_deref(), None);
+        assert_eq!(pretty_name("").as_deref(), None);
+        assert!(!system_name().is_empty());
+    }
+
+    #[test]
+    fn names_and_clocks_answer() {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+        assert_eq!(host_name(), name.trim());
+        let (a, b) = (uptime_ms(), uptime_ms());
+        assert!(a > 0 && a <= b);
+        let text = std::fs::read_to_string("/proc/uptime").unwrap();
+        let seconds: f64 = text.split(' ').next().unwrap().parse().unwrap();
+        assert!((uptime_ms() as f64 / 1000.0 - seconds).abs() < 2.0);
+        assert!(unix_time_s().unwrap() > 1_700_000_000);
+    }
+}

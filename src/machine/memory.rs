@@ -1,0 +1,189 @@
+//! Memory and per-process limits.
+
+use std::io;
+use std::path::Path;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::roots::Roots;
+use crate::machine::read::read_number;
+
+/// Facts of `/proc/meminfo`, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MemoryFacts {
+    /// Memory of the machine (`MemTotal`).
+    pub total_bytes: Option<u64>,
+    /// Memory that can be had without swapping (`MemAvailable`).
+    pub available_bytes: Option<u64>,
+    /// Size of a default huge page; `None` when the kernel has none.
+    pub huge_page_bytes: Option<u64>,
+    /// Huge pages of that size that are free and not promised to anybody.
+    pub huge_pages_free: u64,
+}
+
+/// Reads `/proc/meminfo`.
+///
+/// # Errors
+/// When procfs is not there or not readable.
+pub fn memory_facts(roots: &Roots) -> io::Result<MemoryFacts> {
+    Ok(parse_meminfo(&std::fs::read_to_string(roots.proc.join("meminfo"))?))
+}
+
+/// Parses the text of `/proc/meminfo`.
+pub fn parse_meminfo(text: &str) -> MemoryFacts {
+    let number = |key: &str| -> Option<u64> {
+        let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+        value.split_whitespace().next()?.parse().ok()
+    };
+    let bytes = |key: &str| number(key)?.checked_mul(1024);
+    let free = number("HugePages_Free").unwrap_or(0);
+    MemoryFacts {
+        total_bytes: bytes("MemTotal"),
+        available_bytes: bytes("MemAvailable"),
+        huge_page_bytes: bytes("Hugepagesize").filter(|&b| b > 0),
+        huge_pages_free: free.saturating_sub(number("HugePages_Rsvd").unwrap_or(0)),
+    }
+}
+
+/// Memory that this process may still take: what the machine has, or less where a control group
+/// (container, service) allows less. `None` when nothing tells.
+pub fn available_bytes(roots: &Roots) -> Option<u64> {
+    let of_machine = memory_facts(roots).ok().and_then(|facts| facts.available_bytes);
+    let groups = std::fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
+    [of_machine, available_in_groups(&groups, roots)].into_iter().flatten().min()
+}
+
+/// Files of a memory control group: its limit, its use, and the key of its statistics that counts cached
+/// file pages, which give way.
+type GroupFiles = (&'static str, &'static str, [&'static str; 2]);
+const GROUP_V2: GroupFiles = ("memory.max", "memory.current", ["inactive_file", "active_file"]);
+const GROUP_V1: GroupFiles =
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", ["total_inactive_file", "total_active_file"]);
+
+/// The least that the process's memory control groups and those above them leave; `groups` is the text
+/// of `/proc/self/cgroup`.
+fn available_in_groups(groups: &str, roots: &Roots) -> Option<u64> {
+    let mut least: Option<u64> = None;
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (root, files) = match controllers {
+            "" => ("fs/cgroup", GROUP_V2),
+            c if c.split(',').any(|c| c == "memory") => ("fs/cgroup/memory", GROUP_V1),
+            _ => continue,
+        };
+        let root = roots.sys.join(root);
+        // In a container the path may be the host's, of which only the root is to be seen.
+        let own = root.join(path.trim_start_matches('/'));
+        let above = own.ancestors().take_while(|dir| dir.starts_with(&root));
+        least = above.filter_map(|dir| left_in_group(dir, files)).chain(least).min();
+    }
+    least
+}
+
+fn left_in_group(dir: &Path, (limit, usage, cached): GroupFiles) -> Option<u64> {
+    let number = |file: &str| read_number::<u64>(&dir.join(file));
+    // Without a limit this is the word "max", or a number beyond any machine.
+    let limit = number(limit)?;
+    let used = number(usage).unwrap_or(0);
+    let statistics = std::fs::read_to_string(dir.join("memory.stat")).unwrap_or_default();
+    let cached: u64 = statistics
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(key, _)| cached.contains(key))
+        .filter_map(|(_, value)| value.trim().parse::<u64>().ok())
+        .sum();
+    Some(limit.saturating_sub(used.saturating_sub(cached)))
+}
+
+/// A limit of this process; `None` stands for no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// What counts now.
+    pub soft: Option<u64>,
+    /// Up to where the process may raise it.
+    pub hard: Option<u64>,
+}
+
+fn limit(resource: Resource) -> Limit {
+    let Rlimit { current, maximum } = getrlimit(resource);
+    Limit { soft: current, hard: maximum }
+}
+
+/// Memory the process may lock, in bytes (`RLIMIT_MEMLOCK`).
+pub fn locked_memory_limit() -> Limit {
+    limit(Resource::Memlock)
+}
+
+/// Files the process may have open (`RLIMIT_NOFILE`).
+pub fn open_files_limit() -> Limit {
+    limit(Resource::Nofile)
+}
+
+/// Raises the limit of open files to its hard limit and returns the limit that then counts.
+///
+/// # Errors
+/// What `setrlimit(2)` says; the limit is then as before.
+pub fn raise_open_files_limit() -> io::Result<Limit> {
+    let before = getrlimit(Resource::Nofile);
+    if before.current != before.maximum {
+        setrlimit(Resource::Nofile, Rlimit { current: before.maximum, maximum: before.maximum })?;
+    }
+    Ok(open_files_limit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn meminfo_text() {
+        let text = "MemTotal:       49368168 kB\nMemFree:        40000000 kB\nMemAvailable:   45000000 kB\n\
+            HugePages_Total:       8\nHugePages_Free:        6\nHugePages_Rsvd:        2\nHugepagesize:       2048 kB\n";
+        let facts = parse_meminfo(text);
+        assert_eq!(facts.available_bytes, Some(45_000_000 * 1024));
+        assert_eq!(facts.huge_page_bytes, Some(2 << 20));
+        assert_eq!(facts.huge_pages_free, 4);
+        assert_eq!(parse_meminfo("nothing"), MemoryFacts::default());
+    }
+
+    #[test]
+    fn this_machine_has_memory_and_limits() {
+        let facts = memory_facts(&Roots::default()).unwrap();
+        assert!(facts.available_bytes.unwrap() > 1 << 20);
+        assert!(open_files_limit().soft.is_none_or(|n| n > 0));
+        let memory = locked_memory_limit();
+        assert!(memory.hard.is_none_or(|hard| memory.soft.is_some_and(|soft| soft <= hard)));
+    }
+
+    #[test]
+    fn raising_reaches_the_hard_limit() {
+        let raised = raise_open_files_limit().unwrap();
+        assert_eq!(raised.soft, raised.hard);
+    }
+
+    #[test]
+    fn a_control_group_may_allow_less_than_the_machine_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let roots = Roots { proc: dir.path().join("proc"), sys: dir.path().join("sys"), ..Roots::default() };
+        assert_eq!(available_bytes(&roots), None);
+        put("proc/meminfo", "MemAvailable: 1000 kB\n");
+        assert_eq!(available_bytes(&roots), Some(1_024_000));
+        put("proc/self/cgroup", "4:cpu,memory:/a/b\n0::/x/y\n");
+        assert_eq!(available_bytes(&roots), Some(1_024_000), "no limits to be seen");
+        put("sys/fs/cgroup/x/memory.max", "900000\n");
+        put("sys/fs/cgroup/x/memory.current", "500000\n");
+        put("sys/fs/cgroup/x/memory.stat", "anon 1\ninactive_file 100000\nactive_file 50000\n");
+        put("sys/fs/cgroup/x/y/memory.max", "max\n");
+        assert_eq!(available_bytes(&roots), Some(550_000), "a limit further up, less what is in use");
+        put("sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "300000\n");
+        put("sys/fs/cgroup/memory/a/b/memory.usage_in_bytes", "400000\n");
+        put("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+        assert_eq!(available_bytes(&roots), Some(0));
+    }
+}

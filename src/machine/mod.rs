@@ -1,0 +1,16 @@
+//! Facts about the machine: readers of procfs, sysfs, cgroups and mounts over [`roots::Roots`].
+
+pub mod chain;
+pub mod cpustat;
+pub mod device;
+pub mod diskstat;
+pub mod host;
+pub mod limits;
+pub mod memory;
+pub mod mounts;
+pub mod pressure;
+pub(crate) mod read;
+pub mod roots;
+pub mod target;
+pub mod topology;
+pub mod write_cache;

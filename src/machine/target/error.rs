@@ -1,0 +1,184 @@
+//! Why a target cannot be used, in words.
+
+use std::io;
+use std::path::Path;
+
+use crate::machine::target::{Access, OpenFlags};
+use crate::sys::error::errno_text;
+use crate::text::printable_path;
+
+/// Kinds of failure of opening a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenFailure {
+    /// Nothing there.
+    Missing,
+    /// Not allowed.
+    Permission,
+    /// The filesystem or device takes no writes.
+    ReadOnly,
+    /// In use by something that shares with nobody.
+    Busy,
+    /// A directory.
+    Directory,
+    /// Neither a regular file nor a block device.
+    NotAFile,
+    /// Direct I/O is not possible there.
+    DirectRefused,
+    /// Anything else the system said.
+    Other,
+}
+
+/// Why a target cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    /// Opening failed. The first words are those of DiskSpd, which scripts look for.
+    #[error("Error opening file: {path} [{errno}]: {text}. {advice}")]
+    Open {
+        /// Path as given.
+        path: String,
+        /// Kind of failure.
+        kind: OpenFailure,
+        /// The system's number, for scripts.
+        errno: i32,
+        /// The system's text.
+        text: String,
+        /// Likely cause and what to do next.
+        advice: String,
+    },
+    /// A fact about the open target could not be had.
+    #[error("{path}: could not {action}: {text}")]
+    Facts {
+        /// Path as given.
+        path: String,
+        /// What was tried.
+        action: &'static str,
+        /// The system's text.
+        text: String,
+    },
+    /// `#n` names no disk.
+    #[error("'{typed}' names no disk: {reason}")]
+    NoSuchDisk {
+        /// Text as typed.
+        typed: String,
+        /// What there is instead.
+        reason: String,
+    },
+    /// `X:` names a Windows volume.
+    #[error(
+        "'{typed}' is a Windows volume, which Linux does not have; give a device node such as /dev/sda1, or \
+         ./{typed} for a file of that name"
+    )]
+    Volume {
+        /// Text as typed.
+        typed: String,
+    },
+}
+
+impl TargetError {
+    /// The kind, when opening failed.
+    pub fn open_failure(&self) -> Option<OpenFailure> {
+        match self {
+            TargetError::Open { kind, .. } => Some(*kind),
+            _ => None,
+        }
+    }
+
+    pub(super) fn open(path: &Path, kind: OpenFailure, errno: i32, advice: impl Into<String>) -> Self {
+        TargetError::Open {
+            path: printable_path(path),
+            kind,
+            errno,
+            text: errno_text(errno),
+            advice: advice.into(),
+        }
+    }
+
+    pub(super) fn facts(path: &Path, action: &'static str, error: &io::Error) -> Self {
+        TargetError::Facts { path: printable_path(path), action, text: crate::sys::error::system_text(error) }
+    }
+
+    /// Explains the errno of an open.
+    pub(super) fn of_errno(path: &Path, errno: i32, flags: OpenFlags) -> Self {
+        let (kind, advice) = explain(errno, flags.access);
+        Self::open(path, kind, errno, advice)
+    }
+}
+
+fn explain(errno: i32, access: Access) -> (OpenFailure, &'static str) {
+    use OpenFailure as F;
+    match errno {
+        libc::ENOENT => (F::Missing, "Check the spelling, or let -c<size> create the file"),
+        libc::ENOTDIR => (F::Missing, "A part of the path is not a directory; check the spelling"),
+        libc::ELOOP => (F::Missing, "Symbolic links go round in a circle; name the file itself"),
+        libc::EACCES => (F::Permission, permission_advice(access)),
+        libc::EPERM => (
+            F::Permission,
+            "The kernel forbids it, also to root: a container or service may not reach this device (device \
+             control group), or the file is immutable (lsattr)",
+        ),
+        libc::EROFS => (
+            F::ReadOnly,
+            "The file system or device is read-only: test reads only (-w0), or make it writable first",
+        ),
+        libc::EBUSY => (F::Busy, "Something else uses it exclusively; lsblk and lsof show what"),
+        libc::ETXTBSY => {
+            (F::Busy, "The file is a running program or active swap, which the kernel protects from writes")
+        }
+        libc::EISDIR => {
+            (F::Directory, "It is a directory; name a file in it, e.g. with -c<size> to create it")
+        }
+        libc::ENXIO | libc::ENODEV => {
+            (F::Missing, "The device node exists but no device answers behind it; check that it is attached")
+        }
+        libc::ENOMEDIUM => (F::Missing, "The drive holds no medium"),
+        libc::EMFILE => {
+            (F::Other, "The limit of open files of this process is reached; raise it with ulimit -n")
+        }
+        libc::ENFILE => {
+            (F::Other, "The system's limit of open files is reached; raise it with sysctl fs.file-max")
+        }
+        libc::ENAMETOOLONG => (F::Other, "The path or a part of it is too long"),
+        libc::ESTALE => (F::Missing, "The server no longer knows the file; remount or check the export"),
+        libc::EIO | libc::ENOTCONN | libc::EHOSTDOWN | libc::ETIMEDOUT => {
+            (F::Other, "The storage itself failed or does not answer; look at the kernel log (dmesg)")
+        }
+        libc::EOVERFLOW | libc::EFBIG => (F::Other, "The file is larger than the system can handle"),
+        _ => (F::Other, "The kernel log (dmesg) may tell more"),
+    }
+}
+
+fn permission_advice(access: Access) -> &'static str {
+    match access {
+        Access::Read => {
+            "The user may not read it; change its permissions, or for a device run as root or as a member of \
+             its group (usually disk)"
+        }
+        Access::Write | Access::ReadWrite => {
+            "The user may not write it; change its permissions, run as root for a device, or test reads only \
+             (-w0)"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_has_the_words_scripts_look_for_and_ours() {
+        let flags = OpenFlags { access: Access::Read, direct: false, dsync: false };
+        let error = TargetError::of_errno(Path::new("/no/such"), libc::ENOENT, flags);
+        assert_eq!(
+            error.to_string(),
+            "Error opening file: /no/such [2]: No such file or directory. Check the spelling, or let -c<size> \
+             create the file"
+        );
+        assert_eq!(error.open_failure(), Some(OpenFailure::Missing));
+    }
+
+    #[test]
+    fn read_tests_are_not_told_to_test_reads() {
+        assert!(!explain(libc::EACCES, Access::Read).1.contains("-w0"));
+        assert!(explain(libc::EACCES, Access::ReadWrite).1.contains("-w0"));
+    }
+}

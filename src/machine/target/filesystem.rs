@@ -1,0 +1,203 @@
+//! Which filesystem a file lives on, and what that means for a storage test.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use crate::machine::device::DeviceNumber;
+use crate::machine::mounts::Mount;
+
+/// The filesystem of a regular file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filesystem {
+    /// Type, with the subtype of FUSE when known: `ext4`, `nfs4`, `fuse.sshfs`, ...
+    pub name: String,
+    /// What is mounted, e.g. `/dev/sda1` or `host:/export`; `None` when the mount is not visible.
+    pub source: Option<PathBuf>,
+    /// Where it is mounted.
+    pub mount_point: Option<PathBuf>,
+    /// Options of the mount and of the filesystem.
+    pub mount_options: Option<String>,
+    /// The data is on another machine (or the host of this one), behind a client cache: `-Sr` makes sense.
+    pub is_remote: bool,
+    /// The data is in memory only: there is no storage to measure.
+    pub is_memory: bool,
+    /// Preferred unit of the filesystem in bytes (`f_bsize`).
+    pub block_bytes: u64,
+}
+
+/// Types by the magic number of `statfs(2)`, used when mountinfo does not show the mount.
+/// Source: `linux/magic.h` and the filesystems' own headers.
+const TYPES: &[(u64, &str)] = &[
+    (0xef53, "ext4"),
+    (0x5846_5342, "xfs"),
+    (0x9123_683e, "btrfs"),
+    (0xf2f5_2010, "f2fs"),
+    (0xca45_1a4e, "bcachefs"),
+    (0x2fc1_2fc1, "zfs"),
+    (0x0102_1994, "tmpfs"),
+    (0x8584_58f6, "ramfs"),
+    (0x9584_58f6, "hugetlbfs"),
+    (0x6969, "nfs"),
+    (0xff53_4d42, "cifs"),
+    (0xfe53_4d42, "smb2"),
+    (0x517b, "smb"),
+    (0x00c3_6400, "ceph"),
+    (0x0102_1997, "9p"),
+    (0x6573_5546, "fuse"),
+    (0x794c_7630, "overlay"),
+    (0x5346_544e, "ntfs"),
+    (0x7366_746e, "ntfs3"),
+    (0x2011_bab0, "exfat"),
+    (0x4d44, "vfat"),
+    (0x9660, "iso9660"),
+    (0x7371_7368, "squashfs"),
+    (0x3153_464a, "jfs"),
+    (0x5265_4973, "reiserfs"),
+    (0x0116_1970, "gfs2"),
+    (0x7461_636f, "ocfs2"),
+    (0x0bd0_0bd0, "lustre"),
+    (0x4750_4653, "gpfs"),
+    (0x1983_0326, "fhgfs"),
+    (0x5346_414f, "afs"),
+    (0x2405_1905, "ubifs"),
+    (0x3434, "nilfs2"),
+];
+
+/// Filesystems whose data is reached through another machine.
+const REMOTE: &[&str] = &[
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb",
+    "smb2",
+    "smb3",
+    "smbfs",
+    "ceph",
+    "9p",
+    "virtiofs",
+    "afs",
+    "coda",
+    "lustre",
+    "fhgfs",
+    "beegfs",
+    "orangefs",
+    "gpfs",
+    "fuse.sshfs",
+    "fuse.glusterfs",
+    "fuse.ceph",
+    "fuse.ceph-fuse",
+    "fuse.rclone",
+    "fuse.s3fs",
+    "fuse.gcsfuse",
+    "fuse.mount-s3",
+    "fuse.blobfuse",
+    "fuse.blobfuse2",
+    "fuse.juicefs",
+    "fuse.mfs",
+    "fuse.seaweedfs",
+    "fuse.davfs",
+    "fuse.goofys",
+    "fuse.lizardfs",
+    "fuse.moosefs",
+    "fuse.quobyte",
+    "fuse.vmhgfs-fuse",
+    "panfs",
+    "pvfs2",
+    "vboxsf",
+    "wekafs",
+];
+
+/// Filesystems that hold data in memory only.
+const MEMORY: &[&str] = &["tmpfs", "ramfs", "hugetlbfs", "devtmpfs", "rootfs"];
+
+/// Whether a filesystem of this type has its data behind another machine.
+pub(crate) fn is_remote(name: &str) -> bool {
+    REMOTE.contains(&name)
+}
+
+/// Whether a filesystem of this type has its data in memory only.
+pub(crate) fn is_memory(name: &str) -> bool {
+    MEMORY.contains(&name)
+}
+
+/// Facts about the filesystem of `file`; `mounts` may be empty.
+pub(super) fn of_file(file: &File, mount_id: Option<u64>, mounts: &[Mount]) -> std::io::Result<Filesystem> {
+    // A file system in user space need not answer; then the mount alone tells what it is.
+    let statfs = match rustix::fs::fstatfs(file.as_fd()) {
+        Ok(statfs) => Some(statfs),
+        Err(rustix::io::Errno::NOSYS) => None,
+        Err(errno) => return Err(errno.into()),
+    };
+    // The kernel's word is signed and of the machine's width; magic numbers have 32 bits.
+    let magic = statfs.map_or(0, |s| s.f_type as u64 & 0xffff_ffff);
+    let device = DeviceNumber::from_raw(file.metadata()?.dev());
+    let mount = find_mount(mount_id, device, mounts);
+    let name = mount.map_or_else(|| name_of_magic(magic), |m| m.fs_type.clone());
+    Ok(Filesystem {
+        is_remote: is_remote(&name),
+        is_memory: is_memory(&name),
+        source: mount.map(|m| m.source.clone()),
+        mount_point: mount.map(|m| m.mount_point.clone()),
+        mount_options: mount.map(|m| m.options.clone()),
+        block_bytes: statfs.and_then(|s| u64::try_from(s.f_bsize).ok()).unwrap_or(0),
+        name,
+    })
+}
+
+/// By mount id where the kernel tells it (5.8), otherwise by device.
+fn find_mount(mount_id: Option<u64>, device: DeviceNumber, mounts: &[Mount]) -> Option<&Mount> {
+    match mount_id {
+        Some(id) => mounts.iter().find(|m| m.id == id),
+        None => mounts.iter().find(|m| m.device == device),
+    }
+}
+
+fn name_of_magic(magic: u64) -> String {
+    let known = TYPES.iter().find(|(m, _)| *m == magic);
+    known.map_or_else(|| format!("unknown (type 0x{magic:x})"), |(_, name)| (*name).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mount(id: u64, minor: u32, fs_type: &str) -> Mount {
+        Mount {
+            id,
+            device: DeviceNumber { major: 0, minor },
+            root: "/".into(),
+            mount_point: "/m".into(),
+            fs_type: fs_type.into(),
+            source: "/dev/x".into(),
+            options: "rw".into(),
+        }
+    }
+
+    #[test]
+    fn mount_id_wins_over_the_device() {
+        let mounts = [mount(1, 7, "nfs4"), mount(2, 7, "fuse.sshfs")];
+        let device = DeviceNumber { major: 0, minor: 7 };
+        assert_eq!(find_mount(Some(2), device, &mounts).unwrap().fs_type, "fuse.sshfs");
+        assert_eq!(find_mount(None, device, &mounts).unwrap().fs_type, "nfs4");
+        assert_eq!(find_mount(Some(9), device, &mounts), None, "a mount of another namespace is unknown");
+    }
+
+    #[test]
+    fn magic_numbers_have_names() {
+        assert_eq!(name_of_magic(0xff53_4d42), "cifs");
+        assert_eq!(name_of_magic(0x1234), "unknown (type 0x1234)");
+        let mut magics: Vec<_> = TYPES.iter().map(|t| t.0).collect();
+        magics.sort_unstable();
+        magics.dedup();
+        assert_eq!(magics.len(), TYPES.len());
+    }
+
+    #[test]
+    fn without_mountinfo_the_magic_number_names_the_same_file() {
+        let file = tempfile::tempfile().unwrap();
+        let facts = of_file(&file, None, &[]).unwrap();
+        assert!(!facts.name.is_empty() && facts.source.is_none());
+    }
+}

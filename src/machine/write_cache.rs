@@ -1,0 +1,272 @@
+//! The write cache of a disk as sysfs lets one switch it.
+//!
+//! Three files say `write back` (on) or `write through` (off). A SCSI, SAS or SATA disk's `cache_type` changes the disk
+//! itself (kernel, `drivers/scsi/sd.c`, `cache_type_store`), a virtio disk's asks the host (`drivers/block/virtio_blk.c`),
+//! where the host lets it.
+//! `queue/write_cache` only changes what the kernel does: with `write through` it sends no flush, whatever the disk's cache
+//! still holds (`Documentation/ABI/stable/sysfs-block`). NVMe disks have only that one: their own cache is changed with an
+//! administrative command (feature 6), which is no file.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::device::BlockDevice;
+use super::roots::Roots;
+use crate::machine::chain::{Kind, Layer};
+use crate::machine::read::read_word;
+use crate::sys::error::system_text;
+use crate::text::printable_path;
+
+/// On.
+pub const BACK: &str = "write back";
+/// Off.
+pub const THROUGH: &str = "write through";
+
+/// What a switch changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// The disk: off, a write is acknowledged when it is durable.
+    Disk,
+    /// Only the kernel: off, it sends no flushes, and the disk's cache stays as it is.
+    Kernel,
+}
+
+/// The switch of a disk's write cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Switch {
+    /// Kernel name of the disk.
+    pub disk: String,
+    /// The file.
+    pub path: PathBuf,
+    /// What it changes.
+    pub reach: Reach,
+    /// What it says now: [`BACK`] or [`THROUGH`].
+    pub now: String,
+}
+
+impl Switch {
+    /// Of the disk with this kernel name.
+    ///
+    /// # Errors
+    /// One sentence: there is none, or it says something else.
+    pub fn of(disk: &str, roots: &Roots) -> Result<Self, String> {
+        let device = BlockDevice::named(disk, roots)
+            .ok_or_else(|| format!("{disk}: sysfs does not know this disk"))?;
+        let scsi =
+            children(&device.dir().join("device/scsi_disk")).into_iter().map(|dir| dir.join("cache_type"));
+        // A host that does not let a virtio disk be switched shows the file read-only.
+        let of_disk = scsi.chain([device.dir().join("cache_type")]).find(|path| is_for_writing(path));
+        let (path, reach) = match of_disk {
+            Some(path) => (path, Reach::Disk),
+            None => (device.queue("write_cache"), Reach::Kernel),
+        };
+        match read_word(&path) {
+            Some(now) if now == BACK || now == THROUGH => {
+                Ok(Switch { disk: disk.to_string(), path, reach, now })
+            }
+            Some(now) => Err(format!(
+                "{disk}: {} says '{now}', neither '{BACK}' nor '{THROUGH}': its write cache is not switched here",
+                printable_path(&path)
+            )),
+            None => Err(format!("{disk}: it tells nothing of a write cache ({})", printable_path(&path))),
+        }
+    }
+
+    /// Whether this program may switch it.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn check(&self) -> Result<(), String> {
+        if self.path.exists() && !is_for_writing(&self.path) {
+            return Err(format!(
+                "{}: the write cache cannot be switched: {} is read-only for everybody: the host, or the driver, does not let it \
+                 be switched; give another disk",
+                self.disk,
+                printable_path(&self.path)
+            ));
+        }
+        File::options().write(true).open(&self.path).map(|_| ()).map_err(|error| {
+            format!(
+                "{}: the write cache cannot be switched ({}: {}); run as root, on the machine that owns the disk",
+                self.disk,
+                printable_path(&self.path),
+                system_text(&error)
+            )
+        })
+    }
+
+    /// Switches, and looks whether it did.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn set(&self, to: &str) -> Result<(), String> {
+        let failed = |why: String| {
+            format!(
+                "{}: the write cache could not be set to '{to}' ({}: {why})",
+                self.disk,
+                printable_path(&self.path)
+            )
+        };
+        if read_word(&self.path).as_deref() == Some(to) {
+            return Ok(());
+        }
+        put(&self.path, to, |path, line| fs::write(path, line)).map_err(|not_set| match not_set {
+            NotSet::Refused(error) => failed(system_text(&error)),
+            NotSet::Still(now) => {
+                failed(format!("it took the word and still says '{now}': this disk has no cache to switch"))
+            }
+        })
+    }
+}
+
+/// Why a setting does not say what it was set to.
+#[derive(Debug)]
+pub(crate) enum NotSet {
+    /// The system refused the word.
+    Refused(io::Error),
+    /// It took the word and says this.
+    Still(String),
+}
+
+/// Writes a setting by `write`, and looks whether that helped.
+pub(crate) fn put(
+    path: &Path,
+    word: &str,
+    write: impl FnOnce(&Path, String) -> io::Result<()>,
+) -> Result<(), NotSet> {
+    // Older kernels want the line end (`cache_type_store` compares with it).
+    write(path, format!("{word}\n")).map_err(NotSet::Refused)?;
+    match read_word(path) {
+        Some(now) if now == word => Ok(()),
+        now => Err(NotSet::Still(now.unwrap_or_default())),
+    }
+}
+
+/// Kernel names of the disks whose caches a target's writes go into: the first whole devices on the way down that are no
+/// mere map of others. A loop device is one: its flushes are syncs of its file.
+pub fn disks(layers: &[Layer]) -> Vec<String> {
+    fn below(layers: &[Layer], at: usize, found: &mut Vec<String>) {
+        let layer = &layers[at];
+        let is_disk = matches!(layer.kind, Kind::Disk | Kind::NetworkDisk | Kind::Loop | Kind::Memory);
+        match is_disk && layer.number.is_some() {
+            true => found.push(layer.name.clone()),
+            false => layer.below.iter().for_each(|&next| below(layers, next, found)),
+        }
+    }
+    let mut found = Vec::new();
+    if !layers.is_empty() {
+        below(layers, 0, &mut found);
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Whether anybody may write the file: root passes over a mode, and the kernel refuses it all the same.
+fn is_for_writing(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o222 != 0)
+}
+
+fn children(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    entries.flatten().map(|entry| entry.path()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree with a SCSI, a virtio and an NVMe disk.
+    fn tree() -> (tempfile::TempDir, Roots) {
+        let dir = tempfile::tempdir().unwrap();
+        let sys = dir.path().join("sys");
+        let put = |path: &str, text: &str| {
+            let path = sys.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        for (disk, number) in
+            [("sda", "8:0"), ("vda", "253:0"), ("nvme0n1", "259:0"), ("odd", "7:0"), ("mute", "7:1")]
+        {
+            put(&format!("block/{disk}/dev"), &format!("{number}\n"));
+        }
+        put("block/sda/queue/write_cache", "write back\n");
+        put("block/sda/device/scsi_disk/0:0:0:0/cache_type", "write back\n");
+        put("block/vda/queue/write_cache", "write through\n");
+        put("block/vda/cache_type", "write through\n");
+        put("block/nvme0n1/queue/write_cache", "write back\n");
+        put("block/odd/cache_type", "none\n");
+        let roots = Roots { sys, ..Roots::default() };
+        (dir, roots)
+    }
+
+    #[test]
+    fn the_switch_nearest_to_the_disk_is_taken() {
+        let (_dir, roots) = tree();
+        let of = |disk: &str| Switch::of(disk, &roots);
+        let sda = of("sda").unwrap();
+        assert!(sda.path.ends_with("0:0:0:0/cache_type"));
+        assert_eq!((sda.reach, sda.now.as_str()), (Reach::Disk, BACK));
+        let vda = of("vda").unwrap();
+        assert_eq!((vda.reach, vda.now.as_str()), (Reach::Disk, THROUGH));
+        let nvme = of("nvme0n1").unwrap();
+        assert!(nvme.path.ends_with("queue/write_cache"));
+        assert_eq!(nvme.reach, Reach::Kernel);
+        assert!(of("odd").unwrap_err().contains("'none'"));
+        assert!(of("mute").unwrap_err().contains("tells nothing"));
+        assert!(of("none").unwrap_err().contains("does not know"));
+    }
+
+    #[test]
+    fn it_is_switched_and_back() {
+        let (_dir, roots) = tree();
+        let switch = Switch::of("sda", &roots).unwrap();
+        switch.check().unwrap();
+        switch.set(THROUGH).unwrap();
+        assert_eq!(fs::read_to_string(&switch.path).unwrap(), format!("{THROUGH}\n"), "as sysfs wants it");
+        switch.set(BACK).unwrap();
+        assert_eq!(Switch::of("sda", &roots).unwrap(), switch);
+        let gone = Switch { path: switch.path.with_file_name("gone/x"), ..switch };
+        assert!(gone.check().unwrap_err().contains("run as root"));
+        assert!(gone.set(BACK).unwrap_err().contains("could not be set"));
+    }
+
+    #[test]
+    fn where_the_host_does_not_let_it_the_kernels_part_is_switched() {
+        let (_dir, roots) = tree();
+        let lock = |path: &str| {
+            let path = roots.sys.join(path);
+            fs::set_permissions(path, fs::Permissions::from_mode(0o444)).unwrap();
+        };
+        lock("block/vda/cache_type");
+        let vda = Switch::of("vda", &roots).unwrap();
+        assert!(vda.path.ends_with("queue/write_cache"));
+        assert_eq!(vda.reach, Reach::Kernel);
+        vda.check().unwrap();
+        lock("block/vda/queue/write_cache");
+        let words = vda.check().unwrap_err();
+        assert!(words.contains("does not let it be switched") && !words.contains("root"), "{words}");
+    }
+
+    #[test]
+    fn maps_are_seen_through_and_loop_devices_are_not() {
+        let number = Some(super::super::device::DeviceNumber { major: 7, minor: 0 });
+        let layer = |kind, name: &str, below: &[usize]| {
+            let number = if kind == Kind::File || kind == Kind::Filesystem { None } else { number };
+            Layer { kind, name: name.into(), below: below.to_vec(), number, ..Layer::default() }
+        };
+        let mirrored = [
+            layer(Kind::File, "/m/f", &[1]),
+            layer(Kind::Filesystem, "ext4", &[2]),
+            layer(Kind::Md, "md0", &[3, 5]),
+            layer(Kind::Partition, "sda1", &[4]),
+            layer(Kind::Disk, "sda", &[]),
+            layer(Kind::Loop, "loop3", &[6]),
+            layer(Kind::File, "/image", &[4]),
+        ];
+        assert_eq!(disks(&mirrored), ["loop3", "sda"]);
+        assert!(disks(&[]).is_empty());
+    }
+}

@@ -1,0 +1,79 @@
+//! A process that outlives the program and undoes what a killed program left.
+//!
+//! It is the program's own executable with other words. The program holds the write end of its standard input; when
+//! that closes, the program is gone. A session of its own keeps it clear of signals to the program's group.
+
+use std::ffi::OsStr;
+use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use crate::session::undo::{Undone, undo_abandoned};
+
+/// What the program says when it has undone everything itself.
+const DISMISSED: &[u8] = b"done\n";
+/// What the caretaker says when no signal can end it any more.
+const READY: &str = "ready";
+
+/// The program's side.
+#[derive(Debug)]
+pub struct Caretaker {
+    child: Child,
+}
+
+impl Caretaker {
+    /// Starts `program` with `words` and the path of the journal; it has to call [`live`]. Returns when it is ready.
+    ///
+    /// # Errors
+    /// What the system says, or that it ended at once.
+    pub fn start(program: &Path, words: &[&str], journal: &Path) -> io::Result<Self> {
+        let mut child = Command::new(program)
+            .args(words.iter().map(OsStr::new))
+            .arg(journal)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        let out = child.stdout.take().expect("piped");
+        io::BufReader::new(out).read_line(&mut line)?;
+        if line.trim() != READY {
+            let _ = child.wait();
+            return Err(io::Error::other("it ended at once"));
+        }
+        Ok(Caretaker { child })
+    }
+
+    /// Sends it home: nothing is left to undo.
+    pub fn dismiss(mut self) {
+        if let Some(mut input) = self.child.stdin.take() {
+            // When it is gone already there is nobody to send home.
+            let _ = input.write_all(DISMISSED);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// The caretaker's side: waits until the program has gone and undoes what its journal holds.
+///
+/// # Errors
+/// When signals cannot be kept away.
+pub fn live(journal: &Path) -> io::Result<Vec<Undone>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        // A handler that does nothing that matters: the signal is taken and forgotten.
+        signal_hook::flag::register(signal, Arc::<AtomicBool>::default())?;
+    }
+    // Refused only for the leader of a group, which nobody's child is by itself.
+    let _ = rustix::process::setsid();
+    {
+        let mut out = io::stdout().lock();
+        // A program that does not read has gone; its end is seen below.
+        let _ = writeln!(out, "{READY}").and_then(|()| out.flush());
+    }
+    let mut said = Vec::new();
+    // Interrupted reads are taken up again. A failing one means the same as the end: the program is not there.
+    let _ = io::stdin().lock().read_to_end(&mut said);
+    Ok(if said == DISMISSED { Vec::new() } else { undo_abandoned(journal) })
+}

@@ -1,0 +1,340 @@
+//! What must be put back or removed when a program ends, however it ends.
+//!
+//! A [`Journal`] in the user's state directory says what to undo, and says so before anything is changed. The program
+//! undoes it at its end. When it is killed, its caretaker does (a process that waits for nothing else), and when that
+//! was killed too or the power failed, the next program that looks ([`sweep`]). Whose journal it is tells a lock
+//! (`flock(2)`) that ends with the process.
+//!
+//! Only what this user noted is undone, and only what this program makes: folders of its names, settings of disks.
+
+mod folder;
+mod setting;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::machine::read::read_word;
+use crate::machine::roots::Roots;
+use crate::sys::error::system_text;
+use crate::text::printable_path;
+pub use folder::FOLDER_PREFIX;
+pub use setting::Disk;
+
+/// One thing to undo.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Undo {
+    /// Removes a folder that the program made, with the files it made there.
+    Folder {
+        /// Absolute path; its last name begins with [`FOLDER_PREFIX`].
+        path: PathBuf,
+        /// Device and inode number, once it is made; before that only an empty folder goes.
+        identity: Option<(u64, u64)>,
+        /// Names of the files that go with it; what else is there stays, and the folder with it.
+        files: Vec<String>,
+    },
+    /// Writes a disk's setting back, unless somebody else changed it meanwhile.
+    Setting {
+        /// Absolute path in sysfs.
+        path: PathBuf,
+        /// What it was.
+        before: String,
+        /// What the program made it.
+        during: String,
+        /// Whose setting it is: another disk can have the path after the next boot.
+        disk: Disk,
+    },
+}
+
+/// A line of a journal.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Entry {
+    /// The boot that it was noted in (`random/boot_id` in procfs).
+    boot: Option<String>,
+    undo: Undo,
+}
+
+/// What became of one thing to undo, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undone {
+    /// What it was: `removed '/mnt/truespd-mark-x1'`.
+    pub words: String,
+    /// Whether it is undone. If not, the words say why, and whether anybody will try again does `is_settled`.
+    pub is_done: bool,
+    /// Nothing is left to do: undone, or not this program's any more.
+    pub is_settled: bool,
+}
+
+/// Why something was not undone.
+#[derive(Debug)]
+enum Left {
+    /// It is somebody else's now.
+    Foreign(String),
+    /// The system refused; it may take it later.
+    Refused(String),
+}
+
+/// What this program has to undo. Undo it with [`Journal::undo`]; dropped without that, it stays for a caretaker or
+/// the next [`sweep`].
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    /// Holds the lock.
+    file: Locked,
+    entries: Vec<Entry>,
+    /// Settings that nobody else may change until this is undone, locked.
+    claims: Vec<Locked>,
+    roots: Roots,
+}
+
+/// `truespd/undo` in the user's state directory; none where neither XDG_STATE_HOME nor HOME is set.
+pub fn journals_of_this_user() -> Option<PathBuf> {
+    crate::guard::mark::state_dir().map(|dir| dir.join("undo"))
+}
+
+impl Journal {
+    /// An empty journal in `dir`, which is made when it is missing.
+    ///
+    /// # Errors
+    /// What the system says about the folder or the file, or in words that the folder is another user's.
+    pub fn begin(dir: &Path) -> io::Result<Self> {
+        Self::begin_with(dir, Roots::default())
+    }
+
+    fn begin_with(dir: &Path, roots: Roots) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        let about = fs::metadata(dir)?;
+        if about.uid() == own_user() && about.mode() & WRITABLE_BY_OTHERS != 0 {
+            // Made by an umask that lets the group write.
+            fs::set_permissions(dir, Permissions::from_mode(0o700))?;
+        }
+        check_folder(dir).map_err(io::Error::other)?;
+        loop {
+            let (file, path) = tempfile::Builder::new()
+                .prefix("run-")
+                .suffix(".json")
+                .tempfile_in(dir)?
+                .keep()
+                .map_err(|e| e.error)?;
+            // Somebody who sweeps can have it before its maker, for a moment, and removes it as empty.
+            lock(&file, FlockOperation::LockExclusive)?;
+            if is_at(&file, &path) {
+                return Ok(Journal {
+                    path,
+                    file: Locked(file),
+                    entries: Vec::new(),
+                    claims: Vec::new(),
+                    roots,
+                });
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes a setting for this program alone, until this is undone. Read what it says after that, not before: a series
+    /// that was killed may have left it changed, and that is undone first and told.
+    ///
+    /// # Errors
+    /// In words: another series has it.
+    pub fn claim(&mut self, setting: &Path) -> Result<Vec<Undone>, String> {
+        let told = |error: io::Error| format!("{}: {}", printable_path(setting), system_text(&error));
+        let taken = "another series of TrueSpd has its write cache switched, and sets it back at its end; wait for that";
+        let file = File::open(setting).map_err(told)?;
+        match lock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(taken.into()),
+            other => other.map_err(told)?,
+        }
+        let dir = self.path.parent().expect("a file in a folder");
+        let undone = sweep_with(dir, &self.roots);
+        if let Some(left) = undone.iter().find(|one| !one.is_settled) {
+            return Err(format!("a series that was killed may have left it changed: {}", left.words));
+        }
+        let names_it = |entry: &Entry| matches!(&entry.undo, Undo::Setting { path, .. } if path == setting);
+        let others = journals(dir).into_iter().filter(|path| *path != self.path);
+        // What is still there has an owner, or a caretaker that is at it.
+        if others
+            .filter_map(|path| fs::read_to_string(path).ok())
+            .any(|text| entries(&text).any(|e| names_it(&e)))
+        {
+            return Err(taken.into());
+        }
+        self.claims.push(Locked(file));
+        Ok(undone)
+    }
+
+    /// Notes one more thing to undo. Call it before the thing is done.
+    ///
+    /// # Errors
+    /// What the system says; then it is not noted and must not be done.
+    pub fn add(&mut self, undo: Undo) -> io::Result<()> {
+        self.entries.push(Entry { boot: boot_id(&self.roots), undo });
+        self.store().inspect_err(|_| {
+            self.entries.pop();
+        })
+    }
+
+    /// One entry a line, so that a torn last line costs none of those before it; appended, so that none is ever lost.
+    fn store(&mut self) -> io::Result<()> {
+        let last = self.entries.last().expect("called after one was added");
+        let mut line = serde_json::to_string(last)?;
+        line.push('\n');
+        self.file.0.seek(io::SeekFrom::End(0))?;
+        self.file.0.write_all(line.as_bytes())?;
+        self.file.0.sync_data()
+    }
+
+    /// Undoes everything, the last first, and removes the journal when nothing is left to do.
+    pub fn undo(mut self) -> Vec<Undone> {
+        let boot = boot_id(&self.roots);
+        let mut undone = Vec::new();
+        while let Some(entry) = self.entries.pop() {
+            undone.extend(undo_one(&entry.undo, entry.boot == boot, &self.roots));
+        }
+        if undone.iter().all(|one| one.is_settled) {
+            // What is left of it says nothing any more.
+            let _ = fs::remove_file(&self.path);
+        }
+        undone
+    }
+}
+
+/// Undoes what the owner of the journal at `path` left, after waiting for the owner's end. Nothing, when the owner
+/// did it.
+pub fn undo_abandoned(path: &Path) -> Vec<Undone> {
+    let journal = take_over(path, FlockOperation::LockExclusive, &Roots::default());
+    journal.map(Journal::undo).unwrap_or_default()
+}
+
+/// Undoes what programs left that were killed together with their caretakers.
+pub fn sweep(dir: &Path) -> Vec<Undone> {
+    sweep_with(dir, &Roots::default())
+}
+
+fn sweep_with(dir: &Path, roots: &Roots) -> Vec<Undone> {
+    let journals = journals(dir);
+    match check_folder(dir) {
+        Err(why) if !journals.is_empty() => return vec![told(Err(Left::Refused(why)), String::new(), dir)],
+        Err(_) => return Vec::new(),
+        Ok(()) => {}
+    }
+    let free = FlockOperation::NonBlockingLockExclusive;
+    let abandoned = journals.iter().filter_map(|path| take_over(path, free, roots));
+    abandoned.flat_map(Journal::undo).collect()
+}
+
+fn journals(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
+}
+
+fn entries(text: &str) -> impl Iterator<Item = Entry> {
+    text.lines().filter_map(|line| serde_json::from_str(line).ok())
+}
+
+/// The journal, when nobody has it any more. Only what this user wrote: others would have it do their work.
+fn take_over(path: &Path, operation: FlockOperation, roots: &Roots) -> Option<Journal> {
+    check_folder(path.parent()?).ok()?;
+    // Nothing that is no plain file: neither links nor pipes are followed or waited for.
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    let about = file.metadata().ok()?;
+    if !about.is_file() || about.uid() != own_user() || about.mode() & WRITABLE_BY_OTHERS != 0 {
+        return None;
+    }
+    lock(&file, operation).ok()?;
+    // Else removed by the one who had it.
+    if !is_at(&file, path) {
+        return None;
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    let entries = entries(&text).collect();
+    let (path, file) = (path.to_path_buf(), Locked(file));
+    Some(Journal { path, file, entries, claims: Vec::new(), roots: roots.clone() })
+}
+
+/// Bits of a mode that let others write.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Journals of a folder count where nobody else can put, move or remove one. The error says why not and what to do.
+fn check_folder(dir: &Path) -> Result<(), String> {
+    let about = fs::metadata(dir).map_err(|error| system_text(&error))?;
+    let why = match about.uid() == own_user() {
+        true if about.mode() & WRITABLE_BY_OTHERS == 0 => return Ok(()),
+        true => "others may write to this folder; take that from them (chmod 700)",
+        false => "this folder belongs to another user; set XDG_STATE_HOME to a folder of your own",
+    };
+    Err(why.into())
+}
+
+/// A file with a lock of this program's. It is given back in so many words, not just by closing the file: a process that
+/// another thread is starting has a copy of every descriptor until it executes its program, and the lock with it.
+#[derive(Debug)]
+struct Locked(File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // The end of the process does the same.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+fn lock(file: &File, operation: FlockOperation) -> io::Result<()> {
+    loop {
+        match flock(file, operation) {
+            Err(Errno::INTR) => {}
+            other => return Ok(other?),
+        }
+    }
+}
+
+/// Whether the path still leads to the open file.
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(own), Ok(now)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
+    (own.dev(), own.ino()) == (now.dev(), now.ino())
+}
+
+/// Which boot this is; the same for all processes until the next.
+fn boot_id(roots: &Roots) -> Option<String> {
+    read_word(&roots.proc.join("sys/kernel/random/boot_id")).filter(|id| !id.is_empty())
+}
+
+/// Nothing to tell when there was nothing to do.
+fn undo_one(undo: &Undo, is_same_boot: bool, roots: &Roots) -> Option<Undone> {
+    match undo {
+        Undo::Folder { path, identity, files } => {
+            let removed = folder::remove(path, *identity, files, is_same_boot)?;
+            Some(told(removed, format!("removed '{}'", printable_path(path)), path))
+        }
+        Undo::Setting { path, before, during, disk } => {
+            let (place, restored) = setting::restore(path, disk, [before, during], is_same_boot, roots)?;
+            Some(told(restored, format!("set {} back to '{before}'", printable_path(&place)), &place))
+        }
+    }
+}
+
+fn told(result: Result<(), Left>, done: String, path: &Path) -> Undone {
+    let left = |why| format!("'{}' was left as it is: {why}", printable_path(path));
+    match result {
+        Ok(()) => Undone { words: done, is_done: true, is_settled: true },
+        Err(Left::Foreign(why)) => Undone { words: left(why), is_done: false, is_settled: true },
+        Err(Left::Refused(why)) => Undone { words: left(why), is_done: false, is_settled: false },
+    }
+}

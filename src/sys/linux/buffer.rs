@@ -1,0 +1,245 @@
+//! I/O buffers: page-aligned anonymous memory that the kernel reads and writes.
+
+use std::ptr::NonNull;
+
+use rustix::mm::{MapFlags, ProtFlags};
+
+use crate::sys::error::system_text;
+
+/// From this size on, a buffer lies in large pages where the kernel has some. Below, it has few enough small pages to
+/// go to a disk as one request.
+const WIDE_FROM_BYTES: usize = 1 << 20;
+
+/// Size of a large page on most machines, and alignment of such buffers.
+const HUGE_BYTES: usize = 2 << 20;
+
+/// Anonymous, private, zeroed memory, aligned to pages (or huge pages).
+///
+/// The kernel writes into it while reads are in flight, so it hands out no references: callers copy
+/// in and out through [`IoBuffer::with_slice_mut`] and engines use [`IoBuffer::as_ptr`].
+#[derive(Debug)]
+pub struct IoBuffer {
+    ptr: NonNull<u8>,
+    len: usize,
+    mapped: usize,
+}
+
+// SAFETY: the memory is plain bytes owned by this value; who may touch which part when is the
+// promise stated at `with_slice_mut` and `as_ptr`.
+unsafe impl Send for IoBuffer {}
+// SAFETY: as above; shared source buffers are only read after they were filled.
+unsafe impl Sync for IoBuffer {}
+
+/// Why memory for buffers could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum BufferError {
+    /// Ordinary memory.
+    #[error("could not allocate {bytes} bytes for I/O buffers: {}", system_text(error))]
+    Memory {
+        /// Bytes asked for.
+        bytes: usize,
+        /// The system's text.
+        error: std::io::Error,
+    },
+    /// Huge pages (`-l`).
+    #[error(
+        "could not allocate {bytes} bytes of large pages for I/O buffers: {}; reserve at least {pages} pages of {page_bytes} \
+         bytes first (sysctl vm.nr_hugepages), or leave out -l",
+        system_text(error)
+    )]
+    LargePages {
+        /// Bytes asked for.
+        bytes: usize,
+        /// Huge pages needed.
+        pages: usize,
+        /// Size of one.
+        page_bytes: usize,
+        /// The system's text.
+        error: std::io::Error,
+    },
+}
+
+impl IoBuffer {
+    /// Maps `len` bytes (at least one) of zeroed memory aligned to the page size.
+    ///
+    /// From 1 MiB on the kernel is asked for memory in large contiguous parts. A disk takes
+    /// only so many separate parts in one request (254 on virtio): 1 MiB of scattered 4 KiB pages becomes
+    /// two requests, of 1016 KiB and 8 KiB.
+    ///
+    /// # Errors
+    /// [`BufferError::Memory`] when the system has not that much.
+    pub fn new(len: usize) -> Result<Self, BufferError> {
+        let memory = |e: rustix::io::Errno| BufferError::Memory { bytes: len, error: e.into() };
+        if len < WIDE_FROM_BYTES {
+            let page = rustix::param::page_size();
+            return Self::map(len, len.max(1).next_multiple_of(page), MapFlags::PRIVATE).map_err(memory);
+        }
+        let mapped = len.checked_next_multiple_of(HUGE_BYTES).unwrap_or(usize::MAX);
+        let wide = mapped.saturating_add(HUGE_BYTES);
+        Ok(Self::map(len, wide, MapFlags::PRIVATE).map_err(memory)?.cut_to_alignment(mapped))
+    }
+
+    /// Like [`IoBuffer::new`], in pages of the smallest size whatever the system prefers: the block layer then cannot
+    /// merge neighbouring writes into larger requests.
+    ///
+    /// # Errors
+    /// [`BufferError::Memory`].
+    pub fn in_small_pages(len: usize) -> Result<Self, BufferError> {
+        let mapped = len.max(1).next_multiple_of(rustix::param::page_size());
+        let memory = |e: rustix::io::Errno| BufferError::Memory { bytes: len, error: e.into() };
+        let buffer = Self::map(len, mapped, MapFlags::PRIVATE).map_err(memory)?;
+        // SAFETY: advice on a mapping that is this value's own. A kernel without large pages refuses it, and needs none.
+        let _ = unsafe {
+            rustix::mm::madvise(buffer.ptr.as_ptr().cast(), mapped, rustix::mm::Advice::LinuxNoHugepage)
+        };
+        Ok(buffer)
+    }
+
+    /// Gives back what lies before the first multiple of [`HUGE_BYTES`] and after `mapped` bytes from
+    /// there on, and advises large pages for the rest.
+    fn cut_to_alignment(mut self, mapped: usize) -> Self {
+        let before = self.ptr.as_ptr().align_offset(HUGE_BYTES);
+        let after = self.mapped - before - mapped;
+        // SAFETY: both parts belong to this mapping, which nobody knows of yet, and are whole pages.
+        unsafe {
+            let start = self.ptr.add(before);
+            for (part, bytes) in [(self.ptr, before), (start.add(mapped), after)] {
+                if bytes > 0 {
+                    let _ = rustix::mm::munmap(part.as_ptr().cast(), bytes);
+                }
+            }
+            // Only advice: without large pages the memory is as good as any other.
+            let _ = rustix::mm::madvise(start.as_ptr().cast(), mapped, rustix::mm::Advice::LinuxHugepage);
+            self.ptr = start;
+        }
+        self.mapped = mapped;
+        self
+    }
+
+    /// Maps `len` bytes of huge pages of `page_bytes` each (`-l`).
+    ///
+    /// # Errors
+    /// [`BufferError::LargePages`] when not enough are reserved.
+    pub fn with_large_pages(len: usize, page_bytes: usize) -> Result<Self, BufferError> {
+        let mapped = len.max(1).checked_next_multiple_of(page_bytes).unwrap_or(usize::MAX);
+        Self::map(len, mapped, MapFlags::PRIVATE | MapFlags::HUGETLB).map_err(|e| BufferError::LargePages {
+            bytes: len,
+            pages: mapped / page_bytes,
+            page_bytes,
+            error: e.into(),
+        })
+    }
+
+    fn map(len: usize, mapped: usize, flags: MapFlags) -> rustix::io::Result<Self> {
+        let prot = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new anonymous mapping at an address the kernel chooses aliases nothing.
+        let ptr = unsafe { rustix::mm::mmap_anonymous(std::ptr::null_mut(), mapped, prot, flags)? };
+        let ptr = NonNull::new(ptr.cast()).expect("mmap never returns null");
+        Ok(IoBuffer { ptr, len, mapped })
+    }
+
+    /// Length in bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the length is zero.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// First byte. Engines use it under the promise that a byte range is touched either by one I/O in
+    /// flight or by `with_slice_mut`, never both; the worker's request slots keep that promise.
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.ptr.as_ptr()
+    }
+
+    /// Runs `f` over a part of the buffer. The part must not belong to an I/O in flight, and no other
+    /// thread may use the same part meanwhile: the worker calls it for slots it owns and that are
+    /// idle, `load` for shared sources before any worker starts.
+    ///
+    /// # Panics
+    /// When the range is not inside the buffer.
+    pub fn with_slice_mut<T>(&self, offset: usize, len: usize, f: impl FnOnce(&mut [u8]) -> T) -> T {
+        assert!(offset.checked_add(len).is_some_and(|end| end <= self.len), "range outside buffer");
+        // SAFETY: inside the mapping; exclusive by the promise above.
+        let slice = unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr().add(offset), len) };
+        f(slice)
+    }
+}
+
+impl Drop for IoBuffer {
+    fn drop(&mut self) {
+        // SAFETY: this value owns the mapping and nothing is in flight any more: engines hold an
+        // `Arc` of the buffer until drained, and leak it when they cannot drain.
+        let _ = unsafe { rustix::mm::munmap(self.ptr.as_ptr().cast(), self.mapped) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_buffers_are_whole_pages_and_large_ones_whole_large_pages() {
+        let page = rustix::param::page_size();
+        for (len, unit) in [
+            (1, page),
+            (page + 1, page),
+            (WIDE_FROM_BYTES - 1, page),
+            (WIDE_FROM_BYTES, HUGE_BYTES),
+            (HUGE_BYTES, HUGE_BYTES),
+            (5 * HUGE_BYTES + 1, HUGE_BYTES),
+        ] {
+            // Several at once, so that not all lie at a multiple by chance.
+            for buffer in [IoBuffer::new(len), IoBuffer::new(len), IoBuffer::new(len)].map(Result::unwrap) {
+                assert_eq!(buffer.as_ptr().align_offset(unit), 0, "{len}");
+                assert_eq!((buffer.len(), buffer.mapped), (len, len.next_multiple_of(unit)));
+                buffer.with_slice_mut(0, len, |all| {
+                    assert!(all.iter().all(|&b| b == 0));
+                    all.fill(1);
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn small_pages_stay_small() {
+        let len = 4 * HUGE_BYTES;
+        let buffer = IoBuffer::in_small_pages(len).unwrap();
+        buffer.with_slice_mut(0, len, |all| all.fill(1));
+        // "VmFlags: ... nh ..." of the mapping that holds the buffer: no huge pages.
+        let at = buffer.as_ptr() as usize;
+        let holds = |line: &str| {
+            let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+            let number = |text| usize::from_str_radix(text, 16).ok();
+            range.and_then(|(a, b)| Some((number(a)?..number(b)?).contains(&at))) == Some(true)
+        };
+        let smaps = std::fs::read_to_string("/proc/self/smaps").expect("procfs");
+        let mut lines = smaps.lines().skip_while(|line| !holds(line));
+        let flags = lines.find(|line| line.starts_with("VmFlags:")).expect("flags of the mapping");
+        assert!(flags.split_whitespace().any(|flag| flag == "nh"), "{flags}");
+        drop(buffer);
+        let empty = IoBuffer::in_small_pages(0).unwrap();
+        assert!(empty.is_empty());
+    }
+
+    #[test]
+    fn what_large_buffers_take_is_given_back() {
+        let pages = || {
+            let statm = std::fs::read_to_string("/proc/self/statm").expect("procfs");
+            statm.split(' ').next().and_then(|n| n.parse::<usize>().ok()).expect("a number of pages")
+        };
+        let before = pages();
+        (0..64).for_each(|_| drop(IoBuffer::new(64 << 20)));
+        let grown = pages().saturating_sub(before) * rustix::param::page_size();
+        assert!(grown < 1 << 30, "{grown} bytes are left of 64 buffers of 64 MiB each");
+    }
+
+    #[test]
+    fn more_memory_than_there_is_is_an_error() {
+        for len in [usize::MAX, usize::MAX - HUGE_BYTES, usize::MAX / 2] {
+            assert!(matches!(IoBuffer::new(len), Err(BufferError::Memory { .. })), "{len}");
+        }
+    }
+}

@@ -1,0 +1,487 @@
+//! Whether a file has holes or unwritten extents, and how many: reads of those return zeros without touching
+//! the device.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::time::Instant;
+
+/// What lies behind the bytes of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extents {
+    /// Every byte was written.
+    AllWritten,
+    /// Nothing is allocated at this byte offset.
+    Hole {
+        /// First such byte.
+        offset_bytes: u64,
+    },
+    /// Space is allocated but was never written at this byte offset.
+    Unwritten {
+        /// First such byte.
+        offset_bytes: u64,
+    },
+    /// The filesystem does not tell.
+    Unknown {
+        /// Why not, in words.
+        why: String,
+    },
+}
+
+impl fmt::Display for Extents {
+    /// A clause about the file: "has a hole at byte 4096".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Extents::AllWritten => f.write_str("is written throughout"),
+            Extents::Hole { offset_bytes } => write!(f, "has a hole at byte {offset_bytes}"),
+            Extents::Unwritten { offset_bytes } => write!(f, "was never written at byte {offset_bytes}"),
+            Extents::Unknown { why } => write!(f, "may have holes: {why}"),
+        }
+    }
+}
+
+/// Extents that [`survey`] looks at, at most.
+const SURVEY_EXTENTS_MAX: u64 = 200_000;
+
+/// How part of a file is laid out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Survey {
+    /// Bytes looked at; the counts are about them.
+    pub range_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Bytes allocated and never written.
+    pub unwritten_bytes: u64,
+    /// Bytes with nothing behind them.
+    pub hole_bytes: u64,
+    /// Bytes that the filesystem stores compressed or encrypted, among the written ones.
+    pub encoded_bytes: u64,
+    /// Separate extents.
+    pub extents: u64,
+    /// Why the layout is not known, or not all of it, in words.
+    pub unknown: Option<String>,
+}
+
+impl Survey {
+    fn unknown(why: String) -> Self {
+        Survey { unknown: Some(why), ..Survey::default() }
+    }
+
+    /// Adds an extent, of which only what lies in `next..end` counts; returns where the next may begin.
+    fn add(&mut self, extent: &FiemapExtent, next: u64, end: u64) -> u64 {
+        let from = extent.logical.clamp(next, end);
+        let to = extent.logical.saturating_add(extent.length).clamp(from, end);
+        self.hole_bytes += from - next;
+        let bytes = to - from;
+        if bytes > 0 {
+            self.extents += 1;
+        }
+        if extent.flags & FIEMAP_EXTENT_UNWRITTEN != 0 {
+            self.unwritten_bytes += bytes;
+        } else {
+            self.written_bytes += bytes;
+            if extent.flags & FIEMAP_EXTENT_ENCODED != 0 {
+                self.encoded_bytes += bytes;
+            }
+        }
+        to
+    }
+
+    /// Looking ended at `next`, before `end`.
+    fn cut_short(mut self, start: u64, next: u64, end: u64) -> Self {
+        self.range_bytes = next - start;
+        self.unknown = Some(format!(
+            "only the first {} of {} bytes were looked at: the file is in too many pieces",
+            next - start,
+            end - start
+        ));
+        self
+    }
+}
+
+/// Counts what lies behind `length` bytes from `start` on, until the `deadline` or 200,000 extents. With `sync`,
+/// dirty pages are written back first: only then does space that was reserved beforehand show as written.
+/// Failures are words in the answer.
+pub fn survey(file: &File, start: u64, length: u64, sync: bool, deadline: Instant) -> Survey {
+    let size = match file.metadata() {
+        Ok(metadata) => metadata.len(),
+        Err(error) => return Survey::unknown(crate::sys::error::system_text(&error)),
+    };
+    let end = start.saturating_add(length).min(size);
+    if end <= start {
+        return Survey::default();
+    }
+    let found = match survey_fiemap(file, start, end, sync, deadline) {
+        Err(e) if is_unsupported(&e) => survey_seek(file, start, end, deadline),
+        found => found,
+    };
+    found.unwrap_or_else(|e| Survey::unknown(crate::sys::error::system_text(&e)))
+}
+
+fn survey_fiemap(file: &File, start: u64, end: u64, sync: bool, deadline: Instant) -> io::Result<Survey> {
+    let mut survey = Survey { range_bytes: end - start, ..Survey::default() };
+    let mut next = start;
+    let mut map = Fiemap::boxed();
+    while next < end {
+        if survey.extents >= SURVEY_EXTENTS_MAX || Instant::now() > deadline {
+            return Ok(survey.cut_short(start, next, end));
+        }
+        let answer = map.ask(file, next, end - next, if sync { FIEMAP_FLAG_SYNC } else { 0 })?;
+        for extent in answer {
+            next = survey.add(extent, next, end);
+        }
+        let is_last = answer.last().is_none_or(|extent| extent.flags & FIEMAP_EXTENT_LAST != 0);
+        if is_last {
+            survey.hole_bytes += end - next;
+            break;
+        }
+    }
+    Ok(survey)
+}
+
+/// The weaker way: unwritten space shows as holes, and a filesystem that keeps no record of holes shows none.
+fn survey_seek(file: &File, start: u64, end: u64, deadline: Instant) -> io::Result<Survey> {
+    use rustix::fs::{SeekFrom, seek};
+    use rustix::io::Errno;
+    let mut survey = Survey { range_bytes: end - start, ..Survey::default() };
+    let mut next = start;
+    while next < end {
+        if survey.extents >= SURVEY_EXTENTS_MAX || Instant::now() > deadline {
+            return Ok(survey.cut_short(start, next, end));
+        }
+        let data = match seek(file, SeekFrom::Data(next)) {
+            Ok(offset) => offset.min(end),
+            Err(Errno::NXIO) => end,
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => {
+                return Ok(Survey::unknown("the file system does not show holes".to_string()));
+            }
+            Err(errno) => return Err(errno.into()),
+        };
+        let hole = if data < end { seek(file, SeekFrom::Hole(data))?.clamp(data, end) } else { end };
+        let extent = FiemapExtent { logical: data, length: hole - data, ..FiemapExtent::default() };
+        next = survey.add(&extent, next, end);
+    }
+    let metadata = file.metadata()?;
+    let allocated = metadata.blocks().saturating_mul(512);
+    if survey.hole_bytes == 0 && allocated < metadata.len() {
+        let size = metadata.len();
+        let why = format!("the file system counts {allocated} bytes for {size} and shows no holes");
+        return Ok(Survey::unknown(why));
+    }
+    Ok(survey)
+}
+
+/// Looks through the whole file, writing back dirty pages first so that delayed allocation is settled.
+///
+/// # Errors
+/// When the file cannot be examined at all (I/O error).
+pub fn examine(file: &File) -> io::Result<Extents> {
+    let size = file.metadata()?.len();
+    if size == 0 {
+        return Ok(Extents::AllWritten);
+    }
+    match fiemap(file, size) {
+        Err(e) if is_unsupported(&e) => seek_hole(file, size),
+        found => found,
+    }
+}
+
+fn is_unsupported(error: &io::Error) -> bool {
+    // EBADR: a request flag that the filesystem does not know.
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EOPNOTSUPP | libc::ENOTTY | libc::ENOSYS | libc::EINVAL | libc::EBADR)
+    )
+}
+
+/// `struct fiemap_extent`, `linux/fiemap.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct FiemapExtent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved64: [u64; 2],
+    flags: u32,
+    reserved: [u32; 3],
+}
+
+/// Extents per call.
+const BATCH: usize = 128;
+
+/// `struct fiemap` with room for the answer.
+#[repr(C)]
+struct Fiemap {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped_extents: u32,
+    extent_count: u32,
+    reserved: u32,
+    extents: [FiemapExtent; BATCH],
+}
+
+const FIEMAP_FLAG_SYNC: u32 = 1;
+const FIEMAP_EXTENT_LAST: u32 = 1;
+/// Stored in another form: compressed, encrypted.
+const FIEMAP_EXTENT_ENCODED: u32 = 8;
+const FIEMAP_EXTENT_UNWRITTEN: u32 = 0x800;
+/// The ioctl's number counts only the head of the structure, 32 bytes.
+const FS_IOC_FIEMAP: libc::Ioctl = libc::_IOWR::<[u64; 4]>(b'f' as u32, 11);
+
+impl Fiemap {
+    fn boxed() -> Box<Self> {
+        Box::new(Fiemap {
+            start: 0,
+            length: 0,
+            flags: 0,
+            mapped_extents: 0,
+            extent_count: BATCH as u32,
+            reserved: 0,
+            extents: [FiemapExtent::default(); BATCH],
+        })
+    }
+
+    /// The first extents from `start` on.
+    fn ask(&mut self, file: &File, start: u64, length: u64, flags: u32) -> io::Result<&[FiemapExtent]> {
+        (self.start, self.length, self.flags, self.mapped_extents) = (start, length, flags, 0);
+        // SAFETY: the kernel reads the head and writes at most `extent_count` extents behind it, all
+        // inside `self`, which outlives the call.
+        let result = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, std::ptr::from_mut(self)) };
+        if result != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(&self.extents[..(self.mapped_extents as usize).min(BATCH)])
+    }
+}
+
+fn fiemap(file: &File, size: u64) -> io::Result<Extents> {
+    let mut next = 0u64;
+    let mut map = Fiemap::boxed();
+    while next < size {
+        let answer = map.ask(file, next, size - next, FIEMAP_FLAG_SYNC)?;
+        let Some(end) = follow(answer, next, size) else { return Ok(Extents::Hole { offset_bytes: next }) };
+        match end {
+            Followed::Ends(found) => return Ok(found),
+            Followed::UpTo(offset) => next = offset,
+        }
+    }
+    Ok(Extents::AllWritten)
+}
+
+/// How far a batch of extents goes.
+#[derive(Debug, PartialEq, Eq)]
+enum Followed {
+    /// The answer is known.
+    Ends(Extents),
+    /// Written without a gap up to this offset.
+    UpTo(u64),
+}
+
+/// Follows a batch from `next` on; `None` when it is empty.
+fn follow(extents: &[FiemapExtent], mut next: u64, size: u64) -> Option<Followed> {
+    let last = extents.last()?;
+    for extent in extents {
+        if next >= size {
+            break;
+        }
+        if extent.logical > next {
+            return Some(Followed::Ends(Extents::Hole { offset_bytes: next }));
+        }
+        if extent.flags & FIEMAP_EXTENT_UNWRITTEN != 0 {
+            return Some(Followed::Ends(Extents::Unwritten { offset_bytes: next }));
+        }
+        next = next.max(extent.logical.saturating_add(extent.length));
+    }
+    if next >= size {
+        Some(Followed::Ends(Extents::AllWritten))
+    } else if last.flags & FIEMAP_EXTENT_LAST != 0 {
+        Some(Followed::Ends(Extents::Hole { offset_bytes: next }))
+    } else {
+        Some(Followed::UpTo(next))
+    }
+}
+
+/// The weaker test: unwritten extents show as holes, and a filesystem that keeps no record of holes
+/// shows none.
+fn seek_hole(file: &File, size: u64) -> io::Result<Extents> {
+    match rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(0)) {
+        Ok(offset) if offset < size => Ok(Extents::Hole { offset_bytes: offset }),
+        Ok(_) => {
+            let allocated = file.metadata()?.blocks().saturating_mul(512);
+            if allocated >= size {
+                return Ok(Extents::AllWritten);
+            }
+            let why = format!("the file system counts {allocated} bytes for {size} and shows no holes");
+            Ok(Extents::Unknown { why })
+        }
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => {
+            Ok(Extents::Unknown { why: "the file system does not show them".to_string() })
+        }
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::FileExt;
+    use std::path::Path;
+
+    fn extent(logical: u64, length: u64, flags: u32) -> FiemapExtent {
+        FiemapExtent { logical, length, flags, ..Default::default() }
+    }
+
+    #[test]
+    fn batches_of_extents_are_followed() {
+        let hole = |offset_bytes| Some(Followed::Ends(Extents::Hole { offset_bytes }));
+        let written = Some(Followed::Ends(Extents::AllWritten));
+        assert_eq!(follow(&[extent(0, 8192, 1)], 0, 8000), written);
+        assert_eq!(follow(&[extent(0, 4096, 0), extent(4096, 4096, 1)], 0, 8192), written);
+        assert_eq!(follow(&[extent(0, 4096, 0)], 0, 8192), Some(Followed::UpTo(4096)));
+        assert_eq!(follow(&[extent(0, 4096, 1)], 0, 8192), hole(4096));
+        assert_eq!(follow(&[extent(4096, 4096, 1)], 0, 8192), hole(0));
+        assert_eq!(
+            follow(&[extent(0, 4096, 0), extent(4096, 4096, FIEMAP_EXTENT_UNWRITTEN | 1)], 0, 8192),
+            Some(Followed::Ends(Extents::Unwritten { offset_bytes: 4096 }))
+        );
+        assert_eq!(
+            follow(&[extent(0, 4096, 0), extent(4096, 4096, FIEMAP_EXTENT_UNWRITTEN | 1)], 0, 4000),
+            written,
+            "space kept beyond the end does not matter"
+        );
+        assert_eq!(follow(&[], 0, 8192), None);
+    }
+
+    /// The same files on the disk filesystem of the temporary directory and on tmpfs.
+    fn directories() -> Vec<tempfile::TempDir> {
+        let mut found = vec![tempfile::tempdir().unwrap()];
+        if Path::new("/dev/shm").is_dir() {
+            found.extend(tempfile::tempdir_in("/dev/shm"));
+        }
+        found
+    }
+
+    #[test]
+    fn written_sparse_and_preallocated_files() {
+        for dir in directories() {
+            let create = |name: &str| {
+                File::options().create_new(true).read(true).write(true).open(dir.path().join(name)).unwrap()
+            };
+            let mut written = create("written");
+            written.write_all(&vec![7; 300_001]).unwrap();
+            assert_eq!(examine(&written).unwrap(), Extents::AllWritten, "not even written back yet");
+
+            let sparse = create("sparse");
+            sparse.write_all_at(&[1; 65536], 0).unwrap();
+            sparse.set_len(1 << 20).unwrap();
+            assert_eq!(examine(&sparse).unwrap(), Extents::Hole { offset_bytes: 65536 });
+
+            let empty = create("empty");
+            assert_eq!(examine(&empty).unwrap(), Extents::AllWritten);
+
+            let middle = create("middle");
+            middle.write_all_at(&[1; 65536], 0).unwrap();
+            middle.write_all_at(&[1; 65536], 1 << 20).unwrap();
+            assert_eq!(examine(&middle).unwrap(), Extents::Hole { offset_bytes: 65536 });
+
+            let reserved = create("reserved");
+            let flags = rustix::fs::FallocateFlags::empty();
+            if rustix::fs::fallocate(&reserved, flags, 0, 1 << 20).is_err() {
+                eprintln!("skipped: no fallocate at {}", dir.path().display());
+                continue;
+            }
+            let nothing_written = examine(&reserved).unwrap();
+            assert!(
+                matches!(
+                    nothing_written,
+                    Extents::Unwritten { offset_bytes: 0 } | Extents::Hole { offset_bytes: 0 }
+                ) || dir.path().starts_with("/dev/shm"),
+                "{nothing_written}"
+            );
+        }
+    }
+
+    #[test]
+    fn many_small_extents_take_several_batches() {
+        let file = tempfile::tempfile().unwrap();
+        // Every second block first, so that extents cannot simply grow.
+        for half in [0, 1] {
+            for i in 0..400u64 {
+                file.write_all_at(&[1; 4096], (2 * i + half) * 4096).unwrap();
+            }
+            file.sync_all().unwrap();
+            let expected = if half == 0 { Extents::Hole { offset_bytes: 4096 } } else { Extents::AllWritten };
+            assert_eq!(examine(&file).unwrap(), expected);
+        }
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + std::time::Duration::from_secs(60)
+    }
+
+    #[test]
+    fn a_survey_counts_what_lies_in_the_range() {
+        let mut survey = Survey::default();
+        let next = survey.add(&extent(0, 8192, FIEMAP_EXTENT_ENCODED), 4096, 65536);
+        let next = survey.add(&extent(16384, 8192, FIEMAP_EXTENT_UNWRITTEN), next, 65536);
+        let next = survey.add(&extent(32768, 1 << 20, FIEMAP_EXTENT_LAST), next, 65536);
+        assert_eq!(next, 65536);
+        let wanted = Survey {
+            written_bytes: 4096 + 32768,
+            unwritten_bytes: 8192,
+            hole_bytes: 8192 + 8192,
+            encoded_bytes: 4096,
+            extents: 3,
+            ..Survey::default()
+        };
+        assert_eq!(survey, wanted);
+    }
+
+    #[test]
+    fn surveys_of_real_files() {
+        for dir in directories() {
+            let file =
+                File::options().create_new(true).read(true).write(true).open(dir.path().join("f")).unwrap();
+            file.write_all_at(&vec![1; 1 << 20], 0).unwrap();
+            file.write_all_at(&vec![1; 1 << 20], 4 << 20).unwrap();
+            file.set_len(8 << 20).unwrap();
+            let seen = survey(&file, 0, 8 << 20, true, soon());
+            assert_eq!((seen.written_bytes, seen.hole_bytes), (2 << 20, 6 << 20), "{seen:?}");
+            assert_eq!((seen.range_bytes, seen.unknown.as_deref()), (8 << 20, None));
+            assert!(seen.extents >= 2, "{seen:?}");
+            assert_eq!(survey_seek(&file, 0, 8 << 20, soon()).unwrap().hole_bytes, 6 << 20);
+            let part = survey(&file, 512 << 10, 4 << 20, true, soon());
+            assert_eq!((part.written_bytes, part.hole_bytes), (1 << 20, 3 << 20), "{part:?}");
+            let beyond = survey(&file, 7 << 20, 4 << 20, true, soon());
+            assert_eq!((beyond.range_bytes, beyond.hole_bytes), (1 << 20, 1 << 20), "{beyond:?}");
+            assert_eq!(survey(&file, 9 << 20, 1 << 20, true, soon()), Survey::default());
+            let late = survey(&file, 0, 8 << 20, false, Instant::now() - std::time::Duration::from_secs(1));
+            assert!(late.range_bytes == 0 && late.unknown.is_some(), "{late:?}");
+        }
+    }
+
+    #[test]
+    fn a_survey_of_many_extents_takes_several_batches() {
+        let file = tempfile::tempfile().unwrap();
+        for i in 0..400u64 {
+            file.write_all_at(&[1; 4096], 2 * i * 4096).unwrap();
+        }
+        let seen = survey(&file, 0, 800 * 4096, true, soon());
+        let wanted = (400 * 4096, 399 * 4096, 400);
+        assert_eq!((seen.written_bytes, seen.hole_bytes, seen.extents), wanted, "{seen:?}");
+    }
+
+    #[test]
+    fn the_weaker_test_agrees() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&[1; 8192], 0).unwrap();
+        file.sync_all().unwrap();
+        assert_eq!(seek_hole(&file, 8192).unwrap(), Extents::AllWritten);
+        file.set_len(1 << 20).unwrap();
+        assert_eq!(seek_hole(&file, 1 << 20).unwrap(), Extents::Hole { offset_bytes: 8192 });
+    }
+}

@@ -1,0 +1,369 @@
+//! Threads: processors they may use, priorities, names, and how to interrupt them.
+
+use std::io;
+use std::mem;
+use std::ptr;
+
+use crate::sys::error::system_text;
+
+/// Largest affinity mask asked for, in 64-bit words: 65536 processors.
+const MASK_WORDS_MAX: usize = 1024;
+
+/// Processors the calling thread may run on, ascending kernel ids; not limited to 1024.
+///
+/// # Errors
+/// What `sched_getaffinity(2)` says.
+pub fn allowed_processors() -> io::Result<Vec<u32>> {
+    let mut words = 16;
+    loop {
+        let mut mask = vec![0u64; words];
+        // SAFETY: the kernel writes at most the given number of bytes into `mask`. Thread 0 is the caller.
+        let written = unsafe {
+            libc::syscall(
+                libc::SYS_sched_getaffinity,
+                0,
+                mem::size_of_val(mask.as_slice()),
+                mask.as_mut_ptr(),
+            )
+        };
+        if written >= 0 {
+            return Ok(processors_of(&mask));
+        }
+        let error = io::Error::last_os_error();
+        // EINVAL: the kernel's mask is larger.
+        if error.raw_os_error() != Some(libc::EINVAL) || words >= MASK_WORDS_MAX {
+            return Err(error);
+        }
+        words *= 2;
+    }
+}
+
+/// Processors whose bits are set.
+fn processors_of(mask: &[u64]) -> Vec<u32> {
+    let bits = |(index, word): (usize, &u64)| {
+        let word = *word;
+        (0..64u32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| index as u32 * 64 + bit)
+    };
+    mask.iter().enumerate().flat_map(bits).collect()
+}
+
+/// Why a thread could not be bound to a processor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("could not bind a thread to processor {cpu}: {text}; this process may use processors {allowed}")]
+pub struct AffinityError {
+    /// Kernel id of the processor.
+    pub cpu: u32,
+    /// The system's text.
+    pub text: String,
+    /// Processors that would be legal, e.g. `0-3,8`.
+    pub allowed: String,
+}
+
+/// Binds the calling thread to one processor.
+///
+/// # Errors
+/// [`AffinityError`] when the processor does not exist, is offline, or is outside the allowed set.
+pub fn pin_to_processor(cpu: u32) -> Result<(), AffinityError> {
+    let index = cpu as usize / 64;
+    let failed = |error: io::Error| AffinityError {
+        cpu,
+        text: system_text(&error),
+        allowed: allowed_processors().map_or_else(|_| "unknown".to_string(), |set| ranges(&set)),
+    };
+    if index >= MASK_WORDS_MAX {
+        return Err(failed(io::Error::from_raw_os_error(libc::EINVAL)));
+    }
+    let mut mask = vec![0u64; index + 1];
+    mask[index] = 1 << (cpu % 64);
+    // SAFETY: the kernel reads the given number of bytes of `mask`. Thread 0 is the caller.
+    let result = unsafe {
+        libc::syscall(libc::SYS_sched_setaffinity, 0, mem::size_of_val(mask.as_slice()), mask.as_ptr())
+    };
+    if result == 0 { Ok(()) } else { Err(failed(io::Error::last_os_error())) }
+}
+
+/// Ascending numbers as ranges: `0-3,8`.
+pub fn ranges(numbers: &[u32]) -> String {
+    let mut parts: Vec<(u32, u32)> = Vec::new();
+    for &n in numbers {
+        match parts.last_mut() {
+            Some((_, last)) if n == *last + 1 => *last = n,
+            _ => parts.push((n, n)),
+        }
+    }
+    let words: Vec<String> =
+        parts.into_iter().map(|(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
+    words.join(",")
+}
+
+/// Names the calling thread for `ps` and `top`; what is longer than 15 bytes is cut off.
+pub fn name_this_thread(name: &str) {
+    let short: String = name.chars().filter(|c| c.is_ascii_graphic()).take(15).collect();
+    if let Ok(text) = std::ffi::CString::new(short) {
+        // The kernel takes any name of this length.
+        let _ = rustix::thread::set_name(&text);
+    }
+}
+
+/// What a thread took of the processors so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadTimes {
+    /// Time on a processor, in nanoseconds.
+    pub running_ns: u64,
+    /// Time it was ready to run and had none, in nanoseconds; `None` where the kernel keeps no such account.
+    pub waiting_ns: Option<u64>,
+}
+
+/// Times of the calling thread (`clock_gettime(2)`, and the kernel's `Documentation/scheduler/sched-stats.rst`).
+pub fn times_of_this_thread() -> ThreadTimes {
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    ThreadTimes {
+        running_ns: running_ns_of_this_thread(),
+        waiting_ns: schedstat.and_then(|text| text.split_whitespace().nth(1)?.parse().ok()),
+    }
+}
+
+/// Time the calling thread was on a processor, in nanoseconds; asks the kernel, which takes some hundred of them.
+pub fn running_ns_of_this_thread() -> u64 {
+    let ran = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    u64::try_from(ran.tv_sec * 1_000_000_000 + ran.tv_nsec).unwrap_or(0)
+}
+
+/// I/O priority in the kernel's encoding (`ioprio_set(2)`): class in the top three bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IoPrio(pub u16);
+
+impl IoPrio {
+    /// Not set: the kernel derives it from the nice value.
+    pub const NONE: IoPrio = IoPrio(0);
+    /// Best effort, lowest level (`-I2`).
+    pub const BEST_EFFORT_LOWEST: IoPrio = IoPrio(2 << 13 | 7);
+    /// Idle: served when nobody else wants the device (`-I1`).
+    pub const IDLE: IoPrio = IoPrio(3 << 13);
+}
+
+/// Sets the I/O priority of the calling thread.
+///
+/// # Errors
+/// What `ioprio_set(2)` says.
+pub fn set_io_priority_of_this_thread(priority: IoPrio) -> io::Result<()> {
+    const WHO_PROCESS: libc::c_int = 1;
+    // SAFETY: no memory is passed. Thread 0 is the caller.
+    let result =
+        unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, libc::c_int::from(priority.0)) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Raises the calling thread's priority as far as the user may (nice -20 for root); returns the nice value it
+/// then has. Threads started later inherit it, so the controller calls this after its workers started.
+pub fn raise_priority_of_this_thread() -> i32 {
+    // SAFETY: no memory is passed. On Linux a nice value belongs to a thread; 0 is the caller.
+    let before = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+    for nice in -20..before {
+        // SAFETY: as above.
+        if unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) } == 0 {
+            return nice;
+        }
+    }
+    before
+}
+
+/// Sleeps for `length`, or less when a signal arrives ([`Interrupter`]).
+pub fn sleep_once(length: std::time::Duration) {
+    let request = rustix::thread::Timespec {
+        tv_sec: i64::try_from(length.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: length.subsec_nanos().into(),
+    };
+    // Interrupted or not: the caller looks at the time.
+    let _ = rustix::thread::nanosleep(&request);
+}
+
+/// Lets the kernel end timed waits of the calling thread at the nanosecond it was told; by default it may be
+/// 50 microseconds late, to serve several timers with one interrupt. Threads started later inherit it.
+///
+/// # Errors
+/// What `prctl(2)` says.
+pub fn keep_exact_time_on_this_thread() -> io::Result<()> {
+    const SLACK_NS: libc::c_ulong = 1;
+    // SAFETY: takes numbers only.
+    let result = unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, SLACK_NS, 0, 0, 0) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Kernel id of a thread of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ThreadId(libc::pid_t);
+
+impl ThreadId {
+    /// The calling thread.
+    pub fn current() -> Self {
+        ThreadId(rustix::thread::gettid().as_raw_nonzero().get())
+    }
+}
+
+/// Interrupts blocking system calls of other threads: a signal whose handler does nothing.
+///
+/// A signal that arrives before the call does not interrupt it, so send until the thread has left.
+#[derive(Debug, Clone, Copy)]
+pub struct Interrupter {
+    signal: libc::c_int,
+}
+
+extern "C" fn do_nothing(_: libc::c_int) {}
+
+impl Interrupter {
+    /// Installs the handler for `SIGURG`, which nothing else in this program uses and which by default is
+    /// ignored; calls are not restarted after it. Not a real-time signal: those are queued, and
+    /// cannot be sent once the user's limit of queued signals is reached. Installing again changes nothing.
+    ///
+    /// # Errors
+    /// What `sigaction(2)` says.
+    pub fn install() -> io::Result<Self> {
+        let signal = libc::SIGURG;
+        // SAFETY: all-zero is a valid sigaction: no flags (in particular no SA_RESTART), empty mask.
+        let mut action: libc::sigaction = unsafe { mem::zeroed() };
+        action.sa_sigaction = do_nothing as extern "C" fn(libc::c_int) as usize;
+        // SAFETY: a complete action whose handler is async-signal-safe because it does nothing.
+        let result = unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
+        if result == 0 { Ok(Interrupter { signal }) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Interrupts the thread's present system call; tells whether the thread still exists.
+    ///
+    /// # Errors
+    /// What `tgkill(2)` says.
+    pub fn interrupt(&self, thread: ThreadId) -> io::Result<bool> {
+        let process = rustix::process::getpid().as_raw_nonzero().get();
+        // SAFETY: no memory is passed; naming the process keeps a reused id of another process safe.
+        let result = unsafe { libc::syscall(libc::SYS_tgkill, process, thread.0, self.signal) };
+        if result == 0 {
+            return Ok(true);
+        }
+        let error = io::Error::last_os_error();
+        if error.raw_os_error() == Some(libc::ESRCH) { Ok(false) } else { Err(error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::time::Duration;
+
+    #[test]
+    fn masks_beyond_1024_processors() {
+        let mut mask = vec![0u64; 32];
+        mask[0] = 0b1011;
+        mask[31] = 1 << 63;
+        assert_eq!(processors_of(&mask), [0, 1, 3, 2047]);
+        assert_eq!(ranges(&[0, 1, 3, 2047]), "0-1,3,2047");
+        assert_eq!(ranges(&[]), "");
+    }
+
+    #[test]
+    fn pinning_is_what_the_kernel_then_reports() {
+        std::thread::spawn(|| {
+            let allowed = allowed_processors().unwrap();
+            let last = *allowed.last().unwrap();
+            pin_to_processor(last).unwrap();
+            assert_eq!(allowed_processors().unwrap(), [last]);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_processor_that_is_not_there_is_refused_with_those_that_are() {
+        for cpu in [65535, u32::MAX] {
+            let error = pin_to_processor(cpu).unwrap_err();
+            let allowed = ranges(&allowed_processors().unwrap());
+            let words = format!("Invalid argument; this process may use processors {allowed}");
+            assert!(error.to_string().ends_with(&words), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_busy_thread_was_running() {
+        std::thread::spawn(|| {
+            let before = times_of_this_thread();
+            let since = std::time::Instant::now();
+            while times_of_this_thread().running_ns < before.running_ns + 20_000_000 {
+                assert!(since.elapsed() < Duration::from_secs(60), "a busy thread was never running");
+            }
+            let after = times_of_this_thread();
+            let ran = after.running_ns - before.running_ns;
+            let waited = after.waiting_ns.zip(before.waiting_ns).map_or(0, |(a, b)| a - b);
+            // The two clocks of the kernel are read one after the other.
+            let elapsed = since.elapsed().as_nanos() as u64 + 10_000_000;
+            assert!(ran + waited <= elapsed, "ran {ran}, waited {waited}, of {elapsed} ns");
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn thread_names_show_in_procfs() {
+        std::thread::spawn(|| {
+            name_this_thread("truespd worker 123456");
+            let name = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
+            assert_eq!(name.trim(), "truespdworker12");
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn io_priorities_are_what_the_kernel_then_reports() {
+        std::thread::spawn(|| {
+            for priority in [IoPrio::IDLE, IoPrio::BEST_EFFORT_LOWEST] {
+                set_io_priority_of_this_thread(priority).unwrap();
+                // SAFETY: no memory is passed.
+                let now = unsafe { libc::syscall(libc::SYS_ioprio_get, 1, 0) };
+                assert_eq!(now, i64::from(priority.0));
+            }
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn exact_time_is_what_the_kernel_then_reports() {
+        std::thread::spawn(|| {
+            keep_exact_time_on_this_thread().unwrap();
+            // SAFETY: takes numbers only.
+            assert_eq!(unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) }, 1);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn raising_never_lowers() {
+        std::thread::spawn(|| {
+            // SAFETY: no memory is passed.
+            let before = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+            assert!(raise_priority_of_this_thread() <= before);
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_blocking_read_is_interrupted() {
+        let interrupter = Interrupter::install().unwrap();
+        let (mut reader, writer) = io::pipe().unwrap();
+        let (send, receive) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            send.send(ThreadId::current()).unwrap();
+            reader.read(&mut [0]).unwrap_err().kind()
+        });
+        let id = receive.recv().unwrap();
+        while !thread.is_finished() {
+            interrupter.interrupt(id).unwrap();
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(thread.join().unwrap(), io::ErrorKind::Interrupted);
+        assert!(!interrupter.interrupt(id).unwrap(), "the thread is gone");
+        drop(writer);
+    }
+}

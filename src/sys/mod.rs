@@ -1,0 +1,26 @@
+//! System calls behind one narrow API. Every platform has a folder with the same modules; the rest of the program
+//! names `sys::...` and never the platform.
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(target_os = "linux")]
+pub use linux::{
+    buffer, error, events, extents, instructions, residency, rusage, terminal, thread, tsc, wake,
+};
+
+/// Whether it comes to hold within a second: a child that another test starts just then holds copies of our open files
+/// until its exec.
+#[cfg(test)]
+pub(crate) fn within_a_second(mut is_so: impl FnMut() -> bool) -> bool {
+    let limit = std::time::Instant::now() + std::time::Duration::from_secs(1);
+    loop {
+        if is_so() {
+            return true;
+        }
+        if std::time::Instant::now() > limit {
+            return false;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
