@@ -469,7 +469,7 @@ mod tests {
 
     fn start_child(dir: &EventDir) -> Child {
         Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "os::events::tests::child_process", "--ignored", "--nocapture"])
+            .args(["--exact", "sys::linux::events::tests::child_process", "--ignored", "--nocapture"])
             .env(CHILD_DIR, &dir.path)
             .stdout(std::process::Stdio::null())
             .spawn()
