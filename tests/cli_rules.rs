@@ -7,7 +7,7 @@ use truespd::cli::Invocation;
 use truespd::profile::{CacheMode, Throughput};
 use words::{read, refused, run};
 
-/// Legal sets of §6, sorted.
+/// Legal sets of `command-line.md` §6, sorted.
 const LEGAL_SETS: &[&str] = &["b", "h", "m", "r", "u", "w", "bm", "bw", "mr", "mw", "rw", "uw", "bmw", "mrw"];
 
 /// All words over `letters` of 1 to `longest` letters.
@@ -86,7 +86,7 @@ fn cache_letters_exhaustively() {
     assert_eq!(lines, 3 * (6 + 36 * 2 + 216 * 4 + 1296 * 8));
 }
 
-/// The switches of §7 as typed, with what they need beside them to be legal alone.
+/// The switches of `command-line.md` §7 as typed, with what they need beside them to be legal alone.
 const SWITCHES: &[(&str, &str)] = &[
     ("-rd", "-rdpct90/10"),
     ("-r", "-r"),
@@ -102,7 +102,7 @@ const SWITCHES: &[(&str, &str)] = &[
     ("-Sm", "-Sm"),
 ];
 
-/// Pairs that are refused: the table of §7, and the Strict ones below it.
+/// Pairs that are refused: the table of `command-line.md` §7, and the Strict ones below it.
 const CONFLICTS: &[(&str, &str)] = &[
     ("-rd", "-s"),
     ("-rd", "-si"),

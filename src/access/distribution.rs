@@ -127,7 +127,7 @@ struct Part {
     hi: u64,
 }
 
-/// Effective ranges of a percentage list (§7.3, corrected): multiples of the alignment within [0, A).
+/// Effective ranges of a percentage list (`io-semantics.md` §7.3, corrected): multiples of the alignment within [0, A).
 fn percent_ranges(list: &[DistributionRange], range: &UsableRange) -> Vec<EffectiveRange> {
     let end = range.span_bytes();
     let align = range.stride_bytes();
@@ -196,7 +196,7 @@ fn percent_ranges(list: &[DistributionRange], range: &UsableRange) -> Vec<Effect
         .collect()
 }
 
-/// Effective ranges of a list of sizes (§7.4, corrected): clipped to the target, shares untouched.
+/// Effective ranges of a list of sizes (`io-semantics.md` §7.4, corrected): clipped to the target, shares untouched.
 fn absolute_ranges(list: &[DistributionRange], range: &UsableRange) -> Vec<EffectiveRange> {
     let usable = range.usable_bytes();
     let mut parts = Vec::with_capacity(list.len());

@@ -160,7 +160,7 @@ fn happens(percent: u32, rng: &mut Rng) -> bool {
     rng.next_u32() % 100 < percent
 }
 
-/// Read or write; draws only when both can happen (§8).
+/// Read or write; draws only when both can happen (`io-semantics.md` §8).
 #[inline]
 fn draw_write(write_percent: u32, rng: &mut Rng) -> bool {
     match write_percent {

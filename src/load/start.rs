@@ -170,7 +170,7 @@ fn map_mode(target: &Target) -> MapMode {
     }
 }
 
-/// The engine asked for, else io_uring when `-u` asks for it, else what DiskSpd's table of §1 implies.
+/// The engine asked for, else io_uring when `-u` asks for it, else what DiskSpd's table implies (`io-semantics.md` §1).
 fn open_engine(
     work: &ThreadWork,
     context: &StartContext<'_>,

@@ -1,4 +1,4 @@
-//! Which files are created before the first time span (`io-semantics.md` §15, Precreation).
+//! Which files are created before the first time span (`io-semantics.md` §15, "Precreation").
 
 use crate::profile::{Precreate, Profile};
 

@@ -23,7 +23,7 @@ use crate::sys::error::system_text;
 use crate::sys::wake::Latch;
 use crate::verdict::judge;
 
-/// Exit codes, a documented contract (ARCHITECTURE.md, Errors).
+/// Exit codes, a documented contract (ARCHITECTURE.md, "Errors").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCode {
     /// Done.

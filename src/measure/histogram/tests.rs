@@ -19,7 +19,7 @@ fn index(value: u64) -> usize {
     block * BLOCK_LEN + slot
 }
 
-/// §14.2 stated directly: sorted values, fraction as a ratio of whole numbers.
+/// `io-semantics.md` §14.2 stated directly: sorted values, fraction as a ratio of whole numbers.
 fn percentile_by_sorting(values: &[u64], numerator: u128, denominator: u128) -> u64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();

@@ -1,4 +1,4 @@
-//! Use of the processors (§7).
+//! Use of the processors (`text-output.md` §7).
 
 use super::shown;
 use crate::result::{CpuUse, System};

@@ -1,4 +1,4 @@
-//! Ranges of non-uniform random I/O: as asked for (§4.4) and as really used (§8).
+//! Ranges of non-uniform random I/O: as asked for (`text-output.md` §4.4) and as really used (`text-output.md` §8).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Latency distribution (§10).
+//! Latency distribution (`text-output.md` §10).
 
 use super::OneLine;
 use crate::measure::Histogram;

@@ -57,7 +57,7 @@ pub fn system_text(system: &System) -> String {
     out
 }
 
-/// One results block (§6).
+/// One results block (`text-output.md` §6).
 fn results(out: &mut String, document: &Document, number: usize, span: &TimeSpan, result: &TimeSpanResult) {
     line!(out);
     line!(out, "Results for timespan {number}:");

@@ -1,4 +1,4 @@
-//! Command line and input parameters (§3, §4).
+//! Command line and input parameters (`text-output.md` §3, §4).
 
 use super::{OneLine, distribution};
 use crate::profile::{CacheMode, FlushMode, IoPriority, Profile, Size, Target, Throughput, TimeSpan};

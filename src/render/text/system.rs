@@ -1,4 +1,4 @@
-//! System information (§5).
+//! System information (`text-output.md` §5).
 
 use super::super::utc::utc;
 use super::OneLine;

@@ -1,4 +1,4 @@
-//! Total IO, Read IO, Write IO (§9).
+//! Total IO, Read IO, Write IO (`text-output.md` §9).
 
 use super::{OneLine, shown};
 use crate::profile::{Size, TimeSpan};

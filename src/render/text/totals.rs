@@ -1,4 +1,4 @@
-//! Totals over several time spans (§12).
+//! Totals over several time spans (`text-output.md` §12).
 
 use super::shown;
 use crate::render::tally::{Kind, Tally, measured};

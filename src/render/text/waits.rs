@@ -1,4 +1,4 @@
-//! How the threads waited, with `-vs` (§11.2).
+//! How the threads waited, with `-vs` (`text-output.md` §11.2).
 
 use crate::result::ThreadResult;
 

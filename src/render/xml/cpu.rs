@@ -1,4 +1,4 @@
-//! Use of the processors (§2.4).
+//! Use of the processors (`xml.md` §2.4).
 
 use super::Fixed;
 use crate::profile::xml::Writer;

@@ -1,4 +1,4 @@
-//! I/Os per second and interval (§2.6).
+//! I/Os per second and interval (`xml.md` §2.6).
 
 use super::{Fixed, milliseconds};
 use crate::measure::Intervals;

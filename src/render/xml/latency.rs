@@ -1,4 +1,4 @@
-//! Latency over all threads and targets of a time span (§2.5), and the pairs of one target (§2.7).
+//! Latency over all threads and targets of a time span (`xml.md` §2.5), and the pairs of one target (`xml.md` §2.7).
 
 use std::sync::LazyLock;
 

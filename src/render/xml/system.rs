@@ -1,4 +1,4 @@
-//! The machine (§2.2).
+//! The machine (`xml.md` §2.2).
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};

@@ -1,4 +1,4 @@
-//! One thread with its targets (§2.7).
+//! One thread with its targets (`xml.md` §2.7).
 
 use super::{iops, latency};
 use crate::profile::TimeSpan;

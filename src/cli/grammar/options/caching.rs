@@ -93,7 +93,7 @@ fn clash(c: char, here: Place, by: char, earlier: Place, property: &str) -> Slip
 }
 
 pub fn flush(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    // The case does not matter in 2.2 (§1.3).
+    // The case does not matter in 2.2 (`command-line.md` §1).
     d.target.flush = Some(match v.text {
         "v" | "V" => FlushMode::ViewOfFile,
         "n" | "N" => FlushMode::NonVolatileMemory,

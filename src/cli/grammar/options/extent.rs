@@ -6,7 +6,7 @@ use crate::profile::BLOCK_BYTES_MAX;
 
 pub fn block(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     let legal = format!("a block size of 1 to {BLOCK_BYTES_MAX} bytes");
-    // Inside -b the suffix b means the block size known so far (§3.1).
+    // Inside -b the suffix b means the block size known so far (`command-line.md` §3.1).
     match size(v.text, d.target.block_bytes)? {
         0 => Err(Slip::new("the block size is 0").at(0..length(v.text)).legal(legal)),
         bytes if bytes > BLOCK_BYTES_MAX => {
