@@ -101,8 +101,8 @@ fn a_law_of_two_humps_is_found_again() {
 
 // ---- batches bend nothing beyond the stated bound -----------------------------------------------
 
-/// What a latency may be too long by (ARCHITECTURE.md, "Stamps"): handing over the I/O's own batch, and the batches
-/// handed over between its end and the look that finds it.
+/// What a latency may be too long by (`docs/design/hot-path.md`, "Stamps"): handing over the I/O's own batch, and
+/// the batches handed over between its end and the look that finds it.
 fn bound_ns(depth: u64, batch: u64, cpu_ns: u64) -> u64 {
     let batch = batch.min(depth);
     batch * cpu_ns + depth.div_ceil(16) * batch * cpu_ns
