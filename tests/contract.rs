@@ -1,5 +1,5 @@
 //! What comments and pages cite is there: sections of the contract (`docs/contract/README.md`), headings of other
-//! pages, files, and the links between Markdown pages.
+//! pages, files, and the links between Markdown pages. Paths that pages name exist.
 //!
 //! A citation is a page, then sections: `io-semantics.md` §7.3, §7.4. A heading, or the bold words that begin a
 //! paragraph, may follow in quotation marks: `io-semantics.md` §1, "Pool mode". Inside a page of the contract a section
@@ -382,6 +382,37 @@ fn links_lead_somewhere() {
 fn anchors_are_those_of_github() {
     let names = anchors("# Is it: `a b`?\n## Twice\n```\n# not a heading\n```\n## Twice\n");
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["is-it-a-b", "twice", "twice-1"]);
+}
+
+/// Paths of this repository that a page names in backticks, without patterns.
+fn named_paths(text: &str) -> Vec<(usize, String)> {
+    let ours = ["src/", "tests/", "docs/", "schema/", "profiles/", "bench/", "ci/", ".ci/"];
+    let mut paths = Vec::new();
+    for block in paragraphs(text) {
+        for (index, line) in block.text.lines().enumerate() {
+            let spans = line.split('`').skip(1).step_by(2);
+            let paths_here =
+                spans.filter(|s| ours.iter().any(|o| s.starts_with(o)) && s.chars().all(is_path_char));
+            paths.extend(paths_here.map(|path| (block.line + index, path.to_string())));
+        }
+    }
+    paths
+}
+
+#[test]
+fn named_paths_exist() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for page in pages() {
+        for (line, path) in named_paths(&read(&page)) {
+            count += 1;
+            if !root().join(&path).exists() {
+                wrong.push(format!("{}:{line}: there is no {path}", page.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 20, "the walk found the paths");
 }
 
 #[test]
