@@ -1,6 +1,6 @@
 //! TrueSpd: DiskSpd's load generator for Linux, whose numbers come with evidence.
 //!
-//! The rooms and who may use whom are in ARCHITECTURE.md; `tests/house.rs` keeps them.
+//! The rooms and who may use whom are in ARCHITECTURE.md; `tests/all/house.rs` keeps them.
 
 pub mod access;
 pub mod cli;

@@ -1,0 +1,585 @@
+//! The accepted lines of the contract (`command-line.md` §10), each with the whole profile that it
+//! stands for. Numbers are the rows of that table.
+
+use crate::support::words::{BOOT_MS, read, run};
+use truespd::cli::{EngineChoice, Invocation};
+use truespd::profile::{
+    AffinityItem, Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Etw,
+    FlushMode, IoPriority, Placement, ProcessorId, Profile, ResultFormat, RingOptions, Target, Throughput,
+    TimeSpan,
+};
+use truespd::result::Grade;
+
+/// What a line stands for: defaults with changes.
+#[derive(Default)]
+struct Expected {
+    profile: Profile,
+    span: TimeSpan,
+    target: Target,
+}
+
+const OVERLAP: &str = "target access pattern will not be sequential, consider -si";
+const ALONE: &str = "single-threaded test, -si ignored";
+const ONE_REQUEST: &str = "-p does not have effect unless outstanding I/O count (-o) is > 1";
+
+/// All `lines` stand for the same profile over `targets`, with these warnings.
+#[track_caller]
+fn accept(lines: &[&str], targets: &[&str], warnings: &[&str], change: impl Fn(&mut Expected)) {
+    let mut expected = Expected::default();
+    change(&mut expected);
+    let Expected { mut profile, mut span, target } = expected;
+    span.targets = targets.iter().map(|path| Target { path: path.to_string(), ..target.clone() }).collect();
+    profile.time_spans = vec![span];
+    for line in lines {
+        let request = run(line);
+        assert_eq!(request.profile, profile, "{line}");
+        assert!(request.profile_file.is_none(), "{line}");
+        assert_eq!(
+            request.findings_warnings.len(),
+            warnings.len(),
+            "{line}: {:?}",
+            request.findings_warnings
+        );
+        for (found, wanted) in request.findings_warnings.iter().zip(warnings) {
+            assert!(found.starts_with(wanted), "{line}: {found}");
+        }
+    }
+}
+
+/// [`accept`] for the target `f` and no warning.
+#[track_caller]
+fn f(lines: &[&str], change: impl Fn(&mut Expected)) {
+    accept(lines, &["f"], &[], change);
+}
+
+fn cpus(pairs: &[(u32, u32)]) -> Vec<ProcessorId> {
+    pairs.iter().map(|&(group, processor)| ProcessorId { group, processor }).collect()
+}
+
+fn random(x: &mut Expected, alignment: Option<u64>) {
+    x.target.random_percent = 100;
+    x.target.stride_bytes = alignment;
+}
+
+fn distribution(x: &mut Expected, kind: DistributionKind, ranges: &[(u32, u64)]) {
+    let ranges = ranges.iter().map(|&(io_percent, span)| DistributionRange { io_percent, span }).collect();
+    x.target.distribution = Some(Distribution { kind, ranges });
+}
+
+use DistributionKind::{Absolute, Percent};
+
+const G: u64 = 1 << 30;
+
+#[test]
+fn sizes_1_to_7() {
+    f(&["f"], |_| {});
+    accept(&["-b4K -w84 -a1,4,6 f g"], &["f", "g"], &[], |x| {
+        x.target.block_bytes = 4096;
+        x.target.write_percent = 84;
+        x.span.affinity = cpus(&[(0, 1), (0, 4), (0, 6)]);
+    });
+    f(&["-b4b f"], |x| x.target.block_bytes = 262144);
+    f(&["-b4k -b2b f"], |x| x.target.block_bytes = 8192);
+    f(&["-r8b -b4k f", "-b4k -r8b f"], |x| {
+        x.target.block_bytes = 4096;
+        random(x, Some(32768));
+    });
+    f(&["-b4294967294 f"], |x| x.target.block_bytes = 4294967294);
+}
+
+#[test]
+fn patterns_8_to_19() {
+    f(&["-r f"], |x| random(x, None));
+    f(&["-r8k f"], |x| random(x, Some(8192)));
+    f(&["-s8k f"], |x| x.target.stride_bytes = Some(8192));
+    f(&["-s0 f", "-s f"], |_| {});
+    f(&["-si -t2 f"], |x| {
+        x.target.threads_per_file = 2;
+        x.target.interlocked = true;
+    });
+    f(&["-si1M -t4 -b1M -o8 f"], |x| {
+        x.target.block_bytes = 1 << 20;
+        x.target.threads_per_file = 4;
+        x.target.request_count = 8;
+        x.target.interlocked = true;
+        x.target.stride_bytes = Some(1 << 20);
+    });
+    accept(&["-si f"], &["f"], &[ALONE], |x| x.target.interlocked = true);
+    f(&["-rs50 f"], |x| x.target.random_percent = 50);
+    f(&["-rs50 -r8k f", "-r8k -rs50 f"], |x| {
+        x.target.random_percent = 50;
+        x.target.stride_bytes = Some(8192);
+    });
+    f(&["-rs100 -r f", "-r -rs100 f"], |x| random(x, None));
+    f(&["-rs100 -rs50 f"], |x| x.target.random_percent = 50);
+    f(&["-rs80 -r4k -b4k -w30 f"], |x| {
+        x.target.block_bytes = 4096;
+        x.target.random_percent = 80;
+        x.target.stride_bytes = Some(4096);
+        x.target.write_percent = 30;
+    });
+}
+
+#[test]
+fn distributions_20_to_29() {
+    let on_random = |line: &str, kind, ranges: &[(u32, u64)]| {
+        f(&[line], |x| {
+            random(x, None);
+            distribution(x, kind, ranges);
+        });
+    };
+    on_random("-rdpct10/10:10/10:0/10 -r f", Percent, &[(10, 10), (10, 10), (0, 10), (80, 70)]);
+    on_random("-rdpct90/10 -r f", Percent, &[(90, 10), (10, 90)]);
+    f(&["-rdpct90/10:0/10:5/20 -r -b8k f"], |x| {
+        x.target.block_bytes = 8192;
+        random(x, None);
+        distribution(x, Percent, &[(90, 10), (0, 10), (5, 20), (5, 60)]);
+    });
+    on_random("-rdpct100/10:0/90 -r f", Percent, &[(100, 10), (0, 90)]);
+    on_random("-rdpct0/10 -r f", Percent, &[(0, 10), (100, 90)]);
+    let hole = [(10, G), (10, G), (0, 100 * G), (80, 0)];
+    on_random("-rdabs10/1G:10/1G:0/100G -r f", Absolute, &hole);
+    f(&["-rdabs60/1G:40/9G -r -b4k f"], |x| {
+        x.target.block_bytes = 4096;
+        random(x, None);
+        distribution(x, Absolute, &[(60, G), (40, 9 * G)]);
+    });
+    on_random("-rdabs10/10b -r f", Absolute, &[(10, 655360), (90, 0)]);
+    f(&["-rdpct90/10 -rs50 -r8k f"], |x| {
+        x.target.random_percent = 50;
+        x.target.stride_bytes = Some(8192);
+        distribution(x, Percent, &[(90, 10), (10, 90)]);
+    });
+    on_random("-r -rdpct90/10 -rdpct80/20 f", Percent, &[(80, 20), (20, 80)]);
+    on_random("-r -rdabs90/1G -rdpct80/20 f", Percent, &[(80, 20), (20, 80)]);
+}
+
+#[test]
+fn threads_30_to_40() {
+    f(&["-p -o4 f"], |x| {
+        x.target.parallel = true;
+        x.target.request_count = 4;
+    });
+    accept(&["-p -o1 f"], &["f"], &[ONE_REQUEST], |x| {
+        x.target.parallel = true;
+        x.target.request_count = 1;
+    });
+    f(&["-T1M -t2 f"], |x| {
+        x.target.threads_per_file = 2;
+        x.target.thread_stride_bytes = 1 << 20;
+    });
+    f(&["-c3G -t3 -T1G -b4K -s f"], |x| {
+        x.target.create_bytes = Some(3 * G);
+        x.target.threads_per_file = 3;
+        x.target.block_bytes = 4096;
+        x.target.thread_stride_bytes = G;
+    });
+    f(&["-T1b -t3 -s3b -b4k f"], |x| {
+        x.target.threads_per_file = 3;
+        x.target.block_bytes = 4096;
+        x.target.stride_bytes = Some(12288);
+        x.target.thread_stride_bytes = 4096;
+    });
+    f(&["-F8 -T1b -s8b -b4K f"], |x| {
+        x.span.thread_count = 8;
+        x.target.block_bytes = 4096;
+        x.target.stride_bytes = Some(32768);
+        x.target.thread_stride_bytes = 4096;
+    });
+    accept(&["-t2 f"], &["f"], &[OVERLAP], |x| x.target.threads_per_file = 2);
+    accept(&["-t1 -F2 f"], &["f"], &[OVERLAP], |x| x.span.thread_count = 2);
+    accept(&["-F2 -O4 a b c d e"], &["a", "b", "c", "d", "e"], &[OVERLAP], |x| {
+        x.span.thread_count = 2;
+        x.span.request_count = 4;
+    });
+    // 39 is in tests/data/deliberate-differences.md
+    f(&["-F8 -r -o32 f"], |x| {
+        x.span.thread_count = 8;
+        x.target.request_count = 32;
+        random(x, None);
+    });
+}
+
+#[test]
+fn ranges_41_to_49() {
+    f(&["-B5m f"], |x| x.target.base_bytes = 5242880);
+    f(&["-B5m:1m f", "-B5m -f6m f", "-f6m -B5m f"], |x| {
+        x.target.base_bytes = 5242880;
+        x.target.max_bytes = 6291456;
+    });
+    f(&["-B1b:4b -b4k f"], |x| {
+        x.target.block_bytes = 4096;
+        x.target.base_bytes = 4096;
+        x.target.max_bytes = 20480;
+    });
+    f(&["-f64M -fs f"], |x| {
+        x.target.max_bytes = 67108864;
+        x.target.sequential_scan = true;
+    });
+    f(&["-frst f", "-fr -ft -fs f", "-ftrsr f"], |x| {
+        x.target.random_access = true;
+        x.target.sequential_scan = true;
+        x.target.temporary_file = true;
+    });
+    f(&["-f16777215T f"], |x| x.target.max_bytes = 18446742974197923840);
+    f(&["-c100b -b4K f"], |x| {
+        x.target.create_bytes = Some(409600);
+        x.target.block_bytes = 4096;
+    });
+    // 48 is in tests/data/deliberate-differences.md
+    accept(&["-b4K -B10b '#1'"], &["#1"], &[], |x| {
+        x.target.block_bytes = 4096;
+        x.target.base_bytes = 40960;
+    });
+}
+
+#[test]
+fn caching_50_to_58() {
+    let cached = |lines: &[&str], mode, write_through, mapped, flush| {
+        f(lines, |x| {
+            x.target.cache = mode;
+            x.target.write_through = write_through;
+            x.target.memory_mapped = mapped;
+            x.target.flush = flush;
+        });
+    };
+    use CacheMode::{Cached, DisableLocalCache, DisableOsCache};
+    cached(&["-S f", "-Su f"], DisableOsCache, false, false, None);
+    cached(&["-Sh f", "-h f", "-Suw f", "-Swu f", "-S -Sw f"], DisableOsCache, true, false, None);
+    cached(&["-Sw f", "-Sbw f"], Cached, true, false, None);
+    cached(&["-Sr f"], DisableLocalCache, false, false, None);
+    cached(&["-Srw f"], DisableLocalCache, true, false, None);
+    cached(&["-Sm f", "-Sbm f"], Cached, false, true, None);
+    cached(&["-Smw f", "-Sbmw f"], Cached, true, true, None);
+    cached(&["-Smrw f"], DisableLocalCache, true, true, None);
+    let view = Some(FlushMode::ViewOfFile);
+    cached(&["-Sm -Nv f", "-Nv -Sm f", "-NV -Sm f"], Cached, false, true, view);
+    cached(&["-Sm -Nv -Nn f"], Cached, false, true, Some(FlushMode::NonVolatileMemory));
+    cached(&["-Sm -Ni f"], Cached, false, true, Some(FlushMode::NonVolatileMemoryNoDrain));
+}
+
+#[test]
+fn rates_59_to_64() {
+    f(&["-g1024 -b128K f"], |x| {
+        x.target.throughput = Some(Throughput::BytesPerMs(1024));
+        x.target.block_bytes = 131072;
+    });
+    f(&["-b128K -g10i f"], |x| {
+        x.target.throughput = Some(Throughput::Iops(10));
+        x.target.block_bytes = 131072;
+    });
+    f(&["-g100i f"], |x| x.target.throughput = Some(Throughput::Iops(100)));
+    accept(&["-b8k -g80 -o1 -s8k -Sh -w100 a b"], &["a", "b"], &[], |x| {
+        x.target.block_bytes = 8192;
+        x.target.throughput = Some(Throughput::BytesPerMs(80));
+        x.target.request_count = 1;
+        x.target.stride_bytes = Some(8192);
+        x.target.cache = CacheMode::DisableOsCache;
+        x.target.write_through = true;
+        x.target.write_percent = 100;
+    });
+    f(&["-i100 -j10 -o8 f"], |x| {
+        x.target.burst_ios = Some(100);
+        x.target.think_ms = Some(10);
+        x.target.request_count = 8;
+    });
+    // 64 is in tests/data/deliberate-differences.md
+}
+
+#[test]
+fn affinity_65_to_68() {
+    f(&["-a f", "-ag f"], |_| {});
+    f(&["-n -ag f", "-a -n f"], |x| x.span.disable_affinity = true);
+    f(&["-ag0,0,1,2 f", "-a0,1,2 f"], |x| x.span.affinity = cpus(&[(0, 0), (0, 1), (0, 2)]));
+    f(&["-a1,4,6 -a2 f"], |x| x.span.affinity = cpus(&[(0, 1), (0, 4), (0, 6), (0, 2)]));
+    f(&["-ag0,1,4,6,g1,2,5,7 f", "-ag0,1,4,6 -ag1,2,5,7 f"], |x| {
+        x.span.affinity = cpus(&[(0, 1), (0, 4), (0, 6), (1, 2), (1, 5), (1, 7)]);
+    });
+    f(&["-ag1,3 -a3,3 f"], |x| x.span.affinity = cpus(&[(1, 3), (0, 3), (0, 3)]));
+}
+
+#[test]
+fn reports_69_70_74_75_76() {
+    f(&["-L -D -Rxml f", "-Rtext -D0 -Rxml -L f"], |x| {
+        x.span.measure_latency = true;
+        x.span.calculate_iops_std_dev = true;
+        x.profile.result_format = ResultFormat::Xml;
+    });
+    f(&["-D250 f"], |x| {
+        x.span.calculate_iops_std_dev = true;
+        x.span.io_bucket_ms = 250;
+    });
+    f(&["-D0 f", "-D f", "-D250 -D f"], |x| x.span.calculate_iops_std_dev = true);
+    f(&["-P f", "-P0 f"], |x| x.profile.progress_ios = 65536);
+    f(&["-P100 f"], |x| x.profile.progress_ios = 100);
+    f(&["-z f"], |x| x.span.rand_seed = BOOT_MS as u32);
+    f(&["-z42 f", "-z -z42 f"], |x| x.span.rand_seed = 42);
+    f(&["-z4294967295 f"], |x| x.span.rand_seed = u32::MAX);
+    f(&["-v -vs f"], |x| {
+        x.profile.verbose = true;
+        x.profile.verbose_stats = true;
+    });
+    f(&["-vs f"], |x| x.profile.verbose_stats = true);
+}
+
+#[test]
+fn profile_output_75() {
+    for line in ["-Rp f", "-Rptext f", "-Rp -Rtext f"] {
+        f(&[line], |_| {});
+        assert!(run(line).profile_only, "{line}");
+    }
+    f(&["-Rpxml -b4k -r f", "-Rxml -b4k -Rp -r f", "-Rp -Rxml -r -b4k f"], |x| {
+        x.profile.result_format = ResultFormat::Xml;
+        x.target.block_bytes = 4096;
+        random(x, None);
+    });
+    accept(&["-Rp '*1'"], &["*1"], &[], |_| {});
+    f(&["-Rp -a63 f"], |x| x.span.affinity = cpus(&[(0, 63)]));
+    assert!(run("-Rpxml -Rtext f").profile_only, "the p sticks");
+    assert!(!run("-Rxml f").profile_only);
+}
+
+#[test]
+fn write_data_71_to_73() {
+    f(&["-Z f"], |x| x.target.zero_write_buffers = true);
+    f(&["-Zr f"], |x| x.span.random_write_data = true);
+    for (line, file) in [
+        ("-Z1M f", None),
+        ("-Z1M,seed.bin f", Some("seed.bin")),
+        ("-Z1M,a,b f", Some("a,b")),
+        ("-Z1M, f", None),
+        ("-Z4M,x -Z1M f", None),
+    ] {
+        f(&[line], |x| {
+            x.target.write_source_bytes = 1 << 20;
+            x.target.write_source_path = file.map(String::from);
+        });
+    }
+    f(&["-Z1b -b4k f"], |x| {
+        x.target.write_source_bytes = 4096;
+        x.target.block_bytes = 4096;
+    });
+    f(&["-Z -Zr -Z1M f"], |x| {
+        x.target.zero_write_buffers = true;
+        x.span.random_write_data = true;
+        x.target.write_source_bytes = 1 << 20;
+    });
+}
+
+#[test]
+fn the_rest_77_to_86() {
+    f(&["-x -o8 -r f"], |x| {
+        x.span.completion_routines = true;
+        x.target.request_count = 8;
+        random(x, None);
+    });
+    f(&["-n -l -I1 f"], |x| {
+        x.span.disable_affinity = true;
+        x.target.large_pages = true;
+        x.target.priority = IoPriority::VeryLow;
+    });
+    accept(&["-yrGo -ypStop -o1 -t2 -a0,1 f"], &["f"], &[OVERLAP], |x| {
+        x.target.request_count = 1;
+        x.target.threads_per_file = 2;
+        x.span.affinity = cpus(&[(0, 0), (0, 1)]);
+    });
+    let events = run("-yrGo -ypStop -o1 -t2 -a0,1 f").events;
+    assert_eq!((events.wait.as_deref(), events.stop.as_deref()), (Some("Go"), Some("Stop")));
+    assert_eq!((events.start, events.finish), (None, None));
+    f(&["-eDISK_IO -ep f"], |x| {
+        x.profile.etw = Some(Etw { disk_io: true, use_paged_memory: true, ..Etw::default() });
+    });
+    f(&["-W0 -d1 -C0 f"], |x| {
+        x.span.warmup_s = 0;
+        x.span.duration_s = 1;
+    });
+    f(&["-b4K -r -o32 -t4 -d30 -Sh -L f"], |x| {
+        x.target.block_bytes = 4096;
+        random(x, None);
+        x.target.request_count = 32;
+        x.target.threads_per_file = 4;
+        x.span.duration_s = 30;
+        x.target.cache = CacheMode::DisableOsCache;
+        x.target.write_through = true;
+        x.span.measure_latency = true;
+    });
+    f(&["-b8K -d30 -o4 -t8 -h -r -w25 -L -Z1G -c20G f"], |x| {
+        x.target.block_bytes = 8192;
+        x.span.duration_s = 30;
+        x.target.request_count = 4;
+        x.target.threads_per_file = 8;
+        x.target.cache = CacheMode::DisableOsCache;
+        x.target.write_through = true;
+        random(x, None);
+        x.target.write_percent = 25;
+        x.span.measure_latency = true;
+        x.target.write_source_bytes = G;
+        x.target.create_bytes = Some(20 * G);
+    });
+    // 85 is for Windows: on Linux these are paths
+    accept(&["/b4k /r f"], &["/b4k", "/r", "f"], &[], |_| {});
+    assert!(run("/b4k f").notes[0].contains("-b4k"), "the note names the option");
+    assert_eq!(read("-yeGo"), Ok(Invocation::SetEvents(vec!["Go".into()])));
+    assert_eq!(read("-yeGo -yeOn -b4k f"), Ok(Invocation::SetEvents(vec!["Go".into(), "On".into()])));
+}
+
+#[test]
+fn an_xml_profile_84() {
+    let request = run("-d60 -Xp.xml f g");
+    let file = request.profile_file.expect("names a profile");
+    assert_eq!(file.path, "p.xml");
+    assert_eq!(file.duration_s, Some(60));
+    assert_eq!((file.warmup_s, file.cooldown_s, file.seed, file.experiment_flags), (None, None, None, None));
+    assert_eq!((file.verbose, file.verbose_stats, file.result_format), (false, false, None));
+    assert_eq!(file.targets, ["f", "g"]);
+
+    let request = run("-W1 -C2 -z -v -vs -:1 -Rpxml --engine psync -Xp.xml");
+    assert!(request.profile_only);
+    assert_eq!(request.options.engine.map(|engine| engine.name).as_deref(), Some("psync"));
+    let file = request.profile_file.expect("names a profile");
+    assert_eq!((file.warmup_s, file.cooldown_s), (Some(1), Some(2)));
+    assert_eq!((file.seed, file.experiment_flags), (Some(BOOT_MS as u32), Some(1)));
+    assert_eq!((file.verbose, file.verbose_stats), (true, true));
+    assert_eq!(file.result_format, Some(ResultFormat::Xml));
+    assert!(file.targets.is_empty());
+    assert_eq!(
+        run("-Rp -Xp.xml").profile_file.map(|file| file.result_format),
+        Some(None),
+        "-Rp keeps the format"
+    );
+}
+
+#[test]
+fn every_trace_name_and_clock() {
+    f(
+        &[
+            "-ePROCESS -eTHREAD -eIMAGE_LOAD -eDISK_IO -eMEMORY_PAGE_FAULTS -eMEMORY_HARD_FAULTS -eNETWORK -eREGISTRY f",
+        ],
+        |x| {
+            x.profile.etw = Some(Etw {
+                process: true,
+                thread: true,
+                image_load: true,
+                disk_io: true,
+                memory_page_faults: true,
+                memory_hard_faults: true,
+                network: true,
+                registry: true,
+                ..Etw::default()
+            });
+        },
+    );
+    f(&["-eq -es -ec f"], |x| {
+        x.profile.etw = Some(Etw {
+            use_perf_timer: true,
+            use_system_timer: true,
+            use_cycles_counter: true,
+            ..Etw::default()
+        });
+    });
+}
+
+#[test]
+fn what_linux_has_no_use_for_is_accepted_with_a_note() {
+    for (line, word) in [
+        ("-eDISK_IO f", "-e"),
+        ("-ft f", "-ft"),
+        ("-frs f", "-fr"),
+        ("-Sy f", "-Sy"),
+        ("-SuY f", "-SY"),
+        ("-:3 f", "-:3"),
+        ("C:\\x.dat", "C:\\x.dat"),
+        ("-r 4k f", "-r4k"),
+    ] {
+        let notes = run(line).notes;
+        assert!(notes.len() == 1 && notes[0].contains(word), "{line}: {notes:?}");
+    }
+    for line in ["-fr f", "-:1 f", "-Su f", "-r f", "-o4 4k"] {
+        assert_eq!(run(line).notes, [""; 0], "{line}");
+    }
+    assert_eq!(run("-eDISK_IO -eNETWORK -ep f").notes.len(), 1, "said once");
+}
+
+#[test]
+fn additions_of_diskspd_2_3() {
+    f(&["-a0-3 f"], |x| x.span.affinity = cpus(&[(0, 0), (0, 1), (0, 2), (0, 3)]));
+    f(&["-a7,1-2,g2,0-1 f"], |x| x.span.affinity = cpus(&[(0, 7), (0, 1), (0, 2), (2, 0), (2, 1)]));
+    f(&["-a70,300 f"], |x| x.span.affinity = cpus(&[(0, 70), (0, 300)]));
+    let whole = run("-a3 -ag1 -a4-5 -ag0 f").profile.time_spans.remove(0);
+    let [cpu3, cpu4, cpu5] =
+        [3, 4, 5].map(|processor| AffinityItem::Processor(ProcessorId { group: 0, processor }));
+    assert_eq!(
+        whole.affinity_items(),
+        [cpu3, AffinityItem::WholeGroup(1), cpu4, cpu5, AffinityItem::WholeGroup(0)]
+    );
+    for (line, cores_first, span_groups, efficiency) in [
+        ("-ac f", true, false, EfficiencyOrder::Ignore),
+        ("-as f", false, true, EfficiencyOrder::Ignore),
+        ("-ap f", false, false, EfficiencyOrder::PerformanceFirst),
+        ("-aP f", false, false, EfficiencyOrder::FillPerformanceFirst),
+        ("-ae f", false, false, EfficiencyOrder::EfficiencyFirst),
+        ("-aE f", false, false, EfficiencyOrder::FillEfficiencyFirst),
+        ("-acsE f", true, true, EfficiencyOrder::FillEfficiencyFirst),
+        ("-ac -as -aE f", true, true, EfficiencyOrder::FillEfficiencyFirst),
+        ("-aup f", false, false, EfficiencyOrder::Ignore),
+    ] {
+        f(&[line], |x| x.span.placement = Placement { cores_first, span_groups, efficiency });
+    }
+    f(&["-bsn f", "-bsp -bsn f"], |x| x.span.pack_buffers = true);
+    f(&["-bsp f"], |_| {});
+    f(&["-oc32 f"], |x| x.span.completion_batch = Some(32));
+    for (line, registered_buffers, batch) in [
+        ("-u8 f", true, Batch::Count(8)),
+        ("-u65535 f", true, Batch::Count(65535)),
+        ("-un8 f", false, Batch::Count(8)),
+        ("-u50p f", true, Batch::Percent(50)),
+        ("-un100p f", false, Batch::Percent(100)),
+        ("-u f", true, Batch::Percent(25)),
+        ("-un f", false, Batch::Percent(25)),
+    ] {
+        f(&[line], |x| x.span.ring = Some(RingOptions { registered_buffers, batch }));
+    }
+    assert_eq!(read("-Rs"), Ok(Invocation::SystemInformation(ResultFormat::Text)));
+    assert_eq!(read("-Rstext"), Ok(Invocation::SystemInformation(ResultFormat::Text)));
+    assert_eq!(read("-Rsxml"), Ok(Invocation::SystemInformation(ResultFormat::Xml)));
+}
+
+#[test]
+fn long_options() {
+    assert_eq!(read(""), Ok(Invocation::NoArguments));
+    for line in ["-?", "--help", "-b4k '-?'", "--help --version", "-Xp.xml --help"] {
+        assert_eq!(read(line), Ok(Invocation::Help), "{line}");
+    }
+    assert_eq!(read("--version"), Ok(Invocation::Version));
+    for line in [
+        "--engine sim:seed=1,cpu=5us --overwrite /dev/x --overwrite=-y --recreate f",
+        "--engine=sim:seed=1,cpu=5us --overwrite=/dev/x --overwrite=-y --recreate f",
+    ] {
+        let request = run(line);
+        let engine = EngineChoice { name: "sim".into(), parameters: "seed=1,cpu=5us".into() };
+        assert_eq!(request.options.engine, Some(engine), "{line}");
+        assert_eq!(request.options.overwrite, ["/dev/x", "-y"], "{line}");
+        assert!(request.options.recreate, "{line}");
+        assert_eq!(request.profile.time_spans[0].targets.len(), 1, "{line}");
+    }
+    let options = run("f").options;
+    assert!(options.engine.is_none() && options.overwrite.is_empty() && !options.recreate);
+    assert!(!options.verdict && options.require.is_none());
+    let options = run("--verdict --require certified f").options;
+    assert!(options.verdict && options.require == Some(Grade::Certified));
+    assert_eq!(run("--require=suspect -Xp.xml").options.require, Some(Grade::Suspect));
+}
+
+#[test]
+fn every_option_of_the_limits() {
+    f(&["-t4294967295 -F1 -t1 f", "-F1 f"], |x| x.span.thread_count = 1);
+    f(&["-d4294967295 -W4294967295 -C4294967295 f"], |x| {
+        x.span.duration_s = u32::MAX;
+        x.span.warmup_s = u32::MAX;
+        x.span.cooldown_s = u32::MAX;
+    });
+    f(&["-I2 f", "-I1 -I2 f"], |x| x.target.priority = IoPriority::Low);
+    f(&["-I3 f"], |_| {});
+    f(&["-w100 -w0 f", "-w0 f"], |_| {});
+    f(&["-:3 f"], |x| x.profile.experiment_flags = 3);
+}

@@ -1,0 +1,501 @@
+//! The refused lines of the contract (`command-line.md` §11) and what TrueSpd refuses beyond DiskSpd
+//! 2.2: each with the characters that are marked and a phrase of the reason.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use crate::support::words::{self, refused};
+use truespd::cli::{Refusal, parse_os};
+
+/// The characters under the main marks of the first problem.
+fn marked(refusal: &Refusal) -> String {
+    let marks = refusal.problems[0].marks.iter().filter(|mark| mark.main);
+    let pieces = marks.map(|mark| {
+        let word = refusal.arguments.get(mark.word).map(String::as_str).unwrap_or_default();
+        word.chars().skip(mark.chars.start).take(mark.chars.len()).collect::<String>()
+    });
+    pieces.collect::<Vec<_>>().join(" ")
+}
+
+/// (line, marked characters, phrase of the reason); nothing marked: the place where something is missing.
+type Row = (&'static str, &'static str, &'static str);
+
+#[track_caller]
+fn check(rows: &[Row]) {
+    for (line, culprit, phrase) in rows {
+        let refusal = refused(line);
+        let what = &refusal.problems[0].what;
+        assert!(what.contains(phrase), "{line}: no '{phrase}' in\n{refusal}");
+        assert_eq!(marked(&refusal), *culprit, "{line}\n{refusal}");
+    }
+}
+
+#[test]
+fn shape_2_to_4() {
+    check(&[
+        ("-r", "", "no target"),
+        ("f -r", "-r", "behind the target"),
+        ("f -r g", "-r", "behind the target"),
+        ("-q f", "-q", "no such option"),
+        ("- f", "-", "no such option"),
+        ("-- f", "--", "no such option"),
+        ("--helpme", "--helpme", "no such option"),
+        ("-b4k ''", "", "empty"),
+        ("f ''", "", "empty"),
+    ]);
+}
+
+#[test]
+fn sizes_5_to_13() {
+    check(&[
+        ("-b f", "", "a size is missing"),
+        ("-b4KB f", "B", "stands after the size"),
+        ("-b4KiB f", "iB", "stands after the size"),
+        ("-b4.5k f", ".", "no size suffix"),
+        ("-b0x1000 f", "x", "no size suffix"),
+        ("-b-4k f", "-", "sign"),
+        ("-b+4k f", "+", "sign"),
+        ("-b4G f", "4G", "too large"),
+        ("-b4294967295 f", "4294967295", "too large"),
+        ("-b18446744073709551616 f", "18446744073709551616", "more than 64 bits"),
+        ("-b30000000000000000000 f", "30000000000000000000", "more than 64 bits"),
+        ("-b99999999999999999999 f", "99999999999999999999", "more than 64 bits"),
+        ("-b0 f", "0", "block size is 0"),
+        ("-b0 -r8b f", "0", "block size is 0"),
+        ("-c f", "", "a size is missing"),
+        ("-c1e9 f", "e", "no size suffix"),
+        ("-c1GB f", "B", "stands after the size"),
+        ("-c-1 f", "-", "sign"),
+        ("-c0 f", "0", "size of 0"),
+        ("-f16777216T f", "16777216T", "more than 64 bits"),
+        ("-f18014398509481984K f", "18014398509481984K", "more than 64 bits"),
+    ]);
+}
+
+#[test]
+fn ranges_14_to_24() {
+    check(&[
+        ("-B f", "", "a size is missing"),
+        ("-B:1m f", "", "a size is missing"),
+        ("-Bx f", "x", "no digit"),
+        ("-B5mx f", "x", "stands after the size"),
+        ("-B5m: f", "", "a size is missing"),
+        ("-B5m:j f", "j", "no digit"),
+        ("-B5m:1x f", "x", "no size suffix"),
+        ("-B5m:1mx f", "x", "stands after the size"),
+        ("-B5M:1M:2M f", ":2M", "stands after the size"),
+        ("-B18446744073709551615:1 f", "18446744073709551615:1", "more than 64 bits"),
+        ("-B5m -B6m f", "-B6m", "base offset is given twice"),
+        ("-B5m:1m -B5m f", "-B5m", "base offset is given twice"),
+        ("-f5m -f6m f", "-f6m", "maximum offset is given twice"),
+        ("-B5m:1m -f6m f", "-f6m", "end of the range is given twice"),
+        ("-f6m -B5m:1m f", "1m", "end of the range is given twice"),
+        ("-B5m -f5m f", "-f5m -B5m", "not above the base offset"),
+        ("-B5m -f4m f", "-f4m -B5m", "not above the base offset"),
+        ("-B5m:0 f", "0", "length of the range is 0"),
+        ("-B0:0 f", "0", "length of the range is 0"),
+        ("-f0 f", "0", "maximum offset is 0"),
+        ("-f f", "", "access hints are missing"),
+        ("-fx f", "x", "no access hint"),
+        ("-fr1 f", "1", "no access hint"),
+        ("-f1r f", "r", "no size suffix"),
+    ]);
+}
+
+#[test]
+fn patterns_25_to_38() {
+    check(&[
+        ("-r0 f", "0", "size of 0"),
+        ("-rx f", "x", "no digit"),
+        ("-r -r f", "-r", "given twice"),
+        ("-r8k -r4k f", "-r4k", "given twice"),
+        ("-r -s f", "-s", "already random"),
+        ("-s -r f", "-r", "already sequential"),
+        ("-r -si f", "-si", "already random"),
+        ("-si -r f", "-r", "already sequential"),
+        ("-s -s f", "-s", "stride is given twice"),
+        ("-s8k -s f", "-s", "stride is given twice"),
+        ("-s -si f", "-si", "stride is given twice"),
+        ("-sx f", "x", "no digit"),
+        ("-s8ki f", "i", "stands after the size"),
+        ("-rs f", "", "a number is missing"),
+        ("-rs0 f", "0", "out of range"),
+        ("-rs101 f", "101", "out of range"),
+        ("-rs50 -rs60 f", "-rs60", "given twice"),
+        ("-rs50 -rs100 f", "-rs100", "given twice"),
+        ("-rs50 -r8k -r4k f", "-r4k", "alignment are given twice"),
+        ("-rs50 -s f", "-s", "already random"),
+        ("-s8k -rs50 f", "-rs50", "already sequential"),
+        ("-si -T1M -t2 f", "-si -T1M", "exclude each other"),
+        ("-si -p f", "-si -p", "exclude each other"),
+        ("-p -r f", "-p -r", "exclude each other"),
+        ("-T1M -r -t2 f", "-T1M -r", "exclude each other"),
+        ("-T1M -rs50 -t2 f", "-T1M -rs50", "exclude each other"),
+        ("-T1M f", "-T1M", "needs several threads"),
+        ("-T1M -F1 f", "-T1M -F1", "needs several threads"),
+        ("-T f", "", "a size is missing"),
+        ("-T0 f", "0", "size of 0"),
+    ]);
+    assert!(refused("-rs50 -s f").to_string().contains("comes from -r<size>"));
+    assert!(refused("-s8k -rs50 f").to_string().contains("comes from -r<size>"));
+}
+
+#[test]
+fn distributions_39_to_51() {
+    check(&[
+        ("-rdpct90/10 f", "-rdpct90/10", "needs random I/O"),
+        ("-rdpct90/10 -s f", "-rdpct90/10 -s", "needs random I/O"),
+        ("-rd -r f", "d", "kind of distribution"),
+        ("-rdfoo10/1G -r f", "dfoo10/1G", "kind of distribution"),
+        ("-rdPCT10/10 -r f", "dPCT10/10", "kind of distribution"),
+        ("-rdpct -r f", "", "a pair <io>/<share> is missing"),
+        ("-rdpctBAD -r f", "B", "share of I/O is missing"),
+        ("-rdpct10 -r f", "", "the / between"),
+        ("-rdpct10[ -r f", "[", "the / between"),
+        ("-rdpct10/ -r f", "", "a number is missing"),
+        ("-rdabs10/ -r f", "", "a size is missing"),
+        ("-rdabs10/BAD -r f", "B", "no digit"),
+        ("-rdpct10/10[ -r f", "[", "no digit"),
+        ("-rdpct10/10: -r f", "", "a pair <io>/<share> is missing"),
+        ("-rdpct101/10 -r f", "101", "above 100"),
+        ("-rdpct10/101 -r f", "101", "out of range"),
+        ("-rdpct10/0 -r f", "0", "out of range"),
+        ("-rdabs10/0 -r f", "0", "size of 0"),
+        ("-rdpct10/10:5/x -r f", "x", "no digit"),
+        ("-rdabs10/10 -r f", "-rdabs10/10", "shorter than the block size"),
+        ("-rdpct60/10:60/10 -r f", "-rdpct60/10:60/10", "only 40 % are left"),
+        ("-rdabs60/10g:60/10g -r f", "-rdabs60/10g:60/10g", "only 40 % are left"),
+        ("-rdpct10/50:10/60 -r f", "-rdpct10/50:10/60", "only 50 % are left"),
+        ("-rdpct10/50:10/50 -r f", "-rdpct10/50:10/50", "80 % of the I/O are left over"),
+        ("-rdpct50/100 -r f", "-rdpct50/100", "50 % of the I/O are left over"),
+        ("-rdpct100/50 -r f", "-rdpct100/50", "cover 50 % of the target"),
+        ("-rdpct100/10 -r f", "-rdpct100/10", "cover 10 % of the target"),
+    ]);
+    for line in ["-rdpct60/10:60/10:5/90 -r f", "-rdabs10/1:60/1g:60/1g -r f"] {
+        assert_eq!(refused(line).problems.len(), 1, "{line}: only the first cause");
+    }
+}
+
+#[test]
+fn threads_and_rates_52_to_65() {
+    check(&[
+        ("-t f", "", "a number is missing"),
+        ("-t0 f", "0", "out of range"),
+        ("-F0 f", "0", "out of range"),
+        ("-o0 f", "0", "out of range"),
+        ("-O0 f", "0", "out of range"),
+        ("-t2 -F2 f", "-F2 -t2", "exclude each other"),
+        ("-t4 -F1 f", "-F1 -t4", "exclude each other"),
+        ("-p -F2 -O4 f", "-p -O4", "exclude each other"),
+        ("-g100 -F2 -O4 f", "-g100 -O4", "exclude each other"),
+        ("-i10 -j10 -F2 -O4 f", "-j10 -O4", "exclude each other"),
+        ("-g f", "", "a number is missing"),
+        ("-gi f", "", "a number is missing"),
+        ("-g0 f", "0", "out of range"),
+        ("-g0i f", "0", "out of range"),
+        ("-gi100 f", "i", "no digit"),
+        ("-g100x f", "x", "no digit"),
+        ("-g1K f", "K", "no digit"),
+        ("-g-5 f", "-", "negative"),
+        ("-x -g100 f", "-g100 -x", "exclude each other"),
+        ("-i10 f", "-i10", "go together"),
+        ("-j10 f", "-j10", "go together"),
+        ("-i0 -j10 f", "0", "out of range"),
+        ("-j0 -i10 f", "0", "out of range"),
+        ("-i f", "", "a number is missing"),
+        ("-w f", "", "a number is missing"),
+        ("-w101 f", "101", "out of range"),
+        ("-w-1 f", "-", "negative"),
+        ("-d-1 f", "-", "negative"),
+        ("-W-1 f", "-", "negative"),
+        ("-C-1 f", "-", "negative"),
+        ("-z12x f", "x", "no digit"),
+        ("-z0x10 f", "x", "no digit"),
+        ("-I0 f", "0", "out of range"),
+        ("-I4 f", "4", "out of range"),
+    ]);
+}
+
+#[test]
+fn caching_66_to_72() {
+    check(&[
+        ("-Sub f", "b", "'u' has already set the cache mode"),
+        ("-Sru f", "u", "'r' has already set the cache mode"),
+        ("-Shw f", "w", "'h' has already set write-through"),
+        ("-Sbb f", "b", "'b' has already set the cache mode"),
+        ("-Sww f", "w", "'w' has already set write-through"),
+        ("-Smu f", "u", "'m' has already set memory mapping"),
+        ("-Sum f", "m", "'u' has already set unbuffered"),
+        ("-Shm f", "m", "'h' has already set unbuffered"),
+        ("-Sm -h f", "-h", "'m' has already set memory mapping"),
+        ("-h -Sm f", "m", "'h' has already set unbuffered"),
+        ("-S -Su f", "u", "'u' has already set the cache mode"),
+        ("-Sb -h f", "-h", "'b' has already set the cache mode"),
+        ("-h -Suw f", "u", "'h' has already set the cache mode"),
+        ("-Sw -h f", "-h", "'w' has already set write-through"),
+        ("-h -Sw f", "w", "'h' has already set write-through"),
+        ("-Sx f", "x", "no cache letter"),
+        ("-SU f", "U", "no cache letter"),
+        ("-Syy f", "y", "'y' has already set BypassIO"),
+        ("-Nv f", "-Nv", "needs memory mapped I/O"),
+        ("-N -Sm f", "", "kind of flush is missing"),
+        ("-Nvn -Sm f", "vn", "no kind of flush"),
+        ("-Nq -Sm f", "q", "no kind of flush"),
+        ("-x -Sm f", "-x -Sm", "exclude each other"),
+    ]);
+}
+
+#[test]
+fn data_and_affinity_73_to_80() {
+    check(&[
+        ("-Z0 f", "0", "empty"),
+        ("-Zx f", "x", "takes no value"),
+        ("-Zr1M f", "1M", "takes no value"),
+        ("-Z1Mx f", "x", "stands after the size"),
+        ("-Z4k f", "-Z4k", "smaller than the block size"),
+        ("-Z1M -b2M f", "-Z1M -b2M", "smaller than the block size"),
+        ("-ag0,0,g1 f", "g1", "group without any processor"),
+        ("-a1, f", "", "processor number is missing"),
+        ("-ag1,0, f", "", "processor number is missing"),
+        ("-ag0, f", "", "processor number is missing"),
+        ("-ag0,,1 f", "", "processor number is missing"),
+        ("-agg f", "g", "not expected"),
+        ("-ag,0,1 f", "", "group number is missing"),
+        ("-ag0,g1,2 f", "g0", "a group follows a group"),
+        ("-a,1 f", "", "processor number is missing"),
+        ("-a1,,2 f", "", "processor number is missing"),
+        ("-ax f", "x", "not expected"),
+        ("-a1g0,2 f", "g", "not expected"),
+        ("-a4294967296 f", "4294967296", "out of range"),
+        ("-a65536 f", "65536", "out of range"),
+        ("-ag1,256 f", "256", "out of range"),
+        ("-ag70000,1 f", "70000", "out of range"),
+        ("-a3-1 f", "3-1", "runs backwards"),
+        ("-a3- f", "", "processor number is missing"),
+        ("-a-3 f", "", "processor number is missing"),
+        ("-n -a0 f", "-n -a0", "exclude each other"),
+        ("-a0 -n f", "-n -a0", "exclude each other"),
+        ("-n -ag1 f", "-n -ag1", "exclude each other"),
+    ]);
+}
+
+#[test]
+fn reports_81_to_84() {
+    check(&[
+        ("-R f", "", "result format is missing"),
+        ("-RXML f", "XML", "no result format"),
+        ("-Rxmlp f", "xmlp", "no result format"),
+        ("-Rjson f", "json", "no result format"),
+        ("-Rpjson f", "json", "no result format"),
+        ("-vx f", "x", "takes no value"),
+        ("-vss f", "s", "takes no value"),
+        ("-y f", "-y", "no such option"),
+        ("-yx f", "-yx", "no such option"),
+        ("-ys f", "", "name of the event is missing"),
+        ("-e f", "", "name of a trace is missing"),
+        ("-eFOO f", "FOO", "no trace"),
+        ("-edisk_io f", "disk_io", "no trace"),
+    ]);
+}
+
+#[test]
+fn xml_profiles_85_to_88() {
+    check(&[
+        ("-Xp.xml -b4k", "-b4k", "XML profile"),
+        ("-Xp.xml -t2", "-t2", "XML profile"),
+        ("-Xp.xml -L", "-L", "XML profile"),
+        ("-Xp.xml -P", "-P", "XML profile"),
+        ("-Xp.xml -n", "-n", "XML profile"),
+        ("-Xp.xml -yrGo", "-yrGo", "XML profile"),
+        ("-Xp.xml '-?'", "-?", "XML profile"),
+        ("-Xp.xml -D", "-D", "XML profile"),
+        ("-t2 -Xp.xml", "-t2", "XML profile"),
+        ("-b4k -Xp.xml", "-b4k", "XML profile"),
+        ("-Xp.xml -q", "-q", "no such option"),
+        ("-Xp.xml -Xq.xml", "-Xq.xml", "two XML profiles"),
+        ("-X", "", "file of the XML profile is missing"),
+        ("-Xp.xml -d0", "0", "out of range"),
+        ("-Xp.xml f -d1", "-d1", "behind the target"),
+        ("'*1'", "*1", "not replaced by a target"),
+        ("f '*1'", "*1", "not replaced by a target"),
+    ]);
+}
+
+#[test]
+fn strict_integers() {
+    for letter in ["C", "d", "D", "F", "g", "i", "I", "j", "o", "O", "P", "t", "w", "W", "rs", "z", ":", "oc"]
+    {
+        for value in
+            ["abc", "10x", "+1", " 1", "1 ", "0x1", "1.5", "-1", "4294967296", "99999999999999999999"]
+        {
+            refused(&format!("'-{letter}{value}' f"));
+        }
+    }
+    for letter in ["d", "W", "C", "F", "t", "o", "O", "i", "j", "I", ":", "oc"] {
+        check(&[(Box::leak(format!("-{letter} f").into_boxed_str()), "", "a number is missing")]);
+    }
+    check(&[("-d0 f", "0", "out of range"), ("-w50% f", "%", "no digit"), ("-d10s f", "s", "no digit")]);
+}
+
+#[test]
+fn strict_tails() {
+    for letter in ["h", "l", "L", "n", "p", "x", "?", "v", "vs", "Zr", "ep", "eq", "es", "ec"] {
+        let line = format!("'-{letter}foo' f");
+        let refusal = refused(&line);
+        assert_eq!(marked(&refusal), "foo", "{line}\n{refusal}");
+    }
+    check(&[
+        ("-L,file.bin f", ",file.bin", "takes no value"),
+        ("--recreate=yes f", "yes", "takes no value"),
+        ("--verdict=all f", "all", "takes no value"),
+    ]);
+}
+
+#[test]
+fn strict_combinations() {
+    check(&[
+        ("-O4 f", "-O4", "only takes effect together with -F"),
+        ("-g100 -i10 -j10 f", "-g100 -i10 -j10", "exclude each other"),
+        ("-i10 -j10 -x f", "-j10 -x", "exclude each other"),
+        ("-i3 -j10 -t4 -si f", "-i3 -t4", "shared by 4 threads"),
+        ("-i3 -j10 -F4 -si f", "-i3 -F4", "shared by 4 threads"),
+        ("-c64K -B4K f", "-c64K -B4K", "needs 69632"),
+        ("-c1M -t3 -T1M f", "-c1M -T1M", "needs 2162688"),
+        ("-c1G '#1'", "-c1G #1", "creates files"),
+        ("'#x'", "#x", "no disk number"),
+        ("'#1junk'", "#1junk", "no disk number"),
+        ("'#99999999999'", "#99999999999", "no disk number"),
+        ("X:", "X:", "Windows volume"),
+        ("a b: c", "b:", "Windows volume"),
+        ("-Rp '*foo'", "*foo", "no template"),
+        ("-Rp '*0'", "*0", "no template"),
+        ("-ac -a0 f", "-ac -a0", "would have no effect"),
+        ("-n -ap f", "-ap -n", "would have no effect"),
+        ("-acc f", "c", "given twice"),
+        ("-ap -ae f", "e", "given twice"),
+        ("-acx f", "x", "no placement"),
+        ("-au f", "u", "no placement"),
+        ("-bs f", "", "kind of separation"),
+        ("-bsx f", "x", "kind of separation"),
+        ("-u0 f", "0", "out of range"),
+        ("-u65536 f", "65536", "out of range"),
+        ("-u0p f", "0", "out of range"),
+        ("-un101p f", "101", "out of range"),
+        ("-up f", "", "a number is missing"),
+        ("-oc0 f", "0", "out of range"),
+        ("-Rs f", "-Rs", "printed alone"),
+        ("-b4k -Rsxml", "-Rsxml", "printed alone"),
+        ("-Rsjson", "json", "no result format"),
+        ("--engine psync", "", "no target"),
+        ("--engine f", "f", "there is no engine"),
+        ("--engine sim:speed=9 f", "speed=9", "there is no parameter"),
+        ("--engine null:x f", "x", "takes none"),
+        ("--engine", "", "no name of an engine"),
+        ("--engine -b4k f", "", "no name of an engine"),
+        ("--engine PSYNC f", "PSYNC", "no name of an engine"),
+        ("--overwrite= f", "", "path of the target is missing"),
+        ("--require good f", "good", "no grade"),
+        ("--require=invalid f", "invalid", "no grade"),
+        ("--require -L f", "", "no grade"),
+    ]);
+    // Fine where nothing is meaningless.
+    for line in
+        ["'#'", "'#0'", "./X:", "XY:", "x:y", "-i4 -j1 -t4 -si f", "-c68K -B4K f", "-c2162688 -t3 -T1M f"]
+    {
+        words::run(line);
+    }
+}
+
+#[test]
+fn a_dash_of_another_kind_is_explained() {
+    for dash in
+        ['\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{2212}', '\u{ff0d}']
+    {
+        let line = format!("-r {dash}b4k f");
+        let refusal = refused(&line);
+        assert_eq!(marked(&refusal), dash.to_string());
+        assert!(refusal.to_string().contains("type -b4k"), "{refusal}");
+    }
+    refused("f \u{2013}r");
+}
+
+#[test]
+fn usual_slips_get_a_hint() {
+    for (line, hint) in [
+        ("-b 4k -r f", "-b4k"),
+        ("-b 4k f", "-b4k"),
+        ("-w 50 f", "-w50"),
+        ("-r 4k -b4k f", "-r4k"),
+        ("-X p.xml", "-Xp.xml"),
+        ("-R xml f", "-Rxml"),
+        ("-b=4k f", "-b4k"),
+        ("-t:4 f", "-t4"),
+        ("-b4KB f", "4K"),
+        ("-b4KiB f", "4K"),
+        ("/b4k -r f", "-b4k"),
+        ("f -r", "in front of f"),
+        ("f -file", "./-file"),
+        ("f --recreate", "before the targets"),
+        ("-w f", "-w0"),
+        ("-Lv f", "-L -v"),
+        ("-Lb4k f", "-L -b4k"),
+        ("-nLD f", "-n -L -D"),
+        ("-rxml f", "-Rxml"),
+        ("-RXML f", "-Rxml"),
+        ("-edisk_io f", "-eDISK_IO"),
+        ("-SU f", "-Su"),
+        ("-V f", "-v"),
+        ("-A0 f", "-a0"),
+        ("-help", "--help"),
+        ("-version", "--version"),
+        ("--HELP", "--help"),
+        ("-h", "-Sh"),
+        ("-s8ki f", "-si<size>"),
+        ("-g1K f", "-g1024"),
+        ("-w50% f", "50"),
+        ("-d10s f", "10"),
+        ("-o4k f", "no size suffix"),
+        ("-b1.5M f", "fractions"),
+        ("-b0x1000 f", "decimal"),
+        ("-a1g0,2 f", "comma"),
+        ("-ag0,0,g1 f", "-ag1"),
+        ("-- f", "./-name"),
+        ("--engine psync", "taken as the value"),
+        ("--overwrite", "--overwrite=VALUE"),
+        ("X:", "/dev/disk/by-id"),
+    ] {
+        let text = refused(line).to_string();
+        assert!(text.contains(hint), "{line}: no '{hint}' in\n{text}");
+        assert!(text.contains("hint:") || text.contains("./X:"), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn hints_do_not_mislead() {
+    for (line, wrong) in [("-b4q f", "case sensitive"), ("-Lfoo f", "argument of its own"), ("-b f", "glued")]
+    {
+        let text = refused(line).to_string();
+        assert!(!text.contains(wrong), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn every_problem_of_a_profile_is_told_once() {
+    let refusal = refused("-p -r -T1M -x -g100 a b c");
+    let texts: Vec<&str> = refusal.problems.iter().map(|problem| problem.what.as_str()).collect();
+    assert_eq!(texts.len(), 3, "{refusal}");
+    let refusal = refused("-t2 -N -f0 f");
+    assert_eq!(refusal.problems.len(), 1, "reading stops at the first error: {refusal}");
+    let refusal = refused("-t2 -g10 -x f");
+    assert!(
+        refusal.to_string().contains("\nWARNING: target access pattern will not be sequential, consider -si")
+    );
+}
+
+#[test]
+fn arguments_that_are_no_text_are_refused_in_words() {
+    let args = [OsString::from("-b4k"), OsString::from_vec(vec![b'f', 0xff, b'x'])];
+    let text = parse_os(&args, "diskspd", &|| 0).expect_err("not UTF-8").to_string();
+    assert!(text.starts_with("ERROR: argument 2 is not UTF-8"), "{text}");
+    assert!(parse_os(&args[..1], "diskspd", &|| 0).expect_err("no target").to_string().contains("no target"));
+}

@@ -1,0 +1,213 @@
+//! Adding results up: the parts make the whole, in any order and any grouping.
+
+use crate::support::documents::{Machine, Mix, Pool, Ranges, Recipe, document};
+use truespd::render::text;
+use truespd::result::json::write;
+use truespd::result::merge::{MergeError, Merger};
+use truespd::result::{Document, Measured, TimeSpanResult, Window};
+
+const RECIPE: Recipe = Recipe {
+    latency: true,
+    iops: true,
+    waits: true,
+    targets: 2,
+    threads: 2,
+    pool: Pool::None,
+    ranges: Ranges::Percent,
+    machine: Machine::Smt,
+    mix: Mix::Both,
+    spans: &[true, true],
+};
+
+const START_NS: u64 = 1_700_000_000_000_000_000;
+
+fn measured(document: &mut Document, span: usize) -> &mut Measured {
+    match &mut document.time_spans[span] {
+        TimeSpanResult::Measured(measured) => measured,
+        TimeSpanResult::NotMeasured => panic!("measured"),
+    }
+}
+
+fn seen(document: &Document, span: usize) -> &Measured {
+    match &document.time_spans[span] {
+        TimeSpanResult::Measured(measured) => measured,
+        TimeSpanResult::NotMeasured => panic!("measured"),
+    }
+}
+
+/// The result of one host of several, with the same profile and the same measured time.
+fn host(number: u64) -> Document {
+    let mut result = document(&RECIPE, number);
+    result.system.computer_name = format!("host-{number}");
+    for span in 0..2 {
+        let measured = measured(&mut result, span);
+        measured.test_time_s = 2.0;
+        // A millisecond apart, as started over a network.
+        let start_unix_ns = START_NS + span as u64 * 10_000_000_000 + number * 1_000_000;
+        measured.evidence.window = Some(Window { start_unix_ns, end_unix_ns: start_unix_ns + 2_000_000_000 });
+    }
+    result
+}
+
+fn merge(documents: &[&Document], force: bool) -> Result<Document, MergeError> {
+    let mut merger = Merger::new(force);
+    for (i, &document) in documents.iter().enumerate() {
+        merger.add(&format!("'{i}.json'"), document.clone())?;
+    }
+    merger.finish()
+}
+
+/// Lets `keep` decide which threads of a result remain.
+fn part(whole: &Document, start_ns: u64, keep: impl Fn(u32) -> bool) -> Document {
+    let mut part = whole.clone();
+    for span in 0..2 {
+        let measured = measured(&mut part, span);
+        measured.threads.retain(|thread| keep(thread.id));
+        let window = measured.evidence.window.as_mut().expect("has one");
+        window.start_unix_ns += start_ns;
+    }
+    part
+}
+
+#[test]
+fn parts_make_the_whole() {
+    let whole = host(1);
+    let (even, odd) = (part(&whole, 0, |id| id % 2 == 0), part(&whole, 1, |id| id % 2 == 1));
+    let sum = merge(&[&odd, &even], false).expect("parts of one run");
+    assert_eq!(text(&sum), text(&whole));
+    assert_eq!(sum.sources.len(), 2);
+    // A part of nothing changes nothing.
+    let nothing = part(&whole, 2, |_| false);
+    let sum = merge(&[&nothing, &whole], false).expect("parts of one run");
+    assert_eq!(text(&sum), text(&whole));
+}
+
+#[test]
+fn every_number_is_the_sum_of_the_parts() {
+    let hosts: Vec<Document> = (0..5).map(host).collect();
+    let sum = merge(&hosts.iter().collect::<Vec<_>>(), false).expect("the same test");
+    for span in 0..2 {
+        for (t, thread) in seen(&sum, span).threads.iter().enumerate() {
+            for (k, target) in thread.targets.iter().enumerate() {
+                let parts = || hosts.iter().map(|h| &seen(h, span).threads[t].targets[k]);
+                assert_eq!(target.read.ios, parts().map(|p| p.read.ios).sum::<u64>());
+                assert_eq!(target.write.bytes, parts().map(|p| p.write.bytes).sum::<u64>());
+                let mut latency = truespd::measure::Histogram::new();
+                parts().for_each(|p| latency.merge(p.write.latency.as_ref().expect("asked for")));
+                assert_eq!(target.write.latency.as_ref(), Some(&latency));
+                let of_first = |p: &truespd::result::TargetResult| {
+                    p.read.intervals.as_ref().expect("asked for").series()[0].count
+                };
+                assert_eq!(of_first(target), parts().map(of_first).sum::<u64>());
+            }
+            let waits = hosts.iter().map(|h| seen(h, span).threads[t].waits.completion_waits);
+            assert_eq!(thread.waits.completion_waits, waits.sum::<u64>());
+        }
+        assert_eq!(seen(&sum, span).test_time_s, 2.0);
+        let mean = hosts.iter().map(|h| seen(h, span).cpu[1].kernel).sum::<f64>() / 5.0;
+        assert!((seen(&sum, span).cpu[1].kernel - mean).abs() < 1e-9);
+        // From the last start to the first end.
+        let window = seen(&sum, span).evidence.window.expect("all have one");
+        assert_eq!(window.length_ns(), 2_000_000_000 - 4_000_000);
+    }
+    let names: Vec<&str> = sum.sources.iter().map(|s| s.system.computer_name.as_str()).collect();
+    assert_eq!(names, ["host-0", "host-1", "host-2", "host-3", "host-4"]);
+    assert!(sum.warnings.is_empty(), "{:?}", sum.warnings);
+}
+
+#[test]
+fn neither_order_nor_grouping_matters() {
+    let hosts: Vec<Document> = (0..4).map(host).collect();
+    let all = |order: &[usize]| {
+        let documents: Vec<&Document> = order.iter().map(|&i| &hosts[i]).collect();
+        merge(&documents, false).expect("the same test")
+    };
+    let once = write(&all(&[0, 1, 2, 3]));
+    assert_eq!(write(&all(&[3, 1, 0, 2])), once);
+    assert_eq!(write(&all(&[2, 3, 1, 0])), once);
+    let (left, right) = (all(&[1, 3]), all(&[2, 0]));
+    assert_eq!(write(&merge(&[&right, &left], false).expect("sums of one test")), once);
+    let stored = truespd::result::json::read(write(&left).as_bytes()).expect("a sum is a document");
+    assert_eq!(write(&merge(&[&stored, &hosts[0], &hosts[2]], false).expect("sum and parts")), once);
+}
+
+#[test]
+fn results_of_other_tests_are_refused_with_the_difference() {
+    let (one, mut other) = (host(0), host(1));
+    other.profile.time_spans[1].targets[0].block_bytes = 512;
+    let refused = merge(&[&one, &other], false).expect_err("another block size").to_string();
+    assert!(refused.contains("'1.json' is of another test than '0.json'"), "{refused}");
+    assert!(refused.contains("time_spans[1].targets[0].block_bytes is 8192 there and 512 here"), "{refused}");
+    assert!(merge(&[&one, &other], true).is_ok(), "forced");
+    let reversed = merge(&[&other, &one], true).expect("forced");
+    assert_eq!(write(&reversed), write(&merge(&[&one, &other], true).expect("forced")));
+}
+
+#[test]
+fn seeds_and_formats_make_no_other_test() {
+    let (one, mut other) = (host(0), host(1));
+    other.profile.time_spans[0].rand_seed = 99;
+    other.profile.verbose = true;
+    other.profile.result_format = truespd::profile::ResultFormat::Xml;
+    assert!(merge(&[&one, &other], false).is_ok());
+}
+
+#[test]
+fn statistics_without_a_sum_are_refused_even_by_force() {
+    let (one, mut other) = (host(0), host(1));
+    other.profile.time_spans[1].io_bucket_ms = 250;
+    let refused = merge(&[&one, &other], true).expect_err("series do not fit").to_string();
+    assert!(refused.contains("time span 2: intervals (-D) differ"), "{refused}");
+    other.profile.time_spans[0].measure_latency = false;
+    let refused = merge(&[&one, &other], true).expect_err("half a histogram").to_string();
+    assert!(refused.contains("time span 1: measurements of latency (-L) differ"), "{refused}");
+}
+
+#[test]
+fn a_result_counts_once() {
+    let one = host(0);
+    let refused = merge(&[&one, &host(1), &one], false).expect_err("twice").to_string();
+    assert!(refused.contains("of host-0") && refused.contains("more than once"), "{refused}");
+    let sum = merge(&[&host(1), &one], false).expect("two hosts");
+    assert!(matches!(merge(&[&sum, &one], false), Err(MergeError::Twice { .. })), "in a sum already");
+    assert!(merge(&[&one, &one], true).is_ok(), "forced");
+    assert_eq!(merge(&[], false).expect_err("nothing"), MergeError::Nothing);
+}
+
+#[test]
+fn runs_one_after_the_other_are_refused_and_a_short_common_time_is_told() {
+    let (one, mut late) = (host(0), host(1));
+    for span in 0..2 {
+        let window = measured(&mut late, span).evidence.window.as_mut().expect("has one");
+        window.start_unix_ns += 1_000_000_000;
+        window.end_unix_ns += 1_000_000_000;
+    }
+    let sum = merge(&[&one, &late], false).expect("they overlap");
+    assert!(sum.warnings[0].contains("together measured for 0.999 s only"), "{:?}", sum.warnings);
+    let window = measured(&mut late, 1).evidence.window.as_mut().expect("has one");
+    window.start_unix_ns += 5_000_000_000;
+    window.end_unix_ns += 5_000_000_000;
+    let refused = merge(&[&one, &late], false).expect_err("one after the other").to_string();
+    assert!(refused.contains("time span 2") && refused.contains("host-0 ended before host-1"), "{refused}");
+    assert!(merge(&[&one, &late], true).is_ok(), "forced");
+}
+
+#[test]
+fn machines_and_times_that_differ_are_told() {
+    let (one, mut other) = (host(0), host(1));
+    other.system = crate::support::documents::system(Machine::Plain);
+    other.system.computer_name = "small".to_string();
+    for span in 0..2 {
+        measured(&mut other, span).cpu.truncate(2);
+    }
+    measured(&mut other, 0).test_time_s = 1.5;
+    let sum = merge(&[&other, &one], false).expect("the same test");
+    let told = sum.warnings.join("\n");
+    assert!(told.contains("time span 1: the runs measured for 1.500 to 2.000 s"), "{told}");
+    assert!(told.contains("1 results of other machines"), "{told}");
+    assert_eq!(seen(&sum, 0).cpu, seen(&one, 0).cpu);
+    assert_eq!(sum.sources[1].time_spans[0].as_ref().expect("measured").cpu.len(), 2);
+    // The sum is a document that every format takes.
+    assert!(truespd::result::json::read(write(&sum).as_bytes()).is_ok());
+    assert!(text(&sum).contains("total:"));
+}

@@ -1,0 +1,594 @@
+//! The situations of the table: each makes something real to name as a target.
+
+use std::any::Any;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::support::devices::{Loop, Mount, Partitions, Swap, has_tool, run, skip, text};
+use crate::support::program::{Lab, copy_to_run};
+use truespd::guard::mark::{MarkState, Marks};
+
+const MIB: u64 = 1 << 20;
+
+/// A target to write, and what keeps it as it is.
+pub struct Made {
+    /// What is typed as the target.
+    pub target: PathBuf,
+    /// What is typed after `--overwrite`; the target itself when there is nothing else.
+    pub again: Option<PathBuf>,
+    /// More words of the command line.
+    pub options: &'static str,
+    /// A file whose bytes a refusal must leave alone.
+    pub bytes: Option<PathBuf>,
+    /// A file to open as descriptor 7 before the program starts.
+    pub inherited: Option<PathBuf>,
+    /// In order of dropping.
+    pub keep: Vec<Box<dyn Any>>,
+}
+
+impl Made {
+    fn at(target: &Path) -> Self {
+        Made {
+            target: target.to_path_buf(),
+            again: None,
+            options: "",
+            bytes: None,
+            inherited: None,
+            keep: Vec::new(),
+        }
+    }
+
+    fn keeping<T: Any>(mut self, thing: T) -> Self {
+        self.keep.push(Box::new(thing));
+        self
+    }
+
+    fn with_bytes(mut self, file: &Path) -> Self {
+        self.bytes = Some(file.to_path_buf());
+        self
+    }
+}
+
+/// One row of the table.
+pub struct Situation {
+    pub name: &'static str,
+    /// Words that the refusal says.
+    pub says: &'static [&'static str],
+    /// `None`, said on standard error: cannot be made here.
+    pub make: fn(&Lab) -> Option<Made>,
+}
+
+const fn row(name: &'static str, says: &'static [&'static str], make: fn(&Lab) -> Option<Made>) -> Situation {
+    Situation { name, says, make }
+}
+
+pub const SITUATIONS: &[Situation] = &[
+    // What lies on a device.
+    row("blank device", &[], |_| device(8 * MIB, &[])),
+    row("ext4", &["it holds a file system of type ext4, label \"backup\""], |_| {
+        formatted("mkfs.ext4", &["-q", "-L", "backup"], 8 * MIB)
+    }),
+    row("xfs", &["it holds a file system of type xfs"], |_| formatted("mkfs.xfs", &["-q"], 300 * MIB)),
+    row("btrfs", &["it holds a file system of type btrfs"], |_| formatted("mkfs.btrfs", &["-q"], 128 * MIB)),
+    row("FAT", &["it holds a file system of type vfat"], |_| formatted("mkfs.vfat", &[], 8 * MIB)),
+    row("NTFS", &["it holds a file system of type ntfs"], |_| device(8 * MIB, &ntfs())),
+    row("ISO 9660", &["it holds a file system of type iso9660"], |_| {
+        device(8 * MIB, &[(0x8000, b"\x01CD001\x01".to_vec()), (0x8800, b"\xffCD001\x01".to_vec())])
+    }),
+    row("swap area", &["it holds a swap area"], |_| formatted("mkswap", &[], 8 * MIB)),
+    row("LUKS", &["it holds a LUKS encrypted volume"], |_| {
+        device(8 * MIB, &[(0, b"LUKS\xba\xbe\0\x01".to_vec())])
+    }),
+    row("LVM physical volume", &["it holds an LVM physical volume"], |_| {
+        let label = [&b"LABELONE"[..], &1u64.to_le_bytes(), &[0; 4], &32u32.to_le_bytes(), b"LVM2 001"];
+        device(8 * MIB, &[(512, label.concat())])
+    }),
+    row("md member", &["it holds a member of an md array"], |_| {
+        let head = b"\xfc\x4e\x2b\xa9\x01\0\0\0".to_vec();
+        device(8 * MIB, &[(4096, head), (4096 + 144, 8u64.to_le_bytes().to_vec())])
+    }),
+    row("ZFS member", &["it holds a member of a ZFS pool"], |_| {
+        let slots = (0..128).map(|n| (128 * 1024 + n * 1024, b"\x0c\xb1\xba\0\0\0\0\0".to_vec()));
+        device(80 * MIB, &slots.collect::<Vec<_>>())
+    }),
+    row("MBR table", &["it holds an MBR partition table"], |_| {
+        disk("label: dos\nsize=4096\n", false).map(|(made, _)| made)
+    }),
+    row(
+        "GPT table with file systems in its partitions",
+        &[
+            "it holds a GPT partition table",
+            "EFI system, \"start\") holds nothing that is known",
+            "Linux file system, \"files\") holds a file system of type ext4, label \"inner\"",
+        ],
+        |_| {
+            let (made, nodes) = disk(TWO, true)?;
+            has_tool("mkfs.ext4").then(|| run("mkfs.ext4", &["-q", "-L", "inner", text(&nodes[1])]))?;
+            Some(made)
+        },
+    ),
+    row(
+        "only the second copy of a GPT, behind the tested range",
+        &["it holds a GPT partition table"],
+        |_| {
+            let (mut made, _) = disk("label: gpt\n", false)?;
+            write(&made.target, 0, &[0; 34 * 512]);
+            made.options = "-B0:1M";
+            Some(made)
+        },
+    ),
+    row("data without a signature, as of plain dm-crypt", UNKNOWN, |_| {
+        device(16 * MIB, &[(0, noise(16 * MIB as usize))])
+    }),
+    row("a little of it in the middle of a large device", UNKNOWN, |_| {
+        device(512 * MIB, &[(200 * MIB, noise(32 * MIB as usize))])
+    }),
+    row("one byte in the last sector", UNKNOWN, |_| device(64 * MIB, &[(64 * MIB - 1, vec![1])])),
+    row("ext4 without its first blocks", UNKNOWN, |_| {
+        let made = formatted("mkfs.ext4", &["-q"], 64 * MIB)?;
+        write(&made.target, 0, &[0; 8192]);
+        Some(made)
+    }),
+    row("device that an earlier test wrote", &["perhaps of an earlier test"], |lab| {
+        let made = device(8 * MIB, &[])?;
+        lab.run(&format!("-d1 -W0 -b4K -g64 -w100 {}", text(&made.target))).expect_code(0);
+        Some(made)
+    }),
+    row(
+        "loop device over a file of somebody else",
+        &["it holds data that nothing here recognises", "it stands on the file", "was not made by TrueSpd"],
+        |lab| {
+            let above = Loop::over(&foreign(lab));
+            Some(Made::at(&above.node).with_bytes(&above.image).keeping(above))
+        },
+    ),
+    row("after wipefs, which leaves all but the signature", UNKNOWN, |_| {
+        let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
+        run("wipefs", &["--all", "--quiet", text(&made.target)]);
+        Some(made)
+    }),
+    // Partitions.
+    row("blank partition", &[], |_| disk(TWO, true).map(|(made, nodes)| moved(made, &nodes[0]))),
+    row(
+        "blank partition that holds a boot loader by its type",
+        &["by its type, BIOS boot, it holds data without a signature"],
+        |_| {
+            let (made, nodes) =
+                disk("label: gpt\nsize=4096, type=21686148-6449-6E6F-744E-656564454649\n", true)?;
+            Some(moved(made, &nodes[0]))
+        },
+    ),
+    row("partition of a disk that is an LVM physical volume", &["holds an LVM physical volume"], |_| {
+        let label = [&b"LABELONE"[..], &1u64.to_le_bytes(), &[0; 4], &32u32.to_le_bytes(), b"LVM2 001"];
+        let (made, nodes) = disk("label: dos\nstart=2048, size=4096\n", true)?;
+        write(&made.target, 512, &label.concat());
+        Some(moved(made, &nodes[0]))
+    }),
+    row(
+        "partition, its disk named after --overwrite",
+        &["holds a file system", "is no target of this run"],
+        |_| {
+            let (made, nodes) = disk(TWO, true)?;
+            run("mkswap", &[text(&nodes[0])]);
+            has_tool("mkfs.ext4").then(|| run("mkfs.ext4", &["-q", "-F", text(&nodes[0])]))?;
+            let whole = made.target.clone();
+            Some(Made { again: Some(whole), ..moved(made, &nodes[0]) })
+        },
+    ),
+    row("mounted partition", &["it is mounted at"], |_| {
+        mounted_partition().map(|(made, nodes)| moved(made, &nodes[0]))
+    }),
+    row("disk of a mounted partition", &["its partition", "is mounted at"], |_| {
+        mounted_partition().map(|(made, _)| made)
+    }),
+    row("blank neighbour of a mounted partition", &[], |_| {
+        mounted_partition().map(|(made, nodes)| moved(made, &nodes[1]))
+    }),
+    // In use.
+    row("mounted device", &["it is mounted at", "it holds a file system of type ext4"], |_| {
+        let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
+        let mount = Mount::new(&[text(&made.target)]);
+        Some(in_front(made, mount))
+    }),
+    row("device mounted in two places", &["  1. it is mounted at", "  2. it is mounted at"], |_| {
+        let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
+        let first = Mount::new(&[text(&made.target)]);
+        let second = Mount::new(&["--bind", text(&first.point)]);
+        Some(in_front(in_front(made, first), second))
+    }),
+    row("second device of a mounted btrfs", &["btrfs file system mounted at"], |_| {
+        has_tool("mkfs.btrfs").then_some(())?;
+        let (first, second) = (Loop::new(128 * MIB), Loop::new(128 * MIB));
+        run("mkfs.btrfs", &["-q", "-d", "single", "-m", "raid1", text(&first.node), text(&second.node)]);
+        let devices = format!("device={},device={}", first.node.display(), second.node.display());
+        let mount = Mount::new(&["-o", &devices, text(&first.node)]);
+        Some(Made::at(&second.node).keeping(mount).keeping(first).keeping(second))
+    }),
+    row("log device of a mounted xfs", &["it serves the file system mounted at"], |_| {
+        has_tool("mkfs.xfs").then_some(())?;
+        let (data, log) = (Loop::new(300 * MIB), Loop::new(64 * MIB));
+        let log_option = format!("logdev={}", log.node.display());
+        run("mkfs.xfs", &["-q", "-l", &log_option, text(&data.node)]);
+        let mount = Mount::new(&["-o", &log_option, text(&data.node)]);
+        Some(Made::at(&log.node).keeping(mount).keeping(data).keeping(log))
+    }),
+    row("active swap device", &["it is in use as swap", "the running system"], |_| {
+        let made = formatted("mkswap", &[], 8 * MIB)?;
+        let swap = Swap::new(&made.target);
+        Some(in_front(made, swap))
+    }),
+    row(
+        "device under a loop device that is mounted",
+        &["stands on it and is itself in use", "is mounted at"],
+        |_| {
+            let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
+            let above = Loop::over(&made.target);
+            let mount = Mount::new(&[text(&above.node)]);
+            Some(in_front(in_front(made, above), mount))
+        },
+    ),
+    row(
+        "loop device over a device that is mounted",
+        &["which it stands on, is in use", "is mounted at"],
+        |_| {
+            let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
+            let above = Loop::over(&made.target);
+            let mount = Mount::new(&[text(&made.target)]);
+            let target = above.node.clone();
+            Some(moved(in_front(in_front(made, above), mount), &target))
+        },
+    ),
+    row(
+        "second loop device on the file of a mounted one",
+        &["stands on the same file and is in use"],
+        |_| {
+            let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
+            let image = made.bytes.clone()?;
+            let second = Loop::over(&image);
+            let mount = Mount::new(&[text(&made.target)]);
+            let target = second.node.clone();
+            Some(moved(in_front(in_front(made, second), mount), &target))
+        },
+    ),
+    row("device that a program holds for itself", &["opened it exclusively"], |_| {
+        let made = device(8 * MIB, &[])?;
+        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL | rustix::fs::OFlags::CLOEXEC;
+        let held = rustix::fs::open(&made.target, flags, rustix::fs::Mode::empty()).expect("free");
+        Some(in_front(made, held))
+    }),
+    row("device that another program writes", &["has it open for writing"], |_| {
+        let made = device(8 * MIB, &[])?;
+        let writer = File::options().write(true).open(&made.target).expect("a device");
+        Some(in_front(made, writer))
+    }),
+    row("write-protected device", &["write-protected"], |_| {
+        let device = Loop::with_options(8 * MIB, &["--read-only"]);
+        Some(Made::at(&device.node).keeping(device))
+    }),
+    // Files.
+    row("file of somebody else", &["was not made by TrueSpd"], |lab| Some(file(&foreign(lab)))),
+    row("symbolic link to it", &["was not made by TrueSpd"], |lab| {
+        symlink(foreign(lab), lab.path("link")).expect("a link");
+        Some(Made { target: "link".into(), ..file(&foreign(lab)) })
+    }),
+    row(
+        "chain of links to a device, named by the device after --overwrite",
+        &["it holds a swap area"],
+        |lab| {
+            let made = formatted("mkswap", &[], 8 * MIB)?;
+            symlink(&made.target, lab.path("first")).expect("a link");
+            symlink("first", lab.path("second")).expect("a link");
+            Some(Made { again: Some(made.target.clone()), ..moved(made, Path::new("second")) })
+        },
+    ),
+    row("hard link to it", &["was not made by TrueSpd", "it has 2 names (hard links)"], |lab| {
+        fs::hard_link(foreign(lab), lab.path("hard")).expect("a link");
+        Some(Made { target: "hard".into(), again: Some("./precious".into()), ..file(&foreign(lab)) })
+    }),
+    row("it through a bind mount", &["was not made by TrueSpd"], |lab| {
+        let path = foreign(lab);
+        let mount = Mount::new(&["--bind", text(&lab.work())]);
+        // Words are split at blanks, and the mount point has one.
+        symlink(mount.point.join("precious"), lab.path("bound")).expect("a link");
+        Some(Made { target: "bound".into(), again: Some(path.clone()), ..file(&path) }.keeping(mount))
+    }),
+    row("it as /dev/fd/7", &["was not made by TrueSpd"], |lab| {
+        let path = foreign(lab);
+        Some(Made { target: "/dev/fd/7".into(), inherited: Some(path.clone()), ..file(&path) })
+    }),
+    row(
+        "disk image with a table",
+        &["was not made by TrueSpd", "it holds a GPT partition table", "its partition 2"],
+        |_| {
+            let (made, _) = disk(TWO, false)?;
+            let image = made.bytes.clone()?;
+            let copy = image.with_file_name("copy");
+            fs::copy(&image, &copy).expect("a copy");
+            Some(Made { target: copy.clone(), bytes: Some(copy), ..made })
+        },
+    ),
+    row("empty file of somebody else, with -c1M", &[], |lab| {
+        Some(Made { options: "-c1M", ..file(&lab.write("empty", b"")) })
+    }),
+    row("file of ours", &[], |lab| Some(file(&ours(lab)))),
+    row("file of ours that a killed run was writing", &[], |lab| Some(file(&killed(lab, "")))),
+    row(
+        "file of ours that a killed run was writing, then another file copied over it",
+        &["was being written by a run of TrueSpd that was killed", "may as well be somebody's data"],
+        |lab| {
+            let path = killed(lab, "");
+            write(&path, 0, &noise(MIB as usize));
+            Some(file(&path))
+        },
+    ),
+    row("the same with -c, as in a script that is started again", &["was being written by a run"], |lab| {
+        let path = killed(lab, "");
+        write(&path, 0, &noise(MIB as usize));
+        Some(Made { options: "-c1M", ..file(&path) })
+    }),
+    row(
+        "file of ours that a killed run was writing with random data",
+        &["random write data (-Zr, -Z<size>) cannot be told from anybody's"],
+        |lab| Some(file(&killed(lab, "-Zr -r -o32"))),
+    ),
+    row(
+        "file that a killed -c left unfinished",
+        &["was being made by a run of TrueSpd that was killed", "repeat the line that made it"],
+        |lab| Some(file(&half_made(lab, b""))),
+    ),
+    row("the same with that -c again", &[], |lab| {
+        Some(Made { options: "-c1M", ..file(&half_made(lab, b"")) })
+    }),
+    row(
+        "the same with another file copied into it",
+        &["was being made by a run of TrueSpd that was killed", "-c would replace it"],
+        |lab| Some(Made { options: "-c1M", ..file(&half_made(lab, b"somebody's thesis")) }),
+    ),
+    row("file of ours with another file copied into it", &["something else wrote to it since"], |lab| {
+        let path = ours(lab);
+        fs::write(&path, vec![3; MIB as usize]).expect("writable");
+        Some(file(&path))
+    }),
+    row("the same, its old times restored", &["something else wrote to it since"], |lab| {
+        let path = ours(lab);
+        fs::write(&path, vec![3; MIB as usize]).expect("writable");
+        let then = std::time::SystemTime::now() - std::time::Duration::from_secs(86_400);
+        File::options().write(true).open(&path).and_then(|f| f.set_modified(then)).expect("its owner may");
+        Some(file(&path))
+    }),
+    row("file of ours that grew", &["something else changed its size since"], |lab| {
+        let path = ours(lab);
+        write(&path, MIB, b"appended");
+        Some(file(&path))
+    }),
+    row("file that another program has open for writing", &["has it open for writing"], |lab| {
+        let path = foreign(lab);
+        let writer = File::options().write(true).open(&path).expect("writable");
+        Some(file(&path).keeping(writer))
+    }),
+    row("file of ours that another program has open for writing", &["has it open for writing"], |lab| {
+        let path = ours(lab);
+        let writer = File::options().write(true).open(&path).expect("writable");
+        Some(file(&path).keeping(writer))
+    }),
+    row("file behind a loop device", &["it is the file behind loop device"], |_| {
+        let device = Loop::new(8 * MIB);
+        Some(Made { target: device.image.clone(), ..Made::at(&device.node) }.keeping(device))
+    }),
+    row(
+        "file behind a loop device that is mounted",
+        &["it is the file behind loop device", "is mounted at"],
+        |_| {
+            let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
+            let image = made.bytes.clone()?;
+            let mount = Mount::new(&[text(&made.target)]);
+            Some(moved(in_front(made, mount), &image))
+        },
+    ),
+    row("active swap file", &["it is in use as swap"], |_| {
+        let made = formatted("mkfs.ext4", &["-q"], 32 * MIB)?;
+        let mount = Mount::new(&[text(&made.target)]);
+        let path = mount.point.join("swapfile");
+        fs::write(&path, vec![0; 8 * MIB as usize]).expect("room");
+        run("chmod", &["600", text(&path)]);
+        run("mkswap", &[text(&path)]);
+        let swap = Swap::new(&path);
+        // Dropped in this order.
+        Some(moved(in_front(in_front(Made { bytes: None, ..made }, mount), swap), &path))
+    }),
+    row("immutable file", &["it is marked immutable (chattr +i)"], |lab| locked(lab, "+i")),
+    row("append-only file", &["it is marked append-only (chattr +a)"], |lab| locked(lab, "+a")),
+    row("running program", &["was not made by TrueSpd"], |lab| {
+        let path = lab.path("program");
+        copy_to_run(Path::new("/bin/sleep"), &path);
+        let child = Command::new(&path).arg("100").stdin(Stdio::null()).spawn().expect("it starts");
+        Some(file(&path).keeping(Killed(child)))
+    }),
+    row("control of the kernel", &["where files are controls of the kernel"], |_| {
+        Some(Made::at(Path::new("/proc/self/comm")))
+    }),
+];
+
+const UNKNOWN: &[&str] = &["it holds data that nothing here recognises", "perhaps of an earlier test"];
+
+/// Bytes that nothing recognises.
+fn noise(bytes: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let words = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    });
+    words.take(bytes / 8).flatten().collect()
+}
+
+/// A file of ours that a run was writing which is killed now.
+fn killed(lab: &Lab, words: &str) -> PathBuf {
+    let path = ours(lab);
+    let before = fs::read(&path).expect("ours");
+    let mut running = lab.start(&format!("-d60 -W0 -b4K -w100 -v {words} ours"));
+    running.wait_for_stderr("starting measurements");
+    if words.contains("-Zr") {
+        // So much that a look at a few places sees it.
+        running.wait_until("half of the file is written", || {
+            let now = fs::read(&path).expect("ours");
+            let both = now.chunks(4096).zip(before.chunks(4096));
+            both.filter(|(now, before)| now != before).count() > before.len() / 4096 / 2
+        });
+    } else {
+        // What it writes is there already.
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+    assert!(running.is_running());
+    drop(running);
+    path
+}
+
+/// What is left of a `-c1M` that was killed half way, and something at its start.
+fn half_made(lab: &Lab, start: &[u8]) -> PathBuf {
+    let pattern: Vec<u8> = (0..MIB / 2).map(|at| at as u8).collect();
+    let path = lab.write("half", &pattern);
+    let file = File::options().write(true).open(&path).expect("ours");
+    file.set_len(MIB).expect("room");
+    let marks = Marks::with_registry(&lab.path("state"));
+    marks.mark(&file, MarkState::Filling).expect("attributes");
+    file.write_all_at(start, 0).expect("room");
+    path
+}
+
+const TWO: &str = "label: gpt\nsize=4096, type=U, name=\"start\"\nsize=8192, name=\"files\"\n";
+
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Lets a file be changed again, so that it can be removed.
+struct Locked(PathBuf, &'static str);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        run("chattr", &[self.1, text(&self.0)]);
+    }
+}
+
+fn locked(lab: &Lab, flag: &'static str) -> Option<Made> {
+    has_tool("chattr").then_some(())?;
+    let path = ours(lab);
+    let output = Command::new("chattr").arg(flag).arg(&path).output().expect("it starts");
+    if !output.status.success() {
+        skip(&format!("the file system has no such flags: {}", String::from_utf8_lossy(&output.stderr)));
+        return None;
+    }
+    let off = if flag == "+i" { "-i" } else { "-a" };
+    Some(file(&path).keeping(Locked(path.clone(), off)))
+}
+
+/// A file that this program made.
+fn ours(lab: &Lab) -> PathBuf {
+    lab.run("-c1M -d1 -W0 -b4K -g64 ours").expect_code(0);
+    lab.path("ours")
+}
+
+fn foreign(lab: &Lab) -> PathBuf {
+    lab.write("precious", &vec![7; MIB as usize])
+}
+
+fn file(path: &Path) -> Made {
+    Made::at(path).with_bytes(path)
+}
+
+fn write(path: &Path, offset: u64, bytes: &[u8]) {
+    let file = File::options().write(true).open(path).expect("it can be written");
+    file.write_all_at(bytes, offset).and_then(|()| file.sync_all()).expect("it takes bytes");
+}
+
+/// A loop device with bytes at these places.
+fn device(bytes: u64, parts: &[(u64, Vec<u8>)]) -> Option<Made> {
+    let device = Loop::new(bytes);
+    for (offset, part) in parts {
+        write(&device.node, *offset, part);
+    }
+    Some(Made::at(&device.node).with_bytes(&device.image).keeping(device))
+}
+
+fn formatted(tool: &str, args: &[&str], bytes: u64) -> Option<Made> {
+    has_tool(tool).then_some(())?;
+    let made = device(bytes, &[])?;
+    let mut all = args.to_vec();
+    all.push(text(&made.target));
+    run(tool, &all);
+    Some(made)
+}
+
+/// A loop device with a table; with `known`, the kernel knows its partitions, whose nodes are returned.
+fn disk(script: &str, known: bool) -> Option<(Made, Vec<PathBuf>)> {
+    has_tool("sfdisk").then_some(())?;
+    let made = device(32 * MIB, &[])?;
+    let file = made.bytes.as_ref()?.with_file_name("script");
+    fs::write(&file, script).expect("a file");
+    run("sh", &["-c", &format!("sfdisk --quiet --no-reread {} < {}", made.target.display(), file.display())]);
+    if !known {
+        return Some((made, Vec::new()));
+    }
+    let partitions = Partitions::new(&made.target);
+    let count = script.lines().filter(|line| line.contains("size=")).count();
+    let nodes: Vec<PathBuf> =
+        (1..=count).map(|n| PathBuf::from(format!("{}p{n}", made.target.display()))).collect();
+    if !nodes.iter().all(|node| node.exists()) {
+        skip("no device nodes for partitions of loop devices");
+        return None;
+    }
+    Some((in_front(made, partitions), nodes))
+}
+
+fn mounted_partition() -> Option<(Made, Vec<PathBuf>)> {
+    has_tool("mkfs.ext4").then_some(())?;
+    let (made, nodes) = disk("label: gpt\nsize=16384\nsize=8192\n", true)?;
+    run("mkfs.ext4", &["-q", text(&nodes[0])]);
+    let mount = Mount::new(&[text(&nodes[0])]);
+    Some((in_front(made, mount), nodes))
+}
+
+/// The same things with another target.
+fn moved(made: Made, target: &Path) -> Made {
+    Made { target: target.to_path_buf(), ..made }
+}
+
+/// Something that must be dropped before what stands below it.
+fn in_front<T: Any>(mut made: Made, thing: T) -> Made {
+    made.keep.insert(0, Box::new(thing));
+    made
+}
+
+/// The least that is taken for an NTFS: a boot sector and the records of its table that are looked at.
+fn ntfs() -> Vec<(u64, Vec<u8>)> {
+    let mut boot = vec![0u8; 512];
+    boot[..11].copy_from_slice(b"\xeb\x52\x90NTFS    ");
+    boot[11..13].copy_from_slice(&512u16.to_le_bytes());
+    boot[13] = 8; // sectors per cluster
+    boot[21] = 0xf8; // media
+    boot[40..48].copy_from_slice(&16383u64.to_le_bytes()); // sectors
+    boot[48..56].copy_from_slice(&4u64.to_le_bytes()); // cluster of the table
+    boot[56..64].copy_from_slice(&1023u64.to_le_bytes()); // cluster of its copy
+    boot[64] = 0xf6; // records of 1 KiB
+    boot[68] = 1; // clusters per index block
+    boot[72..80].copy_from_slice(&77u64.to_le_bytes()); // serial number
+    boot[510..].copy_from_slice(b"\x55\xaa");
+    let mut record = vec![0u8; 1024];
+    record[..4].copy_from_slice(b"FILE");
+    record[20..22].copy_from_slice(&56u16.to_le_bytes()); // first attribute
+    record[24..28].copy_from_slice(&64u32.to_le_bytes()); // bytes in use
+    record[28..32].copy_from_slice(&1024u32.to_le_bytes()); // bytes there
+    record[56..60].copy_from_slice(&[0xff; 4]); // no more attributes
+    let mut parts = vec![(0, boot)];
+    parts.extend((0..4).map(|n| (4 * 4096 + n * 1024, record.clone())));
+    parts
+}

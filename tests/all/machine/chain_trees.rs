@@ -1,0 +1,380 @@
+//! The layers below targets of recorded machines, and limits of recorded cgroups.
+
+use crate::support::trees::{Tree, outline};
+use truespd::machine::chain::Kind;
+use truespd::machine::limits::What;
+use truespd::machine::{chain, limits};
+
+/// Compares an outline with lines as they stand in a test, without their common indentation.
+fn assert_outline(layers: &[chain::Layer], expected: &str) {
+    let lines: Vec<&str> = expected.lines().filter(|l| !l.trim().is_empty()).collect();
+    let common = lines.iter().map(|l| l.len() - l.trim_start().len()).min().unwrap_or(0);
+    let expected: String = lines.iter().map(|l| format!("{}\n", &l[common..])).collect();
+    let found = outline(layers);
+    assert!(found == expected, "found:\n{found}\nexpected:\n{expected}");
+}
+
+#[test]
+fn a_plain_nvme_disk() {
+    let tree = Tree::load("nvme");
+    let layers = tree.file("/home/me/test.dat");
+    assert_outline(
+        &layers,
+        "
+        File /home/me/test.dat
+          Filesystem ext4
+            Partition nvme0n1p2; at byte 538968064
+              Disk nvme0n1; model Samsung SSD 980 PRO 1TB; by nvme
+        ",
+    );
+    let disk = &layers[3];
+    assert_eq!(disk.size_bytes, Some(1_000_204_886_016));
+    assert_eq!(disk.queue_depth, Some(2046), "both hardware queues");
+    assert_eq!(disk.queue.rotational, Some(false));
+    assert_eq!(disk.queue.scheduler.as_deref(), Some("none"));
+    assert_eq!(disk.queue.write_cache.as_deref(), Some("write back"));
+    assert_eq!(disk.queue.forces_unit_access, Some(true));
+    assert_eq!((disk.queue.requests, disk.queue.segments_max), (Some(1023), Some(33)));
+    assert_eq!(disk.queue.request_bytes_max, Some(131_072));
+    assert_eq!(disk.queue.discard_bytes_max, Some(2_199_023_255_040));
+    assert_eq!(layers[1].mount.options.as_deref(), Some("rw,relatime,errors=remount-ro"));
+    assert_outline(
+        &tree.file("/snap/core22/1380/bin/bash"),
+        "
+        File /snap/core22/1380/bin/bash
+          Filesystem squashfs; compresses read-only image
+            Loop loop0; /var/lib/snapd/snaps/core22_1380.snap
+              File /var/lib/snapd/snaps/core22_1380.snap
+                Filesystem ext4
+                  Partition nvme0n1p2; at byte 538968064
+                    Disk nvme0n1; model Samsung SSD 980 PRO 1TB; by nvme
+        ",
+    );
+    let shm = tree.file("/dev/shm/x");
+    assert_eq!((shm[1].kind, shm[1].size_bytes), (Kind::MemoryFilesystem, Some(8_131_180 * 1024)));
+}
+
+#[test]
+fn lvm_on_md_on_sata() {
+    let tree = Tree::load("lvm-on-md");
+    assert_outline(
+        &tree.file("/var/lib/db/test.dat"),
+        "
+        File /var/lib/db/test.dat
+          Filesystem xfs
+            DeviceMapper dm-0; LVM vg0/root
+              Md md127; raid1, 2 disks, with bitmap, degraded by 1
+                Partition sda2; at byte 537919488
+                  Disk sda; model WDC WD4003FRYZ-0; by sata
+        ",
+    );
+    assert_outline(
+        &tree.file("/srv/vm--images/a"),
+        "
+        File /srv/vm--images/a
+          Filesystem ext4
+            DeviceMapper dm-5; LVM vg0/vm-images, thin
+              DeviceMapper dm-3; LVM vg0/pool, thin pool
+                DeviceMapper dm-1; LVM vg0/pool_tmeta
+                  Md md127; raid1, 2 disks, with bitmap, degraded by 1
+                    Partition sda2; at byte 537919488
+                      Disk sda; model WDC WD4003FRYZ-0; by sata
+                DeviceMapper dm-2; LVM vg0/pool_tdata
+                  Md md127 (as above)
+        ",
+    );
+    // XFS with its log on a third disk: writes go there too.
+    assert_outline(
+        &tree.file("/srv/cached/a"),
+        "
+        File /srv/cached/a
+          Filesystem xfs
+            DeviceMapper dm-9; LVM vg0/cached, cached
+              DeviceMapper dm-7; LVM vg0/cached_corig
+                Md md127; raid1, 2 disks, with bitmap, degraded by 1
+                  Partition sda2; at byte 537919488
+                    Disk sda; model WDC WD4003FRYZ-0; by sata
+              DeviceMapper dm-8; LVM vg0/fast_cdata
+                Disk sdc; model SAMSUNG MZ7LH480; by sata
+            Partition sdc1; at byte 32256
+              Disk sdc (as above)
+        ",
+    );
+}
+
+#[test]
+fn encryption() {
+    let tree = Tree::load("luks");
+    let layers = tree.file("/home/me/test.dat");
+    assert_outline(
+        &layers,
+        "
+        File /home/me/test.dat
+          Filesystem ext4
+            DeviceMapper dm-1; LVM ubuntu-vg/ubuntu-lv
+              DeviceMapper dm-0; crypt dm_crypt-0 (LUKS2)
+                Partition nvme0n1p3; at byte 1881145344
+                  Disk nvme0n1; model WDC PC SN720 SDAPNTW-512G-1006; by nvme
+        ",
+    );
+    assert_eq!(layers[3].queue.discard_bytes_max, Some(0), "encryption keeps discards to itself");
+    assert_eq!(layers[5].queue_depth, Some(8 * 1023), "from the controller's queues");
+}
+
+#[test]
+fn multipath_iscsi_and_a_raid_adapter() {
+    let tree = Tree::load("multipath");
+    assert_outline(
+        &tree.file("/data/a"),
+        "
+        File /data/a
+          Filesystem xfs
+            DeviceMapper dm-1; partition 1 of a multipath device, mpatha1
+              DeviceMapper dm-0; multipath mpatha, 2 paths
+                Disk sdb; model PURE FLASH-ARRAY; by fc
+                Disk sdc; model PURE FLASH-ARRAY; by fc
+        ",
+    );
+    assert_outline(
+        &tree.file("/iscsi/a"),
+        "
+        File /iscsi/a
+          Filesystem ext4
+            Partition sdd1; at byte 1048576
+              NetworkDisk sdd; model IET VIRTUAL-DISK; by iscsi; from 10.20.0.7
+        ",
+    );
+    let layers = tree.device("sda");
+    assert_outline(&layers, "Disk sda; driver megaraid_sas; model DELL PERC H730P Mini; by scsi");
+    assert_eq!(layers[0].queue_depth, Some(256));
+}
+
+#[test]
+fn nvme_over_tcp_with_two_paths() {
+    let tree = Tree::load("nvme-fabrics");
+    let layers = tree.file("/mnt/fabric/a");
+    assert_outline(
+        &layers,
+        "
+        File /mnt/fabric/a
+          Filesystem ext4
+            NetworkDisk nvme1n1; 2 paths (nvme1 live, nvme2 connecting), policy numa; model Linux; by nvme tcp; \
+         from 192.168.50.11, 192.168.51.11
+        ",
+    );
+    assert_eq!(layers[2].queue_depth, Some(2 * 16 * 127));
+}
+
+#[test]
+fn btrfs_over_two_disks() {
+    let tree = Tree::load("btrfs");
+    assert_outline(
+        &tree.file("/home/me/test.dat"),
+        "
+        File /home/me/test.dat
+          Filesystem btrfs; data raid1 on 2 devices; compresses zstd:1
+            Partition sda2; at byte 537919488
+              Disk sda; model CT1000MX500SSD1; by sata
+            Disk sdb; model CT1000MX500SSD1; by sata
+        ",
+    );
+    // Without copy-on-write nothing is compressed, whatever the other option says.
+    assert_outline(
+        &tree.file("/scratch/a"),
+        "
+        File /scratch/a
+          Filesystem btrfs; data single on 1 device
+            Disk sdc; model ST2000DM008-2FR1; by sata
+        ",
+    );
+    assert_outline(
+        &tree.file("/media/usb/a"),
+        "
+        File /media/usb/a
+          UserFilesystem fuseblk
+            Partition sdd1; at byte 1048576
+              Disk sdd; model WD Elements 25A2; by usb
+        ",
+    );
+}
+
+#[test]
+fn filesystems_of_other_machines() {
+    let tree = Tree::load("remote");
+    let host = "the host of this virtual machine";
+    let remote = [
+        ("/nfs", "nfs4", "filer.example.com"),
+        ("/nfs6", "nfs4", "fd00::5"),
+        ("/smb", "cifs", "fileserver"),
+        ("/ceph", "ceph", "10.0.1.1:6789,10.0.1.2:6789"),
+        ("/ceph2", "ceph", "10.0.1.1:3300,10.0.1.2:3300"),
+        ("/host", "9p", host),
+        ("/vfs", "virtiofs", host),
+        ("/ssh", "fuse.sshfs", "build7"),
+        ("/lustre", "lustre", "10.9.0.1@tcp:10.9.0.2@tcp"),
+    ];
+    for (at, name, server) in remote {
+        let layers = tree.file(&format!("{at}/a"));
+        let words = format!("File {at}/a\n  RemoteFilesystem {name}; from {server}");
+        assert_outline(&layers, &words);
+    }
+    assert_outline(&tree.file("/s3/a"), "File /s3/a\n  RemoteFilesystem fuse.s3fs");
+    assert_outline(&tree.file("/gvfs/a"), "File /gvfs/a\n  UserFilesystem fuse.portal");
+    assert_outline(&tree.file("/tmp/a"), "File /tmp/a\n  MemoryFilesystem tmpfs");
+    // ZFS does not show its devices.
+    assert_outline(&tree.file("/tank/a"), "File /tank/a\n  Filesystem zfs");
+    assert_outline(
+        &tree.file("/rbd/a"),
+        "
+        File /rbd/a
+          Filesystem ext4
+            Partition rbd0p1; at byte 4194304
+              NetworkDisk rbd0; volumes/vm-104-disk-1; by rbd; from 10.0.1.1:6789,10.0.1.2:6789
+        ",
+    );
+}
+
+/// Limits as "by group device what value".
+fn limits_of(tree: &Tree, layers: &[chain::Layer]) -> Vec<String> {
+    let found = limits::in_force(&chain::numbers(layers), &tree.roots);
+    let words = found.iter().map(|l| {
+        let device = l.device.map(|d| format!(" {d}")).unwrap_or_default();
+        format!("{} {}{device} {:?} {}", l.by, l.group, l.what, l.value)
+    });
+    words.collect()
+}
+
+#[test]
+fn a_container_of_cgroup_2() {
+    let tree = Tree::load("container");
+    assert_outline(
+        &tree.file("/tmp/a"),
+        "
+        File /tmp/a
+          Filesystem overlay; upper directory \
+         /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/77/fs
+            Filesystem xfs
+              Partition nvme0n1p1; at byte 2097152
+                Disk nvme0n1; model Amazon Elastic Block Store; by nvme
+        ",
+    );
+    let data = tree.file("/data/a");
+    assert_outline(
+        &data,
+        "
+        File /data/a
+          Filesystem ext4
+            Disk nvme1n1; model Amazon Elastic Block Store; by nvme
+        ",
+    );
+    assert_eq!(
+        limits_of(&tree, &data),
+        [
+            "io.max /bench/inner 259:4 WriteIops 500",
+            "io.max /bench 259:4 ReadIops 3000",
+            "io.max /bench 259:4 WriteBytesPerSecond 104857600",
+            "cpu.max /bench CpuMillis 1500",
+            "memory.high /bench MemoryBytes 2147483648",
+            "memory.max / MemoryBytes 4294967296",
+        ]
+    );
+    // The limit of a disk counts for a file on its partition.
+    let root = limits_of(&tree, &tree.file("/tmp/a"));
+    assert!(root.contains(&"io.max /bench 259:0 ReadBytesPerSecond 1048576".to_string()), "{root:?}");
+}
+
+#[test]
+fn a_container_of_cgroup_1() {
+    let tree = Tree::load("container-v1");
+    let data = tree.file("/data/a");
+    assert_eq!(data.last().unwrap().name, "sda");
+    // The throttle of the group above does not count: it knows no hierarchy in version 1.
+    assert_eq!(
+        limits_of(&tree, &data),
+        [
+            "memory.limit_in_bytes / MemoryBytes 536870912",
+            "cpu.cfs_quota_us / CpuMillis 500",
+            "blkio.throttle /job 8:0 ReadBytesPerSecond 10485760",
+        ]
+    );
+    let root = tree.file("/tmp/a");
+    assert_eq!(root.last().unwrap().name, "sda", "by the volume that lies beside the upper directory");
+    assert!(
+        limits::in_force(&[], &tree.roots)
+            .iter()
+            .all(|l| matches!(l.what, What::CpuMillis | What::MemoryBytes))
+    );
+}
+
+#[test]
+fn an_overlay_seen_from_its_host() {
+    let tree = Tree::load("podman-host");
+    assert_outline(
+        &tree.file("/var/lib/containers/storage/overlay/f00/merged/a"),
+        "
+        File /var/lib/containers/storage/overlay/f00/merged/a
+          Filesystem overlay; upper directory /var/lib/containers/storage/overlay/f00/diff
+            Filesystem xfs
+              Disk sda; model Google PersistentDisk; by virtio
+        ",
+    );
+    let root = tree.file("/srv/a");
+    assert_eq!(root[3].transport.as_deref(), Some("virtio"));
+    assert_eq!(root[3].queue_depth, Some(512));
+}
+
+#[test]
+fn a_machine_that_tells_nothing_gives_what_the_path_says() {
+    let tree = Tree::load("nvme");
+    let empty = tempfile::tempdir().unwrap();
+    let roots = truespd::machine::roots::Roots {
+        proc: empty.path().into(),
+        sys: empty.path().into(),
+        dev: empty.path().into(),
+    };
+    let facts = truespd::machine::target::TargetFacts {
+        path: "/dev/sdz".into(),
+        kind: truespd::machine::target::TargetKind::Block,
+        size_bytes: 0,
+        device: truespd::machine::device::DeviceNumber { major: 65, minor: 144 },
+        inode: 0,
+        device_name: None,
+        sectors: None,
+        direct: None,
+        filesystem: None,
+        scheduler: None,
+        write_cache: None,
+    };
+    assert_outline(&chain::of_facts(&facts, &roots), "Unknown sdz");
+    assert_eq!(limits::in_force(&[facts.device], &roots), []);
+    assert_eq!(limits::in_force(&[facts.device], &tree.roots), [], "the laptop's session has no limits");
+}
+
+/// Names of the topmost and of the lowest devices whose counters matter.
+fn counted(layers: &[chain::Layer]) -> (Vec<String>, Vec<String>) {
+    let found = chain::counted(layers);
+    let names = |list: Vec<(String, _)>| list.into_iter().map(|(name, _)| name).collect();
+    (names(found.top), names(found.lowest))
+}
+
+#[test]
+fn devices_whose_counters_matter() {
+    let words = |list: &[&str]| -> Vec<String> { list.iter().map(ToString::to_string).collect() };
+    let nvme = Tree::load("nvme");
+    let disk = words(&["nvme0n1"]);
+    assert_eq!(counted(&nvme.file("/home/me/test.dat")), (disk.clone(), disk), "a partition is its disk");
+    assert_eq!(counted(&nvme.file("/dev/shm/x")), (vec![], vec![]), "memory");
+    let stacked = Tree::load("lvm-on-md");
+    assert_eq!(counted(&stacked.file("/var/lib/db/test.dat")), (words(&["dm-0"]), words(&["sda"])));
+    let btrfs = Tree::load("btrfs");
+    let both = words(&["sda", "sdb"]);
+    assert_eq!(counted(&btrfs.file("/home/me/test.dat")), (both.clone(), both), "all members");
+    assert_eq!(counted(&[]), (vec![], vec![]));
+    let loop_on_nothing = [chain::Layer {
+        kind: chain::Kind::Loop,
+        name: "loop3".to_string(),
+        number: "7:3".parse().ok(),
+        ..chain::Layer::default()
+    }];
+    assert_eq!(counted(&loop_on_nothing), (words(&["loop3"]), words(&["loop3"])));
+}

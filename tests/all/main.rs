@@ -1,0 +1,105 @@
+//! All integration tests but two, in one program: one link, and `support` compiled once.
+//!
+//! `cargo test --release --test all suite::mark` runs a folder or a module. The tests run side by side, so none may
+//! change what belongs to the process: environment, current directory, limits, allocator. Those that measure the
+//! process are programs of their own: `tests/memory.rs`, `tests/xml_attacks.rs`.
+
+mod support;
+
+mod contract;
+mod house;
+
+mod cli {
+    mod accepted;
+    mod messages;
+    mod random;
+    mod refused;
+    mod rules;
+}
+
+mod document {
+    mod json;
+    mod merge;
+    mod outputs;
+}
+
+mod engine {
+    mod bench;
+    mod conformance;
+    mod ladder;
+    mod mapping;
+    mod sim;
+    mod waits;
+}
+
+mod guard {
+    mod kept;
+    mod made;
+    mod races;
+    mod root;
+    mod situations;
+    mod slips;
+}
+
+mod load {
+    mod device;
+    mod fill;
+    mod offsets;
+    mod phases;
+    mod sim;
+    mod truth;
+}
+
+mod machine {
+    mod chain_here;
+    mod chain_trees;
+    mod devices;
+    mod inspect;
+    mod topology;
+}
+
+mod profile {
+    mod built_in;
+    mod rules;
+    mod xml_examples;
+    mod xml_round_trip;
+}
+
+mod program {
+    mod cost;
+    mod create;
+    mod devices;
+    mod engines;
+    mod failures;
+    mod options;
+    mod recorded;
+    mod stop;
+    mod threads;
+}
+
+mod suite {
+    mod ab;
+    mod assess;
+    mod bench_self;
+    mod mark;
+    mod side_by_side;
+    mod study;
+    mod undo;
+    mod workload;
+}
+
+mod text {
+    mod consumers;
+    mod figures;
+    mod golden;
+    mod strict;
+}
+
+mod verdict {
+    mod activity;
+    mod real;
+}
+
+mod xml {
+    mod results;
+}

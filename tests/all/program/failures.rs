@@ -1,0 +1,290 @@
+//! Runs that fail: said in words with the phrases that wrappers look for, at once, with the document all the
+//! same. And runs without rights, which must not fail.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use crate::support::devices;
+use crate::support::gate::{EIO_RANGE, FULL_OFFSET, Gate, SHORT_OFFSET};
+use crate::support::program::{Lab, Ran, Running};
+
+#[test]
+fn targets_that_cannot_be_opened() {
+    let lab = Lab::new();
+    lab.run("-d1 -W0 missing").failed(&["Error opening file: missing [2]", "No such file or directory"]);
+    lab.run("-d1 -W0 no/such/dir/f").failed(&["Error opening file: no/such/dir/f [2]"]);
+    fs::create_dir(lab.path("dir")).expect("a directory");
+    lab.run("-d1 -W0 dir").failed(&["Error opening file: dir [21]", "Is a directory"]);
+    lab.run("-d1 -W0 -w100 dir").failed(&["Error opening file: dir [21]"]);
+    lab.write("file", &[0; 4096]);
+    lab.run("-d1 -W0 file/below").failed(&["Error opening file: file/below [20]", "Not a directory"]);
+    std::os::unix::fs::symlink("loop", lab.path("loop")).expect("a link");
+    lab.run("-d1 -W0 loop").failed(&["Error opening file: loop [40]"]);
+    lab.run("-d1 -W0 /dev/null").failed(&["/dev/null"]);
+    let long = "n".repeat(300);
+    lab.run(&format!("-d1 -W0 {long}")).expect_code(1).says(&["File name too long"]);
+    // One of two is enough, and each that is wrong is named.
+    let ran = lab.run("-d1 -W0 -b4K file missing gone");
+    ran.failed(&["Error opening file: missing", "Error opening file: gone"]);
+    assert_eq!(lab.names(), ["dir", "file", "loop"], "nothing was made");
+}
+
+#[test]
+fn targets_that_are_too_small() {
+    let lab = Lab::new();
+    lab.write("small", &[0; 10000]);
+    lab.write("empty", &[]);
+    let phrase = "The file is too small. File: 'small'";
+    lab.run("-d1 -W0 small").failed(&[phrase]);
+    lab.run("-d1 -W0 -b4K -B10000 small").failed(&[phrase]);
+    lab.run("-d1 -W0 -b4K -B1M small").failed(&[phrase]);
+    lab.run("-d1 -W0 -b4K -B8K small").failed(&[phrase]);
+    lab.run("-d1 -W0 -b4K -t2 -T8K small").failed(&[phrase]);
+    lab.run("-d1 -W0 -b4K empty").failed(&["empty"]);
+    lab.run("-d1 -W0 -b4K -B4K -g4 small").expect_code(0);
+    lab.run("-d1 -W0 -b4K -f1M -g4 small").expect_code(0).says(&["WARNING: ", "lies beyond the size"]);
+}
+
+#[test]
+fn standard_output_that_cannot_be_written() {
+    let lab = Lab::new();
+    lab.write("file", &[0; 65536]);
+    let full = fs::File::options().write(true).open("/dev/full").expect("/dev/full is there");
+    let mut command = lab.command("-d1 -W0 -b4K -g4 file");
+    let output = command.stdout(full).output().expect("it starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("could not write to standard output: No space left on device"), "{stderr}");
+}
+
+/// A file that somebody cuts off under the run ends it, and a mapping of it is no crash.
+#[test]
+fn a_file_that_shrinks() {
+    for words in ["-o4", "-o1", "-Su -o4", "-Sm"] {
+        let lab = Lab::new();
+        lab.run("-c4M -b4K -d1 -W0 -g1 f").expect_code(0);
+        let running = lab.start(&format!("-v -d60 -W0 -b64K -r -g500i {words} f"));
+        running.wait_for_stderr("starting measurements");
+        let file = fs::File::options().write(true).open(lab.path("f")).expect("writable");
+        file.set_len(65536).expect("cut");
+        let ran = running.finish();
+        assert!(ran.wall < Duration::from_secs(20), "{ran}");
+        ran.failed(&["error during read error code: ", "'f'"]);
+        assert_eq!(fs::metadata(lab.path("f")).expect("there").len(), 65536, "it stays as it is");
+    }
+}
+
+/// What is open stays there although its name is gone or means something else.
+#[test]
+fn a_file_that_is_removed_or_replaced() {
+    let lab = Lab::new();
+    lab.run("-c4M -b4K -d1 -W0 -g1 f").expect_code(0);
+    let running = lab.start("-v -d2 -W0 -b64K -r -w50 -g500i f");
+    running.wait_for_stderr("starting measurements");
+    fs::remove_file(lab.path("f")).expect("removed");
+    lab.write("f", b"a new one");
+    running.finish().expect_code(0).text();
+    assert_eq!(lab.read("f"), b"a new one", "the new file is none of its business");
+}
+
+/// A gate, or why not.
+fn gate() -> Option<Gate> {
+    if !rustix::process::geteuid().is_root() || !std::path::Path::new("/dev/fuse").exists() {
+        devices::skip("the faulty file needs root and /dev/fuse");
+        return None;
+    }
+    Some(Gate::direct().expect("a file of known behaviour"))
+}
+
+fn run_on(gate: &Gate, lab: &Lab, words: &str) -> Ran {
+    let mut command = lab.command(words);
+    command.arg(gate.path());
+    Running::new(command, words).finish()
+}
+
+fn overwriting(gate: &Gate) -> String {
+    format!("--overwrite {}", gate.path().display())
+}
+
+/// The first failed I/O ends the run, whatever engine and however long it was to last.
+#[test]
+fn io_errors_end_the_run_at_once() {
+    let (Some(gate), lab) = (gate(), Lab::new()) else { return };
+    // The first block is good: that one is read before anything starts.
+    let base = EIO_RANGE.start - 4096;
+    for words in [
+        "-Su -o8",
+        "-Su -o1",
+        "-o4",
+        "-Su -t4 -o8 -L -D",
+        "-Su -F2 -O8 -r",
+        "-W30 -Su",
+        "-Su -g10i",
+        "--engine psync -o1 -Su",
+        "--engine libaio -Su -o4",
+        "--engine threads -Su -o4",
+    ] {
+        let ran = run_on(&gate, &lab, &format!("-d60 -W0 -b4K -B{base}:64K {words}"));
+        assert!(ran.wall < Duration::from_secs(30), "{ran}");
+        let ran = ran.failed(&["error during read error code: 5)", "Input/output error"]);
+        assert!(ran.stderr.contains("t[0] error") || words.contains("-t4") || words.contains("-F2"), "{ran}");
+    }
+    // The block that failed is named.
+    let ran = run_on(&gate, &lab, &format!("-d60 -W0 -b4K -B{base}:8K -o1 -Su"));
+    ran.failed(&[&EIO_RANGE.start.to_string(), "Input/output error"]);
+}
+
+#[test]
+fn io_errors_in_the_middle_of_a_run() {
+    let (Some(gate), lab) = (gate(), Lab::new()) else { return };
+    // 64 blocks of 64 KiB lie before the bad one: half a second at this rate.
+    let ran = run_on(&gate, &lab, "-d60 -W0 -b64K -g128i -o2 -Su -L");
+    assert!(ran.wall > Duration::from_millis(400) && ran.wall < Duration::from_secs(10), "{ran}");
+    ran.failed(&["error during read error code: 5)", &EIO_RANGE.start.to_string()]);
+}
+
+#[test]
+fn failed_writes_and_their_reason() {
+    let (Some(gate), lab) = (gate(), Lab::new()) else { return };
+    let words = format!("-d60 -W0 -b4K -w100 -o2 -Su -B{FULL_OFFSET}:4K {}", overwriting(&gate));
+    let ran = run_on(&gate, &lab, &words);
+    ran.failed(&["error during write error code: 28)", "No space left on device", &FULL_OFFSET.to_string()]);
+    let words =
+        format!("-d60 -W0 -b4K -w100 -o2 -Su -B{}:64K {}", EIO_RANGE.start - 4096, overwriting(&gate));
+    run_on(&gate, &lab, &words).failed(&["error during write error code: 5)"]);
+}
+
+/// Half transfers count with what they moved, and are told once.
+#[test]
+fn short_transfers() {
+    let (Some(gate), lab) = (gate(), Lab::new()) else { return };
+    let ran = run_on(&gate, &lab, &format!("-d1 -W0 -b8K -o2 -Su -L -B{SHORT_OFFSET}:8K")).expect_code(0);
+    let parsed = ran.text();
+    let total = &parsed.results[0].as_ref().unwrap_or_else(|| panic!("{ran}")).tables[0].total;
+    assert_eq!(total.bytes, total.ios * 4096, "{ran}");
+    assert_eq!(ran.stderr.matches("transferred fewer bytes").count(), 1, "{ran}");
+    let told = ran.stderr.split(" I/Os transferred fewer").next().and_then(|head| head.rsplit(' ').next());
+    // Also those before and after the measured time.
+    assert!(told.and_then(|n| n.parse::<u64>().ok()).is_some_and(|n| n >= total.ios), "{ran}");
+}
+
+/// A run on a file that no longer answers can still be stopped.
+#[test]
+fn a_device_that_hangs() {
+    let (Some(gate), lab) = (gate(), Lab::new()) else { return };
+    let mut command = lab.command("-v -d3 -W0 -b4K -o4 -Su -r -B8388608:1M");
+    command.arg(gate.path());
+    let running = Running::new(command, "on a gate that closes");
+    running.wait_for_stderr("starting measurements");
+    gate.close();
+    gate.wait_parked(4);
+    running.wait_for_stderr("starting cool down");
+    // Its time is over, its I/Os are not: they are waited for a while, then given up or, as here, they come.
+    gate.open_up();
+    let ran = running.finish().expect_code(0);
+    let parsed = ran.text();
+    assert_eq!(parsed.results[0].as_ref().map(|r| r.time_s), Some(3.0), "{ran}");
+}
+
+const NOBODY: [&str; 6] = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"];
+
+/// A laboratory that belongs to nobody; `None` without the right to become nobody.
+fn lab_of_nobody() -> Option<Lab> {
+    if !rustix::process::geteuid().is_root() {
+        devices::skip("only root may become another user");
+        return None;
+    }
+    if !devices::has_tool("setpriv") {
+        return None;
+    }
+    let lab = Lab::new();
+    lab.copy_of_program();
+    lab.give_to(65534);
+    Some(lab)
+}
+
+fn run_behind(lab: &Lab, wrapper: &[&str], line: &str) -> Ran {
+    Running::new(lab.command_behind(wrapper, line), line).finish()
+}
+
+#[test]
+fn without_rights() {
+    let Some(lab) = lab_of_nobody() else { return };
+    let ran = run_behind(&lab, &NOBODY, "-c1M -d1 -W0 -b4K -r -o32 -w30 -Sh -L -D f").expect_code(0);
+    assert!(ran.text().results[0].as_ref().is_some_and(|r| r.tables[0].total.ios > 0), "{ran}");
+    let engine = ran.stderr.lines().find_map(|l| l.strip_prefix("note: engine: "));
+    let engine = engine.unwrap_or_else(|| panic!("{ran}"));
+    // A step down is told with its reason.
+    assert!(engine == "io_uring" || ran.stderr.contains("io_uring:"), "{ran}");
+    run_behind(&lab, &NOBODY, "-c1M -d1 -W0 -b4K -I1 -Sm -w50 f").expect_code(0);
+    run_behind(&lab, &NOBODY, "-c1M -d1 -W0 -b4K -t4 -a0 f").expect_code(0);
+
+    // Files of root.
+    fs::write(lab.path("closed"), [0; 65536]).expect("a file");
+    fs::set_permissions(lab.path("closed"), fs::Permissions::from_mode(0o600)).expect("permissions");
+    let ran = run_behind(&lab, &NOBODY, "-d1 -W0 -b4K closed");
+    ran.failed(&["Error opening file: closed [13]", "Permission denied"]);
+    fs::write(lab.path("open"), [0; 65536]).expect("a file");
+    fs::set_permissions(lab.path("open"), fs::Permissions::from_mode(0o644)).expect("permissions");
+    run_behind(&lab, &NOBODY, "-d1 -W0 -b4K open").expect_code(0);
+    let ran = run_behind(&lab, &NOBODY, "-d1 -W0 -b4K -w10 open");
+    assert_ne!(ran.status.code(), Some(0), "{ran}");
+    assert_eq!(fs::read(lab.path("open")).expect("readable"), [0; 65536], "untouched");
+    // A directory that is not theirs.
+    fs::create_dir(lab.path("roots")).expect("a directory");
+    let ran = run_behind(&lab, &NOBODY, "-c1M -d1 -W0 roots/f").expect_code(1);
+    ran.says(&["Could not create the file (error code: 13)", "Permission denied"]);
+}
+
+/// The kernel counts registered memory against a limit; without it the run goes on and says so.
+#[test]
+fn without_locked_memory() {
+    let Some(lab) = lab_of_nobody() else { return };
+    if !devices::has_tool("prlimit") {
+        return;
+    }
+    for limit in ["--memlock=0:0", "--memlock=65536:65536"] {
+        let wrapper = [&NOBODY[..], &["prlimit", limit]].concat();
+        let line = "-c4M -d1 -W0 -b64K -r -o64 -Su -L f";
+        let ran = run_behind(&lab, &wrapper, line).expect_code(0);
+        assert!(ran.text().results[0].as_ref().is_some_and(|r| r.tables[0].total.ios > 0), "{ran}");
+        assert!(
+            ran.stderr.contains("locked memory") || ran.stderr.contains("locked-memory"),
+            "the reason is told\n{ran}"
+        );
+    }
+}
+
+#[test]
+fn without_enough_open_files() {
+    let Some(lab) = lab_of_nobody() else { return };
+    if !devices::has_tool("prlimit") {
+        return;
+    }
+    let wrapper = [&NOBODY[..], &["prlimit", "--nofile=80:80"]].concat();
+    let ran = run_behind(&lab, &wrapper, "-c1M -d1 -W0 -r -t64 f");
+    ran.refused(3, &["open files", "ulimit -n"]);
+    assert!(!lab.path("f").exists(), "nothing is touched");
+    // The soft limit is raised as far as the hard one allows.
+    let wrapper = [&NOBODY[..], &["prlimit", "--nofile=80:4096"]].concat();
+    run_behind(&lab, &wrapper, "-c1M -d1 -W0 -b4K -t64 f").expect_code(0);
+}
+
+/// A limit may leave threads for a part of the program: whatever is missing is said in words.
+#[test]
+fn without_enough_threads() {
+    let Some(lab) = lab_of_nobody() else { return };
+    if !devices::has_tool("prlimit") {
+        return;
+    }
+    for limit in 1..=12 {
+        let limit = format!("--nproc={limit}:{limit}");
+        let wrapper = [&NOBODY[..], &["prlimit", &limit]].concat();
+        let ran = run_behind(&lab, &wrapper, "-c1M -d1 -W0 -b4K -t2 f").says_not(&["panicked", "os error"]);
+        match ran.status.code() {
+            Some(0) => {}
+            _ => drop(ran.expect_code(1).says(&["ERROR: ", "Resource temporarily unavailable; "])),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Suites that are ended in the middle: what they leave.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use rustix::process::Signal;
+use truespd::guard::mark::{MarkState, Marks};
+
+use crate::support::program::{Lab, Ran, Running};
+
+/// A suite of `truespd` in a lab of its own, whose working directory is where it runs.
+pub struct Suite {
+    lab: Lab,
+    running: Running,
+}
+
+/// `truespd` with the words of a line, in the lab's working directory and with its state directory.
+pub fn truespd(lab: &Lab, line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_truespd"));
+    command
+        .args(line.split(' ').filter(|word| !word.is_empty()))
+        .current_dir(lab.work())
+        .env("XDG_STATE_HOME", state(lab))
+        .env("XDG_RUNTIME_DIR", lab.work().with_file_name("runtime"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Runs `truespd` with the words of a line to its end.
+pub fn run(lab: &Lab, line: &str) -> Ran {
+    Running::new(truespd(lab, line), line).finish()
+}
+
+/// What a lab's suites have to undo, now.
+pub fn journals(lab: &Lab) -> Vec<PathBuf> {
+    entries(&state(lab).join("truespd").join("undo"))
+}
+
+/// What says in a lab that files are ours, where their file system keeps no attributes, now.
+pub fn marks(lab: &Lab) -> Vec<PathBuf> {
+    entries(&registry(lab))
+}
+
+/// A file that a suite of a lab makes has all its bytes, now.
+pub fn is_whole(lab: &Lab, file: &Path) -> bool {
+    let mark = fs::File::open(file).ok().and_then(|file| Marks::with_registry(&registry(lab)).read(&file));
+    mark.is_some_and(|mark| mark.state != MarkState::Filling)
+}
+
+fn registry(lab: &Lab) -> PathBuf {
+    state(lab).join("truespd").join("files")
+}
+
+/// Folders of suites in a lab's working directory, now.
+pub fn scratch_folders(lab: &Lab) -> Vec<PathBuf> {
+    let is_scratch =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("truespd-"));
+    entries(&lab.work()).into_iter().filter(is_scratch).collect()
+}
+
+fn state(lab: &Lab) -> PathBuf {
+    lab.work().with_file_name("state")
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).map(|all| all.flatten().map(|entry| entry.path()).collect());
+    entries.unwrap_or_default()
+}
+
+impl Suite {
+    /// Starts the words of a line.
+    pub fn start(line: &str) -> Self {
+        let lab = Lab::new();
+        let running = Running::new(truespd(&lab, line), line);
+        Suite { lab, running }
+    }
+
+    /// The lab, to look around.
+    pub fn lab(&self) -> &Lab {
+        &self.lab
+    }
+
+    /// The process, to wait for something of it.
+    pub fn running(&self) -> &Running {
+        &self.running
+    }
+
+    /// Waits until its folder is there and holds a file that is not empty; the folder. By then its journal is there.
+    pub fn wait_for_scratch(&self) -> PathBuf {
+        let has_data = |folder: &PathBuf| {
+            entries(folder).iter().any(|file| file.metadata().is_ok_and(|about| about.len() > 0))
+        };
+        let found = || scratch_folders(&self.lab).into_iter().find(has_data);
+        self.running.wait_until("a folder with a file", || found().is_some());
+        assert!(!journals(&self.lab).is_empty(), "nothing says what to remove");
+        found().expect("was there a moment ago")
+    }
+
+    /// Sends the signal, and waits until neither folder nor journal is there any more, whoever removes them.
+    pub fn end_by(self, signal: Signal) -> (Lab, Ran) {
+        self.running.signal(signal);
+        // Standard error is closed only when the caretaker has gone, too.
+        let ran = self.running.finish();
+        let left = [scratch_folders(&self.lab), journals(&self.lab)].concat();
+        assert!(left.is_empty(), "{left:?} is left\n{ran}");
+        (self.lab, ran)
+    }
+}
+
+/// Ends a suite with a scratch folder in the middle, in every way that its person or the system may, and asserts that
+/// nothing stays. `is_ready` says whether it has come far enough, besides having its file. The line must run for long,
+/// and in the working directory. Returns what came out after Ctrl+C.
+pub fn assert_leaves_nothing(line: &str, mut is_ready: impl FnMut(&Running) -> bool) -> Ran {
+    let mut interrupted = None;
+    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let suite = Suite::start(line);
+        suite.wait_for_scratch();
+        suite.running.wait_until("the suite is far enough", || is_ready(&suite.running));
+        let (lab, ran) = suite.end_by(signal);
+        assert_eq!(lab.names(), Vec::<String>::new(), "{ran}");
+        let ran = match signal {
+            Signal::KILL => ran.expect_signal(9).says(&["left by a series that was ended: removed '"]),
+            // 1 before there is anything to show.
+            _ => {
+                let code = i32::from(ran.stdout.is_empty());
+                ran.expect_code(code)
+            }
+        };
+        interrupted.get_or_insert(ran);
+    }
+    interrupted.expect("three ways")
+}

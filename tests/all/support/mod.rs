@@ -1,0 +1,12 @@
+//! What several tests share.
+
+pub mod devices;
+pub mod documents;
+pub mod gate;
+pub mod killed;
+pub mod program;
+pub mod runner;
+pub mod strict_text;
+pub mod strict_xml;
+pub mod trees;
+pub mod words;

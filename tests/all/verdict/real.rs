@@ -1,0 +1,395 @@
+//! The verdict on real cases: what misleads people is made for real, and the rule that is meant for it speaks.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::support::devices::{self, Loop, Mount, Zram, can_make_devices, has_tool, text};
+use crate::support::program::{Lab, Running};
+use rustix::process::Signal;
+use serde_json::Value;
+
+const MIB: u64 = 1 << 20;
+
+/// What was found about a run.
+struct Judged(Value);
+
+impl Judged {
+    fn grade(&self) -> &str {
+        self.0["grade"].as_str().expect("a grade")
+    }
+
+    /// The grade of the finding of a rule; `None` when it is silent.
+    fn found(&self, rule: &str) -> Option<&Value> {
+        let findings = self.0["findings"].as_array().expect("a list");
+        findings.iter().find(|finding| finding["rule"] == rule)
+    }
+
+    #[track_caller]
+    fn fires(&self, rule: &str, grade: &str) -> &Value {
+        let finding = self.found(rule).unwrap_or_else(|| panic!("{rule} is silent: {}", self.0));
+        assert_eq!(finding["grade"], grade, "{finding}");
+        finding
+    }
+
+    #[track_caller]
+    fn silent(&self, rules: &[&str]) {
+        for rule in rules {
+            assert!(self.found(rule).is_none(), "{rule} speaks: {}", self.0);
+        }
+    }
+}
+
+/// The verdict in a run's document; the run ends well.
+fn judged(lab: &Lab, words: &str, target: &Path) -> Judged {
+    judged_of(lab.command(words), lab, words, target)
+}
+
+/// The same of a line that is started in another way.
+fn judged_of(mut command: Command, lab: &Lab, words: &str, target: &Path) -> Judged {
+    let document = lab.path("verdict.json");
+    command.args(["--json", text(&document)]).arg(target);
+    let ran = Running::new(command, words).finish().expect_code(0);
+    let whole: Value = serde_json::from_slice(&fs::read(document).expect("a document")).expect("JSON");
+    let verdict = Judged(whole["result"]["verdict"].clone());
+    // The one line says the same.
+    ran.says(&[&format!("verdict: {}", verdict.grade())]);
+    verdict
+}
+
+/// A file of random data, not in the page cache.
+fn filled(lab: &Lab, path: &Path, mib: u64) {
+    let words = format!("-c{mib}M -Zr -w0 -b1M -o2 -Su -d1 -W0");
+    let mut command = lab.command(&words);
+    command.arg(path);
+    Running::new(command, &words).finish().expect_code(0);
+}
+
+/// ext4 on a disk that nobody else uses: what a neighbour moves on a disk that is shared looks like our own, and keeps
+/// its time.
+fn file_system(mib: u64) -> Option<(Zram, Mount)> {
+    if !can_make_devices() || !has_tool("mkfs.ext4") {
+        return None;
+    }
+    let device = Zram::new(mib * MIB)?;
+    devices::run("mkfs.ext4", &["-q", text(&device.node)]);
+    let mount = Mount::new(&[text(&device.node)]);
+    Some((device, mount))
+}
+
+/// A loop device that passes direct I/O on to such a disk.
+fn own_loop(mib: u64) -> Option<(Zram, Loop)> {
+    if !can_make_devices() {
+        return None;
+    }
+    let disk = Zram::new(mib * MIB)?;
+    let device = Loop::over_with(&disk.node, &["--direct-io=on", "--sector-size=4096"]);
+    Some((disk, device))
+}
+
+/// The experiments of a field report: one file, reads and writes, page cache on and off.
+#[test]
+fn cached_and_direct() {
+    let Some((_device, mount)) = file_system(200) else { return };
+    let (lab, file) = (Lab::new(), mount.point.join("data"));
+    filled(&lab, &file, 64);
+    let all = ["served-from-cache", "never-written", "direct-not-honoured", "unproven", "zero-data"];
+
+    let direct = judged(&lab, "-r -b8k -o8 -Su -W0 -d1", &file);
+    direct.silent(&all);
+    assert_ne!(direct.grade(), "invalid", "{}", direct.0);
+    let direct = judged(&lab, "-w100 -Zr -r -b8k -o8 -Su -W0 -d1", &file);
+    direct.silent(&all);
+    assert_ne!(direct.grade(), "invalid", "{}", direct.0);
+
+    fs::read(&file).expect("readable");
+    let cached = judged(&lab, "-r -b8k -o8 -W0 -d1", &file);
+    let finding = cached.fires("served-from-cache", "invalid");
+    assert!(
+        finding["says"].as_str().is_some_and(|words| words.contains("the page cache answered")),
+        "{finding}"
+    );
+    assert_eq!(cached.grade(), "invalid");
+    cached.fires("working-set", "suspect");
+}
+
+/// The same with a device itself.
+#[test]
+fn cached_and_direct_on_a_device() {
+    let Some((_disk, device)) = own_loop(64) else { return };
+    let lab = Lab::new();
+    let filling = judged(&lab, "-w100 -s -Zr -b1M -o2 -Su -W0 -d2", &device.node);
+    filling.silent(&["served-from-cache", "reducible-writes"]);
+    let direct = judged(&lab, "-r -b8k -o8 -Su -W0 -d1", &device.node);
+    direct.silent(&["served-from-cache", "direct-not-honoured", "zero-data"]);
+    // The page cache of a device goes with its last descriptor.
+    let mut kept = File::open(&device.node).expect("readable");
+    kept.read_to_end(&mut Vec::new()).expect("readable");
+    judged(&lab, "-r -b8k -o8 -W0 -d1", &device.node).fires("served-from-cache", "invalid");
+}
+
+#[test]
+fn files_never_written() {
+    let Some((_device, mount)) = file_system(200) else { return };
+    let lab = Lab::new();
+    let (allocated, sparse) = (mount.point.join("allocated"), mount.point.join("sparse"));
+    devices::run("fallocate", &["-l", "64M", text(&allocated)]);
+    File::create(&sparse).and_then(|file| file.set_len(64 * MIB)).expect("a sparse file");
+    for file in [allocated, sparse] {
+        let verdict = judged(&lab, "-r -b4k -o8 -Su -W0 -d1", &file);
+        verdict.fires("never-written", "invalid");
+        verdict.fires("served-from-cache", "invalid");
+        assert_eq!(verdict.grade(), "invalid");
+    }
+}
+
+#[test]
+fn files_in_memory() {
+    if !can_make_devices() {
+        return;
+    }
+    let (lab, mount) = (Lab::new(), Mount::new(&["-t", "tmpfs", "none"]));
+    let file = mount.point.join("data");
+    filled(&lab, &file, 16);
+    let verdict = judged(&lab, "-r -b4k -o8 -Su -W0 -d1", &file);
+    verdict.fires("direct-not-honoured", "invalid");
+    verdict.fires("memory-target", "suspect");
+    judged(&lab, "-r -b4k -o8 -W0 -d1", &file).fires("memory-target", "suspect");
+}
+
+#[test]
+fn zeros_and_repeated_data_on_storage_that_reduces() {
+    if !can_make_devices() {
+        return;
+    }
+    let Some(zram) = Zram::new(32 * MIB) else { return };
+    let lab = Lab::new();
+    judged(&lab, "-r -b4k -o8 -Su -W0 -d1", &zram.node).fires("zero-data", "suspect");
+    // Every write of the default content holds the same bytes.
+    judged(&lab, "-w100 -s -b64k -o2 -Su -W0 -d1", &zram.node).fires("reducible-writes", "suspect");
+    judged(&lab, "-r -b4k -o8 -Su -W0 -d1", &zram.node).fires("reducible-reads", "suspect");
+    let again = format!("-w100 -s -Zr -b64k -o2 -Su -W0 -d1 --overwrite {}", zram.node.display());
+    judged(&lab, &again, &zram.node).silent(&["reducible-writes"]);
+    judged(&lab, "-r -b4k -o8 -Su -W0 -d1", &zram.node).silent(&["zero-data", "reducible-reads"]);
+}
+
+#[test]
+fn a_file_that_btrfs_compresses() {
+    if !can_make_devices() || !has_tool("mkfs.btrfs") {
+        return;
+    }
+    let device = Loop::with_options(300 * MIB, &["--direct-io=on"]);
+    devices::run("mkfs.btrfs", &["-q", text(&device.node)]);
+    let mount = Mount::new(&["-o", "compress-force=zstd", text(&device.node)]);
+    let (lab, file) = (Lab::new(), mount.point.join("data"));
+    // The default content of -c compresses well.
+    let mut command = lab.command("-c32M -w0 -b64K -Su -d1 -W0");
+    command.arg(&file);
+    Running::new(command, "-c32M").finish().expect_code(0);
+    let verdict = judged(&lab, "-r -b64k -o8 -Su -W0 -d1", &file);
+    let finding = verdict.fires("reducible-reads", "suspect");
+    assert!(finding["says"].as_str().is_some_and(|words| words.contains("btrfs compresses")), "{finding}");
+}
+
+/// A neighbour reads the same disk.
+#[test]
+fn another_process_on_the_disk() {
+    if !can_make_devices() {
+        return;
+    }
+    let device = Loop::with_options(128 * MIB, &["--direct-io=on"]);
+    let lab = Lab::new();
+    judged(&lab, "-w100 -s -Zr -b1M -o2 -Su -W0 -d2", &device.node);
+    // Alone it says nothing, which only a disk would show that nobody else uses: `src/verdict/rules/tests/machine.rs`.
+    let neighbour = lab.start(&format!("-v -r -b64k -o4 -Su -W0 -d60 {}", text(&device.node)));
+    neighbour.wait_for_stderr("starting measurements");
+    let disturbed = judged(&lab, "-r -b4k -o2 -Su -g50i -W1 -d2", &device.node);
+    neighbour.signal(Signal::INT);
+    neighbour.finish().expect_code(0);
+    disturbed.fires("other-io", "suspect");
+}
+
+/// A cgroup of version 1, removed on drop.
+struct Throttle {
+    folder: PathBuf,
+    /// `major:minor` of the device it limits.
+    device: String,
+}
+
+impl Throttle {
+    /// `None` where no such cgroup can be made.
+    fn reads_per_s(node: &Path, rate: u32) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let top = Path::new("/sys/fs/cgroup/blkio");
+        if !top.join("blkio.throttle.read_iops_device").exists() {
+            devices::skip("no cgroup of version 1 throttles block devices here");
+            return None;
+        }
+        let raw = fs::metadata(node).expect("a device").rdev();
+        let group = Throttle {
+            folder: top.join(format!("truespd-verdict-{}", std::process::id())),
+            device: format!("{}:{}", rustix::fs::major(raw), rustix::fs::minor(raw)),
+        };
+        fs::create_dir(&group.folder).expect("a cgroup");
+        let limit = format!("{} {rate}", group.device);
+        fs::write(group.folder.join("blkio.throttle.read_iops_device"), limit).expect("a limit");
+        Some(group)
+    }
+
+    /// Reads of the device that the kernel let through so far.
+    fn reads(&self) -> u64 {
+        let file = fs::read_to_string(self.folder.join("blkio.throttle.io_serviced")).expect("counts");
+        let start = format!("{} Read ", self.device);
+        let count = file.lines().find_map(|line| line.strip_prefix(&start));
+        count.map_or(0, |count| count.parse().expect("a number"))
+    }
+}
+
+impl Drop for Throttle {
+    fn drop(&mut self) {
+        for _ in 0..40 {
+            if fs::remove_dir(&self.folder).is_ok() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        eprintln!("could not remove {}", self.folder.display());
+    }
+}
+
+/// The limit is told from the disk, and measured within 1 %. On a busy machine the kernel hands out less, or afterwards
+/// what it owed from before: such a run is repeated. One that counts more than the kernel let through is wrong at once.
+#[test]
+fn a_limit_in_force() {
+    const ATTEMPTS: usize = 10;
+    let Some((_disk, device)) = own_loop(64) else { return };
+    let lab = Lab::new();
+    judged(&lab, "-w100 -s -Zr -b1M -o2 -Su -W0 -d1", &device.node);
+    let Some(group) = Throttle::reads_per_s(&device.node, 500) else { return };
+    let mut counted = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let (served_before, whole) = (group.reads(), limited(&lab, &group, &device.node));
+        let served = group.reads() - served_before;
+        let target = &whole["result"]["time_spans"][0]["measured"]["threads"][0]["targets"][0];
+        let ios = target["read"]["ios"].as_u64().expect("a number");
+        assert!(ios <= served, "{ios} counted, {served} served with the second of warm-up");
+        if (1980..=2020).contains(&ios) {
+            let verdict = Judged(whole["result"]["verdict"].clone());
+            let finding = verdict.fires("provisioned-limit", "suspect");
+            assert!(finding["says"].as_str().is_some_and(|words| words.contains("500 reads/s")), "{finding}");
+            verdict.silent(&["served-from-cache"]);
+            // A thread that waits for the device is not what holds it up, but others may keep it from its processor, or
+            // the whole machine may stand still.
+            let bound = verdict.found("generator-bound");
+            let is_busy = |finding: &Value| {
+                let name = finding["figures"][0]["name"].as_str().expect("a figure");
+                ["waiting_for_cpu_percent", "late_s"].contains(&name)
+            };
+            assert!(bound.is_none_or(is_busy), "{bound:?}");
+            return;
+        }
+        counted.push(ios);
+    }
+    panic!("in 4 s each: {counted:?}");
+}
+
+/// The document of a run in a cgroup. A quarter of a second of I/Os in line, so that the limit is also reached while the
+/// thread waits for a processor.
+fn limited(lab: &Lab, group: &Throttle, node: &Path) -> Value {
+    let document = lab.path("limited.json");
+    let line = format!(
+        "echo $$ > '{}/cgroup.procs' && exec '{}' -r -b4k -o128 -Su -L -W1 -d4 --json '{}' {} 2>&1",
+        group.folder.display(),
+        env!("CARGO_BIN_EXE_diskspd"),
+        text(&document),
+        text(node)
+    );
+    let ran = Command::new("sh").args(["-c", &line]).output().expect("a shell");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    serde_json::from_slice(&fs::read(document).expect("a document")).expect("JSON")
+}
+
+/// Busy loops on processor 0.
+struct Hogs(Vec<std::process::Child>);
+
+impl Hogs {
+    fn on_processor_0(count: usize) -> Self {
+        let hog = |_| {
+            // They end by themselves where nothing ends them: a test that is killed drops nothing.
+            Command::new("timeout")
+                .args(["60", "taskset", "-c", "0", "sh", "-c", "while :; do :; done"])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("a busy loop")
+        };
+        Hogs((0..count).map(hog).collect())
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        for hog in &mut self.0 {
+            // `timeout` passes it on; killed, it could not.
+            let _ = rustix::process::kill_process(rustix::process::Pid::from_child(hog), Signal::TERM);
+            let _ = hog.wait();
+        }
+    }
+}
+
+/// The depth asked for cannot be kept by a thread that gets no processor. The kernel prefers the loops to this run only,
+/// not to the tests beside it.
+#[test]
+fn a_busy_processor() {
+    if !can_make_devices() || !["taskset", "timeout", "nice"].iter().all(|tool| has_tool(tool)) {
+        return;
+    }
+    let Some(zram) = Zram::new(32 * MIB) else { return };
+    let lab = Lab::new();
+    judged(&lab, "-w100 -s -Zr -b1M -o2 -Su -W0 -d1", &zram.node);
+    let hogs = Hogs::on_processor_0(3);
+    let words = "-r -b4k -o32 -Su -L -a0 -W1 -d3";
+    let command = lab.command_behind(&["nice", "-n", "19"], words);
+    let verdict = judged_of(command, &lab, words, &zram.node);
+    drop(hogs);
+    let finding = verdict.fires("generator-bound", "suspect");
+    assert!(finding["says"].as_str().is_some_and(|words| words.contains("processor")), "{finding}");
+}
+
+/// A script's question: exit code 5 and an unchanged standard output.
+#[test]
+fn a_grade_that_is_required() {
+    let lab = Lab::new();
+    lab.write("file", &vec![7; MIB as usize]);
+    let line = "--engine null -b4K -d1 -W0";
+    let plain = lab.run(&format!("{line} file")).expect_code(0).says(&["verdict: invalid: simulated"]);
+    assert_eq!(plain.stderr.matches("verdict:").count(), 1, "{}", plain.stderr);
+    for grade in ["certified", "suspect"] {
+        let ran = lab.run(&format!("{line} --require {grade} file")).expect_code(5);
+        assert!(ran.stdout.contains("Total IO"), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("verdict"), "{}", ran.stdout);
+    }
+    let all = lab.run(&format!("{line} --verdict file")).expect_code(0);
+    all.says(&["simulated", "leave --engine out to measure"]);
+}
+
+/// Judged again the verdict is the same, from the document alone.
+#[test]
+fn stored_results_are_judged_again() {
+    let lab = Lab::new();
+    lab.write("file", &vec![7; MIB as usize]);
+    let ran = lab.run("-b4K -r -d1 -W0 --json out.json file").expect_code(0);
+    let line = ran.stderr.lines().find(|line| line.starts_with("verdict: ")).expect("a verdict");
+    let judge = |args: &[&str]| {
+        let command = Command::new(env!("CARGO_BIN_EXE_truespd")).current_dir(lab.work()).args(args).output();
+        let output = command.expect("truespd");
+        (output.status.code(), String::from_utf8(output.stdout).expect("text"))
+    };
+    let (code, said) = judge(&["judge", "out.json"]);
+    assert_eq!(code, Some(0), "{said}");
+    let grade = line.split_whitespace().nth(1).expect("a grade").trim_end_matches(':');
+    assert!(said.contains(grade), "{grade} is not in: {said}");
+    assert_ne!(grade, "certified", "the page cache served it");
+    assert_eq!(judge(&["judge", "--require", "certified", "out.json"]).0, Some(5));
+}
