@@ -1,73 +1,109 @@
 //! Why something is not done: the one family of errors, below all rooms.
+//!
+//! A [`Refusal`] was found before anything was touched, a [`Failure`] after something had begun. A [`Fault`] is what ends
+//! a command: either of them, with the words that were typed. Reasons that a room knows better stay types of that room and
+//! convert into the family. The exit code follows from the kind, in [`ExitCode::of`] and nowhere else. Nothing here prints.
+
+mod exit;
+mod failure;
+mod refusal;
 
 use std::fmt;
 
-/// What kind of refusal it is; decides the exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefusalKind {
-    /// The options do not fit this machine or target (exit code 3).
-    Machine,
-    /// The target may hold data that TrueSpd did not make (exit code 4).
-    Guard,
-}
+pub use exit::{ExitCode, Outcome};
+pub use failure::{Failure, FailureKind};
+pub use refusal::{Details, Line, Mark, Refusal, RefusalKind, Refusals};
 
-/// A reason not to run, found before anything was touched.
+/// What ends a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// Decides the exit code.
-    pub kind: RefusalKind,
-    /// The switches involved, for pointing at the typed words.
-    pub switches: Vec<&'static str>,
-    /// Path of the target concerned, as typed.
-    pub target: Option<String>,
-    /// What is wrong, and what would be legal.
-    pub message: String,
-    /// The facts behind it, one each; may be empty.
-    pub reasons: Box<[String]>,
-    /// What to do next.
-    pub hints: Vec<String>,
+pub enum Fault {
+    /// Nothing was touched.
+    Refused(Refusals),
+    /// A later step was refused: something was done before it, which the exit code of a refusal would deny.
+    RefusedLater(Refusals),
+    /// It had begun. At least one.
+    Failed(Vec<Failure>),
 }
 
-impl std::error::Error for Refusal {}
+impl Fault {
+    /// How the command ends for it.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            Fault::Refused(refusals) => Outcome::Refused(refusals.kind()),
+            Fault::RefusedLater(_) => Outcome::Failed(FailureKind::Step),
+            Fault::Failed(failures) => {
+                Outcome::Failed(failures.first().map_or(FailureKind::Step, |first| first.kind))
+            }
+        }
+    }
 
-impl fmt::Display for Refusal {
-    /// All of it in one line.
+    /// The exit code for it.
+    pub fn exit_code(&self) -> ExitCode {
+        ExitCode::of(self.outcome())
+    }
+
+    /// The same after something was done.
+    pub fn later(self) -> Self {
+        match self {
+            Fault::Refused(refusals) => Fault::RefusedLater(refusals),
+            other => other,
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl fmt::Display for Fault {
+    /// A line each, without the words.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        let between = |i: usize| if i == 0 { ": " } else { "; " };
-        self.reasons.iter().enumerate().try_for_each(|(i, reason)| write!(f, "{}{reason}", between(i)))?;
-        self.hints.iter().try_for_each(|hint| write!(f, "; {hint}"))
+        match self {
+            Fault::Refused(refusals) | Fault::RefusedLater(refusals) => refusals.fmt(f),
+            Fault::Failed(failures) => refusal::lines(f, failures),
+        }
     }
 }
 
-impl Refusal {
-    /// A refusal because options and machine do not fit.
-    pub fn machine(switches: &[&'static str], target: Option<&str>, message: String) -> Self {
-        Refusal {
-            kind: RefusalKind::Machine,
-            switches: switches.to_vec(),
-            target: target.map(str::to_string),
-            message,
-            reasons: Box::default(),
-            hints: Vec::new(),
-        }
+impl From<Refusals> for Fault {
+    fn from(refusals: Refusals) -> Self {
+        Fault::Refused(refusals)
     }
+}
 
-    /// A refusal to write.
-    pub fn guard(target: &str, message: String) -> Self {
-        Refusal {
-            kind: RefusalKind::Guard,
-            switches: vec!["-w"],
-            target: Some(target.to_string()),
-            message,
-            reasons: Box::default(),
-            hints: Vec::new(),
-        }
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        Fault::Refused(refusal.into())
     }
+}
 
-    /// The same with one more thing that can be done.
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
-        self
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Fault::Failed(vec![failure])
+    }
+}
+
+impl From<Vec<Failure>> for Fault {
+    fn from(failures: Vec<Failure>) -> Self {
+        Fault::Failed(failures)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exit_code_follows_from_the_kind() {
+        let machine = Refusal::machine(&["-b"], Some("f"), "the block is too large".into());
+        let guard = Refusal::guard("f", "'f' is in use".into());
+        let both = Refusals::from(vec![machine.clone(), guard.clone()]);
+        assert_eq!(Fault::from(machine).exit_code(), ExitCode::Refused);
+        assert_eq!(Fault::from(guard.clone()).exit_code(), ExitCode::Guarded);
+        assert_eq!(Fault::from(both).exit_code(), ExitCode::Guarded, "one target that is guarded is enough");
+        assert_eq!(
+            Fault::from(guard).later().exit_code(),
+            ExitCode::Failed,
+            "3 and 4 say that nothing was touched"
+        );
+        assert_eq!(Fault::from(Failure::new(FailureKind::Io, "no")).later().exit_code(), ExitCode::Failed);
     }
 }

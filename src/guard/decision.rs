@@ -287,7 +287,7 @@ impl Guard<'_> {
         }
         .map_err(|refusal| match writes {
             true => refusal,
-            false => Refusal { switches: vec!["-c"], ..refusal },
+            false => refusal.about(&["-c"]),
         })
     }
 }
@@ -508,7 +508,7 @@ mod tests {
 
     #[test]
     fn new_files_do_not_go_where_no_storage_is() {
-        let refused = |path: &str| check_place_of_new(path, Path::new(path)).err().map(|r| r.message);
+        let refused = |path: &str| check_place_of_new(path, Path::new(path)).err().map(|r| r.message.clone());
         assert!(refused("/dev/nvme9n9").unwrap().contains("ordinary file in memory"));
         assert!(refused("/dev/../dev/nvme9n9").is_some());
         assert!(refused("/dev/nosuch/disk").is_some());
@@ -521,7 +521,7 @@ mod tests {
     #[test]
     fn suites_make_no_folders_where_no_storage_is() {
         let refused =
-            |path: &str| check_directory(Path::new(path), &Roots::default()).err().map(|r| r.message);
+            |path: &str| check_directory(Path::new(path), &Roots::default()).err().map(|r| r.message.clone());
         for (path, words) in [
             ("/proc", "on proc"),
             ("/sys", "on sysfs"),

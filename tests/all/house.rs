@@ -23,11 +23,11 @@ const ROOMS: &[(&str, &[&str])] = &[
             "sys",
         ],
     ),
-    ("selfcost", &["load", "access", "measure", "profile", "machine", "sys"]),
+    ("selfcost", &["load", "fault", "access", "measure", "profile", "machine", "sys"]),
     ("verdict", &["result", "profile", "measure", "text"]),
     ("render", &["result", "profile", "measure", "text"]),
-    ("suite", &["session", "result", "profile", "measure", "machine", "text", "sys"]),
-    ("session", &["guard", "machine", "text", "sys"]),
+    ("suite", &["session", "fault", "result", "profile", "measure", "machine", "text", "sys"]),
+    ("session", &["guard", "fault", "machine", "text", "sys"]),
     (
         "cli",
         &[

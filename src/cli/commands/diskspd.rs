@@ -12,7 +12,8 @@ use crate::cli::outputs::Outputs;
 use crate::cli::show::verdict::{Extent, Style, line, text};
 use crate::cli::{EngineChoice, Events, Invocation, RunRequest};
 use crate::engine::{self, EngineError, EngineRow};
-use crate::fault::{Refusal as PlanRefusal, RefusalKind};
+pub use crate::fault::ExitCode;
+use crate::fault::{Outcome, Refusal as PlanRefusal, Refusals};
 use crate::load::{self, Event, Report};
 use crate::machine::host::uptime_ms;
 use crate::profile::xml::{self, Overrides, XmlError};
@@ -22,21 +23,6 @@ use crate::result::Verdict;
 use crate::sys::error::system_text;
 use crate::sys::wake::Latch;
 use crate::verdict::judge;
-
-/// Exit codes, a documented contract (ARCHITECTURE.md, "Errors").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExitCode {
-    /// Done.
-    Done = 0,
-    /// The run failed.
-    Failed = 1,
-    /// Command line, profile or machine check refused.
-    Refused = 3,
-    /// The write guard refused.
-    Guarded = 4,
-    /// The verdict is worse than `--require` asks for.
-    NotTrusted = 5,
-}
 
 /// What the program was started as.
 #[derive(Debug, Clone)]
@@ -400,10 +386,8 @@ pub(crate) fn plan_refused(
     args: &[OsString],
     refusals: &[PlanRefusal],
 ) -> (String, ExitCode) {
-    let code = match refusals.iter().any(|r| r.kind == RefusalKind::Guard) {
-        true => ExitCode::Guarded,
-        false => ExitCode::Refused,
-    };
+    let kind = Refusals::from(refusals.to_vec()).kind();
+    let code = ExitCode::of(Outcome::Refused(kind));
     (refuse_plan(&typed(args), &program.name, refusals).to_string(), code)
 }
 

@@ -152,7 +152,7 @@ fn write_test(typed: &str, opened: &OpenedTarget, roots: &Roots) -> WriteTest {
             let all = refusal.to_string();
             let hints: String = refusal.hints.iter().map(|hint| format!("; {hint}")).collect();
             let refusal_words = all.strip_suffix(&hints).unwrap_or(&all).to_string();
-            WriteTest { allowed: false, refusal: refusal_words, hints: refusal.hints }
+            WriteTest { allowed: false, refusal: refusal_words, hints: refusal.hints.clone() }
         }
     }
 }

@@ -344,7 +344,7 @@ impl<'a> Line<'a> {
 
     /// Switches and target of a refusal of the plan; with an XML profile the word that names it.
     fn marks_of_plan(&self, refusal: &PlanRefusal) -> Vec<Mark> {
-        let target = refusal.target.as_ref();
+        let target = refusal.subject.as_ref();
         let at = self.args.iter().skip(self.targets).position(|arg| Some(arg) == target);
         let at = at.map(|at| at + self.targets);
         let is_guard = refusal.kind == RefusalKind::Guard;

@@ -1,0 +1,44 @@
+//! Exit codes.
+
+use crate::fault::{FailureKind, RefusalKind};
+
+/// Exit codes, a documented contract (README, "Exit codes").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitCode {
+    /// Done.
+    Done = 0,
+    /// The run failed.
+    Failed = 1,
+    /// Command line, profile or machine check refused.
+    Refused = 3,
+    /// The write guard refused.
+    Guarded = 4,
+    /// The verdict is worse than `--require` asks for.
+    NotTrusted = 5,
+}
+
+/// How a command ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All of it was done.
+    Done,
+    /// It was refused, and nothing was touched.
+    Refused(RefusalKind),
+    /// It had begun and failed.
+    Failed(FailureKind),
+    /// It is done, and its answer is not what `--require` asks for.
+    Unmet,
+}
+
+impl ExitCode {
+    /// The one way from a kind to an exit code.
+    pub fn of(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => ExitCode::Done,
+            Outcome::Refused(RefusalKind::Guard) => ExitCode::Guarded,
+            Outcome::Refused(_) => ExitCode::Refused,
+            Outcome::Failed(_) => ExitCode::Failed,
+            Outcome::Unmet => ExitCode::NotTrusted,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What is refused before anything was touched.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut, Range};
+
+/// What kind of refusal it is; decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// The words as such: an option that is not, a value that is not legal, what does not go together.
+    CommandLine,
+    /// A profile, a preset or a document that is read and not usable.
+    Input,
+    /// The options do not fit this machine.
+    Machine,
+    /// A target or place is not there or not fit for what is to be done.
+    Target,
+    /// Where a result or document should go cannot take it.
+    Output,
+    /// The target may hold data that TrueSpd did not make.
+    Guard,
+}
+
+/// A mark under characters of a typed word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    /// Index into the arguments (without the program name).
+    pub word: usize,
+    /// Characters of the word, not bytes; an empty range marks the place where something is missing.
+    pub chars: Range<usize>,
+    /// The culprit itself (`^`) or something that it collides with (`~`).
+    pub main: bool,
+}
+
+/// A reason not to run, found before anything was touched.
+///
+/// Boxed, as it travels through results that nearly always hold something else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal(Box<Details>);
+
+/// What a [`Refusal`] says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Details {
+    /// Decides the exit code.
+    pub kind: RefusalKind,
+    /// The options that it is about, for pointing at the typed words.
+    pub switches: Vec<&'static str>,
+    /// The words that it is about, where the one who refuses has read them itself.
+    pub marks: Vec<Mark>,
+    /// Path of the target or file concerned, as typed.
+    pub subject: Option<String>,
+    /// A line of DiskSpd's that stands above the message, for programs that look for it.
+    pub headline: Option<String>,
+    /// What is wrong.
+    pub message: String,
+    /// The facts behind it, one each; may be empty.
+    pub reasons: Vec<String>,
+    /// What would be legal.
+    pub legal: Vec<String>,
+    /// What to do next.
+    pub hints: Vec<String>,
+}
+
+impl Deref for Refusal {
+    type Target = Details;
+
+    fn deref(&self) -> &Details {
+        &self.0
+    }
+}
+
+impl DerefMut for Refusal {
+    fn deref_mut(&mut self) -> &mut Details {
+        &mut self.0
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl fmt::Display for Refusal {
+    /// All of it but what would be legal in one line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        let between = |i: usize| if i == 0 { ": " } else { "; " };
+        self.reasons.iter().enumerate().try_for_each(|(i, reason)| write!(f, "{}{reason}", between(i)))?;
+        self.hints.iter().try_for_each(|hint| write!(f, "; {hint}"))
+    }
+}
+
+impl Refusal {
+    /// A refusal; `message` says what is wrong.
+    pub fn new(kind: RefusalKind, message: impl Into<String>) -> Self {
+        Refusal(Box::new(Details {
+            kind,
+            switches: Vec::new(),
+            marks: Vec::new(),
+            subject: None,
+            headline: None,
+            message: message.into(),
+            reasons: Vec::new(),
+            legal: Vec::new(),
+            hints: Vec::new(),
+        }))
+    }
+
+    /// A refusal of the words.
+    pub fn command_line(message: impl Into<String>) -> Self {
+        Self::new(RefusalKind::CommandLine, message)
+    }
+
+    /// A refusal because options and machine do not fit.
+    pub fn machine(switches: &[&'static str], target: Option<&str>, message: String) -> Self {
+        let mut refusal = Self::new(RefusalKind::Machine, message).about(switches);
+        refusal.subject = target.map(str::to_string);
+        refusal
+    }
+
+    /// A refusal to write.
+    pub fn guard(target: &str, message: String) -> Self {
+        Self::new(RefusalKind::Guard, message).about(&["-w"]).on(target)
+    }
+
+    /// The same about these options instead.
+    pub fn about(mut self, switches: &[&'static str]) -> Self {
+        self.switches = switches.to_vec();
+        self
+    }
+
+    /// The same about a target or file.
+    pub fn on(mut self, subject: impl Into<String>) -> Self {
+        self.subject = Some(subject.into());
+        self
+    }
+
+    /// The same about these words.
+    pub fn at(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
+        self.marks.extend(marks);
+        self
+    }
+
+    /// The same with what would be legal.
+    pub fn legal(mut self, legal: impl Into<String>) -> Self {
+        self.legal.push(legal.into());
+        self
+    }
+
+    /// The same with one more thing that can be done.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+}
+
+/// A command line as it was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Program name as given.
+    pub program: String,
+    /// The arguments.
+    pub arguments: Vec<String>,
+}
+
+/// Everything that is wrong with what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusals {
+    /// The words, when they are shown with a mark under the culprit.
+    pub line: Option<Line>,
+    /// What is wrong, at least one.
+    pub all: Vec<Refusal>,
+    /// Warnings found along the way.
+    pub warnings: Vec<String>,
+}
+
+impl Refusals {
+    /// The kind of all together: the write guard stands above everything else.
+    pub fn kind(&self) -> RefusalKind {
+        let is_guard = self.all.iter().any(|refusal| refusal.kind == RefusalKind::Guard);
+        let first = || self.all.first().map_or(RefusalKind::CommandLine, |first| first.kind);
+        if is_guard { RefusalKind::Guard } else { first() }
+    }
+}
+
+impl std::error::Error for Refusals {}
+
+impl fmt::Display for Refusals {
+    /// A line each, without the words.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        lines(f, &self.all)
+    }
+}
+
+/// One below the other.
+pub(super) fn lines<T: fmt::Display>(f: &mut fmt::Formatter<'_>, all: &[T]) -> fmt::Result {
+    all.iter().enumerate().try_for_each(|(i, one)| write!(f, "{}{one}", if i == 0 { "" } else { "\n" }))
+}
+
+impl From<Vec<Refusal>> for Refusals {
+    fn from(all: Vec<Refusal>) -> Self {
+        Refusals { line: None, all, warnings: Vec::new() }
+    }
+}
+
+impl From<Refusal> for Refusals {
+    fn from(refusal: Refusal) -> Self {
+        vec![refusal].into()
+    }
+}
