@@ -5,14 +5,11 @@
 //! is to be done; what it refuses touches nothing (a deliberate difference: DiskSpd 2.2 sets events
 //! while it is still reading).
 
-mod commands;
-mod console;
-mod grammar;
-mod outputs;
-mod place;
-mod series;
-mod show;
-mod words;
+pub(crate) mod commands;
+pub(crate) mod console;
+pub(crate) mod grammar;
+pub(crate) mod show;
+pub(crate) mod words;
 
 pub use commands::diskspd::{ExitCode, Program, diskspd};
 pub use commands::truespd;

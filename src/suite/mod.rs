@@ -8,7 +8,6 @@ pub mod assess;
 pub mod figures;
 pub mod findings;
 pub mod mark;
-pub mod scratch;
 pub mod study;
 pub mod workload;
 

@@ -26,8 +26,11 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("selfcost", &["load", "fault", "access", "measure", "profile", "machine", "sys"]),
     ("verdict", &["result", "profile", "measure", "text"]),
     ("render", &["result", "profile", "measure", "text"]),
-    ("suite", &["session", "fault", "result", "profile", "measure", "machine", "text", "sys"]),
-    ("session", &["guard", "fault", "machine", "text", "sys"]),
+    ("suite", &["fault", "result", "profile", "measure", "machine", "text", "sys"]),
+    (
+        "session",
+        &["cli", "suite", "render", "result", "load", "profile", "guard", "machine", "fault", "text", "sys"],
+    ),
     (
         "cli",
         &[

@@ -6,12 +6,12 @@ use clap::Args;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::say_error;
-use crate::cli::outputs::later_json;
-use crate::cli::place::{FILE_BYTES_MIN, Place, file_bytes, names_no_target, target_named};
-use crate::cli::series::{Answer, FILL, Required, Series, SeriesArguments, nothing_measured, required};
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::cli::words;
 use crate::cli::words::VariantWords;
+use crate::session::outputs::later_json;
+use crate::session::place::{FILE_BYTES_MIN, Place, file_bytes, names_no_target, target_named};
+use crate::session::series::{Answer, FILL, Required, Series, SeriesArguments, nothing_measured, required};
 use crate::suite::ab::{self, Metric, Outcome, Plan, Surroundings};
 use crate::suite::{Ended, Runner, Step};
 

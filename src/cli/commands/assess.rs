@@ -8,10 +8,12 @@ use clap::Args;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::{say_error, say_line};
 use crate::cli::grammar::refusal::wrap;
-use crate::cli::outputs::{LaterOutputs, later_json};
-use crate::cli::place::{Place, between, bytes, size_word};
-use crate::cli::series::{Answer, Required, Series, SeriesArguments, nothing_measured, refused, required};
 use crate::cli::show::verdict::{Style, series as series_verdict};
+use crate::session::outputs::{LaterOutputs, later_json};
+use crate::session::place::{Place, between, bytes, size_word};
+use crate::session::series::{
+    Answer, Required, Series, SeriesArguments, nothing_measured, refused, required,
+};
 use crate::suite::assess::{Assessment, FILE_BYTES, Part, Plan, SIZE_MIN_BYTES, Test};
 use crate::sys::error::system_text;
 use crate::text::{printable, shell_line, shell_word};

@@ -8,11 +8,11 @@ use clap::Args;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::say_line;
 use crate::cli::grammar::parse;
-use crate::cli::outputs::TextOutput;
 use crate::cli::show::bench;
 use crate::cli::{Invocation, Output};
 use crate::profile::TimeSpan;
 use crate::selfcost::{self, Case, Effort, WORDS};
+use crate::session::outputs::TextOutput;
 use crate::sys::error::system_text;
 
 /// Measure what the tool itself costs on this machine: processor time and instructions per I/O

@@ -7,11 +7,11 @@ use clap::{Args, ValueEnum};
 use crate::cli::Output;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::{say_error, say_line};
-use crate::cli::outputs::LaterOutputs;
-use crate::cli::place::{FILE_BYTES_MIN, Place, between, file_bytes, size_word};
-use crate::cli::series::{Series, SeriesArguments, nothing_measured};
 use crate::cli::show::mark as mark_table;
 use crate::cli::show::verdict::Style;
+use crate::session::outputs::LaterOutputs;
+use crate::session::place::{FILE_BYTES_MIN, Place, between, file_bytes, size_word};
+use crate::session::series::{Series, SeriesArguments, nothing_measured};
 use crate::suite::mark::text::{Reader, text};
 use crate::suite::mark::{
     self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, NAME, Part, Preset, Profile, Report,

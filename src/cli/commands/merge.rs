@@ -8,9 +8,9 @@ use crate::cli::Output;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::render::{FormatArgument, read};
 use crate::cli::console::say_line;
-use crate::cli::outputs::Outputs;
 use crate::result::Document;
 use crate::result::merge::Merger;
+use crate::session::outputs::Outputs;
 
 /// Add up results of runs that ran at the same time, on one host or several
 ///

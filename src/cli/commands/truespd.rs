@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::cli::commands;
 use crate::cli::commands::ab::AbArguments;
 use crate::cli::commands::assess::AssessArguments;
 use crate::cli::commands::bench_self::BenchArguments;
@@ -16,9 +17,9 @@ use crate::cli::commands::render::RenderArguments;
 use crate::cli::commands::study::StudyArguments;
 use crate::cli::commands::workload::WorkloadArguments;
 use crate::cli::console::say;
-use crate::cli::{commands, series};
 use crate::result::json;
 use crate::selfcost;
+use crate::session::series;
 use crate::suite::{ab, assess, mark, study, workload};
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any

@@ -3,4 +3,5 @@
 pub mod bench;
 pub mod inspect;
 pub mod mark;
+pub mod series;
 pub mod verdict;

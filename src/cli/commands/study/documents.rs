@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cli::series::FILL;
 use crate::result::{Document, json};
+use crate::session::series::FILL;
 use crate::suite::ab::{Metric, UNCOUNTED};
 use crate::suite::study::nodes::{Node, Runs, compare, differs};
 use crate::sys::error::system_text;

@@ -4,11 +4,11 @@ use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 
 use super::places::Found;
-use crate::cli::series::{Series, refused, tell_undone};
 use crate::guard::claim;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::machine::write_cache::{BACK, Reach, Switch, THROUGH};
+use crate::session::series::{Series, refused, tell_undone};
 use crate::session::undo::{Disk, Undo};
 use crate::suite::Ended;
 use crate::sys::error::system_text;

@@ -4,8 +4,8 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::cli::place::bytes;
 use crate::profile::Size;
+use crate::session::place::bytes;
 use crate::suite::workload::preset::{BUILT_IN, Form, Preset};
 use crate::sys::error::system_text;
 use crate::text::{printable, printable_path};

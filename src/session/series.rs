@@ -1,9 +1,5 @@
 //! Runs the lines of a suite: shows what goes on, keeps documents, obeys Ctrl+C, leaves nothing behind.
 
-mod keep;
-mod required;
-mod view;
-
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Mutex;
@@ -11,10 +7,14 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::console::{error_lines, say, say_error, say_line};
+use super::keep::{Kept, Line};
 use super::outputs::LaterOutputs;
 use super::place::check_write;
+use super::required::required_grade;
+pub(crate) use super::required::{Answer, Required, required};
 use crate::cli::commands::diskspd::{ExitCode, Program, QuietRun, plan_refused, profile_of, stop_on_signals};
+use crate::cli::console::{error_lines, say, say_error, say_line};
+use crate::cli::show::series::View;
 use crate::guard::check_directory;
 use crate::load::Event;
 use crate::machine::host::host_name;
@@ -22,16 +22,12 @@ use crate::machine::roots::Roots;
 use crate::result::{Document, Grade};
 use crate::session::caretaker;
 use crate::session::caretaker::Caretaker;
+use crate::session::scratch::Scratch;
 use crate::session::undo::{Journal, Undone, journals_of_this_user, sweep};
-use crate::suite::scratch::Scratch;
 use crate::suite::{Ahead, Ended, Failure, Runner, Step};
 use crate::sys::error::system_text;
 use crate::sys::wake::Latch;
 use crate::text::{printable, shell_line};
-use keep::{Kept, Line};
-use required::required_grade;
-pub(crate) use required::{Answer, Required, required};
-use view::View;
 
 /// Hidden subcommand of the process that cleans up after a killed suite.
 pub(crate) const CARETAKER: &str = "caretaker";

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::console::say_error;
-use super::{Output, RunRequest};
 use crate::cli::commands::diskspd::ExitCode;
+use crate::cli::console::say_error;
+use crate::cli::{Output, RunRequest};
 use crate::render;
 use crate::result::Document;
 use crate::sys::error::system_text;

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use super::words::absolute_path;
 use crate::cli::grammar::value::size_above_zero;
+use crate::cli::words::absolute_path;
 use crate::fault::Refusal;
 use crate::guard::Guard;
 use crate::guard::mark::Marks;

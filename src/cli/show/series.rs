@@ -8,10 +8,10 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::console::{PlainPace, say_line};
 use crate::cli::grammar::refusal::printable;
-use crate::cli::series::FILL;
 use crate::load::live::{Phase, Progress};
 use crate::profile::Target;
 use crate::result::{DirectionSummary, Document, Summary};
+use crate::session::series::FILL;
 use crate::suite::findings::word;
 use crate::suite::{Ahead, Known, Step};
 
