@@ -16,7 +16,7 @@ use crate::guard::{GuardError, claim, contents, locks_of_file, uses_of_file, wri
 use crate::machine::device::BlockDevice;
 use crate::machine::mounts::read_mounts;
 use crate::machine::roots::Roots;
-use crate::machine::target::{Access, OpenFlags, TargetFacts, TargetKind, open_file, resolve};
+use crate::machine::storage::{Access, OpenFlags, TargetFacts, TargetKind, open_file, resolve};
 use crate::text::{printable, printable_path, shell_word};
 
 const LOOK: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };

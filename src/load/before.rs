@@ -12,7 +12,7 @@ use crate::machine::host::clock_source;
 use crate::machine::memory::memory_facts;
 use crate::machine::pressure::averages;
 use crate::machine::roots::Roots;
-use crate::machine::target::{OpenedTarget, Room, TargetKind, keep_access_time, room};
+use crate::machine::storage::{OpenedTarget, Room, TargetKind, keep_access_time, room};
 use crate::machine::{chain, cpustat};
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::{CpuCounters, steal_percent, usage};

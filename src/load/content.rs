@@ -15,10 +15,10 @@ use super::targets::TargetState;
 use crate::access::{DataRng, SourceWindow, WriteData, data};
 use crate::guard::Identity;
 use crate::machine::chain::Kind;
-use crate::machine::target::{
+use crate::machine::storage::{
     Access, AccessHint, OpenFlags, OpenedTarget, TargetKind, advise, keep_access_time, open_file,
 };
-use crate::machine::{chain, target};
+use crate::machine::{chain, storage};
 use crate::profile::{Target, TimeSpan};
 use crate::result::{ContentSample, ExtentMap, Residency, TargetFacts};
 use crate::sys::buffer::IoBuffer;
@@ -47,7 +47,7 @@ struct Place<'a> {
     path: &'a Path,
     file: &'a File,
     identity: Identity,
-    facts: &'a target::TargetFacts,
+    facts: &'a storage::TargetFacts,
     chain: &'a [chain::Layer],
     start: u64,
     length: u64,
@@ -435,7 +435,7 @@ mod tests {
 
     fn opened(path: &Path) -> OpenedTarget {
         let flags = OpenFlags { access: Access::Read, direct: false, dsync: false };
-        target::open(path, flags, &crate::machine::roots::Roots::default()).expect("just made")
+        storage::open(path, flags, &crate::machine::roots::Roots::default()).expect("just made")
     }
 
     #[test]

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use crate::machine::chain::Kind;
 use crate::machine::limits::What;
 use crate::machine::roots::Roots;
-use crate::machine::target::TargetKind;
-use crate::machine::{chain, limits, target};
+use crate::machine::storage::TargetKind;
+use crate::machine::{chain, limits, storage};
 use crate::result::{Layer, LayerKind, Limit, LimitKind, TargetFacts};
 
 /// Facts of an opened target with the layers below it. `typed` is the target as given, `path` what was opened.
 pub fn of_target(
     typed: &str,
     path: &Path,
-    facts: &target::TargetFacts,
+    facts: &storage::TargetFacts,
     chain: &[chain::Layer],
 ) -> TargetFacts {
     let filesystem = facts.filesystem.as_ref();

@@ -32,7 +32,7 @@ use crate::guard::mark::Marks;
 use crate::guard::{Guard, Identity, Kept};
 use crate::machine::memory::memory_facts;
 use crate::machine::roots::Roots;
-use crate::machine::target::resolve;
+use crate::machine::storage::resolve;
 use crate::machine::topology::{Topology, TopologyError};
 use crate::measure::clock::MachineClock;
 use crate::measure::process::process_usage;

@@ -17,8 +17,8 @@ use crate::guard::reuse::{Reuse, reuse_decision};
 use crate::guard::{Guard, Identity};
 use crate::machine::memory::{available_bytes, open_files_limit, raise_open_files_limit};
 use crate::machine::roots::Roots;
-use crate::machine::target;
-use crate::machine::target::{Access, DirectAlignment, OpenFlags, TargetKind, facts_of, resolve};
+use crate::machine::storage;
+use crate::machine::storage::{Access, DirectAlignment, OpenFlags, TargetKind, facts_of, resolve};
 use crate::machine::topology::Topology;
 use crate::measure::Intervals;
 use crate::plan::{check_alignment, check_block_size, check_memory, processor_order};
@@ -157,9 +157,9 @@ fn check_target(
     }
     // What cannot be opened is a failed run, not a refusal: it is said when the run opens it.
     let look = OpenFlags { access: Access::Read, direct: false, dsync: false };
-    let file = match target::open_file(&path, look) {
+    let file = match storage::open_file(&path, look) {
         Ok(file) => file,
-        Err(error) if target.writes() && target::open_file(&path, open_flags(target)).is_ok() => {
+        Err(error) if target.writes() && storage::open_file(&path, open_flags(target)).is_ok() => {
             let words =
                 format!("'{typed}' may be written but not read, so nobody can tell what it holds: {error}");
             return Err(Refusal::guard(typed, words).hint("make it readable for this user"));
@@ -200,7 +200,7 @@ fn decide(
     let machine = |words: String| Refusal::machine(&["-c"], Some(typed), words);
     let mut decision = reuse_decision(path, size_bytes, guard.marks).map_err(|e| machine(e.to_string()))?;
     let look = OpenFlags { access: Access::Read, direct: false, dsync: false };
-    let existing = target::open_file(path, look)
+    let existing = storage::open_file(path, look)
         .ok()
         .and_then(|file| facts_of(&file, path, guard.roots).ok().map(|facts| (file, facts)));
     let existing = existing.as_ref().map(|(file, facts)| (file, facts));

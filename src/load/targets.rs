@@ -10,10 +10,10 @@ use crate::access::{DataRng, SharedOffset, SourceWindow, data};
 use crate::guard::mark::Marks;
 use crate::guard::{Guard, Hold, Identity};
 use crate::machine::device::DeviceNumber;
-use crate::machine::target::{
+use crate::machine::storage::{
     Access, AccessHint, OpenFlags, OpenedTarget, TargetFacts, TargetKind, probe_direct_read, resolve,
 };
-use crate::machine::{chain, target};
+use crate::machine::{chain, storage};
 use crate::plan::{TargetRanges, ranges_of};
 use crate::profile::{CacheMode, Target, TimeSpan};
 use crate::sys::buffer::IoBuffer;
@@ -96,7 +96,7 @@ fn open_one(
     rng: &mut DataRng,
 ) -> Result<TargetState, String> {
     let path = resolve(&target.path, guard.roots).map_err(|e| e.to_string())?.path;
-    let opened = target::open(&path, open_flags(target), guard.roots).map_err(|e| e.to_string())?;
+    let opened = storage::open(&path, open_flags(target), guard.roots).map_err(|e| e.to_string())?;
     let identity =
         Identity::of(&opened.file).map_err(|e| format!("'{}': {}", target.path, system_text(&e)))?;
     if checked.is_some_and(|c| c != identity) {
@@ -259,19 +259,19 @@ impl TargetState {
 
     /// A descriptor of its own for a thread, with the hints applied.
     pub fn open_again(&self, target: &Target) -> Result<OwnedFd, String> {
-        let file = target::open_file(&self.path, open_flags(target)).map_err(|e| e.to_string())?;
+        let file = storage::open_file(&self.path, open_flags(target)).map_err(|e| e.to_string())?;
         let identity = Identity::of(&file).map_err(|e| format!("'{}': {}", target.path, system_text(&e)))?;
         if identity != self.identity {
             return Err(format!("'{}' came to mean another file or device during the run", target.path));
         }
         // Reads leave the file as it was, and none pays for its time of last access.
-        target::keep_access_time(&file);
+        storage::keep_access_time(&file);
         // Linux keeps the last advice only: with both, random wins. A hint is not worth a failure.
         if target.sequential_scan {
-            let _ = target::advise(&file, AccessHint::Sequential);
+            let _ = storage::advise(&file, AccessHint::Sequential);
         }
         if target.random_access {
-            let _ = target::advise(&file, AccessHint::Random);
+            let _ = storage::advise(&file, AccessHint::Random);
         }
         Ok(file.into())
     }

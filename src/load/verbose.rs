@@ -2,7 +2,7 @@
 
 use super::targets::TargetState;
 use crate::access::WriteData;
-use crate::machine::target::TargetKind;
+use crate::machine::storage::TargetKind;
 use crate::measure::clock::MachineClock;
 use crate::plan::{Duty, ThreadWork};
 use crate::profile::{IoPriority, Size, Target, TimeSpan};

@@ -11,6 +11,6 @@ pub mod mounts;
 pub mod pressure;
 pub(crate) mod read;
 pub mod roots;
-pub mod target;
+pub mod storage;
 pub mod topology;
 pub mod write_cache;

@@ -1,7 +1,7 @@
 //! What a machine and a target must offer before the run (`command-line.md` §12).
 
 use crate::fault::Refusal;
-use crate::machine::target::DirectAlignment;
+use crate::machine::storage::DirectAlignment;
 use crate::profile::{DistributionKind, Size, Target, TimeSpan};
 
 /// Largest I/O Linux transfers in one call: 2 GiB less a page (`read(2)`, NOTES).
@@ -200,7 +200,7 @@ pub fn check_memory(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::target::AlignmentSource;
+    use crate::machine::storage::AlignmentSource;
     use crate::profile::{CacheMode, Distribution, DistributionRange};
 
     const KIB: u64 = 1024;

@@ -11,8 +11,8 @@ use crate::guard::Guard;
 use crate::guard::mark::Marks;
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
-use crate::machine::target;
-use crate::machine::target::{Access, OpenFlags, Room, TargetKind, resolve, room};
+use crate::machine::storage;
+use crate::machine::storage::{Access, OpenFlags, Room, TargetKind, resolve, room};
 use crate::profile::Size;
 use crate::sys::error::system_text;
 use crate::text::{printable_path, shell_word};
@@ -69,7 +69,7 @@ impl Place {
         }
         let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
         let size_bytes =
-            target::open(&path, read, &roots).map_err(|error| error.to_string())?.facts.size_bytes;
+            storage::open(&path, read, &roots).map_err(|error| error.to_string())?.facts.size_bytes;
         let kind = if about.is_file() { Kind::File { size_bytes } } else { Kind::Device { size_bytes } };
         let path =
             path.to_str().and_then(absolute_path).map(PathBuf::from).ok_or_else(|| {
@@ -182,7 +182,7 @@ impl Place {
 pub(crate) fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
     let roots = Roots::default();
     let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
-    let opened = resolve(typed, &roots).ok().and_then(|found| target::open(&found.path, read, &roots).ok());
+    let opened = resolve(typed, &roots).ok().and_then(|found| storage::open(&found.path, read, &roots).ok());
     let Some(opened) = opened else { return Ok(()) };
     let is_block = opened.facts.kind == TargetKind::Block;
     let device = is_block.then(|| BlockDevice::find(opened.facts.device, &roots)).flatten();

@@ -20,8 +20,8 @@ use crate::guard::mark::Marks;
 use crate::load::before::{self, Machine};
 use crate::load::facts;
 use crate::machine::roots::Roots;
-use crate::machine::target;
-use crate::machine::target::{Access, OpenFlags, OpenedTarget, resolve};
+use crate::machine::storage;
+use crate::machine::storage::{Access, OpenFlags, OpenedTarget, resolve};
 use crate::result::{Limit, TargetFacts};
 
 /// Tell what is known of files and devices before a run: the layers down to the disks, what the target
@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> ExitCode {
 fn open(typed: &str, roots: &Roots) -> Result<OpenedTarget, String> {
     let path = resolve(typed, roots).map_err(|e| e.to_string())?.path;
     let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
-    target::open(&path, read, roots).map_err(|e| e.to_string())
+    storage::open(&path, read, roots).map_err(|e| e.to_string())
 }
 
 fn report(found: &[(&str, OpenedTarget)], roots: &Roots) -> Report {

@@ -13,7 +13,7 @@ use crate::cli::grammar::parse;
 use crate::cli::grammar::parse::refuse_findings;
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::cli::words::{has_number, unwanted};
-use crate::machine::target::{AlignmentSource, DirectAlignment};
+use crate::machine::storage::{AlignmentSource, DirectAlignment};
 use crate::plan::check_alignment;
 use crate::profile::{Severity, Size, Target, TimeSpan, validate, xml};
 use crate::session::outputs::{LaterOutputs, later_json};

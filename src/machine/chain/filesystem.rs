@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::machine::chain::{BlockDevice, Builder, Kind, Layer, MountedAs};
 use crate::machine::device::DeviceNumber;
 use crate::machine::mounts::Mount;
-use crate::machine::target::{Filesystem, is_memory, is_remote};
+use crate::machine::storage::{Filesystem, is_memory, is_remote};
 
 /// Said as the server where a virtual machine's host holds the data.
 const HYPERVISOR: &str = "the host of this virtual machine";

@@ -17,7 +17,7 @@ use rustix::fs::IFlags;
 use super::roots::Roots;
 use crate::machine::device::{BlockDevice, DeviceNumber, SectorSizes};
 use crate::machine::mounts::{Mount, read_mounts};
-use crate::machine::target::{TargetFacts, TargetKind};
+use crate::machine::storage::{TargetFacts, TargetKind};
 
 /// What a layer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -10,7 +10,7 @@ use truespd::fault::Refusal;
 use truespd::guard::Guard;
 use truespd::guard::mark::Marks;
 use truespd::machine::roots::Roots;
-use truespd::machine::target::facts_of;
+use truespd::machine::storage::facts_of;
 
 const MIB: u64 = 1 << 20;
 

@@ -7,14 +7,14 @@ use std::time::Instant;
 use crate::support::devices::{Loop, Mount, Partitions, Zram, can_make_devices, has_tool, run, skip, text};
 use truespd::machine::chain::{Kind, Layer};
 use truespd::machine::roots::Roots;
-use truespd::machine::target::{Access, OpenFlags};
-use truespd::machine::{chain, limits, target};
+use truespd::machine::storage::{Access, OpenFlags};
+use truespd::machine::{chain, limits, storage};
 
 const READ: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };
 
 fn chain_of(path: &Path) -> Vec<Layer> {
     let roots = Roots::default();
-    let opened = target::open(path, READ, &roots).expect("the target opens");
+    let opened = storage::open(path, READ, &roots).expect("the target opens");
     chain::of(&opened.file, &opened.facts, &roots)
 }
 
@@ -68,7 +68,7 @@ fn reading_a_chain_takes_less_than_5_ms() {
     let dir = tempfile::tempdir().unwrap();
     let path = file_of(dir.path(), 4096);
     let roots = Roots::default();
-    let opened = target::open(&path, READ, &roots).unwrap();
+    let opened = storage::open(&path, READ, &roots).unwrap();
     let once = || {
         let start = Instant::now();
         assert!(chain::of(&opened.file, &opened.facts, &roots).len() > 1);

@@ -332,9 +332,9 @@ fn a_machine_that_tells_nothing_gives_what_the_path_says() {
         sys: empty.path().into(),
         dev: empty.path().into(),
     };
-    let facts = truespd::machine::target::TargetFacts {
+    let facts = truespd::machine::storage::TargetFacts {
         path: "/dev/sdz".into(),
-        kind: truespd::machine::target::TargetKind::Block,
+        kind: truespd::machine::storage::TargetKind::Block,
         size_bytes: 0,
         device: truespd::machine::device::DeviceNumber { major: 65, minor: 144 },
         inode: 0,

@@ -12,8 +12,8 @@ use truespd::guard::reuse::{Reuse, reuse_decision};
 use truespd::guard::{claim, signatures};
 use truespd::machine::device::{BlockDevice, loop_devices_of};
 use truespd::machine::roots::Roots;
-use truespd::machine::target;
-use truespd::machine::target::{
+use truespd::machine::storage;
+use truespd::machine::storage::{
     Access, AlignmentSource, OpenFailure, OpenFlags, OpenedTarget, TargetError, TargetKind,
 };
 use truespd::sys::extents;
@@ -24,7 +24,7 @@ const READ: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: 
 const DIRECT: OpenFlags = OpenFlags { access: Access::ReadWrite, direct: true, dsync: true };
 
 fn open(path: &Path, flags: OpenFlags) -> Result<OpenedTarget, TargetError> {
-    target::open(path, flags, &Roots::default())
+    storage::open(path, flags, &Roots::default())
 }
 
 fn claimants(node: &Path) -> Option<String> {
@@ -53,8 +53,8 @@ fn a_loop_device_is_known_in_all_its_facts() {
     assert_eq!(direct.offset_bytes, 4096);
     assert!(facts.filesystem.is_none());
     assert!(facts.scheduler.is_some());
-    target::probe_direct_read(&target, 4096, 4096).unwrap();
-    let error = target::probe_direct_read(&target, 512, 512).unwrap_err();
+    storage::probe_direct_read(&target, 4096, 4096).unwrap();
+    let error = storage::probe_direct_read(&target, 512, 512).unwrap_err();
     assert_eq!(error.open_failure(), Some(OpenFailure::DirectRefused), "below the sector size: {error}");
 
     let link = device.image.with_file_name("link to device");
@@ -87,7 +87,7 @@ fn a_zram_device_is_a_clean_target() {
     let target = open(&device.node, DIRECT).unwrap();
     assert_eq!((target.facts.kind, target.facts.size_bytes), (TargetKind::Block, 16 * MIB));
     assert_eq!(target.facts.sectors.unwrap().logical_bytes, 4096);
-    target::probe_direct_read(&target, 0, 65536).unwrap();
+    storage::probe_direct_read(&target, 0, 65536).unwrap();
     assert_eq!(claimants(&device.node), None);
     assert_eq!(found_on(&device.node), Vec::<String>::new());
 }
@@ -240,7 +240,7 @@ fn files_on_disk_filesystems_align_mark_and_show_their_extents() {
         if direct.source == AlignmentSource::FilesystemBlock {
             assert_eq!((name, direct.offset_bytes), ("btrfs", 4096));
         }
-        target::probe_direct_read(&target, 0, 65536).unwrap();
+        storage::probe_direct_read(&target, 0, 65536).unwrap();
 
         assert_eq!(extents::examine(&file).unwrap(), Extents::AllWritten, "{name}");
         rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 2 * MIB).unwrap();

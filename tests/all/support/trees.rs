@@ -9,7 +9,7 @@ use truespd::machine::chain::Layer;
 use truespd::machine::device::DeviceNumber;
 use truespd::machine::mounts::read_mounts;
 use truespd::machine::roots::Roots;
-use truespd::machine::target::{Filesystem, TargetFacts, TargetKind};
+use truespd::machine::storage::{Filesystem, TargetFacts, TargetKind};
 
 /// A machine's trees in a directory of their own.
 pub struct Tree {

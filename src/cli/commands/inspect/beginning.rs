@@ -2,7 +2,7 @@
 
 use super::advice::never_written_share;
 use crate::cli::show::inspect::size;
-use crate::machine::target::Room;
+use crate::machine::storage::Room;
 use crate::result::{Layer, LayerKind, TargetFacts};
 use crate::text::shell_word;
 use crate::verdict::thresholds::{RANGE_SMALL_BYTES, RANGE_SMALL_PART};

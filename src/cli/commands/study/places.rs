@@ -8,9 +8,9 @@ use crate::cli::commands::study::{Common, failed, same};
 use crate::cli::console::say_line;
 use crate::cli::words::absolute;
 use crate::machine::roots::Roots;
-use crate::machine::target::{Access, OpenFlags, OpenedTarget, TargetKind, resolve};
+use crate::machine::storage::{Access, OpenFlags, OpenedTarget, TargetKind, resolve};
 use crate::machine::write_cache::disks;
-use crate::machine::{chain, target};
+use crate::machine::{chain, storage};
 use crate::session::place;
 use crate::session::series::{Series, refused};
 use crate::suite::Ended;
@@ -158,5 +158,5 @@ fn open(typed: &str) -> Result<OpenedTarget, Ended> {
     let roots = Roots::default();
     let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
     let path = resolve(typed, &roots).map_err(|e| refused(&e.to_string()))?.path;
-    target::open(&path, read, &roots).map_err(|e| refused(&e.to_string()))
+    storage::open(&path, read, &roots).map_err(|e| refused(&e.to_string()))
 }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::machine::target::OpenedTarget;
+use crate::machine::storage::OpenedTarget;
 use crate::profile::Size;
 use crate::sys::error::system_text;
 use crate::text::printable;
@@ -111,7 +111,7 @@ fn block(target: &OpenedTarget, offset: u64) -> Result<Vec<u8>, String> {
 mod tests {
     use super::*;
     use crate::machine::roots::Roots;
-    use crate::machine::target::{Access, OpenFlags, open};
+    use crate::machine::storage::{Access, OpenFlags, open};
     use std::fs;
 
     const SIZE: usize = 1 << 20;

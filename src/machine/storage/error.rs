@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::machine::target::{Access, OpenFlags};
+use crate::machine::storage::{Access, OpenFlags};
 use crate::sys::error::errno_text;
 use crate::text::printable_path;
 
