@@ -8,7 +8,7 @@ use crate::machine::limits::What;
 use crate::machine::roots::Roots;
 use crate::machine::storage::TargetKind;
 use crate::machine::{chain, limits, storage};
-use crate::result::{Layer, LayerKind, Limit, LimitKind, TargetFacts};
+use crate::result::{Layer, LayerKind, Limit, LimitKind, OpenedKind, TargetFacts};
 
 /// Facts of an opened target with the layers below it. `typed` is the target as given, `path` what was opened.
 pub fn of_target(
@@ -22,8 +22,8 @@ pub fn of_target(
         path: typed.to_string(),
         opened_path: path.display().to_string(),
         kind: match facts.kind {
-            TargetKind::Regular => "file".to_string(),
-            TargetKind::Block => "block_device".to_string(),
+            TargetKind::Regular => OpenedKind::File,
+            TargetKind::Block => OpenedKind::BlockDevice,
         },
         size_bytes: facts.size_bytes,
         device_name: facts.device_name.clone(),
@@ -98,6 +98,7 @@ fn layer(layer: &chain::Layer) -> Layer {
         deduplicates: layer.deduplicates,
         direct_io: layer.direct_io,
         server: layer.server.clone(),
+        details: layer.details.clone(),
     }
 }
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::summary::Summary;
-use super::{Direction, Document, TimeSpanResult};
+use super::{Direction, Document, TimeSpanResult, legacy};
 use crate::measure::Histogram;
 use crate::sys::error::system_text;
 
@@ -100,11 +100,12 @@ pub fn write(document: &Document) -> String {
 /// # Errors
 /// [`ReadError`]; it completes a sentence that begins with the file's name.
 pub fn read(text: &[u8]) -> Result<Document, ReadError> {
-    let stored = match serde_json::from_slice::<Stored>(text) {
+    let mut stored = match serde_json::from_slice::<Stored>(text) {
         Ok(stored) if stored.format == FORMAT && stored.format_version == FORMAT_VERSION => stored,
         other => return Err(why_not(text, other.err())),
     };
     check(&stored.result)?;
+    legacy::complete(&mut stored.result);
     Ok(stored.result)
 }
 

@@ -4,6 +4,7 @@
 
 mod evidence;
 pub mod json;
+pub(crate) mod legacy;
 pub mod merge;
 mod summary;
 mod verdict;
@@ -16,9 +17,9 @@ use crate::measure::{Histogram, Intervals};
 use crate::profile::Profile;
 
 pub use evidence::{
-    ClockFacts, ContentSample, DiskActivity, DiskCounts, Evidence, ExtentMap, HostActivity, Layer, LayerKind,
-    Limit, LimitKind, LoadCost, OwnCost, Pressure, QueueDepth, Residency, SelfCost, Series, TargetFacts,
-    ThreadCost, Window,
+    ClockFacts, ContentSample, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap, HostActivity,
+    Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitKind, LoadCost, OpenedKind, OwnCost, Pressure,
+    QueueDepth, Residency, SelfCost, Series, TargetFacts, ThreadCost, Window,
 };
 pub use merge::{Source, SourceSpan, SourceTotals};
 pub use summary::{DirectionSummary, LatencySummary, Summary};

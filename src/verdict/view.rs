@@ -3,7 +3,7 @@
 
 use super::Case;
 use crate::profile::Target;
-use crate::result::{DiskActivity, DiskCounts, Layer, LayerKind, TargetFacts};
+use crate::result::{DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts};
 
 /// Reads or writes, as a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -137,7 +137,7 @@ impl<'a> View<'a> {
 
     /// Whether it is a file.
     pub fn is_file(&self) -> bool {
-        self.facts.is_some_and(|facts| facts.kind == "file")
+        self.facts.is_some_and(|facts| facts.kind == OpenedKind::File)
     }
 
     /// Where its data end up.
@@ -169,7 +169,7 @@ impl<'a> View<'a> {
             let by = match (layer.compression.as_deref(), layer.deduplicates) {
                 (Some(algorithm), _) => format!("compresses ({algorithm})"),
                 (None, Some(true)) => "stores equal data once".to_string(),
-                _ if layer.name.starts_with("zram") => "compresses".to_string(),
+                _ if layer.role() == LayerRole::Zram => "compresses".to_string(),
                 _ => return None,
             };
             Some(format!("{} {by}", layer.name))
@@ -183,55 +183,70 @@ impl<'a> View<'a> {
             .facts
             .and_then(|facts| facts.extents.as_ref())
             .is_some_and(|map| map.unknown.is_some() || map.unwritten_bytes > 0 || map.hole_bytes > 0);
-        let journals_data = |layer: &Layer| {
-            let options = layer.mount_options.as_deref().unwrap_or_default();
-            options.split([',', ' ']).any(|option| option == "data=journal")
-        };
+        let journals_data =
+            |layer: &Layer| layer.details.as_ref().is_some_and(|details| details.journals_data);
         // The file of a loop device may have holes of its own, which nobody looked for.
         let has_loop = self.layers().iter().any(|layer| layer.kind == LayerKind::Loop);
         allocates
             || has_loop
             || self.layers().iter().any(|layer| {
-                journals_data(layer)
-                    || is_redundant(layer)
-                    || MULTIPLYING.iter().any(|word| words_of(layer).contains(&format!(", {word}")))
-                    || ["integrity ", "vdo "].iter().any(|word| words_of(layer).starts_with(word))
-                    || ["btrfs", "bcachefs", "zfs", "f2fs", "nilfs2"].contains(&layer.name.as_str())
+                journals_data(layer) || is_redundant(layer) || MULTIPLY_WRITES.contains(&layer.role())
             })
     }
 
     /// Whether reads become more below: of an array that misses a disk, of a cache that fills.
     pub fn multiplies_reads(&self) -> bool {
-        self.layers().iter().any(|layer| {
-            let words = words_of(layer);
-            words.contains("degraded by")
-                || words.contains(" running")
-                || words.starts_with("bcache")
-                || ["cached", "with write cache"].iter().any(|word| words.contains(&format!(", {word}")))
-                || ["integrity ", "verity ", "vdo "].iter().any(|word| words.starts_with(word))
-        })
+        let is_at_work = |layer: &Layer| {
+            let details = layer.details.as_ref();
+            details.is_some_and(|array| array.missing_disks.is_some() || array.sync_action.is_some())
+        };
+        self.layers().iter().any(|layer| is_at_work(layer) || MULTIPLY_READS.contains(&layer.role()))
+    }
+
+    /// Whether a layer provides its blocks by the first write to them.
+    pub fn is_thin(&self) -> bool {
+        let is_thin = |layer: &Layer| matches!(layer.role(), LayerRole::ThinVolume | LayerRole::ThinPool);
+        self.layers().iter().any(is_thin)
     }
 }
 
-/// What the words about a volume say, after its name, of one whose writes become several.
-const MULTIPLYING: [&str; 6] = ["thin", "snapshot", "cached", "with write cache", "RAID", "on a VDO pool"];
+/// Layers whose writes become several: copies on write, caches, checksums, blocks that are provided late.
+const MULTIPLY_WRITES: [LayerRole; 11] = [
+    LayerRole::ThinPool,
+    LayerRole::ThinVolume,
+    LayerRole::Snapshot,
+    LayerRole::CachedVolume,
+    LayerRole::WriteCachedVolume,
+    LayerRole::RaidVolume,
+    LayerRole::VdoVolume,
+    LayerRole::Vdo,
+    LayerRole::Integrity,
+    LayerRole::CopyOnWrite,
+    LayerRole::Zfs,
+];
 
-fn words_of(layer: &Layer) -> &str {
-    layer.detail.as_deref().unwrap_or_default()
-}
+/// Layers whose reads become several: caches that fill, checksums.
+const MULTIPLY_READS: [LayerRole; 6] = [
+    LayerRole::Bcache,
+    LayerRole::CachedVolume,
+    LayerRole::WriteCachedVolume,
+    LayerRole::Integrity,
+    LayerRole::Verity,
+    LayerRole::Vdo,
+];
 
 /// Mirrors and parity; not stripes, and not several paths to one disk. What stands on several devices and is not
 /// known better may be one.
 fn is_redundant(layer: &Layer) -> bool {
-    let words = words_of(layer);
-    let single = ["raid0", "linear", "multipath "].iter().any(|word| words.starts_with(word));
+    let has_several = layer.below.len() > 1;
     match layer.kind {
-        LayerKind::Md => !single,
-        LayerKind::DeviceMapper => {
-            words.starts_with("firmware RAID")
-                || (words.starts_with("device-mapper") && layer.below.len() > 1)
-        }
-        _ => layer.below.len() > 1,
+        LayerKind::Md => layer.details.as_ref().and_then(|array| array.is_redundant) != Some(false),
+        LayerKind::DeviceMapper => match layer.role() {
+            LayerRole::FirmwareRaid => true,
+            LayerRole::OtherMapped => has_several,
+            _ => false,
+        },
+        _ => has_several,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cli::commands::inspect::{Inspected, Report, WriteTest, machine};
 use crate::cli::grammar::refusal::{columns_of, printable, wrap};
-use crate::result::{ContentSample, ExtentMap, Layer, LayerKind, Limit, LimitKind, Residency};
+use crate::result::{ContentSample, ExtentMap, Layer, LayerKind, Limit, LimitKind, OpenedKind, Residency};
 
 const COLUMNS: usize = 80;
 /// Where the values of named facts begin.
@@ -97,7 +97,7 @@ fn push_beginning(text: &mut String, target: &Inspected) {
 
 fn push_target(text: &mut String, target: &Inspected, limits: &[Limit]) {
     let facts = &target.facts;
-    let what = if facts.kind == "file" { "file" } else { "block device" };
+    let what = if facts.kind == OpenedKind::File { "file" } else { "block device" };
     let bytes = grouped(facts.size_bytes);
     push(text, 0, &format!("{}: {what} of {} ({bytes} bytes)", facts.path, size(facts.size_bytes)));
     text.push_str("\nFrom the target down to the disks\n");

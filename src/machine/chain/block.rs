@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::filesystem::names_in;
+use crate::machine::chain::details::DELETED;
 use crate::machine::chain::transport::{Connection, connection};
-use crate::machine::chain::{BlockDevice, Builder, Kind, Layer, Queue};
+use crate::machine::chain::{BlockDevice, Builder, DevicePath, Kind, Layer, LayerDetails, LayerRole, Queue};
 use crate::machine::read::{read_number, read_word};
 use crate::machine::roots::Roots;
 
@@ -51,8 +52,6 @@ enum Backing {
     Gone,
 }
 
-const DELETED: &str = " (deleted)";
-
 fn backing(device: &BlockDevice) -> Option<Backing> {
     let file = device.loop_backing_file()?;
     match file.to_string_lossy().ends_with(DELETED) {
@@ -64,13 +63,12 @@ fn backing(device: &BlockDevice) -> Option<Backing> {
 /// Everything about a device but what lies below it.
 fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
     let dir = device.dir();
-    let (kind, detail) = recognise(device);
+    let (kind, details) = recognise(device);
     let sectors = |file: &str| read_number::<u64>(&dir.join(file))?.checked_mul(SYSFS_SECTOR_BYTES);
     let base = Layer {
         kind,
         name: device.name.clone(),
         number: device.number(),
-        detail,
         size_bytes: sectors("size"),
         starts_at_bytes: sectors("start"),
         sectors: device.sector_sizes(),
@@ -86,7 +84,6 @@ fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
     };
     Layer {
         kind: if connected.is_network { Kind::NetworkDisk } else { kind },
-        detail: base.detail.clone().or(connected.detail),
         queue: queue_of(device),
         queue_depth: connected.queue_depth,
         model: connected.model,
@@ -97,6 +94,7 @@ fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
         direct_io: read_word(&dir.join("loop/dio")).map(|dio| dio == "1"),
         ..base
     }
+    .with(details.or(connected.details))
 }
 
 fn queue_of(device: &BlockDevice) -> Queue {
@@ -114,109 +112,125 @@ fn queue_of(device: &BlockDevice) -> Queue {
 }
 
 /// What a device is, by what sysfs shows in its directory and by its driver's names.
-fn recognise(device: &BlockDevice) -> (Kind, Option<String>) {
+fn recognise(device: &BlockDevice) -> (Kind, Option<LayerDetails>) {
     let dir = device.dir();
     let plain = |kind| (kind, None);
-    let said = |kind, words: &str| (kind, Some(words.to_string()));
+    let with = |kind, details| (kind, Some(details));
     if device.is_partition() {
         return plain(Kind::Partition);
     }
     if dir.join("dm").is_dir() {
-        return (Kind::DeviceMapper, Some(mapper_words(device)));
+        return with(Kind::DeviceMapper, mapped_details(device));
     }
     if dir.join("md").is_dir() {
-        return (Kind::Md, Some(md_words(dir)));
+        return with(Kind::Md, array_details(dir));
     }
     let driver: &str = device.name.trim_end_matches(|c: char| c.is_ascii_digit());
     match driver {
-        "loop" => (Kind::Loop, device.loop_backing_file().map(|f| f.to_string_lossy().into_owned())),
-        "zram" => (Kind::Memory, zram_words(dir)),
+        "loop" => (Kind::Loop, loop_details(device)),
+        "zram" => with(Kind::Memory, zram_details(dir)),
         "ram" => plain(Kind::Memory),
-        "nullb" => said(Kind::Memory, "null_blk: keeps no data unless told to"),
+        "nullb" => with(Kind::Memory, LayerDetails::of(LayerRole::NullBlock)),
         "nbd" | "rbd" | "drbd" => plain(Kind::NetworkDisk),
-        "bcache" => (Kind::Unknown, Some(bcache_words(dir))),
-        "zd" => said(Kind::Unknown, "ZFS volume"),
+        "bcache" => with(Kind::Unknown, bcache_details(dir)),
+        "zd" => with(Kind::Unknown, LayerDetails::of(LayerRole::ZfsVolume)),
         _ => plain(Kind::Disk),
     }
 }
 
-fn md_words(dir: &Path) -> String {
+/// Levels of md that keep neither copies nor parity.
+const PLAIN_LEVELS: [&str; 2] = ["raid0", "linear"];
+
+fn array_details(dir: &Path) -> LayerDetails {
     let word = |file: &str| read_word(&dir.join("md").join(file)).filter(|w| !w.is_empty());
     let number = |file: &str| read_number::<u64>(&dir.join("md").join(file)).filter(|&n| n > 0);
-    let mut words = vec![word("level").unwrap_or_else(|| "level unknown".to_string())];
-    words.extend(number("raid_disks").map(|n| format!("{n} disks")));
-    words.extend(number("chunk_size").map(|bytes| format!("{} KiB chunks", bytes / 1024)));
-    let policy = word("consistency_policy").filter(|p| matches!(p.as_str(), "bitmap" | "journal" | "ppl"));
-    words.extend(policy.map(|p| format!("with {p}")));
-    words.extend(number("degraded").map(|n| format!("degraded by {n}")));
-    words
-        .extend(word("sync_action").filter(|a| a != "idle" && a != "frozen").map(|a| format!("{a} running")));
-    words.join(", ")
+    let level = word("level");
+    LayerDetails {
+        is_redundant: level.as_deref().map(|level| !PLAIN_LEVELS.contains(&level)),
+        level,
+        disks: number("raid_disks"),
+        chunk_bytes: number("chunk_size"),
+        consistency: word("consistency_policy")
+            .filter(|p| matches!(p.as_str(), "bitmap" | "journal" | "ppl")),
+        missing_disks: number("degraded"),
+        sync_action: word("sync_action").filter(|a| a != "idle" && a != "frozen"),
+        ..LayerDetails::of(LayerRole::Array)
+    }
+}
+
+fn loop_details(device: &BlockDevice) -> Option<LayerDetails> {
+    let file = device.loop_backing_file()?.to_string_lossy().into_owned();
+    let path = file.strip_suffix(DELETED);
+    Some(LayerDetails {
+        is_deleted: path.is_some(),
+        backing_file: Some(path.unwrap_or(&file).to_string()),
+        ..LayerDetails::of(LayerRole::Loop)
+    })
 }
 
 /// Kind and name of a device-mapper device. Its table is not in sysfs; the prefix of its uuid tells who made it.
-fn mapper_words(device: &BlockDevice) -> String {
+fn mapped_details(device: &BlockDevice) -> LayerDetails {
     let dir = device.dir();
     let word = |file: &str| read_word(&dir.join("dm").join(file)).unwrap_or_default();
     let (name, uuid) = (word("name"), word("uuid"));
-    let mut words = match uuid.split('-').next().unwrap_or("") {
-        "LVM" => lvm_words(&device.slaves(), &name, &uuid),
-        "CRYPT" => crypt_words(&name, &uuid),
+    let details = match uuid.split('-').next().unwrap_or("") {
+        "LVM" => volume_details(&device.slaves(), &name, &uuid),
+        "CRYPT" => crypt_details(&name, &uuid),
         "mpath" => {
-            let paths = device.slaves().len();
-            format!("multipath {name}, {paths} path{}", if paths == 1 { "" } else { "s" })
+            let paths = device.slaves().iter().map(|disk| DevicePath::new(&disk.name, None)).collect();
+            LayerDetails { paths, ..LayerDetails::named(LayerRole::Multipath, name) }
         }
-        "VDO" => format!("vdo {name}"),
-        "DMRAID" => format!("firmware RAID {name}"),
-        part if part.starts_with("part") && uuid.contains("-mpath-") => {
-            format!("partition {} of a multipath device, {name}", part.trim_start_matches("part"))
-        }
-        _ => format!("device-mapper {name}"),
+        "VDO" => LayerDetails::named(LayerRole::Vdo, name),
+        "DMRAID" => LayerDetails::named(LayerRole::FirmwareRaid, name),
+        part if part.starts_with("part") && uuid.contains("-mpath-") => LayerDetails {
+            partition: Some(part.trim_start_matches("part").to_string()),
+            ..LayerDetails::named(LayerRole::MultipathPartition, name)
+        },
+        _ => LayerDetails::named(LayerRole::OtherMapped, name),
     };
-    if word("suspended") == "1" {
-        words.push_str(", suspended");
-    }
-    words
+    LayerDetails { is_suspended: word("suspended") == "1", ..details }
 }
 
 /// `CRYPT-LUKS2-<uuid>-<name>`, also `PLAIN`, `BITLK`, `VERITY`, `INTEGRITY`.
-fn crypt_words(name: &str, uuid: &str) -> String {
+fn crypt_details(name: &str, uuid: &str) -> LayerDetails {
     match uuid.split('-').nth(1).unwrap_or("") {
-        "VERITY" => format!("verity {name}"),
-        "INTEGRITY" => format!("integrity {name}"),
-        "" => format!("crypt {name}"),
-        kind => format!("crypt {name} ({kind})"),
+        "VERITY" => LayerDetails::named(LayerRole::Verity, name),
+        "INTEGRITY" => LayerDetails::named(LayerRole::Integrity, name),
+        format => LayerDetails {
+            format: Some(format.to_string()).filter(|format| !format.is_empty()),
+            ..LayerDetails::named(LayerRole::Encrypted, name)
+        },
     }
 }
 
 /// Group and volume, and of what type the volume is as far as names and what it stands on tell.
-fn lvm_words(below: &[BlockDevice], name: &str, uuid: &str) -> String {
+fn volume_details(below: &[BlockDevice], name: &str, uuid: &str) -> LayerDetails {
     let mut parts = lvm_parts(name).into_iter();
     let (group, volume) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
     let uuids: Vec<String> = below.iter().filter_map(|d| read_word(&d.dir().join("dm/uuid"))).collect();
     let names: Vec<String> = below.iter().filter_map(|d| read_word(&d.dir().join("dm/name"))).collect();
     let is_on = |suffix: &str| uuids.iter().any(|u| u.ends_with(suffix));
     let has = |part: &str| names.iter().any(|n| n.contains(part));
-    let words = if uuid.ends_with("-tpool") {
-        ", thin pool"
+    let role = if uuid.ends_with("-tpool") {
+        LayerRole::ThinPool
     } else if uuid.ends_with("-vpool") {
-        ", VDO pool"
+        LayerRole::VdoPool
     } else if is_on("-tpool") {
-        ", thin"
+        LayerRole::ThinVolume
     } else if is_on("-vpool") {
-        ", on a VDO pool"
+        LayerRole::VdoVolume
     } else if uuid.ends_with("-cow") || is_on("-cow") {
-        ", snapshot"
+        LayerRole::Snapshot
     } else if has("_corig") {
-        ", cached"
+        LayerRole::CachedVolume
     } else if has("_wcorig") {
-        ", with write cache"
+        LayerRole::WriteCachedVolume
     } else if has("_rimage_") || has("_mimage_") {
-        ", RAID"
+        LayerRole::RaidVolume
     } else {
-        ""
+        LayerRole::LogicalVolume
     };
-    format!("LVM {group}/{volume}{words}")
+    LayerDetails::named(role, format!("{group}/{volume}"))
 }
 
 /// Splits a device-mapper name of LVM at single hyphens; doubled ones stand for one of a name.
@@ -230,20 +244,18 @@ fn is_vdo(dir: &Path) -> bool {
     uuid.starts_with("VDO-") || uuid.ends_with("-vpool")
 }
 
-fn bcache_words(dir: &Path) -> String {
-    match read_word(&dir.join("bcache/cache_mode")).and_then(|m| bracketed(&m)) {
-        Some(mode) => format!("bcache, {mode}"),
-        None => "bcache".to_string(),
-    }
+fn bcache_details(dir: &Path) -> LayerDetails {
+    let modes = read_word(&dir.join("bcache/cache_mode"));
+    LayerDetails { cache_mode: modes.and_then(|m| bracketed(&m)), ..LayerDetails::of(LayerRole::Bcache) }
 }
 
 fn zram_algorithm(dir: &Path) -> Option<String> {
     read_word(&dir.join("comp_algorithm")).and_then(|list| bracketed(&list))
 }
 
-fn zram_words(dir: &Path) -> Option<String> {
-    let device = read_word(&dir.join("backing_dev")).filter(|d| d != "none" && !d.is_empty())?;
-    Some(format!("moves idle pages to {device}"))
+fn zram_details(dir: &Path) -> LayerDetails {
+    let device = read_word(&dir.join("backing_dev")).filter(|d| d != "none" && !d.is_empty());
+    LayerDetails { idle_pages_to: device, ..LayerDetails::of(LayerRole::Zram) }
 }
 
 /// The word in brackets of `lzo [zstd] lz4`.
@@ -265,8 +277,9 @@ mod tests {
 
     #[test]
     fn kinds_of_encryption() {
-        assert_eq!(crypt_words("root", "CRYPT-LUKS2-0123-root"), "crypt root (LUKS2)");
-        assert_eq!(crypt_words("usr", "CRYPT-VERITY-0123-usr"), "verity usr");
+        let words = |name, uuid| crypt_details(name, uuid).sentence().unwrap_or_default();
+        assert_eq!(words("root", "CRYPT-LUKS2-0123-root"), "crypt root (LUKS2)");
+        assert_eq!(words("usr", "CRYPT-VERITY-0123-usr"), "verity usr");
         assert_eq!(bracketed("lzo-rle lzo [zstd]").as_deref(), Some("zstd"));
         assert_eq!(bracketed("none"), None);
     }

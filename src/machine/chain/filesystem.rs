@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::machine::chain::{BlockDevice, Builder, Kind, Layer, MountedAs};
+use crate::machine::chain::{BlockDevice, Builder, Kind, Layer, LayerDetails, LayerRole, MountedAs};
 use crate::machine::device::DeviceNumber;
 use crate::machine::mounts::Mount;
 use crate::machine::storage::{Filesystem, is_memory, is_remote};
@@ -62,6 +62,15 @@ impl Mounted {
             Kind::UserFilesystem
         } else {
             Kind::Filesystem
+        }
+    }
+
+    fn role(&self) -> LayerRole {
+        match self.fs_type.as_str() {
+            "zfs" => LayerRole::Zfs,
+            "btrfs" | "bcachefs" | "f2fs" | "nilfs2" => LayerRole::CopyOnWrite,
+            "overlay" => LayerRole::Overlay,
+            _ => LayerRole::Other,
         }
     }
 
@@ -151,34 +160,45 @@ impl Builder<'_> {
     fn filesystem(&mut self, device: DeviceNumber, mounted: Mounted) -> usize {
         let kind = mounted.kind();
         let key = format!("mount {} {} {device}", mounted.fs_type, mounted.source_text());
-        let layer = |builder: &Self| Layer {
-            kind,
-            name: mounted.fs_type.clone(),
-            detail: builder.filesystem_detail(&mounted),
-            size_bytes: mounted.option("size").filter(|_| kind == Kind::MemoryFilesystem).and_then(bytes),
-            server: if kind == Kind::RemoteFilesystem { mounted.server() } else { None },
-            compression: mounted.compression(),
-            mount: MountedAs {
-                source: mounted.source.clone(),
-                point: mounted.point.clone(),
-                options: mounted.options.clone(),
-            },
-            ..Layer::default()
+        let layer = |builder: &Self| {
+            Layer {
+                kind,
+                name: mounted.fs_type.clone(),
+                size_bytes: mounted.option("size").filter(|_| kind == Kind::MemoryFilesystem).and_then(bytes),
+                server: if kind == Kind::RemoteFilesystem { mounted.server() } else { None },
+                compression: mounted.compression(),
+                mount: MountedAs {
+                    source: mounted.source.clone(),
+                    point: mounted.point.clone(),
+                    options: mounted.options.clone(),
+                },
+                ..Layer::default()
+            }
+            .with(builder.filesystem_details(&mounted).if_any())
         };
         self.add(&key, layer, |builder| builder.below_filesystem(kind, device, &mounted))
     }
 
-    fn filesystem_detail(&self, mounted: &Mounted) -> Option<String> {
-        match mounted.fs_type.as_str() {
+    fn filesystem_details(&self, mounted: &Mounted) -> LayerDetails {
+        let role = mounted.role();
+        let profile = || match mounted.fs_type.as_str() {
             "btrfs" => {
                 let dir = self.btrfs_dir(mounted)?;
-                let profile = first_profile(&dir.join("allocation/data"))?;
-                let devices = names_in(&dir.join("devices")).len();
-                let s = if devices == 1 { "" } else { "s" };
-                Some(format!("data {profile} on {devices} device{s}"))
+                let devices = u64::try_from(names_in(&dir.join("devices")).len()).ok();
+                Some((first_profile(&dir.join("allocation/data"))?, devices))
             }
-            "overlay" => mounted.option("upperdir").map(|upper| format!("upper directory {upper}")),
             _ => None,
+        };
+        let (data_profile, devices) = profile().unzip();
+        LayerDetails {
+            data_profile,
+            devices: devices.flatten(),
+            upper_directory: mounted
+                .option("upperdir")
+                .filter(|_| role == LayerRole::Overlay)
+                .map(str::to_string),
+            journals_data: mounted.option("data") == Some("journal"),
+            ..LayerDetails::of(role)
         }
     }
 

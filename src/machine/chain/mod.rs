@@ -5,6 +5,7 @@
 //! `testing/sysfs-block-loop`, `testing/sysfs-fs-btrfs`, `admin-guide/md.rst`.
 
 mod block;
+mod details;
 mod filesystem;
 mod transport;
 
@@ -13,6 +14,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::IFlags;
+
+pub use details::{DELETED, DevicePath, LayerDetails, LayerRole};
 
 use super::roots::Roots;
 use crate::machine::device::{BlockDevice, DeviceNumber, SectorSizes};
@@ -96,6 +99,8 @@ pub struct Layer {
     pub number: Option<DeviceNumber>,
     /// What the name does not say, in words; of a loop device the path of its file.
     pub detail: Option<String>,
+    /// The same and more as members.
+    pub details: Option<LayerDetails>,
     /// Size in bytes.
     pub size_bytes: Option<u64>,
     /// Where a partition begins on its disk, in bytes.
@@ -120,6 +125,14 @@ pub struct Layer {
     pub deduplicates: Option<bool>,
     /// Whether what a loop device hands down bypasses the page cache.
     pub direct_io: Option<bool>,
+}
+
+impl Layer {
+    /// The layer with what is known of it beyond its kind, and the sentence made from that.
+    fn with(self, details: Option<LayerDetails>) -> Self {
+        let detail = details.as_ref().and_then(LayerDetails::sentence);
+        Layer { detail, details, ..self }
+    }
 }
 
 /// The layers of an open target: itself first, then everything below it, each once.

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::details::{DevicePath, LayerDetails, LayerRole};
 use super::filesystem::names_in;
 use crate::machine::device::BlockDevice;
 use crate::machine::read::{read_number, read_word};
@@ -18,7 +19,7 @@ pub(super) struct Connection {
     pub model: Option<String>,
     pub server: Option<String>,
     pub queue_depth: Option<u32>,
-    pub detail: Option<String>,
+    pub details: Option<LayerDetails>,
     /// Another machine holds the data.
     pub is_network: bool,
 }
@@ -63,7 +64,9 @@ pub(super) fn connection(device: &BlockDevice, roots: &Roots) -> Connection {
         // A controller that hides what is behind it: a RAID adapter, or one of a virtual machine.
         found.transport = Some("scsi".to_string());
         let driver = read_word(&roots.sys.join("class/scsi_host").join(host).join("proc_name"));
-        found.detail = driver.filter(|d| !d.is_empty() && d != "(null)").map(|d| format!("driver {d}"));
+        let driver = driver.filter(|d| !d.is_empty() && d != "(null)");
+        let details = |driver| LayerDetails { driver: Some(driver), ..LayerDetails::of(LayerRole::Adapter) };
+        found.details = driver.map(details);
     }
     found
 }
@@ -159,23 +162,22 @@ fn nvme(dir: &Path) -> Connection {
         model: model(dir),
         server: Some(servers.join(", ")).filter(|s| is_network && !s.is_empty()),
         queue_depth: tags(dir).or_else(|| Some(depths.iter().sum()).filter(|&sum| sum > 0)),
-        detail: paths_words(&controllers, read_word(&above.join("iopolicy"))),
+        details: paths(&controllers, read_word(&above.join("iopolicy"))),
         is_network,
     }
 }
 
-/// `2 paths (nvme0 live, nvme1 connecting), policy numa`.
-fn paths_words(controllers: &[Controller], policy: Option<String>) -> Option<String> {
+/// The controllers as paths, when there are several.
+fn paths(controllers: &[Controller], policy: Option<String>) -> Option<LayerDetails> {
     if controllers.len() < 2 {
         return None;
     }
-    let each = controllers.iter().map(|c| match c.word("state") {
-        Some(state) => format!("{} {state}", c.name),
-        None => c.name.clone(),
-    });
-    let each: Vec<String> = each.collect();
-    let policy = policy.map(|p| format!(", policy {p}")).unwrap_or_default();
-    Some(format!("{} paths ({}){policy}", controllers.len(), each.join(", ")))
+    let path = |controller: &Controller| DevicePath::new(&controller.name, controller.word("state"));
+    Some(LayerDetails {
+        paths: controllers.iter().map(path).collect(),
+        path_policy: policy,
+        ..LayerDetails::of(LayerRole::Multipath)
+    })
 }
 
 /// Ceph's block device: pool, image and the monitors it was mapped with.
@@ -185,7 +187,7 @@ fn rbd(dir: &Path) -> Connection {
     Connection {
         transport: Some("rbd".to_string()),
         server: word("config_info").and_then(|c| c.split_whitespace().next().map(str::to_string)),
-        detail: image,
+        details: image.map(|image| LayerDetails::named(LayerRole::CephImage, image)),
         is_network: true,
         ..Connection::default()
     }

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::machine::chain::{DevicePath, LayerDetails, LayerRole};
+
 /// What a layer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -46,7 +48,8 @@ pub struct Layer {
     pub name: String,
     /// Layers directly below, as indexes into the same list; empty for the lowest.
     pub below: Vec<u32>,
-    /// What the name does not say: `crypt`, `raid1`, the path of a loop device's file, the name in LVM.
+    /// What the name does not say, for people: `crypt`, `raid1`, the path of a loop device's file, the name in LVM.
+    /// Nothing judges by it: `details` has the same as members.
     pub detail: Option<String>,
     /// Size in bytes.
     pub size_bytes: Option<u64>,
@@ -92,6 +95,9 @@ pub struct Layer {
     pub direct_io: Option<bool>,
     /// Host that holds the data, for what is reached over the network.
     pub server: Option<String>,
+    /// What it is and does beyond its kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<LayerDetails>,
 }
 
 impl Layer {
@@ -99,4 +105,19 @@ impl Layer {
     pub fn is_lowest(&self) -> bool {
         self.below.is_empty()
     }
+
+    /// Who made it and for what.
+    pub fn role(&self) -> LayerRole {
+        self.details.as_ref().map_or(LayerRole::Other, |details| details.role)
+    }
+
+    /// Whether it acknowledges writes from a volatile cache; `None` when the kernel does not tell.
+    pub fn has_volatile_cache(&self) -> Option<bool> {
+        self.write_cache.as_deref().map(is_volatile)
+    }
+}
+
+/// Whether the kernel's word for a cache (`queue/write_cache`) is that of a volatile one in use.
+pub(super) fn is_volatile(write_cache: &str) -> bool {
+    write_cache == "write back"
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use activity::{
     DiskActivity, DiskCounts, HostActivity, Limit, LimitKind, Pressure, QueueDepth, Series, ThreadCost,
 };
-pub use chain::{Layer, LayerKind};
+pub use chain::{DevicePath, Layer, LayerDetails, LayerKind, LayerRole};
 pub use content::{ContentSample, ExtentMap, Residency};
 pub use self_cost::{LoadCost, SelfCost};
 
@@ -86,6 +86,20 @@ pub struct ClockFacts {
     pub drift_ppm: f64,
 }
 
+/// What a target is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OpenedKind {
+    /// A regular file.
+    File,
+    /// A disk, a partition or another block device.
+    BlockDevice,
+    /// The document does not tell.
+    #[default]
+    #[serde(rename = "", other)]
+    Untold,
+}
+
 /// A target as opened.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -94,8 +108,8 @@ pub struct TargetFacts {
     pub path: String,
     /// Path opened.
     pub opened_path: String,
-    /// `file` or `block_device`.
-    pub kind: String,
+    /// What was opened.
+    pub kind: OpenedKind,
     /// Size in bytes.
     pub size_bytes: u64,
     /// The kernel's name of the device, for a file that of the device below its filesystem.
@@ -134,6 +148,11 @@ impl TargetFacts {
     /// The layers with nothing below them.
     pub fn lowest(&self) -> impl Iterator<Item = &Layer> {
         self.layers.iter().filter(|l| l.is_lowest())
+    }
+
+    /// Whether the device below acknowledges writes from a volatile cache; `None` when the kernel does not tell.
+    pub fn has_volatile_cache(&self) -> Option<bool> {
+        self.write_cache.as_deref().map(chain::is_volatile)
     }
 }
 

@@ -141,12 +141,7 @@ fn cause(group: &Group<'_>, way: Way) -> Cause {
     }
     let grew =
         group.targets.iter().any(|target| residency_growth(target).is_some_and(|(_, notable)| notable));
-    let is_thin = group.targets.iter().any(|target| {
-        target
-            .layers()
-            .iter()
-            .any(|layer| layer.detail.as_deref().is_some_and(|words| words.contains(", thin")))
-    });
+    let is_thin = group.targets.iter().any(View::is_thin);
     let has_zeros = group.targets.iter().any(|target| {
         let sample = target.facts.and_then(|facts| facts.content.as_ref());
         sample.is_some_and(|sample| sample.zero_blocks > 0)

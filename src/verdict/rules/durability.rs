@@ -1,6 +1,6 @@
 //! Are acknowledged writes safe?
 
-use crate::result::{Grade, Layer, LayerKind};
+use crate::result::{Grade, Layer, LayerKind, TargetFacts};
 use crate::verdict::figures::{Details, found, number, ratio};
 use crate::verdict::view::View;
 use crate::verdict::{Case, Look};
@@ -19,16 +19,15 @@ enum Below<'a> {
 
 fn below<'a>(target: &View<'a>) -> Below<'a> {
     let disks: Vec<&Layer> = target.lowest().filter(|layer| layer.kind != LayerKind::Memory).collect();
-    let is_back = |cache: Option<&str>| cache.is_some_and(|words| words.contains("back"));
     if target.layers().is_empty() {
-        return match target.facts.and_then(|facts| facts.write_cache.as_deref()) {
+        return match target.facts.and_then(TargetFacts::has_volatile_cache) {
             None => Below::Unknown,
-            cache if is_back(cache) => Below::VolatileUnnamed,
-            _ => Below::Safe,
+            Some(true) => Below::VolatileUnnamed,
+            Some(false) => Below::Safe,
         };
     }
     let volatile: Vec<&Layer> =
-        disks.iter().copied().filter(|layer| is_back(layer.write_cache.as_deref())).collect();
+        disks.iter().copied().filter(|layer| layer.has_volatile_cache() == Some(true)).collect();
     if !volatile.is_empty() {
         Below::Volatile(volatile)
     } else if disks.iter().any(|layer| layer.write_cache.is_none()) {

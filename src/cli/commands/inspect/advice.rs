@@ -2,7 +2,7 @@
 //! advice of the rules that judge a run.
 
 use crate::cli::show::inspect::{grouped, percent, size};
-use crate::result::{Layer, LayerKind, TargetFacts};
+use crate::result::{DevicePath, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts};
 use crate::verdict::thresholds::{
     RANGE_SMALL_BYTES, RANGE_SMALL_PART, REDUCED_SUSPECT, REPEATED_NOTABLE, UNWRITTEN_REMARK, ZERO_NOTABLE,
 };
@@ -86,7 +86,7 @@ fn zeros(facts: &TargetFacts) -> Option<String> {
     if zeros < ZERO_NOTABLE + never_written_share(facts) {
         return None;
     }
-    let fill = match facts.kind == "file" {
+    let fill = match facts.kind == OpenedKind::File {
         true => "-c with -Zr makes a file of random data.",
         false => "A write test over all of it (-w100 -Zr) would fill it, and destroy what it holds.",
     };
@@ -102,7 +102,7 @@ fn zeros(facts: &TargetFacts) -> Option<String> {
 fn reducible(facts: &TargetFacts) -> Option<String> {
     let sample = sample(facts)?;
     let reduces =
-        |l: &&Layer| l.compression.is_some() || l.deduplicates == Some(true) || l.name.starts_with("zram");
+        |l: &&Layer| l.compression.is_some() || l.deduplicates == Some(true) || l.role() == LayerRole::Zram;
     let by = &facts.layers.iter().find(reduces)?.name;
     let blocks = f64::from(sample.blocks);
     let zeros = f64::from(sample.zero_blocks) / blocks;
@@ -112,7 +112,7 @@ fn reducible(facts: &TargetFacts) -> Option<String> {
     if zeros >= 0.5 || (compressed >= REDUCED_SUSPECT && repeated < REPEATED_NOTABLE) {
         return None;
     }
-    let make = if facts.kind == "file" { " -c with -Zr makes a file of random data." } else { "" };
+    let make = if facts.kind == OpenedKind::File { " -c with -Zr makes a file of random data." } else { "" };
     Some(format!(
         "The data compress to {} of their size, and {} of the blocks repeat another: {by} has less to read than a \
          test asks for.{make}",
@@ -158,7 +158,7 @@ fn by_a_program(layer: &Layer, _: &TargetFacts) -> Option<String> {
 }
 
 fn in_an_overlay(layer: &Layer, _: &TargetFacts) -> Option<String> {
-    (layer.name == "overlay").then(|| {
+    (layer.role() == LayerRole::Overlay).then(|| {
         "An overlay, as containers have it: the first write to a file of the image copies the whole file. A volume \
          measures the disk better."
             .to_string()
@@ -166,7 +166,7 @@ fn in_an_overlay(layer: &Layer, _: &TargetFacts) -> Option<String> {
 }
 
 fn in_zfs(layer: &Layer, _: &TargetFacts) -> Option<String> {
-    (layer.name == "zfs").then(|| {
+    (layer.role() == LayerRole::Zfs).then(|| {
         "ZFS has a cache of its own (ARC) beside the page cache, and may compress; OpenZFS before 2.3 accepts -Su and \
          answers from the ARC all the same."
             .to_string()
@@ -192,8 +192,7 @@ fn deduplicated(layer: &Layer, _: &TargetFacts) -> Option<String> {
 }
 
 fn encrypted(layer: &Layer, _: &TargetFacts) -> Option<String> {
-    let is_crypt = layer.detail.as_deref().is_some_and(|d| d.starts_with("crypt "));
-    (layer.kind == LayerKind::DeviceMapper && is_crypt).then(|| {
+    (layer.role() == LayerRole::Encrypted).then(|| {
         format!(
             "{} encrypts: processor time is part of every I/O and may be what limits the rate.",
             layer.name
@@ -202,8 +201,7 @@ fn encrypted(layer: &Layer, _: &TargetFacts) -> Option<String> {
 }
 
 fn thin(layer: &Layer, _: &TargetFacts) -> Option<String> {
-    let is_thin = layer.detail.as_deref().is_some_and(|d| d.starts_with("LVM ") && d.ends_with(", thin"));
-    is_thin.then(|| {
+    (layer.role() == LayerRole::ThinVolume).then(|| {
         format!(
             "{} is thin: what was never written reads as zeros without the disk, and first writes also allocate. Fill \
              it once before measuring.",
@@ -213,19 +211,17 @@ fn thin(layer: &Layer, _: &TargetFacts) -> Option<String> {
 }
 
 fn array_not_whole(layer: &Layer, _: &TargetFacts) -> Option<String> {
-    let detail = layer.detail.as_deref().filter(|_| layer.kind == LayerKind::Md)?;
-    let is_degraded = detail.contains("degraded");
-    let is_running = detail.contains(" running");
-    match (is_degraded, is_running) {
-        (false, false) => None,
-        (true, false) => {
-            Some(format!("The array {} misses a disk: it is not as fast as when whole.", layer.name))
-        }
-        (_, true) => Some(format!(
-            "The array {} is being worked on ({detail}): its own I/O takes part of the rate.",
-            layer.name
-        )),
+    let array = layer.details.as_ref().filter(|array| array.role == LayerRole::Array)?;
+    if array.sync_action.is_some() {
+        return Some(format!(
+            "The array {} is being worked on ({}): its own I/O takes part of the rate.",
+            layer.name,
+            layer.detail.as_deref().unwrap_or_default()
+        ));
     }
+    array
+        .missing_disks
+        .map(|_| format!("The array {} misses a disk: it is not as fast as when whole.", layer.name))
 }
 
 /// Boundaries that partitions should keep.
@@ -253,7 +249,7 @@ fn behind_the_page_cache(layer: &Layer, _: &TargetFacts) -> Option<String> {
 
 fn write_back(layer: &Layer, _: &TargetFacts) -> Option<String> {
     let is_disk = matches!(layer.kind, LayerKind::Disk | LayerKind::NetworkDisk);
-    (is_disk && layer.write_cache.as_deref() == Some("write back")).then(|| {
+    (is_disk && layer.has_volatile_cache() == Some(true)).then(|| {
         format!(
             "{} has a write cache that loses its content with the power: writes are acknowledged before they are \
              durable, unless each is written through (-Sw, -Sh).",
@@ -293,9 +289,10 @@ fn of_a_cloud(layer: &Layer, _: &TargetFacts) -> Option<String> {
 }
 
 fn path_down(layer: &Layer, _: &TargetFacts) -> Option<String> {
-    let detail = layer.detail.as_deref().filter(|d| d.contains(" paths ("))?;
-    let is_down = ["connecting", "resetting", "deleting", "dead"].iter().any(|state| detail.contains(state));
-    is_down.then(|| format!("Not all paths of {} are up: {detail}.", layer.name))
+    let is_down = |path: &DevicePath| path.is_down;
+    layer.details.as_ref().filter(|details| details.paths.iter().any(is_down)).map(|_| {
+        format!("Not all paths of {} are up: {}.", layer.name, layer.detail.as_deref().unwrap_or_default())
+    })
 }
 
 /// A filesystem with nothing below it that keeps data somewhere.
@@ -348,7 +345,7 @@ fn cached(facts: &TargetFacts, memory_bytes: Option<u64>) -> Option<String> {
     }
     let memory_bytes = memory_bytes?;
     if facts.size_bytes <= memory_bytes {
-        let what = if facts.kind == "file" { "The file" } else { "The device" };
+        let what = if facts.kind == OpenedKind::File { "The file" } else { "The device" };
         let there = facts.residency.map_or(0, |residency| residency.cached_before_bytes);
         let there = match there {
             0 => String::new(),
@@ -361,7 +358,7 @@ fn cached(facts: &TargetFacts, memory_bytes: Option<u64>) -> Option<String> {
             size(memory_bytes)
         ));
     }
-    (facts.kind != "file").then(|| {
+    (facts.kind != OpenedKind::File).then(|| {
         "On Linux a raw device goes through the page cache too, unless opened for direct I/O (-Su, -Sh)."
             .to_string()
     })
@@ -376,12 +373,18 @@ mod tests {
     use super::*;
     use crate::result::{ContentSample, ExtentMap};
 
+    /// The layer as a document of before told it: by its words.
+    fn told(mut layer: Layer) -> Layer {
+        crate::result::legacy::complete_layer(&mut layer);
+        layer
+    }
+
     fn about(layer: Layer) -> Vec<String> {
         let facts = TargetFacts {
-            kind: "file".into(),
+            kind: OpenedKind::File,
             size_bytes: 1 << 40,
             direct_alignment_bytes: Some(512),
-            layers: vec![layer],
+            layers: vec![told(layer)],
             ..TargetFacts::default()
         };
         know(&facts, Some(1 << 30))
@@ -472,7 +475,7 @@ mod tests {
             ..ExtentMap::default()
         };
         TargetFacts {
-            kind: "file".into(),
+            kind: OpenedKind::File,
             size_bytes: 64 << 30,
             direct_alignment_bytes: Some(512),
             extents: Some(extents),
@@ -503,7 +506,7 @@ mod tests {
             zeros[0].starts_with("25 % of the file") && zeros[1].starts_with("64 of 64 sampled"),
             "{zeros:?}"
         );
-        let device = TargetFacts { kind: "block_device".into(), extents: None, ..file(0, 0, [64, 63], 1) };
+        let device = TargetFacts { kind: OpenedKind::BlockDevice, extents: None, ..file(0, 0, [64, 63], 1) };
         assert!(said(&device).join(" ").contains("and destroy what it holds"));
     }
 
@@ -544,7 +547,7 @@ mod tests {
             (
                 "reducible-reads",
                 say(&TargetFacts {
-                    layers: vec![layer(LayerKind::Memory, "zram0")],
+                    layers: vec![told(layer(LayerKind::Memory, "zram0"))],
                     ..file(0, 0, [0, 0], 9)
                 }),
                 "-c with -Zr",
@@ -556,26 +559,28 @@ mod tests {
 
     #[test]
     fn sizes_are_told_against_memory() {
-        let facts = |kind: &str, size_bytes, alignment| TargetFacts {
-            kind: kind.into(),
+        let facts = |kind: OpenedKind, size_bytes, alignment| TargetFacts {
+            kind,
             size_bytes,
             direct_alignment_bytes: alignment,
             ..TargetFacts::default()
         };
         let said = |facts: &TargetFacts| know(facts, Some(1 << 30)).join(" ");
         assert!(
-            said(&facts("file", 1 << 30, Some(512))).starts_with("The file (1 GiB) fits into the memory")
+            said(&facts(OpenedKind::File, 1 << 30, Some(512)))
+                .starts_with("The file (1 GiB) fits into the memory")
         );
-        assert_eq!(said(&facts("file", (1 << 30) + 1, Some(512))), "");
+        assert_eq!(said(&facts(OpenedKind::File, (1 << 30) + 1, Some(512))), "");
         assert!(
-            said(&facts("block_device", 1 << 40, Some(512)))
+            said(&facts(OpenedKind::BlockDevice, 1 << 40, Some(512)))
                 .contains("a raw device goes through the page cache")
         );
-        assert!(said(&facts("file", 1 << 40, None)).contains("Direct I/O is not possible"));
-        assert!(said(&facts("file", 0, Some(512))).contains("is empty"));
+        assert!(said(&facts(OpenedKind::File, 1 << 40, None)).contains("Direct I/O is not possible"));
+        assert!(said(&facts(OpenedKind::File, 0, Some(512))).contains("is empty"));
         let disk = |size_bytes| vec![Layer { size_bytes: Some(size_bytes), ..layer(LayerKind::Disk, "sda") }];
         let small = |disk_bytes| {
-            let facts = TargetFacts { layers: disk(disk_bytes), ..facts("file", 64 << 20, Some(512)) };
+            let facts =
+                TargetFacts { layers: disk(disk_bytes), ..facts(OpenedKind::File, 64 << 20, Some(512)) };
             know(&facts, None).join(" ")
         };
         assert!(

@@ -3,7 +3,7 @@
 use super::advice::never_written_share;
 use crate::cli::show::inspect::size;
 use crate::machine::storage::Room;
-use crate::result::{Layer, LayerKind, TargetFacts};
+use crate::result::{Layer, LayerKind, OpenedKind, TargetFacts};
 use crate::text::shell_word;
 use crate::verdict::thresholds::{RANGE_SMALL_BYTES, RANGE_SMALL_PART};
 
@@ -38,7 +38,7 @@ const NEVER_WRITTEN_MAX: f64 = 0.05;
 /// Random reads in small blocks, past the caches, with latencies: of the target, or of a new file beside it when it
 /// is too small, was never written, and the room is there. `memory_available_bytes` counts for files in memory.
 pub(crate) fn of(facts: &TargetFacts, room: Option<Room>, memory_available_bytes: Option<u64>) -> Beginning {
-    let is_file = facts.kind == "file";
+    let is_file = facts.kind == OpenedKind::File;
     let is_unwritten = never_written_share(facts) >= NEVER_WRITTEN_MAX;
     let is_good = facts.size_bytes >= RANGE_SMALL_BYTES && !is_unwritten;
     if !is_file || is_good {
@@ -152,7 +152,7 @@ mod tests {
     fn facts(layer: Layer, size_bytes: u64, alignment: Option<u64>) -> TargetFacts {
         TargetFacts {
             path: "/data/my file".into(),
-            kind: "file".into(),
+            kind: OpenedKind::File,
             size_bytes,
             direct_alignment_bytes: alignment,
             layers: vec![layer],

@@ -152,6 +152,22 @@ fn without_counters_or_layers_it_cannot_look() {
 }
 
 #[test]
+fn a_path_does_not_make_a_volume_thin() {
+    let less = |kind: LayerKind, detail: &str| {
+        doc(|d| {
+            let upper = Layer { detail: Some(detail.to_string()), ..layer(kind, "x0", &[3]) };
+            d.facts()[0].layers[2] = Layer { direct_io: Some(true), ..upper };
+            d.facts()[0].layers.push(disk_layer("vda"));
+            d.disk().read_bytes /= 4;
+        })
+        .fires("served-from-cache")
+    };
+    let thin = less(LayerKind::DeviceMapper, "LVM vg/data, thin");
+    says(&thin, Grade::Invalid, &["what reads as zeros is answered without the disk"]);
+    says(&less(LayerKind::Loop, "/vm/a, thin"), Grade::Invalid, &["something above the disk answered"]);
+}
+
+#[test]
 fn fewer_and_larger_at_the_disk() {
     let merged = |factor_percent: u64| {
         doc(|d| {
@@ -190,7 +206,7 @@ fn direct_io_that_is_none() {
     grown(1 << 20).silent("direct-not-honoured");
     grown(80 << 20).silent("direct-not-honoured");
     doc(|d| d.facts()[0].residency = None).missing("direct-not-honoured", "page cache of 'test.dat'");
-    doc(|d| (d.facts()[0].residency, d.facts()[0].kind) = (None, "block_device".to_string()))
+    doc(|d| (d.facts()[0].residency, d.facts()[0].kind) = (None, OpenedKind::BlockDevice))
         .silent("direct-not-honoured");
     doc(|d| (d.facts()[0].residency, d.asked.cache) = (None, CacheMode::Cached))
         .silent("direct-not-honoured");

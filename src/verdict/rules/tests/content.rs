@@ -29,7 +29,7 @@ fn a_layout_is_for_files_that_are_read() {
         d.facts()[0].extents = Some(ExtentMap { unknown, ..ExtentMap::default() });
     })
     .missing("never-written", "tells no layout");
-    doc(|d| (d.facts()[0].extents, d.facts()[0].kind) = (None, "block_device".to_string()))
+    doc(|d| (d.facts()[0].extents, d.facts()[0].kind) = (None, OpenedKind::BlockDevice))
         .silent("never-written");
     writes(|d| d.facts()[0].extents = None).silent("never-written");
 }
@@ -103,14 +103,16 @@ fn writes_that_are_easy() {
     doc(|_| {}).silent("reducible-writes");
     let zeros = writes(|d| (d.asked.zero_write_buffers, d.facts()[0].written) = (true, None));
     says(&zeros.fires("reducible-writes"), Grade::Suspect, &["hold zeros", "many devices"]);
-    let pattern = |layer_name: &'static str| {
+    let pattern = |kind: LayerKind, layer_name: &'static str| {
         writes(|d| {
             d.facts()[0].written = Some(sample(0, 255, 1));
-            d.facts()[0].layers[2].name = layer_name.to_string();
+            (d.facts()[0].layers[2].kind, d.facts()[0].layers[2].name) = (kind, layer_name.to_string());
         })
     };
-    says(&pattern("vda").fires("reducible-writes"), Grade::Certified, &["the data written compress to 1 %"]);
-    says(&pattern("zram3").fires("reducible-writes"), Grade::Suspect, &["zram3 compresses"]);
+    let disk = pattern(LayerKind::Disk, "vda").fires("reducible-writes");
+    says(&disk, Grade::Certified, &["the data written compress to 1 %"]);
+    let memory = pattern(LayerKind::Memory, "zram3").fires("reducible-writes");
+    says(&memory, Grade::Suspect, &["zram3 compresses"]);
     // The profile tells where there is no sample: here -Zr.
     writes(|d| d.facts()[0].written = None).silent("reducible-writes");
     writes(|d| {

@@ -71,6 +71,14 @@ fn others_on_the_same_disk() {
         let seen = doc(more).see("other-io");
         assert!(seen.is_err(), "{detail}: {seen:?}");
     }
+    // The path of a loop device's file is no word about the storage, whatever it says.
+    for path in ["/vm/check running", "/vm/a, degraded by 1", "bcache", "/vm, cached/a", "verity usr"] {
+        let more = |d: &mut Doc| {
+            on(d, LayerKind::Loop, path);
+            d.disk().read_bytes *= 2;
+        };
+        says(&doc(more).fires("other-io"), Grade::Suspect, &["others used vda too"]);
+    }
     // Blocks that a write has to allocate come with what describes them.
     writes(|d| {
         d.disk().write_bytes *= 2;
