@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::cli::grammar::refusal::printable;
 use crate::load::Event;
 use crate::profile::Size;
+use crate::text::printable;
 
 /// Plain progress lines come this far apart when nobody watches a terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);

@@ -22,37 +22,6 @@ pub struct VariantWords {
     pub profile_file: Option<String>,
 }
 
-/// Splits a line at blanks as a shell would, without its variables and patterns: quotes hold words together, a backslash
-/// takes the next character as it is.
-///
-/// # Errors
-/// A quote that has no end.
-pub fn split(line: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (None, '\'' | '"') => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (None | Some('"'), '\\') => word.get_or_insert_default().extend(chars.next()),
-            (None, c) if c.is_whitespace() => words.extend(word.take()),
-            (_, c) => word.get_or_insert_default().push(c),
-        }
-    }
-    match quote {
-        Some(open) => Err(format!("a quote ({open}) has no end")),
-        None => {
-            words.extend(word);
-            Ok(words)
-        }
-    }
-}
-
 /// Whether one of the words is the option with a number.
 pub fn has_number(words: &[String], letter: char) -> bool {
     words.iter().any(|word| {
@@ -180,15 +149,7 @@ mod tests {
     }
 
     fn words(line: &str) -> Vec<String> {
-        split(line).unwrap()
-    }
-
-    #[test]
-    fn lines_are_split_as_a_shell_does() {
-        assert_eq!(words("  -b4K\t'a b'  \"c'd\" e\\ f '' "), ["-b4K", "a b", "c'd", "e f", ""]);
-        assert_eq!(words("x'y'z \"a\\\"b\" 'c\\d'"), ["xyz", "a\"b", "c\\d"]);
-        assert!(words("").is_empty());
-        assert!(split("a 'b").unwrap_err().contains("no end"));
+        crate::text::split_line(line).unwrap()
     }
 
     #[test]

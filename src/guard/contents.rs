@@ -12,7 +12,7 @@ use crate::guard::{GuardError, Range, Scan, Signature, SignatureKind, partitions
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::sys::error::system_text;
-use crate::text::{printable, printable_path};
+use crate::text::{coarse_size, printable, printable_path};
 
 /// More partitions than this are counted, not described.
 const PARTITIONS_TOLD_MAX: usize = 16;
@@ -104,7 +104,7 @@ fn describe(part: &Part, own: Option<&BlockDevice>, scan: Option<&Scan>) -> Stri
     let known = own.map(BlockDevice::partitions).unwrap_or_default();
     let name = known.iter().find(|p| p.partition_number() == Some(part.number)).map(|p| p.name.clone());
     let mut facts: Vec<String> = name.into_iter().collect();
-    facts.push(size_words(part.range.length_bytes));
+    facts.push(coarse_size(part.range.length_bytes));
     facts.extend(part.type_code.as_deref().map(type_words));
     facts.extend(part.label.as_deref().map(|label| format!("\"{}\"", printable(label))));
     let holds = match scan {
@@ -158,21 +158,6 @@ fn holds_raw_data(code: &str) -> bool {
     TYPES.contains(&type_words(code).as_str())
 }
 
-/// Size in the largest unit that divides it well enough to be recognised.
-fn size_words(bytes: u64) -> String {
-    const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    match UNITS.iter().find(|(_, shift)| bytes >> shift >= 1) {
-        Some((unit, shift)) => {
-            let tenths = (u128::from(bytes) * 10) >> shift;
-            match tenths % 10 {
-                0 => format!("{}{unit}", tenths / 10),
-                part => format!("{}.{part}{unit}", tenths / 10),
-            }
-        }
-        None => format!("{bytes} bytes"),
-    }
-}
-
 /// Types of partitions that people know by name; others are shown as they are.
 fn type_words(code: &str) -> String {
     const KNOWN: &[(&str, &str)] = &[
@@ -223,10 +208,10 @@ mod tests {
 
     #[test]
     fn sizes_and_types_read_well() {
-        assert_eq!(size_words(512 << 20), "512MiB");
-        assert_eq!(size_words(1536 << 30), "1.5TiB");
-        assert_eq!(size_words(100), "100 bytes");
-        assert_eq!(size_words(u64::MAX), "16777215.9TiB");
+        assert_eq!(coarse_size(512 << 20), "512MiB");
+        assert_eq!(coarse_size(1536 << 30), "1.5TiB");
+        assert_eq!(coarse_size(100), "100 bytes");
+        assert_eq!(coarse_size(u64::MAX), "16777215.9TiB");
         assert_eq!(type_words("C12A7328-F81F-11D2-BA4B-00A0C93EC93B"), "EFI system");
         assert_eq!(type_words("0x8e"), "Linux LVM");
         assert_eq!(type_words("0x42"), "type 0x42");

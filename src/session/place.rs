@@ -15,7 +15,7 @@ use crate::machine::storage;
 use crate::machine::storage::{Access, OpenFlags, Room, TargetKind, resolve, room};
 use crate::profile::Size;
 use crate::sys::error::system_text;
-use crate::text::{printable_path, shell_word};
+use crate::text::{printable_path, shell_word, typed_size};
 
 /// CrystalDiskMark's smallest test file. A smaller one is no test of a disk: a run is over the same blocks again and again.
 pub(crate) const FILE_BYTES_MIN: u64 = 16 << 20;
@@ -154,12 +154,12 @@ impl Place {
             return Ok(());
         }
         let next = match fitting(usable_bytes).filter(|bytes| *bytes >= least_bytes) {
-            Some(bytes) => format!("--size {} would fit", size_word(bytes)),
+            Some(bytes) => format!("--size {} would fit", typed_size(bytes)),
             None => "choose another place".to_string(),
         };
         let size = match count {
-            0 | 1 => format!("--size {} does not fit", size_word(size_bytes)),
-            _ => format!("{count} files of --size {} do not fit", size_word(size_bytes)),
+            0 | 1 => format!("--size {} does not fit", typed_size(size_bytes)),
+            _ => format!("{count} files of --size {} do not fit", typed_size(size_bytes)),
         };
         Err(format!("'{path}': {size}: {what} {}; {next}", Size(has_bytes)))
     }
@@ -218,13 +218,6 @@ fn fitting(usable_bytes: u64) -> Option<u64> {
     (bytes >= 1 << 20).then_some(bytes)
 }
 
-/// A size as it can be typed.
-pub(crate) fn size_word(bytes: u64) -> String {
-    let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
-    let unit = units.into_iter().find(|(bits, _)| bytes > 0 && bytes.is_multiple_of(1 << bits));
-    unit.map_or_else(|| bytes.to_string(), |(bits, letter)| format!("{}{letter}", bytes >> bits))
-}
-
 /// Reads a size as DiskSpd writes them (`4096`, `64K`, `1G`).
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     size_above_zero(text, 1).map_err(|slip| format!("{}; write digits and a unit: 4096, 64K, 1G", slip.what))
@@ -234,7 +227,7 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
 pub(crate) fn file_bytes(text: &str) -> Result<u64, String> {
     match bytes(text)? {
         bytes if bytes < FILE_BYTES_MIN => {
-            Err(format!("at least {}, e.g. 512M or 4G", size_word(FILE_BYTES_MIN)))
+            Err(format!("at least {}, e.g. 512M or 4G", typed_size(FILE_BYTES_MIN)))
         }
         bytes => Ok(bytes),
     }
@@ -320,9 +313,9 @@ mod tests {
             assert_eq!(bytes(text), Ok(size_bytes), "{text}");
         }
         for size_bytes in [1, 512, 1536, 64 << 10, 3 << 19, 1000 << 30, 5 << 40, u64::MAX] {
-            assert_eq!(bytes(&size_word(size_bytes)), Ok(size_bytes), "{}", size_word(size_bytes));
+            assert_eq!(bytes(&typed_size(size_bytes)), Ok(size_bytes), "{}", typed_size(size_bytes));
         }
-        assert_eq!((size_word(3 << 19), size_word(0)), ("1536K".into(), "0".into()));
+        assert_eq!((typed_size(3 << 19), typed_size(0)), ("1536K".into(), "0".into()));
         for text in ["", "0", "G", "-1G", "1.5G", "4q", "99999999999999999999G"] {
             assert!(bytes(text).is_err_and(|words| words.contains("64K")), "{text}");
         }

@@ -8,7 +8,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("text", &[]),
     ("fault", &[]),
     ("sys", &["text"]),
-    ("profile", &[]),
+    ("profile", &["text"]),
     ("machine", &["sys", "text"]),
     ("measure", &["sys", "machine"]),
     ("engine", &["sys", "machine"]),

@@ -14,6 +14,7 @@ use crate::session::place::{FILE_BYTES_MIN, Place, file_bytes, names_no_target, 
 use crate::session::series::{Answer, FILL, Required, Series, SeriesArguments, nothing_measured, required};
 use crate::suite::ab::{self, Metric, Outcome, Plan, Surroundings};
 use crate::suite::{Ended, Runner, Step};
+use crate::text::split_line;
 
 /// Compare two variants of a run, in turns, until their difference is decided or shown not to matter
 ///
@@ -167,7 +168,10 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     let typed = [("--a", &arguments.a), ("--b", &arguments.b)];
     let mut split = Vec::new();
     for (option, text) in typed {
-        split.push((option, words::split(text).map_err(|why| format!("{option}: {why}"))?));
+        split.push((
+            option,
+            split_line(text).map_err(|open| format!("{option}: a quote ({open}) has no end"))?,
+        ));
     }
     if arguments.file.is_none() && arguments.size_bytes.is_some() {
         return Err(

@@ -7,16 +7,15 @@ use clap::Args;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::{say_error, say_line};
-use crate::cli::grammar::refusal::wrap;
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::session::outputs::{LaterOutputs, later_json};
-use crate::session::place::{Place, between, bytes, size_word};
+use crate::session::place::{Place, between, bytes};
 use crate::session::series::{
     Answer, Required, Series, SeriesArguments, nothing_measured, refused, required,
 };
 use crate::suite::assess::{Assessment, FILE_BYTES, Part, Plan, SIZE_MIN_BYTES, Test};
 use crate::sys::error::system_text;
-use crate::text::{printable, shell_line, shell_word};
+use crate::text::{printable, shell_line, shell_word, typed_size, wrap};
 
 /// winsat's words that are long options here.
 const WINSAT_WORDS: [&str; 11] =
@@ -110,7 +109,9 @@ fn block(text: &str) -> Result<u64, String> {
     let bytes = bytes(text)?;
     match bytes.is_multiple_of(SECTOR_BYTES) && bytes <= BLOCK_BYTES_MAX {
         true => Ok(bytes),
-        false => Err(format!("an I/O is a multiple of 512 bytes and at most {}", size_word(BLOCK_BYTES_MAX))),
+        false => {
+            Err(format!("an I/O is a multiple of 512 bytes and at most {}", typed_size(BLOCK_BYTES_MAX)))
+        }
     }
 }
 
@@ -167,8 +168,8 @@ fn prepare(arguments: &AssessArguments) -> Result<(Place, Plan), String> {
         };
         return Err(format!(
             "{what}: {} is too small; at least {}{at}",
-            size_word(asked_bytes),
-            size_word(needed)
+            typed_size(asked_bytes),
+            typed_size(needed)
         ));
     }
     if !arguments.print {

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use crate::cli::console::{Console, say, say_line};
 use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
-use crate::cli::grammar::refusal::printable;
 use crate::cli::show::verdict::{Extent, Style, line, text};
 use crate::cli::{EngineChoice, Events, Invocation, RunRequest};
 use crate::engine::{self, EngineError, EngineRow};
@@ -22,6 +21,7 @@ use crate::result::Verdict;
 use crate::session::outputs::Outputs;
 use crate::sys::error::system_text;
 use crate::sys::wake::Latch;
+use crate::text::printable;
 use crate::verdict::judge;
 
 /// What the program was started as.

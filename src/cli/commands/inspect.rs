@@ -13,7 +13,6 @@ use serde::Serialize;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::say_line;
-use crate::cli::grammar::refusal::printable;
 use crate::cli::show;
 use crate::guard::Guard;
 use crate::guard::mark::Marks;
@@ -23,6 +22,7 @@ use crate::machine::roots::Roots;
 use crate::machine::storage;
 use crate::machine::storage::{Access, OpenFlags, OpenedTarget, resolve};
 use crate::result::{Limit, TargetFacts};
+use crate::text::printable;
 
 /// Tell what is known of files and devices before a run: the layers down to the disks, what the target
 /// holds, caches, limits, who else uses the disks, whether a write test may run, and what that means

@@ -10,14 +10,14 @@ use crate::cli::console::{say_error, say_line};
 use crate::cli::show::mark as mark_table;
 use crate::cli::show::verdict::Style;
 use crate::session::outputs::LaterOutputs;
-use crate::session::place::{FILE_BYTES_MIN, Place, between, file_bytes, size_word};
+use crate::session::place::{FILE_BYTES_MIN, Place, between, file_bytes};
 use crate::session::series::{Series, SeriesArguments, nothing_measured};
 use crate::suite::mark::text::{Reader, text};
 use crate::suite::mark::{
     self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, NAME, Part, Preset, Profile, Report,
     Settings, Target, Test,
 };
-use crate::text::{shell_line, shell_word};
+use crate::text::{shell_line, shell_word, typed_size};
 
 /// CrystalDiskMark's tests on a file of this directory, or on a device
 ///
@@ -193,8 +193,8 @@ fn prepare(arguments: &MarkArguments) -> Result<(Settings, Place), String> {
     if largest > settings.size_bytes {
         return Err(format!(
             "--test: a block of {} does not fit into --size {}",
-            size_word(largest),
-            size_word(settings.size_bytes)
+            typed_size(largest),
+            typed_size(settings.size_bytes)
         ));
     }
     if !arguments.print {

@@ -1,8 +1,8 @@
 //! The help, made from the rows.
 
-use crate::cli::grammar::refusal::{columns_of, wrap};
 use crate::cli::grammar::rows::{Row, SECTIONS};
 use crate::engine;
+use crate::text::{columns_of, hanging, wrap};
 
 /// Width of the help in columns.
 const COLUMNS: usize = 100;
@@ -108,10 +108,8 @@ fn push_engines(text: &mut String) {
 
 /// A name and what it means, from column `indent` on.
 fn push_entry(text: &mut String, name: &str, meaning: &str, indent: usize) {
-    for (i, line) in wrap(meaning, COLUMNS - indent).iter().enumerate() {
-        let name = if i == 0 { name } else { "" };
-        text.push_str(&format!("  {name:<width$}{line}\n", width = indent - 2));
-    }
+    let lead = format!("  {name:<width$}", width = indent - 2);
+    text.push_str(&hanging(&lead, meaning, COLUMNS));
 }
 
 fn push_row(text: &mut String, row: &Row) {
@@ -135,9 +133,7 @@ fn push_row(text: &mut String, row: &Row) {
 }
 
 fn push_wrapped(text: &mut String, paragraph: &str, indent: usize) {
-    for line in wrap(paragraph, COLUMNS - indent) {
-        text.push_str(&format!("{:indent$}{line}\n", ""));
-    }
+    text.push_str(&hanging(&" ".repeat(indent), paragraph, COLUMNS));
 }
 
 #[cfg(test)]

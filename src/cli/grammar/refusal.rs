@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use unicode_width::UnicodeWidthChar;
+use crate::text::{columns_of, hanging, hides, printable};
 
 /// Columns that the quoted command line may take.
 const LINE_COLUMNS: usize = 92;
@@ -101,72 +101,21 @@ fn write_what(f: &mut fmt::Formatter<'_>, problem: &Problem) -> fmt::Result {
     if problem.reasons.is_empty() {
         return writeln!(f, "{LEAD}{what}");
     }
-    for (i, line) in wrap(&what, REASON_COLUMNS - LEAD.len()).iter().enumerate() {
-        writeln!(f, "{}{line}", if i == 0 { LEAD } else { "       " })?;
-    }
-    Ok(())
+    f.write_str(&hanging(LEAD, &what, REASON_COLUMNS))
 }
 
 fn write_reasons(f: &mut fmt::Formatter<'_>, reasons: &[String]) -> fmt::Result {
     for (i, reason) in reasons.iter().enumerate() {
-        let lead = format!("  {:>2}. ", i + 1);
-        for (j, line) in wrap(&printable(reason), REASON_COLUMNS - lead.len()).iter().enumerate() {
-            let lead = if j == 0 { lead.as_str() } else { "      " };
-            writeln!(f, "{lead}{line}")?;
-        }
+        f.write_str(&hanging(&format!("  {:>2}. ", i + 1), &printable(reason), REASON_COLUMNS))?;
     }
     Ok(())
 }
 
 fn write_block(f: &mut fmt::Formatter<'_>, title: &str, texts: &[String], columns: usize) -> fmt::Result {
     for text in texts {
-        for (i, line) in wrap(&printable(text), columns - title.len()).iter().enumerate() {
-            let lead = if i == 0 { title } else { "         " };
-            writeln!(f, "{lead}{line}")?;
-        }
+        f.write_str(&hanging(title, &printable(text), columns))?;
     }
     Ok(())
-}
-
-/// Breaks text at blanks so that no line is wider than `columns`, unless a single word is.
-pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut width = 0;
-    for word in text.split(' ') {
-        let word_width = columns_of(word);
-        let line = lines.last_mut().expect("there is always a line");
-        if line.is_empty() {
-            width = word_width;
-            line.push_str(word);
-        } else if width + 1 + word_width > columns {
-            width = word_width;
-            lines.push(word.to_string());
-        } else {
-            width += 1 + word_width;
-            line.push(' ');
-            line.push_str(word);
-        }
-    }
-    lines
-}
-
-/// Columns that a text takes on a terminal.
-pub(crate) fn columns_of(text: &str) -> usize {
-    text.chars().map(|c| c.width().unwrap_or(0)).sum()
-}
-
-/// Text without control characters, which could rewrite what the terminal shows.
-pub(crate) fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if hides(c) { out.extend(c.escape_default()) } else { out.push(c) }
-    }
-    out
-}
-
-/// Control characters, and those that turn the direction of writing.
-fn hides(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A character of the quoted line: what is shown, how wide, and the mark under it.
@@ -316,12 +265,5 @@ mod tests {
     fn marks_beyond_the_word_or_the_line_do_no_harm() {
         let (_, marks) = marked_line("d", &args(&["f"]), &[mark(0, 90..99), mark(7, 0..1)]);
         assert_eq!(marks, "");
-    }
-
-    #[test]
-    fn text_is_wrapped_at_blanks() {
-        assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
-        assert_eq!(wrap("abcdefgh i", 5), ["abcdefgh", "i"]);
-        assert_eq!(wrap("", 5), [""]);
     }
 }

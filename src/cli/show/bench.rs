@@ -1,7 +1,7 @@
 //! The figures as a table of 80 columns.
 
-use crate::cli::grammar::refusal::{printable, wrap};
 use crate::selfcost::{CountedBy, Load, Report, Spread, Unit};
+use crate::text::{grouped, hanging, printable};
 
 const COLUMNS: usize = 80;
 /// Of the names of the first rows.
@@ -43,10 +43,7 @@ fn head(report: &Report) -> String {
         (CountedBy::Nobody, Some(why)) => format!("not available: {why}"),
         (CountedBy::Nobody, None) => "not available".to_string(),
     };
-    let row = |name: &str, words: &str| {
-        let lines = wrap(&printable(words), COLUMNS - NAME_COLUMNS).join(&format!("\n{:NAME_COLUMNS$}", ""));
-        format!("{name:NAME_COLUMNS$}{lines}\n")
-    };
+    let row = |name: &str, words: &str| hanging(&format!("{name:NAME_COLUMNS$}"), &printable(words), COLUMNS);
     let place = format!("Linux {}, {} processors{processor}", machine.kernel_release, machine.processors);
     let rounds = format!("{} of {} ms for each load, in turns", report.rounds, report.round_ns / 1_000_000);
     let title = format!("what truespd {} itself costs on {}\n", report.tool_version, machine.computer_name);
@@ -64,16 +61,9 @@ fn figures(load: &Load) -> String {
 fn figure(value: f64, columns: usize) -> String {
     let whole = match value {
         v if v < 99.95 => format!("{v:.1}"),
-        v => grouped(v),
+        v => grouped(format!("{v:.0}")),
     };
-    if whole.len() <= columns { whole } else { format!("{}k", grouped(value / 1000.0)) }
-}
-
-fn grouped(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let (head, tail) = digits.split_at(digits.len() % 3);
-    let threes = tail.as_bytes().chunks(3).map(|three| std::str::from_utf8(three).unwrap_or_default());
-    std::iter::once(head).filter(|head| !head.is_empty()).chain(threes).collect::<Vec<_>>().join(",")
+    if whole.len() <= columns { whole } else { format!("{}k", grouped(format!("{:.0}", value / 1000.0))) }
 }
 
 fn count(instructions: Option<f64>, columns: usize) -> String {

@@ -1,54 +1,12 @@
 //! The report as text, at most 80 columns wide where words allow.
 
 use crate::cli::commands::inspect::{Inspected, Report, WriteTest, machine};
-use crate::cli::grammar::refusal::{columns_of, printable, wrap};
 use crate::result::{ContentSample, ExtentMap, Layer, LayerKind, Limit, LimitKind, OpenedKind, Residency};
+use crate::text::{columns_of, grouped, hanging, part_percent, printable, size, wrap};
 
 const COLUMNS: usize = 80;
 /// Where the values of named facts begin.
 const VALUE_COLUMN: usize = 14;
-
-/// Bytes for people: `931.5 GiB`, `1 GiB`, `512 bytes`.
-pub(crate) fn size(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
-        None => format!("{bytes} bytes"),
-        Some((unit, name)) if bytes.is_multiple_of(*unit) => format!("{} {name}", grouped(bytes / unit)),
-        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
-    }
-}
-
-/// Bytes per second for people: `12 MiB/s`, `193 KiB/s`.
-pub(crate) fn rate_words(bytes_per_s: f64) -> String {
-    let unit = if bytes_per_s >= 1024.0 * 1024.0 { 1024.0 * 1024.0 } else { 1024.0 };
-    let (scaled, name) = (bytes_per_s / unit, if unit > 1024.0 { "MiB" } else { "KiB" });
-    let text = if scaled >= 99.95 { grouped(scaled.round() as u64) } else { format!("{scaled:.1}") };
-    format!("{} {name}/s", text.strip_suffix(".0").unwrap_or(&text))
-}
-
-/// `1,073,741,824`.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A share: `0 %`, `<0.1 %`, `0.4 %`, `97 %`; never all of it unless it is.
-pub(crate) fn percent(share: f64) -> String {
-    match share * 100.0 {
-        p if p <= 0.0 => "0 %".to_string(),
-        p if p < 0.1 => "<0.1 %".to_string(),
-        p if p < 9.95 => format!("{} %", format!("{p:.1}").trim_end_matches(".0")),
-        p if (99.5..100.0).contains(&p) => ">99 %".to_string(),
-        p => format!("{p:.0} %"),
-    }
-}
 
 /// All targets, and the machine: with the only target, or after all of them.
 pub(crate) fn report(report: &Report) -> String {
@@ -117,18 +75,12 @@ fn push_target(text: &mut String, target: &Inspected, limits: &[Limit]) {
 
 /// A paragraph.
 fn push(text: &mut String, indent: usize, words: &str) {
-    for line in wrap(&printable(words), COLUMNS - indent) {
-        text.push_str(&format!("{:indent$}{line}\n", ""));
-    }
+    text.push_str(&hanging(&" ".repeat(indent), &printable(words), COLUMNS));
 }
 
 /// Words behind `lead`, further lines below the first word.
 fn push_item(text: &mut String, lead: &str, words: &str) {
-    let indent = columns_of(lead);
-    for (i, line) in wrap(&printable(words), COLUMNS.saturating_sub(indent)).iter().enumerate() {
-        let lead = if i == 0 { lead.to_string() } else { " ".repeat(indent) };
-        text.push_str(&format!("{lead}{line}\n"));
-    }
+    text.push_str(&hanging(lead, &printable(words), COLUMNS));
 }
 
 fn push_fact(text: &mut String, name: &str, words: &str) {
@@ -198,13 +150,13 @@ fn residency_words(residency: &Residency) -> String {
     if cached == of {
         return format!("all of it ({})", size(of));
     }
-    format!("{} of {} ({})", size(cached), size(of), percent(cached as f64 / of.max(1) as f64))
+    format!("{} of {} ({})", size(cached), size(of), part_percent(cached as f64 / of.max(1) as f64))
 }
 
 fn content_words(sample: &ContentSample) -> String {
     let bytes = f64::from(sample.blocks) * f64::from(sample.block_bytes);
     let looked =
-        format!("sample of {} blocks of {}", grouped(sample.blocks.into()), size(sample.block_bytes.into()));
+        format!("sample of {} blocks of {}", grouped(sample.blocks), size(sample.block_bytes.into()));
     if sample.zero_blocks == sample.blocks {
         return format!("{looked}: nothing but zeros");
     }
@@ -212,13 +164,13 @@ fn content_words(sample: &ContentSample) -> String {
     let repeated = sample.repeated_blocks.saturating_sub(sample.zero_blocks);
     for (blocks, what) in [(sample.zero_blocks, "all zeros"), (repeated, "equal to others")] {
         if blocks > 0 {
-            parts.push(format!("{} {what}", grouped(blocks.into())));
+            parts.push(format!("{} {what}", grouped(blocks)));
         }
     }
     let share = sample.compressed_bytes as f64 / bytes.max(1.0);
     parts.push(match share >= 0.995 {
         true => "do not compress".to_string(),
-        false => format!("compress to {}", percent(share)),
+        false => format!("compress to {}", part_percent(share)),
     });
     format!("{looked}: {}", parts.join(", "))
 }
@@ -362,15 +314,15 @@ fn cache_words(layer: &Layer) -> Option<String> {
 fn queue_words(layer: &Layer) -> Option<String> {
     let mut parts = Vec::new();
     parts.extend(layer.scheduler.as_ref().map(|s| format!("scheduler {s}")));
-    parts.extend(layer.queue_requests.map(|n| format!("queue of {}", grouped(n.into()))));
-    parts.extend(layer.queue_depth.map(|n| format!("the device takes {} at once", grouped(n.into()))));
+    parts.extend(layer.queue_requests.map(|n| format!("queue of {}", grouped(n))));
+    parts.extend(layer.queue_depth.map(|n| format!("the device takes {} at once", grouped(n))));
     joined(parts)
 }
 
 fn request_words(layer: &Layer) -> Option<String> {
     let mut parts = Vec::new();
     parts.extend(layer.request_bytes_max.map(|bytes| {
-        let segments = layer.segments_max.map(|n| format!(" in {} parts", grouped(n.into())));
+        let segments = layer.segments_max.map(|n| format!(" in {} parts", grouped(n)));
         format!("requests up to {}{}", size(bytes), segments.unwrap_or_default())
     }));
     parts.extend(layer.discard_bytes_max.map(|bytes| match bytes {
@@ -383,21 +335,6 @@ fn request_words(layer: &Layer) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_for_people() {
-        assert_eq!(size(0), "0 bytes");
-        assert_eq!(size(512), "512 bytes");
-        assert_eq!(size(1 << 30), "1 GiB");
-        assert_eq!(size(1_000_204_886_016), "931.5 GiB");
-        assert_eq!(size(2048 << 40), "2,048 TiB");
-        let rates = [0.0, 500.0, 197_000.0, 12_582_912.0, 3e9].map(rate_words);
-        assert_eq!(rates.join(" "), "0 KiB/s 0.5 KiB/s 192 KiB/s 12 MiB/s 2,861 MiB/s");
-        assert_eq!(
-            [grouped(0), grouped(999), grouped(1000), grouped(12_345_678)].join(" "),
-            "0 999 1,000 12,345,678"
-        );
-    }
 
     #[test]
     fn limits_in_words() {
@@ -455,21 +392,6 @@ mod tests {
             "sample of 64 blocks of 4 KiB: 16 all zeros, 4 equal to others, compress to 50 %"
         );
         assert_eq!(sample(0, 0, 64 * 4096), "sample of 64 blocks of 4 KiB: do not compress");
-    }
-
-    #[test]
-    fn shares_for_people() {
-        for (share, words) in [
-            (0.0, "0 %"),
-            (0.0002, "<0.1 %"),
-            (0.004, "0.4 %"),
-            (0.05, "5 %"),
-            (0.875, "88 %"),
-            (0.999, ">99 %"),
-            (1.0, "100 %"),
-        ] {
-            assert_eq!(percent(share), words, "{share}");
-        }
     }
 
     #[test]

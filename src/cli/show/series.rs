@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::console::{PlainPace, say_line};
-use crate::cli::grammar::refusal::printable;
 use crate::load::live::{Phase, Progress};
 use crate::profile::Target;
 use crate::result::{DirectionSummary, Document, Summary};
 use crate::session::series::FILL;
 use crate::suite::findings::word;
 use crate::suite::{Ahead, Known, Step};
+use crate::text::{clock, printable};
 
 /// How often the line of the present run changes.
 const EVERY: Duration = Duration::from_millis(250);
@@ -212,15 +212,6 @@ fn behind(known: Known) -> &'static str {
         Known::Exactly => "",
         Known::AtMost => " at most",
         Known::Usually => " usually",
-    }
-}
-
-/// Minutes and seconds.
-fn clock(seconds: f64) -> String {
-    let whole = seconds.ceil().max(0.0) as u64;
-    match whole / 3600 {
-        0 => format!("{}:{:02}", whole / 60, whole % 60),
-        hours => format!("{hours}:{:02}:{:02}", whole / 60 % 60, whole % 60),
     }
 }
 

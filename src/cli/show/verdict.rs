@@ -3,10 +3,10 @@
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 
-use crate::cli::grammar::refusal::{columns_of, printable, wrap};
 use crate::result::{Finding, Grade, Verdict};
 use crate::suite::findings::{Of, SeriesVerdict, Told, word};
 use crate::sys::terminal;
+use crate::text::{columns_of, hanging, printable, wrap};
 use crate::verdict::RULES;
 
 /// Width where there is no terminal.
@@ -189,10 +189,7 @@ fn of(told: &Told, runs: usize) -> String {
 
 /// The first line begins with `mark`, the others below what follows it.
 fn push_wrapped(out: &mut String, words: &str, columns: usize, mark: &str) {
-    for (i, line) in wrap(&printable(words), columns - mark.len()).iter().enumerate() {
-        let mark = if i == 0 { mark.to_string() } else { " ".repeat(mark.len()) };
-        out.push_str(&format!("{:INDENT$}{mark}{line}\n", ""));
-    }
+    out.push_str(&hanging(&format!("{:INDENT$}{mark}", ""), &printable(words), INDENT + columns));
 }
 
 /// All rules as Markdown, which is what `docs/verdict-rules.md` holds.

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use crate::profile::words::system_text;
+use crate::text::{hides, wrap};
 
 /// Longest piece of a file that a message repeats, in characters.
 const QUOTED_CHARS_MAX: usize = 60;
@@ -88,30 +89,12 @@ impl fmt::Display for XmlError {
         }
         write!(f, "{}", self.reason)?;
         if let Some(legal) = &self.legal {
-            for (i, line) in wrapped(legal).iter().enumerate() {
+            for (i, line) in wrap(legal, LINE_CHARS_MAX).iter().enumerate() {
                 write!(f, "\n{}{line}", if i == 0 { "  legal: " } else { "         " })?;
             }
         }
         Ok(())
     }
-}
-
-/// Text in lines of at most [`LINE_CHARS_MAX`], broken at blanks.
-fn wrapped(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let last = lines.len() - 1;
-        let line = &mut lines[last];
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() > LINE_CHARS_MAX {
-            lines.push(word.to_string());
-        } else {
-            line.push(' ');
-            line.push_str(word);
-        }
-    }
-    lines
 }
 
 fn count(n: usize) -> u32 {
@@ -126,10 +109,7 @@ pub(super) fn quoted(text: &str) -> String {
             out.push('\u{2026}');
             break;
         }
-        // Controls, and the characters that turn the direction of writing.
-        let hides = c.is_control()
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if hides { out.extend(c.escape_default()) } else { out.push(c) }
+        if hides(c) { out.extend(c.escape_default()) } else { out.push(c) }
     }
     out.push('"');
     out

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::profile::Target;
 use crate::result::{Document, LatencySummary, Measured, Summary, TimeSpanResult};
+use crate::text::precise;
 
 /// A figure of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -93,15 +94,15 @@ impl Metric {
     /// A figure with its unit.
     pub fn show(self, value: f64) -> String {
         match self {
-            Metric::Iops => number(value),
-            Metric::Bytes => format!("{} MiB/s", number(value / MIB)),
+            Metric::Iops => precise(value),
+            Metric::Bytes => format!("{} MiB/s", precise(value / MIB)),
             _ => {
                 let (scaled, unit) = match value.abs() {
                     ns if ns >= 1e6 => (value / 1e6, "ms"),
                     ns if ns >= 1e3 => (value / 1e3, "us"),
                     _ => (value, "ns"),
                 };
-                format!("{} {unit}", number(scaled))
+                format!("{} {unit}", precise(scaled))
             }
         }
     }
@@ -151,8 +152,8 @@ impl Metric {
         (above < ABOVE_MIN).then(|| {
             format!(
                 "a run has {} I/Os, of which {} lie above the {}: measure longer (--seconds)",
-                number(ios as f64),
-                number(above.floor()),
+                precise(ios as f64),
+                precise(above.floor()),
                 self.words(false)
             )
         })
@@ -172,25 +173,4 @@ fn processor_time(measured: &Measured, ios: u64) -> Option<f64> {
     let life_ns = evidence.threads.iter().map(|thread| thread.elapsed_ns).max().filter(|&ns| ns > 0)?;
     let share = (own.user_ns + own.system_ns) as f64 / life_ns as f64;
     Some(share * measured.test_time_s * 1e9 / ios as f64)
-}
-
-/// Three or more digits, groups of thousands: `82,310`, `3.42`.
-pub(super) fn number(value: f64) -> String {
-    let size = value.abs();
-    let text = match size {
-        s if s >= 99.95 || s.fract() == 0.0 => format!("{value:.0}"),
-        s if s >= 9.995 => format!("{value:.1}"),
-        s if s >= 0.0995 => format!("{value:.2}"),
-        _ => return format!("{value:.4}"),
-    };
-    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
-    let (sign, digits) = whole.split_at(usize::from(whole.starts_with('-')));
-    let mut out = String::from(sign);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out + rest
 }

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use crate::result::Document;
 use crate::suite::{Ahead, Ended, Failure, Known, Runner, Step};
+use crate::text::precise;
 
 pub use figure::Metric;
 pub use report::{Block, Effect, Outcome, Report, Stopped, Variant, schema, write};
@@ -115,14 +116,14 @@ impl Plan {
         if blocks_max >= least {
             return Ok(Plan { blocks_max, ..self.clone() });
         }
-        let minutes = |seconds: f64| figure::number((seconds / 6.0).ceil() / 10.0);
+        let minutes = |seconds: f64| precise((seconds / 6.0).ceil() / 10.0);
         Err(format!(
             "a block of four runs of {} s takes {} minutes, and {least} blocks are the least that tell anything: \
              --max-minutes {:.0} (it is {}), or shorter runs (-d, --seconds)",
-            figure::number(self.run_s),
+            precise(self.run_s),
             minutes(self.block_seconds()),
             (self.block_seconds() * least as f64 / 60.0).ceil(),
-            figure::number(self.time_max.as_secs_f64() / 60.0),
+            precise(self.time_max.as_secs_f64() / 60.0),
         ))
     }
 

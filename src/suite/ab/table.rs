@@ -1,9 +1,8 @@
 //! A comparison as people read it.
 
-use super::figure::number;
 use super::report::{Effect, Outcome, Report, Stopped, Variant};
 use crate::result::Grade;
-use crate::text::{printable, shell_line};
+use crate::text::{precise, printable, shell_line};
 
 /// The comparison: both lines, their figures, the effect, the answer, what to know.
 pub fn text(report: &Report) -> String {
@@ -108,7 +107,7 @@ fn percent(ratio: f64) -> String {
 /// The answer in a sentence or two, without a line end.
 pub fn sentence(report: &Report) -> String {
     let what = report.what();
-    let margin = number(report.margin_percent);
+    let margin = precise(report.margin_percent);
     let Some(effect) = &report.effect else {
         let why = match report.stopped {
             Stopped::Person => "stopped",

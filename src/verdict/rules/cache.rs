@@ -1,7 +1,8 @@
 //! Did the I/O reach the disks, and as what?
 
 use crate::result::{Finding, Grade, Layer, LayerKind};
-use crate::verdict::figures::{Details, bytes, found, number, percent, ratio};
+use crate::text::{bytes, number, percent};
+use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::view::{Flow, Group, RestsOn, View, Way};
 use crate::verdict::{Case, Look};
 

@@ -3,7 +3,8 @@
 use super::cache::never_written_share;
 use crate::profile::Target;
 use crate::result::{ContentSample, Grade};
-use crate::verdict::figures::{Details, bytes, found, number, percent, ratio};
+use crate::text::{bytes, number, percent};
+use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::view::{RestsOn, View};
 use crate::verdict::{Case, Look};
 

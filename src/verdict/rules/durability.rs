@@ -1,7 +1,8 @@
 //! Are acknowledged writes safe?
 
 use crate::result::{Grade, Layer, LayerKind, TargetFacts};
-use crate::verdict::figures::{Details, found, number, ratio};
+use crate::text::number;
+use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::view::View;
 use crate::verdict::{Case, Look};
 

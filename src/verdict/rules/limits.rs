@@ -2,7 +2,8 @@
 
 use super::super::view::flow;
 use crate::result::{DiskActivity, Finding, Grade, Limit, LimitKind};
-use crate::verdict::figures::{Details, bytes, duration_ns, found, number, percent, ratio};
+use crate::text::{bytes, duration_ns, number, percent};
+use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::view::{Flow, Way};
 use crate::verdict::{Case, Look};
 

@@ -1,7 +1,8 @@
 //! What else the machine did.
 
 use crate::result::Grade;
-use crate::verdict::figures::{Details, bytes, found, number, percent, ratio};
+use crate::text::{bytes, number, percent};
+use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::view::{Group, View, Way};
 use crate::verdict::{Case, Look};
 

@@ -3,7 +3,8 @@
 use crate::measure::Histogram;
 use crate::profile::Throughput;
 use crate::result::{Finding, Grade, HostActivity, LoadCost, SelfCost, ThreadCost};
-use crate::verdict::figures::{Details, bytes, duration_ns, found, number, percent, ratio};
+use crate::text::{bytes, duration_ns, number, percent};
+use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::view::{View, Way};
 use crate::verdict::{Case, Look};
 

@@ -2,7 +2,8 @@
 
 use crate::measure::Histogram;
 use crate::result::{Document, Finding, Grade, TimeSpanResult};
-use crate::verdict::figures::{Details, found, number};
+use crate::text::number;
+use crate::verdict::figures::{Details, found};
 use crate::verdict::view::{RestsOn, Way};
 use crate::verdict::{Case, Look};
 

@@ -4,7 +4,8 @@
 //! at most 20 % of the mean and that of the fitted line at most 10 %. Rounds are fifths of the measured time.
 
 use crate::result::Grade;
-use crate::verdict::figures::{Details, change, found, number, ratio};
+use crate::text::{change, number};
+use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::{Case, Look};
 
 /// Rounds of a window.

@@ -1,8 +1,8 @@
 //! What a person should know of a target before a run. Pure functions over the facts, with the thresholds and the
 //! advice of the rules that judge a run.
 
-use crate::cli::show::inspect::{grouped, percent, size};
 use crate::result::{DevicePath, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts};
+use crate::text::{grouped, part_percent as percent, size};
 use crate::verdict::thresholds::{
     RANGE_SMALL_BYTES, RANGE_SMALL_PART, REDUCED_SUSPECT, REPEATED_NOTABLE, UNWRITTEN_REMARK, ZERO_NOTABLE,
 };
@@ -93,8 +93,8 @@ fn zeros(facts: &TargetFacts) -> Option<String> {
     Some(format!(
         "{} of {} sampled blocks hold nothing but zeros: thin, compressing and many solid-state disks answer these \
          without their medium. {fill}",
-        grouped(sample.zero_blocks.into()),
-        grouped(sample.blocks.into()),
+        grouped(sample.zero_blocks),
+        grouped(sample.blocks),
     ))
 }
 

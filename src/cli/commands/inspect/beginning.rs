@@ -1,10 +1,9 @@
 //! A command line to begin with. Pure functions over the facts.
 
 use super::advice::never_written_share;
-use crate::cli::show::inspect::size;
 use crate::machine::storage::Room;
 use crate::result::{Layer, LayerKind, OpenedKind, TargetFacts};
-use crate::text::shell_word;
+use crate::text::{shell_word, size};
 use crate::verdict::thresholds::{RANGE_SMALL_BYTES, RANGE_SMALL_PART};
 
 /// The line, or why there is none.

@@ -1,9 +1,10 @@
 //! The machine: what a person should know of it, and its lines of the report. Pure functions over the facts, with the
 //! thresholds and the advice of the rules that judge a run.
 
-use crate::cli::show::inspect::{grouped, limit_words, percent, rate_words, size};
+use crate::cli::show::inspect::limit_words;
 use crate::load::before::Machine;
 use crate::result::{DiskActivity, Limit, LimitKind, TargetFacts};
+use crate::text::{grouped, part_percent as percent, size};
 use crate::verdict::thresholds::{
     DRIFT_REMARK, FOREIGN_BYTES_PER_S, MEMORY_FULL_SUSPECT, MEMORY_SOME_SUSPECT, STEAL_REMARK, STEAL_SUSPECT,
     WAITING_SUSPECT,
@@ -45,7 +46,7 @@ fn ways(disks: &[&DiskActivity]) -> Vec<String> {
     let ways = [("read", sum(0)), ("written", sum(1))];
     ways.iter()
         .filter(|(_, rate)| *rate > 0.0)
-        .map(|(way, rate)| format!("{way} at {}", rate_words(*rate)))
+        .map(|(way, rate)| format!("{way} at {}", crate::text::rate(*rate)))
         .collect()
 }
 
@@ -197,9 +198,9 @@ pub(crate) fn lines(machine: &Machine) -> Vec<(&'static str, String)> {
 }
 
 fn processors(machine: &Machine) -> String {
-    let mut parts = vec![grouped(machine.processors.into())];
+    let mut parts = vec![grouped(machine.processors)];
     if machine.processors_allowed < machine.processors {
-        parts.push(format!("{} for this process", grouped(machine.processors_allowed.into())));
+        parts.push(format!("{} for this process", grouped(machine.processors_allowed)));
     }
     parts.extend(machine.busy_percent.map(|busy| format!("{} busy", percent(busy / 100.0))));
     parts.extend(

@@ -1,0 +1,48 @@
+//! Lines of a limited width.
+
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+
+/// Breaks text at blanks so that no line is wider than `columns`, unless a single word is. Line ends stay.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let options = Options::new(columns)
+        .break_words(false)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    textwrap::wrap(text, options).into_iter().map(String::from).collect()
+}
+
+/// Words behind `lead`, further lines below the first word, all in `columns`; every line with its end.
+pub fn hanging(lead: &str, words: &str, columns: usize) -> String {
+    let width = columns_of(lead);
+    let lines = wrap(words, columns.saturating_sub(width));
+    let first = std::iter::once(lead.to_string()).chain(std::iter::repeat(" ".repeat(width)));
+    first.zip(lines).map(|(lead, line)| format!("{lead}{line}\n")).collect()
+}
+
+/// Columns that a text takes on a terminal.
+pub fn columns_of(text: &str) -> usize {
+    textwrap::core::display_width(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_wrapped_at_blanks() {
+        assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrap("abcdefgh i", 5), ["abcdefgh", "i"]);
+        assert_eq!(wrap("a-b/c-d e", 4), ["a-b/c-d", "e"]);
+        assert_eq!(wrap("漢字 漢字", 8), ["漢字", "漢字"]);
+        assert_eq!(wrap("aa", 0), ["aa"]);
+        assert_eq!(wrap("", 5), [""]);
+    }
+
+    #[test]
+    fn further_lines_stand_below_the_first_word() {
+        assert_eq!(hanging("  - ", "aa bb cc", 9), "  - aa bb\n    cc\n");
+        assert_eq!(hanging("name  ", "", 9), "name  \n");
+        assert_eq!(hanging("漢字 ", "a b", 6), "漢字 a\n     b\n");
+    }
+}
