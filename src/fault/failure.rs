@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::fault::Refusal;
+
 /// What kind of failure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureKind {
@@ -27,8 +29,8 @@ pub enum FailureKind {
     Interrupted,
     /// There is no figure: nothing was measured, or what was measured does not tell.
     Figure,
-    /// A step of a series cannot be made.
-    Step,
+    /// It was refused when something had been done already.
+    Refused,
 }
 
 /// Why something that had begun failed.
@@ -54,6 +56,15 @@ impl fmt::Display for Failure {
         f.write_str(&self.message)?;
         self.cause.iter().try_for_each(|cause| write!(f, ": {cause}"))?;
         self.hints.iter().try_for_each(|hint| write!(f, "; {hint}"))
+    }
+}
+
+impl From<Refusal> for Failure {
+    /// A refusal that comes after the beginning.
+    fn from(refusal: Refusal) -> Self {
+        let message = refusal.without_hints();
+        let (subject, hints) = (refusal.subject.clone(), refusal.hints.clone());
+        Failure { kind: FailureKind::Refused, subject, message, cause: None, hints }
     }
 }
 

@@ -30,9 +30,9 @@ impl Fault {
     pub fn outcome(&self) -> Outcome {
         match self {
             Fault::Refused(refusals) => Outcome::Refused(refusals.kind()),
-            Fault::RefusedLater(_) => Outcome::Failed(FailureKind::Step),
+            Fault::RefusedLater(_) => Outcome::Failed(FailureKind::Refused),
             Fault::Failed(failures) => {
-                Outcome::Failed(failures.first().map_or(FailureKind::Step, |first| first.kind))
+                Outcome::Failed(failures.first().map_or(FailureKind::Refused, |first| first.kind))
             }
         }
     }

@@ -79,9 +79,7 @@ impl std::error::Error for Refusal {}
 impl fmt::Display for Refusal {
     /// All of it but what would be legal in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
-        let between = |i: usize| if i == 0 { ": " } else { "; " };
-        self.reasons.iter().enumerate().try_for_each(|(i, reason)| write!(f, "{}{reason}", between(i)))?;
+        f.write_str(&self.without_hints())?;
         self.hints.iter().try_for_each(|hint| write!(f, "; {hint}"))
     }
 }
@@ -117,6 +115,16 @@ impl Refusal {
     /// A refusal to write.
     pub fn guard(target: &str, message: String) -> Self {
         Self::new(RefusalKind::Guard, message).about(&["-w"]).on(target)
+    }
+
+    /// Message and reasons in one line.
+    pub fn without_hints(&self) -> String {
+        let mut words = self.message.clone();
+        for (i, reason) in self.reasons.iter().enumerate() {
+            words.push_str(if i == 0 { ": " } else { "; " });
+            words.push_str(reason);
+        }
+        words
     }
 
     /// The same about these options instead.

@@ -6,11 +6,12 @@ use std::sync::Barrier;
 use super::controller::MachineTime;
 use super::counters::Wanted;
 use super::phases::{Lengths, Phases, StartGate};
-use super::start::{Buffers, StartContext, StartFailure, assemble};
+use super::start::{Buffers, StartContext, StartFailure, assemble, unprepared};
 use super::targets::TargetState;
 use super::worker::{DutyState, Worker};
 use crate::access::Pace;
 use crate::engine::{self, Setup};
+use crate::fault::{Failure, FailureKind};
 use crate::measure::clock::{Clock, MachineClock};
 use crate::plan::{TargetRanges, ThreadWork, assign, ranges_of};
 use crate::profile::TimeSpan;
@@ -61,10 +62,10 @@ impl Bare {
     /// `size_bytes`. Rate limits and pauses are left out.
     ///
     /// # Errors
-    /// One sentence: the time span does not fit such targets.
-    pub fn new(span: &TimeSpan, size_bytes: u64, cpus: &[u32]) -> Result<Self, String> {
+    /// The time span does not fit such targets.
+    pub fn new(span: &TimeSpan, size_bytes: u64, cpus: &[u32]) -> Result<Self, Failure> {
         let ranges = |target| Ok((ranges_of(span, target, size_bytes)?, size_bytes));
-        let ranges: Result<Vec<_>, String> = span.targets.iter().map(ranges).collect();
+        let ranges: Result<Vec<_>, Failure> = span.targets.iter().map(ranges).collect();
         Self::with(span.clone(), assign(span, cpus), ranges?)
     }
 
@@ -73,12 +74,13 @@ impl Bare {
         span: TimeSpan,
         works: Vec<ThreadWork>,
         ranges: Vec<(TargetRanges, u64)>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Failure> {
         let imagined = |(ranges, size_bytes)| {
             let unlimited = TargetRanges { pace: Pace::UNLIMITED, ..ranges };
-            TargetState::imagined(unlimited, size_bytes).map_err(|e| format!("/dev/null: {e}"))
+            TargetState::imagined(unlimited, size_bytes)
+                .map_err(|e| Failure::new(FailureKind::Open, "/dev/null").because(e))
         };
-        let targets: Result<Vec<_>, String> = ranges.into_iter().map(imagined).collect();
+        let targets: Result<Vec<_>, Failure> = ranges.into_iter().map(imagined).collect();
         Ok(Bare { span, works, targets: targets? })
     }
 
@@ -95,8 +97,8 @@ impl Bare {
     /// Lets every thread run its loop for `length_ns`, on threads of their own.
     ///
     /// # Errors
-    /// One sentence: a thread could not be started or prepared.
-    pub fn turn(&self, clock: &MachineClock, length_ns: u64, probe: Probe<'_>) -> Result<Turn, String> {
+    /// A thread could not be started or prepared.
+    pub fn turn(&self, clock: &MachineClock, length_ns: u64, probe: Probe<'_>) -> Result<Turn, Failure> {
         let (phases, together) = (Phases::new(), Barrier::new(self.works.len()));
         let gate = StartGate::new();
         std::thread::scope(|scope| {
@@ -104,21 +106,21 @@ impl Bare {
             let body = |work| {
                 move || match gate.wait() {
                     true => self.thread_turn(work, clock, length_ns, phases, together, probe),
-                    false => Err("another thread could not be started".to_string()),
+                    false => Err(Failure::new(FailureKind::Thread, "another thread could not be started")),
                 }
             };
             let threads = self.works.iter().map(|work| {
                 let started = std::thread::Builder::new().spawn_scoped(scope, body(work));
-                started.map_err(|error| StartFailure::thread(work.id, error).to_string())
+                started.map_err(|error| StartFailure::thread(work.id, error).into())
             });
-            let threads: Result<Vec<_>, String> = threads.collect();
+            let threads: Result<Vec<_>, Failure> = threads.collect();
             // The barrier waits for all of them: where one is missing, the others go home.
             gate.open(threads.is_ok());
             let turns = threads?.into_iter().map(|thread| match thread.join() {
                 Ok(turn) => turn,
                 Err(panic) => std::panic::resume_unwind(panic),
             });
-            let turns: Result<Vec<Turn>, String> = turns.collect();
+            let turns: Result<Vec<Turn>, Failure> = turns.collect();
             Ok(turns?.into_iter().reduce(Turn::plus).unwrap_or_default())
         })
     }
@@ -131,7 +133,7 @@ impl Bare {
         phases: &Phases,
         together: &Barrier,
         probe: Probe<'_>,
-    ) -> Result<Turn, String> {
+    ) -> Result<Turn, Failure> {
         if let Some(cpu) = work.cpu {
             // A figure from another processor is better than none.
             let _ = pin_to_processor(cpu);
@@ -158,7 +160,7 @@ impl Bare {
     }
 
     /// The worker of a thread, as `start` makes those of a run.
-    fn worker(&self, work: &ThreadWork, length_ns: u64) -> Result<(Worker, Wanted), String> {
+    fn worker(&self, work: &ThreadWork, length_ns: u64) -> Result<(Worker, Wanted), Failure> {
         let row = engine::find("null").expect("in the table of engines");
         let interval_ns = u64::from(self.span.io_bucket_ms.max(1)) * 1_000_000;
         let wanted = Wanted {
@@ -182,7 +184,7 @@ impl Bare {
             registered_buffers: false,
             parameters: String::new(),
         };
-        let (_, opened) = engine::open(row, setup).map_err(|e| e.to_string())?;
+        let (_, opened) = engine::open(row, setup).map_err(unprepared)?;
         Ok((assemble(work, &context, &buffers, opened.engine)?, wanted))
     }
 }

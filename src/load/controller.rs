@@ -13,6 +13,7 @@ use super::start::{Prepared, StartContext, StartFailure, prepare};
 use super::worker::{Outcome, Time};
 use super::{Event, OnEvent};
 use crate::engine::Engine;
+use crate::fault::{Failure, FailureKind};
 use crate::machine::host::unix_time_ns;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::CpuCounters;
@@ -279,12 +280,10 @@ fn thread_body(
 fn broke_down(thread: u32, panic: &(dyn Any + Send)) -> StartFailure {
     let words = panic.downcast_ref::<&str>().copied();
     let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words");
-    StartFailure {
-        thread,
-        words: format!(
-            "broke down: {words}; this is a mistake in the program, please report it with the command line"
-        ),
-    }
+    let why = Failure::new(FailureKind::Thread, "broke down")
+        .because(words)
+        .hint("this is a mistake in the program, please report it with the command line");
+    StartFailure { thread, why }
 }
 
 /// Prepares, waits at the gate and runs; nothing when sent home from the gate.

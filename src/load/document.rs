@@ -7,6 +7,7 @@ use super::series::series;
 use super::targets::TargetState;
 use super::worker::{DutyState, FailureKind, IoFailure, Outcome};
 use crate::engine::Op;
+use crate::fault::{self, Failure};
 use crate::machine::topology::Topology;
 use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, steal_worst_percent, usage};
 use crate::measure::process::{ProcessUsage, cost, process_usage};
@@ -213,26 +214,28 @@ fn target(
 }
 
 /// One line about a failed I/O, with DiskSpd's phrase, offset and the system's text.
-pub fn failure_words(thread: u32, failure: &IoFailure, span: &TimeSpan) -> String {
+pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan) -> Failure {
     let path = &span.targets[failure.target].path;
     let op = match failure.op {
         Op::Read => "read",
         Op::Write => "write",
     };
+    let failed = |words: String| Failure::new(fault::FailureKind::Io, words).on(path);
     let (code, why) = match &failure.kind {
         FailureKind::Errno(errno) => match io_cause(*errno) {
             Some(cause) => (*errno, format!("{}: {cause}", errno_text(*errno))),
             None => (*errno, errno_text(*errno)),
         },
         FailureKind::EndOfTarget => (0, "nothing was transferred: the target ends there".to_string()),
-        FailureKind::Engine(words) => return format!("t[{thread}] '{path}': {words}"),
+        FailureKind::Engine(words) => return failed(format!("t[{thread}] '{path}'")).because(words),
     };
     let since = failure.since_measure_start_ns as f64 / 1e9;
-    format!(
+    failed(format!(
         "t[{thread}] error during {op} error code: {code}) '{path}': {} bytes at offset {}, {since:.3} s after \
-         measurement began: {why}",
+         measurement began",
         failure.bytes, failure.offset
-    )
+    ))
+    .because(why)
 }
 
 /// One sentence per target with short transfers.

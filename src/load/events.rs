@@ -3,6 +3,7 @@
 use std::thread::Scope;
 
 use super::controller::Signals;
+use crate::fault::{Failure, FailureKind};
 use crate::sys::error::system_text;
 use crate::sys::events::{EventDir, EventError, EventHandle, WaitEnd};
 use crate::sys::wake::Latch;
@@ -42,14 +43,15 @@ impl Handles {
     /// Creates or joins every named event.
     ///
     /// # Errors
-    /// One line for standard error.
-    pub fn open(names: &EventNames) -> Result<Self, String> {
+    /// An event cannot be had.
+    pub fn open(names: &EventNames) -> Result<Self, Failure> {
         let dir = EventDir::of_this_user();
         let open = |switch: &str, name: &Option<String>| match name {
             None => Ok(None),
             Some(name) => {
                 let handle = EventHandle::create_or_open(name, &dir);
-                handle.map(Some).map_err(|e| format!("-y{switch}{name}: {e}"))
+                let failed = |e| Failure::new(FailureKind::Event, format!("-y{switch}{name}")).because(e);
+                handle.map(Some).map_err(failed)
             }
         };
         Ok(Handles {
@@ -71,13 +73,13 @@ impl Handles {
     /// Ties the stop event and the stop latch together until `done` is set: either sets the other.
     ///
     /// # Errors
-    /// One sentence: the system gives no thread for that.
+    /// The system gives no thread for that.
     pub fn watch_stop<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         stop: &Latch,
         done: &Latch,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         let Some(event) = &self.stop else { return Ok(()) };
         let (stop, done) = (stop.clone(), done.clone());
         let watch = move || match event.wait(&|| stop.is_set() || done.is_set(), None) {
@@ -87,11 +89,10 @@ impl Handles {
         };
         let started = std::thread::Builder::new().spawn_scoped(scope, watch);
         started.map(drop).map_err(|error| {
-            format!(
-                "the system could not start a thread that waits for the event of -yp: {}; raise the limit of \
-                 processes",
-                system_text(&error)
-            )
+            let what = "the system could not start a thread that waits for the event of -yp";
+            Failure::new(FailureKind::Thread, what)
+                .because(system_text(&error))
+                .hint("raise the limit of processes")
         })
     }
 }

@@ -27,7 +27,7 @@ mod writes;
 use std::time::Duration;
 
 use crate::engine::EngineRow;
-use crate::fault::Refusal;
+use crate::fault::{Failure, FailureKind, Refusal};
 use crate::guard::mark::Marks;
 use crate::guard::{Guard, Identity, Kept};
 use crate::machine::memory::memory_facts;
@@ -106,8 +106,8 @@ pub struct Options {
 pub struct Report {
     /// The result.
     pub document: Document,
-    /// Why the run failed; empty when it did not. Each is a line for standard error.
-    pub failures: Vec<String>,
+    /// Why the run failed; empty when it did not.
+    pub failures: Vec<Failure>,
     /// Facts for standard error: engine, queue depth, steal.
     pub notes: Vec<String>,
 }
@@ -128,8 +128,8 @@ pub fn system() -> Result<System, TopologyError> {
     })
 }
 
-/// What went wrong, as lines for standard error.
-type Failures = Vec<String>;
+/// What went wrong.
+type Failures = Vec<Failure>;
 
 /// Runs `profile` until it is done, fails, or `stop` is set.
 ///
@@ -165,8 +165,13 @@ pub fn run(
     // Every time span of the profile has its entry, also those never reached.
     report.document.time_spans.resize_with(profile.time_spans.len(), || TimeSpanResult::NotMeasured);
     report.document.notes.clone_from(&report.notes);
-    report.document.failures.clone_from(&report.failures);
+    report.document.failures = report.failures.iter().map(ToString::to_string).collect();
     Ok(report)
+}
+
+/// A failure of the system.
+fn failed(kind: FailureKind, what: &str, error: &std::io::Error) -> Failures {
+    vec![Failure::new(kind, what).because(system_text(error))]
 }
 
 /// One call of [`run`].
@@ -189,14 +194,14 @@ struct Tools {
 impl Session<'_> {
     fn run_all(&self, checked: &[Checked], report: &mut Report) -> Result<(), Failures> {
         let interrupter = Interrupter::install()
-            .map_err(|e| vec![format!("could not prepare to interrupt threads: {}", system_text(&e))])?;
+            .map_err(|e| failed(FailureKind::Thread, "could not prepare to interrupt threads", &e))?;
         let handles = events::Handles::open(&self.options.events).map_err(|e| vec![e])?;
         let (precreated, made) = self.precreate()?;
         let tools = Tools { clock: MachineClock::start(), interrupter, handles, precreated };
         std::thread::scope(|scope| {
             let done =
-                Latch::new().map_err(|e| vec![format!("no file descriptor left: {}", system_text(&e))])?;
-            tools.handles.watch_stop(scope, self.stop, &done).map_err(|words| vec![words])?;
+                Latch::new().map_err(|e| failed(FailureKind::Resource, "no file descriptor left", &e))?;
+            tools.handles.watch_stop(scope, self.stop, &done).map_err(|e| vec![e])?;
             let result = self.run_spans(checked, &tools, made, report);
             done.set();
             result
@@ -329,14 +334,16 @@ impl Session<'_> {
         if let Some(identity) = lost {
             let is_it = |both: &(&Target, &TargetState)| both.1.identity() == identity;
             let path = span.targets.iter().zip(&targets).find(is_it).map_or("a device", |both| &both.0.path);
-            return Err(vec![format!(
+            let words = format!(
                 "'{path}' was taken by something else when another run on it ended, so this run was stopped (see \
                  lsblk)"
-            )]);
+            );
+            return Err(vec![Failure::new(FailureKind::Lost, words).on(path)]);
         }
         let outcome = outcome.map_err(|e| {
-            let words = system_text(&e);
-            vec![format!("could not start the threads: {words}; raise the limit of processes or open files")]
+            let mut failures = failed(FailureKind::Thread, "could not start the threads", &e);
+            failures[0].hints.push("raise the limit of processes or open files".into());
+            failures
         })?;
         let clock_facts = document::clock_facts(&clock, context.is_virtual, outcome.drift_ppm);
         let own_cost = document::own_cost(&used_before);
@@ -366,9 +373,9 @@ impl Session<'_> {
         outcome: SpanOutcome,
         report: &mut Report,
     ) -> Result<Option<Measured>, Failures> {
-        let mut failures: Failures = outcome.start_failures.iter().map(ToString::to_string).collect();
+        let mut failures: Failures = outcome.start_failures.iter().cloned().map(Failure::from).collect();
         for (thread, outcome) in &outcome.outcomes {
-            failures.extend(outcome.failures.iter().map(|f| document::failure_words(*thread, f, span)));
+            failures.extend(outcome.failures.iter().map(|f| document::failure_of(*thread, f, span)));
             if outcome.stuck > 0 {
                 report.notes.push(format!("thread {thread}: {} I/Os never came back", outcome.stuck));
             }

@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use super::fill::{self, Content, FillSpec};
 use super::targets::open_flags;
 use super::{Event, OnEvent, Options, wanted};
-use crate::fault::Refusal;
+use crate::fault::{Failure, FailureKind, Refusal};
 use crate::guard::mark::{MarkState, Marks, Whose};
 use crate::guard::reuse::{Reuse, reuse_decision};
 use crate::guard::{Guard, Identity};
@@ -321,20 +321,19 @@ pub fn content_of(target: &Target, random_write_data: bool, seed: u32) -> Conten
 /// Creates the file and tells which it is, or takes the one that is there. Decided once more.
 ///
 /// # Errors
-/// One line for standard error; an unfinished file is removed.
+/// What failed; an unfinished file is removed.
 pub fn create(
     creation: &Creation<'_>,
     options: &Options,
     on_event: OnEvent<'_>,
     stop: &Latch,
-) -> Result<Option<Identity>, String> {
+) -> Result<Option<Identity>, Failure> {
     let roots = Roots::default();
     let marks = Marks::of_this_user();
     let guard = Guard { overwrite: &options.overwrite, marks: &marks, roots: &roots };
     let typed = creation.typed;
-    let path = resolve(typed, &roots).map_err(|e| e.to_string())?.path;
-    let decision = decide(&path, creation, options, &guard).map_err(|refusal| refusal.to_string())?;
-    match decision {
+    let path = resolve(typed, &roots)?.path;
+    match decide(&path, creation, options, &guard)? {
         Reuse::Reuse { sentence, .. } if !options.recreate => {
             on_event(Event::Note(sentence));
             Ok(None)
@@ -349,23 +348,22 @@ pub fn create(
 }
 
 /// Opens the file for filling, with missing parent directories.
-fn open_new(path: &Path, guard: &Guard<'_>, creation: &Creation<'_>) -> Result<File, String> {
+fn open_new(path: &Path, guard: &Guard<'_>, creation: &Creation<'_>) -> Result<File, Failure> {
     let typed = creation.typed;
     let could_not = |what: &str, e: &std::io::Error| {
         let code = e.raw_os_error().unwrap_or(0);
         let advice = match code {
             libc::EACCES | libc::EPERM => {
-                "; this user may not write there: name a path in a directory of their own"
+                Some("this user may not write there: name a path in a directory of their own")
             }
-            libc::EROFS => "; the file system is read-only there: name a path on another one",
-            libc::ENOTDIR => "; a part of the path is a file",
-            libc::ETXTBSY => "; it is a running program or active swap",
-            _ => "",
+            libc::EROFS => Some("the file system is read-only there: name a path on another one"),
+            libc::ENOTDIR => Some("a part of the path is a file"),
+            libc::ETXTBSY => Some("it is a running program or active swap"),
+            _ => None,
         };
-        format!(
-            "Could not create the file (error code: {code}): '{typed}': {what}: {}{advice}",
-            system_text(e)
-        )
+        let words = format!("Could not create the file (error code: {code}): '{typed}': {what}");
+        let failure = Failure::new(FailureKind::Create, words).on(typed).because(system_text(e));
+        Failure { hints: advice.map(String::from).into_iter().collect(), ..failure }
     };
     if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists()) {
         std::fs::create_dir_all(parent).map_err(|e| could_not("make its directory", &e))?;
@@ -384,9 +382,10 @@ fn open_new(path: &Path, guard: &Guard<'_>, creation: &Creation<'_>) -> Result<F
             || guard.is_let_through(typed, path, Some(file))
     };
     if bytes > 0 && !may_go(&file) {
-        return Err(format!(
+        let words = format!(
             "'{typed}' came to be another file while the test was being prepared; nothing was changed"
-        ));
+        );
+        return Err(Failure::new(FailureKind::Lost, words).on(typed));
     }
     Ok(file)
 }
@@ -398,11 +397,13 @@ fn fill_new(
     marks: &Marks,
     on_event: OnEvent<'_>,
     stop: &Latch,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let typed = creation.typed;
+    let failed = |words: String| Failure::new(FailureKind::Create, words).on(typed);
     // Marked first: whatever happens from here on, it cannot pass for whole.
     let marked = marks.mark_for(file, MarkState::Filling, FILL_AHEAD);
-    file.set_len(0).map_err(|e| format!("'{typed}': could not be emptied: {}", system_text(&e)))?;
+    file.set_len(0)
+        .map_err(|e| failed(format!("'{typed}': could not be emptied")).because(system_text(&e)))?;
     let direct = facts_of(file, path, &Roots::default()).ok().and_then(|f| f.direct);
     let spec = FillSpec {
         size_bytes: creation.size_bytes,
@@ -433,7 +434,7 @@ fn fill_new(
         }
         Err(error) => {
             remove_unfinished(path, file);
-            return Err(format!("'{typed}' could not be created: {error}"));
+            return Err(failed(format!("'{typed}' could not be created")).because(error));
         }
     }
     if let Err(error) = marked.and_then(|_| marks.mark(file, MarkState::Complete)) {

@@ -11,6 +11,7 @@ use super::worker::{Dispatch, DutyState, Worker};
 use super::writes::WriteSlots;
 use crate::access::{DataRng, Pattern, PatternSpec, PoolChoice, Rng, SourceWindow, WriteData, data};
 use crate::engine::{self, Engine, EngineError, EngineFile, EngineRow, MapFlush, MapMode, Opened, Setup};
+use crate::fault::{Failure, FailureKind};
 use crate::plan::{Duty, ThreadWork};
 use crate::profile::{Batch, FlushMode, IoPriority, Target, TimeSpan};
 use crate::sys::buffer::{BufferError, IoBuffer};
@@ -62,32 +63,36 @@ pub struct Prepared {
 
 /// Why a thread could not start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("thread {thread}: {words}")]
+#[error("thread {thread}: {why}")]
 pub struct StartFailure {
     /// Thread number.
     pub thread: u32,
     /// What failed and what to do.
-    pub words: String,
+    pub why: Failure,
+}
+
+impl From<StartFailure> for Failure {
+    fn from(failure: StartFailure) -> Self {
+        let StartFailure { thread, why } = failure;
+        Failure { message: format!("thread {thread}: {}", why.message), ..why }
+    }
 }
 
 impl StartFailure {
     /// The system gave no thread.
     pub fn thread(id: u32, error: std::io::Error) -> Self {
-        StartFailure {
-            thread: id,
-            words: format!(
-                "the system could not start it: {}; lower -t or -F, or raise the limit of processes",
-                system_text(&error)
-            ),
-        }
+        let why = Failure::new(FailureKind::Thread, "the system could not start it")
+            .because(system_text(&error))
+            .hint("lower -t or -F, or raise the limit of processes");
+        StartFailure { thread: id, why }
     }
 }
 
 /// Prepares the worker for `work` on the calling thread.
 pub fn prepare(work: &ThreadWork, context: &StartContext<'_>) -> Result<Prepared, StartFailure> {
-    let fail = |words: String| StartFailure { thread: work.id, words };
+    let fail = |why: Failure| StartFailure { thread: work.id, why };
     if let Some(cpu) = work.cpu {
-        pin_to_processor(cpu).map_err(|e| fail(e.to_string()))?;
+        pin_to_processor(cpu).map_err(|e| fail(unprepared(e)))?;
     }
     // Only rate limits and pauses notice; where the system refuses, they are kept on average.
     let _ = keep_exact_time_on_this_thread();
@@ -100,10 +105,15 @@ pub fn prepare(work: &ThreadWork, context: &StartContext<'_>) -> Result<Prepared
         registered_buffers: context.span.ring.is_none_or(|r| r.registered_buffers),
         parameters: context.engine.as_ref().map(|(_, p)| p.clone()).unwrap_or_default(),
     };
-    let (row, opened) = open_engine(work, context, setup).map_err(|e| fail(e.to_string()))?;
+    let (row, opened) = open_engine(work, context, setup).map_err(|e| fail(unprepared(e)))?;
     let Opened { engine, notes } = opened;
     let worker = assemble(work, context, &buffers, engine).map_err(fail)?;
     Ok(Prepared { worker, engine: row.name, notes })
+}
+
+/// What keeps a thread from being prepared.
+pub fn unprepared(why: impl std::fmt::Display) -> Failure {
+    Failure::new(FailureKind::Thread, why.to_string())
 }
 
 /// The worker around an opened engine.
@@ -112,11 +122,11 @@ pub fn assemble(
     context: &StartContext<'_>,
     buffers: &Buffers,
     engine: Box<dyn Engine>,
-) -> Result<Worker, String> {
+) -> Result<Worker, Failure> {
     let mut rng = Rng::for_thread(context.span.rand_seed, work.id);
     let duties = duties(work, context, buffers, &mut rng)?;
     let weights: Vec<u32> = work.duties.iter().map(|d| d.weight).collect();
-    let pool = work.is_pool.then(|| PoolChoice::new(&weights)).transpose().map_err(|e| e.to_string())?;
+    let pool = work.is_pool.then(|| PoolChoice::new(&weights)).transpose().map_err(unprepared)?;
     Ok(Worker {
         dispatch: dispatch(work, context, engine.is_inline()),
         is_inline: engine.is_inline(),
@@ -133,7 +143,7 @@ pub fn assemble(
     })
 }
 
-fn open_files(work: &ThreadWork, context: &StartContext<'_>) -> Result<Vec<EngineFile>, String> {
+fn open_files(work: &ThreadWork, context: &StartContext<'_>) -> Result<Vec<EngineFile>, Failure> {
     work.duties
         .iter()
         .map(|duty| {
@@ -234,12 +244,13 @@ struct Place {
 
 impl Buffers {
     /// Errors begin with the phrase that wrappers look for (`text-output.md` §13.2).
-    fn allocate(work: &ThreadWork, context: &StartContext<'_>) -> Result<Self, String> {
+    fn allocate(work: &ThreadWork, context: &StartContext<'_>) -> Result<Self, Failure> {
         let mut buffers = Buffers { regions: Vec::new(), places: Vec::new() };
         for duty in &work.duties {
             let place = buffers.for_duty(duty, context).map_err(|e| {
                 let path = &context.span.targets[duty.target].path;
-                format!("Could not allocate a buffer for target '{path}': {e}")
+                let words = format!("Could not allocate a buffer for target '{path}'");
+                Failure::new(FailureKind::Resource, words).on(path).because(e)
             })?;
             buffers.places.push(place);
         }
@@ -247,7 +258,7 @@ impl Buffers {
     }
 
     /// For an engine that moves no data: only what the worker itself fills has memory.
-    pub fn for_null(work: &ThreadWork, context: &StartContext<'_>) -> Result<Self, String> {
+    pub fn for_null(work: &ThreadWork, context: &StartContext<'_>) -> Result<Self, Failure> {
         let mut buffers = Buffers { regions: Vec::new(), places: Vec::new() };
         for duty in &work.duties {
             let target = &context.span.targets[duty.target];
@@ -260,7 +271,7 @@ impl Buffers {
             place.write_region = region(target.writes());
             if target.writes() && kind == WriteData::Random {
                 let bytes = usize::try_from(stride * u64::from(duty.requests)).unwrap_or(usize::MAX);
-                let buffer = IoBuffer::new(bytes).map_err(|e| e.to_string())?;
+                let buffer = IoBuffer::new(bytes).map_err(unprepared)?;
                 place.write_region = Some(buffers.add(buffer, |buffer| buffer.fill(0)));
             }
             buffers.places.push(place);
@@ -316,7 +327,7 @@ fn duties(
     context: &StartContext<'_>,
     buffers: &Buffers,
     rng: &mut Rng,
-) -> Result<Vec<DutyState>, String> {
+) -> Result<Vec<DutyState>, Failure> {
     let mut slot_first = 0;
     let mut states = Vec::new();
     for ((duty, place), file) in work.duties.iter().zip(&buffers.places).zip(0u32..) {
@@ -324,7 +335,7 @@ fn duties(
         let state = &context.targets[duty.target];
         let slots = if work.is_pool { work.slots } else { duty.requests };
         let ranges = &state.ranges;
-        let start = ranges.range.start_of(duty.relative_thread).map_err(|e| e.to_string())?;
+        let start = ranges.range.start_of(duty.relative_thread).map_err(unprepared)?;
         let has_schedule = ranges.pace.has_schedule();
         let spec = PatternSpec::of(target, start, slots, ranges.distribution.clone());
         states.push(DutyState {
@@ -356,14 +367,14 @@ fn write_slots(
     place: &Place,
     buffers: &Buffers,
     context: &StartContext<'_>,
-) -> Result<WriteSlots, String> {
+) -> Result<WriteSlots, Failure> {
     let slot_stride_bytes = place.slot_stride_bytes;
     let kind = WriteData::of(target, context.span.random_write_data);
     Ok(match (place.source_region, place.write_region) {
         (Some(region), _) => {
             let granularity = state.window_granularity_bytes(target);
             let windows = SourceWindow::new(target.write_source_bytes, target.block_bytes, granularity)
-                .map_err(|e| e.to_string())?;
+                .map_err(unprepared)?;
             WriteSlots::Source { region, windows }
         }
         (None, Some(region)) if kind == WriteData::Random => WriteSlots::Random {

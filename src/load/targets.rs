@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::access::{DataRng, SharedOffset, SourceWindow, data};
+use crate::fault::{Failure, FailureKind};
 use crate::guard::mark::Marks;
 use crate::guard::{Guard, Hold, Identity};
 use crate::machine::device::DeviceNumber;
@@ -73,14 +74,14 @@ pub fn open_all(
     guard: &Guard<'_>,
     known: Known<'_>,
     holds: &mut Holds,
-) -> Result<Vec<TargetState>, Vec<String>> {
+) -> Result<Vec<TargetState>, Vec<Failure>> {
     let mut rng = DataRng::for_sources();
     let mut states = Vec::new();
     let mut failures = Vec::new();
     for (target, identity) in span.targets.iter().zip(known.checked) {
         match open_one(span, target, guard, *identity, known.made, holds, &mut rng) {
             Ok(state) => states.push(state),
-            Err(words) => failures.push(words),
+            Err(failure) => failures.push(failure),
         }
     }
     if failures.is_empty() { Ok(states) } else { Err(failures) }
@@ -94,16 +95,16 @@ fn open_one(
     made: &[Identity],
     holds: &mut Holds,
     rng: &mut DataRng,
-) -> Result<TargetState, String> {
-    let path = resolve(&target.path, guard.roots).map_err(|e| e.to_string())?.path;
-    let opened = storage::open(&path, open_flags(target), guard.roots).map_err(|e| e.to_string())?;
-    let identity =
-        Identity::of(&opened.file).map_err(|e| format!("'{}': {}", target.path, system_text(&e)))?;
+) -> Result<TargetState, Failure> {
+    let path = resolve(&target.path, guard.roots)?.path;
+    let opened = storage::open(&path, open_flags(target), guard.roots)?;
+    let identity = Identity::of(&opened.file).map_err(|e| nameless(target, &e))?;
     if checked.is_some_and(|c| c != identity) {
-        return Err(format!(
-            "'{}' came to mean another file or device while the test was being prepared; try again",
+        let words = format!(
+            "'{}' came to mean another file or device while the test was being prepared",
             target.path
-        ));
+        );
+        return Err(Failure::new(FailureKind::Lost, words).on(&target.path).hint("try again"));
     }
     let mut is_ours = false;
     if target.writes() {
@@ -129,6 +130,11 @@ fn open_one(
     })
 }
 
+/// A target that does not say which file it is.
+fn nameless(target: &Target, error: &std::io::Error) -> Failure {
+    Failure::new(FailureKind::Open, format!("'{}'", target.path)).on(&target.path).because(system_text(error))
+}
+
 /// Asks the guard again, on the very descriptor: files may have been made for a long time since the check, and earlier
 /// time spans may have run. From here on nobody else can take a device.
 fn check_and_hold(
@@ -139,7 +145,7 @@ fn check_and_hold(
     identity: Identity,
     made: &[Identity],
     holds: &mut Holds,
-) -> Result<(), String> {
+) -> Result<(), Failure> {
     let typed = &target.path;
     let is_kept = holds.iter().any(|(kept, _)| *kept == identity);
     let mut hold = || {
@@ -158,31 +164,36 @@ fn check_and_hold(
         (false, true) => Ok(()),
         (_, false) => guard.check(typed, path, &opened.file, &opened.facts),
     }
-    .map_err(|r| r.to_string())?;
+    .map_err(Failure::from)?;
     // A file's lock only tells other runs who writes.
     held.or_else(|e| if is_device { Err(e) } else { Ok(()) }).map_err(|e| {
-        format!("'{typed}': could not be kept from others while it is written: {}", system_text(&e))
+        let words = format!("'{typed}': could not be kept from others while it is written");
+        Failure::new(FailureKind::Open, words).on(typed).because(system_text(&e))
     })
 }
 
-fn check_kind(target: &Target, facts: &TargetFacts) -> Result<(), String> {
+fn check_kind(target: &Target, facts: &TargetFacts) -> Result<(), Failure> {
     let path = &target.path;
+    let unfit = |words: String| Failure::new(FailureKind::Open, words).on(path);
     if target.memory_mapped && facts.kind == TargetKind::Block {
-        return Err(format!("'{path}' is a device: memory-mapped I/O (-Sm) works on regular files only"));
+        return Err(unfit(format!(
+            "'{path}' is a device: memory-mapped I/O (-Sm) works on regular files only"
+        )));
     }
     let is_remote = facts.filesystem.as_ref().is_some_and(|f| f.is_remote);
     if target.cache == CacheMode::DisableLocalCache && !is_remote {
         let on = facts.filesystem.as_ref().map_or("a local device".to_string(), |f| f.name.clone());
-        return Err(format!(
+        return Err(unfit(format!(
             "removing the local cache (-Sr) works on remote file systems only (NFS, SMB, Ceph, 9p), but '{path}' is on \
-             {on}; use -Su to bypass the page cache"
-        ));
+             {on}"
+        ))
+        .hint("use -Su to bypass the page cache"));
     }
     Ok(())
 }
 
 /// Ranges of a distribution may start anywhere; and some file systems refuse only the first transfer.
-fn check_direct(target: &Target, opened: &OpenedTarget, ranges: &TargetRanges) -> Result<(), String> {
+fn check_direct(target: &Target, opened: &OpenedTarget, ranges: &TargetRanges) -> Result<(), Failure> {
     let alignment = opened.facts.direct.map_or(1, |d| d.offset_bytes.max(1));
     let unaligned = ranges
         .distribution
@@ -190,34 +201,34 @@ fn check_direct(target: &Target, opened: &OpenedTarget, ranges: &TargetRanges) -
         .flat_map(|d| d.ranges())
         .find(|r| !r.offset_bytes.is_multiple_of(alignment));
     if let Some(range) = unaligned {
-        return Err(format!(
+        let words = format!(
             "'{}': direct I/O needs multiples of {alignment} bytes, but a range of the distribution (-rd) starts at {}",
             target.path, range.offset_bytes
-        ));
+        );
+        return Err(Failure::new(FailureKind::Open, words).on(&target.path));
     }
     let block = usize::try_from(target.block_bytes).unwrap_or(usize::MAX);
-    probe_direct_read(opened, target.base_bytes, block).map_err(|e| e.to_string())
+    probe_direct_read(opened, target.base_bytes, block).map_err(Failure::from)
 }
 
 /// Fills the shared source of write data.
-fn write_source(target: &Target, rng: &mut DataRng) -> Result<Option<Arc<IoBuffer>>, String> {
+fn write_source(target: &Target, rng: &mut DataRng) -> Result<Option<Arc<IoBuffer>>, Failure> {
     if target.write_source_bytes == 0 || !target.writes() {
         return Ok(None);
     }
     let bytes = usize::try_from(target.write_source_bytes).unwrap_or(usize::MAX);
-    let buffer = IoBuffer::new(bytes).map_err(|e| format!("-Z{bytes}: {e}"))?;
+    let buffer = IoBuffer::new(bytes)
+        .map_err(|e| Failure::new(FailureKind::Resource, format!("-Z{bytes}")).because(e))?;
     match target.write_source_path.as_deref().filter(|p| !p.is_empty()) {
         None => buffer.with_slice_mut(0, bytes, |all| rng.fill(all)),
         Some(path) => {
             let mut file = File::open(path).map_err(|e| {
-                format!(
-                    "could not open '{path}', the source of write data (-Z<size>,<file>): {}",
-                    system_text(&e)
-                )
+                let words = format!("could not open '{path}', the source of write data (-Z<size>,<file>)");
+                Failure::new(FailureKind::Open, words).on(path).because(system_text(&e))
             })?;
             buffer
                 .with_slice_mut(0, bytes, |all| data::fill_from(all, &mut file, path))
-                .map_err(|e| e.to_string())?;
+                .map_err(|e| Failure::new(FailureKind::Open, e.to_string()).on(path))?;
         }
     }
     Ok(Some(Arc::new(buffer)))
@@ -258,11 +269,12 @@ impl TargetState {
     }
 
     /// A descriptor of its own for a thread, with the hints applied.
-    pub fn open_again(&self, target: &Target) -> Result<OwnedFd, String> {
-        let file = storage::open_file(&self.path, open_flags(target)).map_err(|e| e.to_string())?;
-        let identity = Identity::of(&file).map_err(|e| format!("'{}': {}", target.path, system_text(&e)))?;
+    pub fn open_again(&self, target: &Target) -> Result<OwnedFd, Failure> {
+        let file = storage::open_file(&self.path, open_flags(target))?;
+        let identity = Identity::of(&file).map_err(|e| nameless(target, &e))?;
         if identity != self.identity {
-            return Err(format!("'{}' came to mean another file or device during the run", target.path));
+            let words = format!("'{}' came to mean another file or device during the run", target.path);
+            return Err(Failure::new(FailureKind::Lost, words).on(&target.path));
         }
         // Reads leave the file as it was, and none pays for its time of last access.
         storage::keep_access_time(&file);

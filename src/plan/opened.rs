@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::access::{EffectiveDistribution, Pace, RangeError, RangeSpec, UsableRange};
+use crate::fault::{Failure, FailureKind};
 use crate::profile::{Target, TimeSpan};
 
 /// Where and how fast the threads of a target may go.
@@ -20,28 +21,29 @@ pub struct TargetRanges {
 /// phrase that DiskSpd's users look for.
 ///
 /// # Errors
-/// One sentence that names the target.
-pub fn ranges_of(span: &TimeSpan, target: &Target, size_bytes: u64) -> Result<TargetRanges, String> {
+/// It names the target.
+pub fn ranges_of(span: &TimeSpan, target: &Target, size_bytes: u64) -> Result<TargetRanges, Failure> {
     let path = &target.path;
+    let failed = |message: String| Failure::new(FailureKind::Open, message).on(path);
     let say = |error: RangeError| match error {
         RangeError::SizeUnknown | RangeError::TooLarge { .. } => {
-            format!("Error getting file size: '{path}': {error}")
+            failed(format!("Error getting file size: '{path}'")).because(error)
         }
-        _ => format!("The file is too small. File: '{path}': {error}"),
+        _ => failed(format!("The file is too small. File: '{path}'")).because(error),
     };
+    let unfit = |why: &dyn std::fmt::Display| failed(format!("'{path}'")).because(why);
     let range = UsableRange::new(RangeSpec::of(target, size_bytes)).map_err(say)?;
     // Positions depend on the thread's number: the global one with -F, whoever serves the target.
     let threads = if span.thread_count > 0 { span.thread_count } else { target.threads_per_file };
     range.start_of(threads.saturating_sub(1)).map_err(say)?;
     let distribution = match &target.distribution {
         Some(asked) => {
-            let effective =
-                EffectiveDistribution::new(asked, &range).map_err(|e| format!("'{path}': {e}"))?;
+            let effective = EffectiveDistribution::new(asked, &range).map_err(|e| unfit(&e))?;
             Some(Arc::new(effective))
         }
         None => None,
     };
-    let pace = Pace::of(target, span.threads_on(target)).map_err(|e| format!("'{path}': {e}"))?;
+    let pace = Pace::of(target, span.threads_on(target)).map_err(|e| unfit(&e))?;
     Ok(TargetRanges { range, distribution, pace })
 }
 
@@ -58,11 +60,11 @@ mod tests {
         span.targets[0].thread_stride_bytes = 64 * KIB;
         let check = |span: &TimeSpan, size| ranges_of(span, &span.targets[0], size).map(|_| ());
         assert_eq!(check(&span, 192 * KIB), Ok(()));
-        let message = check(&span, 192 * KIB - 1).unwrap_err();
+        let message = check(&span, 192 * KIB - 1).unwrap_err().to_string();
         assert!(message.starts_with("The file is too small. File: "), "{message}");
         span.targets[0].base_bytes = 1;
         assert!(check(&span, 192 * KIB).is_err());
-        assert!(check(&span, 0).unwrap_err().starts_with("Error getting file size"));
+        assert!(check(&span, 0).unwrap_err().message.starts_with("Error getting file size"));
         span.targets[0].base_bytes = 0;
         span.targets[0].threads_per_file = 1;
         span.thread_count = 4;

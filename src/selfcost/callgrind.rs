@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use super::loads::Case;
 use super::parts::pieces;
 use super::piece_turn;
+use crate::fault::{Failure, FailureKind};
 use crate::measure::clock::MachineClock;
 use crate::sys::error::system_text;
 
@@ -31,10 +32,11 @@ fn mark() -> Option<u64> {
 /// and one line with the number of I/Os or calls for each.
 ///
 /// # Errors
-/// One sentence.
-pub fn count_here(cases: &[Case], length_ns: u64, out: &mut dyn Write) -> Result<(), String> {
+/// A thread could not be started, or nobody listens.
+pub fn count_here(cases: &[Case], length_ns: u64, out: &mut dyn Write) -> Result<(), Failure> {
     let clock = MachineClock::start();
-    let mut say = |amount: u64| writeln!(out, "{amount}").map_err(|e| system_text(&e));
+    let unheard = |error: io::Error| Failure::new(FailureKind::Output, system_text(&error));
+    let mut say = |amount: u64| writeln!(out, "{amount}").map_err(unheard);
     for case in cases.iter().filter(|case| case.bare.threads() == 1) {
         say(case.bare.turn(&clock, length_ns, &mark)?.ios)?;
     }
@@ -47,11 +49,13 @@ pub fn count_here(cases: &[Case], length_ns: u64, out: &mut dyn Write) -> Result
 /// Runs `command` under callgrind and returns instructions per I/O or call, in the order of [`count_here`].
 ///
 /// # Errors
-/// Why there are none, in words.
-pub(super) fn count(command: &[OsString]) -> Result<Vec<f64>, String> {
+/// Why there are none.
+pub(super) fn count(command: &[OsString]) -> Result<Vec<f64>, Failure> {
+    let failed = |words: String| Failure::new(FailureKind::Figure, words);
     // In memory where there is such a place: this must not disturb a disk.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let folder = folder.map_err(|e| format!("no folder for what callgrind counts: {}", system_text(&e)))?;
+    let folder =
+        folder.map_err(|e| failed("no folder for what callgrind counts".into()).because(system_text(&e)))?;
     let dumps = folder.path().join("counts");
     let mut file = OsString::from("--callgrind-out-file=");
     file.push(&dumps);
@@ -61,13 +65,13 @@ pub(super) fn count(command: &[OsString]) -> Result<Vec<f64>, String> {
     );
     valgrind.arg(&file).args(command).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let ran = valgrind.output().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "callgrind (package valgrind) is not installed".to_string(),
-        _ => format!("valgrind could not be started: {}", system_text(&error)),
+        io::ErrorKind::NotFound => failed("callgrind (package valgrind) is not installed".into()),
+        _ => failed("valgrind could not be started".into()).because(system_text(&error)),
     })?;
     if !ran.status.success() {
         let words = String::from_utf8_lossy(&ran.stderr);
         let last = words.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        return Err(format!("callgrind failed ({}): {last}", ran.status));
+        return Err(failed(format!("callgrind failed ({})", ran.status)).because(last));
     }
     let amounts = String::from_utf8_lossy(&ran.stdout);
     let amounts: Vec<u64> = amounts.lines().filter_map(|line| line.parse().ok()).collect();
@@ -79,7 +83,7 @@ pub(super) fn count(command: &[OsString]) -> Result<Vec<f64>, String> {
     let counts: Option<Vec<f64>> = counts.collect();
     counts
         .filter(|counts| !counts.is_empty())
-        .ok_or_else(|| "callgrind did not see where to count (is this program stripped?)".to_string())
+        .ok_or_else(|| failed("callgrind did not see where to count (is this program stripped?)".into()))
 }
 
 /// Instructions in one dump.
@@ -110,7 +114,7 @@ mod tests {
         let of = |words: &[&str]| count(&words.iter().map(OsString::from).collect::<Vec<_>>());
         // With valgrind installed or not, never a figure.
         for words in [&["/nonexistent/program"][..], &["true"], &["echo", "5"]] {
-            let why = of(words).expect_err("nothing was counted");
+            let why = of(words).expect_err("nothing was counted").to_string();
             assert!(why.contains("callgrind") || why.contains("valgrind"), "{why}");
         }
     }

@@ -2,6 +2,7 @@
 
 use super::counted;
 use super::report::{Load, Spread};
+use crate::fault::Failure;
 use crate::load::bare::{Bare, Turn};
 use crate::profile::TimeSpan;
 use crate::sys::thread::allowed_processors;
@@ -45,8 +46,8 @@ impl Case {
     /// The time span that `words` stand for, on the processors this process may use.
     ///
     /// # Errors
-    /// One sentence: it does not fit.
-    pub fn new(words: &str, span: &TimeSpan) -> Result<Self, String> {
+    /// It does not fit.
+    pub fn new(words: &str, span: &TimeSpan) -> Result<Self, Failure> {
         let cpus = allowed_processors().unwrap_or_default();
         let bare = Bare::new(span, TARGET_BYTES, &cpus)?;
         let block_bytes = span.targets.first().map_or(0, |target| target.block_bytes);

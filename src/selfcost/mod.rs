@@ -10,6 +10,7 @@ mod report;
 
 use std::ffi::OsString;
 
+use crate::fault::Failure;
 use crate::load::bare::Turn;
 use crate::measure::clock::MachineClock;
 use crate::sys::instructions::Instructions;
@@ -49,13 +50,13 @@ impl Effort {
 /// Measures all cases and parts. `counted` is a command that does [`count_here`] for the same cases.
 ///
 /// # Errors
-/// One sentence: a load could not be measured at all.
+/// A load could not be measured at all.
 pub fn measure(
     cases: &[Case],
     effort: Effort,
     counted: &[OsString],
     tell: &dyn Fn(&str),
-) -> Result<Report, String> {
+) -> Result<Report, Failure> {
     let clock = MachineClock::start();
     let mut pieces = pieces(&clock);
     let no_counter = Instructions::of_this_thread().err();

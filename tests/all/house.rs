@@ -9,7 +9,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("fault", &[]),
     ("sys", &["text"]),
     ("profile", &["text"]),
-    ("machine", &["sys", "text"]),
+    ("machine", &["fault", "sys", "text"]),
     ("measure", &["sys", "machine"]),
     ("engine", &["sys", "machine"]),
     ("access", &["profile"]),

@@ -10,6 +10,7 @@ use crate::cli::console::say_line;
 use crate::cli::grammar::parse;
 use crate::cli::show::bench;
 use crate::cli::{Invocation, Output};
+use crate::fault::{Failure, FailureKind};
 use crate::profile::TimeSpan;
 use crate::selfcost::{self, Case, Effort, WORDS};
 use crate::session::outputs::TextOutput;
@@ -51,7 +52,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
     let report = match report {
         Ok(Some(report)) => report,
         Ok(None) => return ExitCode::Done,
-        Err(words) => return fail(&words, ExitCode::Failed),
+        Err(words) => return fail(&words.to_string(), ExitCode::Failed),
     };
     let code = print(&bench::text(&report), ExitCode::Done);
     match output.map(|output| output.write(&selfcost::write(&report))) {
@@ -65,29 +66,34 @@ fn fail(words: &str, code: ExitCode) -> ExitCode {
     code
 }
 
+fn failed(words: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Machine, words)
+}
+
 /// This program, to be run under callgrind.
-fn counted(effort: Effort) -> Result<Vec<OsString>, String> {
+fn counted(effort: Effort) -> Result<Vec<OsString>, Failure> {
     let program =
-        std::env::current_exe().map_err(|e| format!("cannot find this program: {}", system_text(&e)))?;
+        std::env::current_exe().map_err(|e| failed("cannot find this program").because(system_text(&e)))?;
     let words = ["bench-self".into(), "--counted-ns".into(), effort.counted_ns.to_string().into()];
     Ok(std::iter::once(program.into()).chain(words).collect())
 }
 
 /// All loads, without and with `-L`.
-fn cases() -> Result<Vec<Case>, String> {
+fn cases() -> Result<Vec<Case>, Failure> {
     let both = WORDS.iter().flat_map(|words| [words.to_string(), format!("{words} -L")]);
-    both.map(|words| Case::new(&words, &time_span(&words)?).map_err(|e| format!("{words}: {e}"))).collect()
+    let case = |words: String| Case::new(&words, &time_span(&words)?).map_err(|e| failed(words).because(e));
+    both.map(case).collect()
 }
 
 /// What the words mean to `diskspd`. The target is only a name.
-fn time_span(words: &str) -> Result<TimeSpan, String> {
+fn time_span(words: &str) -> Result<TimeSpan, Failure> {
     let arguments: Vec<String> = words.split(' ').chain(["nothing"]).map(str::to_string).collect();
     match parse(&arguments, "diskspd", &|| 0) {
         Ok(Invocation::Run(request)) if request.profile.time_spans.len() == 1 => {
             Ok(request.profile.time_spans[0].clone())
         }
-        Ok(_) => Err(format!("{words}: these words are no run")),
-        Err(refusal) => Err(refusal.to_string()),
+        Ok(_) => Err(failed(format!("{words}: these words are no run"))),
+        Err(refusal) => Err(failed(refusal.to_string())),
     }
 }
 

@@ -178,7 +178,8 @@ impl QuietRun<'_> {
         let report = load::run(&request.profile, &options, self.on_event, self.stop);
         let mut report = report.map_err(|refusals| plan_refused(self.program, &args, &refusals))?;
         if !report.failures.is_empty() {
-            let lines = report.failures.iter().map(|line| format!("ERROR: {}\n", printable(line)));
+            let lines =
+                report.failures.iter().map(|failure| format!("ERROR: {}\n", printable(&failure.to_string())));
             return Err((lines.collect(), ExitCode::Failed));
         }
         report.document.verdict = Some(judge(&report.document));
@@ -359,7 +360,7 @@ fn print_report(report: &Report, outputs: Outputs, console: &Console, show: &Sho
     }
     say(&show.on_stderr(report));
     for failure in &report.failures {
-        say_line(format_args!("ERROR: {}", printable(failure)));
+        say_line(format_args!("ERROR: {}", printable(&failure.to_string())));
     }
     if report.failures.is_empty() {
         return code;

@@ -148,11 +148,8 @@ fn write_test(typed: &str, opened: &OpenedTarget, roots: &Roots) -> WriteTest {
     match guard.check(typed, path, &opened.file, &opened.facts) {
         Ok(()) => WriteTest { allowed: true, refusal: String::new(), hints: Vec::new() },
         Err(refusal) => {
-            // All of it but the hints, which are shown one by one.
-            let all = refusal.to_string();
-            let hints: String = refusal.hints.iter().map(|hint| format!("; {hint}")).collect();
-            let refusal_words = all.strip_suffix(&hints).unwrap_or(&all).to_string();
-            WriteTest { allowed: false, refusal: refusal_words, hints: refusal.hints.clone() }
+            // The hints are shown one by one.
+            WriteTest { allowed: false, refusal: refusal.without_hints(), hints: refusal.hints.clone() }
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::storage::{Access, OpenFlags};
 use crate::sys::error::errno_text;
 use crate::text::printable_path;
@@ -74,7 +75,27 @@ pub enum TargetError {
     },
 }
 
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Self {
+        Failure::new(FailureKind::Open, error.to_string()).on(error.subject())
+    }
+}
+
+impl From<TargetError> for Refusal {
+    fn from(error: TargetError) -> Self {
+        Refusal::new(RefusalKind::Target, error.to_string()).on(error.subject())
+    }
+}
+
 impl TargetError {
+    /// The path as given, or the word that names none.
+    fn subject(&self) -> &str {
+        match self {
+            TargetError::Open { path, .. } | TargetError::Facts { path, .. } => path,
+            TargetError::NoSuchDisk { typed, .. } | TargetError::Volume { typed } => typed,
+        }
+    }
+
     /// The kind, when opening failed.
     pub fn open_failure(&self) -> Option<OpenFailure> {
         match self {

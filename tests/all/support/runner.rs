@@ -118,9 +118,11 @@ impl Outcome {
         self.targets().iter().map(|t| t.read.ios + t.write.ios).sum()
     }
 
-    /// Failures, of which there are some.
+    /// Failures in words, of which there are some.
     pub fn failures(&self) -> &[String] {
-        assert!(!self.report.failures.is_empty(), "it did not fail");
-        &self.report.failures
+        let words = &self.report.document.failures;
+        assert!(!words.is_empty(), "it did not fail");
+        assert_eq!(words.len(), self.report.failures.len(), "the document tells all of them");
+        words
     }
 }
