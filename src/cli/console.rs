@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::fault::{ExitCode, Fault};
 use crate::load::Event;
 use crate::profile::Size;
 use crate::text::printable;
@@ -18,6 +19,13 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 pub(crate) fn say(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}
+
+/// Shows what ends a command, and returns the exit code for it.
+pub(crate) fn tell(fault: impl Into<Fault>) -> ExitCode {
+    let fault = fault.into();
+    say(&fault.to_string());
+    fault.exit_code()
 }
 
 /// Lines that tell why something was refused: a sentence, or what is complete lines with `ERROR` already (as those of

@@ -14,7 +14,6 @@ pub(crate) mod words;
 pub use commands::diskspd::{ExitCode, Program, diskspd};
 pub use commands::truespd;
 pub use grammar::parse::refuse_findings;
-pub use grammar::refusal::{Mark, Problem, Refusal};
 pub use grammar::{help, parse, parse_os, version};
 
 use crate::profile::{Profile, ResultFormat};

@@ -6,13 +6,12 @@
 
 mod exit;
 mod failure;
+mod lines;
 mod refusal;
-
-use std::fmt;
 
 pub use exit::{ExitCode, Outcome};
 pub use failure::{Failure, FailureKind};
-pub use refusal::{Details, Line, Mark, Refusal, RefusalKind, Refusals};
+pub use refusal::{Details, Mark, Refusal, RefusalKind, Refusals, Typed};
 
 /// What ends a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,16 +51,6 @@ impl Fault {
 }
 
 impl std::error::Error for Fault {}
-
-impl fmt::Display for Fault {
-    /// A line each, without the words.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Fault::Refused(refusals) | Fault::RefusedLater(refusals) => refusals.fmt(f),
-            Fault::Failed(failures) => refusal::lines(f, failures),
-        }
-    }
-}
 
 impl From<Refusals> for Fault {
     fn from(refusals: Refusals) -> Self {

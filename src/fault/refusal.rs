@@ -151,6 +151,12 @@ impl Refusal {
         self
     }
 
+    /// The same with more things that can be done.
+    pub fn with_hints(mut self, hints: impl IntoIterator<Item = String>) -> Self {
+        self.hints.extend(hints);
+        self
+    }
+
     /// The same with one more thing that can be done.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
@@ -160,7 +166,7 @@ impl Refusal {
 
 /// A command line as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct Typed {
     /// Program name as given.
     pub program: String,
     /// The arguments.
@@ -171,7 +177,7 @@ pub struct Line {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusals {
     /// The words, when they are shown with a mark under the culprit.
-    pub line: Option<Line>,
+    pub typed: Option<Typed>,
     /// What is wrong, at least one.
     pub all: Vec<Refusal>,
     /// Warnings found along the way.
@@ -179,6 +185,12 @@ pub struct Refusals {
 }
 
 impl Refusals {
+    /// The same with the words as typed.
+    pub fn of(mut self, program: &str, arguments: &[String]) -> Self {
+        self.typed = Some(Typed { program: program.to_string(), arguments: arguments.to_vec() });
+        self
+    }
+
     /// The kind of all together: the write guard stands above everything else.
     pub fn kind(&self) -> RefusalKind {
         let is_guard = self.all.iter().any(|refusal| refusal.kind == RefusalKind::Guard);
@@ -189,21 +201,9 @@ impl Refusals {
 
 impl std::error::Error for Refusals {}
 
-impl fmt::Display for Refusals {
-    /// A line each, without the words.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        lines(f, &self.all)
-    }
-}
-
-/// One below the other.
-pub(super) fn lines<T: fmt::Display>(f: &mut fmt::Formatter<'_>, all: &[T]) -> fmt::Result {
-    all.iter().enumerate().try_for_each(|(i, one)| write!(f, "{}{one}", if i == 0 { "" } else { "\n" }))
-}
-
 impl From<Vec<Refusal>> for Refusals {
     fn from(all: Vec<Refusal>) -> Self {
-        Refusals { line: None, all, warnings: Vec::new() }
+        Refusals { typed: None, all, warnings: Vec::new() }
     }
 }
 

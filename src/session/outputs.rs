@@ -14,6 +14,7 @@ use tempfile::NamedTempFile;
 use crate::cli::commands::diskspd::ExitCode;
 use crate::cli::console::say_error;
 use crate::cli::{Output, RunRequest};
+use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::render;
 use crate::result::Document;
 use crate::sys::error::system_text;
@@ -63,6 +64,30 @@ pub enum OutputError {
         /// Why.
         error: io::Error,
     },
+}
+
+impl From<OutputError> for Refusal {
+    fn from(error: OutputError) -> Self {
+        Refusal::new(RefusalKind::Output, error.to_string()).on(error.path())
+    }
+}
+
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
+        Failure::new(FailureKind::Output, error.to_string()).on(error.path())
+    }
+}
+
+impl OutputError {
+    /// As given.
+    fn path(&self) -> &str {
+        match self {
+            OutputError::Folder { path, .. }
+            | OutputError::NoFile { path, .. }
+            | OutputError::Clash { path, .. }
+            | OutputError::Write { path, .. } => path,
+        }
+    }
 }
 
 /// Where one result goes.

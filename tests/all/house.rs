@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Module and the modules it may use.
 const ROOMS: &[(&str, &[&str])] = &[
     ("text", &[]),
-    ("fault", &[]),
+    ("fault", &["text"]),
     ("sys", &["text"]),
     ("profile", &["text"]),
     ("machine", &["fault", "sys", "text"]),

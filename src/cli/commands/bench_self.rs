@@ -6,11 +6,11 @@ use std::io;
 use clap::Args;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::console::say_line;
+use crate::cli::console::{say_line, tell};
 use crate::cli::grammar::parse;
 use crate::cli::show::bench;
 use crate::cli::{Invocation, Output};
-use crate::fault::{Failure, FailureKind};
+use crate::fault::{Failure, FailureKind, Refusal};
 use crate::profile::TimeSpan;
 use crate::selfcost::{self, Case, Effort, WORDS};
 use crate::session::outputs::TextOutput;
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
     let output = arguments.json.iter().map(|path| Output { format: "json", path: path.clone() });
     let output = match output.map(|output| TextOutput::open(&output)).next().transpose() {
         Ok(output) => output,
-        Err(error) => return fail(&error.to_string(), ExitCode::Refused),
+        Err(error) => return tell(Refusal::from(error)),
     };
     let report = cases().and_then(|cases| {
         if let Some(length_ns) = arguments.counted_ns {
@@ -52,18 +52,13 @@ pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
     let report = match report {
         Ok(Some(report)) => report,
         Ok(None) => return ExitCode::Done,
-        Err(words) => return fail(&words.to_string(), ExitCode::Failed),
+        Err(failure) => return tell(failure),
     };
     let code = print(&bench::text(&report), ExitCode::Done);
     match output.map(|output| output.write(&selfcost::write(&report))) {
-        Some(Err(error)) => fail(&error.to_string(), ExitCode::Failed),
+        Some(Err(error)) => tell(Failure::from(error)),
         _ => code,
     }
-}
-
-fn fail(words: &str, code: ExitCode) -> ExitCode {
-    say_line(format_args!("ERROR: {words}"));
-    code
 }
 
 fn failed(words: impl Into<String>) -> Failure {

@@ -12,8 +12,9 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::console::say_line;
+use crate::cli::console::tell;
 use crate::cli::show;
+use crate::fault::Refusal;
 use crate::guard::Guard;
 use crate::guard::mark::Marks;
 use crate::load::before::{self, Machine};
@@ -87,28 +88,25 @@ pub(crate) struct WriteTest {
 pub(crate) fn run(arguments: &InspectArguments) -> ExitCode {
     let roots = Roots::default();
     let mut found = Vec::new();
-    let mut is_refused = false;
+    let mut refused = None;
     for typed in &arguments.targets {
         match open(typed, &roots) {
             Ok(opened) => found.push((typed.as_str(), opened)),
-            Err(words) => {
-                is_refused = true;
-                say_line(format_args!("ERROR: {}", printable(&words)));
-            }
+            Err(refusal) => refused = Some(tell(refusal)),
         }
     }
-    if is_refused {
-        return ExitCode::Refused;
+    if let Some(code) = refused {
+        return code;
     }
     let report = report(&found, &roots);
     let text = if arguments.json { json(&report) } else { show::inspect::report(&report) };
     print(&text, ExitCode::Done)
 }
 
-fn open(typed: &str, roots: &Roots) -> Result<OpenedTarget, String> {
-    let path = resolve(typed, roots).map_err(|e| e.to_string())?.path;
+fn open(typed: &str, roots: &Roots) -> Result<OpenedTarget, Refusal> {
+    let path = resolve(typed, roots)?.path;
     let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
-    storage::open(&path, read, roots).map_err(|e| e.to_string())
+    storage::open(&path, read, roots).map_err(Refusal::from)
 }
 
 fn report(found: &[(&str, OpenedTarget)], roots: &Roots) -> Report {

@@ -6,8 +6,9 @@ use clap::Args;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::render::read;
-use crate::cli::console::say_line;
+use crate::cli::console::tell;
 use crate::cli::show::verdict::{Extent, Style, rules, text};
+use crate::fault::{Outcome, Refusal};
 use crate::result::Grade;
 use crate::verdict::judge;
 
@@ -26,11 +27,13 @@ pub(crate) struct JudgeArguments {
 }
 
 /// A grade as typed.
-pub(crate) fn grade(text: &str) -> Result<Grade, String> {
+pub(crate) fn grade(text: &str) -> Result<Grade, Refusal> {
     match text {
         "certified" => Ok(Grade::Certified),
         "suspect" => Ok(Grade::Suspect),
-        _ => Err(format!("'{text}' is no grade that can be required: certified, or suspect")),
+        _ => Err(Refusal::command_line(format!(
+            "'{text}' is no grade that can be required: certified, or suspect"
+        ))),
     }
 }
 
@@ -39,13 +42,12 @@ pub(crate) fn run(arguments: &JudgeArguments) -> ExitCode {
     if arguments.rules {
         return print(&rules(), ExitCode::Done);
     }
-    let (mut out, mut worst, mut refused) = (String::new(), Grade::Certified, false);
+    let (mut out, mut worst, mut refused) = (String::new(), Grade::Certified, None);
     for path in &arguments.documents {
         let document = match read(path) {
             Ok(document) => document,
-            Err(words) => {
-                say_line(format_args!("ERROR: {words}"));
-                refused = true;
+            Err(refusal) => {
+                refused = Some(tell(refusal));
                 continue;
             }
         };
@@ -56,10 +58,9 @@ pub(crate) fn run(arguments: &JudgeArguments) -> ExitCode {
         }
         out.push_str(&text(&verdict, &path.display().to_string(), Extent::All, Style::of_stdout()));
     }
-    let code = match arguments.require {
-        _ if refused => ExitCode::Refused,
-        Some(required) if worst > required => ExitCode::NotTrusted,
-        _ => ExitCode::Done,
+    let outcome = match arguments.require {
+        Some(required) if worst > required => Outcome::Unmet,
+        _ => Outcome::Done,
     };
-    print(&out, code)
+    print(&out, refused.unwrap_or(ExitCode::of(outcome)))
 }

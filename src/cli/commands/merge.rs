@@ -7,9 +7,10 @@ use clap::Args;
 use crate::cli::Output;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::render::{FormatArgument, read};
-use crate::cli::console::say_line;
+use crate::cli::console::{say_line, tell};
+use crate::fault::{Failure, Refusal, RefusalKind};
 use crate::result::Document;
-use crate::result::merge::Merger;
+use crate::result::merge::{MergeError, Merger};
 use crate::session::outputs::Outputs;
 
 /// Add up results of runs that ran at the same time, on one host or several
@@ -37,27 +38,18 @@ pub(crate) fn run(arguments: &MergeArguments) -> ExitCode {
     let inputs = arguments.documents.iter().map(|path| (path.clone(), "one of the results to add".into()));
     let outputs = match Outputs::open_beside(&output.collect::<Vec<_>>(), inputs) {
         Ok(outputs) => outputs,
-        Err(error) => {
-            say_line(format_args!("ERROR: {error}"));
-            return ExitCode::Refused;
-        }
+        Err(error) => return tell(Refusal::from(error)),
     };
     let document = match sum(arguments) {
         Ok(document) => document,
-        Err(words) => {
-            say_line(format_args!("ERROR: {words}"));
-            return ExitCode::Refused;
-        }
+        Err(refusal) => return tell(refusal),
     };
     for warning in &document.warnings {
         say_line(format_args!("WARNING: {warning}"));
     }
-    let errors = outputs.write(&document);
-    for error in &errors {
-        say_line(format_args!("ERROR: {error}"));
-    }
-    if !errors.is_empty() {
-        return ExitCode::Failed;
+    let failures: Vec<Failure> = outputs.write(&document).into_iter().map(Failure::from).collect();
+    if !failures.is_empty() {
+        return tell(failures);
     }
     if arguments.json.is_some() && !arguments.format.is_given() {
         return ExitCode::Done;
@@ -66,11 +58,12 @@ pub(crate) fn run(arguments: &MergeArguments) -> ExitCode {
 }
 
 /// One document after the other, so that only one is in memory beside the sum.
-fn sum(arguments: &MergeArguments) -> Result<Document, String> {
+fn sum(arguments: &MergeArguments) -> Result<Document, Refusal> {
+    let unfit = |error: MergeError| Refusal::new(RefusalKind::Input, error.to_string());
     let mut merger = Merger::new(arguments.force);
     for path in &arguments.documents {
         let document = read(path)?;
-        merger.add(&format!("'{}'", path.display()), document).map_err(|e| e.to_string())?;
+        merger.add(&format!("'{}'", path.display()), document).map_err(unfit)?;
     }
-    merger.finish().map_err(|e| e.to_string())
+    merger.finish().map_err(unfit)
 }

@@ -8,7 +8,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::console::say_line;
+use crate::cli::console::tell;
+use crate::fault::{Refusal, RefusalKind};
 use crate::profile::ResultFormat;
 use crate::render::{self, Format};
 use crate::result::Document;
@@ -52,8 +53,8 @@ impl FormatArgument {
     }
 }
 
-/// Reads a document from a file, or from standard input for `-`; the error is a whole sentence.
-pub(crate) fn read(path: &Path) -> Result<Document, String> {
+/// Reads a document from a file, or from standard input for `-`.
+pub(crate) fn read(path: &Path) -> Result<Document, Refusal> {
     let read = match path == Path::new("-") {
         true => json::read_from(io::stdin().lock()),
         false => {
@@ -61,9 +62,12 @@ pub(crate) fn read(path: &Path) -> Result<Document, String> {
         }
     };
     let shown = path.display();
-    read.map_err(|error| match error {
-        ReadError::Io(error) => format!("'{shown}' cannot be read: {}", system_text(&error)),
-        error => format!("'{shown}' {error}"),
+    read.map_err(|error| {
+        let message = match error {
+            ReadError::Io(error) => format!("'{shown}' cannot be read: {}", system_text(&error)),
+            error => format!("'{shown}' {error}"),
+        };
+        Refusal::new(RefusalKind::Input, message).on(shown.to_string())
     })
 }
 
@@ -71,9 +75,6 @@ pub(crate) fn read(path: &Path) -> Result<Document, String> {
 pub(crate) fn run(arguments: &RenderArguments) -> ExitCode {
     match read(&arguments.document) {
         Ok(document) => print(&(arguments.format.of(&document).render)(&document), ExitCode::Done),
-        Err(words) => {
-            say_line(format_args!("ERROR: {words}"));
-            ExitCode::Refused
-        }
+        Err(refusal) => tell(refusal),
     }
 }

@@ -17,6 +17,7 @@ use crate::cli::commands::render::RenderArguments;
 use crate::cli::commands::study::StudyArguments;
 use crate::cli::commands::workload::WorkloadArguments;
 use crate::cli::console::say;
+use crate::fault::{Outcome, RefusalKind};
 use crate::result::json;
 use crate::selfcost;
 use crate::session::series;
@@ -118,7 +119,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
         Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),
         Err(refusal) => {
             say(&refusal_text(&refusal, args));
-            ExitCode::Refused
+            ExitCode::of(Outcome::Refused(RefusalKind::CommandLine))
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::rows;
 use super::value::Slip;
 use crate::cli::grammar::parse::{Line, Word, is_option};
-use crate::cli::grammar::refusal::{Mark, Problem};
+use crate::fault::{Mark, Refusal};
 
 /// Characters that word processors put where a hyphen was typed, and their names.
 const DASHES: &[(char, &str)] = &[
@@ -21,32 +21,25 @@ const DASHES: &[(char, &str)] = &[
 ];
 
 /// Why an argument in the place of a target cannot be one.
-pub(crate) fn no_target(target: &str, index: usize, line: &Line) -> Option<Problem> {
+pub(crate) fn no_target(target: &str, index: usize, line: &Line) -> Option<Refusal> {
     if target.is_empty() {
-        return Some(Problem {
-            what: "a target is empty".into(),
-            marks: vec![Mark { word: index, chars: 0..0, main: true }],
-            legal: vec!["the path of a file or a device".into()],
-            reasons: vec![],
-            hints: vec!["a variable of the shell may be empty: \"$FILE\"".into()],
-        });
+        return Some(
+            Refusal::command_line("a target is empty")
+                .at([Mark { word: index, chars: 0..0, main: true }])
+                .legal("the path of a file or a device")
+                .hint("a variable of the shell may be empty: \"$FILE\""),
+        );
     }
     let first = target.chars().next()?;
     let (dash, name) = DASHES.iter().find(|(dash, _)| *dash == first)?;
     let plain: String = target.chars().skip(1).collect();
-    Some(Problem {
-        what: format!(
+    Some(Refusal::command_line(format!(
             "{target} begins with U+{:04X} ({name}), not with '-', so it would be taken for a file",
             u32::from(*dash)
-        ),
-        marks: vec![Mark { word: index, chars: 0..1, main: true }],
-        legal: vec!["options begin with the '-' of the keyboard".into()],
-        reasons: vec![],
-        hints: vec![format!(
+        )).at([Mark { word: index, chars: 0..1, main: true }]).legal("options begin with the '-' of the keyboard").hint(format!(
             "probably copied from a page that replaces dashes: type -{plain}; for a file of this name give ./{}",
             line.args[index]
-        )],
-    })
+        )))
 }
 
 /// Hints for an option that stands behind the first target.
@@ -179,7 +172,7 @@ fn long_option(typed: &str) -> Option<String> {
 }
 
 /// What is legal instead of an unknown option, and hints.
-pub(crate) fn for_unknown(line: &Line, word: &Word) -> (Vec<String>, Vec<String>) {
+pub(crate) fn for_unknown(line: &Line, word: &Word) -> (Option<String>, Vec<String>) {
     let typed = &line.args[word.index];
     let letter: String = typed.chars().skip(1).take(1).collect();
     let mut hints = Vec::new();
@@ -201,8 +194,7 @@ pub(crate) fn for_unknown(line: &Line, word: &Word) -> (Vec<String>, Vec<String>
         hints.push(format!("letters are case sensitive: did you mean {meant}?"));
     }
     hints.push("all options: --help".into());
-    let legal = if forms.is_empty() { vec![] } else { vec![forms.join("  ")] };
-    (legal, hints)
+    ((!forms.is_empty()).then(|| forms.join("  ")), hints)
 }
 
 /// Hints for a line without target.

@@ -5,7 +5,6 @@ pub mod help;
 pub(crate) mod hints;
 pub(crate) mod options;
 pub mod parse;
-pub mod refusal;
 pub(crate) mod rows;
 pub mod value;
 

@@ -4,12 +4,11 @@
 use std::ffi::OsString;
 
 use crate::cli::grammar::draft::{Draft, Stop};
-use crate::cli::grammar::refusal::{Mark, Problem, Refusal};
 use crate::cli::grammar::rows::Row;
 use crate::cli::grammar::value::{Slip, Value, length};
 use crate::cli::grammar::{hints, rows};
 use crate::cli::{Invocation, RunRequest};
-use crate::fault::{Refusal as PlanRefusal, RefusalKind};
+use crate::fault::{Mark, Refusal, RefusalKind, Refusals};
 use crate::profile::{Finding, Profile, Rule, Severity, validate};
 
 /// An option as it stands in the arguments.
@@ -42,8 +41,8 @@ pub(crate) struct Line<'a> {
 /// called only for a bare `-z`.
 ///
 /// # Errors
-/// A [`Refusal`] in words with the culprit marked. The exit code for it is 3.
-pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Result<Invocation, Refusal> {
+/// [`Refusals`] with the words and the culprit marked.
+pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Result<Invocation, Refusals> {
     if args.is_empty() {
         return Ok(Invocation::NoArguments);
     }
@@ -84,25 +83,18 @@ pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Resul
 ///
 /// # Errors
 /// As [`parse`], and for an argument that is not UTF-8.
-pub fn parse_os(args: &[OsString], program: &str, boot_ms: &dyn Fn() -> u64) -> Result<Invocation, Refusal> {
+pub fn parse_os(args: &[OsString], program: &str, boot_ms: &dyn Fn() -> u64) -> Result<Invocation, Refusals> {
     let shown: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     match args.iter().position(|arg| arg.to_str().is_none()) {
         None => parse(&shown, program, boot_ms),
-        Some(index) => Err(Refusal::new(
-            program,
-            &shown,
-            Problem {
-                what: format!("argument {} is not UTF-8 text", index + 1),
-                marks: vec![Mark { word: index, chars: 0..length(&shown[index]), main: true }],
-                legal: vec![
-                    "arguments in UTF-8; results and profiles could not name the target otherwise".into(),
-                ],
-                reasons: vec![],
-                hints: vec![
-                    "for a file with such a name, make a link with another name and give that".into(),
-                ],
-            },
-        )),
+        Some(index) => {
+            let mark = Mark { word: index, chars: 0..length(&shown[index]), main: true };
+            let refusal = Refusal::command_line(format!("argument {} is not UTF-8 text", index + 1))
+                .at([mark])
+                .legal("arguments in UTF-8; results and profiles could not name the target otherwise")
+                .hint("for a file with such a name, make a link with another name and give that");
+            Err(Refusals::from(refusal).of(program, &shown))
+        }
     }
 }
 
@@ -111,44 +103,25 @@ pub fn parse_os(args: &[OsString], program: &str, boot_ms: &dyn Fn() -> u64) -> 
 /// `findings` may come from [`validate`] or from checks against the machine that use the same switches.
 /// Findings of several targets that say the same are shown once, as all targets of a command line share
 /// their options. With an XML profile (`-X`) each is shown with its place within `profile`.
-pub fn refuse_findings(args: &[String], program: &str, profile: &Profile, findings: &[Finding]) -> Refusal {
+pub fn refuse_findings(args: &[String], program: &str, profile: &Profile, findings: &[Finding]) -> Refusals {
     Line::split(args, program).refuse(profile, findings)
 }
 
 /// Shows what speaks against an option (its row's `name`) with its word marked.
-pub(crate) fn refuse_option(args: &[String], program: &str, name: &str, what: &str) -> Refusal {
+pub(crate) fn refuse_option(args: &[String], program: &str, name: &str, what: &str) -> Refusals {
     let line = Line::split(args, program);
     let word = line.words.iter().rev().find(|word| word.row.is_some_and(|row| row.name == name));
-    line.refusal(Problem {
-        what: what.to_string(),
-        marks: word.map(|word| line.mark_all(word.value_index, true)).into_iter().collect(),
-        legal: vec![],
-        reasons: vec![],
-        hints: vec![],
-    })
+    line.refusal(Refusal::command_line(what).at(word.map(|word| line.mark_all(word.value_index, true))))
 }
 
 /// Shows why the plan refuses, under the words it is about.
 ///
 /// The write guard points at the target; what does not fit the machine is shown at its switches, or at the
 /// target when no switch was typed.
-pub fn refuse_plan(args: &[String], program: &str, refusals: &[PlanRefusal]) -> Refusal {
+pub fn refuse_plan(args: &[String], program: &str, refusals: &[Refusal]) -> Refusals {
     let line = Line::split(args, program);
-    Refusal {
-        program: program.to_string(),
-        arguments: args.to_vec(),
-        problems: refusals
-            .iter()
-            .map(|refusal| Problem {
-                what: refusal.message.clone(),
-                marks: line.marks_of_plan(refusal),
-                legal: vec![],
-                reasons: refusal.reasons.to_vec(),
-                hints: refusal.hints.clone(),
-            })
-            .collect(),
-        warnings: vec![],
-    }
+    let marked = |refusal: &Refusal| refusal.clone().at(line.marks_of_plan(refusal));
+    Refusals::from(refusals.iter().map(marked).collect::<Vec<_>>()).of(program, args)
 }
 
 impl<'a> Line<'a> {
@@ -164,7 +137,7 @@ impl<'a> Line<'a> {
     }
 
     /// The target scan: no option may follow a target.
-    fn check_targets(&self) -> Result<(), Refusal> {
+    fn check_targets(&self) -> Result<(), Refusals> {
         for (index, target) in self.args.iter().enumerate().skip(self.targets) {
             if let Some(problem) = hints::no_target(target, index, self) {
                 return Err(self.refusal(problem));
@@ -173,54 +146,54 @@ impl<'a> Line<'a> {
         let misplaced = self.args.iter().enumerate().skip(self.targets).find(|(_, arg)| arg.starts_with('-'));
         let Some((index, option)) = misplaced else { return Ok(()) };
         let target = &self.args[self.targets];
-        Err(self.refusal(Problem {
-            what: format!("option {option} stands behind the target '{target}'"),
-            marks: vec![self.mark_all(index, true), self.mark_all(self.targets, false)],
-            legal: vec!["all options come before the first target".into()],
-            reasons: vec![],
-            hints: hints::misplaced(self, index),
-        }))
+        Err(self.refusal(
+            Refusal::command_line(format!("option {option} stands behind the target '{target}'"))
+                .at([self.mark_all(index, true), self.mark_all(self.targets, false)])
+                .legal("all options come before the first target")
+                .with_hints(hints::misplaced(self, index)),
+        ))
     }
 
     /// `-Rs` must be the only argument.
-    fn check_alone(&self) -> Result<(), Refusal> {
+    fn check_alone(&self) -> Result<(), Refusals> {
         let alone = self.words.iter().find(|word| word.row.is_some_and(|row| row.name == "Rs"));
         match alone {
-            Some(word) if self.args.len() > 1 => Err(self.refusal(Problem {
-                what: format!("{}: system information is printed alone", self.args[word.index]),
-                marks: vec![self.mark_all(word.index, true)],
-                legal: vec!["-Rs, -Rstext or -Rsxml as the only argument".into()],
-                reasons: vec![],
-                hints: vec![],
-            })),
+            Some(word) if self.args.len() > 1 => Err(self.refusal(
+                Refusal::command_line(format!(
+                    "{}: system information is printed alone",
+                    self.args[word.index]
+                ))
+                .at([self.mark_all(word.index, true)])
+                .legal("-Rs, -Rstext or -Rsxml as the only argument"),
+            )),
             _ => Ok(()),
         }
     }
 
-    fn check_with_profile(&self, word: &Word) -> Result<(), Refusal> {
+    fn check_with_profile(&self, word: &Word) -> Result<(), Refusals> {
         let Some(row) = word.row else { return Err(self.unknown(word)) };
         if row.with_profile {
             return Ok(());
         }
         let mut marks = vec![self.mark_all(word.index, true)];
         marks.extend(self.profile_file().map(|word| self.mark_all(word.index, false)));
-        Err(self.refusal(Problem {
-            what: format!("{} cannot be combined with an XML profile (-X)", self.args[word.index]),
-            marks,
-            legal: vec![
-                "with -X: -: -C -d -W -R -v -z, the long options, and targets for its templates".into(),
-            ],
-            reasons: vec![],
-            hints: vec!["everything else is set in the profile itself".into()],
-        }))
+        Err(self.refusal(
+            Refusal::command_line(format!(
+                "{} cannot be combined with an XML profile (-X)",
+                self.args[word.index]
+            ))
+            .at(marks)
+            .legal("with -X: -: -C -d -W -R -v -z, the long options, and targets for its templates")
+            .hint("everything else is set in the profile itself"),
+        ))
     }
 
-    fn read(&self, draft: &mut Draft, word: &Word<'a>, row: &Row) -> Result<(), Refusal> {
+    fn read(&self, draft: &mut Draft, word: &Word<'a>, row: &Row) -> Result<(), Refusals> {
         let value = Value { text: word.value, word: word.index };
         (row.parse)(draft, &value).map_err(|slip| self.slip(word, row, slip))
     }
 
-    fn slip(&self, word: &Word, row: &Row, slip: Slip) -> Refusal {
+    fn slip(&self, word: &Word, row: &Row, slip: Slip) -> Refusals {
         let hints = hints::for_slip(self, word, &slip);
         let main = match slip.chars {
             Some(chars) => {
@@ -240,40 +213,35 @@ impl<'a> Line<'a> {
             }
         }));
         let about = format!("{}: {}", row.form(), row.help);
-        self.refusal(Problem {
-            what: format!("{}: {}", self.args[word.index], slip.what),
-            marks,
-            legal: vec![slip.legal.unwrap_or(about)],
-            reasons: vec![],
-            hints,
-        })
+        self.refusal(
+            Refusal::command_line(format!("{}: {}", self.args[word.index], slip.what))
+                .at(marks)
+                .legal(slip.legal.unwrap_or(about))
+                .with_hints(hints),
+        )
     }
 
-    fn unknown(&self, word: &Word) -> Refusal {
+    fn unknown(&self, word: &Word) -> Refusals {
         let option = &self.args[word.index];
         let (legal, hints) = hints::for_unknown(self, word);
-        self.refusal(Problem {
-            what: format!("{option}: there is no such option"),
-            marks: vec![self.mark_all(word.index, true)],
-            legal,
-            reasons: vec![],
-            hints,
-        })
+        let refusal = Refusal::command_line(format!("{option}: there is no such option"))
+            .at([self.mark_all(word.index, true)])
+            .with_hints(hints);
+        self.refusal(legal.into_iter().fold(refusal, Refusal::legal))
     }
 
     /// Applies the rules of the profile to a complete request.
-    fn request(&self, draft: Draft) -> Result<Invocation, Refusal> {
+    fn request(&self, draft: Draft) -> Result<Invocation, Refusals> {
         let targets = &self.args[self.targets..];
         if targets.is_empty() && draft.profile_file.is_none() {
             let end = self.args.len() - 1;
             let at = length(&self.args[end]);
-            return Err(self.refusal(Problem {
-                what: "there is no target to test".into(),
-                marks: vec![Mark { word: end, chars: at + 1..at + 1, main: true }],
-                legal: vec!["at least one file or device behind the options".into()],
-                reasons: vec![],
-                hints: hints::without_target(self),
-            }));
+            return Err(self.refusal(
+                Refusal::command_line("there is no target to test")
+                    .at([Mark { word: end, chars: at + 1..at + 1, main: true }])
+                    .legal("at least one file or device behind the options")
+                    .with_hints(hints::without_target(self)),
+            ));
         }
         let mut request: RunRequest = draft.finish(targets);
         request.notes.extend(hints::notes(self));
@@ -287,7 +255,7 @@ impl<'a> Line<'a> {
         Ok(Invocation::Run(Box::new(request)))
     }
 
-    fn refuse(&self, profile: &Profile, findings: &[Finding]) -> Refusal {
+    fn refuse(&self, profile: &Profile, findings: &[Finding]) -> Refusals {
         let file = self.profile_file();
         let text = |finding: &Finding| match (file, finding.place(profile)) {
             (Some(_), Some(place)) => format!("{place}: {finding}"),
@@ -298,21 +266,17 @@ impl<'a> Line<'a> {
             None => distinct(findings).collect(),
         };
         let of = |severity| told.iter().filter(move |finding| finding.severity == severity);
-        Refusal {
-            program: self.program.to_string(),
-            arguments: self.args.to_vec(),
-            problems: of(Severity::Error)
-                .map(|finding| Problem {
-                    what: text(finding),
-                    marks: file
-                        .map_or_else(|| self.marks(finding), |word| vec![self.mark_all(word.index, true)]),
-                    legal: vec![],
-                    reasons: vec![],
-                    hints: vec![],
-                })
-                .collect(),
-            warnings: of(Severity::Warning).map(|finding| text(finding)).collect(),
-        }
+        let marks = |finding: &Finding| match file {
+            Some(word) => vec![self.mark_all(word.index, true)],
+            None => self.marks(finding),
+        };
+        let refusal = |finding: &&Finding| {
+            let about = Refusal::new(RefusalKind::CommandLine, text(finding)).about(&finding.switches);
+            about.at(marks(finding))
+        };
+        let all: Vec<Refusal> = of(Severity::Error).map(|finding| refusal(finding)).collect();
+        let warnings = of(Severity::Warning).map(|finding| text(finding)).collect();
+        Refusals { warnings, ..Refusals::from(all).of(self.program, self.args) }
     }
 
     /// The word that names an XML profile.
@@ -343,7 +307,7 @@ impl<'a> Line<'a> {
     }
 
     /// Switches and target of a refusal of the plan; with an XML profile the word that names it.
-    fn marks_of_plan(&self, refusal: &PlanRefusal) -> Vec<Mark> {
+    fn marks_of_plan(&self, refusal: &Refusal) -> Vec<Mark> {
         let target = refusal.subject.as_ref();
         let at = self.args.iter().skip(self.targets).position(|arg| Some(arg) == target);
         let at = at.map(|at| at + self.targets);
@@ -374,8 +338,9 @@ impl<'a> Line<'a> {
         Mark { word: index, chars: 0..length(&self.args[index]), main }
     }
 
-    pub fn refusal(&self, problem: Problem) -> Refusal {
-        Refusal::new(self.program, self.args, problem)
+    /// One refusal with the words.
+    pub fn refusal(&self, refusal: Refusal) -> Refusals {
+        Refusals::from(refusal).of(self.program, self.args)
     }
 }
 

@@ -237,7 +237,7 @@ fn check(args: &[String]) -> Result<(), TestCaseError> {
             let text = refusal.to_string();
             prop_assert!(text.starts_with("ERROR: "));
             prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{:?}", text);
-            prop_assert!(!refusal.problems.is_empty());
+            prop_assert!(!refusal.all.is_empty());
         }
     }
     Ok(())

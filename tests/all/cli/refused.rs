@@ -5,11 +5,12 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
 use crate::support::words::{self, refused};
-use truespd::cli::{Refusal, parse_os};
+use truespd::cli::parse_os;
+use truespd::fault::Refusals;
 
 /// The characters under the main marks of the first problem.
-fn marked(refusal: &Refusal) -> String {
-    let marks = refusal.problems[0].marks.iter().filter(|mark| mark.main);
+fn marked(refusal: &Refusals) -> String {
+    let marks = refusal.all[0].marks.iter().filter(|mark| mark.main);
     let pieces = marks.map(|mark| {
         let word = refusal.arguments.get(mark.word).map(String::as_str).unwrap_or_default();
         word.chars().skip(mark.chars.start).take(mark.chars.len()).collect::<String>()
@@ -24,7 +25,7 @@ type Row = (&'static str, &'static str, &'static str);
 fn check(rows: &[Row]) {
     for (line, culprit, phrase) in rows {
         let refusal = refused(line);
-        let what = &refusal.problems[0].what;
+        let what = &refusal.all[0].message;
         assert!(what.contains(phrase), "{line}: no '{phrase}' in\n{refusal}");
         assert_eq!(marked(&refusal), *culprit, "{line}\n{refusal}");
     }
@@ -172,7 +173,7 @@ fn distributions_39_to_51() {
         ("-rdpct100/10 -r f", "-rdpct100/10", "cover 10 % of the target"),
     ]);
     for line in ["-rdpct60/10:60/10:5/90 -r f", "-rdabs10/1:60/1g:60/1g -r f"] {
-        assert_eq!(refused(line).problems.len(), 1, "{line}: only the first cause");
+        assert_eq!(refused(line).all.len(), 1, "{line}: only the first cause");
     }
 }
 
@@ -482,10 +483,10 @@ fn hints_do_not_mislead() {
 #[test]
 fn every_problem_of_a_profile_is_told_once() {
     let refusal = refused("-p -r -T1M -x -g100 a b c");
-    let texts: Vec<&str> = refusal.problems.iter().map(|problem| problem.what.as_str()).collect();
+    let texts: Vec<&str> = refusal.all.iter().map(|refusal| refusal.message.as_str()).collect();
     assert_eq!(texts.len(), 3, "{refusal}");
     let refusal = refused("-t2 -N -f0 f");
-    assert_eq!(refusal.problems.len(), 1, "reading stops at the first error: {refusal}");
+    assert_eq!(refusal.all.len(), 1, "reading stops at the first error: {refusal}");
     let refusal = refused("-t2 -g10 -x f");
     assert!(
         refusal.to_string().contains("\nWARNING: target access pattern will not be sequential, consider -si")

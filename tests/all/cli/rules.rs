@@ -72,7 +72,7 @@ fn cache_letters_exhaustively() {
                     Ok(other) => panic!("{line}: {other:?}"),
                     Err(refusal) => {
                         assert!(!legal, "{line}\n{refusal}");
-                        let what = &refusal.problems[0].what;
+                        let what = &refusal.all[0].message;
                         assert!(what.contains("cannot be added") && what.contains("already set"), "{what}");
                     }
                 }
@@ -152,18 +152,18 @@ fn conflicts_exhaustively_and_in_both_orders() {
 
 #[test]
 fn targets_are_scanned_before_anything_else() {
-    assert!(refused("-b4Q f -r").problems[0].what.contains("behind the target"));
-    assert!(refused("-q f -r").problems[0].what.contains("behind the target"));
-    assert!(refused("f '-?'").problems[0].what.contains("behind the target"));
+    assert!(refused("-b4Q f -r").all[0].message.contains("behind the target"));
+    assert!(refused("-q f -r").all[0].message.contains("behind the target"));
+    assert!(refused("f '-?'").all[0].message.contains("behind the target"));
 }
 
 #[test]
 fn the_first_pass_comes_before_the_second() {
     // Unknown options and -t belong to the second pass, -b to the first.
-    assert!(refused("-q -b4Q f").problems[0].what.starts_with("-b4Q"));
-    assert!(refused("-t0 -dx f").problems[0].what.starts_with("-dx"));
-    assert!(refused("-t0 -q f").problems[0].what.starts_with("-t0"));
-    assert!(refused("-q -t0 f").problems[0].what.starts_with("-q"));
+    assert!(refused("-q -b4Q f").all[0].message.starts_with("-b4Q"));
+    assert!(refused("-t0 -dx f").all[0].message.starts_with("-dx"));
+    assert!(refused("-t0 -q f").all[0].message.starts_with("-t0"));
+    assert!(refused("-q -t0 f").all[0].message.starts_with("-q"));
 }
 
 #[test]
@@ -191,8 +191,8 @@ fn events_never_act_on_a_refused_line() {
 fn conflicts_are_told_at_the_second_option() {
     for (line, word) in [("-r -s f", 1), ("-s -r f", 1), ("-L -Su -h f", 2), ("-B1m:1m -f5m f", 1)] {
         let refusal = refused(line);
-        assert_eq!(refusal.problems[0].marks[0].word, word, "{refusal}");
-        assert_eq!(refusal.problems[0].marks[1].word, word - 1, "the other one is shown, too: {refusal}");
+        assert_eq!(refusal.all[0].marks[0].word, word, "{refusal}");
+        assert_eq!(refusal.all[0].marks[1].word, word - 1, "the other one is shown, too: {refusal}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Command lines for the tests of the command line.
 
-use truespd::cli::{Invocation, Refusal, RunRequest, parse};
+use truespd::cli::{Invocation, RunRequest, parse};
+use truespd::fault::Refusals;
 
 /// Milliseconds since boot in the tests; more than 32 bits.
 pub const BOOT_MS: u64 = (7 << 32) + 123_456;
@@ -25,7 +26,7 @@ pub fn words(line: &str) -> Vec<String> {
 }
 
 /// Reads a line.
-pub fn read(line: &str) -> Result<Invocation, Refusal> {
+pub fn read(line: &str) -> Result<Invocation, Refusals> {
     parse(&words(line), "diskspd", &|| BOOT_MS)
 }
 
@@ -39,12 +40,12 @@ pub fn run(line: &str) -> RunRequest {
 }
 
 /// Reads a line that must be refused, and checks what every refusal promises.
-pub fn refused(line: &str) -> Refusal {
+pub fn refused(line: &str) -> Refusals {
     match read(line) {
         Err(refusal) => {
             let text = refusal.to_string();
             assert!(text.starts_with("ERROR: ") && text.ends_with('\n'), "{line}\n{text}");
-            assert!(!refusal.problems.is_empty(), "{line}");
+            assert!(!refusal.all.is_empty(), "{line}");
             refusal
         }
         Ok(other) => panic!("accepted: {line}\n{other:?}"),

@@ -79,8 +79,8 @@ pub fn verdict(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 }
 
 pub fn require(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    let grade =
-        grade(v.text).map_err(|what| Slip::new(what).at(0..length(v.text)).legal("certified or suspect"))?;
+    let grade = grade(v.text)
+        .map_err(|what| Slip::new(what.to_string()).at(0..length(v.text)).legal("certified or suspect"))?;
     d.long.require = Some(grade);
     Ok(())
 }

@@ -1,8 +1,10 @@
-//! Why a command line is refused, shown with the words as typed and a mark under the culprit.
+//! What standard error shows of a fault: complete lines that begin with `ERROR: `. Where the words as typed are known,
+//! with a mark under the culprit.
 
 use std::fmt;
 use std::ops::Range;
 
+use crate::fault::{Failure, Fault, Mark, Refusal, Refusals, Typed};
 use crate::text::{columns_of, hanging, hides, printable};
 
 /// Columns that the quoted command line may take.
@@ -14,94 +16,66 @@ const TEXT_COLUMNS: usize = 100;
 /// Columns of a list of reasons and of the hints below it.
 const REASON_COLUMNS: usize = 80;
 
-/// A mark under characters of a word.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mark {
-    /// Index into the arguments (without the program name).
-    pub word: usize,
-    /// Characters of the word, not bytes; an empty range marks the place where something is missing.
-    pub chars: Range<usize>,
-    /// The culprit itself (`^`) or something that it collides with (`~`).
-    pub main: bool,
-}
+/// Columns below a headline, as the reader of profiles breaks its lines.
+const HEADED_COLUMNS: usize = 99;
 
-/// One thing that is wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// What is wrong, in words.
-    pub what: String,
-    /// Where, when it can be located.
-    pub marks: Vec<Mark>,
-    /// The facts behind it, numbered when shown.
-    pub reasons: Vec<String>,
-    /// What would be legal.
-    pub legal: Vec<String>,
-    /// What to do next.
-    pub hints: Vec<String>,
-}
-
-/// A command line that is refused. Its text goes to standard error; nothing was touched.
-///
-/// The text begins with `ERROR: `, ends with a line end, and shows the command line with a mark under
-/// the culprit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    /// Program name as given.
-    pub program: String,
-    /// The arguments as typed.
-    pub arguments: Vec<String>,
-    /// Everything that is wrong, at least one.
-    pub problems: Vec<Problem>,
-    /// Warnings found along the way.
-    pub warnings: Vec<String>,
-}
-
-impl std::error::Error for Refusal {}
-
-impl Refusal {
-    /// A refusal for one problem.
-    pub fn new(program: &str, arguments: &[String], problem: Problem) -> Self {
-        Refusal {
-            program: program.to_string(),
-            arguments: arguments.to_vec(),
-            problems: vec![problem],
-            warnings: Vec::new(),
-        }
-    }
-}
-
-impl fmt::Display for Refusal {
+impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, problem) in self.problems.iter().enumerate() {
-            if i > 0 {
-                writeln!(f)?;
-            }
-            // A list is read line by line: it is kept as narrow as the narrowest terminal.
-            let columns = if problem.reasons.is_empty() { TEXT_COLUMNS } else { REASON_COLUMNS };
-            write_what(f, problem)?;
-            if !problem.marks.is_empty() {
-                let (line, marks) = marked_line(&self.program, &self.arguments, &problem.marks);
-                writeln!(f, "    {line}\n    {marks}")?;
-            }
-            write_reasons(f, &problem.reasons)?;
-            write_block(f, "  legal: ", &problem.legal, columns)?;
-            write_block(f, "  hint:  ", &problem.hints, columns)?;
+        match self {
+            Fault::Refused(refusals) | Fault::RefusedLater(refusals) => refusals.fmt(f),
+            Fault::Failed(failures) => failures.iter().try_for_each(|failure| write_failure(f, failure)),
         }
-        for warning in &self.warnings {
-            writeln!(f, "WARNING: {}", printable(warning))?;
-        }
-        Ok(())
     }
+}
+
+fn write_failure(f: &mut fmt::Formatter<'_>, failure: &Failure) -> fmt::Result {
+    writeln!(f, "ERROR: {}", printable(&failure.to_string()))
+}
+
+impl fmt::Display for Refusals {
+    /// Ends with a line end. Without the words a line each.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, refusal) in self.all.iter().enumerate() {
+            match &self.typed {
+                None => writeln!(f, "ERROR: {}", printable(&refusal.to_string()))?,
+                Some(typed) => {
+                    if i > 0 {
+                        writeln!(f)?;
+                    }
+                    write_marked(f, refusal, typed)?;
+                }
+            }
+        }
+        self.warnings.iter().try_for_each(|warning| writeln!(f, "WARNING: {}", printable(warning)))
+    }
+}
+
+fn write_marked(f: &mut fmt::Formatter<'_>, refusal: &Refusal, typed: &Typed) -> fmt::Result {
+    // A list is read line by line: it is kept as narrow as the narrowest terminal.
+    let columns = match &refusal.headline {
+        Some(_) => HEADED_COLUMNS,
+        None if refusal.reasons.is_empty() => TEXT_COLUMNS,
+        None => REASON_COLUMNS,
+    };
+    refusal.headline.iter().try_for_each(|headline| writeln!(f, "ERROR: {}", printable(headline)))?;
+    write_message(f, refusal)?;
+    if !refusal.marks.is_empty() {
+        let (line, marks) = marked_line(typed, &refusal.marks);
+        writeln!(f, "    {line}\n    {marks}")?;
+    }
+    write_reasons(f, &refusal.reasons)?;
+    write_block(f, "  legal: ", &refusal.legal, columns)?;
+    write_block(f, "  hint:  ", &refusal.hints, columns)
 }
 
 /// One line, or with a list below it as many as that is wide.
-fn write_what(f: &mut fmt::Formatter<'_>, problem: &Problem) -> fmt::Result {
+fn write_message(f: &mut fmt::Formatter<'_>, refusal: &Refusal) -> fmt::Result {
     const LEAD: &str = "ERROR: ";
-    let what = printable(&problem.what);
-    if problem.reasons.is_empty() {
-        return writeln!(f, "{LEAD}{what}");
+    let message = printable(&refusal.message);
+    if refusal.reasons.is_empty() {
+        return writeln!(f, "{LEAD}{message}");
     }
-    f.write_str(&hanging(LEAD, &what, REASON_COLUMNS))
+    f.write_str(&hanging(LEAD, &message, REASON_COLUMNS))
 }
 
 fn write_reasons(f: &mut fmt::Formatter<'_>, reasons: &[String]) -> fmt::Result {
@@ -134,7 +108,8 @@ impl Cell {
 }
 
 /// The command line and the line of marks below it, cut to a window around the culprit.
-fn marked_line(program: &str, arguments: &[String], marks: &[Mark]) -> (String, String) {
+fn marked_line(typed: &Typed, marks: &[Mark]) -> (String, String) {
+    let Typed { program, arguments } = typed;
     let mut cells: Vec<Cell> = program.chars().map(Cell::new).collect();
     let mut starts = Vec::with_capacity(arguments.len());
     for word in arguments {
@@ -210,8 +185,8 @@ fn draw(cells: &[Cell], shown: &Range<usize>) -> (String, String) {
 mod tests {
     use super::*;
 
-    fn args(words: &[&str]) -> Vec<String> {
-        words.iter().map(|w| w.to_string()).collect()
+    fn typed(program: &str, words: &[&str]) -> Typed {
+        Typed { program: program.into(), arguments: words.iter().map(|w| w.to_string()).collect() }
     }
 
     fn mark(word: usize, chars: Range<usize>) -> Mark {
@@ -220,31 +195,31 @@ mod tests {
 
     #[test]
     fn the_mark_stands_under_the_character() {
-        let (line, marks) = marked_line("diskspd", &args(&["-b4KB", "f"]), &[mark(0, 4..5)]);
+        let (line, marks) = marked_line(&typed("diskspd", &["-b4KB", "f"]), &[mark(0, 4..5)]);
         assert_eq!(line, "diskspd -b4KB f");
         assert_eq!(marks, "            ^");
     }
 
     #[test]
     fn a_missing_value_is_marked_behind_the_word() {
-        let (line, marks) = marked_line("d", &args(&["f", "-b"]), &[mark(1, 2..2)]);
+        let (line, marks) = marked_line(&typed("d", &["f", "-b"]), &[mark(1, 2..2)]);
         assert_eq!((line.as_str(), marks.as_str()), ("d f -b", "      ^"));
-        let (line, marks) = marked_line("d", &args(&["-b", "f"]), &[mark(0, 2..2)]);
+        let (line, marks) = marked_line(&typed("d", &["-b", "f"]), &[mark(0, 2..2)]);
         assert_eq!((line.as_str(), marks.as_str()), ("d -b f", "    ^"));
-        let (line, marks) = marked_line("d", &args(&["-b"]), &[mark(0, 3..3)]);
+        let (line, marks) = marked_line(&typed("d", &["-b"]), &[mark(0, 3..3)]);
         assert_eq!((line.as_str(), marks.as_str()), ("d -b", "     ^"));
     }
 
     #[test]
     fn wide_and_combining_characters_keep_the_columns() {
-        let (line, marks) = marked_line("d", &args(&["\u{6f22}\u{5b57}e\u{301}", "-x"]), &[mark(1, 0..2)]);
+        let (line, marks) = marked_line(&typed("d", &["\u{6f22}\u{5b57}e\u{301}", "-x"]), &[mark(1, 0..2)]);
         assert_eq!(line, "d \u{6f22}\u{5b57}e\u{301} -x");
         assert_eq!(marks, format!("{}^^", " ".repeat(2 + 4 + 1 + 1)));
     }
 
     #[test]
     fn words_with_blanks_are_quoted_and_control_characters_escaped() {
-        let (line, marks) = marked_line("d", &args(&["a b", "", "-\u{1b}[2J"]), &[mark(2, 1..2)]);
+        let (line, marks) = marked_line(&typed("d", &["a b", "", "-\u{1b}[2J"]), &[mark(2, 1..2)]);
         assert_eq!(line, "d 'a b' '' -\\u{1b}[2J");
         assert_eq!(marks, format!("{}^^^^^^", " ".repeat(12)));
     }
@@ -253,7 +228,8 @@ mod tests {
     fn a_long_line_shows_a_window_around_the_culprit() {
         let mut words: Vec<String> = (0..60).map(|i| format!("-option{i}")).collect();
         words[30] = "-wrong".to_string();
-        let (line, marks) = marked_line("diskspd", &words, &[mark(30, 0..6)]);
+        let (line, marks) =
+            marked_line(&Typed { program: "diskspd".into(), arguments: words }, &[mark(30, 0..6)]);
         assert!(columns_of(&line) <= LINE_COLUMNS, "{line}");
         assert!(line.starts_with('\u{2026}') && line.ends_with('\u{2026}'));
         let column = marks.find('^').expect("the mark is in view");
@@ -263,7 +239,7 @@ mod tests {
 
     #[test]
     fn marks_beyond_the_word_or_the_line_do_no_harm() {
-        let (_, marks) = marked_line("d", &args(&["f"]), &[mark(0, 90..99), mark(7, 0..1)]);
+        let (_, marks) = marked_line(&typed("d", &["f"]), &[mark(0, 90..99), mark(7, 0..1)]);
         assert_eq!(marks, "");
     }
 }
