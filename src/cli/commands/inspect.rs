@@ -23,7 +23,6 @@ use crate::machine::roots::Roots;
 use crate::machine::storage;
 use crate::machine::storage::{Access, OpenFlags, OpenedTarget, resolve};
 use crate::result::{Limit, TargetFacts};
-use crate::text::printable;
 
 /// Tell what is known of files and devices before a run: the layers down to the disks, what the target
 /// holds, caches, limits, who else uses the disks, whether a write test may run, and what that means
