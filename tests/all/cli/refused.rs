@@ -12,7 +12,12 @@ use truespd::fault::Refusals;
 fn marked(refusal: &Refusals) -> String {
     let marks = refusal.all[0].marks.iter().filter(|mark| mark.main);
     let pieces = marks.map(|mark| {
-        let word = refusal.arguments.get(mark.word).map(String::as_str).unwrap_or_default();
+        let word = refusal
+            .typed
+            .as_ref()
+            .and_then(|typed| typed.arguments.get(mark.word))
+            .map(String::as_str)
+            .unwrap_or_default();
         word.chars().skip(mark.chars.start).take(mark.chars.len()).collect::<String>()
     });
     pieces.collect::<Vec<_>>().join(" ")
