@@ -13,6 +13,7 @@ pub mod measure;
 pub mod plan;
 pub mod profile;
 pub mod render;
+pub mod request;
 pub mod result;
 pub mod selfcost;
 pub mod session;

@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 
+use crate::cli::Invocation;
 use crate::cli::commands::ab::Comparing;
 use crate::cli::commands::diskspd::{Program, load_profile};
 use crate::cli::grammar::parse;
-use crate::cli::{Invocation, RunRequest};
+use crate::request::Request;
 
 /// A variant of a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -114,7 +115,7 @@ pub fn absolute_path(path: &str) -> Option<String> {
 }
 
 /// Why the words are not those of a run in a series, to stand after whose words they are.
-pub fn unwanted(request: &RunRequest) -> Option<&'static str> {
+pub fn unwanted(request: &Request) -> Option<&'static str> {
     let options = &request.options;
     let rows = [
         (request.profile_only, "-Rp runs nothing"),

@@ -5,6 +5,8 @@ mod keep;
 pub(crate) mod outputs;
 pub(crate) mod place;
 mod required;
+pub mod run;
 pub mod scratch;
 pub(crate) mod series;
+pub mod signals;
 pub mod undo;

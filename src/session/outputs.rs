@@ -13,9 +13,9 @@ use tempfile::NamedTempFile;
 
 use crate::cli::commands::diskspd::ExitCode;
 use crate::cli::console::say_error;
-use crate::cli::{Output, RunRequest};
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::render;
+use crate::request::{Output, Request};
 use crate::result::Document;
 use crate::sys::error::system_text;
 
@@ -138,7 +138,7 @@ impl Outputs {
     ///
     /// # Errors
     /// [`OutputError`]; the run is then to be refused.
-    pub fn open(outputs: &[Output], request: &RunRequest) -> Result<Self, OutputError> {
+    pub fn open(outputs: &[Output], request: &Request) -> Result<Self, OutputError> {
         let targets = request.profile.time_spans.iter().flat_map(|span| &span.targets);
         let targets = targets.map(|target| (target.path.as_str(), format!("the target '{}'", target.path)));
         let profile =

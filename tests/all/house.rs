@@ -14,6 +14,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("engine", &["sys", "machine"]),
     ("access", &["profile"]),
     ("result", &["profile", "measure", "machine", "sys"]),
+    ("request", &["profile", "result"]),
     ("plan", &["profile", "access", "engine", "machine", "fault", "text", "sys"]),
     ("guard", &["profile", "machine", "fault", "text", "sys"]),
     (
@@ -26,16 +27,19 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("selfcost", &["load", "fault", "access", "measure", "profile", "machine", "sys"]),
     ("verdict", &["result", "profile", "measure", "text"]),
     ("render", &["result", "profile", "measure", "text"]),
-    ("suite", &["fault", "result", "profile", "measure", "machine", "text", "sys"]),
+    ("suite", &["request", "fault", "result", "profile", "measure", "machine", "text", "sys"]),
     (
         "session",
-        &["cli", "suite", "render", "result", "load", "profile", "guard", "machine", "fault", "text", "sys"],
+        &[
+            "cli", "suite", "render", "request", "verdict", "engine", "result", "load", "profile", "guard",
+            "machine", "fault", "text", "sys",
+        ],
     ),
     (
         "cli",
         &[
-            "session", "suite", "render", "selfcost", "verdict", "load", "guard", "plan", "result", "access",
-            "engine", "measure", "machine", "profile", "fault", "text", "sys",
+            "session", "suite", "render", "request", "selfcost", "verdict", "load", "guard", "plan",
+            "result", "access", "engine", "measure", "machine", "profile", "fault", "text", "sys",
         ],
     ),
 ];

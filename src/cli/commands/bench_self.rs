@@ -5,13 +5,14 @@ use std::io;
 
 use clap::Args;
 
+use crate::cli::Invocation;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::{say_line, tell};
 use crate::cli::grammar::parse;
 use crate::cli::show::bench;
-use crate::cli::{Invocation, Output};
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::profile::TimeSpan;
+use crate::request::Output;
 use crate::selfcost::{self, Case, Effort, WORDS};
 use crate::session::outputs::TextOutput;
 use crate::sys::error::system_text;

@@ -2,27 +2,27 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use crate::cli::Invocation;
 use crate::cli::console::{Console, say, say_line};
 use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
 use crate::cli::show::verdict::{Extent, Style, line, text};
-use crate::cli::{EngineChoice, Events, Invocation, RunRequest};
-use crate::engine::{self, EngineError, EngineRow};
 pub use crate::fault::ExitCode;
 use crate::fault::{Outcome, Refusal as PlanRefusal, Refusals};
 use crate::load::{self, Event, Report};
 use crate::machine::host::uptime_ms;
-use crate::profile::xml::{self, Overrides, XmlError};
-use crate::profile::{Profile, ResultFormat, Severity, validate};
+use crate::profile::xml;
+use crate::profile::{Profile, ResultFormat};
 use crate::render;
+use crate::request::{ProfileError, Request};
 use crate::result::Verdict;
 use crate::session::outputs::Outputs;
+use crate::session::run::Ready;
+use crate::session::signals::stop_on_signals;
 use crate::sys::error::system_text;
 use crate::sys::wake::Latch;
 use crate::text::printable;
-use crate::verdict::judge;
 
 /// What the program was started as.
 #[derive(Debug, Clone)]
@@ -107,7 +107,7 @@ fn command_line(program: &Program, args: &[OsString]) -> Vec<String> {
     std::iter::once(program.name.clone()).chain(typed(args)).collect()
 }
 
-fn run(program: &Program, args: &[OsString], mut request: RunRequest, place: Place) -> ExitCode {
+fn run(program: &Program, args: &[OsString], mut request: Request, place: Place) -> ExitCode {
     if let Err(words) = load_profile(program, args, &mut request) {
         say_line(format_args!("{}", words.trim_end()));
         return ExitCode::Refused;
@@ -128,8 +128,8 @@ fn run(program: &Program, args: &[OsString], mut request: RunRequest, place: Pla
         };
         return print(&text, ExitCode::Done);
     }
-    match options_of(program, args, &request) {
-        Ok(options) => measure(program, args, &request, &options, place),
+    match ready(program, args, &request) {
+        Ok(ready) => measure(program, args, &request, &ready, place),
         Err(words) => {
             say(&words);
             ExitCode::Refused
@@ -137,18 +137,10 @@ fn run(program: &Program, args: &[OsString], mut request: RunRequest, place: Pla
     }
 }
 
-/// What a run needs beyond its profile; the error is what to show.
-fn options_of(program: &Program, args: &[OsString], request: &RunRequest) -> Result<load::Options, String> {
-    let engine = request.options.engine.as_ref().map(find_engine).transpose().map_err(|error| {
+/// The request, when its engine is to be had; the error is what to show.
+fn ready<'a>(program: &Program, args: &[OsString], request: &'a Request) -> Result<Ready<'a>, String> {
+    Ready::of(request, command_line(program, args)).map_err(|error| {
         refuse_option(&typed(args), &program.name, "-engine", &error.to_string()).to_string()
-    })?;
-    Ok(load::Options {
-        command_line: command_line(program, args),
-        engine,
-        overwrite: request.options.overwrite.clone(),
-        recreate: request.options.recreate,
-        events: names(&request.events),
-        progress_every: None,
     })
 }
 
@@ -172,23 +164,20 @@ impl QuietRun<'_> {
     pub fn run(&self) -> Result<Report, (String, ExitCode)> {
         let args: Vec<OsString> = self.words.iter().map(OsString::from).collect();
         let request = request_of(self.program, &args)?;
-        let options = options_of(self.program, &args, &request);
-        let mut options = options.map_err(|words| (words, ExitCode::Refused))?;
-        options.progress_every = self.progress_every;
-        let report = load::run(&request.profile, &options, self.on_event, self.stop);
-        let mut report = report.map_err(|refusals| plan_refused(self.program, &args, &refusals))?;
+        let ready = ready(self.program, &args, &request).map_err(|words| (words, ExitCode::Refused))?;
+        let report = ready.telling(self.progress_every).run(self.on_event, self.stop);
+        let report = report.map_err(|refusals| plan_refused(self.program, &args, &refusals))?;
         if !report.failures.is_empty() {
             let lines =
                 report.failures.iter().map(|failure| format!("ERROR: {}\n", printable(&failure.to_string())));
             return Err((lines.collect(), ExitCode::Failed));
         }
-        report.document.verdict = Some(judge(&report.document));
         Ok(report)
     }
 }
 
 /// What a line of a suite asks for. The error is what to show, and the exit code.
-fn request_of(program: &Program, args: &[OsString]) -> Result<Box<RunRequest>, (String, ExitCode)> {
+fn request_of(program: &Program, args: &[OsString]) -> Result<Box<Request>, (String, ExitCode)> {
     let refused = |words: String| (words, ExitCode::Refused);
     let invocation = crate::cli::grammar::parse::parse_os(args, &program.name, &uptime_ms);
     let Invocation::Run(mut request) = invocation.map_err(|refusal| refused(refusal.to_string()))? else {
@@ -209,59 +198,27 @@ pub(crate) fn profile_of(program: &Program, words: &[String]) -> Result<Profile,
 pub(crate) fn load_profile(
     program: &Program,
     args: &[OsString],
-    request: &mut RunRequest,
+    request: &mut Request,
 ) -> Result<(), String> {
-    let Some(file) = &request.profile_file else { return Ok(()) };
-    let path = Path::new(&file.path);
-    let unreadable = |e: &std::io::Error| XmlError::unreadable(path, e).to_string();
-    let opened = std::fs::File::open(path).map_err(|e| unreadable(&e))?;
-    let read = xml::read_from(opened).map_err(|e| unreadable(&e))?;
-    let mut profile = read.map_err(|e| e.to_string())?;
-    let overrides = Overrides {
-        duration_s: file.duration_s,
-        warmup_s: file.warmup_s,
-        cooldown_s: file.cooldown_s,
-        rand_seed: file.seed,
-        verbose: file.verbose,
-        verbose_stats: file.verbose_stats,
-        result_format: file.result_format,
-        experiment_flags: file.experiment_flags,
-    };
-    xml::apply_overrides(&mut profile, &overrides);
-    xml::substitute_templates(&mut profile, &file.targets)
-        .map_err(|errors| errors.iter().map(|e| format!("ERROR: {e}\n")).collect::<String>())?;
-    let findings = validate(&profile, !request.profile_only);
-    if findings.iter().any(|f| f.severity == Severity::Error) {
-        return Err(refuse_findings(&typed(args), &program.name, &profile, &findings).to_string());
-    }
-    request.findings_warnings.extend(findings.iter().map(ToString::to_string));
-    request.profile = profile;
-    Ok(())
+    request.load_profile().map_err(|error| match error {
+        ProfileError::Xml(error) => error.to_string(),
+        ProfileError::Templates(errors) => errors.iter().map(|e| format!("ERROR: {e}\n")).collect(),
+        ProfileError::Rules { profile, findings } => {
+            refuse_findings(&typed(args), &program.name, &profile, &findings).to_string()
+        }
+    })
 }
 
 fn typed(args: &[OsString]) -> Vec<String> {
     args.iter().map(|a| a.to_string_lossy().into_owned()).collect()
 }
 
-fn names(events: &Events) -> load::EventNames {
-    let Events { start, finish, wait, stop } = events.clone();
-    load::EventNames { start, finish, wait, stop }
-}
-
-/// The engine of `--engine`, when this machine can open it.
-fn find_engine(choice: &EngineChoice) -> Result<(&'static EngineRow, String), EngineError> {
-    // The words were checked when they were read.
-    let row = engine::find(&choice.name).expect("parsing refuses unknown engines");
-    (row.probe)()?;
-    Ok((row, choice.parameters.clone()))
-}
-
 /// Runs the load and prints the document.
 fn measure(
     program: &Program,
     args: &[OsString],
-    request: &RunRequest,
-    options: &load::Options,
+    request: &Request,
+    ready: &Ready<'_>,
     place: Place,
 ) -> ExitCode {
     let stop = match Latch::new()
@@ -281,12 +238,11 @@ fn measure(
         }
     };
     let console = Console::new(request.profile.verbose);
-    let report = load::run(&request.profile, options, &|event: Event| console.show(event), &stop);
+    let report = ready.run(&|event: Event| console.show(event), &stop);
     console.finish();
     match report {
-        Ok(mut report) => {
-            let verdict = judge(&report.document);
-            report.document.verdict = Some(verdict.clone());
+        Ok(report) => {
+            let verdict = report.document.verdict.clone().unwrap_or_default();
             let is_refused = request.options.require.is_some_and(|required| verdict.grade > required);
             let show = Show { verdict, place, has_all: request.options.verdict };
             match print_report(&report, outputs, &console, &show) {
@@ -392,9 +348,6 @@ pub(crate) fn plan_refused(
     (refuse_plan(&typed(args), &program.name, refusals).to_string(), code)
 }
 
-/// Signals that come this soon after the first one mean the same.
-const SAME_WISH: Duration = Duration::from_millis(500);
-
 /// The first SIGINT or SIGTERM stops the run in an orderly way.
 fn watch_signals(stop: &Latch, format: ResultFormat) -> std::io::Result<()> {
     // Where DiskSpd prints it before a text result; nothing may stand before an XML result.
@@ -405,30 +358,5 @@ fn watch_signals(stop: &Latch, format: ResultFormat) -> std::io::Result<()> {
             ResultFormat::Text => out.write_all(NOTICE.as_bytes()).and_then(|()| out.flush()),
             ResultFormat::Xml => std::io::stderr().write_all(NOTICE.as_bytes()),
         };
-    })
-}
-
-/// Sets `stop` at the first SIGINT or SIGTERM, after `notice`; the second ends the process.
-pub(crate) fn stop_on_signals(stop: &Latch, notice: impl Fn() + Send + 'static) -> std::io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
-    let stop = stop.clone();
-    let wait = move || {
-        let mut first: Option<Instant> = None;
-        for signal in signals.forever() {
-            match first {
-                None => first = Some(Instant::now()),
-                // `timeout` signals the process and then its group: that is one wish, not two.
-                Some(at) if at.elapsed() < SAME_WISH => continue,
-                Some(_) => std::process::exit(128 + signal),
-            }
-            notice();
-            stop.set();
-        }
-    };
-    let started = std::thread::Builder::new().name("signals".into()).spawn(wait);
-    started.map(drop).map_err(|error| {
-        let words = system_text(&error);
-        std::io::Error::other(format!("{words}; raise the limit of processes (ulimit -u)"))
     })
 }

@@ -4,11 +4,11 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::Output;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::{say_error, say_line};
 use crate::cli::show::mark as mark_table;
 use crate::cli::show::verdict::Style;
+use crate::request::Output;
 use crate::session::outputs::LaterOutputs;
 use crate::session::place::{FILE_BYTES_MIN, Place, between, file_bytes};
 use crate::session::series::{Series, SeriesArguments, nothing_measured};

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::cli::Output;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::render::{FormatArgument, read};
 use crate::cli::console::{say_line, tell};
 use crate::fault::{Failure, Refusal, RefusalKind};
+use crate::request::Output;
 use crate::result::Document;
 use crate::result::merge::{MergeError, Merger};
 use crate::session::outputs::Outputs;

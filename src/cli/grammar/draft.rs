@@ -1,8 +1,8 @@
 //! What has been read so far, before it becomes a profile.
 
 use super::value::Place;
-use crate::cli::{Events, LongOptions, ProfileFile, RunRequest};
 use crate::profile::{CacheMode, Profile, ResultFormat, Target, TimeSpan};
+use crate::request::{Events, LongOptions, ProfileFile, Request};
 
 /// What ends the reading early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,11 +94,11 @@ impl<'a> Draft<'a> {
     }
 
     /// The request to run the options on `targets`, or the profile file with `targets` for its templates.
-    pub fn finish(self, targets: &[String]) -> RunRequest {
+    pub fn finish(self, targets: &[String]) -> Request {
         let from_file = self.profile_file.is_some();
         let profile = if from_file { Profile::default() } else { self.profile(targets) };
         let profile_file = from_file.then(|| ProfileFile { targets: targets.to_vec(), ..self.overrides });
-        RunRequest {
+        Request {
             profile,
             profile_only: self.profile_only,
             events: self.events,

@@ -3,13 +3,14 @@
 
 use std::ffi::OsString;
 
+use crate::cli::Invocation;
 use crate::cli::grammar::draft::{Draft, Stop};
 use crate::cli::grammar::rows::Row;
 use crate::cli::grammar::value::{Slip, Value, length};
 use crate::cli::grammar::{hints, rows};
-use crate::cli::{Invocation, RunRequest};
 use crate::fault::{Mark, Refusal, RefusalKind, Refusals};
 use crate::profile::{Finding, Profile, Rule, Severity, validate};
+use crate::request::Request;
 
 /// An option as it stands in the arguments.
 #[derive(Debug, Clone, Copy)]
@@ -243,7 +244,7 @@ impl<'a> Line<'a> {
                     .with_hints(hints::without_target(self)),
             ));
         }
-        let mut request: RunRequest = draft.finish(targets);
+        let mut request: Request = draft.finish(targets);
         request.notes.extend(hints::notes(self));
         if request.profile_file.is_none() {
             let findings = validate(&request.profile, !request.profile_only);

@@ -2,12 +2,13 @@
 //! stands for. Numbers are the rows of that table.
 
 use crate::support::words::{BOOT_MS, read, run};
-use truespd::cli::{EngineChoice, Invocation};
+use truespd::cli::Invocation;
 use truespd::profile::{
     AffinityItem, Batch, CacheMode, Distribution, DistributionKind, DistributionRange, EfficiencyOrder, Etw,
     FlushMode, IoPriority, Placement, ProcessorId, Profile, ResultFormat, RingOptions, Target, Throughput,
     TimeSpan,
 };
+use truespd::request::EngineChoice;
 use truespd::result::Grade;
 
 /// What a line stands for: defaults with changes.

@@ -1,7 +1,8 @@
 //! Command lines for the tests of the command line.
 
-use truespd::cli::{Invocation, RunRequest, parse};
+use truespd::cli::{Invocation, parse};
 use truespd::fault::Refusals;
+use truespd::request::Request;
 
 /// Milliseconds since boot in the tests; more than 32 bits.
 pub const BOOT_MS: u64 = (7 << 32) + 123_456;
@@ -31,7 +32,7 @@ pub fn read(line: &str) -> Result<Invocation, Refusals> {
 }
 
 /// Reads a line that must be accepted and run.
-pub fn run(line: &str) -> RunRequest {
+pub fn run(line: &str) -> Request {
     match read(line) {
         Ok(Invocation::Run(request)) => *request,
         Ok(other) => panic!("{line}: {other:?}"),

@@ -4,8 +4,8 @@ use super::super::draft::Draft;
 use super::nothing;
 use crate::cli::commands::judge::grade;
 use crate::cli::grammar::value::{Slip, Value, length};
-use crate::cli::{EngineChoice, Output};
 use crate::engine;
+use crate::request::{EngineChoice, Output};
 
 pub fn engine(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     let (name, parameters) = v.text.split_once(':').unwrap_or((v.text, ""));

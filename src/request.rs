@@ -1,0 +1,216 @@
+//! A run as it is asked for: a profile and what comes with it, and the line of DiskSpd's command line that says so.
+//!
+//! A [`Request`] is what a line means, a [`Line`] both. Reading words into requests is the business of a grammar above; nobody
+//! reads the words of a [`Line`] again.
+
+use std::fs::File;
+use std::path::Path;
+
+use crate::profile::xml::{self, Overrides, TemplateError, XmlError};
+use crate::profile::{Finding, Profile, ResultFormat, Severity, validate};
+use crate::result::Grade;
+
+/// A profile to run and what comes with it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Request {
+    /// The profile; empty while [`Request::profile_file`] names one that was not read yet.
+    pub profile: Profile,
+    /// Only print the profile (`-Rp`); nothing runs.
+    pub profile_only: bool,
+    /// Events to wait for and to signal.
+    pub events: Events,
+    /// Additions that DiskSpd does not have.
+    pub options: LongOptions,
+    /// An XML profile to read, with what overrides it (`-X`).
+    pub profile_file: Option<ProfileFile>,
+    /// Warnings of the profile's rules, without the leading `WARNING: `.
+    pub findings_warnings: Vec<String>,
+    /// What the person should know about how options were taken, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Named events (`-y`).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Events {
+    /// `-ys`: signalled when the measurement starts.
+    pub start: Option<String>,
+    /// `-yf`: signalled when the measurement ends.
+    pub finish: Option<String>,
+    /// `-yr`: waited for before the warm-up.
+    pub wait: Option<String>,
+    /// `-yp`: stops the run when set; Ctrl+C sets it.
+    pub stop: Option<String>,
+}
+
+/// TrueSpd's own long options.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LongOptions {
+    /// `--engine`: the engine to use instead of the best one available.
+    pub engine: Option<EngineChoice>,
+    /// `--overwrite`: targets that may be written although they carry data TrueSpd did not make.
+    pub overwrite: Vec<String>,
+    /// `--recreate`: create `-c` files anew even when they could be reused.
+    pub recreate: bool,
+    /// `--json`, `--xml`, `--text`, `--csv`: files that the result is written to as well.
+    pub outputs: Vec<Output>,
+    /// `--verdict`: show all of the verdict.
+    pub verdict: bool,
+    /// `--require`: the worst grade that is a success.
+    pub require: Option<Grade>,
+}
+
+/// A file for the result in one format.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// Name of the format in the table of `render`, or of a suite's own format.
+    pub format: &'static str,
+    /// Path as given.
+    pub path: String,
+}
+
+/// `NAME[:parameters]` of `--engine`. Which names exist is checked when they are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineChoice {
+    /// Name of the engine.
+    pub name: String,
+    /// What follows the colon, empty without one.
+    pub parameters: String,
+}
+
+/// An XML profile and what the command line overrides in it (`command-line.md` §8).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProfileFile {
+    /// Path of the file.
+    pub path: String,
+    /// `-d`, seconds, for every time span.
+    pub duration_s: Option<u32>,
+    /// `-W`, seconds, for every time span.
+    pub warmup_s: Option<u32>,
+    /// `-C`, seconds, for every time span.
+    pub cooldown_s: Option<u32>,
+    /// `-z`, for every time span.
+    pub seed: Option<u32>,
+    /// `-v`; can only switch on.
+    pub verbose: bool,
+    /// `-vs`; can only switch on.
+    pub verbose_stats: bool,
+    /// `-R` with a format.
+    pub result_format: Option<ResultFormat>,
+    /// `-:`.
+    pub experiment_flags: Option<u32>,
+    /// Targets that replace the templates `*1`, `*2`, ... in order.
+    pub targets: Vec<String>,
+}
+
+/// Why the profile of `-X` cannot be used.
+#[derive(Debug)]
+pub enum ProfileError {
+    /// It cannot be read, or is none.
+    Xml(XmlError),
+    /// Templates and targets do not fit.
+    Templates(Vec<TemplateError>),
+    /// The profile's rules speak against it.
+    Rules {
+        /// The profile, with overrides and targets.
+        profile: Box<Profile>,
+        /// What they say, at least one of them an error.
+        findings: Vec<Finding>,
+    },
+}
+
+impl Request {
+    /// Reads the profile of `-X` into the request, with the overrides and targets beside it. Nothing without `-X`.
+    ///
+    /// # Errors
+    /// [`ProfileError`]; the request is as it was.
+    pub fn load_profile(&mut self) -> Result<(), ProfileError> {
+        let Some(file) = &self.profile_file else { return Ok(()) };
+        let mut profile = read(Path::new(&file.path)).map_err(ProfileError::Xml)?;
+        xml::apply_overrides(&mut profile, &file.overrides());
+        xml::substitute_templates(&mut profile, &file.targets).map_err(ProfileError::Templates)?;
+        let findings = validate(&profile, !self.profile_only);
+        if findings.iter().any(|finding| finding.severity == Severity::Error) {
+            return Err(ProfileError::Rules { profile: Box::new(profile), findings });
+        }
+        self.findings_warnings.extend(findings.iter().map(ToString::to_string));
+        self.profile = profile;
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> Result<Profile, XmlError> {
+    let opened = File::open(path).map_err(|error| XmlError::unreadable(path, &error))?;
+    xml::read_from(opened).map_err(|error| XmlError::unreadable(path, &error))?
+}
+
+impl ProfileFile {
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            duration_s: self.duration_s,
+            warmup_s: self.warmup_s,
+            cooldown_s: self.cooldown_s,
+            rand_seed: self.seed,
+            verbose: self.verbose,
+            verbose_stats: self.verbose_stats,
+            result_format: self.result_format,
+            experiment_flags: self.experiment_flags,
+        }
+    }
+}
+
+/// A request with the line that says it, without the program's name: people can type it, documents keep it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Line {
+    words: Vec<String>,
+    request: Request,
+}
+
+impl Line {
+    /// Words, and what they mean.
+    pub fn new(words: Vec<String>, request: Request) -> Self {
+        Line { words, request }
+    }
+
+    /// As it can be typed.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// What it asks for.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// The same with the person's word that these targets may be overwritten.
+    pub fn allowing(mut self, paths: &[String]) -> Self {
+        // Options come before targets.
+        let options = paths.iter().flat_map(|path| ["--overwrite".to_string(), path.clone()]);
+        self.words.splice(..0, options);
+        self.request.options.overwrite.splice(..0, paths.iter().cloned());
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_overwritten_stands_in_words_and_request() {
+        let line = Line::new(vec!["-w100".into(), "/dev/x".into()], Request::default());
+        let allowed = line.clone().allowing(&["/dev/x".into(), "/dev/y".into()]);
+        assert_eq!(allowed.words().join(" "), "--overwrite /dev/x --overwrite /dev/y -w100 /dev/x");
+        assert_eq!(allowed.request().options.overwrite, ["/dev/x", "/dev/y"]);
+        assert_eq!(line.clone().allowing(&[]), line);
+    }
+
+    #[test]
+    fn a_profile_that_is_not_there_leaves_the_request_as_it_was() {
+        let mut request = Request::default();
+        assert!(request.load_profile().is_ok());
+        request.profile_file = Some(ProfileFile { path: "/none.xml".into(), ..ProfileFile::default() });
+        let before = request.clone();
+        assert!(matches!(request.load_profile(), Err(ProfileError::Xml(_))));
+        assert_eq!(request, before);
+    }
+}

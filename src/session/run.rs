@@ -1,0 +1,61 @@
+//! One judged run of a request.
+
+use std::time::Duration;
+
+use crate::engine::{self, EngineError};
+use crate::fault::Refusal;
+use crate::load::{self, OnEvent, Report};
+use crate::request::{EngineChoice, Events, Request};
+use crate::sys::wake::Latch;
+use crate::verdict::judge;
+
+/// A request that this machine has the engine for.
+#[derive(Debug)]
+pub struct Ready<'a> {
+    request: &'a Request,
+    options: load::Options,
+}
+
+impl<'a> Ready<'a> {
+    /// `command_line` stands in the document, program first. Whoever read the request has read its profile, too.
+    ///
+    /// # Errors
+    /// Why the engine of `--engine` is not to be had here.
+    pub fn of(request: &'a Request, command_line: Vec<String>) -> Result<Self, EngineError> {
+        let options = &request.options;
+        let Events { start, finish, wait, stop } = request.events.clone();
+        let options = load::Options {
+            command_line,
+            engine: options.engine.as_ref().map(available).transpose()?,
+            overwrite: options.overwrite.clone(),
+            recreate: options.recreate,
+            events: load::EventNames { start, finish, wait, stop },
+            progress_every: None,
+        };
+        Ok(Ready { request, options })
+    }
+
+    /// The same, and its run tells where it is this often.
+    pub fn telling(mut self, progress_every: Option<Duration>) -> Self {
+        self.options.progress_every = progress_every;
+        self
+    }
+
+    /// Runs it until it is done or `stop` is set. The document has its verdict, also when the run failed.
+    ///
+    /// # Errors
+    /// Why it is refused; nothing was touched.
+    pub fn run(&self, on_event: OnEvent<'_>, stop: &Latch) -> Result<Report, Vec<Refusal>> {
+        let mut report = load::run(&self.request.profile, &self.options, on_event, stop)?;
+        report.document.verdict = Some(judge(&report.document));
+        Ok(report)
+    }
+}
+
+/// The engine of `--engine`, when this machine can open it.
+fn available(choice: &EngineChoice) -> Result<(&'static engine::EngineRow, String), EngineError> {
+    // The words were checked when they were read.
+    let row = engine::find(&choice.name).expect("reading refuses unknown engines");
+    (row.probe)()?;
+    Ok((row, choice.parameters.clone()))
+}

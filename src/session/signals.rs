@@ -1,0 +1,38 @@
+//! Ctrl+C and what means the same: the first ends what runs in an orderly way, the second at once.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use crate::sys::error::system_text;
+use crate::sys::wake::Latch;
+
+/// Signals that come this soon after the first one mean the same.
+const SAME_WISH: Duration = Duration::from_millis(500);
+
+/// Sets `stop` at the first SIGINT or SIGTERM, after `notice`; the second ends the process.
+///
+/// # Errors
+/// What the system says, with what to do.
+pub fn stop_on_signals(stop: &Latch, notice: impl Fn() + Send + 'static) -> io::Result<()> {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    let stop = stop.clone();
+    let wait = move || {
+        let mut first: Option<Instant> = None;
+        for signal in signals.forever() {
+            match first {
+                None => first = Some(Instant::now()),
+                // `timeout` signals the process and then its group: that is one wish, not two.
+                Some(at) if at.elapsed() < SAME_WISH => continue,
+                Some(_) => std::process::exit(128 + signal),
+            }
+            notice();
+            stop.set();
+        }
+    };
+    let started = std::thread::Builder::new().name("signals".into()).spawn(wait);
+    started.map(drop).map_err(|error| {
+        let words = system_text(&error);
+        io::Error::other(format!("{words}; raise the limit of processes (ulimit -u)"))
+    })
+}
