@@ -80,22 +80,11 @@ pub fn unix_time_ns() -> Option<u64> {
     u64::try_from(since.as_nanos()).ok()
 }
 
-/// Local time now as `yyyy-mm-ddThh:mm:ss`, for verbose lines.
+/// Local time now as `yyyy-mm-ddThh:mm:ss`, for verbose lines. In the time zone of `TZ` or of the system; UTC where
+/// neither names one.
 pub fn local_time_now() -> String {
-    let now = libc::time_t::from(unix_time_s().unwrap_or(0));
-    // SAFETY: all-zero is a valid tm: integers, and a null pointer that nothing here reads.
-    let mut tm: libc::tm = unsafe { std::mem::zeroed() };
-    // SAFETY: both pointers are to locals that outlive the call; the function keeps neither.
-    unsafe { libc::localtime_r(&raw const now, &raw mut tm) };
-    format!(
-        "{}-{:02}-{:02}T{:02}:{:02}:{:02}",
-        tm.tm_year + 1900,
-        tm.tm_mon + 1,
-        tm.tm_mday,
-        tm.tm_hour,
-        tm.tm_min,
-        tm.tm_sec
-    )
+    let now = jiff::Timestamp::from_second(unix_time_s().unwrap_or(0)).unwrap_or_default();
+    now.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%dT%H:%M:%S").to_string()
 }
 
 #[cfg(test)]
