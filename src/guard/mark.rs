@@ -8,7 +8,6 @@
 //! Where the filesystem has no such attributes, a small file in the user's state directory stands in for the
 //! mark, tied to this very file by its device, inode, birth time (or, without one, its last change) and size.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
@@ -21,6 +20,7 @@ use rustix::fs::{AtFlags, FlockOperation, StatxFlags, XattrFlags};
 use super::sample::find_odd;
 use crate::guard::is_being_tested;
 use crate::sys::error::system_text;
+use crate::sys::folders;
 use crate::text::printable_path;
 
 const ATTRIBUTE: &str = "user.truespd.made";
@@ -230,7 +230,7 @@ pub struct Marks {
 impl Marks {
     /// With the registry of this user: `$XDG_STATE_HOME/truespd/files` or `~/.local/state/truespd/files`.
     pub fn of_this_user() -> Self {
-        Marks { registry: state_dir().map(|dir| dir.join("files")), attributes: true }
+        Marks { registry: folders::state().map(|dir| dir.join("files")), attributes: true }
     }
 
     /// With the registry in `dir`.
@@ -451,18 +451,6 @@ fn keeps_own_times(file: &File) -> bool {
 
 fn file_error(action: &'static str, error: &io::Error) -> MarkError {
     MarkError::File { action, text: system_text(error) }
-}
-
-/// TrueSpd's folder in the user's state directory: `$XDG_STATE_HOME/truespd` or `~/.local/state/truespd`.
-pub fn state_dir() -> Option<PathBuf> {
-    state_dir_of(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"))
-}
-
-/// Relative values do not count (XDG base directory specification).
-fn state_dir_of(state_home: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
-    let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|p| p.is_absolute());
-    let base = absolute(state_home).or_else(|| absolute(home).map(|h| h.join(".local/state")))?;
-    Some(base.join("truespd"))
 }
 
 /// Writes beside and renames, so that a reader never sees half an entry.
@@ -688,15 +676,6 @@ mod tests {
         let changed = Identity { change: (now.change.0 + 1, now.change.1), ..unborn };
         assert_eq!(unborn.entry_name(), changed.entry_name());
         assert_ne!(unborn.entry_tail(), changed.entry_tail(), "the entry's words no longer fit");
-    }
-
-    #[test]
-    fn state_directories() {
-        let os = |s: &str| Some(OsString::from(s));
-        assert_eq!(state_dir_of(os("/state"), os("/home/u")), Some("/state/truespd".into()));
-        assert_eq!(state_dir_of(None, os("/home/u")), Some("/home/u/.local/state/truespd".into()));
-        assert_eq!(state_dir_of(os("relative"), os("/h")), Some("/h/.local/state/truespd".into()));
-        assert_eq!(state_dir_of(os(""), None), None);
     }
 
     #[test]

@@ -97,7 +97,7 @@ pub struct Journal {
 
 /// `truespd/undo` in the user's state directory; none where neither XDG_STATE_HOME nor HOME is set.
 pub fn journals_of_this_user() -> Option<PathBuf> {
-    crate::guard::mark::state_dir().map(|dir| dir.join("undo"))
+    crate::sys::folders::state().map(|dir| dir.join("undo"))
 }
 
 impl Journal {

@@ -6,7 +6,7 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    buffer, error, events, extents, instructions, residency, rusage, terminal, thread, tsc, wake,
+    buffer, error, events, extents, folders, instructions, residency, rusage, terminal, thread, tsc, wake,
 };
 
 /// Whether it comes to hold within a second: a child that another test starts just then holds copies of our open files

@@ -7,7 +7,6 @@
 //!
 //! Events meet within one user and one runtime directory, as Windows events meet within one session.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -23,6 +22,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 use rustix::thread::futex;
 
 use crate::sys::error::system_text;
+use crate::sys::folders;
 use crate::text::{printable, printable_path};
 
 /// Size of an event's file: the word, and a number that tells a finished file from a new one.
@@ -91,7 +91,7 @@ pub struct EventDir {
 impl EventDir {
     /// `$XDG_RUNTIME_DIR/truespd`, or `/tmp/truespd-<uid>`.
     pub fn of_this_user() -> Self {
-        Self::choose(std::env::var_os("XDG_RUNTIME_DIR"), rustix::process::geteuid().as_raw())
+        Self::choose(folders::runtime(), rustix::process::geteuid().as_raw())
     }
 
     /// Events in `dir`.
@@ -99,9 +99,8 @@ impl EventDir {
         EventDir { path: dir.to_path_buf() }
     }
 
-    fn choose(runtime: Option<OsString>, uid: u32) -> Self {
-        let runtime = runtime.map(PathBuf::from).filter(|p| p.is_absolute() && p.is_dir());
-        let path = runtime.map_or_else(|| format!("/tmp/truespd-{uid}").into(), |r| r.join("truespd"));
+    fn choose(runtime: Option<PathBuf>, uid: u32) -> Self {
+        let path = runtime.unwrap_or_else(|| format!("/tmp/truespd-{uid}").into());
         EventDir { path }
     }
 
@@ -457,11 +456,9 @@ mod tests {
     #[test]
     fn the_runtime_directory_is_chosen_by_the_environment() {
         let temp = tempfile::tempdir().unwrap();
-        let chosen = EventDir::choose(Some(temp.path().into()), 7);
-        assert_eq!(chosen.path, temp.path().join("truespd"));
-        for none in [None, Some("relative".into()), Some("/no/such/directory".into())] {
-            assert_eq!(EventDir::choose(none, 7).path, PathBuf::from("/tmp/truespd-7"));
-        }
+        let runtime = temp.path().join("truespd");
+        assert_eq!(EventDir::choose(Some(runtime.clone()), 7).path, runtime);
+        assert_eq!(EventDir::choose(None, 7).path, PathBuf::from("/tmp/truespd-7"));
     }
 
     /// Environment of [`child_process`]: the directory of the events.

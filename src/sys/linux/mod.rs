@@ -4,6 +4,7 @@ pub mod buffer;
 pub mod error;
 pub mod events;
 pub mod extents;
+pub mod folders;
 pub mod instructions;
 pub mod residency;
 pub mod rusage;

@@ -8,6 +8,7 @@ use crate::profile::Size;
 use crate::session::place::bytes;
 use crate::suite::workload::preset::{BUILT_IN, Form, Preset};
 use crate::sys::error::system_text;
+use crate::sys::folders;
 use crate::text::{printable, printable_path};
 
 /// No preset is longer.
@@ -15,14 +16,7 @@ const PRESET_BYTES_MAX: u64 = 1 << 20;
 
 /// The folder of a person's presets: the one given, or `truespd/workloads` in $XDG_CONFIG_HOME or ~/.config.
 fn folder(given: Option<&str>) -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    match given {
-        Some(given) => Some(PathBuf::from(given)),
-        None => {
-            let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
-            Some(config.join("truespd").join("workloads"))
-        }
-    }
+    given.map(PathBuf::from).or_else(|| Some(folders::config()?.join("workloads")))
 }
 
 /// Names and files of a person's presets, by name. A folder that was not asked for may be missing.
