@@ -6,8 +6,9 @@ use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use super::transfer::{DROP_LIMIT, Regions, check_setup, errno_text, hand_out, last_errno, reap_all};
-use super::{Completion, Engine, EngineError, EngineFile, Io, Op, Opened, Setup};
+use super::transfer::{DROP_LIMIT, Regions, check_setup, hand_out, numbered_text, reap_all};
+use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Opened, Setup};
+use crate::sys::file::is_direct;
 
 pub(super) const NAME: &str = "libaio";
 
@@ -71,7 +72,7 @@ struct Aio {
 pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
     check_setup(NAME, &setup, DEPTH_MAX)?;
     let mut notes = Vec::new();
-    if setup.files.iter().any(|f| f.map.is_none() && !super::table::is_direct(&f.fd)) {
+    if setup.files.iter().any(|f| f.map.is_none() && !is_direct(f.handle.file())) {
         notes.push(format!(
             "{NAME}: not every file is opened for direct I/O; submitting blocks on the others"
         ));
@@ -104,7 +105,7 @@ fn io_setup(depth: u32) -> Result<libc::c_ulong, EngineError> {
         return Ok(context);
     }
     let limit = |name: &str| std::fs::read_to_string(format!("/proc/sys/fs/{name}")).ok();
-    Err(refusal(last_errno(), depth, limit("aio-nr"), limit("aio-max-nr")))
+    Err(refusal(IoError::last(), depth, limit("aio-nr"), limit("aio-max-nr")))
 }
 
 fn io_destroy(context: libc::c_ulong) {
@@ -112,12 +113,12 @@ fn io_destroy(context: libc::c_ulong) {
     unsafe { libc::syscall(libc::SYS_io_destroy, context) };
 }
 
-/// Puts the errno of `io_setup(2)` into words; `used` and `limit` are the sysctls `fs.aio-nr` and
+/// Puts the error of `io_setup(2)` into words; `used` and `limit` are the sysctls `fs.aio-nr` and
 /// `fs.aio-max-nr`.
-fn refusal(errno: i32, depth: u32, used: Option<String>, limit: Option<String>) -> EngineError {
-    let text = errno_text(errno);
+fn refusal(error: IoError, depth: u32, used: Option<String>, limit: Option<String>) -> EngineError {
+    let text = numbered_text(error);
     let number = |n: Option<String>| n.map_or_else(|| "unknown".to_string(), |n| n.trim().to_string());
-    let (reason, advice) = match errno {
+    let (reason, advice) = match error.number() {
         libc::EAGAIN => (
             format!(
                 "the system's limit of asynchronous I/Os is used up: {depth} more were asked for, fs.aio-nr is {}, \
@@ -156,7 +157,7 @@ impl Aio {
             },
             ioprio: file.ioprio as i16,
             flags: if file.ioprio == 0 { 0 } else { IOCB_FLAG_IOPRIO },
-            fd: file.fd.as_raw_fd() as u32,
+            fd: file.handle.file().as_raw_fd() as u32,
             buffer: address as u64,
             len: u64::from(io.len),
             offset: io.offset as i64,
@@ -189,19 +190,23 @@ impl Aio {
                         return Ok(());
                     }
                 }
-                Err(_) => match last_errno() {
+                Err(_) => match IoError::last().number() {
                     // Queues are full: the next `reap` makes room.
                     libc::EAGAIN if self.with_kernel > 0 || self.starved < STARVED_MAX => {
                         self.starved += 1;
                         return Ok(());
                     }
                     errno @ (libc::EAGAIN | libc::ENOSYS | libc::EPERM) => {
-                        return Err(broken("handing I/Os to the kernel (io_submit)", errno));
+                        return Err(broken(
+                            "handing I/Os to the kernel (io_submit)",
+                            IoError::from_number(errno),
+                        ));
                     }
                     // The error is the first I/O's own.
                     errno => {
                         if let Some(slot) = self.waiting.pop_front() {
-                            self.ready.push_back(Completion { slot, result: Err(errno) });
+                            self.ready
+                                .push_back(Completion { slot, result: Err(IoError::from_number(errno)) });
                         }
                     }
                 },
@@ -211,7 +216,7 @@ impl Aio {
     }
 
     /// One `io_getevents(2)`: the number of events now in `events`.
-    fn collect(&mut self, min: u32, max: u32, timeout: Option<Duration>) -> Result<usize, i32> {
+    fn collect(&mut self, min: u32, max: u32, timeout: Option<Duration>) -> Result<usize, IoError> {
         let max = (max as usize).min(self.events.len());
         let min = (min as usize).min(max);
         let limit = timeout.map(|t| libc::timespec {
@@ -230,12 +235,12 @@ impl Aio {
                 limit,
             )
         };
-        usize::try_from(count).map_err(|_| last_errno())
+        usize::try_from(count).map_err(|_| IoError::last())
     }
 }
 
-fn broken(action: &'static str, errno: i32) -> EngineError {
-    EngineError::Broken { engine: NAME, action, error: errno_text(errno) }
+fn broken(action: &'static str, error: IoError) -> EngineError {
+    EngineError::Broken { engine: NAME, action, error: numbered_text(error) }
 }
 
 impl Engine for Aio {
@@ -266,12 +271,12 @@ impl Engine for Aio {
             };
             let count = match self.collect(wanted, max - got, limit) {
                 Ok(count) => count,
-                Err(libc::EINTR) => break,
-                Err(errno) => return Err(broken("collecting completions (io_getevents)", errno)),
+                Err(IoError::INTERRUPTED) => break,
+                Err(error) => return Err(broken("collecting completions (io_getevents)", error)),
             };
             done.extend(self.events[..count].iter().map(|event| Completion {
                 slot: event.data as u32,
-                result: u32::try_from(event.result).map_err(|_| -event.result as i32),
+                result: u32::try_from(event.result).map_err(|_| IoError::from_number(-event.result as i32)),
             }));
             self.with_kernel -= count as u32;
             got += count as u32;
@@ -317,11 +322,17 @@ mod tests {
 
     #[test]
     fn reasons_are_told_apart() {
-        let words = |errno| refusal(errno, 32, Some("65530\n".into()), Some("65536\n".into())).to_string();
+        let words = |errno| {
+            refusal(IoError::from_number(errno), 32, Some("65530\n".into()), Some("65536\n".into()))
+                .to_string()
+        };
         let full = words(libc::EAGAIN);
         assert!(full.contains("fs.aio-nr is 65530") && full.contains("fs.aio-max-nr is 65536"), "{full}");
         assert!(words(libc::ENOSYS).contains("built without"));
         assert!(words(libc::EPERM).contains("seccomp"));
-        assert!(matches!(refusal(libc::ENOMEM, 1, None, None), EngineError::Setup { .. }));
+        assert!(matches!(
+            refusal(IoError::from_number(libc::ENOMEM), 1, None, None),
+            EngineError::Setup { .. }
+        ));
     }
 }

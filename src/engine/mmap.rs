@@ -5,14 +5,15 @@
 //! access ends in SIGBUS; `BusWatch` turns that into the result of the I/O.
 
 use std::collections::VecDeque;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::mm::{MapFlags, MsyncFlags, ProtFlags};
 
 use super::transfer::{Regions, check_setup, hand_out};
-use super::{Completion, Engine, EngineError, EngineFile, Io, MapFlush, MapMode, Op, Opened, Setup, persist};
+use super::{
+    Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, MapFlush, MapMode, Op, Opened, Setup,
+    persist,
+};
 
 mod bus;
 use bus::BusWatch;
@@ -26,7 +27,7 @@ struct Map {
     /// Bytes mapped: the size of the file when it was opened.
     len: usize,
     mode: MapMode,
-    fd: Arc<OwnedFd>,
+    handle: Handle,
     /// A page was lost to a bus error and the file could not be mapped there again.
     lost: bool,
 }
@@ -70,12 +71,12 @@ impl Map {
         let mut mode = file.map.unwrap_or_default();
         // Without a stated mode the descriptor decides.
         if file.map.is_none() {
-            let flags = rustix::fs::fcntl_getfl(&file.fd).unwrap_or(rustix::fs::OFlags::RDWR);
+            let flags = rustix::fs::fcntl_getfl(file.handle.file()).unwrap_or(rustix::fs::OFlags::RDWR);
             mode.read_only = flags & rustix::fs::OFlags::ACCMODE == rustix::fs::OFlags::RDONLY;
         }
         let refuse = |error: String| EngineError::Setup {
             engine: NAME,
-            action: format!("mapping {} ({} bytes) into memory", file_name(&file.fd), file.size_bytes),
+            action: format!("mapping {} ({} bytes) into memory", file_name(&file.handle), file.size_bytes),
             error,
         };
         let dax = !mode.non_temporal
@@ -90,20 +91,21 @@ impl Map {
             .map_err(|_| refuse("the file is larger than the address space".into()))?;
         let flags = if dax { MapFlags::SHARED_VALIDATE | MapFlags::SYNC } else { MapFlags::SHARED };
         // SAFETY: a new mapping at an address the kernel chooses aliases nothing.
-        let base =
-            unsafe { rustix::mm::mmap(std::ptr::null_mut(), len, protection(mode), flags, &file.fd, 0) }
-                .map_err(|errno| refuse(why_not(errno, dax)))?;
-        Ok(Map { base: base.cast(), len, mode, fd: Arc::clone(&file.fd), lost: false })
+        let base = unsafe {
+            rustix::mm::mmap(std::ptr::null_mut(), len, protection(mode), flags, file.handle.file(), 0)
+        }
+        .map_err(|errno| refuse(why_not(errno, dax)))?;
+        Ok(Map { base: base.cast(), len, mode, handle: file.handle.clone(), lost: false })
     }
 
     /// Copies the bytes of an I/O that are inside the map. A map never makes a file longer, so a write
     /// past the end is short, as a read is.
-    fn run(&mut self, io: &Io, buffer: *mut u8, watch: &BusWatch) -> Result<u32, i32> {
+    fn run(&mut self, io: &Io, buffer: *mut u8, watch: &BusWatch) -> Result<u32, IoError> {
         if self.lost {
-            return Err(libc::EIO);
+            return Err(IoError::IO);
         }
         if io.op == Op::Write && self.mode.read_only {
-            return Err(libc::EBADF);
+            return Err(IoError::BAD_FILE);
         }
         if io.offset >= self.len as u64 {
             return Ok(0);
@@ -133,7 +135,7 @@ impl Map {
         }
     }
 
-    fn flush(&self, place: *mut u8, len: usize, flush: MapFlush) -> Result<(), i32> {
+    fn flush(&self, place: *mut u8, len: usize, flush: MapFlush) -> Result<(), IoError> {
         let fence = match flush {
             MapFlush::View => {
                 let first = place.addr() & !(rustix::param::page_size() - 1);
@@ -142,7 +144,7 @@ impl Map {
                 // SAFETY: the pages are inside the map, which is a whole number of pages; flushing
                 // changes no data.
                 return unsafe { rustix::mm::msync(start.cast(), bytes, MsyncFlags::SYNC) }
-                    .map_err(|errno| errno.raw_os_error());
+                    .map_err(|errno| IoError::from_number(errno.raw_os_error()));
             }
             MapFlush::CacheLines => true,
             MapFlush::CacheLinesNoDrain => false,
@@ -154,7 +156,7 @@ impl Map {
 
     /// Maps the file again over the pages that `BusWatch` had to replace. The result is what a call
     /// would have given: short when the file has become shorter, otherwise an I/O error.
-    fn after_bus_error(&mut self, offset: usize, len: usize) -> Result<u32, i32> {
+    fn after_bus_error(&mut self, offset: usize, len: usize) -> Result<u32, IoError> {
         let page = rustix::param::page_size();
         let first = offset & !(page - 1);
         let bytes = offset + len - first;
@@ -162,12 +164,19 @@ impl Map {
         // SAFETY: replaces pages of our own map, which no reference points to.
         let again = unsafe {
             let start = self.base.add(first);
-            rustix::mm::mmap(start.cast(), bytes, protection(self.mode), flags, &self.fd, first as u64)
+            rustix::mm::mmap(
+                start.cast(),
+                bytes,
+                protection(self.mode),
+                flags,
+                self.handle.file(),
+                first as u64,
+            )
         };
         self.lost = again.is_err();
-        let size = rustix::fs::fstat(&self.fd).map_or(0, |stat| stat.st_size as u64);
+        let size = rustix::fs::fstat(self.handle.file()).map_or(0, |stat| stat.st_size as u64);
         let inside = size.saturating_sub(offset as u64);
-        if inside < len as u64 { Ok(inside as u32) } else { Err(libc::EIO) }
+        if inside < len as u64 { Ok(inside as u32) } else { Err(IoError::IO) }
     }
 }
 
@@ -183,9 +192,9 @@ fn protection(mode: MapMode) -> ProtFlags {
 }
 
 /// The path of an open file, for messages.
-fn file_name(fd: &OwnedFd) -> String {
+fn file_name(handle: &Handle) -> String {
     use std::os::fd::AsRawFd;
-    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let link = format!("/proc/self/fd/{}", handle.file().as_raw_fd());
     std::fs::read_link(link).map_or_else(|_| "the file".into(), |path| path.display().to_string())
 }
 

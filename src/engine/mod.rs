@@ -18,10 +18,11 @@ mod transfer;
 mod uring;
 mod uring_setup;
 
+pub use crate::sys::error::Code as IoError;
 pub use sim_spec::KEYS as SIM_PARAMETERS;
 pub use table::{LADDER, TABLE, check_parameters, find, open, open_ladder, step_down};
 
-use std::os::fd::OwnedFd;
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,8 +61,8 @@ pub struct Io {
 pub struct Completion {
     /// The slot it was issued with.
     pub slot: u32,
-    /// Bytes transferred, or the errno.
-    pub result: Result<u32, i32>,
+    /// Bytes transferred, or why it failed.
+    pub result: Result<u32, IoError>,
 }
 
 /// Memory mapping of a file (`-Sm`), for the `mmap` engine.
@@ -86,11 +87,28 @@ pub enum MapFlush {
     CacheLinesNoDrain,
 }
 
+/// An open file that threads and slots share; it is closed with the last copy. What the system knows it by is the
+/// engines' own business.
+#[derive(Debug, Clone)]
+pub struct Handle(Arc<File>);
+
+impl Handle {
+    fn file(&self) -> &File {
+        &self.0
+    }
+}
+
+impl From<File> for Handle {
+    fn from(file: File) -> Handle {
+        Handle(Arc::new(file))
+    }
+}
+
 /// A file the engine will use.
 #[derive(Debug, Clone)]
 pub struct EngineFile {
-    /// The open descriptor; shared between threads and slots.
-    pub fd: Arc<OwnedFd>,
+    /// The open file.
+    pub handle: Handle,
     /// Size in bytes when opened.
     pub size_bytes: u64,
     /// Kernel I/O priority of each request (`ioprio_set(2)` encoding), 0 = leave alone.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::transfer::{Regions, ThreadPriority, check_setup, hand_out, transfer};
-use super::{Completion, Engine, EngineError, EngineFile, Io, Opened, Setup};
+use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Opened, Setup};
 
 pub(super) const NAME: &str = "psync";
 
@@ -36,19 +36,19 @@ pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
 impl Psync {
     /// Issues one I/O and waits for it.
     #[inline]
-    fn one(&mut self, io: &Io) -> Result<u32, i32> {
+    fn one(&mut self, io: &Io) -> Result<u32, IoError> {
         let file = &self.files[io.file as usize];
         let address = self.regions.address(io);
         self.priority.apply(file.ioprio);
         // SAFETY: the slot's bytes are this I/O's alone until its completion is handed out.
-        unsafe { transfer(&file.fd, io.op, address, io.len, io.offset) }
+        unsafe { transfer(&file.handle, io.op, address, io.len, io.offset) }
     }
 
     /// Issues what waits, until a signal interrupts.
     fn run(&mut self) {
         while let Some(io) = self.waiting.front().copied() {
             let result = self.one(&io);
-            if result == Err(libc::EINTR) {
+            if result == Err(IoError::INTERRUPTED) {
                 return;
             }
             self.ready.push_back(Completion { slot: io.slot, result });
@@ -94,7 +94,7 @@ impl Engine for Psync {
             && self.ready.is_empty()
         {
             let result = self.one(io);
-            if result != Err(libc::EINTR) {
+            if result != Err(IoError::INTERRUPTED) {
                 done.push(Completion { slot: io.slot, result });
             } else {
                 self.waiting.push_back(*io);
@@ -136,7 +136,7 @@ mod tests {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&[7; 4096]).expect("room");
         let region = Arc::new(IoBuffer::new(3 * 4096).expect("memory"));
-        let file = EngineFile { fd: Arc::new(file.into()), size_bytes: 4096, ioprio: 0, map: None };
+        let file = EngineFile { handle: file.into(), size_bytes: 4096, ioprio: 0, map: None };
         let setup = Setup {
             depth: 3,
             files: vec![file],

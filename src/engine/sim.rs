@@ -11,9 +11,10 @@ use std::time::Duration;
 
 use super::sim_spec::{Fault, Jitter, Spec};
 use super::transfer::check_setup;
-use super::{Completion, Engine, EngineError, Io, Op, Opened, Setup};
+use super::{Completion, Engine, EngineError, Io, IoError, Op, Opened, Setup};
+use crate::sys::signals;
 
-pub(super) const NAME: &str = "sim";
+pub(super) use super::sim_spec::NAME;
 
 /// Virtual time at which a hung I/O ends.
 const NEVER: u64 = u64::MAX;
@@ -38,7 +39,7 @@ struct Sim {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Finished {
     slot: u32,
-    result: Result<u32, i32>,
+    result: Result<u32, IoError>,
 }
 
 /// Checks the parameters without opening anything.
@@ -73,7 +74,7 @@ impl Sim {
                 continue;
             }
             match *fault {
-                Fault::Error(errno) => result = Err(errno),
+                Fault::Error(error) => result = Err(error),
                 Fault::Short(len) => result = result.map(|n| n.min(len)),
                 Fault::Stall(Some(more)) => service_ns = service_ns.saturating_add(more),
                 Fault::Stall(None) => service_ns = NEVER,
@@ -142,16 +143,11 @@ impl Sim {
             timeout.map(|t| self.now_ns.saturating_add(u64::try_from(t.as_nanos()).unwrap_or(NEVER)));
         match limit_ns {
             Some(limit_ns) => self.now_ns = self.now_ns.max(end_ns.min(limit_ns)),
-            None if end_ns == NEVER => wait_for_signal(),
+            // A hung device: only a signal ends the wait, as with the engines that are real.
+            None if end_ns == NEVER => signals::wait_for_any(),
             None => self.now_ns = self.now_ns.max(end_ns),
         }
     }
-}
-
-/// A hung device: only a signal ends the wait, as with the engines that are real.
-fn wait_for_signal() {
-    // SAFETY: takes nothing; returns after a signal handler has run.
-    unsafe { libc::pause() };
 }
 
 impl Engine for Sim {

@@ -1,7 +1,8 @@
 //! The parameters of the `sim` engine: `latency=100us,channels=8,error=eio@1M+64K,...`.
 
-use super::EngineError;
-use super::sim::NAME;
+use super::{EngineError, IoError};
+
+pub(super) const NAME: &str = "sim";
 
 /// One line on every parameter of `sim`, for help and refusals.
 pub const KEYS: &str = "latency=TIME, write_latency=TIME, jitter=none|exp|uniform|pareto, channels=N, iops=N, \
@@ -11,20 +12,20 @@ pub const KEYS: &str = "latency=TIME, write_latency=TIME, jitter=none|exp|unifor
     take K, M, G, T";
 
 /// Names of the errors that can be injected.
-const ERRORS: &[(&str, i32)] = &[
-    ("eio", libc::EIO),
-    ("enodata", libc::ENODATA),
-    ("enospc", libc::ENOSPC),
-    ("edquot", libc::EDQUOT),
-    ("erofs", libc::EROFS),
-    ("einval", libc::EINVAL),
-    ("eagain", libc::EAGAIN),
-    ("etimedout", libc::ETIMEDOUT),
-    ("enxio", libc::ENXIO),
-    ("enolink", libc::ENOLINK),
-    ("eremoteio", libc::EREMOTEIO),
-    ("eilseq", libc::EILSEQ),
-    ("estale", libc::ESTALE),
+const ERRORS: &[(&str, IoError)] = &[
+    ("eio", IoError::IO),
+    ("enodata", IoError::NO_DATA),
+    ("enospc", IoError::NO_SPACE),
+    ("edquot", IoError::DISK_QUOTA),
+    ("erofs", IoError::READ_ONLY),
+    ("einval", IoError::INVALID),
+    ("eagain", IoError::AGAIN),
+    ("etimedout", IoError::TIMED_OUT),
+    ("enxio", IoError::NO_ADDRESS),
+    ("enolink", IoError::NO_LINK),
+    ("eremoteio", IoError::REMOTE_IO),
+    ("eilseq", IoError::CHECKSUM),
+    ("estale", IoError::STALE),
 ];
 
 /// How service times spread around the latency.
@@ -73,8 +74,8 @@ impl Where {
 /// A fault to inject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// The I/O fails with the errno.
-    Error(i32),
+    /// The I/O fails with it.
+    Error(IoError),
     /// At most this many bytes are moved.
     Short(u32),
     /// The I/O takes this much longer; nothing: it never ends.
@@ -173,11 +174,11 @@ fn fault(key: &str, value: &str) -> Result<(Fault, Where), String> {
     let fault = match key {
         "error" => {
             let known = ERRORS.iter().find(|(name, _)| name.eq_ignore_ascii_case(what));
-            let (_, errno) = known.ok_or_else(|| {
+            let (_, error) = known.ok_or_else(|| {
                 let names: Vec<&str> = ERRORS.iter().map(|(name, _)| *name).collect();
                 format!("\"{what}\" is none of the errors {}", names.join(", "))
             })?;
-            Fault::Error(*errno)
+            Fault::Error(*error)
         }
         "short" => Fault::Short(size(what)?.try_into().map_err(|_| "a transfer has less than 4 GiB")?),
         _ if what == "forever" => Fault::Stall(None),
@@ -265,7 +266,7 @@ mod tests {
         assert_eq!(
             spec.faults,
             [
-                (Fault::Error(libc::EIO), place),
+                (Fault::Error(IoError::IO), place),
                 (Fault::Short(512), Where::Nth(3)),
                 (Fault::Stall(None), Where::Each(10)),
                 (Fault::Stall(Some(1_000_000_000)), Where::Everywhere),

@@ -1,11 +1,10 @@
 //! The table of engines, and which one a worker gets.
 
-use std::os::fd::OwnedFd;
-
 use super::mixed::Mixed;
 use super::{
     EngineError, EngineRow, Opened, Setup, aio, mmap, null, psync, sim, threads, uring, uring_setup,
 };
+use crate::sys::file::is_direct;
 
 /// Every engine, for `--engine`, its help, plan checks and the conformance suite.
 pub const TABLE: &[EngineRow] = &[IO_URING, IO_URING_POLL, LIBAIO, THREADS, PSYNC, MMAP, NULL, SIM];
@@ -185,7 +184,7 @@ pub fn step_down(
     rows: &'static [EngineRow],
     setup: Setup,
 ) -> Result<(&'static EngineRow, Opened), EngineError> {
-    let all_direct = setup.files.iter().all(|f| f.map.is_some() || is_direct(&f.fd));
+    let all_direct = setup.files.iter().all(|f| f.map.is_some() || is_direct(f.handle.file()));
     let mut steps = Vec::new();
     let mut last = None;
     for row in rows {
@@ -215,9 +214,4 @@ pub fn step_down(
         reason: steps.join("; "),
         advice: "Use another engine (--engine)".into(),
     }))
-}
-
-/// Whether a descriptor is opened for direct I/O.
-pub(super) fn is_direct(fd: &OwnedFd) -> bool {
-    rustix::fs::fcntl_getfl(fd).is_ok_and(|flags| flags.contains(rustix::fs::OFlags::DIRECT))
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::futex;
 
 use super::transfer::{DROP_LIMIT, Regions, ThreadPriority, check_setup, hand_out, reap_all, transfer};
-use super::{Completion, Engine, EngineError, EngineFile, Io, Opened, Setup};
+use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Opened, Setup};
 use crate::sys::error::system_text;
 
 pub(super) const NAME: &str = "threads";
@@ -85,8 +85,8 @@ impl Shared {
             let address = self.regions.address(&io);
             let result = loop {
                 // SAFETY: the slot's bytes are this I/O's alone until its completion is handed out.
-                let result = unsafe { transfer(&file.fd, io.op, address, io.len, io.offset) };
-                if result != Err(libc::EINTR) {
+                let result = unsafe { transfer(&file.handle, io.op, address, io.len, io.offset) };
+                if result != Err(IoError::INTERRUPTED) {
                     break result;
                 }
             };

@@ -1,12 +1,13 @@
 //! What several engines share: where an I/O's bytes lie, one blocking transfer, the I/O priority of a
-//! thread, and the system's words for an errno.
+//! thread, and the system's words for an error.
 
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Engine, EngineError, EngineFile, Io, Op};
+use super::{Engine, EngineError, EngineFile, Handle, Io, IoError, Op};
 use crate::sys::buffer::IoBuffer;
+use crate::sys::file;
+use crate::sys::thread::{IoPrio, io_priority_of_this_thread, set_io_priority_of_this_thread};
 
 /// How long dropping an engine waits for I/Os that its worker did not drain, or could not.
 pub(super) const DROP_LIMIT: Duration = Duration::from_secs(1);
@@ -52,37 +53,29 @@ pub(super) fn reap_all(engine: &mut dyn Engine, deadline: Instant) {
     }
 }
 
-/// One `pread(2)` or `pwrite(2)`: bytes moved, or the errno.
+/// One read or write that blocks: bytes moved, or why not.
 ///
 /// # Safety
 /// `len` bytes at `address` belong to this I/O alone until the call returns.
+#[inline]
 pub(super) unsafe fn transfer(
-    fd: &OwnedFd,
+    handle: &Handle,
     op: Op,
     address: *mut u8,
     len: u32,
     offset: u64,
-) -> Result<u32, i32> {
-    // Offsets beyond the signed range are the kernel's to refuse (EINVAL).
-    let (fd, len, offset) = (fd.as_raw_fd(), len as usize, offset as libc::off64_t);
-    let moved = match op {
+) -> Result<u32, IoError> {
+    match op {
         // SAFETY: the memory is valid for `len` bytes and ours, as the caller promises.
-        Op::Read => unsafe { libc::pread64(fd, address.cast(), len, offset) },
+        Op::Read => unsafe { file::read_into(handle.file(), address, len, offset) },
         // SAFETY: as above.
-        Op::Write => unsafe { libc::pwrite64(fd, address.cast(), len, offset) },
-    };
-    // At most `len`, which is 32 bits wide.
-    u32::try_from(moved).map_err(|_| last_errno())
+        Op::Write => unsafe { file::write_from(handle.file(), address, len, offset) },
+    }
 }
 
-/// The errno of the system call that just failed on this thread.
-pub(super) fn last_errno() -> i32 {
-    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
-}
-
-/// The system's text of an errno.
-pub(super) fn errno_text(errno: i32) -> String {
-    std::io::Error::from_raw_os_error(errno).to_string()
+/// The system's text with its number.
+pub(super) fn numbered_text(error: IoError) -> String {
+    std::io::Error::from(error).to_string()
 }
 
 /// The I/O priority of the calling thread, changed only when the next I/O wants another one.
@@ -93,14 +86,10 @@ pub(super) struct ThreadPriority {
     current: u16,
 }
 
-const IOPRIO_WHO_PROCESS: libc::c_int = 1;
-
 impl ThreadPriority {
     /// Remembers the priority the calling thread has.
     pub(super) fn of_this_thread() -> Self {
-        // SAFETY: takes numbers only; 0 is the calling thread.
-        let had = unsafe { libc::syscall(libc::SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) };
-        let original = u16::try_from(had).unwrap_or(0);
+        let IoPrio(original) = io_priority_of_this_thread();
         ThreadPriority { original, current: original }
     }
 
@@ -110,7 +99,7 @@ impl ThreadPriority {
         let wanted = if wanted == 0 { self.original } else { wanted };
         if wanted != self.current {
             // Refusals were found by `check`; one in the middle of a run must not stop it.
-            let _ = set_thread_priority(wanted);
+            let _ = set_io_priority_of_this_thread(IoPrio(wanted));
             self.current = wanted;
         }
     }
@@ -118,26 +107,19 @@ impl ThreadPriority {
     /// Tries every priority the files ask for and goes back to the original one.
     pub(super) fn check(&self, engine: &'static str, files: &[EngineFile]) -> Result<(), EngineError> {
         for file in files.iter().filter(|f| f.ioprio != 0) {
-            set_thread_priority(file.ioprio).map_err(|errno| EngineError::Setup {
+            set_io_priority_of_this_thread(IoPrio(file.ioprio)).map_err(|error| EngineError::Setup {
                 engine,
                 action: format!(
                     "setting I/O priority class {} level {} (-I) for the thread",
                     file.ioprio >> 13,
                     file.ioprio & 0x1fff
                 ),
-                error: errno_text(errno),
+                error: error.to_string(),
             })?;
         }
-        let _ = set_thread_priority(self.original);
+        let _ = set_io_priority_of_this_thread(IoPrio(self.original));
         Ok(())
     }
-}
-
-fn set_thread_priority(ioprio: u16) -> Result<(), i32> {
-    // SAFETY: takes numbers only; 0 is the calling thread.
-    let result =
-        unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, libc::c_int::from(ioprio)) };
-    if result == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
 /// Refuses a setup that no engine can serve.

@@ -11,14 +11,14 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, opcode, squeue, types};
-use rustix::fs::{FileType, OFlags};
 use rustix::io_uring::{IoringEnterFlags, io_uring_enter, io_uring_enter_arg, io_uring_getevents_arg};
 
-use super::transfer::{DROP_LIMIT, Regions, check_setup, errno_text, reap_all};
+use super::transfer::{DROP_LIMIT, Regions, check_setup, numbered_text, reap_all};
 use super::uring_setup::{self, DEPTH_MAX, NAME, POLLED_NAME};
-use super::{Completion, Engine, EngineError, EngineFile, Io, Op, Opened, Setup};
+use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Opened, Setup};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
+use crate::sys::file::{FileKind, Stat, is_direct};
 
 /// User data of the cancel request, which is no slot.
 const CANCEL: u64 = u64::MAX;
@@ -86,13 +86,12 @@ fn check_pollable(file: &EngineFile) -> Result<(), EngineError> {
         action: "preparing to ask the device for completions".into(),
         error,
     };
-    let is_direct = rustix::fs::fcntl_getfl(&file.fd).is_ok_and(|flags| flags.contains(OFlags::DIRECT));
-    if !is_direct {
+    if !is_direct(file.handle.file()) {
         return Err(refused("only direct I/O can be polled; add -Su or -Sh".into()));
     }
-    let number = rustix::fs::fstat(&file.fd).map(|stat| match FileType::from_raw_mode(stat.st_mode) {
-        FileType::BlockDevice => stat.st_rdev,
-        _ => stat.st_dev,
+    let number = Stat::of_open(file.handle.file()).map(|stat| match stat.kind {
+        FileKind::Block => stat.node_of,
+        _ => stat.device,
     });
     let device =
         number.ok().and_then(|raw| BlockDevice::find(DeviceNumber::from_raw(raw), &Roots::default()));
@@ -110,7 +109,7 @@ fn open_with(setup: Setup, is_polled: bool) -> Result<Opened, EngineError> {
     check_setup(NAME, &setup, DEPTH_MAX)?;
     let mut notes = Vec::new();
     let ring = uring_setup::build(setup.depth, is_polled, &mut notes)?;
-    let fds: Vec<i32> = setup.files.iter().map(|f| f.fd.as_raw_fd()).collect();
+    let fds: Vec<i32> = setup.files.iter().map(|f| f.handle.file().as_raw_fd()).collect();
     let fixed_files = match ring.submitter().register_files(&fds) {
         Ok(()) => true,
         Err(error) => {
@@ -119,7 +118,7 @@ fn open_with(setup: Setup, is_polled: bool) -> Result<Opened, EngineError> {
         }
     };
     let target = |(index, file): (usize, &EngineFile)| {
-        let fd = if fixed_files { index as i32 } else { file.fd.as_raw_fd() };
+        let fd = if fixed_files { index as i32 } else { file.handle.file().as_raw_fd() };
         Target { fd: types::Fd(fd), ioprio: file.ioprio }
     };
     let targets = setup.files.iter().enumerate().map(target).collect();
@@ -347,7 +346,7 @@ impl Uring {
             if entry.user_data() == CANCEL {
                 continue;
             }
-            let result = u32::try_from(entry.result()).map_err(|_| -entry.result());
+            let result = u32::try_from(entry.result()).map_err(|_| IoError::from_number(-entry.result()));
             done.push(Completion { slot: entry.user_data() as u32, result });
             room -= 1;
         }
@@ -383,7 +382,7 @@ fn broken(errno: i32) -> EngineError {
     EngineError::Broken {
         engine: NAME,
         action: "handing I/Os to the kernel and waiting for completions (io_uring_enter)",
-        error: errno_text(errno),
+        error: numbered_text(IoError::from_number(errno)),
     }
 }
 
@@ -493,12 +492,7 @@ mod tests {
     #[test]
     fn what_cannot_be_polled_is_refused_in_words() {
         let file = tempfile::tempfile().expect("a file");
-        let file = EngineFile {
-            fd: std::sync::Arc::new(file.into()),
-            size_bytes: 0,
-            ioprio: Default::default(),
-            map: None,
-        };
+        let file = EngineFile { handle: file.into(), size_bytes: 0, ioprio: Default::default(), map: None };
         let error = check_pollable(&file).expect_err("buffered").to_string();
         assert!(error.contains("only direct I/O can be polled; add -Su or -Sh"), "{error}");
     }

@@ -4,8 +4,8 @@ use std::io;
 
 use io_uring::{Builder, IoUring, cqueue, squeue};
 
-use super::EngineError;
-use super::transfer::errno_text;
+use super::transfer::numbered_text;
+use super::{EngineError, IoError};
 
 pub(super) const NAME: &str = "io_uring";
 /// The same with polled completions.
@@ -109,7 +109,7 @@ fn too_old(reason: &str) -> EngineError {
 
 /// Puts the errno of `io_uring_setup(2)` into words; `disabled` is the sysctl `kernel.io_uring_disabled`.
 pub(super) fn refusal(errno: i32, disabled: Option<u32>) -> EngineError {
-    let text = errno_text(errno);
+    let text = numbered_text(IoError::from_number(errno));
     let unavailable = |reason: String, advice: &str| EngineError::Unavailable {
         engine: NAME,
         reason,

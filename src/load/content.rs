@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -23,6 +22,7 @@ use crate::profile::{Target, TimeSpan};
 use crate::result::{ContentSample, ExtentMap, Residency, TargetFacts};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::extents::survey;
+use crate::sys::file::read_at;
 use crate::sys::residency::{Cached, cached, drop_cached, gaps, pieces};
 
 /// For the extents of all targets together.
@@ -311,7 +311,7 @@ impl Reader {
             return Some(());
         }
         let read = buffer.with_slice_mut(0, buffer.len(), |bytes| {
-            let len = through_cache.unwrap_or(&self.file).read_at(bytes, offset).ok()?;
+            let len = read_at(through_cache.unwrap_or(&self.file), bytes, offset).ok()?;
             take(&bytes[..len]);
             Some(())
         });
@@ -325,7 +325,7 @@ impl Reader {
 
 /// Buffers are aligned to pages.
 fn page_bytes() -> u64 {
-    rustix::param::page_size() as u64
+    crate::sys::system::page_bytes() as u64
 }
 
 /// Blocks as the workers are going to write them.
@@ -440,12 +440,11 @@ mod tests {
 
     #[test]
     fn a_sample_without_a_limit_is_whole() {
-        use std::os::unix::fs::FileExt;
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("data");
         let file = File::create(&path).expect("room");
         file.set_len(8 << 20).expect("room");
-        file.write_all_at(&vec![7; 1 << 20], 3 << 20).expect("room");
+        crate::sys::made::write_all_at(&file, &vec![7; 1 << 20], 3 << 20).expect("room");
         file.sync_all().expect("synced");
         let opened = opened(&path);
         let place = Place::at_rest(&opened, &[]).expect("a file");

@@ -18,7 +18,6 @@ use crate::result::{
     ClockFacts, CpuUse, Direction, DistributionPart, Evidence, HostActivity, Measured, OwnCost, QueueDepth,
     TargetResult, ThreadResult, Window,
 };
-use crate::sys::error::{errno_text, io_cause};
 
 /// The numbers of a time span, and sentences for standard error.
 pub fn measured(
@@ -222,9 +221,9 @@ pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan) -> Failure 
     };
     let failed = |words: String| Failure::new(fault::FailureKind::Io, words).on(path);
     let (code, why) = match &failure.kind {
-        FailureKind::Errno(errno) => match io_cause(*errno) {
-            Some(cause) => (*errno, format!("{}: {cause}", errno_text(*errno))),
-            None => (*errno, errno_text(*errno)),
+        FailureKind::Io(error) => match error.io_cause() {
+            Some(cause) => (error.number(), format!("{}: {cause}", error.text())),
+            None => (error.number(), error.text()),
         },
         FailureKind::EndOfTarget => (0, "nothing was transferred: the target ends there".to_string()),
         FailureKind::Engine(words) => return failed(format!("t[{thread}] '{path}'")).because(words),

@@ -6,18 +6,17 @@
 //! reusing files is not done here.
 
 use std::fs::File;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FallocateFlags, Mode, OFlags};
-use rustix::io::Errno;
-
-use crate::engine::{self, Completion, Engine, EngineError, EngineFile, Io, Op, Setup};
+use crate::engine::{self, Completion, Engine, EngineError, EngineFile, Handle, Io, Op, Setup};
 use crate::guard::sample::{PIECE_BYTES, find_odd};
 use crate::sys::buffer::{BufferError, IoBuffer};
-use crate::sys::error::system_text;
+use crate::sys::error::{Code, system_text};
+use crate::sys::file::{self, Opening, Stat};
+use crate::sys::residency::drop_cached;
+use crate::sys::system;
 
 /// Bytes per write. Samples begin where writes do.
 const BLOCK_BYTES: u64 = PIECE_BYTES;
@@ -166,8 +165,8 @@ fn fill_whole(
     let mut notes = Vec::new();
     lay_out(file, spec.size_bytes, stop, &mut notes)?;
     progress(0, spec.size_bytes);
-    let (engine, direct) = match direct_descriptor(file, spec, &mut notes) {
-        Some((fd, alignment)) => match write_all(file, fd, spec, Some(alignment), progress, stop) {
+    let (engine, direct) = match opened_direct(file, spec, &mut notes) {
+        Some((direct, alignment)) => match write_all(file, direct, spec, Some(alignment), progress, stop) {
             Ok(done) => (done, true),
             Err(error) if refuses_direct(&error) => {
                 notes.push(format!("written through the page cache: direct I/O was refused ({error})"));
@@ -179,10 +178,10 @@ fn fill_whole(
     };
     let (name, engine_notes) = engine;
     notes.extend(engine_notes);
-    retry_interrupted(stop, || rustix::fs::fsync(file))
-        .map_err(|errno| system("flushing the file to the device".into(), errno, file, spec.size_bytes))?;
+    retry_interrupted(stop, || file::flush(file))
+        .map_err(|code| failure("flushing the file to the device".into(), code, file, spec.size_bytes))?;
     // A cache that keeps the data only makes the test that follows less exact; that is no failure.
-    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+    drop_cached(file, 0, 0);
     Ok(FillReport { bytes: spec.size_bytes, direct, engine: name, notes, elapsed: started.elapsed() })
 }
 
@@ -190,52 +189,43 @@ fn fill_whole(
 fn lay_out(file: &File, size: u64, stop: &AtomicBool, notes: &mut Vec<String>) -> Result<(), FillError> {
     let action = || format!("reserving {size} bytes");
     // Beyond this limit the kernel would end the process by a signal.
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    let limit = system::file_size_limit().soft;
     if limit.is_some_and(|limit| limit < size) {
-        return Err(system(action(), Errno::FBIG, file, size));
+        return Err(failure(action(), Code::FILE_TOO_LARGE, file, size));
     }
-    let failed = |errno| system(action(), errno, file, size);
+    let failed = |code| failure(action(), code, file, size);
     if size > 0 {
-        match retry_interrupted(stop, || rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size)) {
+        match retry_interrupted(stop, || file::set_aside(file, size)) {
             Ok(()) => {}
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+            Err(Code::NOT_SUPPORTED | Code::NOT_IMPLEMENTED) => {
                 notes.push("space was not reserved first: the file system cannot (fallocate)".into());
             }
-            Err(errno) => return Err(failed(errno)),
+            Err(code) => return Err(failed(code)),
         }
     }
-    retry_interrupted(stop, || rustix::fs::ftruncate(file, size)).map_err(failed)
+    retry_interrupted(stop, || file::set_length(file, size)).map_err(failed)
 }
 
-/// A second descriptor of the same file for direct I/O, when alignment and file system allow it.
-fn direct_descriptor(
-    file: &File,
-    spec: FillSpec,
-    notes: &mut Vec<String>,
-) -> Option<(OwnedFd, DirectAlignment)> {
+/// The same file opened for direct I/O, when alignment and file system allow it.
+fn opened_direct(file: &File, spec: FillSpec, notes: &mut Vec<String>) -> Option<(File, DirectAlignment)> {
     let alignment = spec.direct?;
-    let page = rustix::param::page_size() as u64;
+    let page = system::page_bytes() as u64;
     let DirectAlignment { offset_bytes: offset, memory_bytes: memory } = alignment;
     let usable = offset.is_power_of_two() && memory.is_power_of_two() && memory <= page;
     if !usable || !(SECTOR_BYTES..=BLOCK_BYTES).contains(&offset) {
         notes.push(format!("written through the page cache: unusual alignment {alignment:?}"));
         return None;
     }
-    match reopen(file, OFlags::DIRECT) {
-        Ok(fd) => Some((fd, alignment)),
-        Err(errno) => {
+    match file::reopen(file, Opening { write: true, direct: true, ..Opening::default() }) {
+        Ok(direct) => Some((direct, alignment)),
+        Err(code) => {
+            let error = std::io::Error::from(code);
             notes.push(format!(
-                "written through the page cache: opening for direct I/O was refused ({errno})"
+                "written through the page cache: opening for direct I/O was refused ({error})"
             ));
             None
         }
     }
-}
-
-/// Opens the same file again with other flags: a duplicate would share them.
-fn reopen(file: &File, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC | flags, Mode::empty())
 }
 
 fn write_buffered(
@@ -244,29 +234,28 @@ fn write_buffered(
     progress: &mut dyn FnMut(u64, u64),
     stop: &AtomicBool,
 ) -> Result<(&'static str, Vec<String>), FillError> {
-    write_all(file, buffered_descriptor(file, spec.size_bytes)?, spec, None, progress, stop)
+    write_all(file, opened_buffered(file, spec.size_bytes)?, spec, None, progress, stop)
 }
 
-/// A descriptor without direct I/O, for blocks and tails of any length.
-fn buffered_descriptor(file: &File, size: u64) -> Result<OwnedFd, FillError> {
-    let failed = |errno| system("opening the file once more".into(), errno, file, size);
-    let flags = rustix::fs::fcntl_getfl(file).map_err(failed)?;
-    if flags.contains(OFlags::DIRECT) {
-        return reopen(file, OFlags::empty()).map_err(failed);
+/// The same file opened without direct I/O, for blocks and tails of any length.
+fn opened_buffered(file: &File, size: u64) -> Result<File, FillError> {
+    let failed = |code| failure("opening the file once more".into(), code, file, size);
+    if file::is_direct(file) {
+        return file::reopen(file, Opening { write: true, ..Opening::default() }).map_err(failed);
     }
-    file.try_clone().map(OwnedFd::from).map_err(|e| failed(Errno::from_io_error(&e).unwrap_or(Errno::IO)))
+    file.try_clone().map_err(|e| failed(Code::of(&e).unwrap_or(Code::IO)))
 }
 
 /// Whether a first write failed as file systems fail it that take `O_DIRECT` and do not mean it.
 fn refuses_direct(error: &FillError) -> bool {
     matches!(error, FillError::System { error, .. }
-        if matches!(Errno::from_io_error(error), Some(Errno::INVAL | Errno::OPNOTSUPP)))
+        if matches!(Code::of(error), Some(Code::INVALID | Code::NOT_SUPPORTED)))
 }
 
-/// Writes every byte through `fd`, and a tail shorter than the alignment through the page cache.
+/// Writes every byte through `opened`, and a tail shorter than the alignment through the page cache.
 fn write_all(
     file: &File,
-    fd: OwnedFd,
+    opened: File,
     spec: FillSpec,
     alignment: Option<DirectAlignment>,
     progress: &mut dyn FnMut(u64, u64),
@@ -274,12 +263,12 @@ fn write_all(
 ) -> Result<(&'static str, Vec<String>), FillError> {
     let unit = alignment.map_or(1, |a| a.offset_bytes);
     let body = spec.size_bytes - spec.size_bytes % unit;
-    let mut written = Writer::open(fd, spec, unit, body)?;
+    let mut written = Writer::open(opened, spec, unit, body)?;
     written.run(file, alignment.is_none(), progress, stop)?;
     let outcome = (written.engine_name, std::mem::take(&mut written.notes));
     if body < spec.size_bytes {
-        let fd = buffered_descriptor(file, spec.size_bytes)?;
-        let mut tail = Writer::open(fd, spec, 1, spec.size_bytes)?;
+        let opened = opened_buffered(file, spec.size_bytes)?;
+        let mut tail = Writer::open(opened, spec, 1, spec.size_bytes)?;
         tail.next = body;
         tail.done_bytes = body;
         tail.run(file, true, progress, stop)?;
@@ -312,7 +301,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn open(fd: OwnedFd, spec: FillSpec, unit: u64, end: u64) -> Result<Self, FillError> {
+    fn open(file: File, spec: FillSpec, unit: u64, end: u64) -> Result<Self, FillError> {
         // Merged into requests of several MiB, the same writes left files on a cloud disk whose random writes were
         // slower by a third ever after: what lies below had laid them out otherwise.
         let blocks = Arc::new(IoBuffer::in_small_pages((BLOCK_BYTES * u64::from(DEPTH)) as usize)?);
@@ -324,7 +313,8 @@ impl Writer {
                 }
             });
         }
-        let file = EngineFile { fd: Arc::new(fd), size_bytes: spec.size_bytes, ioprio: 0, map: None };
+        let file =
+            EngineFile { handle: Handle::from(file), size_bytes: spec.size_bytes, ioprio: 0, map: None };
         let (row, opened) = engine::open_ladder(Setup {
             depth: DEPTH,
             files: vec![file],
@@ -395,8 +385,8 @@ impl Writer {
             }
             if flush && self.done_bytes - flushed >= FLUSH_BYTES {
                 flushed = self.done_bytes;
-                retry_interrupted(stop, || rustix::fs::fdatasync(file)).map_err(|errno| {
-                    system(format!("flushing the first {flushed} bytes"), errno, file, self.spec.size_bytes)
+                retry_interrupted(stop, || file::flush_data(file)).map_err(|code| {
+                    failure(format!("flushing the first {flushed} bytes"), code, file, self.spec.size_bytes)
                 })?;
             }
         }
@@ -439,15 +429,15 @@ impl Writer {
         let moved = match completion.result {
             // A direct write goes on at a multiple of the alignment.
             Ok(n) => n - (n % self.unit as u32),
-            Err(errno) if errno == Errno::INTR.raw_os_error() => 0,
-            Err(errno) => {
+            Err(Code::INTERRUPTED) => 0,
+            Err(code) => {
                 let action = format!("writing {left} bytes at offset {at}");
-                return Err(system(action, Errno::from_raw_os_error(errno), file, self.spec.size_bytes));
+                return Err(failure(action, code, file, self.spec.size_bytes));
             }
         };
         if moved == 0 && completion.result.is_ok() {
             let action = format!("writing {left} bytes at offset {at}, of which the device took none");
-            return Err(system(action, Errno::NOSPC, file, self.spec.size_bytes));
+            return Err(failure(action, Code::NO_SPACE, file, self.spec.size_bytes));
         }
         piece.done += moved;
         self.done_bytes += u64::from(moved);
@@ -500,41 +490,41 @@ fn split_mix(z: u64) -> u64 {
 }
 
 /// Repeats a call that a signal interrupted, unless the signal was to stop.
-fn retry_interrupted(stop: &AtomicBool, mut call: impl FnMut() -> Result<(), Errno>) -> Result<(), Errno> {
+fn retry_interrupted(stop: &AtomicBool, mut call: impl FnMut() -> Result<(), Code>) -> Result<(), Code> {
     loop {
         match call() {
-            Err(Errno::INTR) if !stop.load(Ordering::Relaxed) => {}
+            Err(Code::INTERRUPTED) if !stop.load(Ordering::Relaxed) => {}
             result => return result,
         }
     }
 }
 
 /// An error of the system with its likely cause.
-fn system(action: String, errno: Errno, file: &File, size: u64) -> FillError {
-    let advice = match errno {
+fn failure(action: String, code: Code, file: &File, size: u64) -> FillError {
+    let advice = match code {
         // The file system set all the room aside before the first write.
-        Errno::NOSPC if rustix::fs::fstat(file).is_ok_and(|s| s.st_blocks as u64 * 512 >= size) => {
+        Code::NO_SPACE if Stat::of_open(file).is_ok_and(|stat| stat.allocated_bytes >= size) => {
             ": the file system has the room, the storage below it has not (thin provisioning, a snapshot, an image \
              file on a full disk); make room there"
                 .into()
         }
-        Errno::NOSPC => {
-            let free = rustix::fs::fstatvfs(file).map(|s| s.f_bavail * s.f_frsize);
+        Code::NO_SPACE => {
+            let free = file::room(file).map(|room| room.free_bytes);
             let free = free.map_or_else(|_| "an unknown number of".to_string(), |free| free.to_string());
             format!(": the file needs {size} bytes, {free} bytes are free; ask for a smaller file (-c) or make room")
         }
-        Errno::FBIG => {
+        Code::FILE_TOO_LARGE => {
             ": larger than the file system's or the process's limit (ulimit -f) for one file; ask for a smaller \
              file (-c)"
                 .into()
         }
-        Errno::DQUOT => ": your disk quota is used up; ask for a smaller file (-c) or a larger quota".into(),
-        Errno::IO => ": the device failed; the kernel log (dmesg) has its words".into(),
-        Errno::ROFS => ": the file system is read-only".into(),
-        Errno::BADF => ": the file is not open for writing".into(),
+        Code::DISK_QUOTA => ": your disk quota is used up; ask for a smaller file (-c) or a larger quota".into(),
+        Code::IO => ": the device failed; the kernel log (dmesg) has its words".into(),
+        Code::READ_ONLY => ": the file system is read-only".into(),
+        Code::BAD_FILE => ": the file is not open for writing".into(),
         _ => String::new(),
     };
-    FillError::System { action, error: errno.into(), advice }
+    FillError::System { action, error: code.into(), advice }
 }
 
 #[cfg(test)]

@@ -149,9 +149,8 @@ fn open_files(work: &ThreadWork, context: &StartContext<'_>) -> Result<Vec<Engin
         .map(|duty| {
             let target = &context.span.targets[duty.target];
             let state = &context.targets[duty.target];
-            let fd = state.open_again(target)?;
             Ok(EngineFile {
-                fd: Arc::new(fd),
+                handle: state.open_again(target)?,
                 size_bytes: state.facts.size_bytes,
                 ioprio: ioprio(target.priority).0,
                 map: target.memory_mapped.then(|| map_mode(target)),

@@ -1,12 +1,12 @@
 //! The opened targets of one time span: what every thread shares about them.
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::access::{DataRng, SharedOffset, SourceWindow, data};
+use crate::engine::Handle;
 use crate::fault::{Failure, FailureKind};
 use crate::guard::mark::Marks;
 use crate::guard::{Guard, Hold, Identity};
@@ -268,8 +268,8 @@ impl TargetState {
         })
     }
 
-    /// A descriptor of its own for a thread, with the hints applied.
-    pub fn open_again(&self, target: &Target) -> Result<OwnedFd, Failure> {
+    /// The target opened once more for a thread of its own, with the hints applied.
+    pub fn open_again(&self, target: &Target) -> Result<Handle, Failure> {
         let file = storage::open_file(&self.path, open_flags(target))?;
         let identity = Identity::of(&file).map_err(|e| nameless(target, &e))?;
         if identity != self.identity {

@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 use super::roots::Roots;
 use crate::machine::read::{read_number, read_word};
+use crate::sys::device;
+use crate::sys::file::{FileKind, Stat};
 
 /// Major and minor number of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,7 +24,7 @@ pub struct DeviceNumber {
 impl DeviceNumber {
     /// From `st_dev` or `st_rdev`.
     pub fn from_raw(raw: u64) -> Self {
-        DeviceNumber { major: libc::major(raw), minor: libc::minor(raw) }
+        DeviceNumber { major: device::major(raw), minor: device::minor(raw) }
     }
 }
 
@@ -270,9 +272,8 @@ pub fn loop_devices_of(path: &Path, roots: &Roots) -> Vec<String> {
 
 /// The same for a file that is known by what its descriptor says.
 pub(crate) fn loop_devices_backed_by(wanted: &fs::Metadata, roots: &Roots) -> Vec<BlockDevice> {
-    use std::os::unix::fs::MetadataExt;
-    let same =
-        |file: &Path| fs::metadata(file).is_ok_and(|m| m.dev() == wanted.dev() && m.ino() == wanted.ino());
+    let wanted = Stat::of(wanted).identity();
+    let same = |file: &Path| Stat::at(file).is_ok_and(|stat| stat.identity() == wanted);
     children(&roots.sys.join("block"))
         .into_iter()
         .filter(|device| device.loop_backing_file().is_some_and(|file| same(&file)))
@@ -283,10 +284,9 @@ pub(crate) fn loop_devices_backed_by(wanted: &fs::Metadata, roots: &Roots) -> Ve
 ///
 /// A loop device does not claim what it stands on, so the kernel's own answer does not show it.
 pub(crate) fn loop_devices_over(devices: &[DeviceNumber], roots: &Roots) -> Vec<BlockDevice> {
-    use std::os::unix::fs::{FileTypeExt, MetadataExt};
     let is_over = |node: &Path| {
-        fs::metadata(node).is_ok_and(|m| {
-            m.file_type().is_block_device() && devices.contains(&DeviceNumber::from_raw(m.rdev()))
+        Stat::at(node).is_ok_and(|stat| {
+            stat.kind == FileKind::Block && devices.contains(&DeviceNumber::from_raw(stat.node_of))
         })
     };
     children(&roots.sys.join("block"))
@@ -298,7 +298,7 @@ pub(crate) fn loop_devices_over(devices: &[DeviceNumber], roots: &Roots) -> Vec<
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use crate::sys::made::symlink;
 
     /// A sysfs tree made by hand: `sda` with two partitions, LVM on the second, `md0` over `sda1`.
     pub(crate) fn recorded_sysfs() -> (tempfile::TempDir, Roots) {
@@ -381,6 +381,6 @@ pub(crate) mod tests {
     fn device_numbers_print_and_parse() {
         assert_eq!("254:16".parse(), Ok(DeviceNumber { major: 254, minor: 16 }));
         assert!("254".parse::<DeviceNumber>().is_err());
-        assert_eq!(DeviceNumber::from_raw(libc::makedev(259, 300)).to_string(), "259:300");
+        assert_eq!(DeviceNumber::from_raw(crate::sys::made::device_number(259, 300)).to_string(), "259:300");
     }
 }

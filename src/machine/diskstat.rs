@@ -4,11 +4,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use super::device::DeviceNumber;
 use super::roots::Roots;
+use crate::sys::file::read_at;
 
 /// Unit of the counted sectors, whatever the sectors of the device are.
 const SECTOR_BYTES: u64 = 512;
@@ -173,7 +173,7 @@ impl DiskCounters {
         let mut sum: Option<DiskStat> = None;
         for stat in &self.stats {
             let mut buffer = [0; TEXT_BYTES_MAX];
-            let len = stat.read_at(&mut buffer, 0)?;
+            let len = read_at(stat, &mut buffer, 0)?;
             let text = String::from_utf8_lossy(&buffer[..len]);
             let invalid = || io::Error::new(io::ErrorKind::InvalidData, "not the counters of a device");
             let one = parse(&text).ok_or_else(invalid)?;
@@ -277,7 +277,7 @@ mod tests {
             fs::create_dir_all(place.join("queue")).unwrap();
             fs::write(place.join("stat"), NVME).unwrap();
             fs::write(place.join("queue/iostats"), "0\n").unwrap();
-            std::os::unix::fs::symlink(&place, dir.path().join("dev/block").join(number)).unwrap();
+            crate::sys::made::symlink(&place, dir.path().join("dev/block").join(number)).unwrap();
             assert_eq!(DiskCounters::open(number.parse().unwrap(), &roots).is_some(), counts, "{name}");
         }
     }
@@ -298,7 +298,7 @@ mod tests {
             fs::create_dir_all(dir.path().join("block").join(name)).unwrap();
             fs::write(dir.path().join("block").join(name).join("stat"), stat).unwrap();
         }
-        std::os::unix::fs::symlink(dir.path().join("block/nvme1n1"), dir.path().join("dev/block/259:0"))
+        crate::sys::made::symlink(dir.path().join("block/nvme1n1"), dir.path().join("dev/block/259:0"))
             .unwrap();
         let counters = DiskCounters::open("259:0".parse().unwrap(), &roots).expect("counters");
         let sum = counters.read().unwrap();

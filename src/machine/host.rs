@@ -2,20 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::time::{ClockId, clock_gettime};
-
 use super::roots::Roots;
 use crate::machine::read::read_word;
-
-/// Host name as the kernel knows it.
-pub fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
-/// Release of the running kernel, e.g. `6.1.0-28-amd64`.
-pub fn kernel_release() -> String {
-    rustix::system::uname().release().to_string_lossy().into_owned()
-}
+pub use crate::sys::system::{host_name, is_root, kernel_release, uptime_ms};
 
 /// The system's name for people from `/etc/os-release`, e.g. `Debian GNU/Linux 13 (trixie)`; `Linux` where it has none.
 pub fn system_name() -> String {
@@ -31,11 +20,6 @@ fn pretty_name(text: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?.trim();
     let value = value.trim_matches(['"', '\'']);
     (!value.is_empty()).then(|| crate::text::printable(value))
-}
-
-/// Whether the process runs as root.
-pub fn is_root() -> bool {
-    rustix::process::geteuid().is_root()
 }
 
 /// Frequency governor of the first processor, e.g. `schedutil`; `<unknown>` when the machine shows none
@@ -59,13 +43,6 @@ pub fn processor_model(roots: &Roots) -> Option<String> {
 pub fn clock_source(roots: &Roots) -> Option<String> {
     let path = roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource");
     read_word(&path).filter(|name| !name.is_empty())
-}
-
-/// Milliseconds since the machine started, suspended time included.
-pub fn uptime_ms() -> u64 {
-    let now = clock_gettime(ClockId::Boottime);
-    let ms = now.tv_sec.saturating_mul(1000).saturating_add(now.tv_nsec / 1_000_000);
-    u64::try_from(ms).unwrap_or(0)
 }
 
 /// Seconds since 1970 UTC; `None` when the clock stands before.

@@ -1,12 +1,11 @@
-//! Memory and per-process limits.
+//! Memory of the machine, what control groups leave of it, and per-process limits.
 
 use std::io;
 use std::path::Path;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
 use super::roots::Roots;
 use crate::machine::read::read_number;
+pub use crate::sys::system::{Limit, locked_memory_limit, open_files_limit, raise_open_files_limit};
 
 /// Facts of `/proc/meminfo`, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -96,42 +95,6 @@ fn left_in_group(dir: &Path, (limit, usage, cached): GroupFiles) -> Option<u64> 
     Some(limit.saturating_sub(used.saturating_sub(cached)))
 }
 
-/// A limit of this process; `None` stands for no limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limit {
-    /// What counts now.
-    pub soft: Option<u64>,
-    /// Up to where the process may raise it.
-    pub hard: Option<u64>,
-}
-
-fn limit(resource: Resource) -> Limit {
-    let Rlimit { current, maximum } = getrlimit(resource);
-    Limit { soft: current, hard: maximum }
-}
-
-/// Memory the process may lock, in bytes (`RLIMIT_MEMLOCK`).
-pub fn locked_memory_limit() -> Limit {
-    limit(Resource::Memlock)
-}
-
-/// Files the process may have open (`RLIMIT_NOFILE`).
-pub fn open_files_limit() -> Limit {
-    limit(Resource::Nofile)
-}
-
-/// Raises the limit of open files to its hard limit and returns the limit that then counts.
-///
-/// # Errors
-/// What `setrlimit(2)` says; the limit is then as before.
-pub fn raise_open_files_limit() -> io::Result<Limit> {
-    let before = getrlimit(Resource::Nofile);
-    if before.current != before.maximum {
-        setrlimit(Resource::Nofile, Rlimit { current: before.maximum, maximum: before.maximum })?;
-    }
-    Ok(open_files_limit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,18 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_has_memory_and_limits() {
+    fn this_machine_has_memory() {
         let facts = memory_facts(&Roots::default()).unwrap();
         assert!(facts.available_bytes.unwrap() > 1 << 20);
-        assert!(open_files_limit().soft.is_none_or(|n| n > 0));
-        let memory = locked_memory_limit();
-        assert!(memory.hard.is_none_or(|hard| memory.soft.is_some_and(|soft| soft <= hard)));
-    }
-
-    #[test]
-    fn raising_reaches_the_hard_limit() {
-        let raised = raise_open_files_limit().unwrap();
-        assert_eq!(raised.soft, raised.hard);
     }
 
     #[test]

@@ -5,11 +5,11 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::device::DeviceNumber;
 use super::roots::Roots;
+use crate::sys::file::name_of_bytes;
 
 /// One mounted filesystem.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,7 +107,7 @@ fn unescape(field: &[u8]) -> OsString {
             }
         }
     }
-    OsString::from_vec(out)
+    name_of_bytes(out)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cpustat;
-use crate::sys::error::system_text;
+use crate::sys::error::{Code, system_text};
 
 /// Highest CPU id believed; the largest kernels are built for 8192.
 const CPU_MAX: u32 = 65_535;
@@ -318,7 +318,7 @@ fn classes_by_capacity(capacities: &BTreeMap<u32, i64>) -> BTreeMap<u32, u32> {
 /// Not there, or hidden from us by a container, or gone with a processor taken offline.
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::NotADirectory)
-        || matches!(error.raw_os_error(), Some(libc::ENODEV | libc::ENXIO))
+        || matches!(Code::of(error), Some(Code::NO_DEVICE | Code::NO_ADDRESS))
 }
 
 /// The kernel's list format, `0-3,8`, ascending; `None` when it is something else. The empty list is legal.

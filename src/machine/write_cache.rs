@@ -9,7 +9,6 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use super::device::BlockDevice;
@@ -17,6 +16,7 @@ use super::roots::Roots;
 use crate::machine::chain::{Kind, Layer};
 use crate::machine::read::read_word;
 use crate::sys::error::system_text;
+use crate::sys::file::Stat;
 use crate::text::printable_path;
 
 /// On.
@@ -166,7 +166,7 @@ pub fn disks(layers: &[Layer]) -> Vec<String> {
 
 /// Whether anybody may write the file: root passes over a mode, and the kernel refuses it all the same.
 fn is_for_writing(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|about| about.permissions().mode() & 0o222 != 0)
+    Stat::at(path).is_ok_and(|stat| stat.mode & 0o222 != 0)
 }
 
 fn children(dir: &Path) -> Vec<PathBuf> {
@@ -238,7 +238,7 @@ mod tests {
         let (_dir, roots) = tree();
         let lock = |path: &str| {
             let path = roots.sys.join(path);
-            fs::set_permissions(path, fs::Permissions::from_mode(0o444)).unwrap();
+            crate::sys::made::set_mode(&path, 0o444).unwrap();
         };
         lock("block/vda/cache_type");
         let vda = Switch::of("vda", &roots).unwrap();

@@ -6,8 +6,13 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    buffer, error, events, extents, folders, instructions, residency, rusage, terminal, thread, tsc, wake,
+    buffer, device, error, events, extents, file, folders, instructions, residency, rusage, signals, system,
+    terminal, thread, tsc, wake,
 };
+
+/// Things that tests make and the program does not.
+#[cfg(all(test, target_os = "linux"))]
+pub(crate) use linux::made;
 
 /// Whether it comes to hold within a second: a child that another test starts just then holds copies of our open files
 /// until its exec.

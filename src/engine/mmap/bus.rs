@@ -11,8 +11,8 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 
-use super::super::EngineError;
-use super::super::transfer::{errno_text, last_errno};
+use super::super::transfer::numbered_text;
+use super::super::{EngineError, IoError};
 
 /// The handler is installed. Not `Send`: it watches the thread that uses it.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +32,8 @@ thread_local! {
     };
 }
 
-/// What SIGBUS did before, or the errno of not getting at it.
-static BEFORE: OnceLock<Result<libc::sigaction, i32>> = OnceLock::new();
+/// What SIGBUS did before, or why it cannot be had.
+static BEFORE: OnceLock<Result<libc::sigaction, IoError>> = OnceLock::new();
 
 impl BusWatch {
     /// Installs the handler, once per process.
@@ -42,10 +42,10 @@ impl BusWatch {
         PAGE.store(rustix::param::page_size(), Ordering::Relaxed);
         match BEFORE.get_or_init(install_handler) {
             Ok(_) => Ok(BusWatch(PhantomData)),
-            Err(errno) => Err(EngineError::Setup {
+            Err(error) => Err(EngineError::Setup {
                 engine: super::NAME,
                 action: "installing a handler for failing accesses to mapped files (SIGBUS)".into(),
-                error: errno_text(*errno),
+                error: numbered_text(*error),
             }),
         }
     }
@@ -69,7 +69,7 @@ impl BusWatch {
 
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
-fn install_handler() -> Result<libc::sigaction, i32> {
+fn install_handler() -> Result<libc::sigaction, IoError> {
     // SAFETY: both structures are plain data, valid when zero, and outlive the call; `on_bus_error` does
     // only what a handler may do.
     unsafe {
@@ -79,7 +79,11 @@ fn install_handler() -> Result<libc::sigaction, i32> {
         action.sa_sigaction = handler as libc::sighandler_t;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         libc::sigemptyset(&mut action.sa_mask);
-        if libc::sigaction(libc::SIGBUS, &action, &mut before) == 0 { Ok(before) } else { Err(last_errno()) }
+        if libc::sigaction(libc::SIGBUS, &action, &mut before) == 0 {
+            Ok(before)
+        } else {
+            Err(IoError::last())
+        }
     }
 }
 

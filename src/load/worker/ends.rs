@@ -11,8 +11,8 @@ use crate::sys::buffer::IoBuffer;
 #[test]
 fn a_failed_io_ends_the_run_and_says_where_it_was() {
     for (result, kind) in [
-        (Err(libc::EIO), FailureKind::Errno(libc::EIO)),
-        (Err(libc::ENOSPC), FailureKind::Errno(libc::ENOSPC)),
+        (Err(IoError::IO), FailureKind::Io(IoError::IO)),
+        (Err(IoError::NO_SPACE), FailureKind::Io(IoError::NO_SPACE)),
         (Ok(0), FailureKind::EndOfTarget),
     ] {
         let bench = Bench::new(1, LATENCY).lengths(250, 1000, 0);
@@ -32,21 +32,21 @@ fn a_failed_io_ends_the_run_and_says_where_it_was() {
 
 #[test]
 fn a_failure_in_warm_up_ends_the_run_as_well() {
-    let seen = Bench::new(1, NO_STATISTICS).lengths(250, 1000, 0).result(|_, _| Err(libc::EIO)).run();
+    let seen = Bench::new(1, NO_STATISTICS).lengths(250, 1000, 0).result(|_, _| Err(IoError::IO)).run();
     assert_eq!((seen.failures[0].since_measure_start_ns, seen.now_ns), (-150, 100));
 }
 
 #[test]
 fn what_came_with_a_failure_still_counts() {
     let bench = Bench::new(4, LATENCY);
-    let seen = bench.result(|number, io| if number == 2 { Err(libc::EIO) } else { Ok(io.len) }).run();
+    let seen = bench.result(|number, io| if number == 2 { Err(IoError::IO) } else { Ok(io.len) }).run();
     assert_eq!((seen.failures.len(), seen.reads()), (1, 3));
     assert_eq!(seen.ios.len(), 4, "nothing is issued after it");
 }
 
 #[test]
 fn the_first_failures_are_kept() {
-    let seen = Bench::new(12, NO_STATISTICS).result(|_, _| Err(libc::EIO)).run();
+    let seen = Bench::new(12, NO_STATISTICS).result(|_, _| Err(IoError::IO)).run();
     let offsets: Vec<u64> = seen.failures.iter().map(|f| f.offset / 4096).collect();
     assert_eq!(offsets, [0, 1, 2, 3, 4, 5, 6, 7]);
 }
@@ -55,7 +55,7 @@ fn the_first_failures_are_kept() {
 fn a_failure_stops_completion_routines_too() {
     let routines = Dispatch { submit_batch: 3, reap_batch: 3, poll_after_batch: false, reissue_own: true };
     let bench = Bench::new(3, NO_STATISTICS).worker(|w| w.dispatch = routines);
-    let seen = bench.result(|number, io| if number == 2 { Err(libc::EIO) } else { Ok(io.len) }).run();
+    let seen = bench.result(|number, io| if number == 2 { Err(IoError::IO) } else { Ok(io.len) }).run();
     // The first of the three was reissued before the failure of the second was looked at.
     let submits: Vec<Vec<u32>> = seen.submits().into_iter().map(|(_, slots)| slots).collect();
     assert_eq!(submits, [vec![0, 1, 2], vec![0]]);
@@ -160,7 +160,7 @@ fn a_stop_in_each_phase_counts_what_that_phase_demands() {
 
 #[test]
 fn what_comes_back_after_the_stop_is_neither_counted_nor_a_failure() {
-    for result in [Err(libc::EINTR), Err(libc::EIO), Ok(0), Ok(100), Ok(4096)] {
+    for result in [Err(IoError::INTERRUPTED), Err(IoError::IO), Ok(0), Ok(100), Ok(4096)] {
         // The wait ends by the signal at 950 with the ninth I/O still out; the engine breaks it off.
         let bench = Bench::new(1, NO_STATISTICS).service(|number, _| if number == 9 { 150 } else { 100 });
         let seen = bench

@@ -38,10 +38,10 @@ pub struct State {
     pub calls: Vec<Call>,
     pub ios: Vec<Io>,
     /// End, number, slot, result.
-    flying: Vec<(u64, u64, u32, Result<u32, i32>)>,
+    flying: Vec<(u64, u64, u32, Result<u32, IoError>)>,
     pub phases: Rc<Phases>,
     pub service_ns: Script<u64>,
-    pub result: Script<Result<u32, i32>>,
+    pub result: Script<Result<u32, IoError>>,
     pub submit_ns: u64,
     pub stamp_ns: u64,
     /// What the engine says of itself, and stamps that respect it.
@@ -336,7 +336,7 @@ impl Bench {
     }
 
     /// What becomes of each I/O.
-    pub fn result(self, result: impl Fn(u64, &Io) -> Result<u32, i32> + 'static) -> Self {
+    pub fn result(self, result: impl Fn(u64, &Io) -> Result<u32, IoError> + 'static) -> Self {
         self.lab.0.borrow_mut().result = Box::new(result);
         self
     }

@@ -14,7 +14,7 @@ use super::phases::Phases;
 use super::series::Buckets;
 use super::writes::WriteSlots;
 use crate::access::{DataRng, Meter, Pace, Pattern, PoolChoice, Rng, SharedOffset};
-use crate::engine::{Completion, Engine, EngineError, Io, Op};
+use crate::engine::{Completion, Engine, EngineError, Io, IoError, Op};
 use crate::result::{ThreadCost, WaitStatistics};
 use idle::Idle;
 
@@ -104,8 +104,8 @@ struct InFlight {
 /// Why an I/O failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The system's errno.
-    Errno(i32),
+    /// The I/O failed.
+    Io(IoError),
     /// Nothing was transferred: the end of the target.
     EndOfTarget,
     /// The engine broke.
@@ -566,7 +566,7 @@ impl Worker {
                 self.duties[duty as usize].short_transfers += u64::from(turn.counting);
                 return Some(bytes);
             }
-            Err(errno) => FailureKind::Errno(errno),
+            Err(error) => FailureKind::Io(error),
         };
         let InFlight { duty, op, offset, .. } = turn.flights[slot as usize].clone();
         self.io_failed(turn, (duty, op, offset), kind);

@@ -13,14 +13,13 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::IFlags;
-
 pub use details::{DELETED, DevicePath, LayerDetails, LayerRole};
 
 use super::roots::Roots;
 use crate::machine::device::{BlockDevice, DeviceNumber, SectorSizes};
 use crate::machine::mounts::{Mount, read_mounts};
 use crate::machine::storage::{TargetFacts, TargetKind};
+use crate::sys::file::{self, CompressionFlags, FileKind, Stat};
 
 /// What a layer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -214,22 +213,19 @@ pub fn counted(layers: &[Layer]) -> Counted {
 }
 
 /// Flags that compress a single file, or keep it from being compressed.
-fn flags_of(file: &File, facts: &TargetFacts) -> Option<IFlags> {
+fn flags_of(file: &File, facts: &TargetFacts) -> Option<CompressionFlags> {
     let name = facts.filesystem.as_ref()?.name.as_str();
     let can_compress = matches!(name, "btrfs" | "f2fs" | "bcachefs" | "ntfs3" | "ubifs");
-    if can_compress { rustix::fs::ioctl_getflags(file).ok() } else { None }
+    if can_compress { file::compression_flags(file) } else { None }
 }
 
 /// A file marked for compression is compressed without a mount option; one without copy-on-write is not
 /// compressed even with it.
-fn apply_flags(layers: &mut [Layer], flags: IFlags) {
-    /// `FS_NOCOMP_FL` of `linux/fs.h`.
-    const NEVER_COMPRESSED: IFlags = IFlags::from_bits_retain(0x400);
-    let is_plain = flags.intersects(IFlags::NOCOW | NEVER_COMPRESSED);
+fn apply_flags(layers: &mut [Layer], flags: CompressionFlags) {
     let Some(filesystem) = layers.iter_mut().find(|l| l.kind == Kind::Filesystem) else { return };
-    if is_plain {
+    if flags.is_plain {
         filesystem.compression = None;
-    } else if flags.contains(IFlags::COMPRESSED) && filesystem.compression.is_none() {
+    } else if flags.is_compressed && filesystem.compression.is_none() {
         filesystem.compression = Some("set on the file".to_string());
     }
 }
@@ -294,13 +290,12 @@ impl<'a> Builder<'a> {
 
     /// The device that a path below `/dev` names.
     fn node(&self, path: &Path) -> Option<BlockDevice> {
-        use std::os::unix::fs::{FileTypeExt, MetadataExt};
         let inside = path.strip_prefix("/dev").ok()?;
         let node = self.roots.dev.join(inside);
-        let by_number = std::fs::metadata(&node)
+        let by_number = Stat::at(&node)
             .ok()
-            .filter(|m| m.file_type().is_block_device())
-            .and_then(|m| BlockDevice::find(DeviceNumber::from_raw(m.rdev()), self.roots));
+            .filter(|stat| stat.kind == FileKind::Block)
+            .and_then(|stat| BlockDevice::find(DeviceNumber::from_raw(stat.node_of), self.roots));
         let resolved = std::fs::canonicalize(&node).unwrap_or(node);
         let by_name = || {
             let name = resolved.file_name()?.to_str()?;

@@ -87,7 +87,7 @@ pub fn by_id(node: &Path, roots: &Roots) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
+    use crate::sys::made::symlink;
 
     fn roots_with(names: &[&str]) -> (tempfile::TempDir, Roots) {
         let dir = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::storage::{Access, OpenFlags};
-use crate::sys::error::errno_text;
+use crate::sys::error::{Code, system_text};
 use crate::text::printable_path;
 
 /// Kinds of failure of opening a target.
@@ -104,66 +104,66 @@ impl TargetError {
         }
     }
 
-    pub(super) fn open(path: &Path, kind: OpenFailure, errno: i32, advice: impl Into<String>) -> Self {
+    pub(super) fn open(path: &Path, kind: OpenFailure, code: Code, advice: impl Into<String>) -> Self {
         TargetError::Open {
             path: printable_path(path),
             kind,
-            errno,
-            text: errno_text(errno),
+            errno: code.number(),
+            text: code.text(),
             advice: advice.into(),
         }
     }
 
     pub(super) fn facts(path: &Path, action: &'static str, error: &io::Error) -> Self {
-        TargetError::Facts { path: printable_path(path), action, text: crate::sys::error::system_text(error) }
+        TargetError::Facts { path: printable_path(path), action, text: system_text(error) }
     }
 
-    /// Explains the errno of an open.
-    pub(super) fn of_errno(path: &Path, errno: i32, flags: OpenFlags) -> Self {
-        let (kind, advice) = explain(errno, flags.access);
-        Self::open(path, kind, errno, advice)
+    /// Explains what the system said to an open.
+    pub(super) fn of_code(path: &Path, code: Code, flags: OpenFlags) -> Self {
+        let (kind, advice) = explain(code, flags.access);
+        Self::open(path, kind, code, advice)
     }
 }
 
-fn explain(errno: i32, access: Access) -> (OpenFailure, &'static str) {
+fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
     use OpenFailure as F;
-    match errno {
-        libc::ENOENT => (F::Missing, "Check the spelling, or let -c<size> create the file"),
-        libc::ENOTDIR => (F::Missing, "A part of the path is not a directory; check the spelling"),
-        libc::ELOOP => (F::Missing, "Symbolic links go round in a circle; name the file itself"),
-        libc::EACCES => (F::Permission, permission_advice(access)),
-        libc::EPERM => (
+    match code {
+        Code::NOT_FOUND => (F::Missing, "Check the spelling, or let -c<size> create the file"),
+        Code::NOT_A_DIRECTORY => (F::Missing, "A part of the path is not a directory; check the spelling"),
+        Code::LINK_LOOP => (F::Missing, "Symbolic links go round in a circle; name the file itself"),
+        Code::ACCESS_DENIED => (F::Permission, permission_advice(access)),
+        Code::NOT_PERMITTED => (
             F::Permission,
             "The kernel forbids it, also to root: a container or service may not reach this device (device \
              control group), or the file is immutable (lsattr)",
         ),
-        libc::EROFS => (
+        Code::READ_ONLY => (
             F::ReadOnly,
             "The file system or device is read-only: test reads only (-w0), or make it writable first",
         ),
-        libc::EBUSY => (F::Busy, "Something else uses it exclusively; lsblk and lsof show what"),
-        libc::ETXTBSY => {
+        Code::BUSY => (F::Busy, "Something else uses it exclusively; lsblk and lsof show what"),
+        Code::RUNNING_PROGRAM => {
             (F::Busy, "The file is a running program or active swap, which the kernel protects from writes")
         }
-        libc::EISDIR => {
+        Code::IS_A_DIRECTORY => {
             (F::Directory, "It is a directory; name a file in it, e.g. with -c<size> to create it")
         }
-        libc::ENXIO | libc::ENODEV => {
+        Code::NO_ADDRESS | Code::NO_DEVICE => {
             (F::Missing, "The device node exists but no device answers behind it; check that it is attached")
         }
-        libc::ENOMEDIUM => (F::Missing, "The drive holds no medium"),
-        libc::EMFILE => {
+        Code::NO_MEDIUM => (F::Missing, "The drive holds no medium"),
+        Code::TOO_MANY_FILES => {
             (F::Other, "The limit of open files of this process is reached; raise it with ulimit -n")
         }
-        libc::ENFILE => {
+        Code::TOO_MANY_FILES_IN_SYSTEM => {
             (F::Other, "The system's limit of open files is reached; raise it with sysctl fs.file-max")
         }
-        libc::ENAMETOOLONG => (F::Other, "The path or a part of it is too long"),
-        libc::ESTALE => (F::Missing, "The server no longer knows the file; remount or check the export"),
-        libc::EIO | libc::ENOTCONN | libc::EHOSTDOWN | libc::ETIMEDOUT => {
+        Code::NAME_TOO_LONG => (F::Other, "The path or a part of it is too long"),
+        Code::STALE => (F::Missing, "The server no longer knows the file; remount or check the export"),
+        Code::IO | Code::NOT_CONNECTED | Code::HOST_DOWN | Code::TIMED_OUT => {
             (F::Other, "The storage itself failed or does not answer; look at the kernel log (dmesg)")
         }
-        libc::EOVERFLOW | libc::EFBIG => (F::Other, "The file is larger than the system can handle"),
+        Code::OVERFLOW | Code::FILE_TOO_LARGE => (F::Other, "The file is larger than the system can handle"),
         _ => (F::Other, "The kernel log (dmesg) may tell more"),
     }
 }
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn message_has_the_words_scripts_look_for_and_ours() {
         let flags = OpenFlags { access: Access::Read, direct: false, dsync: false };
-        let error = TargetError::of_errno(Path::new("/no/such"), libc::ENOENT, flags);
+        let error = TargetError::of_code(Path::new("/no/such"), Code::NOT_FOUND, flags);
         assert_eq!(
             error.to_string(),
             "Error opening file: /no/such [2]: No such file or directory. Check the spelling, or let -c<size> \
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn read_tests_are_not_told_to_test_reads() {
-        assert!(!explain(libc::EACCES, Access::Read).1.contains("-w0"));
-        assert!(explain(libc::EACCES, Access::ReadWrite).1.contains("-w0"));
+        assert!(!explain(Code::ACCESS_DENIED, Access::Read).1.contains("-w0"));
+        assert!(explain(Code::ACCESS_DENIED, Access::ReadWrite).1.contains("-w0"));
     }
 }

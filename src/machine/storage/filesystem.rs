@@ -1,12 +1,11 @@
 //! Which filesystem a file lives on, and what that means for a storage test.
 
 use std::fs::File;
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use crate::machine::device::DeviceNumber;
 use crate::machine::mounts::Mount;
+use crate::sys::file::{self, Stat};
 
 /// The filesystem of a regular file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,14 +124,9 @@ pub(crate) fn is_memory(name: &str) -> bool {
 /// Facts about the filesystem of `file`; `mounts` may be empty.
 pub(super) fn of_file(file: &File, mount_id: Option<u64>, mounts: &[Mount]) -> std::io::Result<Filesystem> {
     // A file system in user space need not answer; then the mount alone tells what it is.
-    let statfs = match rustix::fs::fstatfs(file.as_fd()) {
-        Ok(statfs) => Some(statfs),
-        Err(rustix::io::Errno::NOSYS) => None,
-        Err(errno) => return Err(errno.into()),
-    };
-    // The kernel's word is signed and of the machine's width; magic numbers have 32 bits.
-    let magic = statfs.map_or(0, |s| s.f_type as u64 & 0xffff_ffff);
-    let device = DeviceNumber::from_raw(file.metadata()?.dev());
+    let told = file::filesystem(file)?;
+    let magic = told.map_or(0, |told| told.magic);
+    let device = DeviceNumber::from_raw(Stat::of_open(file)?.device);
     let mount = find_mount(mount_id, device, mounts);
     let name = mount.map_or_else(|| name_of_magic(magic), |m| m.fs_type.clone());
     Ok(Filesystem {
@@ -141,7 +135,7 @@ pub(super) fn of_file(file: &File, mount_id: Option<u64>, mounts: &[Mount]) -> s
         source: mount.map(|m| m.source.clone()),
         mount_point: mount.map(|m| m.mount_point.clone()),
         mount_options: mount.map(|m| m.options.clone()),
-        block_bytes: statfs.and_then(|s| u64::try_from(s.f_bsize).ok()).unwrap_or(0),
+        block_bytes: told.map_or(0, |told| told.block_bytes),
         name,
     })
 }

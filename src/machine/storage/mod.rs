@@ -8,22 +8,22 @@ mod error;
 mod filesystem;
 
 use std::fs::File;
-use std::io;
-use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{AtFlags, Mode, OFlags, Statx, StatxFlags};
 
 pub use disks::{by_id, whole_disks};
 pub use error::{OpenFailure, TargetError};
 pub use filesystem::Filesystem;
 pub(super) use filesystem::{is_memory, is_remote};
 
+pub use crate::sys::file::{AccessHint, Room, advise, keep_access_time, room};
+
 use super::roots::Roots;
 use crate::machine::device::{BlockDevice, DeviceNumber, SectorSizes};
 use crate::machine::mounts::{Mount, read_mounts};
 use crate::sys::buffer::IoBuffer;
+use crate::sys::error::Code;
+use crate::sys::file::{self, DirectUnits, FileKind, Opening, Stat};
+use crate::sys::{device, system};
 use crate::text::printable_path;
 
 /// Direct-I/O alignment when nothing is known: no device in use needs more.
@@ -55,16 +55,13 @@ pub struct OpenFlags {
 }
 
 impl OpenFlags {
-    fn bits(self) -> OFlags {
-        let access = match self.access {
-            Access::Read => OFlags::RDONLY,
-            Access::Write => OFlags::WRONLY,
-            Access::ReadWrite => OFlags::RDWR,
-        };
-        let mut bits = access | OFlags::CLOEXEC;
-        bits.set(OFlags::DIRECT, self.direct);
-        bits.set(OFlags::DSYNC, self.dsync);
-        bits
+    fn opening(self) -> Opening {
+        Opening {
+            read: self.access != Access::Write,
+            write: self.access != Access::Read,
+            direct: self.direct,
+            dsync: self.dsync,
+        }
     }
 }
 
@@ -185,20 +182,17 @@ pub fn resolve(typed: &str, roots: &Roots) -> Result<Resolved, TargetError> {
 /// # Errors
 /// [`TargetError::Open`].
 pub fn open_file(path: &Path, flags: OpenFlags) -> Result<File, TargetError> {
-    let failed = |errno: rustix::io::Errno| TargetError::of_errno(path, errno.raw_os_error(), flags);
-    let look: File =
-        rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?.into();
+    let failed = |code| TargetError::of_code(path, code, flags);
+    let look = file::look(path).map_err(failed)?;
     let before = kind_of(&look, path)?;
-    let opened = match rustix::fs::open(path, flags.bits(), Mode::empty()) {
-        Ok(fd) => File::from(fd),
-        Err(errno) if errno == rustix::io::Errno::INVAL && flags.direct => {
-            return Err(explain_invalid(path, flags));
-        }
-        Err(errno) => return Err(failed(errno)),
+    let opened = match file::open(path, flags.opening()) {
+        Ok(file) => file,
+        Err(Code::INVALID) if flags.direct => return Err(explain_invalid(path, flags)),
+        Err(code) => return Err(failed(code)),
     };
     if kind_of(&opened, path)? != before {
         let advice = "The path came to mean something else while it was being opened; try again";
-        return Err(TargetError::open(path, OpenFailure::Other, libc::ESTALE, advice));
+        return Err(TargetError::open(path, OpenFailure::Other, Code::STALE, advice));
     }
     Ok(opened)
 }
@@ -209,10 +203,10 @@ pub fn open_file(path: &Path, flags: OpenFlags) -> Result<File, TargetError> {
 /// [`TargetError::Open`], [`TargetError::Facts`].
 pub fn open(path: &Path, flags: OpenFlags, roots: &Roots) -> Result<OpenedTarget, TargetError> {
     let file = open_file(path, flags)?;
-    if flags.access != Access::Read && is_read_only_device(&file) {
+    if flags.access != Access::Read && device::is_write_protected(&file) {
         let advice =
             "The device is write-protected: test reads only (-w0), or lift the protection (blockdev --setrw)";
-        return Err(TargetError::open(path, OpenFailure::ReadOnly, libc::EROFS, advice));
+        return Err(TargetError::open(path, OpenFailure::ReadOnly, Code::READ_ONLY, advice));
     }
     let facts = facts_of(&file, path, roots)?;
     if flags.direct && facts.direct.is_none() {
@@ -223,44 +217,32 @@ pub fn open(path: &Path, flags: OpenFlags, roots: &Roots) -> Result<OpenedTarget
 
 /// Tells regular file from block device, refuses everything else in words.
 fn kind_of(file: &File, path: &Path) -> Result<TargetKind, TargetError> {
-    let kind = file.metadata().map_err(|e| TargetError::facts(path, "ask what it is", &e))?.file_type();
-    let refuse = |kind, errno, advice: &str| Err(TargetError::open(path, kind, errno, advice));
-    if kind.is_file() {
-        Ok(TargetKind::Regular)
-    } else if kind.is_block_device() {
-        Ok(TargetKind::Block)
-    } else if kind.is_dir() {
-        refuse(
-            OpenFailure::Directory,
-            libc::EISDIR,
-            "It is a directory; name a file in it, e.g. with -c<size> to create it",
-        )
-    } else {
-        let what = if kind.is_char_device() {
-            "a character device"
-        } else if kind.is_fifo() {
-            "a named pipe"
-        } else if kind.is_socket() {
-            "a socket"
-        } else {
-            "neither file nor block device"
-        };
-        let advice = format!("It is {what}; a target is a regular file or a block device");
-        refuse(OpenFailure::NotAFile, libc::EINVAL, &advice)
-    }
+    let kind = Stat::of_open(file).map_err(|e| TargetError::facts(path, "ask what it is", &e))?.kind;
+    let what = match kind {
+        FileKind::Regular => return Ok(TargetKind::Regular),
+        FileKind::Block => return Ok(TargetKind::Block),
+        FileKind::Directory => {
+            let advice = "It is a directory; name a file in it, e.g. with -c<size> to create it";
+            return Err(TargetError::open(path, OpenFailure::Directory, Code::IS_A_DIRECTORY, advice));
+        }
+        FileKind::Character => "a character device",
+        FileKind::Pipe => "a named pipe",
+        FileKind::Socket => "a socket",
+        FileKind::Link | FileKind::Other => "neither file nor block device",
+    };
+    let advice = format!("It is {what}; a target is a regular file or a block device");
+    Err(TargetError::open(path, OpenFailure::NotAFile, Code::INVALID, advice))
 }
 
 /// An open with `O_DIRECT` said "invalid argument": is it `O_DIRECT` that is refused?
 fn explain_invalid(path: &Path, flags: OpenFlags) -> TargetError {
-    let plain = rustix::fs::open(path, OpenFlags { direct: false, ..flags }.bits(), Mode::empty());
-    match plain {
-        Ok(fd) => {
-            let file = File::from(fd);
+    match file::open(path, OpenFlags { direct: false, ..flags }.opening()) {
+        Ok(file) => {
             let is_file = file.metadata().is_ok_and(|m| m.is_file());
             let filesystem = is_file.then(|| filesystem::of_file(&file, None, &[]).ok()).flatten();
             direct_refused(path, filesystem.as_ref().map(|f| f.name.as_str()))
         }
-        Err(_) => TargetError::of_errno(path, libc::EINVAL, flags),
+        Err(_) => TargetError::of_code(path, Code::INVALID, flags),
     }
 }
 
@@ -276,28 +258,7 @@ fn direct_refused(path: &Path, filesystem: Option<&str>) -> TargetError {
                 .to_string()
         }
     };
-    TargetError::open(path, OpenFailure::DirectRefused, libc::EINVAL, advice)
-}
-
-/// `BLKROGET`: the kernel lets a write-protected device be opened and fails the writes.
-fn is_read_only_device(file: &File) -> bool {
-    /// `_IO(0x12, 94)`, `linux/fs.h`.
-    const BLKROGET: libc::Ioctl = libc::_IO(0x12, 94);
-    let mut read_only: libc::c_int = 0;
-    // SAFETY: BLKROGET writes one int through the pointer, which outlives the call; on other files
-    // the ioctl fails without writing.
-    let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKROGET, &raw mut read_only) };
-    result == 0 && read_only != 0
-}
-
-/// Capacity of a block device in bytes (`BLKGETSIZE64`).
-fn device_bytes(file: &File) -> io::Result<u64> {
-    /// `_IOR(0x12, 114, size_t)`, `linux/fs.h`.
-    const BLKGETSIZE64: libc::Ioctl = libc::_IOR::<libc::size_t>(0x12, 114);
-    let mut bytes: u64 = 0;
-    // SAFETY: BLKGETSIZE64 writes one u64 through the pointer, which outlives the call.
-    let result = unsafe { libc::ioctl(file.as_raw_fd(), BLKGETSIZE64, &raw mut bytes) };
-    if result == 0 { Ok(bytes) } else { Err(io::Error::last_os_error()) }
+    TargetError::open(path, OpenFailure::DirectRefused, Code::INVALID, advice)
 }
 
 /// Everything the kernel tells about an open file or device.
@@ -307,23 +268,23 @@ fn device_bytes(file: &File) -> io::Result<u64> {
 pub fn facts_of(file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, TargetError> {
     let kind = kind_of(file, path)?;
     let metadata = file.metadata().map_err(|e| TargetError::facts(path, "ask its size", &e))?;
-    let mask = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID | StatxFlags::DIOALIGN;
-    let statx = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, mask).ok();
+    let stat = Stat::of(&metadata);
+    let report = file::report(file);
     match kind {
         TargetKind::Block => {
-            let device = DeviceNumber::from_raw(metadata.rdev());
+            let device = DeviceNumber::from_raw(stat.node_of);
             let node = BlockDevice::find(device, roots);
             let sectors = sectors_of_device(file);
             Ok(TargetFacts {
                 path: path.to_path_buf(),
                 kind,
-                size_bytes: device_bytes(file)
+                size_bytes: device::capacity_bytes(file)
                     .map_err(|e| TargetError::facts(path, "ask its capacity", &e))?,
                 device,
-                inode: metadata.ino(),
+                inode: stat.inode,
                 device_name: node.as_ref().map(|n| n.name.clone()),
                 sectors,
-                direct: direct_alignment(statx.as_ref(), None, sectors),
+                direct: direct_alignment(report.direct, None, sectors),
                 filesystem: None,
                 scheduler: node.as_ref().and_then(BlockDevice::scheduler),
                 write_cache: node.and_then(|n| n.write_cache()),
@@ -331,10 +292,9 @@ pub fn facts_of(file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, 
         }
         TargetKind::Regular => {
             let mounts = read_mounts(roots).unwrap_or_default();
-            let mount_id = statx.as_ref().filter(|s| has(s, StatxFlags::MNT_ID)).map(|s| s.stx_mnt_id);
-            let filesystem = filesystem::of_file(file, mount_id, &mounts)
+            let filesystem = filesystem::of_file(file, report.mount_id, &mounts)
                 .map_err(|e| TargetError::facts(path, "ask its file system", &e))?;
-            let device = DeviceNumber::from_raw(metadata.dev());
+            let device = DeviceNumber::from_raw(stat.device);
             let below = device_below(device, &filesystem, &mounts, roots);
             let sectors = below.as_ref().and_then(BlockDevice::sector_sizes);
             Ok(TargetFacts {
@@ -342,10 +302,10 @@ pub fn facts_of(file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, 
                 kind,
                 size_bytes: metadata.len(),
                 device,
-                inode: metadata.ino(),
+                inode: stat.inode,
                 device_name: below.as_ref().map(|n| n.name.clone()),
                 sectors,
-                direct: direct_alignment(statx.as_ref(), Some(&filesystem), sectors),
+                direct: direct_alignment(report.direct, Some(&filesystem), sectors),
                 filesystem: Some(filesystem),
                 scheduler: below.as_ref().and_then(BlockDevice::scheduler),
                 write_cache: below.and_then(|n| n.write_cache()),
@@ -354,13 +314,8 @@ pub fn facts_of(file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, 
     }
 }
 
-fn has(statx: &Statx, flag: StatxFlags) -> bool {
-    statx.stx_mask & flag.bits() != 0
-}
-
 fn sectors_of_device(file: &File) -> Option<SectorSizes> {
-    let logical_bytes = rustix::fs::ioctl_blksszget(file).ok()?;
-    let physical_bytes = rustix::fs::ioctl_blkpbszget(file).unwrap_or(logical_bytes);
+    let (logical_bytes, physical_bytes) = device::sector_bytes(file)?;
     Some(SectorSizes { logical_bytes, physical_bytes })
 }
 
@@ -377,18 +332,17 @@ fn device_below(
     }
     let by_number = || mounts.iter().find(|m| m.device == device).map(|m| m.source.clone());
     let source = filesystem.source.clone().or_else(by_number)?;
-    let metadata = std::fs::metadata(source).ok().filter(|m| m.file_type().is_block_device())?;
-    BlockDevice::find(DeviceNumber::from_raw(metadata.rdev()), roots)
+    let node = Stat::at(&source).ok().filter(|stat| stat.kind == FileKind::Block)?;
+    BlockDevice::find(DeviceNumber::from_raw(node.node_of), roots)
 }
 
 /// The kernel's report, or the best that is known without one.
 fn direct_alignment(
-    statx: Option<&Statx>,
+    report: Option<DirectUnits>,
     filesystem: Option<&Filesystem>,
     sectors: Option<SectorSizes>,
 ) -> Option<DirectAlignment> {
-    if let Some(report) = statx.filter(|s| has(s, StatxFlags::DIOALIGN)) {
-        let (offset, memory) = (report.stx_dio_offset_align, report.stx_dio_mem_align);
+    if let Some(DirectUnits { offset_bytes: offset, memory_bytes: memory }) = report {
         // Both zero is the kernel's way to say that direct I/O does not work on this file.
         return (offset != 0 && memory != 0).then_some(DirectAlignment {
             offset_bytes: offset.into(),
@@ -424,7 +378,7 @@ pub fn probe_direct_read(target: &OpenedTarget, offset: u64, block_bytes: usize)
         opened => opened?,
     };
     let alignment = target.facts.direct.map_or(ALIGNMENT_UNKNOWN_BYTES, |d| d.memory_bytes);
-    let page = rustix::param::page_size();
+    let page = system::page_bytes();
     // Mappings are page-aligned; a wish for more is met by starting further inside.
     let slack = usize::try_from(alignment).unwrap_or(page).max(page).next_power_of_two();
     let block_bytes = block_bytes.min(PROBE_BYTES_MAX);
@@ -435,72 +389,15 @@ pub fn probe_direct_read(target: &OpenedTarget, offset: u64, block_bytes: usize)
     };
     let buffer = IoBuffer::new(block_bytes.saturating_add(slack)).map_err(|e| no_memory(&e))?;
     let skip = buffer.as_ptr().align_offset(slack).min(slack);
-    let result = buffer.with_slice_mut(skip, block_bytes, |block| file.read_at(block, offset));
+    let result = buffer.with_slice_mut(skip, block_bytes, |block| file::read_at(&file, block, offset));
     match result {
         Ok(_) => Ok(()),
-        Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {
+        Err(e) if Code::of(&e) == Some(Code::INVALID) => {
             Err(direct_refused(path, target.facts.filesystem.as_ref().map(|f| f.name.as_str())))
         }
         // Whether the device can read here is what the run will find out, with offset and reason.
         Err(_) => Ok(()),
     }
-}
-
-/// Hint about the access pattern (`-fs`, `-fr`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AccessHint {
-    /// `POSIX_FADV_SEQUENTIAL`: read further ahead.
-    Sequential,
-    /// `POSIX_FADV_RANDOM`: do not read ahead.
-    Random,
-}
-
-/// Gives the kernel a hint about the access pattern; it matters to cached I/O only.
-///
-/// # Errors
-/// What `posix_fadvise(2)` says.
-pub fn advise(file: &File, hint: AccessHint) -> io::Result<()> {
-    let advice = match hint {
-        AccessHint::Sequential => rustix::fs::Advice::Sequential,
-        AccessHint::Random => rustix::fs::Advice::Random,
-    };
-    Ok(rustix::fs::fadvise(file, 0, None, advice)?)
-}
-
-/// Reads through this descriptor leave the time of last access alone. Only the owner of a file (and root) may ask
-/// for that; for others the mount's options decide.
-pub fn keep_access_time(file: &File) {
-    if let Ok(flags) = rustix::fs::fcntl_getfl(file) {
-        // What a refusal means is said above.
-        let _ = rustix::fs::fcntl_setfl(file, flags | OFlags::NOATIME);
-    }
-}
-
-/// What a filesystem can still take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
-    /// Bytes free for this user's files.
-    pub free_bytes: u64,
-    /// Bytes of the filesystem.
-    pub size_bytes: u64,
-    /// Bytes that nobody has free.
-    pub used_bytes: u64,
-    /// Whether it is mounted read-only.
-    pub is_read_only: bool,
-}
-
-/// The room in the filesystem of an open file.
-///
-/// # Errors
-/// What `fstatvfs(3)` says.
-pub fn room(file: &File) -> io::Result<Room> {
-    let found = rustix::fs::fstatvfs(file)?;
-    Ok(Room {
-        free_bytes: found.f_bavail.saturating_mul(found.f_frsize),
-        size_bytes: found.f_blocks.saturating_mul(found.f_frsize),
-        used_bytes: found.f_blocks.saturating_sub(found.f_bfree).saturating_mul(found.f_frsize),
-        is_read_only: found.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY),
-    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 use super::*;
-use std::os::unix::fs::symlink;
+use crate::sys::made::{self, symlink};
 
 const READ: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };
 const BOTH: OpenFlags = OpenFlags { access: Access::ReadWrite, ..READ };
@@ -36,11 +36,11 @@ fn things_that_are_no_targets_are_named() {
     assert!(words.contains("a character device"), "{words}");
 
     let fifo = dir.path().join("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
+    made::pipe(&fifo).unwrap();
     assert!(failure(&fifo, READ).1.contains("a named pipe"), "and the open did not block");
 
     let socket = dir.path().join("socket");
-    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let _listener = made::socket(&socket).unwrap();
     assert!(failure(&socket, READ).1.contains("a socket"));
 
     let (kind, words) = failure(&dir.path().join("missing"), READ);
@@ -54,9 +54,9 @@ fn read_tests_open_read_only_files() {
     let path = dir.path().join("data");
     std::fs::write(&path, "x").unwrap();
     let target = open(&path, READ, &Roots::default()).unwrap();
-    assert!(target.file.write_at(b"y", 0).is_err(), "the descriptor takes no writes");
+    assert!(made::write_all_at(&target.file, b"y", 0).is_err(), "the descriptor takes no writes");
     let writer = open(&path, OpenFlags { access: Access::Write, ..READ }, &Roots::default()).unwrap();
-    assert!(writer.file.read_at(&mut [0], 0).is_err(), "the descriptor gives no reads");
+    assert!(file::read_at(&writer.file, &mut [0], 0).is_err(), "the descriptor gives no reads");
 }
 
 #[test]

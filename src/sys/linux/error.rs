@@ -1,4 +1,5 @@
-//! The system's error texts without numbers, and likely causes of failed reads and writes.
+//! What the system says about failed calls: names, texts without numbers, and likely causes of failed reads and
+//! writes.
 
 use std::io;
 
@@ -14,32 +15,158 @@ pub fn system_text(error: &io::Error) -> String {
 
 /// The system's text for an errno value.
 pub fn errno_text(errno: i32) -> String {
-    system_text(&io::Error::from_raw_os_error(errno))
+    Code::from_number(errno).text()
 }
 
-/// Likely cause of a failed read or write, and what to do next; `None` when the system's text says it.
-///
-/// The kernel's block layer puts what a device reported into error numbers whose texts were written for other
-/// things (`blk_errors` in its `block/blk-core.c`).
-pub fn io_cause(errno: i32) -> Option<&'static str> {
-    Some(match errno {
-        libc::EIO => "the device, or a layer below, reported a failure; the kernel log (dmesg) tells more",
-        libc::ENODATA => "the device cannot read or write that place (medium error); see its SMART data",
-        libc::ENOLINK => {
-            "the way to the device failed (transport error); check cables, paths and the network"
+/// What the system said about a call, by name; the numbers differ between systems, and are told for scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Code(i32);
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $number:ident;)*) => {
+        impl Code {
+            $($(#[$doc])* pub const $name: Code = Code(libc::$number);)*
         }
-        libc::EREMOTEIO => "the device itself failed (target error); the kernel log (dmesg) tells more",
-        libc::EBADE => "another host reserved the device (reservation conflict)",
-        libc::EILSEQ => "the integrity check failed: data and checksum do not agree (protection error)",
-        libc::ENODEV | libc::ENXIO => "the device is gone or offline",
-        libc::ETIMEDOUT => "the device did not answer in time; the kernel log (dmesg) tells more",
-        libc::ENOSPC => "the file system, or the pool behind a thin device, is full",
-        libc::EROFS => "the file system or device became read-only, as after an earlier failure",
-        libc::ESTALE => "the server no longer knows the file; remount or check the export",
-        libc::EFBIG => "the file would become larger than the file system or ulimit -f allows",
-        libc::EINVAL => "the device or file system does not take I/Os of this size at this place",
-        _ => return None,
-    })
+    };
+}
+
+codes! {
+    /// Permission to the file is denied.
+    ACCESS_DENIED = EACCES;
+    /// Something is there already.
+    ALREADY_EXISTS = EEXIST;
+    /// Not now: a queue or a limit is full, or the call would wait.
+    AGAIN = EAGAIN;
+    /// The file is not open for that.
+    BAD_FILE = EBADF;
+    /// In use by somebody who shares with nobody.
+    BUSY = EBUSY;
+    /// The integrity check failed (data and checksum do not agree).
+    CHECKSUM = EILSEQ;
+    /// The quota is used up.
+    DISK_QUOTA = EDQUOT;
+    /// It would become larger than a limit allows.
+    FILE_TOO_LARGE = EFBIG;
+    /// The host does not answer.
+    HOST_DOWN = EHOSTDOWN;
+    /// A signal came before anything was done.
+    INTERRUPTED = EINTR;
+    /// An argument is not legal there: an alignment, a size, a flag.
+    INVALID = EINVAL;
+    /// The device or a layer reported a failure.
+    IO = EIO;
+    /// It is a directory.
+    IS_A_DIRECTORY = EISDIR;
+    /// Symbolic links go round in a circle.
+    LINK_LOOP = ELOOP;
+    /// The path or a part of it is too long.
+    NAME_TOO_LONG = ENAMETOOLONG;
+    /// Nothing is there.
+    NOT_FOUND = ENOENT;
+    /// A part of the path is no directory.
+    NOT_A_DIRECTORY = ENOTDIR;
+    /// Nobody is connected.
+    NOT_CONNECTED = ENOTCONN;
+    /// The system does not have that call.
+    NOT_IMPLEMENTED = ENOSYS;
+    /// The directory is not empty.
+    NOT_EMPTY = ENOTEMPTY;
+    /// Forbidden, also to who may do much.
+    NOT_PERMITTED = EPERM;
+    /// The file system or device cannot do that.
+    NOT_SUPPORTED = EOPNOTSUPP;
+    /// The node exists, the device behind it does not answer.
+    NO_ADDRESS = ENXIO;
+    /// The medium does not give or take that place.
+    NO_DATA = ENODATA;
+    /// There is no such device.
+    NO_DEVICE = ENODEV;
+    /// The way to the device failed.
+    NO_LINK = ENOLINK;
+    /// The drive holds no medium.
+    NO_MEDIUM = ENOMEDIUM;
+    /// The file system, or the pool below it, is full.
+    NO_SPACE = ENOSPC;
+    /// A number does not fit.
+    OVERFLOW = EOVERFLOW;
+    /// The file system or device takes no writes.
+    READ_ONLY = EROFS;
+    /// The device itself failed.
+    REMOTE_IO = EREMOTEIO;
+    /// Another host reserved the device.
+    RESERVED = EBADE;
+    /// A program that runs, or active swap.
+    RUNNING_PROGRAM = ETXTBSY;
+    /// The server no longer knows the file.
+    STALE = ESTALE;
+    /// Nobody answered in time.
+    TIMED_OUT = ETIMEDOUT;
+    /// This process has too many files open.
+    TOO_MANY_FILES = EMFILE;
+    /// The system has too many files open.
+    TOO_MANY_FILES_IN_SYSTEM = ENFILE;
+}
+
+impl Code {
+    /// By the system's number.
+    #[inline]
+    pub const fn from_number(number: i32) -> Code {
+        Code(number)
+    }
+
+    /// The system's number, for messages and documents.
+    #[inline]
+    pub const fn number(self) -> i32 {
+        self.0
+    }
+
+    /// Of an error that came from the system; `None` for those of libraries.
+    pub fn of(error: &io::Error) -> Option<Code> {
+        error.raw_os_error().map(Code)
+    }
+
+    /// Of the system call that just failed on this thread.
+    #[inline]
+    pub fn last() -> Code {
+        Code::of(&io::Error::last_os_error()).unwrap_or(Code::IO)
+    }
+
+    /// The system's text.
+    pub fn text(self) -> String {
+        system_text(&self.into())
+    }
+
+    /// Likely cause of a failed read or write, and what to do next; `None` when the system's text says it.
+    ///
+    /// The kernel's block layer puts what a device reported into error numbers whose texts were written for other
+    /// things (`blk_errors` in its `block/blk-core.c`).
+    pub fn io_cause(self) -> Option<&'static str> {
+        Some(match self {
+            Code::IO => "the device, or a layer below, reported a failure; the kernel log (dmesg) tells more",
+            Code::NO_DATA => "the device cannot read or write that place (medium error); see its SMART data",
+            Code::NO_LINK => {
+                "the way to the device failed (transport error); check cables, paths and the network"
+            }
+            Code::REMOTE_IO => "the device itself failed (target error); the kernel log (dmesg) tells more",
+            Code::RESERVED => "another host reserved the device (reservation conflict)",
+            Code::CHECKSUM => "the integrity check failed: data and checksum do not agree (protection error)",
+            Code::NO_DEVICE | Code::NO_ADDRESS => "the device is gone or offline",
+            Code::TIMED_OUT => "the device did not answer in time; the kernel log (dmesg) tells more",
+            Code::NO_SPACE => "the file system, or the pool behind a thin device, is full",
+            Code::READ_ONLY => "the file system or device became read-only, as after an earlier failure",
+            Code::STALE => "the server no longer knows the file; remount or check the export",
+            Code::FILE_TOO_LARGE => "the file would become larger than the file system or ulimit -f allows",
+            Code::INVALID => "the device or file system does not take I/Os of this size at this place",
+            _ => return None,
+        })
+    }
+}
+
+impl From<Code> for io::Error {
+    fn from(code: Code) -> io::Error {
+        io::Error::from_raw_os_error(code.0)
+    }
 }
 
 #[cfg(test)]
@@ -48,7 +175,7 @@ mod tests {
 
     #[test]
     fn error_texts_carry_no_number() {
-        assert_eq!(errno_text(libc::ENOENT), "No such file or directory");
+        assert_eq!(Code::NOT_FOUND.text(), "No such file or directory");
         assert_eq!(system_text(&io::Error::other("plain words")), "plain words");
         let error = tempfile::NamedTempFile::new_in("/no/such/folder").expect_err("there is none");
         assert!(error.to_string().contains("(os error 2) at path"), "{error}");
@@ -57,8 +184,8 @@ mod tests {
 
     #[test]
     fn causes_are_told_where_the_text_misleads() {
-        assert_eq!(errno_text(libc::ENODATA), "No data available");
-        assert!(io_cause(libc::ENODATA).unwrap().contains("medium error"));
-        assert_eq!(io_cause(libc::EPERM), None);
+        assert_eq!(Code::NO_DATA.text(), "No data available");
+        assert!(Code::NO_DATA.io_cause().unwrap().contains("medium error"));
+        assert_eq!(Code::NOT_PERMITTED.io_cause(), None);
     }
 }

@@ -142,12 +142,21 @@ impl IoPrio {
     pub const IDLE: IoPrio = IoPrio(3 << 13);
 }
 
+/// `IOPRIO_WHO_PROCESS`: the number is a thread's.
+const WHO_PROCESS: libc::c_int = 1;
+
+/// I/O priority of the calling thread; [`IoPrio::NONE`] where the kernel does not tell.
+pub fn io_priority_of_this_thread() -> IoPrio {
+    // SAFETY: takes numbers only. Thread 0 is the caller.
+    let had = unsafe { libc::syscall(libc::SYS_ioprio_get, WHO_PROCESS, 0) };
+    u16::try_from(had).map_or(IoPrio::NONE, IoPrio)
+}
+
 /// Sets the I/O priority of the calling thread.
 ///
 /// # Errors
 /// What `ioprio_set(2)` says.
 pub fn set_io_priority_of_this_thread(priority: IoPrio) -> io::Result<()> {
-    const WHO_PROCESS: libc::c_int = 1;
     // SAFETY: no memory is passed. Thread 0 is the caller.
     let result =
         unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, libc::c_int::from(priority.0)) };

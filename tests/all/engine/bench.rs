@@ -2,13 +2,16 @@
 //! engine slot by slot.
 
 use std::collections::VecDeque;
+use std::fs::File;
 use std::fs::OpenOptions;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use truespd::engine::{Completion, Engine, EngineError, EngineFile, EngineRow, Io, Op, Opened, Setup, TABLE};
+use truespd::engine::{
+    Completion, Engine, EngineError, EngineFile, EngineRow, Io, IoError, Op, Opened, Setup, TABLE,
+};
 use truespd::sys::buffer::IoBuffer;
 
 pub const BLOCK: u32 = 4096;
@@ -72,11 +75,11 @@ pub fn make_file(path: &Path, len: usize, salt: u64) {
 pub fn open_flags(path: &Path, write: bool, flags: i32) -> std::io::Result<EngineFile> {
     let file = OpenOptions::new().read(true).write(write).custom_flags(flags).open(path)?;
     let size_bytes = file.metadata()?.len();
-    Ok(EngineFile { fd: Arc::new(OwnedFd::from(file)), size_bytes, ioprio: 0, map: None })
+    Ok(EngineFile { handle: file.into(), size_bytes, ioprio: 0, map: None })
 }
 
 pub fn of_descriptor(fd: OwnedFd, size_bytes: u64) -> EngineFile {
-    EngineFile { fd: Arc::new(fd), size_bytes, ioprio: 0, map: None }
+    EngineFile { handle: File::from(fd).into(), size_bytes, ioprio: 0, map: None }
 }
 
 /// An engine with one buffer of `DEPTH` blocks, slot by slot.
@@ -128,7 +131,7 @@ impl Bench {
             self.engine.reap(1, 1, None, &mut done).expect("reap");
         }
         assert_eq!((done.len(), done[0].slot, self.engine.in_flight()), (1, 0, 0));
-        done[0].result
+        done[0].result.map_err(IoError::number)
     }
 
     /// Runs I/Os as (operation, offset) at full depth; `before` sees each slot before its I/O, `after`
@@ -166,7 +169,7 @@ impl Bench {
             for completion in &done {
                 let io = carries[completion.slot as usize].take();
                 let io = io.unwrap_or_else(|| panic!("slot {} came back twice", completion.slot));
-                after(self, completion.slot, io, completion.result);
+                after(self, completion.slot, io, completion.result.map_err(IoError::number));
                 idle.push_back(completion.slot);
                 finished += 1;
             }

@@ -1,18 +1,16 @@
 //! The simulated device keeps its laws: service times, channels, rate limit, faults, and the clock.
 
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use truespd::engine::{self, Completion, Engine, EngineFile, Io, Op, Setup};
+use truespd::engine::{self, Completion, Engine, EngineFile, Io, IoError, Op, Setup};
 
 const FILE_BYTES: u64 = 64 << 20;
 
 fn sim(parameters: &str, depth: u32) -> Box<dyn Engine> {
-    let fd: OwnedFd = std::fs::File::open("/dev/null").expect("readable").into();
+    let file = std::fs::File::open("/dev/null").expect("readable");
     let setup = Setup {
         depth,
-        files: vec![EngineFile { fd: Arc::new(fd), size_bytes: FILE_BYTES, ioprio: 0, map: None }],
+        files: vec![EngineFile { handle: file.into(), size_bytes: FILE_BYTES, ioprio: 0, map: None }],
         regions: Vec::new(),
         registered_buffers: false,
         parameters: parameters.to_string(),
@@ -123,7 +121,7 @@ fn faults_hit_where_they_are_told_to() {
         engine.submit(&[io(0, op, offset)]).expect("submit");
         let done = reap(engine.as_mut(), 1);
         assert_eq!(done.len(), 1);
-        (done[0].result, now(engine.as_ref()) - before)
+        (done[0].result.map_err(IoError::number), now(engine.as_ref()) - before)
     };
     assert_eq!(one(Op::Read, 0), (Ok(4096), 10_000));
     assert_eq!(one(Op::Read, (1 << 20) + 65535), (Err(libc::EIO), 10_000));

@@ -4,7 +4,7 @@ use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::support::runner::{Outcome, Place, no_stop, run, run_watched};
-use truespd::engine::{self, Completion, Engine, EngineError, EngineRow, Io, Opened, Setup};
+use truespd::engine::{self, Completion, Engine, EngineError, EngineRow, Io, IoError, Opened, Setup};
 use truespd::load::{self, Event, Options};
 use truespd::profile::{Profile, TimeSpan};
 use truespd::result::{Measured, TimeSpanResult};
@@ -238,7 +238,7 @@ impl Engine for Bad {
         }
         self.inner.reap(min, max, timeout, done)?;
         if let (How::Errno(errno), 0) = (self.how, self.after) {
-            done.iter_mut().for_each(|c| c.result = Err(errno));
+            done.iter_mut().for_each(|c| c.result = Err(IoError::from_number(errno)));
         }
         Ok(())
     }

@@ -1,0 +1,511 @@
+//! Files: what they are, opening, transfers at an offset, hints to the page cache, room.
+
+use std::ffi::OsString;
+use std::fs::{File, Metadata, OpenOptions, Permissions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, IFlags, Mode, OFlags, StatxFlags};
+
+use super::error::Code;
+
+/// What a path or an open file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file.
+    Regular,
+    /// A directory.
+    Directory,
+    /// A symbolic link, where links are not followed.
+    Link,
+    /// A block device.
+    Block,
+    /// A character device.
+    Character,
+    /// A named pipe.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// Something that this program does not know.
+    Other,
+}
+
+impl FileKind {
+    /// What the standard library's facts are about.
+    pub fn of(metadata: &Metadata) -> FileKind {
+        let kind = metadata.file_type();
+        match () {
+            () if kind.is_file() => FileKind::Regular,
+            () if kind.is_dir() => FileKind::Directory,
+            () if kind.is_symlink() => FileKind::Link,
+            () if kind.is_block_device() => FileKind::Block,
+            () if kind.is_char_device() => FileKind::Character,
+            () if kind.is_fifo() => FileKind::Pipe,
+            () if kind.is_socket() => FileKind::Socket,
+            () => FileKind::Other,
+        }
+    }
+}
+
+/// What the standard library tells about a file on some systems only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: FileKind,
+    /// Number of the device that its file system reports.
+    pub device: u64,
+    /// Inode number; with `device` it tells whether two paths are one file.
+    pub inode: u64,
+    /// Number of the device that it is the node of; 0 for others.
+    pub node_of: u64,
+    /// Bytes that the file system set aside for it.
+    pub allocated_bytes: u64,
+    /// User who owns it.
+    pub owner: u32,
+    /// Permissions: read, write, execute for owner, group and others.
+    pub mode: u32,
+}
+
+impl Stat {
+    /// From the standard library's facts.
+    pub fn of(metadata: &Metadata) -> Stat {
+        Stat {
+            kind: FileKind::of(metadata),
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            node_of: metadata.rdev(),
+            allocated_bytes: metadata.blocks() * 512,
+            owner: metadata.uid(),
+            mode: metadata.mode() & 0o7777,
+        }
+    }
+
+    /// Of what a path leads to.
+    ///
+    /// # Errors
+    /// What `stat(2)` says.
+    pub fn at(path: &Path) -> io::Result<Stat> {
+        Ok(Stat::of(&std::fs::metadata(path)?))
+    }
+
+    /// Of an open file.
+    ///
+    /// # Errors
+    /// What `fstat(2)` says.
+    pub fn of_open(file: &File) -> io::Result<Stat> {
+        Ok(Stat::of(&file.metadata()?))
+    }
+
+    /// Tells a file from all others that exist at the same time.
+    pub fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+}
+
+/// How to open what exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Opening {
+    /// For reading.
+    pub read: bool,
+    /// For writing.
+    pub write: bool,
+    /// `O_DIRECT`: past the page cache.
+    pub direct: bool,
+    /// `O_DSYNC`: writes are durable when they complete.
+    pub dsync: bool,
+}
+
+impl Opening {
+    fn flags(self) -> OFlags {
+        let mut flags = OFlags::CLOEXEC
+            | match (self.read, self.write) {
+                (true, true) => OFlags::RDWR,
+                (false, true) => OFlags::WRONLY,
+                (_, false) => OFlags::RDONLY,
+            };
+        flags.set(OFlags::DIRECT, self.direct);
+        flags.set(OFlags::DSYNC, self.dsync);
+        flags
+    }
+}
+
+/// Opens what exists; makes and cuts nothing.
+///
+/// # Errors
+/// What `open(2)` says.
+pub fn open(path: &Path, how: Opening) -> Result<File, Code> {
+    rustix::fs::open(path, how.flags(), Mode::empty()).map(File::from).map_err(code)
+}
+
+/// Opens a path for questions only: without effects, also on tapes, watchdogs and pipes.
+///
+/// # Errors
+/// What `open(2)` says.
+pub fn look(path: &Path) -> Result<File, Code> {
+    rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map(File::from).map_err(code)
+}
+
+/// Opens the same file again in another way: a duplicate would share the flags.
+///
+/// # Errors
+/// What `open(2)` says.
+pub fn reopen(file: &File, how: Opening) -> Result<File, Code> {
+    open(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), how)
+}
+
+/// Opens a path for reading without waiting for whoever writes into a pipe.
+///
+/// # Errors
+/// What `open(2)` says.
+pub fn open_without_waiting(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)
+}
+
+/// Makes a directory that only this user may enter.
+///
+/// # Errors
+/// What `mkdir(2)` says.
+pub fn make_private_directory(path: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().mode(0o700).create(path)
+}
+
+/// Makes directories that only this user may enter, with those above that are missing.
+///
+/// # Errors
+/// What `mkdir(2)` says.
+pub fn make_private_directories(path: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Takes the permissions to a directory from everybody but its owner.
+///
+/// # Errors
+/// What `chmod(2)` says.
+pub fn make_private(directory: &Path) -> io::Result<()> {
+    std::fs::set_permissions(directory, Permissions::from_mode(0o700))
+}
+
+/// Opens for reading and writing what is no link, and waits for nobody who has the other end of a pipe.
+///
+/// # Errors
+/// What `open(2)` says.
+pub fn open_unlinked(path: &Path) -> Result<File, Code> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(code)
+}
+
+/// What to do about a lock on an open file (`flock(2)`); it ends with the file, at the latest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lock {
+    /// Waits for it.
+    Wait,
+    /// Takes it, unless somebody has it: [`io::ErrorKind::WouldBlock`].
+    Try,
+    /// Gives it back.
+    Release,
+}
+
+/// Locks an open file or directory against everybody else who does.
+///
+/// # Errors
+/// What `flock(2)` says.
+pub fn lock(file: &File, how: Lock) -> io::Result<()> {
+    let operation = match how {
+        Lock::Wait => FlockOperation::LockExclusive,
+        Lock::Try => FlockOperation::NonBlockingLockExclusive,
+        Lock::Release => FlockOperation::Unlock,
+    };
+    loop {
+        match rustix::fs::flock(file, operation) {
+            Err(rustix::io::Errno::INTR) => {}
+            other => return Ok(other?),
+        }
+    }
+}
+
+/// Claims an open file or directory for as long as it stays open; false when somebody else has it. Where there are no
+/// locks, nobody is kept out.
+pub fn claim(file: &File) -> bool {
+    !lock(file, Lock::Try).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+}
+
+/// An open directory, whose entries are named by it and not by a path that may come to mean another one.
+#[derive(Debug)]
+pub struct Directory(File);
+
+impl Directory {
+    /// Opens a directory; a link to one is none.
+    ///
+    /// # Errors
+    /// What `open(2)` says.
+    pub fn open(path: &Path) -> Result<Directory, Code> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::open(path, flags, Mode::empty()).map(|open| Directory(File::from(open))).map_err(code)
+    }
+
+    /// What it is.
+    ///
+    /// # Errors
+    /// What `fstat(2)` says.
+    pub fn stat(&self) -> Result<Stat, Code> {
+        Stat::of_open(&self.0).map_err(|error| Code::of(&error).unwrap_or(Code::IO))
+    }
+
+    /// Opens an entry for reading that is no link, and waits for nobody who writes into a pipe.
+    ///
+    /// # Errors
+    /// What `openat(2)` says.
+    pub fn open_entry(&self, name: &str) -> Result<File, Code> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.0, name, flags, Mode::empty()).map(File::from).map_err(code)
+    }
+
+    /// Removes an entry that is no directory.
+    ///
+    /// # Errors
+    /// What `unlinkat(2)` says.
+    pub fn remove_entry(&self, name: &str) -> Result<(), Code> {
+        rustix::fs::unlinkat(&self.0, name, AtFlags::empty()).map_err(code)
+    }
+}
+
+/// Removes an empty directory.
+///
+/// # Errors
+/// What `rmdir(2)` says.
+pub fn remove_directory(path: &Path) -> Result<(), Code> {
+    rustix::fs::rmdir(path).map_err(code)
+}
+
+/// Whether an open file goes past the page cache.
+pub fn is_direct(file: &File) -> bool {
+    rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
+}
+
+/// One `pread(2)`: the number of bytes read.
+///
+/// # Errors
+/// What the system says.
+///
+/// # Safety
+/// `len` bytes at `address` are the caller's alone until the call returns.
+#[inline]
+pub unsafe fn read_into(file: &File, address: *mut u8, len: u32, offset: u64) -> Result<u32, Code> {
+    // Offsets beyond the signed range are the kernel's to refuse (EINVAL).
+    // SAFETY: the memory is valid for `len` bytes and ours, as the caller promises.
+    let moved =
+        unsafe { libc::pread64(file.as_raw_fd(), address.cast(), len as usize, offset as libc::off64_t) };
+    // At most `len`, which is 32 bits wide.
+    u32::try_from(moved).map_err(|_| Code::last())
+}
+
+/// One `pwrite(2)`: the number of bytes written.
+///
+/// # Errors
+/// What the system says.
+///
+/// # Safety
+/// As for [`read_into`].
+#[inline]
+pub unsafe fn write_from(file: &File, address: *const u8, len: u32, offset: u64) -> Result<u32, Code> {
+    // SAFETY: as above.
+    let moved =
+        unsafe { libc::pwrite64(file.as_raw_fd(), address.cast(), len as usize, offset as libc::off64_t) };
+    u32::try_from(moved).map_err(|_| Code::last())
+}
+
+/// Reads at an offset, at most as much as fits; the number of bytes.
+///
+/// # Errors
+/// What `pread(2)` says.
+pub fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.read_at(bytes, offset)
+}
+
+/// Reads at an offset until the bytes are there.
+///
+/// # Errors
+/// What `pread(2)` says, or that the file ends before.
+pub fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    file.read_exact_at(bytes, offset)
+}
+
+/// Flushes data and facts of a file to its device.
+///
+/// # Errors
+/// What `fsync(2)` says.
+pub fn flush(file: &File) -> Result<(), Code> {
+    rustix::fs::fsync(file).map_err(code)
+}
+
+/// Flushes the data of a file, and as much of its facts as reading it needs.
+///
+/// # Errors
+/// What `fdatasync(2)` says.
+pub fn flush_data(file: &File) -> Result<(), Code> {
+    rustix::fs::fdatasync(file).map_err(code)
+}
+
+/// Sets space aside for the first `size_bytes` of a file.
+///
+/// # Errors
+/// What `fallocate(2)` says; [`Code::NOT_SUPPORTED`] and [`Code::NOT_IMPLEMENTED`] where the file system cannot.
+pub fn set_aside(file: &File, size_bytes: u64) -> Result<(), Code> {
+    rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size_bytes).map_err(code)
+}
+
+/// Makes a file as long as that.
+///
+/// # Errors
+/// What `ftruncate(2)` says.
+pub fn set_length(file: &File, size_bytes: u64) -> Result<(), Code> {
+    rustix::fs::ftruncate(file, size_bytes).map_err(code)
+}
+
+/// How a file is going to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessHint {
+    /// `POSIX_FADV_SEQUENTIAL`: read further ahead.
+    Sequential,
+    /// `POSIX_FADV_RANDOM`: do not read ahead.
+    Random,
+}
+
+/// Gives the kernel a hint about the access pattern; it matters to cached I/O only.
+///
+/// # Errors
+/// What `posix_fadvise(2)` says.
+pub fn advise(file: &File, hint: AccessHint) -> io::Result<()> {
+    let advice = match hint {
+        AccessHint::Sequential => rustix::fs::Advice::Sequential,
+        AccessHint::Random => rustix::fs::Advice::Random,
+    };
+    Ok(rustix::fs::fadvise(file, 0, None, advice)?)
+}
+
+/// Reads through this open file leave the time of last access alone. Only the owner of a file (and root) may ask
+/// for that; for others the mount's options decide.
+pub fn keep_access_time(file: &File) {
+    if let Ok(flags) = rustix::fs::fcntl_getfl(file) {
+        // What a refusal means is said above.
+        let _ = rustix::fs::fcntl_setfl(file, flags | OFlags::NOATIME);
+    }
+}
+
+/// What a filesystem can still take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes free for this user's files.
+    pub free_bytes: u64,
+    /// Bytes of the filesystem.
+    pub size_bytes: u64,
+    /// Bytes that nobody has free.
+    pub used_bytes: u64,
+    /// Whether it is mounted read-only.
+    pub is_read_only: bool,
+}
+
+/// The room in the filesystem of an open file.
+///
+/// # Errors
+/// What `fstatvfs(3)` says.
+pub fn room(file: &File) -> io::Result<Room> {
+    let found = rustix::fs::fstatvfs(file)?;
+    Ok(Room {
+        free_bytes: found.f_bavail.saturating_mul(found.f_frsize),
+        size_bytes: found.f_blocks.saturating_mul(found.f_frsize),
+        used_bytes: found.f_blocks.saturating_sub(found.f_bfree).saturating_mul(found.f_frsize),
+        is_read_only: found.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY),
+    })
+}
+
+/// What the filesystem of an open file tells about itself (`fstatfs(2)`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilesystemStat {
+    /// Magic number of its type.
+    pub magic: u64,
+    /// Preferred unit in bytes.
+    pub block_bytes: u64,
+}
+
+/// Asks the filesystem of an open file; `None` from one in user space that need not answer.
+///
+/// # Errors
+/// What `fstatfs(2)` says.
+pub fn filesystem(file: &File) -> io::Result<Option<FilesystemStat>> {
+    match rustix::fs::fstatfs(file) {
+        // The kernel's words are signed and of the machine's width; magic numbers have 32 bits.
+        Ok(found) => Ok(Some(FilesystemStat {
+            magic: found.f_type as u64 & 0xffff_ffff,
+            block_bytes: u64::try_from(found.f_bsize).unwrap_or(0),
+        })),
+        Err(rustix::io::Errno::NOSYS) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// The kernel's own report on an open file (`statx(2)`); what it does not tell is absent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Report {
+    /// The mount that it is seen through (Linux 5.8).
+    pub mount_id: Option<u64>,
+    /// What direct I/O has to be multiples of (Linux 6.1).
+    pub direct: Option<DirectUnits>,
+}
+
+/// Units of direct I/O in bytes; both are 0 on a file that it does not work on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DirectUnits {
+    /// Offsets and lengths.
+    pub offset_bytes: u32,
+    /// Addresses of buffers.
+    pub memory_bytes: u32,
+}
+
+/// Asks the kernel for its report.
+pub fn report(file: &File) -> Report {
+    let mask = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID | StatxFlags::DIOALIGN;
+    let Ok(found) = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, mask) else {
+        return Report::default();
+    };
+    let has = |flag: StatxFlags| found.stx_mask & flag.bits() != 0;
+    Report {
+        mount_id: has(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
+        direct: has(StatxFlags::DIOALIGN).then_some(DirectUnits {
+            offset_bytes: found.stx_dio_offset_align,
+            memory_bytes: found.stx_dio_mem_align,
+        }),
+    }
+}
+
+/// Flags of a single file that compress it, or keep it from being compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompressionFlags {
+    /// Compressed without a mount option.
+    pub is_compressed: bool,
+    /// Not compressed even with one: no copy on write, or so marked.
+    pub is_plain: bool,
+}
+
+/// Asks for the flags of a file; `None` where its filesystem has none.
+pub fn compression_flags(file: &File) -> Option<CompressionFlags> {
+    /// `FS_NOCOMP_FL` of `linux/fs.h`.
+    const NEVER_COMPRESSED: IFlags = IFlags::from_bits_retain(0x400);
+    let flags = rustix::fs::ioctl_getflags(file).ok()?;
+    Some(CompressionFlags {
+        is_compressed: flags.contains(IFlags::COMPRESSED),
+        is_plain: flags.intersects(IFlags::NOCOW | NEVER_COMPRESSED),
+    })
+}
+
+/// A name from the bytes that the kernel prints.
+pub fn name_of_bytes(bytes: Vec<u8>) -> OsString {
+    OsString::from_vec(bytes)
+}
+
+fn code(errno: rustix::io::Errno) -> Code {
+    Code::from_number(errno.raw_os_error())
+}

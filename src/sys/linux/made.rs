@@ -1,0 +1,39 @@
+//! Things that tests make and the program does not: links, pipes, sockets, owners.
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+pub(crate) use std::os::unix::fs::symlink;
+
+/// A named pipe.
+pub(crate) fn pipe(path: &Path) -> io::Result<()> {
+    Ok(rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::from_raw_mode(0o600))?)
+}
+
+/// A socket, for as long as what is returned lives.
+pub(crate) fn socket(path: &Path) -> io::Result<UnixListener> {
+    UnixListener::bind(path)
+}
+
+/// Sets the permissions of a file to a number.
+pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
+    std::fs::set_permissions(path, Permissions::from_mode(mode))
+}
+
+/// Writes at an offset.
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    file.write_all_at(bytes, offset)
+}
+
+/// The number of a device as `stat(2)` reports it.
+pub(crate) fn device_number(major: u32, minor: u32) -> u64 {
+    libc::makedev(major, minor)
+}
+
+/// Gives a file to another user.
+pub(crate) fn give_to(path: &Path, user: u32) -> io::Result<()> {
+    std::os::unix::fs::chown(path, Some(user), None)
+}

@@ -1,0 +1,100 @@
+//! The running system and this process in it: names, clock, user, pages, limits.
+
+use std::io;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
+
+/// Host name as the kernel knows it.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Release of the running kernel, e.g. `6.1.0-28-amd64`.
+pub fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
+}
+
+/// Milliseconds since the machine started, suspended time included.
+pub fn uptime_ms() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    let ms = now.tv_sec.saturating_mul(1000).saturating_add(now.tv_nsec / 1_000_000);
+    u64::try_from(ms).unwrap_or(0)
+}
+
+/// Whether the process runs as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Number of the user that the process acts as.
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Bytes of a page of memory.
+pub fn page_bytes() -> usize {
+    rustix::param::page_size()
+}
+
+/// Most bytes that one read or write moves (`read(2)`, NOTES): 2 GiB less 4 KiB.
+pub const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
+
+/// A limit of this process; `None` stands for no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// What counts now.
+    pub soft: Option<u64>,
+    /// Up to where the process may raise it.
+    pub hard: Option<u64>,
+}
+
+fn limit(resource: Resource) -> Limit {
+    let Rlimit { current, maximum } = getrlimit(resource);
+    Limit { soft: current, hard: maximum }
+}
+
+/// Memory the process may lock, in bytes (`RLIMIT_MEMLOCK`).
+pub fn locked_memory_limit() -> Limit {
+    limit(Resource::Memlock)
+}
+
+/// Files the process may have open (`RLIMIT_NOFILE`).
+pub fn open_files_limit() -> Limit {
+    limit(Resource::Nofile)
+}
+
+/// Bytes that a file may grow to (`RLIMIT_FSIZE`): beyond it the kernel ends the process by a signal.
+pub fn file_size_limit() -> Limit {
+    limit(Resource::Fsize)
+}
+
+/// Raises the limit of open files to its hard limit and returns the limit that then counts.
+///
+/// # Errors
+/// What `setrlimit(2)` says; the limit is then as before.
+pub fn raise_open_files_limit() -> io::Result<Limit> {
+    let before = getrlimit(Resource::Nofile);
+    if before.current != before.maximum {
+        setrlimit(Resource::Nofile, Rlimit { current: before.maximum, maximum: before.maximum })?;
+    }
+    Ok(open_files_limit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_has_limits() {
+        assert!(open_files_limit().soft.is_none_or(|n| n > 0));
+        let memory = locked_memory_limit();
+        assert!(memory.hard.is_none_or(|hard| memory.soft.is_some_and(|soft| soft <= hard)));
+    }
+
+    #[test]
+    fn raising_reaches_the_hard_limit() {
+        let raised = raise_open_files_limit().unwrap();
+        assert_eq!(raised.soft, raised.hard);
+    }
+}
