@@ -7,10 +7,9 @@ use std::ffi::OsStr;
 use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use crate::session::undo::{Undone, undo_abandoned};
+use crate::sys::signals;
 
 /// What the program says when it has undone everything itself.
 const DISMISSED: &[u8] = b"done\n";
@@ -60,13 +59,8 @@ impl Caretaker {
 /// # Errors
 /// When signals cannot be kept away.
 pub fn live(journal: &Path) -> io::Result<Vec<Undone>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    for signal in [SIGHUP, SIGINT, SIGTERM] {
-        // A handler that does nothing that matters: the signal is taken and forgotten.
-        signal_hook::flag::register(signal, Arc::<AtomicBool>::default())?;
-    }
-    // Refused only for the leader of a group, which nobody's child is by itself.
-    let _ = rustix::process::setsid();
+    signals::ignore_ends()?;
+    signals::leave_session();
     {
         let mut out = io::stdout().lock();
         // A program that does not read has gone; its end is seen below.

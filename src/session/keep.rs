@@ -5,12 +5,11 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
-
 use crate::profile::Profile;
 use crate::result::{Document, json};
 use crate::suite::Step;
 use crate::sys::error::system_text;
+use crate::sys::file::claim;
 use crate::text::printable_path;
 
 /// A folder of documents, one per run, named after number and step.
@@ -69,7 +68,7 @@ impl Kept {
             return Ok(());
         }
         let Ok(folder) = File::open(&self.folder) else { return Ok(()) };
-        if flock(&folder, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
+        if !claim(&folder) {
             let folder = printable_path(&self.folder);
             return Err(format!("--keep '{folder}': another series keeps its documents there just now"));
         }

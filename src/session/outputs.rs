@@ -6,7 +6,6 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -18,6 +17,7 @@ use crate::render;
 use crate::request::{Output, Request};
 use crate::result::Document;
 use crate::sys::error::system_text;
+use crate::sys::file::{FileKind, Stat};
 
 /// Why a result file was refused or not written.
 #[derive(Debug, thiserror::Error)]
@@ -202,14 +202,14 @@ fn refuse_taken(output: &Output, path: &Path, taken: &[(PathBuf, String)]) -> Re
 fn is_same(a: &Path, b: &Path) -> bool {
     let facts = |path: &Path| path.metadata().ok();
     match (facts(a), facts(b)) {
-        (Some(a), Some(b)) => !is_stream(&a) && (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        (Some(a), Some(b)) => !is_stream(&a) && Stat::of(&a).identity() == Stat::of(&b).identity(),
         (None, None) => a == b,
         _ => false,
     }
 }
 
 fn is_stream(facts: &Metadata) -> bool {
-    facts.file_type().is_char_device() || facts.file_type().is_fifo()
+    matches!(FileKind::of(facts), FileKind::Character | FileKind::Pipe)
 }
 
 fn open(output: &Output, path: &Path) -> Result<TextOutput, OutputError> {
@@ -224,7 +224,7 @@ fn open(output: &Output, path: &Path) -> Result<TextOutput, OutputError> {
     }
     match path.metadata() {
         Ok(facts) if facts.is_dir() => return no_file("this is a folder"),
-        Ok(facts) if facts.file_type().is_block_device() => {
+        Ok(facts) if FileKind::of(&facts) == FileKind::Block => {
             return no_file("this is a device that holds data");
         }
         Ok(facts) if is_stream(&facts) => {
@@ -242,7 +242,7 @@ fn open(output: &Output, path: &Path) -> Result<TextOutput, OutputError> {
     let mut code = None;
     let make = |path: &Path| {
         // Readable for whom the person's umask says, like any file a program makes.
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o666).open(path);
+        let file = OpenOptions::new().write(true).create_new(true).open(path);
         file.inspect_err(|error| code = error.raw_os_error())
     };
     let temporary = tempfile::Builder::new().prefix(".truespd-").suffix(".part").make_in(folder, make);

@@ -1,7 +1,6 @@
 //! Where a suite tests: a directory for files of its own, or a file or device that is there.
 
 use std::fs::{self, File};
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crate::cli::grammar::value::size_above_zero;
@@ -15,6 +14,7 @@ use crate::machine::storage;
 use crate::machine::storage::{Access, OpenFlags, Room, TargetKind, resolve, room};
 use crate::profile::Size;
 use crate::sys::error::system_text;
+use crate::sys::file::FileKind;
 use crate::text::{printable_path, shell_word, typed_size};
 
 /// CrystalDiskMark's smallest test file. A smaller one is no test of a disk: a run is over the same blocks again and again.
@@ -63,7 +63,7 @@ impl Place {
             let room = room.filter(|room| room.size_bytes > 0 || room.is_read_only);
             return Ok(Place { path, kind: Kind::Directory(room) });
         }
-        if !about.is_file() && !about.file_type().is_block_device() {
+        if !about.is_file() && FileKind::of(&about) != FileKind::Block {
             let what = "is a pipe, a socket or a device for characters, where nothing can be measured";
             return Err(format!("'{}' {what}; give a directory or a block device", printable_path(&path)));
         }

@@ -1,12 +1,12 @@
 //! The place of a suite's own files: a folder that is removed at the end, whatever ends the suite.
 
 use std::fs::{self, File, Metadata};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::session::undo::{FOLDER_PREFIX, Journal, Undo};
 use crate::sys::error::system_text;
+use crate::sys::file::{Stat, make_private_directory};
 use crate::text::printable_path;
 
 /// Attempts to find a name that is free.
@@ -48,13 +48,13 @@ impl Scratch {
                 continue;
             }
             journal.add(entry(None)).map_err(noted)?;
-            match fs::DirBuilder::new().mode(0o700).create(&path) {
+            match make_private_directory(&path) {
                 Ok(()) => {}
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(failed(error)),
             }
             let made = path.symlink_metadata().map_err(failed)?;
-            journal.add(entry(Some((made.dev(), made.ino())))).map_err(noted)?;
+            journal.add(entry(Some(Stat::of(&made).identity()))).map_err(noted)?;
             let folder = Arc::new(File::open(&path).map_err(failed)?);
             return Ok(Scratch { path, folder });
         }
@@ -69,7 +69,7 @@ impl Scratch {
     /// # Errors
     /// A sentence.
     pub fn check(&self) -> Result<(), String> {
-        let identity = |about: Metadata| (about.dev(), about.ino());
+        let identity = |about: Metadata| Stat::of(&about).identity();
         let own = self.folder.metadata().map(identity).ok();
         let there = self.path.symlink_metadata().map(identity).ok();
         if there.is_some() && there == own {

@@ -4,6 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use crate::sys::error::system_text;
+use crate::sys::signals::EndWishes;
 use crate::sys::wake::Latch;
 
 /// Signals that come this soon after the first one mean the same.
@@ -14,17 +15,16 @@ const SAME_WISH: Duration = Duration::from_millis(500);
 /// # Errors
 /// What the system says, with what to do.
 pub fn stop_on_signals(stop: &Latch, notice: impl Fn() + Send + 'static) -> io::Result<()> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
+    let mut wishes = EndWishes::receive()?;
     let stop = stop.clone();
     let wait = move || {
         let mut first: Option<Instant> = None;
-        for signal in signals.forever() {
+        for exit_code in wishes.forever() {
             match first {
                 None => first = Some(Instant::now()),
                 // `timeout` signals the process and then its group: that is one wish, not two.
                 Some(at) if at.elapsed() < SAME_WISH => continue,
-                Some(_) => std::process::exit(128 + signal),
+                Some(_) => std::process::exit(exit_code),
             }
             notice();
             stop.set();

@@ -12,18 +12,17 @@ mod setting;
 #[cfg(test)]
 mod tests;
 
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
-use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::read::read_word;
 use crate::machine::roots::Roots;
 use crate::sys::error::system_text;
+use crate::sys::file::{self, FileKind, Lock, Stat, lock};
+use crate::sys::system::user;
 use crate::text::printable_path;
 pub use folder::FOLDER_PREFIX;
 pub use setting::Disk;
@@ -110,11 +109,11 @@ impl Journal {
     }
 
     fn begin_with(dir: &Path, roots: Roots) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-        let about = fs::metadata(dir)?;
-        if about.uid() == own_user() && about.mode() & WRITABLE_BY_OTHERS != 0 {
+        file::make_private_directories(dir)?;
+        let about = Stat::at(dir)?;
+        if about.owner == user() && about.mode & WRITABLE_BY_OTHERS != 0 {
             // Made by an umask that lets the group write.
-            fs::set_permissions(dir, Permissions::from_mode(0o700))?;
+            file::make_private(dir)?;
         }
         check_folder(dir).map_err(io::Error::other)?;
         loop {
@@ -125,7 +124,7 @@ impl Journal {
                 .keep()
                 .map_err(|e| e.error)?;
             // Somebody who sweeps can have it before its maker, for a moment, and removes it as empty.
-            lock(&file, FlockOperation::LockExclusive)?;
+            lock(&file, Lock::Wait)?;
             if is_at(&file, &path) {
                 return Ok(Journal {
                     path,
@@ -152,7 +151,7 @@ impl Journal {
         let told = |error: io::Error| format!("{}: {}", printable_path(setting), system_text(&error));
         let taken = "another series of TrueSpd has its write cache switched, and sets it back at its end; wait for that";
         let file = File::open(setting).map_err(told)?;
-        match lock(&file, FlockOperation::NonBlockingLockExclusive) {
+        match lock(&file, Lock::Try) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(taken.into()),
             other => other.map_err(told)?,
         }
@@ -213,7 +212,7 @@ impl Journal {
 /// Undoes what the owner of the journal at `path` left, after waiting for the owner's end. Nothing, when the owner
 /// did it.
 pub fn undo_abandoned(path: &Path) -> Vec<Undone> {
-    let journal = take_over(path, FlockOperation::LockExclusive, &Roots::default());
+    let journal = take_over(path, Lock::Wait, &Roots::default());
     journal.map(Journal::undo).unwrap_or_default()
 }
 
@@ -229,7 +228,7 @@ fn sweep_with(dir: &Path, roots: &Roots) -> Vec<Undone> {
         Err(_) => return Vec::new(),
         Ok(()) => {}
     }
-    let free = FlockOperation::NonBlockingLockExclusive;
+    let free = Lock::Try;
     let abandoned = journals.iter().filter_map(|path| take_over(path, free, roots));
     abandoned.flat_map(Journal::undo).collect()
 }
@@ -245,16 +244,15 @@ fn entries(text: &str) -> impl Iterator<Item = Entry> {
 }
 
 /// The journal, when nobody has it any more. Only what this user wrote: others would have it do their work.
-fn take_over(path: &Path, operation: FlockOperation, roots: &Roots) -> Option<Journal> {
+fn take_over(path: &Path, how: Lock, roots: &Roots) -> Option<Journal> {
     check_folder(path.parent()?).ok()?;
     // Nothing that is no plain file: neither links nor pipes are followed or waited for.
-    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    let about = file.metadata().ok()?;
-    if !about.is_file() || about.uid() != own_user() || about.mode() & WRITABLE_BY_OTHERS != 0 {
+    let mut file = file::open_unlinked(path).ok()?;
+    let about = Stat::of_open(&file).ok()?;
+    if about.kind != FileKind::Regular || about.owner != user() || about.mode & WRITABLE_BY_OTHERS != 0 {
         return None;
     }
-    lock(&file, operation).ok()?;
+    lock(&file, how).ok()?;
     // Else removed by the one who had it.
     if !is_at(&file, path) {
         return None;
@@ -269,15 +267,11 @@ fn take_over(path: &Path, operation: FlockOperation, roots: &Roots) -> Option<Jo
 /// Bits of a mode that let others write.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-fn own_user() -> u32 {
-    rustix::process::geteuid().as_raw()
-}
-
 /// Journals of a folder count where nobody else can put, move or remove one. The error says why not and what to do.
 fn check_folder(dir: &Path) -> Result<(), String> {
-    let about = fs::metadata(dir).map_err(|error| system_text(&error))?;
-    let why = match about.uid() == own_user() {
-        true if about.mode() & WRITABLE_BY_OTHERS == 0 => return Ok(()),
+    let about = Stat::at(dir).map_err(|error| system_text(&error))?;
+    let why = match about.owner == user() {
+        true if about.mode & WRITABLE_BY_OTHERS == 0 => return Ok(()),
         true => "others may write to this folder; take that from them (chmod 700)",
         false => "this folder belongs to another user; set XDG_STATE_HOME to a folder of your own",
     };
@@ -292,23 +286,14 @@ struct Locked(File);
 impl Drop for Locked {
     fn drop(&mut self) {
         // The end of the process does the same.
-        let _ = flock(&self.0, FlockOperation::Unlock);
-    }
-}
-
-fn lock(file: &File, operation: FlockOperation) -> io::Result<()> {
-    loop {
-        match flock(file, operation) {
-            Err(Errno::INTR) => {}
-            other => return Ok(other?),
-        }
+        let _ = lock(&self.0, Lock::Release);
     }
 }
 
 /// Whether the path still leads to the open file.
 fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(own), Ok(now)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
-    (own.dev(), own.ino()) == (now.dev(), now.ino())
+    Stat::of(&own).identity() == Stat::of(&now).identity()
 }
 
 /// Which boot this is; the same for all processes until the next.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::machine::write_cache::{BACK, THROUGH};
+use crate::sys::made;
 use std::time::{Duration, Instant};
 
 const CACHE_TYPE: &str = "sys/block/sda/device/scsi_disk/0:0:0:0/cache_type";
@@ -66,10 +67,10 @@ impl Lab {
     /// Made as a suite makes it.
     fn folder(&self, name: &str, files: &[&str]) -> Undo {
         let path = self.at(name);
-        DirBuilder::new().mode(0o700).create(&path).unwrap();
-        let made = fs::metadata(&path).unwrap();
+        file::make_private_directory(&path).unwrap();
+        let identity = Some(Stat::at(&path).unwrap().identity());
         let files = files.iter().map(ToString::to_string).collect();
-        Undo::Folder { path, identity: Some((made.dev(), made.ino())), files }
+        Undo::Folder { path, identity, files }
     }
 
     /// Switched off, and noted.
@@ -212,7 +213,7 @@ fn only_this_users_journals_count() {
     journal.add(lab.folder("truespd-made", &[])).unwrap();
     let path = journal.path().to_path_buf();
     drop(journal);
-    let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    let mode = |path: &Path, mode| made::set_mode(path, mode).unwrap();
     mode(&path, 0o666);
     assert_eq!(lab.sweep(), vec![], "anybody may have written it");
     mode(&path, 0o600);
@@ -220,17 +221,17 @@ fn only_this_users_journals_count() {
     let told = lab.sweep();
     assert!(told.len() == 1 && told[0].words.contains("others may write to this folder"), "{told:?}");
     assert_eq!(undo_abandoned(&path), vec![], "nor the caretaker");
-    if rustix::process::geteuid().is_root() {
+    if user() == 0 {
         mode(&lab.undo, 0o700);
-        std::os::unix::fs::chown(&lab.undo, Some(1), None).unwrap();
+        made::give_to(&lab.undo, 1).unwrap();
         let told = lab.sweep();
         assert!(told.len() == 1 && told[0].words.contains("belongs to another user"), "{told:?}");
         let refused = Journal::begin(&lab.undo).unwrap_err().to_string();
         assert!(refused.contains("set XDG_STATE_HOME"), "{refused}");
-        std::os::unix::fs::chown(&lab.undo, Some(0), None).unwrap();
-        std::os::unix::fs::chown(&path, Some(1), None).unwrap();
+        made::give_to(&lab.undo, 0).unwrap();
+        made::give_to(&path, 1).unwrap();
         assert_eq!(lab.sweep(), vec![], "somebody else's");
-        std::os::unix::fs::chown(&path, Some(0), None).unwrap();
+        made::give_to(&path, 0).unwrap();
     }
     assert!(lab.at("truespd-made").exists());
     // This user's own folder is put right.
@@ -343,9 +344,9 @@ fn after_a_boot_the_number_of_a_file_system_counts_no_more() {
     drop(journal);
     lab.put("proc/sys/kernel/random/boot_id", "second\n");
     // Somebody else's of the same name and inode would be open to others.
-    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    made::set_mode(&path, 0o755).unwrap();
     assert!(!undo_one(&moved, false, &lab.roots()).unwrap().is_done);
-    fs::set_permissions(&path, Permissions::from_mode(0o700)).unwrap();
+    made::set_mode(&path, 0o700).unwrap();
     assert_eq!(lab.sweep().len(), 1);
     assert!(!path.exists());
 }

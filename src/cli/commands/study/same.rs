@@ -1,11 +1,12 @@
 //! Whether several paths show the same storage, as far as reading a little of it can tell.
 
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::machine::storage::OpenedTarget;
 use crate::profile::Size;
 use crate::sys::error::system_text;
+use crate::sys::file::{FileKind, Stat, read_exact_at};
+use crate::sys::residency::drop_cached;
 use crate::text::printable;
 
 /// Bytes that are read at a place: the block of the study.
@@ -62,11 +63,10 @@ fn differ(first: &str, other: &str, what: &str) -> String {
 }
 
 fn is_one(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::{FileTypeExt, MetadataExt};
-    let (Ok(one), Ok(other)) = (one.metadata(), other.metadata()) else { return false };
-    match one.file_type().is_block_device() && other.file_type().is_block_device() {
-        true => one.rdev() == other.rdev(),
-        false => (one.dev(), one.ino()) == (other.dev(), other.ino()),
+    let (Ok(one), Ok(other)) = (Stat::at(one), Stat::at(other)) else { return false };
+    match one.kind == FileKind::Block && other.kind == FileKind::Block {
+        true => one.node_of == other.node_of,
+        false => one.identity() == other.identity(),
     }
 }
 
@@ -97,11 +97,10 @@ fn alike(one: &OpenedTarget, other: &OpenedTarget, offset: u64) -> Result<Alike,
 
 /// A block as the storage has it: each way has a cache of its own, which does not hear of what the others write.
 fn block(target: &OpenedTarget, offset: u64) -> Result<Vec<u8>, String> {
-    let length = std::num::NonZeroU64::new(BLOCK_BYTES as u64);
     // No more than a wish: without it, what is cached is compared.
-    let _ = rustix::fs::fadvise(&target.file, offset, length, rustix::fs::Advice::DontNeed);
+    drop_cached(&target.file, offset, BLOCK_BYTES as u64);
     let mut bytes = vec![0; BLOCK_BYTES.min(target.facts.size_bytes as usize)];
-    target.file.read_exact_at(&mut bytes, offset).map_err(|error| {
+    read_exact_at(&target.file, &mut bytes, offset).map_err(|error| {
         format!("'{}': could not be read: {}", target.facts.path.display(), system_text(&error))
     })?;
     Ok(bytes)

@@ -1,7 +1,6 @@
 //! The switches of the disks' write caches: whether they may be switched, and what notes that they were.
 
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 
 use super::places::Found;
 use crate::guard::claim;
@@ -12,6 +11,7 @@ use crate::session::series::{Series, refused, tell_undone};
 use crate::session::undo::{Disk, Undo};
 use crate::suite::Ended;
 use crate::sys::error::system_text;
+use crate::sys::file::Stat;
 
 /// The switches of all disks below the targets, each noted in the journal and tried.
 pub fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> Result<Vec<Switch>, Ended> {
@@ -72,7 +72,7 @@ fn claims(disk: &str, roots: &Roots) -> Result<Option<String>, String> {
     let node = roots.dev.join(device.node_name());
     let failed = |error: std::io::Error| format!("{}: {}", node.display(), system_text(&error));
     let file = File::open(&node).map_err(failed)?;
-    if device.number() != Some(DeviceNumber::from_raw(file.metadata().map_err(failed)?.rdev())) {
+    if device.number() != Some(DeviceNumber::from_raw(Stat::of_open(&file).map_err(failed)?.node_of)) {
         return Err(format!("{} is another device", node.display()));
     }
     let claim = claim(&file, &node, roots).map_err(|error| error.to_string())?;

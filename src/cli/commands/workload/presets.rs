@@ -1,13 +1,13 @@
 //! Where presets are found: a person's folder, then the program.
 
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::profile::Size;
 use crate::session::place::bytes;
 use crate::suite::workload::preset::{BUILT_IN, Form, Preset};
 use crate::sys::error::system_text;
+use crate::sys::file::open_without_waiting;
 use crate::sys::folders;
 use crate::text::{printable, printable_path};
 
@@ -93,8 +93,7 @@ fn read(form: Form, path: &Path) -> Result<Preset, String> {
 /// What a preset's file holds; none where it is no file, or a longer one: pipes and devices may never end.
 fn text_of(path: &Path) -> std::io::Result<Option<String>> {
     // Without waiting for somebody who writes into a pipe.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let file = open_without_waiting(path)?;
     let mut text = String::new();
     if !file.metadata()?.is_file() {
         return Ok(None);
@@ -140,9 +139,8 @@ mod tests {
         std::fs::write(path("good.toml"), "about = 'x'\nlines = ['-b8K']\n").expect("a file");
         std::fs::write(path("long.toml"), "#".repeat(PRESET_BYTES_MAX as usize + 1)).expect("a file");
         std::fs::write(path("wrong.xml"), "<Profil/>").expect("a file");
-        std::os::unix::fs::symlink("/dev/zero", path("zero.toml")).expect("a link");
-        let mode = rustix::fs::Mode::from_raw_mode(0o600);
-        rustix::fs::mkfifoat(rustix::fs::CWD, path("pipe.xml"), mode).expect("a pipe");
+        crate::sys::made::symlink("/dev/zero", path("zero.toml")).expect("a link");
+        crate::sys::made::pipe(path("pipe.xml").as_ref()).expect("a pipe");
         let given = folder.path().to_str();
         let list = list(given).expect("a list");
         let says =
