@@ -3,9 +3,7 @@
 use crate::fault::Refusal;
 use crate::machine::storage::DirectAlignment;
 use crate::profile::{DistributionKind, Size, Target, TimeSpan};
-
-/// Largest I/O Linux transfers in one call: 2 GiB less a page (`read(2)`, NOTES).
-pub const LINUX_IO_BYTES_MAX: u64 = 0x7fff_f000;
+use crate::sys::system::TRANSFER_BYTES_MAX;
 
 /// Share of the available memory that a run may take, in percent.
 pub const MEMORY_SHARE_MAX: u64 = 90;
@@ -56,14 +54,14 @@ pub fn check_alignment(target: &Target, alignment: DirectAlignment) -> Result<()
     Ok(())
 }
 
-/// Linux transfers at most 2 GiB - 4 KiB in one call.
+/// Refuses blocks that the system does not move in one call.
 pub fn check_block_size(target: &Target) -> Result<(), Refusal> {
-    if target.block_bytes > LINUX_IO_BYTES_MAX {
+    if target.block_bytes > TRANSFER_BYTES_MAX {
         return Err(Refusal::machine(
             &["-b"],
             Some(&target.path),
             format!(
-                "block size {} is more than Linux transfers in one I/O; the largest is {LINUX_IO_BYTES_MAX} \
+                "block size {} is more than Linux transfers in one I/O; the largest is {TRANSFER_BYTES_MAX} \
                  bytes (2 GiB - 4 KiB)",
                 target.block_bytes
             ),
@@ -246,8 +244,8 @@ mod tests {
 
     #[test]
     fn the_linux_limit_of_one_transfer() {
-        assert!(check_block_size(&direct(|t| t.block_bytes = LINUX_IO_BYTES_MAX)).is_ok());
-        assert!(check_block_size(&direct(|t| t.block_bytes = LINUX_IO_BYTES_MAX + 1)).is_err());
+        assert!(check_block_size(&direct(|t| t.block_bytes = TRANSFER_BYTES_MAX)).is_ok());
+        assert!(check_block_size(&direct(|t| t.block_bytes = TRANSFER_BYTES_MAX + 1)).is_err());
     }
 
     #[test]
