@@ -5,32 +5,40 @@
 //! sysfs answer who. Loop devices do not claim what they stand on, and neither do programs that write to a
 //! device: those are looked for besides.
 
-use std::fs;
+use std::fmt;
 use std::fs::File;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
-
+use super::claimant::{How, Listed, Use};
+use super::error::GuardError;
+use super::files::{FileUse, uses_at};
 use super::hold::is_held;
-use crate::guard::openers::Opener;
-use crate::guard::uses::{Use, Uses};
-use crate::guard::{GuardError, file_in_use, openers};
+use super::openers::{self, Opener};
+use super::subject::Subject;
+use super::uses::{Uses, device_at};
 use crate::machine::device::{BlockDevice, DeviceNumber, loop_devices_over};
 use crate::machine::roots::Roots;
-use crate::sys::error::{errno_text, system_text};
-use crate::text::{printable, printable_path};
+use crate::sys::error::system_text;
+use crate::sys::identity::block_device;
+use crate::sys::open::{Reading, own_path, read};
+use crate::text::printable_path;
 
 /// Something other than this test has the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// Each claimant in words, e.g. "its partition sda1 is mounted at /boot (vfat)"; never empty.
-    pub by: Vec<String>,
+    /// Each claimant; never empty.
+    pub by: Vec<Use>,
     /// The running system stands on the device, or on the disk that it is a partition of.
     pub is_system: bool,
+}
+
+impl fmt::Display for Claim {
+    /// For example: its partition sda1 is mounted at /boot (vfat); it is in use as swap
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Listed(&self.by).fmt(f)
+    }
 }
 
 /// How often to look again when the device is claimed and nobody is seen to claim it: another test may be
@@ -46,19 +54,14 @@ const LOOK_PAUSE: Duration = Duration::from_millis(100);
 /// # Errors
 /// [`GuardError::Open`], [`GuardError::Changed`].
 pub fn claim(file: &File, path: &Path, roots: &Roots) -> Result<Option<Claim>, GuardError> {
-    let failed = |e: std::io::Error| GuardError::Open { path: printable_path(path), text: system_text(&e) };
-    let metadata = file.metadata().map_err(failed)?;
-    if !metadata.file_type().is_block_device() {
+    let failed = |e: io::Error| GuardError::Open { path: printable_path(path), text: system_text(&e) };
+    let Some(number) = block_device(file).map_err(failed)? else {
         return Err(GuardError::Changed { path: printable_path(path) });
-    }
-    let device = DeviceNumber::from_raw(metadata.rdev());
-    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    };
     let mut visited = Vec::new();
-    let uses = Look { roots }.at(&[Path::new(&own), path], device, &mut visited)?;
-    Ok((!uses.is_empty()).then(|| Claim {
-        is_system: uses.iter().any(|u| u.is_system),
-        by: uses.into_iter().map(|u| u.words).collect(),
-    }))
+    let by = Look { roots }.at(&[&own_path(file), path], DeviceNumber::from_raw(number), &mut visited)?;
+    let is_system = by.iter().any(|u| u.is_system);
+    Ok((!by.is_empty()).then_some(Claim { by, is_system }))
 }
 
 struct Look<'a> {
@@ -92,7 +95,7 @@ impl Look<'_> {
                 None => now,
             };
             if !found.is_empty() || (!is_busy && stayed.is_empty()) || (look == LOOKS && !stayed.is_empty()) {
-                found.extend(stayed.iter().map(|o| Use::plain(o.to_string())));
+                found.extend(stayed.into_iter().map(|opener| Use::plain(How::Open(opener))));
                 return Ok(found);
             }
             writers = Some(stayed);
@@ -101,11 +104,8 @@ impl Look<'_> {
                 std::thread::sleep(LOOK_PAUSE);
             }
         }
-        let unknown = "it is claimed by something that the kernel does not name here: a mount of another \
-                       namespace (container), a ZFS pool, or a program that opened it exclusively; lsblk, lsof and \
-                       zpool status may show it";
-        let mut found = vec![Use::plain(unknown.to_string())];
-        found.extend(openers::of(device, self.roots).iter().map(|p| Use::plain(p.to_string())));
+        let mut found = vec![Use::plain(How::Unknown)];
+        found.extend(openers::of(device, self.roots).into_iter().map(|opener| Use::plain(How::Open(opener))));
         Ok(found)
     }
 
@@ -120,11 +120,7 @@ impl Look<'_> {
         let Some(own) = BlockDevice::find(device, self.roots) else { return Vec::new() };
         let involved = own.involved().into_iter().filter(|part| *part != own);
         let held = involved.filter(|part| is_held(&self.roots.dev.join(part.node_name())));
-        held.map(|part| {
-            let what = if part.is_partition() { "its partition" } else { "the whole disk" };
-            Use::plain(format!("{what} {} is being tested, by this run of TrueSpd or another", part.name))
-        })
-        .collect()
+        held.map(|part| Use::plain(How::Tested { what: Subject::of(&part, &own) })).collect()
     }
 
     /// The same storage under another name: a path of a multipath device, a LUN seen through two ports. The kernel
@@ -135,9 +131,7 @@ impl Look<'_> {
         for (disk, part) in own.twins(self.roots) {
             // A claim on the disk shows when its partition is asked; whole disks answer for their partitions.
             let by = self.ask(part.as_ref().unwrap_or(&disk), visited)?;
-            let words =
-                format!("{} is the same storage by another name and is in use", printable(&disk.name));
-            found.extend(Use::summed(&words, by));
+            found.extend(Use::summed(by, |by| How::Twin { disk: disk.name.clone(), by }));
         }
         Ok(found)
     }
@@ -167,8 +161,7 @@ impl Look<'_> {
         let mut found = Vec::new();
         for above in loop_devices_over(&numbers, self.roots) {
             let by = self.ask(&above, visited)?;
-            let words = format!("{} stands on it and is itself in use", printable(&above.describe()));
-            found.extend(Use::summed(&words, by));
+            found.extend(Use::summed(by, |by| How::BelowLoop { device: above.describe(), by }));
         }
         Ok(found)
     }
@@ -197,24 +190,22 @@ impl Look<'_> {
         file: &Path,
         visited: &mut Vec<DeviceNumber>,
     ) -> Result<Vec<Use>, GuardError> {
-        let Ok(metadata) = fs::metadata(file) else { return Ok(Vec::new()) };
-        let shown = printable_path(file);
-        if metadata.file_type().is_block_device() {
-            let number = DeviceNumber::from_raw(metadata.rdev());
+        if let Some(number) = device_at(file) {
             let Some(below) = BlockDevice::find(number, self.roots) else { return Ok(Vec::new()) };
-            let words = format!("{shown}, which it stands on, is in use");
-            return Ok(Use::summed(&words, self.ask(&below, visited)?).into_iter().collect());
+            let by = self.ask(&below, visited)?;
+            let over = Use::summed(by, |by| How::OverDevice { node: file.to_path_buf(), by });
+            return Ok(over.into_iter().collect());
         }
         let mut found = Vec::new();
-        for user in file_in_use(file, self.roots) {
-            let Some(name) = &user.loop_device else {
-                found.push(Use::plain(format!("{shown}, the file it stands on, {}", user.words)));
+        for user in uses_at(file, self.roots) {
+            let FileUse::Loop { device: name, .. } = &user else {
+                found.push(Use::plain(How::OverFile { file: file.to_path_buf(), user }));
                 continue;
             };
             let other = BlockDevice::named(name, self.roots).filter(|other| other != own);
             if let Some(other) = other {
-                let words = format!("{name} stands on the same file and is in use");
-                found.extend(Use::summed(&words, self.ask(&other, visited)?));
+                let by = self.ask(&other, visited)?;
+                found.extend(Use::summed(by, |by| How::SameFile { device: name.clone(), by }));
             }
         }
         Ok(found)
@@ -224,38 +215,25 @@ impl Look<'_> {
 /// Asks the kernel by opening exclusively, by the first of the paths that leads somewhere.
 fn is_busy(paths: &[&Path], device: DeviceNumber) -> Result<bool, GuardError> {
     let name = || printable_path(paths.last().copied().unwrap_or(Path::new("")));
-    let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC;
-    let mut answer = Err(Errno::NOENT);
+    let failed = |e: io::Error| GuardError::Open { path: name(), text: system_text(&e) };
+    let exclusive = Reading { exclusive: true, ..Reading::default() };
+    let mut answer = Err(io::ErrorKind::NotFound.into());
     for path in paths {
-        answer = rustix::fs::open(*path, flags, Mode::empty());
+        answer = read(path, exclusive);
         // Without procfs the path must do.
-        if !matches!(answer, Err(Errno::NOENT | Errno::NOTDIR)) {
+        let leads_nowhere = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+        if !answer.as_ref().is_err_and(|e| leads_nowhere.contains(&e.kind())) {
             break;
         }
     }
     match answer {
-        Ok(fd) => {
-            let failed = |e: std::io::Error| GuardError::Open { path: name(), text: system_text(&e) };
-            let metadata = File::from(fd).metadata().map_err(failed)?;
-            let same =
-                metadata.file_type().is_block_device() && DeviceNumber::from_raw(metadata.rdev()) == device;
-            if same { Ok(false) } else { Err(GuardError::Changed { path: name() }) }
-        }
-        Err(Errno::BUSY) => Ok(true),
-        Err(errno) => Err(GuardError::Open { path: name(), text: errno_text(errno.raw_os_error()) }),
+        Ok(file) => match block_device(&file).map_err(failed)?.map(DeviceNumber::from_raw) == Some(device) {
+            true => Ok(false),
+            false => Err(GuardError::Changed { path: name() }),
+        },
+        Err(e) if e.kind() == io::ErrorKind::ResourceBusy => Ok(true),
+        Err(e) => Err(failed(e)),
     }
-}
-
-/// Node of a device given by a path in `/dev` or elsewhere; `None` when it is no block device.
-pub(super) fn device_at(path: &Path) -> Option<DeviceNumber> {
-    let metadata = fs::metadata(path).ok().filter(|m| m.file_type().is_block_device())?;
-    Some(DeviceNumber::from_raw(metadata.rdev()))
-}
-
-/// A path as the kernel lists it, without the remark that the file has no name any more.
-pub(super) fn without_remark(path: &Path) -> PathBuf {
-    let text = path.to_string_lossy();
-    text.strip_suffix(" (deleted)").map_or_else(|| path.to_path_buf(), PathBuf::from)
 }
 
 #[cfg(test)]

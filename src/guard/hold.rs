@@ -6,19 +6,17 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags};
-
-use super::claim::device_at;
-use crate::machine::device::BlockDevice;
+use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
+use crate::sys::identity::block_device;
+use crate::sys::lock::{is_byte_locked, share_byte};
+use crate::sys::open::{Reading, own_path, read};
 
 /// "TrueSpd" as a number: where the locks of a run begin.
-const LOCK_START: libc::off_t = 0x0054_7275_6553_7064;
+const LOCK_START: u64 = 0x0054_7275_6553_7064;
 
 /// What a lock says; the number is the byte it is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +32,9 @@ enum Says {
 /// How often, and after which pauses, a device is asked for that is busy: another run may be checking it.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
+
+const SHARED: Reading = Reading { direct: false, exclusive: false, at_once: true };
+const ALONE: Reading = Reading { exclusive: true, ..SHARED };
 
 /// A target kept for a run, until it is dropped.
 #[derive(Debug)]
@@ -61,8 +62,8 @@ impl Hold {
     /// When somebody else has it, or it cannot be opened for reading.
     pub fn take(file: &File) -> io::Result<Self> {
         let own = own_path(file);
-        if !file.metadata()?.file_type().is_block_device() {
-            let file = open(&own, OFlags::empty())?;
+        if block_device(file)?.is_none() {
+            let file = read(&own, SHARED)?;
             // File systems without such locks lose nothing by that: other runs are taken for strangers.
             let _ = lock(&file, Says::Here);
             return Ok(Hold { file, is_device: false, is_exclusive: false });
@@ -71,14 +72,14 @@ impl Hold {
         let own = usual.as_ref().map_or(own, own_path);
         let mut tries = TRIES;
         loop {
-            match open(&own, OFlags::EXCL) {
+            match read(&own, ALONE) {
                 Ok(file) => {
                     lock(&file, Says::Here)?;
                     lock(&file, Says::Held)?;
                     return Ok(Hold { file, is_device: true, is_exclusive: true });
                 }
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-                    let file = open(&own, OFlags::empty())?;
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                    let file = read(&own, SHARED)?;
                     if is_locked(&file, Says::Held) {
                         lock(&file, Says::Here)?;
                         return Ok(Hold { file, is_device: true, is_exclusive: false });
@@ -129,22 +130,18 @@ impl Hold {
 /// Whether a run of this program holds the device exclusively; `path` leads to it.
 pub(super) fn is_held(path: &Path) -> bool {
     let is_held = |file: &File| is_locked(file, Says::Held);
-    open(path, OFlags::empty())
+    read(path, SHARED)
         .is_ok_and(|file| is_held(&file) || usual_node(&file).is_some_and(|usual| is_held(&usual)))
-}
-
-fn own_path(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// The node of an open device in `/dev`, when this user may open it. Locks belong to a node, not to the device: by
 /// whatever name runs reach a device, they meet at this one.
 fn usual_node(file: &File) -> Option<File> {
-    let number = device_at(&own_path(file))?;
+    let number = block_device(file).ok()??;
     let roots = Roots::default();
-    let node = roots.dev.join(BlockDevice::find(number, &roots)?.node_name());
-    let usual = open(&node, OFlags::empty()).ok()?;
-    (device_at(&own_path(&usual)) == Some(number)).then_some(usual)
+    let device = BlockDevice::find(DeviceNumber::from_raw(number), &roots)?;
+    let usual = read(&roots.dev.join(device.node_name()), SHARED).ok()?;
+    (block_device(&usual).ok()? == Some(number)).then_some(usual)
 }
 
 /// Whether a run of this program is writing the file at this moment.
@@ -160,37 +157,14 @@ pub(super) fn is_lock_of_a_run(line: &str) -> bool {
         && line.split_whitespace().rev().nth(1).and_then(|start| start.parse().ok()) == Some(LOCK_START)
 }
 
-fn open(path: &Path, flags: OFlags) -> io::Result<File> {
-    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
-}
-
-fn request(kind: libc::c_int, says: Says) -> libc::flock {
-    // SAFETY: a plain C structure of numbers, for which zero is a value; `l_pid` must be zero.
-    let mut request: libc::flock = unsafe { std::mem::zeroed() };
-    request.l_type = kind as libc::c_short;
-    request.l_whence = libc::SEEK_SET as libc::c_short;
-    request.l_start = LOCK_START + says as libc::off_t;
-    request.l_len = 1;
-    request
-}
-
 /// Shared with all other runs; belongs to the open file, not to the process.
 fn lock(file: &File, says: Says) -> io::Result<()> {
-    let request = request(libc::F_RDLCK, says);
-    // SAFETY: an open descriptor and a structure that outlives the call.
-    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const request) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
+    share_byte(file, LOCK_START + says as u64)
 }
 
 /// Whether any other open file has that lock.
 fn is_locked(file: &File, says: Says) -> bool {
-    let mut request = request(libc::F_WRLCK, says);
-    // SAFETY: an open descriptor and a structure that outlives the call, which the kernel changes.
-    let answer = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut request) };
-    answer != -1 && request.l_type != libc::F_UNLCK as libc::c_short
+    is_byte_locked(file, LOCK_START + says as u64)
 }
 
 #[cfg(test)]
@@ -198,6 +172,7 @@ mod tests {
     use super::*;
     use crate::sys::within_a_second;
     use std::fs;
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn runs_know_each_other_by_the_lock() {

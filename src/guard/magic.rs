@@ -5,9 +5,9 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
-use std::os::unix::fs::FileExt;
 
-use crate::guard::{Range, Signature, SignatureKind as Kind};
+use super::signature::{Range, Signature, SignatureKind as Kind};
+use crate::sys::file::read_exact_at;
 
 /// Random access to what is examined.
 pub(super) trait Source {
@@ -41,7 +41,7 @@ impl Source for OpenFile<'_> {
     }
 
     fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.file.read_exact_at(buffer, self.range.start_bytes.saturating_add(offset))
+        read_exact_at(self.file, buffer, self.range.start_bytes.saturating_add(offset))
     }
 }
 

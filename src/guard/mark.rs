@@ -11,16 +11,17 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, FlockOperation, StatxFlags, XattrFlags};
-
+use super::hold::is_being_tested;
 use super::sample::find_odd;
-use crate::guard::is_being_tested;
+use crate::machine::device::DeviceNumber;
 use crate::sys::error::system_text;
+use crate::sys::file::filesystem;
 use crate::sys::folders;
+use crate::sys::stat::{Moment, Stamp};
+use crate::sys::{attribute, lock};
 use crate::text::printable_path;
 
 const ATTRIBUTE: &str = "user.truespd.made";
@@ -51,7 +52,7 @@ pub struct Mark {
     pub state: MarkState,
     /// Time of last modification after we wrote last, or of a file that is being written the latest it can get,
     /// in seconds and nanoseconds; `None` where it is settled by others (remote file systems) or not known.
-    pub written: Option<(i64, u32)>,
+    pub written: Option<Moment>,
 }
 
 /// Whose data a file holds.
@@ -70,6 +71,22 @@ pub enum Whose {
     Interrupted,
     /// It carries no mark that this program knows.
     Foreign,
+}
+
+impl fmt::Display for Whose {
+    /// In words that follow the file's name: was not made by TrueSpd
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Whose::Ours => "was made by TrueSpd",
+            Whose::Resized => "was made by TrueSpd, but something else changed its size since",
+            Whose::Rewritten => "was made by TrueSpd, but something else wrote to it since",
+            Whose::Unfinished => "was being made by a run of TrueSpd that was killed",
+            Whose::Interrupted => {
+                "was being written by a run of TrueSpd that was killed, and holds what may as well be somebody's data"
+            }
+            Whose::Foreign => "was not made by TrueSpd",
+        })
+    }
 }
 
 /// File systems may keep times more coarsely on the disk than in memory, at worst (FAT) in steps of 2 s,
@@ -116,11 +133,11 @@ impl Mark {
     }
 
     /// Whether a file of this size and time of last modification can be as we left it.
-    fn whose(&self, size_bytes: u64, modified: (i64, u32)) -> Whose {
+    fn whose(&self, size_bytes: u64, modified: Moment) -> Whose {
         if self.size_bytes != size_bytes && self.state != MarkState::Filling {
             return Whose::Resized;
         }
-        let oldest = |(seconds, nanoseconds): (i64, u32)| match self.state {
+        let oldest = |(seconds, nanoseconds): Moment| match self.state {
             MarkState::Complete => (seconds.saturating_sub(TIME_STEP_MAX_S), nanoseconds),
             MarkState::Filling | MarkState::Running => (i64::MIN, 0),
         };
@@ -175,48 +192,18 @@ pub enum MarkError {
     },
 }
 
-/// What ties a registry entry to one file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
-    device: (u32, u32),
-    inode: u64,
-    size_bytes: u64,
-    /// Birth time in seconds and nanoseconds.
-    birth: Option<(i64, u32)>,
-    /// Last change, which stands in for the birth time.
-    change: (i64, u32),
-    /// Last modification of the content.
-    modified: (i64, u32),
+/// Name of a file's entry in the registry. With the birth time in it, a reused inode has another name.
+fn entry_name(stamp: &Stamp) -> String {
+    let DeviceNumber { major, minor } = DeviceNumber::from_raw(stamp.identity.device());
+    let birth = stamp.birth.map(|(s, ns)| format!("-{s}.{ns:09}")).unwrap_or_default();
+    format!("{major}-{minor}-{}{birth}", stamp.identity.inode())
 }
 
-impl Identity {
-    fn of(file: &File) -> io::Result<Self> {
-        let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
-        let s = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, mask)?;
-        let has_birth = s.stx_mask & StatxFlags::BTIME.bits() != 0;
-        Ok(Identity {
-            device: (s.stx_dev_major, s.stx_dev_minor),
-            inode: s.stx_ino,
-            size_bytes: s.stx_size,
-            birth: has_birth.then_some((s.stx_btime.tv_sec, s.stx_btime.tv_nsec)),
-            change: (s.stx_ctime.tv_sec, s.stx_ctime.tv_nsec),
-            modified: (s.stx_mtime.tv_sec, s.stx_mtime.tv_nsec),
-        })
-    }
-
-    /// Name of the entry. With the birth time in it, a reused inode has another name.
-    fn entry_name(&self) -> String {
-        let (major, minor) = self.device;
-        let birth = self.birth.map(|(s, ns)| format!("-{s}.{ns:09}")).unwrap_or_default();
-        format!("{major}-{minor}-{}{birth}", self.inode)
-    }
-
-    /// Extra words of an entry: without a birth time the last change must still be the same.
-    fn entry_tail(&self) -> String {
-        match self.birth {
-            Some(_) => String::new(),
-            None => format!(" changed={}.{:09}", self.change.0, self.change.1),
-        }
+/// Extra words of an entry: without a birth time the last change must still be the same.
+fn entry_tail(stamp: &Stamp) -> String {
+    match stamp.birth {
+        Some(_) => String::new(),
+        None => format!(" changed={}.{:09}", stamp.change.0, stamp.change.1),
     }
 }
 
@@ -259,21 +246,21 @@ impl Marks {
         self.put(file, state, end)
     }
 
-    fn put(&self, file: &File, state: MarkState, end: Option<(i64, u32)>) -> Result<MarkPlace, MarkError> {
-        let identity = Identity::of(file).map_err(|e| file_error("ask what the file is", &e))?;
-        let written = if state == MarkState::Complete { Some(identity.modified) } else { end };
+    fn put(&self, file: &File, state: MarkState, end: Option<Moment>) -> Result<MarkPlace, MarkError> {
+        let stamp = Stamp::of(file).map_err(|e| file_error("ask what the file is", &e))?;
+        let written = if state == MarkState::Complete { Some(stamp.modified) } else { end };
         let written = written.filter(|_| keeps_own_times(file));
-        let mark = Mark { size_bytes: identity.size_bytes, state, written };
+        let mark = Mark { size_bytes: stamp.size_bytes, state, written };
         let refusal = match self.set_attribute(file, mark) {
             Ok(()) => {
-                self.forget(&identity);
+                self.forget(&stamp);
                 return Ok(MarkPlace::Attribute);
             }
             Err(e) => system_text(&e),
         };
         let Some(dir) = &self.registry else { return Err(MarkError::NoRegistry { attribute: refusal }) };
-        let entry = dir.join(identity.entry_name());
-        match write_entry(dir, &entry, &format!("{mark}{}\n", identity.entry_tail())) {
+        let entry = dir.join(entry_name(&stamp));
+        match write_entry(dir, &entry, &format!("{mark}{}\n", entry_tail(&stamp))) {
             Ok(()) => Ok(MarkPlace::Registry(entry)),
             Err(e) => Err(MarkError::Registry {
                 attribute: refusal,
@@ -295,7 +282,7 @@ impl Marks {
 
     /// Whose data the open file holds.
     pub fn whose(&self, file: &File) -> Whose {
-        let (Some(mark), Ok(now)) = (self.read(file), Identity::of(file)) else { return Whose::Foreign };
+        let (Some(mark), Ok(now)) = (self.read(file), Stamp::of(file)) else { return Whose::Foreign };
         match mark.whose(now.size_bytes, now.modified) {
             Whose::Ours
                 if mark.state == MarkState::Running && !is_being_tested(file) && !is_test_data(file) =>
@@ -317,8 +304,8 @@ impl Marks {
         }
         // A run that ends holds the lock alone for a moment. Who gets no lock is not kept from running.
         for _ in 0..LOCK_TRIES {
-            match rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) {
-                Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(LOCK_PAUSE),
+            match lock::try_share(file) {
+                Ok(false) => std::thread::sleep(LOCK_PAUSE),
                 _ => break,
             }
         }
@@ -336,10 +323,7 @@ impl Marks {
     /// # Errors
     /// As [`Marks::mark`]; nothing is lost, a later write test will ask for `-c` or `--overwrite`.
     pub fn end_writing(&self, file: &File) -> Result<(), MarkError> {
-        let is_alone = !matches!(
-            rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive),
-            Err(rustix::io::Errno::WOULDBLOCK)
-        );
+        let is_alone = !matches!(lock::try_alone(file), Ok(false));
         // A registry entry without birth time fits no longer: this process knows whose file it is. No run of
         // ours changes a size: whoever did that owns what is there.
         let size = file.metadata().map(|m| m.len()).ok();
@@ -350,7 +334,7 @@ impl Marks {
             true => self.mark(file, MarkState::Complete).map(|_| ()),
             false => Ok(()),
         };
-        let _ = rustix::fs::flock(file, FlockOperation::NonBlockingUnlock);
+        lock::unlock(file);
         marked
     }
 
@@ -359,51 +343,49 @@ impl Marks {
     /// # Errors
     /// [`MarkError::File`] when the attribute is there and cannot be removed.
     pub fn unmark(&self, file: &File) -> Result<(), MarkError> {
-        if let Ok(identity) = Identity::of(file) {
-            self.forget(&identity);
+        if let Ok(stamp) = Stamp::of(file) {
+            self.forget(&stamp);
         }
         if self.attribute(file).is_some() {
-            rustix::fs::fremovexattr(file, ATTRIBUTE)
-                .map_err(|e| file_error("remove the mark", &e.into()))?;
+            attribute::remove(file, ATTRIBUTE).map_err(|e| file_error("remove the mark", &e))?;
         }
         Ok(())
     }
 
     fn set_attribute(&self, file: &File, mark: Mark) -> io::Result<()> {
         if !self.attributes {
-            return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+            return Err(attribute::unsupported());
         }
-        Ok(rustix::fs::fsetxattr(file, ATTRIBUTE, mark.to_string().as_bytes(), XattrFlags::empty())?)
+        attribute::set(file, ATTRIBUTE, mark.to_string().as_bytes())
     }
 
     fn attribute(&self, file: &File) -> Option<Mark> {
         if !self.attributes {
             return None;
         }
-        let mut text = [0u8; MARK_BYTES_MAX];
-        let length = rustix::fs::fgetxattr(file, ATTRIBUTE, &mut text).ok()?;
-        Mark::parse(std::str::from_utf8(&text[..length]).ok()?)
+        let text = attribute::get(file, ATTRIBUTE, MARK_BYTES_MAX)?;
+        Mark::parse(std::str::from_utf8(&text).ok()?)
     }
 
     fn entry(&self, file: &File) -> Option<Mark> {
-        let identity = Identity::of(file).ok()?;
-        let text = fs::read_to_string(self.registry.as_ref()?.join(identity.entry_name())).ok()?;
+        let stamp = Stamp::of(file).ok()?;
+        let text = fs::read_to_string(self.registry.as_ref()?.join(entry_name(&stamp))).ok()?;
         let mark = Mark::parse(&text)?;
-        let same_change = text.trim_end().ends_with(&identity.entry_tail());
-        let same_size = mark.size_bytes == identity.size_bytes || mark.state == MarkState::Filling;
+        let same_change = text.trim_end().ends_with(&entry_tail(&stamp));
+        let same_size = mark.size_bytes == stamp.size_bytes || mark.state == MarkState::Filling;
         (same_change && same_size).then_some(mark)
     }
 
-    fn forget(&self, identity: &Identity) {
+    fn forget(&self, stamp: &Stamp) {
         if let Some(dir) = &self.registry {
             // Usually there is none.
-            let _ = fs::remove_file(dir.join(identity.entry_name()));
+            let _ = fs::remove_file(dir.join(entry_name(stamp)));
         }
     }
 }
 
 /// Whether a moment lies further ahead than `longest`.
-fn is_later(moment: Option<(i64, u32)>, longest: Duration) -> bool {
+fn is_later(moment: Option<Moment>, longest: Duration) -> bool {
     let since = moment.and_then(|(s, ns)| Some(Duration::new(u64::try_from(s).ok()?, ns)));
     let end = SystemTime::now().checked_add(longest).and_then(|end| end.duration_since(UNIX_EPOCH).ok());
     since.zip(end).is_some_and(|(since, end)| since > end)
@@ -445,8 +427,7 @@ fn keeps_own_times(file: &File) -> bool {
         0x4750_4653, // GPFS
         0x1983_0326, // BeeGFS
     ];
-    // The kernel's numbers have 32 bits, in a type that may be signed.
-    rustix::fs::fstatfs(file).is_ok_and(|s| !ELSEWHERE.contains(&(s.f_type as u64 & 0xffff_ffff)))
+    filesystem(file).is_ok_and(|found| found.is_some_and(|found| !ELSEWHERE.contains(&found.magic)))
 }
 
 fn file_error(action: &'static str, error: &io::Error) -> MarkError {
@@ -585,7 +566,7 @@ mod tests {
                 file.write_all_at(words.as_bytes(), at).unwrap();
                 assert_eq!(marks.whose(&file), Whose::Interrupted, "{words}");
                 // As long as a run is alive it is the one that writes.
-                let hold = crate::guard::Hold::take(&file).unwrap();
+                let hold = super::super::hold::Hold::take(&file).unwrap();
                 assert_eq!(marks.whose(&file), Whose::Interrupted, "one that only asks");
                 hold.says_it_writes();
                 assert_eq!(marks.whose(&file), Whose::Ours);
@@ -667,15 +648,15 @@ mod tests {
     #[test]
     fn a_registry_entry_does_not_match_the_next_file_of_the_inode() {
         let file = tempfile::tempfile().unwrap();
-        let now = Identity::of(&file).unwrap();
-        let later = Identity { birth: now.birth.map(|(s, ns)| (s + 1, ns)), ..now };
+        let now = Stamp::of(&file).unwrap();
+        let later = Stamp { birth: now.birth.map(|(s, ns)| (s + 1, ns)), ..now };
         if now.birth.is_some() {
-            assert_ne!(now.entry_name(), later.entry_name());
+            assert_ne!(entry_name(&now), entry_name(&later));
         }
-        let unborn = Identity { birth: None, ..now };
-        let changed = Identity { change: (now.change.0 + 1, now.change.1), ..unborn };
-        assert_eq!(unborn.entry_name(), changed.entry_name());
-        assert_ne!(unborn.entry_tail(), changed.entry_tail(), "the entry's words no longer fit");
+        let unborn = Stamp { birth: None, ..now };
+        let changed = Stamp { change: (now.change.0 + 1, now.change.1), ..unborn };
+        assert_eq!(entry_name(&unborn), entry_name(&changed));
+        assert_ne!(entry_tail(&unborn), entry_tail(&changed), "the entry's words no longer fit");
     }
 
     #[test]

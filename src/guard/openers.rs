@@ -3,24 +3,27 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use super::claim::device_at;
 use super::hold::is_lock_of_a_run;
+use super::subject::Subject;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::read::read_word;
 use crate::machine::roots::Roots;
+use crate::sys::identity::{Identity, block_device_at};
+use crate::sys::open::is_for_writing;
 use crate::text::printable;
 
 /// A process that has a device, or a partition of it, open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Opener {
+pub struct Opener {
+    /// Number of the process.
     id: u32,
+    /// Name of its program.
     name: String,
-    /// Which device, as a message calls it.
-    what: String,
+    /// What of the device it has open.
+    what: Subject,
     /// It may write.
     pub writes: bool,
 }
@@ -42,11 +45,12 @@ pub(super) fn of(device: DeviceNumber, roots: &Roots) -> Vec<Opener> {
     let parts: Vec<_> = parts.into_iter().filter_map(|p| Some((p.number()?, p.name))).collect();
     openers(roots, &|link, fd, _| {
         // Only nodes of devices are asked more closely: asking a file of a dead server hangs.
-        let number = device_at(fd).filter(|_| link.starts_with(&roots.dev))?;
+        let number = block_device_at(fd).filter(|_| link.starts_with(&roots.dev))?;
+        let number = DeviceNumber::from_raw(number);
         if number == device {
-            return Some("it".to_string());
+            return Some(Subject::It);
         }
-        parts.iter().find(|(n, _)| *n == number).map(|(_, name)| format!("its partition {name}"))
+        parts.iter().find(|(n, _)| *n == number).map(|(_, name)| Subject::Partition(name.clone()))
     })
 }
 
@@ -55,26 +59,24 @@ pub(super) fn of(device: DeviceNumber, roots: &Roots) -> Vec<Opener> {
 const LOOKS: u32 = 5;
 const LOOK_PAUSE: Duration = Duration::from_millis(40);
 
-/// Programs other than runs of this one that have the file open for writing, in words: "process 7 (qemu) has it
-/// open for writing".
-pub fn writers_of_file(file: &File, roots: &Roots) -> Vec<String> {
-    let Ok(own) = file.metadata() else { return Vec::new() };
+/// Programs other than runs of this one that have the file open for writing.
+pub(super) fn writers_of_file(file: &File, roots: &Roots) -> Vec<Opener> {
+    let Ok(own) = Identity::of(file) else { return Vec::new() };
     let of_file = |_: &Path, fd: &Path, info: &Path| {
         // The kernel tells the inode since 5.14, so that other files need not be asked.
         let info = fs::read_to_string(info).ok()?;
         let inode = info.lines().find_map(|line| line.strip_prefix("ino:")?.trim().parse::<u64>().ok());
-        if inode.is_some_and(|inode| inode != own.ino()) {
+        if inode.is_some_and(|inode| inode != own.inode()) {
             return None;
         }
-        let m = fs::metadata(fd).ok()?;
-        ((m.dev(), m.ino()) == (own.dev(), own.ino())).then(|| "it".to_string())
+        (Identity::at(fd).ok()? == own).then_some(Subject::It)
     };
     let mut stayed: Option<Vec<Opener>> = None;
     for look in 1..=LOOKS {
         let now = openers(roots, &of_file).into_iter().filter(|o| o.writes);
         let now: Vec<Opener> = now.filter(|o| stayed.as_ref().is_none_or(|s| s.contains(o))).collect();
         if now.is_empty() || look == LOOKS {
-            return now.iter().map(Opener::to_string).collect();
+            return now;
         }
         stayed = Some(now);
         std::thread::sleep(LOOK_PAUSE);
@@ -84,7 +86,7 @@ pub fn writers_of_file(file: &File, roots: &Roots) -> Vec<String> {
 
 /// Processes other than this one and other runs that have open what `named` knows, by where a descriptor leads, its
 /// place in `/proc` and that of its `fdinfo`.
-fn openers(roots: &Roots, named: &dyn Fn(&Path, &Path, &Path) -> Option<String>) -> Vec<Opener> {
+fn openers(roots: &Roots, named: &dyn Fn(&Path, &Path, &Path) -> Option<Subject>) -> Vec<Opener> {
     let mut found: Vec<Opener> = Vec::new();
     for entry in fs::read_dir(&roots.proc).into_iter().flatten().flatten() {
         let Some(id) = entry.file_name().to_str().and_then(|n| n.parse::<u32>().ok()) else { continue };
@@ -121,7 +123,7 @@ fn openers(roots: &Roots, named: &dyn Fn(&Path, &Path, &Path) -> Option<String>)
 fn may_write(info: &str) -> bool {
     let flags = info.lines().find_map(|l| l.strip_prefix("flags:"));
     let flags = flags.and_then(|f| i32::from_str_radix(f.trim(), 8).ok());
-    flags.is_some_and(|f| f & libc::O_ACCMODE != libc::O_RDONLY)
+    flags.is_some_and(is_for_writing)
 }
 
 #[cfg(test)]
@@ -142,7 +144,7 @@ mod tests {
 
     #[test]
     fn words() {
-        let opener = Opener { id: 7, name: "qemu".into(), what: "it".into(), writes: true };
+        let opener = Opener { id: 7, name: "qemu".into(), what: Subject::It, writes: true };
         assert_eq!(opener.to_string(), "process 7 (qemu) has it open for writing");
     }
 }

@@ -2,15 +2,14 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
-
-use crate::guard::mark::{MarkState, Marks, Whose};
+use super::mark::{MarkState, Marks, Whose};
 use crate::sys::error::system_text;
 use crate::sys::extents;
 use crate::sys::extents::Extents;
+use crate::sys::identity::block_device_of;
+use crate::sys::open::{Reading, read};
 use crate::text::printable_path;
 
 /// What to do for `-c<size>`.
@@ -60,18 +59,18 @@ pub fn reuse_decision(path: &Path, size_bytes: u64, marks: &Marks) -> Result<Reu
         let path = name.clone();
         move |e: io::Error| ReuseError { path, action, text: system_text(&e) }
     };
-    let kind = match std::fs::metadata(path) {
-        Ok(metadata) => metadata.file_type(),
+    let about = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             let sentence = format!("{name} does not exist and is created with {size_bytes} bytes");
             return Ok(Reuse::Create { sentence, replaces_foreign_data: false });
         }
         Err(e) => return Err(failed("look at it")(e)),
     };
-    if !kind.is_file() {
-        let what = if kind.is_dir() {
+    if !about.is_file() {
+        let what = if about.is_dir() {
             "a directory"
-        } else if kind.is_block_device() {
+        } else if block_device_of(&about).is_some() {
             "a block device, which has its size already; leave out -c"
         } else {
             "not a regular file"
@@ -79,9 +78,7 @@ pub fn reuse_decision(path: &Path, size_bytes: u64, marks: &Marks) -> Result<Reu
         return Ok(Reuse::Refuse { sentence: format!("{name} cannot be created with -c: it is {what}") });
     }
     // Not blocking, in case the path came to mean a pipe since.
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file: File =
-        rustix::fs::open(path, flags, Mode::empty()).map_err(|e| failed("open it")(e.into()))?.into();
+    let file = read(path, Reading { at_once: true, ..Reading::default() }).map_err(failed("open it"))?;
     decide_for_file(&name, &file, size_bytes, marks).map_err(failed("find out what is written of it"))
 }
 

@@ -5,14 +5,14 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{Advice, Mode, OFlags};
-
+use crate::machine::storage::{AccessHint, advise};
 use crate::sys::buffer::IoBuffer;
+use crate::sys::file::read_exact_at;
+use crate::sys::open::{Reading, read_again};
+use crate::sys::residency::drop_cached;
 
 /// Every piece starts at a multiple of this and is at most as long.
 pub const PIECE_BYTES: u64 = 1 << 20;
@@ -57,11 +57,12 @@ pub fn find_odd(
     count: u64,
     is_odd: &(dyn Fn(u64, &[u8]) -> bool + Sync),
 ) -> io::Result<Option<Odd>> {
-    let buffered = reopen(file, OFlags::empty())?;
+    let how = Reading { at_once: true, ..Reading::default() };
+    let buffered = read_again(file, how)?;
     // What cannot be read past the cache is read through it.
-    let direct = reopen(file, OFlags::DIRECT).ok();
+    let direct = read_again(file, Reading { direct: true, ..how }).ok();
     let size_bytes = (&buffered).seek(SeekFrom::End(0))?;
-    let _ = rustix::fs::fadvise(&buffered, 0, None, Advice::Random);
+    let _ = advise(&buffered, AccessHint::Random);
     let pieces = pieces(size_bytes, count.max(1));
     let (next, is_over, found) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(None::<Odd>));
     let tell = |odd: Odd| {
@@ -98,29 +99,20 @@ pub fn find_odd(
     Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn reopen(file: &File, flags: OFlags) -> io::Result<File> {
-    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let flags = flags | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    // A look must leave no trace; only the owner may ask for that.
-    let opened = rustix::fs::open(&own, flags | OFlags::NOATIME, Mode::empty())
-        .or_else(|_| rustix::fs::open(&own, flags, Mode::empty()));
-    Ok(opened.map(File::from)?)
-}
-
 fn read(direct: Option<&File>, buffered: &File, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
     // Also where only the length does not fit: the last bytes of a file.
-    if direct.is_some_and(|file| file.read_exact_at(bytes, offset).is_ok()) {
+    if direct.is_some_and(|file| read_exact_at(file, bytes, offset).is_ok()) {
         return Ok(());
     }
-    let answer = buffered.read_exact_at(bytes, offset);
-    let length = std::num::NonZeroU64::new(bytes.len() as u64);
-    let _ = rustix::fs::fadvise(buffered, offset, length, Advice::DontNeed);
+    let answer = read_exact_at(buffered, bytes, offset);
+    drop_cached(buffered, offset, bytes.len() as u64);
     answer
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::FileExt;
 
     const MIB: u64 = 1 << 20;
 

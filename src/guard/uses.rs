@@ -4,33 +4,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::claim::device_at;
+use super::claimant::{How, Use};
+use super::subject::Subject;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::mounts::{Mount, parse_mountinfo, read_mounts, read_swaps};
 use crate::machine::roots::Roots;
-use crate::text::{printable, printable_path};
-
-/// One user of a device.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Use {
-    /// In words: "it is mounted at /boot (vfat)".
-    pub words: String,
-    /// The running system stands on it.
-    pub is_system: bool,
-}
-
-impl Use {
-    pub fn plain(words: String) -> Self {
-        Use { words, is_system: false }
-    }
-
-    /// Several uses of another device as one of this; `None` when there are none.
-    pub fn summed(words: &str, by: Vec<Use>) -> Option<Self> {
-        let is_system = by.iter().any(|u| u.is_system);
-        let by: Vec<String> = by.into_iter().map(|u| u.words).collect();
-        (!by.is_empty()).then(|| Use { words: format!("{words}: {}", by.join("; ")), is_system })
-    }
-}
+use crate::sys::identity::block_device_at;
 
 /// What the kernel lists, read once for a question.
 pub(super) struct Uses<'a> {
@@ -62,24 +41,28 @@ impl<'a> Uses<'a> {
     /// Everybody who is seen to use the device, its partitions, its disk, or what is built on them.
     pub fn of(&self, device: DeviceNumber) -> Vec<Use> {
         let Some(own) = BlockDevice::find(device, self.roots) else {
-            return self.mounts.iter().filter(|m| m.device == device).map(|m| mounted("it", m)).collect();
+            return self
+                .mounts
+                .iter()
+                .filter(|m| m.device == device)
+                .map(|m| mounted(&Subject::It, m))
+                .collect();
         };
         let mut found = Vec::new();
         for part in &own.involved() {
-            found.extend(self.of_part(part, &subject(part, &own)));
+            found.extend(self.of_part(part, &Subject::of(part, &own)));
         }
         found.extend(self.system_beside(&own));
         found
     }
 
     /// Uses of one device and of what is stacked on it.
-    fn of_part(&self, part: &BlockDevice, subject: &str) -> Vec<Use> {
+    fn of_part(&self, part: &BlockDevice, subject: &Subject) -> Vec<Use> {
         let mut found = self.direct(part, subject);
         for holder in part.holders() {
-            let words = format!("{subject} is part of {}", printable(&holder.describe()));
             let mut seen = vec![holder.name.clone()];
             let above = self.above(&holder, &mut seen);
-            found.push(Use { words, is_system: false });
+            found.push(Use::plain(How::PartOf { what: subject.clone(), holder: holder.describe() }));
             found.extend(above);
         }
         found
@@ -90,15 +73,14 @@ impl<'a> Uses<'a> {
         let disk = own.whole_disk()?;
         let neighbours = disk.partitions().into_iter().filter(|part| part != own);
         let by: Vec<Use> = neighbours
-            .flat_map(|part| self.of_part(&part, &part.name))
+            .flat_map(|part| self.of_part(&part, &Subject::Other(part.name.clone())))
             .filter(|use_of| use_of.is_system)
             .collect();
-        let words = format!("the running system is on the same disk, {}", disk.name);
-        Use::summed(&words, by)
+        Use::summed(by, |by| How::BesideSystem { disk: disk.name.clone(), by })
     }
 
     /// Direct uses of one device: mounts and swap.
-    fn direct(&self, device: &BlockDevice, subject: &str) -> Vec<Use> {
+    fn direct(&self, device: &BlockDevice, subject: &Subject) -> Vec<Use> {
         let mut found: Vec<Use> =
             self.mounts.iter().filter(|m| self.is_from(m, device)).map(|m| mounted(subject, m)).collect();
         if found.is_empty() {
@@ -111,12 +93,11 @@ impl<'a> Uses<'a> {
             })
         });
         found.extend(serves.map(|m| {
-            let point = printable_path(&m.mount_point);
-            let words = format!("{subject} serves the file system mounted at {point} ({})", m.fs_type);
-            Use { words, is_system: is_system_place(&m.mount_point) }
+            let (what, point, filesystem) = (subject.clone(), m.mount_point.clone(), m.fs_type.clone());
+            Use { is_system: is_system_place(&m.mount_point), how: How::Serves { what, point, filesystem } }
         }));
         if self.swaps.iter().any(|swap| self.is_node_of(swap, device)) {
-            found.push(Use { words: format!("{subject} is in use as swap"), is_system: true });
+            found.push(Use { is_system: true, how: How::Swap { what: subject.clone() } });
         }
         found
     }
@@ -139,7 +120,7 @@ impl<'a> Uses<'a> {
     }
 
     /// The devices of mounted btrfs filesystems are listed in sysfs; the mount names one of them.
-    fn in_btrfs(&self, device: &BlockDevice, subject: &str) -> Vec<Use> {
+    fn in_btrfs(&self, device: &BlockDevice, subject: &Subject) -> Vec<Use> {
         let filesystems = fs::read_dir(self.roots.sys.join("fs/btrfs")).into_iter().flatten().flatten();
         let dirs = filesystems.into_iter().map(|f| f.path().join("devices"));
         let Some(members) = dirs.into_iter().find(|dir| dir.join(&device.name).exists()) else {
@@ -156,9 +137,8 @@ impl<'a> Uses<'a> {
             .iter()
             .filter(of)
             .map(|m| {
-                let point = printable_path(&m.mount_point);
-                let words = format!("{subject} is part of the btrfs file system mounted at {point}");
-                Use { words, is_system: is_system_place(&m.mount_point) }
+                let how = How::InBtrfs { what: subject.clone(), point: Some(m.mount_point.clone()) };
+                Use { is_system: is_system_place(&m.mount_point), how }
             })
             .collect();
         if found.is_empty() {
@@ -166,15 +146,14 @@ impl<'a> Uses<'a> {
             let root = self.mounts.iter().any(|m| {
                 m.fs_type == "btrfs" && m.mount_point == Path::new("/") && device_at(&m.source).is_none()
             });
-            let words = format!("{subject} is part of a mounted btrfs file system");
-            return vec![Use { words, is_system: root }];
+            return vec![Use { is_system: root, how: How::InBtrfs { what: subject.clone(), point: None } }];
         }
         found
     }
 
     /// Uses of a stacked device and of what is stacked on it.
     fn above(&self, device: &BlockDevice, seen: &mut Vec<String>) -> Vec<Use> {
-        let subject = printable(&device.describe());
+        let subject = Subject::Other(device.describe());
         let mut found = self.direct(device, &subject);
         for part in device.partitions().into_iter().chain(device.holders()) {
             if !seen.contains(&part.name) {
@@ -186,21 +165,17 @@ impl<'a> Uses<'a> {
     }
 }
 
-/// How a message calls `part` when the person named `own`.
-fn subject(part: &BlockDevice, own: &BlockDevice) -> String {
-    if part == own {
-        "it".to_string()
-    } else if part.is_partition() {
-        format!("its partition {}", part.name)
-    } else {
-        format!("the whole disk {}", part.name)
+fn mounted(subject: &Subject, mount: &Mount) -> Use {
+    let (point, filesystem) = (mount.mount_point.clone(), mount.fs_type.clone());
+    Use {
+        is_system: is_system_place(&mount.mount_point),
+        how: How::Mounted { what: subject.clone(), point, filesystem },
     }
 }
 
-fn mounted(subject: &str, mount: &Mount) -> Use {
-    let point = printable_path(&mount.mount_point);
-    let words = format!("{subject} is mounted at {point} ({})", printable(&mount.fs_type));
-    Use { words, is_system: is_system_place(&mount.mount_point) }
+/// Number of the block device whose node the path leads to; `None` when it is something else.
+pub(super) fn device_at(path: &Path) -> Option<DeviceNumber> {
+    block_device_at(path).map(DeviceNumber::from_raw)
 }
 
 #[cfg(test)]
@@ -214,7 +189,7 @@ mod tests {
     const DM0: DeviceNumber = DeviceNumber { major: 252, minor: 0 };
 
     fn words(device: DeviceNumber, roots: &Roots) -> Vec<String> {
-        Uses::read(roots).of(device).into_iter().map(|u| u.words).collect()
+        Uses::read(roots).of(device).iter().map(Use::to_string).collect()
     }
 
     fn is_system(device: DeviceNumber, roots: &Roots) -> bool {

@@ -12,10 +12,9 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::targets::TargetState;
 use crate::access::{DataRng, SourceWindow, WriteData, data};
-use crate::guard::Identity;
 use crate::machine::chain::Kind;
 use crate::machine::storage::{
-    Access, AccessHint, OpenFlags, OpenedTarget, TargetKind, advise, keep_access_time, open_file,
+    AccessHint, OpenedTarget, ReadFlags, TargetKind, advise, keep_access_time, open_file,
 };
 use crate::machine::{chain, storage};
 use crate::profile::{Target, TimeSpan};
@@ -23,6 +22,7 @@ use crate::result::{ContentSample, ExtentMap, Residency, TargetFacts};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::extents::survey;
 use crate::sys::file::read_at;
+use crate::sys::identity::Identity;
 use crate::sys::residency::{Cached, cached, drop_cached, gaps, pieces};
 
 /// For the extents of all targets together.
@@ -277,8 +277,7 @@ impl Reader {
     /// Descriptors of its own.
     fn open(place: &Place<'_>) -> Option<Self> {
         let open = |direct: bool| {
-            let flags = OpenFlags { access: Access::Read, direct, dsync: false };
-            let file = open_file(place.path, flags).ok()?;
+            let file = open_file(place.path, ReadFlags { direct }).ok()?;
             keep_access_time(&file);
             // Where it goes through the page cache, it must not read ahead.
             let _ = advise(&file, AccessHint::Random);
@@ -434,8 +433,7 @@ mod tests {
     }
 
     fn opened(path: &Path) -> OpenedTarget {
-        let flags = OpenFlags { access: Access::Read, direct: false, dsync: false };
-        storage::open(path, flags, &crate::machine::roots::Roots::default()).expect("just made")
+        storage::open(path, ReadFlags::CACHED, &crate::machine::roots::Roots::default()).expect("just made")
     }
 
     #[test]

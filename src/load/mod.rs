@@ -29,7 +29,7 @@ use std::time::Duration;
 use crate::engine::EngineRow;
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::guard::mark::Marks;
-use crate::guard::{Guard, Identity, Kept};
+use crate::guard::{Custody, Guard};
 use crate::machine::memory::memory_facts;
 use crate::machine::roots::Roots;
 use crate::machine::storage::resolve;
@@ -40,6 +40,7 @@ use crate::plan::{ThreadWork, assign, precreate_sizes};
 use crate::profile::{Profile, Target, TimeSpan};
 use crate::result::{Document, Measured, System, TimeSpanResult};
 use crate::sys::error::system_text;
+use crate::sys::identity::Identity;
 use crate::sys::thread::Interrupter;
 use crate::sys::wake::Latch;
 
@@ -55,7 +56,7 @@ use live::Progress;
 use phases::Lengths;
 use prepare::{Checked, Creation};
 use start::StartContext;
-use targets::{Holds, Known, TargetState};
+use targets::TargetState;
 
 /// What goes on during a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,33 +197,32 @@ impl Session<'_> {
         let interrupter = Interrupter::install()
             .map_err(|e| failed(FailureKind::Thread, "could not prepare to interrupt threads", &e))?;
         let handles = events::Handles::open(&self.options.events).map_err(|e| vec![e])?;
-        let (precreated, made) = self.precreate()?;
+        let mut custody = Custody::default();
+        let precreated = self.precreate(&mut custody)?;
         let tools = Tools { clock: MachineClock::start(), interrupter, handles, precreated };
         std::thread::scope(|scope| {
             let done =
                 Latch::new().map_err(|e| failed(FailureKind::Resource, "no file descriptor left", &e))?;
             tools.handles.watch_stop(scope, self.stop, &done).map_err(|e| vec![e])?;
-            let result = self.run_spans(checked, &tools, made, report);
+            let result = self.run_spans(checked, &tools, &mut custody, report);
             done.set();
             result
         })
     }
 
-    /// `made` is what the run has created so far.
     fn run_spans(
         &self,
         checked: &[Checked],
         tools: &Tools,
-        mut made: Vec<Identity>,
+        custody: &mut Custody,
         report: &mut Report,
     ) -> Result<(), Failures> {
-        let mut holds = Holds::new();
         for (span, checked) in self.profile.time_spans.iter().zip(checked) {
             // A stop ends the time span it falls into and all that follow.
             if self.stop.is_set() {
                 break;
             }
-            let measured = self.run_span(span, checked, tools, &mut made, &mut holds, report)?;
+            let measured = self.run_span(span, checked, tools, custody, report)?;
             report.document.time_spans.push(match measured {
                 Some(measured) => TimeSpanResult::Measured(Box::new(measured)),
                 None => TimeSpanResult::NotMeasured,
@@ -232,8 +232,8 @@ impl Session<'_> {
     }
 
     /// Files of `PrecreateFiles`, which time spans then do not create again.
-    fn precreate(&self) -> Result<(Vec<String>, Vec<Identity>), Failures> {
-        let (mut done, mut made) = (Vec::new(), Vec::new());
+    fn precreate(&self, custody: &mut Custody) -> Result<Vec<String>, Failures> {
+        let mut done = Vec::new();
         for file in precreate_sizes(self.profile) {
             let creation = Creation {
                 typed: &file.path,
@@ -242,14 +242,14 @@ impl Session<'_> {
                 writes: self.profile.time_spans.iter().flat_map(|s| &s.targets).any(|t| t.writes()),
             };
             let file_made = prepare::create(&creation, self.options, self.on_event, self.stop);
-            made.extend(file_made.map_err(|e| vec![e])?);
+            file_made.map_err(|e| vec![e])?.iter().for_each(|made| custody.add(made));
             done.push(file.path);
         }
-        Ok((done, made))
+        Ok(done)
     }
 
     /// Files of `-c`.
-    fn create_files(&self, span: &TimeSpan, tools: &Tools, made: &mut Vec<Identity>) -> Result<(), Failures> {
+    fn create_files(&self, span: &TimeSpan, tools: &Tools, custody: &mut Custody) -> Result<(), Failures> {
         for target in &span.targets {
             let Some(size_bytes) = target.create_bytes.filter(|&s| s > 0) else { continue };
             if tools.precreated.contains(&target.path) {
@@ -265,7 +265,7 @@ impl Session<'_> {
             if self.stop.is_set() {
                 return Ok(());
             }
-            made.extend(file_made.map_err(|e| vec![e])?);
+            file_made.map_err(|e| vec![e])?.iter().for_each(|made| custody.add(made));
         }
         Ok(())
     }
@@ -276,19 +276,17 @@ impl Session<'_> {
         span: &TimeSpan,
         checked: &Checked,
         tools: &Tools,
-        made: &mut Vec<Identity>,
-        holds: &mut Holds,
+        custody: &mut Custody,
         report: &mut Report,
     ) -> Result<Option<Measured>, Failures> {
-        self.create_files(span, tools, made)?;
+        self.create_files(span, tools, custody)?;
         if self.stop.is_set() {
             return Ok(None);
         }
         let roots = Roots::default();
         let marks = Marks::of_this_user();
         let guard = Guard { overwrite: &self.options.overwrite, marks: &marks, roots: &roots };
-        let known = Known { checked: &checked.identities, made };
-        let targets = targets::open_all(span, &guard, known, holds)?;
+        let targets = targets::open_all(span, &guard, &checked.identities, custody)?;
         self.say_facts(span, &targets, report);
         let works = assign(span, &checked.cpus);
         let clock = tools.clock.refined();
@@ -325,10 +323,8 @@ impl Session<'_> {
         let mut looks = if context.is_virtual { Vec::new() } else { look_before(span, &targets) };
         let used_before = process_usage();
         targets.iter().for_each(|state| state.begin_writing(&marks, longest(span)));
-        let (outcome, lost) = keeping(holds, self.stop, || run_threads(works.clone(), &context, &control));
-        // What a device holds from here on is this run's.
-        let devices = holds.iter().filter(|(_, hold)| hold.is_device());
-        made.extend(devices.map(|(identity, _)| *identity));
+        let (outcome, lost) = keeping(custody, self.stop, || run_threads(works.clone(), &context, &control));
+        custody.devices_are_written();
         looks.iter_mut().zip(&targets).for_each(|(look, state)| look.look_after(state.file()));
         targets.iter().for_each(|state| state.end_writing(&marks));
         if let Some(identity) = lost {
@@ -500,19 +496,17 @@ const TAKE_OVER_PAUSE: Duration = Duration::from_millis(50);
 
 /// Does something while devices that another run holds are taken over once that ends. When somebody else was faster,
 /// `stop` is set, and which device it was comes with the result.
-fn keeping<T>(holds: &mut Holds, stop: &Latch, run: impl FnOnce() -> T) -> (T, Option<Identity>) {
-    if holds.iter().all(|(_, hold)| hold.is_settled()) {
+fn keeping<T>(custody: &mut Custody, stop: &Latch, run: impl FnOnce() -> T) -> (T, Option<Identity>) {
+    if custody.is_settled() {
         return (run(), None);
     }
     let Ok(over) = Latch::new() else { return (run(), None) };
     std::thread::scope(|scope| {
         let take_over = || {
             while !Latch::wait_any(&[&over], Some(TAKE_OVER_PAUSE)) {
-                for (identity, hold) in holds.iter_mut() {
-                    if hold.settle() == Kept::Lost {
-                        stop.set();
-                        return Some(*identity);
-                    }
+                if let Some(lost) = custody.settle() {
+                    stop.set();
+                    return Some(lost);
                 }
             }
             None

@@ -1,24 +1,18 @@
 //! Before anything runs: checks that touch nothing, then the files of `-c`.
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags};
-
 use super::fill::{self, Content, FillSpec};
-use super::targets::open_flags;
 use super::{Event, OnEvent, Options, wanted};
 use crate::fault::{Failure, FailureKind, Refusal};
-use crate::guard::mark::{MarkState, Marks, Whose};
-use crate::guard::reuse::{Reuse, reuse_decision};
-use crate::guard::{Guard, Identity};
+use crate::guard::mark::{MarkState, Marks};
+use crate::guard::{Guard, NewFile, Wish, Wished};
 use crate::machine::memory::{available_bytes, open_files_limit, raise_open_files_limit};
 use crate::machine::roots::Roots;
 use crate::machine::storage;
-use crate::machine::storage::{Access, DirectAlignment, OpenFlags, TargetKind, facts_of, resolve};
+use crate::machine::storage::{DirectAlignment, OpenFailure, ReadFlags, TargetKind, facts_of, resolve};
 use crate::machine::topology::Topology;
 use crate::measure::Intervals;
 use crate::plan::{check_alignment, check_block_size, check_memory, processor_order};
@@ -26,6 +20,9 @@ use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 use crate::sys::error::system_text;
 use crate::sys::extents;
 use crate::sys::extents::Extents;
+use crate::sys::identity::Identity;
+use crate::sys::open::{may_write, nameless, rename_to_free_name};
+use crate::sys::space;
 use crate::sys::thread::allowed_processors;
 use crate::sys::wake::Latch;
 
@@ -144,8 +141,10 @@ fn check_target(
     if let Some(size) = target.create_bytes.filter(|&s| s > 0) {
         let content = content_of(target, span.random_write_data, span.rand_seed);
         let creation = Creation { typed, size_bytes: size, content, writes: target.writes() };
-        let decision = decide(&path, &creation, options, guard)?;
-        if !matches!(decision, Reuse::Reuse { .. }) || options.recreate {
+        let is_left_over = |file: &File| creation.is_left_over(file);
+        if let Wished::Permitted { .. } =
+            guard.permit_to_make(creation.wish(&path, &is_left_over, options))?
+        {
             room.take(typed, &path, size)?;
         }
         if target.is_direct()
@@ -156,10 +155,13 @@ fn check_target(
         return Ok(None);
     }
     // What cannot be opened is a failed run, not a refusal: it is said when the run opens it.
-    let look = OpenFlags { access: Access::Read, direct: false, dsync: false };
-    let file = match storage::open_file(&path, look) {
+    let file = match storage::open_file(&path, ReadFlags::CACHED) {
         Ok(file) => file,
-        Err(error) if target.writes() && storage::open_file(&path, open_flags(target)).is_ok() => {
+        Err(error)
+            if target.writes()
+                && error.open_failure() == Some(OpenFailure::Permission)
+                && may_write(&path) =>
+        {
             let words =
                 format!("'{typed}' may be written but not read, so nobody can tell what it holds: {error}");
             return Err(Refusal::guard(typed, words).hint("make it readable for this user"));
@@ -189,35 +191,6 @@ fn check_target(
     Ok(Identity::of(&file).ok())
 }
 
-/// What `-c` will do with the path, when the guard lets it. Touches nothing.
-fn decide(
-    path: &Path,
-    creation: &Creation<'_>,
-    options: &Options,
-    guard: &Guard<'_>,
-) -> Result<Reuse, Refusal> {
-    let Creation { typed, size_bytes, content, writes } = *creation;
-    let machine = |words: String| Refusal::machine(&["-c"], Some(typed), words);
-    let mut decision = reuse_decision(path, size_bytes, guard.marks).map_err(|e| machine(e.to_string()))?;
-    let look = OpenFlags { access: Access::Read, direct: false, dsync: false };
-    let existing = storage::open_file(path, look)
-        .ok()
-        .and_then(|file| facts_of(&file, path, guard.roots).ok().map(|facts| (file, facts)));
-    let existing = existing.as_ref().map(|(file, facts)| (file, facts));
-    if let (Reuse::Create { replaces_foreign_data, .. }, Some((file, _))) = (&mut decision, existing) {
-        *replaces_foreign_data = *replaces_foreign_data && !is_left_over(file, content, guard.marks);
-    }
-    guard.check_creation(typed, path, existing, &decision, writes, options.recreate)?;
-    Ok(decision)
-}
-
-/// What a `-c` with this content left that was killed: the same line goes on. Files of `PrecreateFiles` hold the
-/// pattern, whatever the time spans write.
-fn is_left_over(file: &File, content: Content, marks: &Marks) -> bool {
-    let holds = |content| fill::is_left_over(file, content);
-    marks.whose(file) == Whose::Unfinished && (holds(content) || holds(Content::Pattern0to255))
-}
-
 /// Space that the files of `-c` take together, by file system.
 #[derive(Debug, Default)]
 struct Room {
@@ -238,23 +211,19 @@ impl Room {
         let old = std::fs::metadata(path).ok().filter(|m| m.is_file());
         let Some(dir) = nearest_dir(path) else { return Ok(()) };
         let place = if old.is_some() { path } else { &dir };
-        let (Ok(about), Ok(facts)) = (std::fs::metadata(place), rustix::fs::statvfs(place)) else {
+        let (Ok(about), Ok(free)) = (Identity::at(place), space::free_bytes(place)) else {
             return Ok(());
         };
         // Some file systems (network, FUSE) tell nothing.
-        if facts.f_blocks == 0 {
-            return Ok(());
-        }
-        let free_blocks = if rustix::process::geteuid().is_root() { facts.f_bfree } else { facts.f_bavail };
-        let free_bytes = free_blocks.saturating_mul(facts.f_frsize);
-        let device = about.dev();
+        let Some(free_bytes) = free else { return Ok(()) };
+        let device = about.device();
         let known = self.left.iter().position(|(d, _)| *d == device).unwrap_or_else(|| {
             self.left.push((device, free_bytes));
             self.left.len() - 1
         });
         let left = &mut self.left[known].1;
-        // What the file there takes is freed first (st_blocks counts units of 512 bytes).
-        let available = left.saturating_add(old.map_or(0, |m| m.blocks().saturating_mul(512)));
+        // What the file there takes is freed first.
+        let available = left.saturating_add(old.map_or(0, |about| space::taken_bytes(&about)));
         if size_bytes > available {
             let others = if free_bytes == *left { "" } else { " besides the other files of -c" };
             return Err(Refusal::machine(
@@ -289,9 +258,7 @@ fn alignment_for_new(path: &Path, roots: &Roots) -> Option<DirectAlignment> {
     }
     let dir = nearest_dir(path)?;
     // Never has a name, so it cannot stay behind.
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let nameless: OwnedFd = rustix::fs::open(&dir, flags, Mode::from_raw_mode(0o600)).ok()?;
-    facts_of(&nameless.into(), path, roots).ok()?.direct
+    facts_of(&nameless(&dir).ok()?, path, roots).ok()?.direct
 }
 
 /// A file of `-c`, and how to make it.
@@ -307,6 +274,25 @@ pub struct Creation<'a> {
     pub writes: bool,
 }
 
+impl Creation<'_> {
+    /// Whether samples of a file show what a `-c` with this content left that was killed. Files of `PrecreateFiles` hold
+    /// the pattern, whatever the time spans write.
+    fn is_left_over(&self, file: &File) -> bool {
+        let holds = |content| fill::is_left_over(file, content);
+        holds(self.content) || holds(Content::Pattern0to255)
+    }
+
+    fn wish<'w>(
+        &'w self,
+        path: &'w Path,
+        is_left_over: &'w dyn Fn(&File) -> bool,
+        options: &Options,
+    ) -> Wish<'w> {
+        let Creation { typed, size_bytes, writes, .. } = *self;
+        Wish { typed, path, size_bytes, writes, recreate: options.recreate, is_left_over }
+    }
+}
+
 /// What `-c` files hold: the pattern, zeros with `-Z`, random bytes with `-Zr` and `-Z<size>`.
 pub fn content_of(target: &Target, random_write_data: bool, seed: u32) -> Content {
     if target.write_source_bytes > 0 || (random_write_data && !target.zero_write_buffers) {
@@ -318,7 +304,7 @@ pub fn content_of(target: &Target, random_write_data: bool, seed: u32) -> Conten
     }
 }
 
-/// Creates the file and tells which it is, or takes the one that is there. Decided once more.
+/// Creates the file, or takes the one that is there (then nothing is returned). Decided once more.
 ///
 /// # Errors
 /// What failed; an unfinished file is removed.
@@ -327,78 +313,37 @@ pub fn create(
     options: &Options,
     on_event: OnEvent<'_>,
     stop: &Latch,
-) -> Result<Option<Identity>, Failure> {
+) -> Result<Option<NewFile>, Failure> {
     let roots = Roots::default();
     let marks = Marks::of_this_user();
     let guard = Guard { overwrite: &options.overwrite, marks: &marks, roots: &roots };
     let typed = creation.typed;
     let path = resolve(typed, &roots)?.path;
-    match decide(&path, creation, options, &guard)? {
-        Reuse::Reuse { sentence, .. } if !options.recreate => {
+    let is_left_over = |file: &File| creation.is_left_over(file);
+    let wish = creation.wish(&path, &is_left_over, options);
+    match guard.permit_to_make(wish)? {
+        Wished::Taken { sentence } => {
             on_event(Event::Note(sentence));
             Ok(None)
         }
-        Reuse::Create { sentence, .. } | Reuse::Reuse { sentence, .. } | Reuse::Refuse { sentence } => {
+        Wished::Permitted { sentence, permit } => {
             on_event(Event::Verbose(sentence));
-            let file = open_new(&path, &guard, creation)?;
-            fill_new(&path, &file, creation, &marks, on_event, stop)?;
-            Ok(Identity::of(&file).ok())
+            let made = permit.open()?;
+            fill_new(&path, &made, creation, &marks, on_event, stop)?;
+            Ok(Some(made))
         }
     }
-}
-
-/// Opens the file for filling, with missing parent directories.
-fn open_new(path: &Path, guard: &Guard<'_>, creation: &Creation<'_>) -> Result<File, Failure> {
-    let typed = creation.typed;
-    let could_not = |what: &str, e: &std::io::Error| {
-        let code = e.raw_os_error().unwrap_or(0);
-        let advice = match code {
-            libc::EACCES | libc::EPERM => {
-                Some("this user may not write there: name a path in a directory of their own")
-            }
-            libc::EROFS => Some("the file system is read-only there: name a path on another one"),
-            libc::ENOTDIR => Some("a part of the path is a file"),
-            libc::ETXTBSY => Some("it is a running program or active swap"),
-            _ => None,
-        };
-        let words = format!("Could not create the file (error code: {code}): '{typed}': {what}");
-        let failure = Failure::new(FailureKind::Create, words).on(typed).because(system_text(e));
-        Failure { hints: advice.map(String::from).into_iter().collect(), ..failure }
-    };
-    if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists()) {
-        std::fs::create_dir_all(parent).map_err(|e| could_not("make its directory", &e))?;
-    }
-    let file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
-        .map_err(|e| could_not("open it for writing", &e))?;
-    let bytes = file.metadata().map_err(|e| could_not("ask its size", &e))?.len();
-    let may_go = |file: &File| {
-        guard.marks.is_ours(file)
-            || is_left_over(file, creation.content, guard.marks)
-            || guard.is_let_through(typed, path, Some(file))
-    };
-    if bytes > 0 && !may_go(&file) {
-        let words = format!(
-            "'{typed}' came to be another file while the test was being prepared; nothing was changed"
-        );
-        return Err(Failure::new(FailureKind::Lost, words).on(typed));
-    }
-    Ok(file)
 }
 
 fn fill_new(
     path: &Path,
-    file: &File,
+    made: &NewFile,
     creation: &Creation<'_>,
     marks: &Marks,
     on_event: OnEvent<'_>,
     stop: &Latch,
 ) -> Result<(), Failure> {
-    let typed = creation.typed;
+    let (typed, file) = (creation.typed, made.file());
     let failed = |words: String| Failure::new(FailureKind::Create, words).on(typed);
     // Marked first: whatever happens from here on, it cannot pass for whole.
     let marked = marks.mark_for(file, MarkState::Filling, FILL_AHEAD);
@@ -433,7 +378,7 @@ fn fill_new(
             on_event(Event::Verbose(words));
         }
         Err(error) => {
-            remove_unfinished(path, file);
+            remove_unfinished(path, made);
             return Err(failed(format!("'{typed}' could not be created")).because(error));
         }
     }
@@ -446,37 +391,29 @@ fn fill_new(
 }
 
 /// Takes an unfinished file away, or empties what a symbolic link leads to.
-fn remove_unfinished(path: &Path, file: &File) {
+fn remove_unfinished(path: &Path, made: &NewFile) {
     // Best effort: the mark says that it is unfinished in any case.
-    if !remove_if_same(path, file) {
-        let _ = file.set_len(0);
+    if !remove_if_same(path, made.identity()) {
+        let _ = made.file().set_len(0);
     }
 }
 
-/// Removes the name when it is one of the open file. It is moved aside first: between a look and a removal the
+/// Removes the name when it is one of the file. It is moved aside first: between a look and a removal the
 /// path could come to mean another file.
-fn remove_if_same(path: &Path, file: &File) -> bool {
-    let identity = |path: &Path| File::open(path).and_then(|f| Identity::of(&f)).ok();
-    let is_same = |path: &Path| {
-        std::fs::symlink_metadata(path).is_ok_and(|m| m.is_file())
-            && identity(path).is_some_and(|at| Identity::of(file).is_ok_and(|own| own == at))
-    };
+fn remove_if_same(path: &Path, own: Identity) -> bool {
+    let is_same = |path: &Path| Identity::of_name(path).is_ok_and(|at| at == own);
     let Some(name) = path.file_name().filter(|_| is_same(path)) else { return false };
     let mut aside = std::ffi::OsString::from(".");
     aside.push(name);
     aside.push(format!(".{}", std::process::id()));
     let aside = path.with_file_name(aside);
-    let rename = |from: &Path, to: &Path| {
-        let flags = rustix::fs::RenameFlags::NOREPLACE;
-        rustix::fs::renameat_with(rustix::fs::CWD, from, rustix::fs::CWD, to, flags)
-    };
-    if rename(path, &aside).is_err() {
+    if rename_to_free_name(path, &aside).is_err() {
         return false;
     }
     if is_same(&aside) {
         return std::fs::remove_file(&aside).is_ok();
     }
     // Another file was put there meanwhile: it gets its name back, unless yet another has it.
-    let _ = rename(&aside, path);
+    let _ = rename_to_free_name(&aside, path);
     false
 }

@@ -9,16 +9,18 @@ use crate::access::{DataRng, SharedOffset, SourceWindow, data};
 use crate::engine::Handle;
 use crate::fault::{Failure, FailureKind};
 use crate::guard::mark::Marks;
-use crate::guard::{Guard, Hold, Identity};
+use crate::guard::{Custody, Guard, Permit, PermitError};
 use crate::machine::device::DeviceNumber;
 use crate::machine::storage::{
-    Access, AccessHint, OpenFlags, OpenedTarget, TargetFacts, TargetKind, probe_direct_read, resolve,
+    Access, AccessHint, OpenFlags, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
+    probe_direct_read, resolve,
 };
 use crate::machine::{chain, storage};
 use crate::plan::{TargetRanges, ranges_of};
 use crate::profile::{CacheMode, Target, TimeSpan};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::error::system_text;
+use crate::sys::identity::Identity;
 
 /// One opened target.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub struct TargetState {
     /// The offset that interlocked threads share.
     pub shared: Arc<SharedOffset>,
     identity: Identity,
+    /// Leave to write it, for a test that does.
+    permit: Option<Permit>,
     /// TrueSpd made it and this run writes it.
     is_ours: bool,
     /// Keeps the target open, so that the identity cannot be taken over by another file.
@@ -43,7 +47,7 @@ pub struct TargetState {
 }
 
 /// How DiskSpd's words for a target translate to `open(2)`.
-pub fn open_flags(target: &Target) -> OpenFlags {
+fn open_flags(target: &Target) -> OpenFlags {
     OpenFlags {
         access: match (target.reads(), target.writes()) {
             (true, false) => Access::Read,
@@ -56,30 +60,19 @@ pub fn open_flags(target: &Target) -> OpenFlags {
     }
 }
 
-/// Files that are known before targets are opened.
-#[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
-    /// What each target was when it was checked.
-    pub checked: &'a [Option<Identity>],
-    /// Files that this run created, and devices that it has written and kept since.
-    pub made: &'a [Identity],
-}
-
-/// Devices and files that the run keeps until its end, each once.
-pub type Holds = Vec<(Identity, Hold)>;
-
-/// Opens all targets of a time span and works out their ranges; says everything that is wrong.
+/// Opens all targets of a time span and works out their ranges; says everything that is wrong. `checked` is what each
+/// target was when it was checked.
 pub fn open_all(
     span: &TimeSpan,
     guard: &Guard<'_>,
-    known: Known<'_>,
-    holds: &mut Holds,
+    checked: &[Option<Identity>],
+    custody: &mut Custody,
 ) -> Result<Vec<TargetState>, Vec<Failure>> {
     let mut rng = DataRng::for_sources();
     let mut states = Vec::new();
     let mut failures = Vec::new();
-    for (target, identity) in span.targets.iter().zip(known.checked) {
-        match open_one(span, target, guard, *identity, known.made, holds, &mut rng) {
+    for (target, identity) in span.targets.iter().zip(checked) {
+        match open_one(span, target, guard, *identity, custody, &mut rng) {
             Ok(state) => states.push(state),
             Err(failure) => failures.push(failure),
         }
@@ -92,26 +85,15 @@ fn open_one(
     target: &Target,
     guard: &Guard<'_>,
     checked: Option<Identity>,
-    made: &[Identity],
-    holds: &mut Holds,
+    custody: &mut Custody,
     rng: &mut DataRng,
 ) -> Result<TargetState, Failure> {
     let path = resolve(&target.path, guard.roots)?.path;
-    let opened = storage::open(&path, open_flags(target), guard.roots)?;
-    let identity = Identity::of(&opened.file).map_err(|e| nameless(target, &e))?;
-    if checked.is_some_and(|c| c != identity) {
-        let words = format!(
-            "'{}' came to mean another file or device while the test was being prepared",
-            target.path
-        );
-        return Err(Failure::new(FailureKind::Lost, words).on(&target.path).hint("try again"));
-    }
-    let mut is_ours = false;
-    if target.writes() {
-        check_and_hold(target, &path, &opened, guard, identity, made, holds)?;
-        is_ours = guard.marks.is_ours(&opened.file);
-        holds.iter().filter(|(kept, _)| *kept == identity).for_each(|(_, hold)| hold.says_it_writes());
-    }
+    let Opening { opened, identity, permit } = match target.writes() {
+        true => open_permitted(target, &path, guard, checked, custody)?,
+        false => open_to_read(target, &path, guard, checked)?,
+    };
+    let is_ours = permit.is_some() && guard.marks.is_ours(&opened.file);
     check_kind(target, &opened.facts)?;
     let ranges = ranges_of(span, target, opened.facts.size_bytes)?;
     if target.is_direct() {
@@ -122,6 +104,7 @@ fn open_one(
         write_source: write_source(target, rng)?,
         shared: Arc::default(),
         identity,
+        permit,
         is_ours,
         ranges,
         chain: chain::of(&opened.file, &opened.facts, guard.roots),
@@ -130,46 +113,78 @@ fn open_one(
     })
 }
 
-/// A target that does not say which file it is.
-fn nameless(target: &Target, error: &std::io::Error) -> Failure {
-    Failure::new(FailureKind::Open, format!("'{}'", target.path)).on(&target.path).because(system_text(error))
+/// A target that was opened for a test.
+struct Opening {
+    opened: OpenedTarget,
+    identity: Identity,
+    permit: Option<Permit>,
 }
 
-/// Asks the guard again, on the very descriptor: files may have been made for a long time since the check, and earlier
-/// time spans may have run. From here on nobody else can take a device.
-fn check_and_hold(
+fn open_to_read(
     target: &Target,
     path: &Path,
-    opened: &OpenedTarget,
     guard: &Guard<'_>,
-    identity: Identity,
-    made: &[Identity],
-    holds: &mut Holds,
-) -> Result<(), Failure> {
-    let typed = &target.path;
-    let is_kept = holds.iter().any(|(kept, _)| *kept == identity);
-    let mut hold = || {
-        if is_kept {
-            return Ok(());
+    checked: Option<Identity>,
+) -> Result<Opening, Failure> {
+    let flags = ReadFlags { direct: target.is_direct() };
+    let opened = storage::open(path, flags, guard.roots)?;
+    let identity = identity_of(target, &opened.file, checked)?;
+    Ok(Opening { opened, identity, permit: None })
+}
+
+/// Asks the guard again: files may have been made for a long time since the check, and earlier time spans may have run.
+/// From here on nobody else can take a device.
+fn open_permitted(
+    target: &Target,
+    path: &Path,
+    guard: &Guard<'_>,
+    checked: Option<Identity>,
+    custody: &mut Custody,
+) -> Result<Opening, Failure> {
+    let look = storage::open(path, ReadFlags::CACHED, guard.roots);
+    let look = look.map_err(TargetError::wanting_to_write)?;
+    identity_of(target, &look.file, checked)?;
+    let permit = guard.permit(&target.path, &look, custody)?;
+    let opened =
+        permit.open(open_flags(target), guard.roots).map_err(|e| not_opened(target, e, When::Preparing))?;
+    Ok(Opening { opened, identity: permit.identity(), permit: Some(permit) })
+}
+
+fn identity_of(target: &Target, file: &File, checked: Option<Identity>) -> Result<Identity, Failure> {
+    let unknown = |e| not_opened(target, PermitError::Unknown(system_text(&e)), When::Preparing);
+    let identity = Identity::of(file).map_err(unknown)?;
+    match checked {
+        Some(checked) if checked != identity => {
+            Err(not_opened(target, PermitError::Changed, When::Preparing))
         }
-        let taken = Hold::take(&opened.file);
-        taken.map(|hold| holds.push((identity, hold)))
-    };
-    // Held first: what is checked then stays so, and two runs that ask at the same time know each other. Who has
-    // it instead is said by the check.
-    let held = hold();
-    let is_device = opened.facts.kind == TargetKind::Block;
-    match (is_device, made.contains(&identity)) {
-        (true, true) => guard.check_again(typed, path, &opened.file),
-        (false, true) => Ok(()),
-        (_, false) => guard.check(typed, path, &opened.file, &opened.facts),
+        _ => Ok(identity),
     }
-    .map_err(Failure::from)?;
-    // A file's lock only tells other runs who writes.
-    held.or_else(|e| if is_device { Err(e) } else { Ok(()) }).map_err(|e| {
-        let words = format!("'{typed}': could not be kept from others while it is written");
-        Failure::new(FailureKind::Open, words).on(typed).because(system_text(&e))
-    })
+}
+
+/// When a target was opened.
+#[derive(Debug, Clone, Copy)]
+enum When {
+    Preparing,
+    Running,
+}
+
+/// Why a target was not opened.
+fn not_opened(target: &Target, error: PermitError, when: When) -> Failure {
+    let path = &target.path;
+    let lost = |when| {
+        let words = format!("'{path}' came to mean another file or device {when}");
+        Failure::new(FailureKind::Lost, words).on(path)
+    };
+    match (error, when) {
+        (PermitError::Changed, When::Preparing) => {
+            lost("while the test was being prepared").hint("try again")
+        }
+        (PermitError::Changed, When::Running) => lost("during the run"),
+        (PermitError::Unknown(text), _) => {
+            Failure::new(FailureKind::Open, format!("'{path}'")).on(path).because(text)
+        }
+        (PermitError::Open(error), _) => error.into(),
+    }
 }
 
 fn check_kind(target: &Target, facts: &TargetFacts) -> Result<(), Failure> {
@@ -248,6 +263,7 @@ impl TargetState {
             write_source: None,
             shared: Arc::default(),
             identity: Identity::of(&file)?,
+            permit: None,
             is_ours: false,
             ranges,
             chain: Vec::new(),
@@ -270,12 +286,11 @@ impl TargetState {
 
     /// The target opened once more for a thread of its own, with the hints applied.
     pub fn open_again(&self, target: &Target) -> Result<Handle, Failure> {
-        let file = storage::open_file(&self.path, open_flags(target))?;
-        let identity = Identity::of(&file).map_err(|e| nameless(target, &e))?;
-        if identity != self.identity {
-            let words = format!("'{}' came to mean another file or device during the run", target.path);
-            return Err(Failure::new(FailureKind::Lost, words).on(&target.path));
-        }
+        let file = match &self.permit {
+            Some(permit) => permit.open_file(open_flags(target)),
+            None => self.open_to_read_again(target),
+        };
+        let file = file.map_err(|e| not_opened(target, e, When::Running))?;
         // Reads leave the file as it was, and none pays for its time of last access.
         storage::keep_access_time(&file);
         // Linux keeps the last advice only: with both, random wins. A hint is not worth a failure.
@@ -286,6 +301,14 @@ impl TargetState {
             let _ = storage::advise(&file, AccessHint::Random);
         }
         Ok(file.into())
+    }
+
+    fn open_to_read_again(&self, target: &Target) -> Result<File, PermitError> {
+        let file = storage::open_file(&self.path, ReadFlags { direct: target.is_direct() })?;
+        match Identity::of(&file).map_err(|e| PermitError::Unknown(system_text(&e)))? {
+            identity if identity == self.identity => Ok(file),
+            _ => Err(PermitError::Changed),
+        }
     }
 
     /// The open target, for questions.

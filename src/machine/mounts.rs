@@ -79,15 +79,18 @@ pub fn read_swaps(roots: &Roots) -> io::Result<Vec<PathBuf>> {
     Ok(parse_swaps(&std::fs::read(roots.proc.join("swaps"))?))
 }
 
-/// Parses the text of `/proc/swaps`.
+/// Parses the text of `/proc/swaps`. The kernel's remark that a file has no name any more is left out.
 pub fn parse_swaps(text: &[u8]) -> Vec<PathBuf> {
     text.split(|&b| b == b'\n')
         .skip(1)
         .filter_map(|line| line.split(|b| b.is_ascii_whitespace()).next())
         .filter(|name| !name.is_empty())
-        .map(|name| unescape(name).into())
+        .map(|name| unescape(name.strip_suffix(DELETED).unwrap_or(name)).into())
         .collect()
 }
+
+/// What the kernel writes after the path of a file that has no name any more: a blank and "(deleted)".
+const DELETED: &[u8] = b"\\040(deleted)";
 
 /// Undoes the kernel's `\ooo` escapes.
 fn unescape(field: &[u8]) -> OsString {

@@ -11,7 +11,7 @@ use crate::guard::mark::Marks;
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
 use crate::machine::storage;
-use crate::machine::storage::{Access, OpenFlags, Room, TargetKind, resolve, room};
+use crate::machine::storage::{ReadFlags, Room, TargetKind, resolve, room};
 use crate::profile::Size;
 use crate::sys::error::system_text;
 use crate::sys::file::FileKind;
@@ -67,9 +67,10 @@ impl Place {
             let what = "is a pipe, a socket or a device for characters, where nothing can be measured";
             return Err(format!("'{}' {what}; give a directory or a block device", printable_path(&path)));
         }
-        let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
-        let size_bytes =
-            storage::open(&path, read, &roots).map_err(|error| error.to_string())?.facts.size_bytes;
+        let size_bytes = storage::open(&path, ReadFlags::CACHED, &roots)
+            .map_err(|error| error.to_string())?
+            .facts
+            .size_bytes;
         let kind = if about.is_file() { Kind::File { size_bytes } } else { Kind::Device { size_bytes } };
         let path =
             path.to_str().and_then(absolute_path).map(PathBuf::from).ok_or_else(|| {
@@ -181,8 +182,9 @@ impl Place {
 /// opened is told by the run.
 pub(crate) fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
     let roots = Roots::default();
-    let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
-    let opened = resolve(typed, &roots).ok().and_then(|found| storage::open(&found.path, read, &roots).ok());
+    let opened = resolve(typed, &roots)
+        .ok()
+        .and_then(|found| storage::open(&found.path, ReadFlags::CACHED, &roots).ok());
     let Some(opened) = opened else { return Ok(()) };
     let is_block = opened.facts.kind == TargetKind::Block;
     let device = is_block.then(|| BlockDevice::find(opened.facts.device, &roots)).flatten();

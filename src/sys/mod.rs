@@ -6,8 +6,8 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    buffer, device, error, events, extents, file, folders, instructions, residency, rusage, signals, system,
-    terminal, thread, tsc, wake,
+    attribute, blkid, buffer, device, error, events, extents, file, folders, identity, instructions, lock,
+    open, residency, rusage, signals, space, stat, system, terminal, thread, tsc, wake,
 };
 
 /// Things that tests make and the program does not.

@@ -21,7 +21,7 @@ use crate::load::before::{self, Machine};
 use crate::load::facts;
 use crate::machine::roots::Roots;
 use crate::machine::storage;
-use crate::machine::storage::{Access, OpenFlags, OpenedTarget, resolve};
+use crate::machine::storage::{OpenedTarget, ReadFlags, resolve};
 use crate::result::{Limit, TargetFacts};
 
 /// Tell what is known of files and devices before a run: the layers down to the disks, what the target
@@ -104,8 +104,7 @@ pub(crate) fn run(arguments: &InspectArguments) -> ExitCode {
 
 fn open(typed: &str, roots: &Roots) -> Result<OpenedTarget, Refusal> {
     let path = resolve(typed, roots)?.path;
-    let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
-    storage::open(&path, read, roots).map_err(Refusal::from)
+    storage::open(&path, ReadFlags::CACHED, roots).map_err(Refusal::from)
 }
 
 fn report(found: &[(&str, OpenedTarget)], roots: &Roots) -> Report {

@@ -104,6 +104,17 @@ impl TargetError {
         }
     }
 
+    /// The same as a test says it that wanted to write.
+    pub fn wanting_to_write(mut self) -> Self {
+        if let TargetError::Open { kind, errno, advice, .. } = &mut self {
+            let (kind_of_write, advice_of_write) = explain(Code::from_number(*errno), Access::ReadWrite);
+            if *kind == OpenFailure::Permission && kind_of_write == *kind {
+                *advice = advice_of_write.to_string();
+            }
+        }
+        self
+    }
+
     pub(super) fn open(path: &Path, kind: OpenFailure, code: Code, advice: impl Into<String>) -> Self {
         TargetError::Open {
             path: printable_path(path),

@@ -43,7 +43,34 @@ pub enum Access {
     ReadWrite,
 }
 
-/// How to open a target.
+/// How to open a target for reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadFlags {
+    /// `O_DIRECT`: bypass the page cache.
+    pub direct: bool,
+}
+
+impl ReadFlags {
+    /// Through the page cache.
+    pub const CACHED: Self = ReadFlags { direct: false };
+    /// Past the page cache.
+    pub const DIRECT: Self = ReadFlags { direct: true };
+}
+
+impl From<ReadFlags> for OpenFlags {
+    fn from(flags: ReadFlags) -> Self {
+        OpenFlags { access: Access::Read, direct: flags.direct, dsync: false }
+    }
+}
+
+/// Says that the write guard lets a target be written. Only what the guard gives after its decision is one
+/// (`tests/house.rs`).
+pub trait WriteLeave {
+    /// Path of the target that may be opened for writing.
+    fn path(&self) -> &Path;
+}
+
+/// How a test opens a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenFlags {
     /// Reading, writing or both.
@@ -174,14 +201,26 @@ pub fn resolve(typed: &str, roots: &Roots) -> Result<Resolved, TargetError> {
     Ok(Resolved { by_id: by_id(&path, roots), path, disk_number: Some(number) })
 }
 
-/// Opens a target without gathering facts: for each further thread.
+/// Opens a target for reading without gathering facts: for each further thread.
 ///
 /// Looks at the path first and opens only regular files and block devices, because merely opening
 /// a tape, a watchdog or a pipe has effects.
 ///
 /// # Errors
 /// [`TargetError::Open`].
-pub fn open_file(path: &Path, flags: OpenFlags) -> Result<File, TargetError> {
+pub fn open_file(path: &Path, flags: ReadFlags) -> Result<File, TargetError> {
+    open_any(path, flags.into())
+}
+
+/// The same for a target that may be written, as `flags` say.
+///
+/// # Errors
+/// [`TargetError::Open`].
+pub fn open_file_to_write(leave: &impl WriteLeave, flags: OpenFlags) -> Result<File, TargetError> {
+    open_any(leave.path(), flags)
+}
+
+fn open_any(path: &Path, flags: OpenFlags) -> Result<File, TargetError> {
     let failed = |code| TargetError::of_code(path, code, flags);
     let look = file::look(path).map_err(failed)?;
     let before = kind_of(&look, path)?;
@@ -197,12 +236,28 @@ pub fn open_file(path: &Path, flags: OpenFlags) -> Result<File, TargetError> {
     Ok(opened)
 }
 
-/// Opens a target and gathers its facts.
+/// Opens a target for reading and gathers its facts.
 ///
 /// # Errors
 /// [`TargetError::Open`], [`TargetError::Facts`].
-pub fn open(path: &Path, flags: OpenFlags, roots: &Roots) -> Result<OpenedTarget, TargetError> {
-    let file = open_file(path, flags)?;
+pub fn open(path: &Path, flags: ReadFlags, roots: &Roots) -> Result<OpenedTarget, TargetError> {
+    open_any_with_facts(path, flags.into(), roots)
+}
+
+/// The same for a target that may be written, as `flags` say.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_to_write(
+    leave: &impl WriteLeave,
+    flags: OpenFlags,
+    roots: &Roots,
+) -> Result<OpenedTarget, TargetError> {
+    open_any_with_facts(leave.path(), flags, roots)
+}
+
+fn open_any_with_facts(path: &Path, flags: OpenFlags, roots: &Roots) -> Result<OpenedTarget, TargetError> {
+    let file = open_any(path, flags)?;
     if flags.access != Access::Read && device::is_write_protected(&file) {
         let advice =
             "The device is write-protected: test reads only (-w0), or lift the protection (blockdev --setrw)";
@@ -372,8 +427,7 @@ fn direct_alignment(
 /// in another way or memory is short.
 pub fn probe_direct_read(target: &OpenedTarget, offset: u64, block_bytes: usize) -> Result<(), TargetError> {
     let path = &target.facts.path;
-    let flags = OpenFlags { access: Access::Read, direct: true, dsync: false };
-    let file = match open_file(path, flags) {
+    let file = match open_file(path, ReadFlags::DIRECT) {
         Err(error) if error.open_failure() == Some(OpenFailure::Permission) => return Ok(()),
         opened => opened?,
     };

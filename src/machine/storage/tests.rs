@@ -1,3 +1,4 @@
+use super::open_any_with_facts as open;
 use super::*;
 use crate::sys::made::{self, symlink};
 

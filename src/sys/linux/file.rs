@@ -151,8 +151,13 @@ pub fn look(path: &Path) -> Result<File, Code> {
 /// Opens the same file again in another way: a duplicate would share the flags.
 ///
 /// # Errors
-/// What `open(2)` says.
+/// What `open(2)` says; [`Code::BAD_FILE`] for writing when the file is not open for that.
 pub fn reopen(file: &File, how: Opening) -> Result<File, Code> {
+    // A path of procfs would let an open file be written that was opened for reading.
+    let own = rustix::fs::fcntl_getfl(file).map_err(code)?;
+    if how.write && own & OFlags::ACCMODE == OFlags::RDONLY {
+        return Err(Code::BAD_FILE);
+    }
     open(Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())), how)
 }
 

@@ -1,5 +1,7 @@
 //! Linux.
 
+pub mod attribute;
+pub mod blkid;
 pub mod buffer;
 pub mod device;
 pub mod error;
@@ -7,12 +9,17 @@ pub mod events;
 pub mod extents;
 pub mod file;
 pub mod folders;
+pub mod identity;
 pub mod instructions;
+pub mod lock;
 #[cfg(test)]
 pub(crate) mod made;
+pub mod open;
 pub mod residency;
 pub mod rusage;
 pub mod signals;
+pub mod space;
+pub mod stat;
 pub mod system;
 pub mod terminal;
 pub mod thread;

@@ -7,10 +7,10 @@ use std::time::Instant;
 use crate::support::devices::{Loop, Mount, Partitions, Zram, can_make_devices, has_tool, run, skip, text};
 use truespd::machine::chain::{Kind, Layer};
 use truespd::machine::roots::Roots;
-use truespd::machine::storage::{Access, OpenFlags};
+use truespd::machine::storage::ReadFlags;
 use truespd::machine::{chain, limits, storage};
 
-const READ: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };
+const READ: ReadFlags = ReadFlags::CACHED;
 
 fn chain_of(path: &Path) -> Vec<Layer> {
     let roots = Roots::default();

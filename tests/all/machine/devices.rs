@@ -14,7 +14,7 @@ use truespd::machine::device::{BlockDevice, loop_devices_of};
 use truespd::machine::roots::Roots;
 use truespd::machine::storage;
 use truespd::machine::storage::{
-    Access, AlignmentSource, OpenFailure, OpenFlags, OpenedTarget, TargetError, TargetKind,
+    Access, AlignmentSource, OpenFailure, OpenFlags, OpenedTarget, TargetError, TargetKind, WriteLeave,
 };
 use truespd::sys::extents;
 use truespd::sys::extents::Extents;
@@ -23,13 +23,22 @@ const MIB: u64 = 1024 * 1024;
 const READ: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };
 const DIRECT: OpenFlags = OpenFlags { access: Access::ReadWrite, direct: true, dsync: true };
 
+/// These tests write to what they made.
+struct Own<'a>(&'a Path);
+
+impl WriteLeave for Own<'_> {
+    fn path(&self) -> &Path {
+        self.0
+    }
+}
+
 fn open(path: &Path, flags: OpenFlags) -> Result<OpenedTarget, TargetError> {
-    storage::open(path, flags, &Roots::default())
+    storage::open_to_write(&Own(path), flags, &Roots::default())
 }
 
 fn claimants(node: &Path) -> Option<String> {
     let file = open(node, READ).unwrap().file;
-    claim(&file, node, &Roots::default()).unwrap().map(|claim| claim.by.join("; "))
+    claim(&file, node, &Roots::default()).unwrap().map(|claim| claim.to_string())
 }
 
 fn found_on(node: &Path) -> Vec<String> {

@@ -8,7 +8,7 @@ use crate::cli::commands::study::{Common, failed, same};
 use crate::cli::console::say_line;
 use crate::cli::words::absolute;
 use crate::machine::roots::Roots;
-use crate::machine::storage::{Access, OpenFlags, OpenedTarget, TargetKind, resolve};
+use crate::machine::storage::{OpenedTarget, ReadFlags, TargetKind, resolve};
 use crate::machine::write_cache::disks;
 use crate::machine::{chain, storage};
 use crate::session::place;
@@ -156,7 +156,6 @@ fn made(series: &mut Series, study: Study, there: &place::Place, size_bytes: u64
 
 fn open(typed: &str) -> Result<OpenedTarget, Ended> {
     let roots = Roots::default();
-    let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
     let path = resolve(typed, &roots).map_err(|e| refused(&e.to_string()))?.path;
-    storage::open(&path, read, &roots).map_err(|e| refused(&e.to_string()))
+    storage::open(&path, ReadFlags::CACHED, &roots).map_err(|e| refused(&e.to_string()))
 }

@@ -110,7 +110,7 @@ fn block(target: &OpenedTarget, offset: u64) -> Result<Vec<u8>, String> {
 mod tests {
     use super::*;
     use crate::machine::roots::Roots;
-    use crate::machine::storage::{Access, OpenFlags, open};
+    use crate::machine::storage::{ReadFlags, open};
     use std::fs;
 
     const SIZE: usize = 1 << 20;
@@ -120,8 +120,7 @@ mod tests {
         let opened = |name: &str, content: &[u8]| {
             let path = folder.path().join(name);
             fs::write(&path, content).expect("a file");
-            let read = OpenFlags { access: Access::Read, direct: false, dsync: false };
-            open(&path, read, &Roots::default()).expect("is there")
+            open(&path, ReadFlags::CACHED, &Roots::default()).expect("is there")
         };
         check(&[("a", opened("a", contents[0])), ("b", opened("b", contents[1]))])
     }

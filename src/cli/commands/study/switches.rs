@@ -76,7 +76,7 @@ fn claims(disk: &str, roots: &Roots) -> Result<Option<String>, String> {
         return Err(format!("{} is another device", node.display()));
     }
     let claim = claim(&file, &node, roots).map_err(|error| error.to_string())?;
-    Ok(claim.map(|claim| claim.by.join("; ")))
+    Ok(claim.map(|claim| claim.to_string()))
 }
 
 /// What else is on a disk must not lose more with the power than it would without the study. The error is a sentence.

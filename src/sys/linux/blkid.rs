@@ -11,14 +11,14 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
-use crate::guard::{Part, Range, Signature, SignatureKind};
+use super::error::system_text;
 
 /// `blkid_probe`: a pointer to a structure only the library knows.
 type RawProbe = *mut c_void;
 
 /// `blkid_partlist` and `blkid_partition`: they belong to the probe and live as long.
 type PartList = *mut c_void;
-type Partition = *mut c_void;
+type RawPartition = *mut c_void;
 
 /// `BLKID_SUBLKS_LABEL | _TYPE | _USAGE | _MAGIC`, and `_BADCSUM`: a damaged superblock is data too.
 const SUPERBLOCKS_FLAGS: c_int = 1 << 1 | 1 << 5 | 1 << 7 | 1 << 9 | 1 << 10;
@@ -27,9 +27,38 @@ const PARTITIONS_FLAGS: c_int = 1 << 3 | 1 << 1;
 /// More signatures than this on one device mean that the library does not advance.
 const SIGNATURES_MAX: usize = 64;
 
+/// A signature that the library found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The library's name: `ext4`, `gpt`, `LVM2_member`, ...
+    pub name: String,
+    /// What such things are for, in the library's words: `filesystem`, `raid`, `crypto`, `other`; `None` for a table
+    /// of partitions.
+    pub usage: Option<String>,
+    /// Label, when there is one.
+    pub label: Option<String>,
+    /// Where its magic number stands, in bytes.
+    pub offset_bytes: Option<u64>,
+}
+
+/// A partition as the table in a file describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    /// Number in the table.
+    pub number: u32,
+    /// Where it begins, in bytes.
+    pub start_bytes: u64,
+    /// Length in bytes.
+    pub length_bytes: u64,
+    /// Label in the table.
+    pub label: Option<String>,
+    /// Type as the table has it: a GUID, or `0x83`.
+    pub type_code: Option<String>,
+}
+
 /// The functions of the library.
 #[derive(Debug)]
-pub(super) struct Blkid {
+pub struct Blkid {
     new_probe: unsafe extern "C" fn() -> RawProbe,
     free_probe: unsafe extern "C" fn(RawProbe),
     set_device: unsafe extern "C" fn(RawProbe, c_int, i64, i64) -> c_int,
@@ -41,19 +70,19 @@ pub(super) struct Blkid {
     lookup_value: unsafe extern "C" fn(RawProbe, *const c_char, *mut *const c_char, *mut usize) -> c_int,
     get_partitions: unsafe extern "C" fn(RawProbe) -> PartList,
     partition_count: unsafe extern "C" fn(PartList) -> c_int,
-    partition_at: unsafe extern "C" fn(PartList, c_int) -> Partition,
-    partition_name: unsafe extern "C" fn(Partition) -> *const c_char,
-    partition_type: unsafe extern "C" fn(Partition) -> *const c_char,
-    partition_type_number: unsafe extern "C" fn(Partition) -> c_int,
-    partition_number: unsafe extern "C" fn(Partition) -> c_int,
-    partition_start: unsafe extern "C" fn(Partition) -> i64,
-    partition_size: unsafe extern "C" fn(Partition) -> i64,
+    partition_at: unsafe extern "C" fn(PartList, c_int) -> RawPartition,
+    partition_name: unsafe extern "C" fn(RawPartition) -> *const c_char,
+    partition_type: unsafe extern "C" fn(RawPartition) -> *const c_char,
+    partition_type_number: unsafe extern "C" fn(RawPartition) -> c_int,
+    partition_number: unsafe extern "C" fn(RawPartition) -> c_int,
+    partition_start: unsafe extern "C" fn(RawPartition) -> i64,
+    partition_size: unsafe extern "C" fn(RawPartition) -> i64,
     /// Keeps the functions loaded.
     _library: Library,
 }
 
 /// The library, loaded once; the error says why it cannot be used.
-pub(super) fn library() -> Result<&'static Blkid, &'static String> {
+pub fn library() -> Result<&'static Blkid, &'static String> {
     static LIBRARY: OnceLock<Result<Blkid, String>> = OnceLock::new();
     LIBRARY.get_or_init(|| Blkid::load("libblkid.so.1")).as_ref()
 }
@@ -95,7 +124,7 @@ impl Blkid {
 
     /// The partitions that the table in the file describes, the logical ones among them; none when there is no
     /// table or the library cannot read it.
-    pub(super) fn partitions(&self, file: &File) -> Vec<Part> {
+    pub fn partitions(&self, file: &File) -> Vec<Partition> {
         if file.metadata().is_ok_and(|m| m.is_file() && m.len() == 0) {
             return Vec::new();
         }
@@ -111,7 +140,7 @@ impl Blkid {
         (0..count).filter_map(|n| self.partition(unsafe { (self.partition_at)(list, n) })).collect()
     }
 
-    fn partition(&self, raw: Partition) -> Option<Part> {
+    fn partition(&self, raw: RawPartition) -> Option<Partition> {
         if raw.is_null() {
             return None;
         }
@@ -128,20 +157,25 @@ impl Blkid {
         let (label, type_code) =
             unsafe { (owned((self.partition_name)(raw)), owned((self.partition_type)(raw))) };
         let bytes = |sectors: i64| u64::try_from(sectors).ok()?.checked_mul(512);
-        Some(Part {
+        Some(Partition {
             number: u32::try_from(number).ok()?,
-            range: Range { start_bytes: bytes(start)?, length_bytes: bytes(size)? },
+            start_bytes: bytes(start)?,
+            length_bytes: bytes(size)?,
             label,
             type_code: type_code.or_else(|| (type_number > 0).then(|| format!("{type_number:#x}"))),
         })
     }
 
-    /// Finds every signature, not only the most likely one. The error says why the library could not look.
-    pub(super) fn probe(&self, file: &File, range: Option<Range>) -> Result<Vec<Signature>, String> {
+    /// Finds every signature, not only the most likely one. `part` is the start and the length in bytes of a part that
+    /// is looked at as if it were all there is.
+    ///
+    /// # Errors
+    /// Says why the library could not look.
+    pub fn probe(&self, file: &File, part: Option<(u64, u64)>) -> Result<Vec<Found>, String> {
         if file.metadata().is_ok_and(|m| m.is_file() && m.len() == 0) {
             return Ok(Vec::new());
         }
-        let probe = Probe::new(self, file, range)?;
+        let probe = Probe::new(self, file, part)?;
         let mut found = Vec::new();
         loop {
             // SAFETY: a valid probe, used by this thread only.
@@ -150,7 +184,7 @@ impl Blkid {
                 0 | 1 => return Ok(found),
                 _ => {
                     let error = std::io::Error::last_os_error();
-                    return Err(format!("libblkid could not read it: {}", super::system_text(&error)));
+                    return Err(format!("libblkid could not read it: {}", system_text(&error)));
                 }
             }
         }
@@ -166,11 +200,11 @@ struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    fn new(blkid: &'a Blkid, file: &'a File, range: Option<Range>) -> Result<Self, String> {
+    fn new(blkid: &'a Blkid, file: &'a File, part: Option<(u64, u64)>) -> Result<Self, String> {
         // Offset and size 0 mean the whole device.
-        let range = range.unwrap_or(Range { start_bytes: 0, length_bytes: 0 });
+        let (start, length) = part.unwrap_or((0, 0));
         let signed = |bytes: u64| i64::try_from(bytes).map_err(|_| "the device is too large".to_string());
-        let (start, length) = (signed(range.start_bytes)?, signed(range.length_bytes)?);
+        let (start, length) = (signed(start)?, signed(length)?);
         // SAFETY: no arguments; the result is checked for null.
         let raw = unsafe { (blkid.new_probe)() };
         let raw = NonNull::new(raw).ok_or("libblkid has no memory")?;
@@ -188,20 +222,18 @@ impl<'a> Probe<'a> {
     }
 
     /// The values of the signature found last.
-    fn signature(&self) -> Option<Signature> {
+    fn signature(&self) -> Option<Found> {
         if let Some(name) = self.value(c"PTTYPE") {
-            return Some(Signature {
-                kind: SignatureKind::PartitionTable,
+            return Some(Found {
                 name,
+                usage: None,
                 label: None,
                 offset_bytes: self.offset(c"PTMAGIC_OFFSET"),
             });
         }
-        let name = self.value(c"TYPE")?;
-        let usage = self.value(c"USAGE").unwrap_or_default();
-        Some(Signature {
-            kind: kind(&name, &usage),
-            name,
+        Some(Found {
+            name: self.value(c"TYPE")?,
+            usage: Some(self.value(c"USAGE").unwrap_or_default()),
             label: self.value(c"LABEL").filter(|l| !l.is_empty()),
             offset_bytes: self.offset(c"SBMAGIC_OFFSET"),
         })
@@ -250,18 +282,6 @@ unsafe fn owned(text: *const c_char) -> Option<String> {
     Some(text).filter(|t| !t.is_empty())
 }
 
-fn kind(name: &str, usage: &str) -> SignatureKind {
-    match (name, usage) {
-        ("swap" | "swsuspend", _) => SignatureKind::Swap,
-        // libblkid counts ZFS among the filesystems.
-        ("zfs_member", _) | (_, "raid") => SignatureKind::Member,
-        (_, "filesystem") => SignatureKind::Filesystem,
-        (_, "crypto") => SignatureKind::Encrypted,
-        ("bcache", _) => SignatureKind::Member,
-        _ => SignatureKind::Other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,14 +290,5 @@ mod tests {
     fn a_missing_library_is_told_in_words() {
         let why = Blkid::load("libno-such-library.so.9").unwrap_err();
         assert!(why.starts_with("libno-such-library.so.9 cannot be used: "), "{why}");
-    }
-
-    #[test]
-    fn usage_gives_the_family() {
-        assert_eq!(kind("ext4", "filesystem"), SignatureKind::Filesystem);
-        assert_eq!(kind("LVM2_member", "raid"), SignatureKind::Member);
-        assert_eq!(kind("crypto_LUKS", "crypto"), SignatureKind::Encrypted);
-        assert_eq!(kind("swap", "other"), SignatureKind::Swap);
-        assert_eq!(kind("ubi", "other"), SignatureKind::Other);
     }
 }

@@ -1,0 +1,59 @@
+//! What a run has made and what it keeps, until its end.
+
+use std::fs::File;
+use std::io;
+
+use super::hold::{Hold, Kept};
+use super::make::NewFile;
+use crate::sys::identity::Identity;
+
+/// Files that a run made, and files and devices that it keeps while it writes them, each once.
+#[derive(Debug, Default)]
+pub struct Custody {
+    /// Files that the run made, and devices that it has written and kept since: what they hold is its own.
+    own: Vec<Identity>,
+    holds: Vec<(Identity, Hold)>,
+}
+
+impl Custody {
+    /// Takes a file that the run has made.
+    pub fn add(&mut self, made: &NewFile) {
+        self.own.push(made.identity());
+    }
+
+    /// What it holds is of this run.
+    pub(super) fn is_of_this_run(&self, identity: Identity) -> bool {
+        self.own.contains(&identity)
+    }
+
+    /// Holds the open file or device, unless it is held already.
+    pub(super) fn hold(&mut self, identity: Identity, file: &File) -> io::Result<()> {
+        if self.holds.iter().any(|(kept, _)| *kept == identity) {
+            return Ok(());
+        }
+        self.holds.push((identity, Hold::take(file)?));
+        Ok(())
+    }
+
+    /// Tells other runs that this one writes it.
+    pub(super) fn says_it_writes(&self, identity: Identity) {
+        self.holds.iter().filter(|(kept, _)| *kept == identity).for_each(|(_, hold)| hold.says_it_writes());
+    }
+
+    /// Nothing is left to be taken over from other runs.
+    pub fn is_settled(&self) -> bool {
+        self.holds.iter().all(|(_, hold)| hold.is_settled())
+    }
+
+    /// Takes devices over from runs that have ended. Tells which one somebody else has taken instead.
+    pub fn settle(&mut self) -> Option<Identity> {
+        let mut holds = self.holds.iter_mut();
+        holds.find_map(|(identity, hold)| (hold.settle() == Kept::Lost).then_some(*identity))
+    }
+
+    /// The devices it keeps were written: what they hold from here on is of this run.
+    pub fn devices_are_written(&mut self) {
+        let devices = self.holds.iter().filter(|(_, hold)| hold.is_device());
+        self.own.extend(devices.map(|(identity, _)| *identity));
+    }
+}

@@ -1,0 +1,124 @@
+//! Everything that speaks against writing a target, and the refusal that says it all.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::claim::claim;
+use super::error::GuardError;
+use super::files::{FileUse, locks_of_file, uses_of_file};
+use super::mark::Whose;
+use super::openers::writers_of_file;
+use super::reason::Reason;
+use crate::fault::Refusal;
+use crate::machine::roots::Roots;
+use crate::machine::storage::{ReadFlags, open_file};
+use crate::sys::identity::names;
+use crate::text::shell_word;
+
+/// Everything that speaks against writing a target.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    /// Who uses it, or what else no option overrides.
+    pub in_use: Vec<Reason>,
+    /// The running system stands on it.
+    pub is_system: bool,
+    /// It is a regular file.
+    pub is_file: bool,
+    /// What it holds: the person's word overrides that.
+    pub holds: Vec<Reason>,
+    /// What should be known besides, but speaks against nothing by itself.
+    pub besides: Vec<Reason>,
+}
+
+impl Findings {
+    pub fn claims_of(&mut self, file: &File, path: &Path, roots: &Roots) -> Result<(), GuardError> {
+        if let Some(claim) = claim(file, path, roots)? {
+            self.is_system |= claim.is_system;
+            self.in_use.extend(claim.by.into_iter().map(Reason::Used));
+        }
+        Ok(())
+    }
+
+    /// Uses and locks of a regular file.
+    pub fn uses_of(&mut self, file: &File, typed: &str, roots: &Roots) -> Result<(), Refusal> {
+        for user in uses_of_file(file, roots) {
+            self.in_use.push(Reason::FileUsed(user.clone()));
+            let FileUse::Loop { device: name, .. } = user else { continue };
+            let node = roots.dev.join(&name);
+            // A node that cannot be asked changes nothing: the file is in use already.
+            let Ok(device) = open_file(&node, ReadFlags::CACHED) else { continue };
+            let above = claim(&device, &node, roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
+            let Some(above) = above else { continue };
+            self.is_system |= above.is_system;
+            let used_as = |by| Reason::UsedAs { device: name.clone(), by };
+            self.in_use.extend(above.by.into_iter().map(used_as));
+        }
+        self.in_use.extend(writers_of_file(file, roots).into_iter().map(Reason::Open));
+        self.in_use.extend(locks_of_file(file).into_iter().map(Reason::Locked));
+        let names = file.metadata().map_or(1, |about| names(&about));
+        if names > 1 {
+            self.besides.push(Reason::Names(names));
+        }
+        Ok(())
+    }
+
+    pub fn in_use_refusal(self, typed: &str, title: &str) -> Refusal {
+        let words = format!("{title} is in use and will not be written");
+        let hint = match self.is_system {
+            true => {
+                "the running system stands on that disk: no option lets it through; test a file on it \
+                 (-c<size>), another disk, or reads only (-w0)"
+            }
+            false => match self.is_file {
+                true => {
+                    "no option lets a file in use through; release it first (end the program, umount, losetup \
+                     -d, swapoff, chattr -i), or test reads only (-w0)"
+                }
+                false => {
+                    "no option lets a device in use through; release it first (umount, swapoff, vgchange -an, \
+                     mdadm --stop), or test reads only (-w0)"
+                }
+            },
+        };
+        let mut refusal = Refusal::guard(typed, words).hint(hint);
+        let reasons = self.in_use.iter().chain(&self.holds).chain(&self.besides);
+        refusal.reasons = reasons.map(Reason::to_string).collect();
+        refusal
+    }
+
+    /// `again` is what lets it through.
+    pub fn holds_refusal(self, typed: &str, again: &str, words: String) -> Refusal {
+        let mut refusal = Refusal::guard(typed, words)
+            .hint(format!("if nobody needs that any more, name it again: --overwrite {again}"))
+            .hint("or test reads only (-w0)");
+        refusal.reasons = self.holds.iter().chain(&self.besides).map(Reason::to_string).collect();
+        refusal
+    }
+
+    /// A file of ours is kept when somebody has put something into it that is known.
+    pub fn kept(self, typed: &str) -> Result<(), Refusal> {
+        if self.holds.is_empty() {
+            return Ok(());
+        }
+        let words = format!("'{typed}' holds something now, which a write test would destroy");
+        Err(self.holds_refusal(typed, &shell_word(typed), words))
+    }
+
+    pub fn foreign(self, typed: &str, whose: Whose, why: &str) -> Refusal {
+        let mut refusal = Refusal::guard(typed, format!("'{typed}' {whose}, and {why}")).hint(format!(
+            "if its content does not matter, name it again: --overwrite {}",
+            shell_word(typed)
+        ));
+        refusal = match whose {
+            Whose::Unfinished => refusal.hint(
+                "or repeat the line that made it: -c<size> makes it anew as long as it holds only what that -c wrote",
+            ),
+            Whose::Interrupted => refusal.hint(
+                "random write data (-Zr, -Z<size>) cannot be told from anybody's; a killed run that writes the usual pattern is known again",
+            ),
+            _ => refusal.hint("or give another path with -c<size>, which creates a test file"),
+        };
+        refusal.reasons = self.holds.iter().chain(&self.besides).map(Reason::to_string).collect();
+        refusal
+    }
+}

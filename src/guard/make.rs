@@ -1,0 +1,166 @@
+//! The permit to make a file (`-c`), and the only thing that makes or overwrites one.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use super::decision::Guard;
+use super::mark::Whose;
+use super::reuse::{Reuse, reuse_decision};
+use crate::fault::{Failure, FailureKind, Refusal};
+use crate::machine::storage::{ReadFlags, facts_of, open_file};
+use crate::sys::error::system_text;
+use crate::sys::identity::Identity;
+
+/// A file that `-c` asks for.
+#[derive(Clone, Copy)]
+pub struct Wish<'a> {
+    /// Path as typed.
+    pub typed: &'a str,
+    /// Path that it stands for.
+    pub path: &'a Path,
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// The test writes it.
+    pub writes: bool,
+    /// It is made anew in any case (`--recreate`).
+    pub recreate: bool,
+    /// Whether samples of a file show nothing but what a killed run has left that was making this one: the same line
+    /// goes on.
+    pub is_left_over: &'a dyn Fn(&File) -> bool,
+}
+
+/// What may be done for a wish.
+#[derive(Debug)]
+pub enum Wished<'a> {
+    /// The file that is there is taken as it is.
+    Taken {
+        /// One sentence for the person.
+        sentence: String,
+    },
+    /// The file may be made.
+    Permitted {
+        /// One sentence for the person, which says why a file that is there was not taken.
+        sentence: String,
+        /// Makes it.
+        permit: PermitToMake<'a>,
+    },
+}
+
+/// Leave to make a file, replacing what is there.
+pub struct PermitToMake<'a> {
+    guard: &'a Guard<'a>,
+    wish: Wish<'a>,
+}
+
+impl std::fmt::Debug for PermitToMake<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PermitToMake").field("path", &self.wish.path).finish_non_exhaustive()
+    }
+}
+
+/// A file open for filling.
+#[derive(Debug)]
+pub struct NewFile {
+    file: File,
+    identity: Identity,
+}
+
+/// Why a file was not made. The first words are those of DiskSpd, which scripts look for.
+fn not_made(typed: &str, action: &str, error: &io::Error) -> Failure {
+    let advice = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            Some("this user may not write there: name a path in a directory of their own")
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            Some("the file system is read-only there: name a path on another one")
+        }
+        io::ErrorKind::NotADirectory => Some("a part of the path is a file"),
+        io::ErrorKind::ExecutableFileBusy => Some("it is a running program or active swap"),
+        _ => None,
+    };
+    let code = error.raw_os_error().unwrap_or(0);
+    let words = format!("Could not create the file (error code: {code}): '{typed}': {action}");
+    let failure = Failure::new(FailureKind::Create, words).on(typed).because(system_text(error));
+    Failure { hints: advice.map(String::from).into_iter().collect(), ..failure }
+}
+
+impl Guard<'_> {
+    /// What `-c` will do with the path, when the guard lets it. Touches nothing.
+    ///
+    /// # Errors
+    /// As [`Guard::check`], and why the path cannot be a made file.
+    pub fn permit_to_make<'a>(&'a self, wish: Wish<'a>) -> Result<Wished<'a>, Refusal> {
+        let Wish { typed, path, writes, recreate, .. } = wish;
+        let mut decision = reuse_decision(path, wish.size_bytes, self.marks)
+            .map_err(|e| Refusal::machine(&["-c"], Some(typed), e.to_string()))?;
+        let existing = open_file(path, ReadFlags::CACHED)
+            .ok()
+            .and_then(|file| facts_of(&file, path, self.roots).ok().map(|facts| (file, facts)));
+        let existing = existing.as_ref().map(|(file, facts)| (file, facts));
+        if let (Reuse::Create { replaces_foreign_data, .. }, Some((file, _))) = (&mut decision, existing) {
+            *replaces_foreign_data = *replaces_foreign_data && !self.is_left_over(file, wish);
+        }
+        self.check_creation(typed, path, existing, &decision, writes, recreate)?;
+        Ok(match decision {
+            Reuse::Reuse { sentence, .. } if !recreate => Wished::Taken { sentence },
+            Reuse::Create { sentence, .. } | Reuse::Reuse { sentence, .. } | Reuse::Refuse { sentence } => {
+                Wished::Permitted { sentence, permit: PermitToMake { guard: self, wish } }
+            }
+        })
+    }
+
+    fn is_left_over(&self, file: &File, wish: Wish<'_>) -> bool {
+        self.marks.whose(file) == Whose::Unfinished && (wish.is_left_over)(file)
+    }
+}
+
+impl PermitToMake<'_> {
+    /// Opens the file for reading and writing, and makes it and missing folders above it first. What is in it stays, for
+    /// now.
+    ///
+    /// # Errors
+    /// What the system says, or that another file was put there since the decision. Nothing was changed then, but for
+    /// missing folders.
+    pub fn open(self) -> Result<NewFile, Failure> {
+        let PermitToMake { guard, wish } = self;
+        let Wish { typed, path, .. } = wish;
+        let failed = |action| move |error| not_made(typed, action, &error);
+        if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists()) {
+            std::fs::create_dir_all(parent).map_err(failed("make its directory"))?;
+        }
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(failed("open it for writing"))?;
+        let bytes = file.metadata().map_err(failed("ask its size"))?.len();
+        let may_go = || {
+            guard.marks.is_ours(&file)
+                || guard.is_left_over(&file, wish)
+                || guard.is_let_through(typed, path, Some(&file))
+        };
+        if bytes > 0 && !may_go() {
+            let words = format!(
+                "'{typed}' came to be another file while the test was being prepared; nothing was changed"
+            );
+            return Err(Failure::new(FailureKind::Lost, words).on(typed));
+        }
+        let identity = Identity::of(&file).map_err(failed("ask which it is"))?;
+        Ok(NewFile { file, identity })
+    }
+}
+
+impl NewFile {
+    /// The file, open for reading and writing.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Which file it is.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+}

@@ -1,0 +1,156 @@
+//! The permit: what the guard gives for a target that may be written, and the only thing that opens one for writing.
+//!
+//! Nobody else can make one: its fields are private to this file, and the one function that makes it holds the target
+//! first and asks the decision on the very descriptor.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::custody::Custody;
+use super::decision::Guard;
+use crate::fault::{Failure, FailureKind};
+use crate::machine::roots::Roots;
+use crate::machine::storage::{
+    OpenFlags, OpenedTarget, TargetError, TargetKind, WriteLeave, open_file_to_write, open_to_write,
+};
+use crate::sys::error::system_text;
+use crate::sys::identity::Identity;
+
+/// Leave to write one file or device.
+#[derive(Debug, Clone)]
+pub struct Permit {
+    path: PathBuf,
+    identity: Identity,
+}
+
+/// Why what was permitted was not opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PermitError {
+    /// The system refused.
+    #[error(transparent)]
+    Open(#[from] TargetError),
+    /// It cannot be told what was opened.
+    #[error("{0}")]
+    Unknown(String),
+    /// The path means another file or device than the one that was checked.
+    #[error("it came to mean another file or device")]
+    Changed,
+}
+
+impl Guard<'_> {
+    /// Holds the target that is open as `look` and asks whether it may be written. `custody` knows what the run has
+    /// made and holds already, and keeps the target from here on: nobody else can take a device then.
+    ///
+    /// # Errors
+    /// The refusal, or why it could not be held.
+    pub fn permit(&self, typed: &str, look: &OpenedTarget, custody: &mut Custody) -> Result<Permit, Failure> {
+        let OpenedTarget { file, facts } = look;
+        let not_kept = |e: io::Error| {
+            let words = format!("'{typed}': could not be kept from others while it is written");
+            Failure::new(FailureKind::Open, words).on(typed).because(system_text(&e))
+        };
+        let identity = Identity::of(file).map_err(not_kept)?;
+        // Held first: what is checked then stays so, and two runs that ask at the same time know each other. Who has
+        // it instead is said by the check.
+        let held = custody.hold(identity, file);
+        let is_device = facts.kind == TargetKind::Block;
+        match (is_device, custody.is_of_this_run(identity)) {
+            (true, true) => self.check_again(typed, &facts.path, file)?,
+            (false, true) => {}
+            (_, false) => self.check(typed, &facts.path, file, facts)?,
+        }
+        // A file's lock only tells other runs who writes.
+        held.or_else(|e| if is_device { Err(e) } else { Ok(()) }).map_err(not_kept)?;
+        custody.says_it_writes(identity);
+        Ok(Permit { path: facts.path.clone(), identity })
+    }
+}
+
+impl WriteLeave for Permit {
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Permit {
+    /// What may be written.
+    pub fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Opens it with its facts.
+    ///
+    /// # Errors
+    /// [`PermitError`]; nothing is open then.
+    pub fn open(&self, flags: OpenFlags, roots: &Roots) -> Result<OpenedTarget, PermitError> {
+        self.check_path()?;
+        let opened = open_to_write(self, flags, roots)?;
+        self.check_file(&opened.file)?;
+        Ok(opened)
+    }
+
+    /// Opens it once more, for a thread.
+    ///
+    /// # Errors
+    /// As [`Permit::open`].
+    pub fn open_file(&self, flags: OpenFlags) -> Result<File, PermitError> {
+        self.check_path()?;
+        let file = open_file_to_write(self, flags)?;
+        self.check_file(&file)?;
+        Ok(file)
+    }
+
+    /// Before the open: opening another device for writing, and closing it, is seen by others.
+    fn check_path(&self) -> Result<(), PermitError> {
+        match Identity::at(&self.path) {
+            Ok(there) if there != self.identity => Err(PermitError::Changed),
+            // What is not there is told by the open.
+            _ => Ok(()),
+        }
+    }
+
+    fn check_file(&self, file: &File) -> Result<(), PermitError> {
+        match Identity::of(file) {
+            Ok(opened) if opened == self.identity => Ok(()),
+            Ok(_) => Err(PermitError::Changed),
+            Err(e) => Err(PermitError::Unknown(system_text(&e))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::mark::{MarkState, Marks};
+    use crate::machine::storage::{Access, ReadFlags, open};
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn a_permit_opens_what_was_checked_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let marks = Marks::with_registry(&at("state"));
+        let roots = Roots::default();
+        let guard = Guard { overwrite: &[], marks: &marks, roots: &roots };
+        let flags = OpenFlags { access: Access::ReadWrite, direct: false, dsync: false };
+        for name in ["ours", "theirs"] {
+            std::fs::write(at(name), [0; 4096]).unwrap();
+        }
+        let (ours, theirs) = (at("ours"), at("theirs"));
+        marks.mark(&File::options().write(true).open(&ours).unwrap(), MarkState::Complete).unwrap();
+        let permit = |path: &Path| {
+            let look = open(path, ReadFlags::CACHED, &roots).unwrap();
+            guard.permit(path.to_str().unwrap(), &look, &mut Custody::default())
+        };
+        let denied = permit(&theirs).unwrap_err();
+        assert_eq!(denied.kind, FailureKind::Refused, "{denied}");
+        let permit = permit(&ours).unwrap();
+        permit.open_file(flags).unwrap().write_all_at(&[0; 10], 0).unwrap();
+        assert_eq!(permit.open(flags, &roots).unwrap().facts.size_bytes, 4096);
+        std::fs::rename(&theirs, &ours).unwrap();
+        assert_eq!(permit.open_file(flags).unwrap_err(), PermitError::Changed);
+        std::fs::remove_file(&ours).unwrap();
+        assert!(matches!(permit.open_file(flags), Err(PermitError::Open(_))));
+    }
+}

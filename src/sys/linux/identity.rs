@@ -1,0 +1,128 @@
+//! Which file or device something is, whatever its path means now.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// Tells whether two descriptors or paths are the same file, folder or device: device and inode, or of a device its
+/// number, so that two nodes of one device are the same.
+///
+/// It holds as long as somebody keeps the file open or its name in place: after that the inode can be another file's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
+pub struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    /// Identity of an open file or device.
+    ///
+    /// # Errors
+    /// When the system does not answer.
+    pub fn of(file: &File) -> io::Result<Self> {
+        Ok(Self::of_metadata(&file.metadata()?))
+    }
+
+    /// Identity of what a path leads to. Nothing is opened.
+    ///
+    /// # Errors
+    /// When nothing is there, or the system does not answer.
+    pub fn at(path: &Path) -> io::Result<Self> {
+        Ok(Self::of_metadata(&fs::metadata(path)?))
+    }
+
+    /// Identity of what has the name; of a symbolic link its own.
+    ///
+    /// # Errors
+    /// As [`Identity::at`].
+    pub fn of_name(path: &Path) -> io::Result<Self> {
+        Ok(Self::of_metadata(&fs::symlink_metadata(path)?))
+    }
+
+    /// The same from what the system said about a file.
+    pub fn of_metadata(about: &Metadata) -> Self {
+        match about.rdev() {
+            0 => Identity { device: about.dev(), inode: about.ino() },
+            device => Identity { device, inode: 0 },
+        }
+    }
+
+    /// Number of the device itself, or of the one that the file's file system reports.
+    pub fn device(self) -> u64 {
+        self.device
+    }
+
+    /// Number of the inode; 0 for a device.
+    pub fn inode(self) -> u64 {
+        self.inode
+    }
+}
+
+impl From<(u64, u64)> for Identity {
+    /// Device and inode, as documents keep them.
+    fn from((device, inode): (u64, u64)) -> Self {
+        Identity { device, inode }
+    }
+}
+
+impl From<Identity> for (u64, u64) {
+    fn from(identity: Identity) -> Self {
+        (identity.device, identity.inode)
+    }
+}
+
+/// Number of the block device that is open; `None` when it is something else.
+///
+/// # Errors
+/// When the system does not answer.
+pub fn block_device(file: &File) -> io::Result<Option<u64>> {
+    Ok(block_device_of(&file.metadata()?))
+}
+
+/// Number of the block device whose node the path leads to; `None` when it is something else, or nothing.
+pub fn block_device_at(path: &Path) -> Option<u64> {
+    block_device_of(&fs::metadata(path).ok()?)
+}
+
+/// The same from what the system said about a file.
+pub fn block_device_of(about: &Metadata) -> Option<u64> {
+    about.file_type().is_block_device().then(|| about.rdev())
+}
+
+/// Names (hard links) that a file has.
+pub fn names(about: &Metadata) -> u64 {
+    about.nlink()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_the_same_by_any_name_and_descriptor() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let file = File::create(at("a")).unwrap();
+        fs::hard_link(at("a"), at("b")).unwrap();
+        std::os::unix::fs::symlink(at("a"), at("link")).unwrap();
+        let own = Identity::of(&file).unwrap();
+        assert_eq!(Identity::at(&at("b")).unwrap(), own);
+        assert_eq!(Identity::at(&at("link")).unwrap(), own);
+        assert_ne!(Identity::of_name(&at("link")).unwrap(), own);
+        assert_ne!(Identity::at(dir.path()).unwrap(), own);
+        assert_eq!((names(&file.metadata().unwrap()), block_device(&file).unwrap()), (2, None));
+        assert!(Identity::at(&at("none")).is_err());
+    }
+
+    #[test]
+    fn documents_keep_device_and_inode() {
+        let identity = Identity::from((3, 4));
+        let text = serde_json::to_string(&identity).unwrap();
+        assert_eq!(text, "[3,4]");
+        assert_eq!(serde_json::from_str::<Identity>(&text).unwrap(), identity);
+    }
+}

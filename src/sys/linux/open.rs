@@ -1,0 +1,116 @@
+//! Ways to open files and devices beyond those of the standard library.
+//!
+//! They open for reading only, but for [`nameless`], which makes a file that no path leads to.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
+
+/// How to open for reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// Bypass the page cache (`O_DIRECT`).
+    pub direct: bool,
+    /// Of a block device: only when nobody else claims it, and nobody else can claim it while it is open (`O_EXCL`).
+    pub exclusive: bool,
+    /// Wait neither for the other end of a pipe nor for a medium (`O_NONBLOCK`).
+    pub at_once: bool,
+}
+
+impl Reading {
+    fn bits(self) -> OFlags {
+        let mut bits = OFlags::RDONLY | OFlags::CLOEXEC;
+        bits.set(OFlags::DIRECT, self.direct);
+        bits.set(OFlags::EXCL, self.exclusive);
+        bits.set(OFlags::NONBLOCK, self.at_once);
+        bits
+    }
+}
+
+/// Opens for reading.
+///
+/// # Errors
+/// What `open(2)` says.
+pub fn read(path: &Path, how: Reading) -> io::Result<File> {
+    Ok(rustix::fs::open(path, how.bits(), Mode::empty())?.into())
+}
+
+/// Opens an open file or device once more, for reading, as a descriptor of its own. Where the user may ask for that
+/// (the owner and root may), reads leave the time of the last access alone.
+///
+/// # Errors
+/// What `open(2)` says; without procfs nothing is there.
+pub fn read_again(file: &File, how: Reading) -> io::Result<File> {
+    let own = own_path(file);
+    let opened = rustix::fs::open(&own, how.bits() | OFlags::NOATIME, Mode::empty())
+        .or_else(|_| rustix::fs::open(&own, how.bits(), Mode::empty()));
+    Ok(opened?.into())
+}
+
+/// A path that leads to an open file or device, as long as it is open.
+pub fn own_path(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Makes a file without a name in a folder; it is gone when it is closed.
+///
+/// # Errors
+/// What `open(2)` says; not all file systems have such files.
+pub fn nameless(folder: &Path) -> io::Result<File> {
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(folder, flags, Mode::from_raw_mode(0o600))?.into())
+}
+
+/// Whether this user may write what the path leads to; nothing is opened.
+pub fn may_write(path: &Path) -> bool {
+    rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+}
+
+/// Whether a descriptor with these flags (`fdinfo` in procfs) can be written through.
+pub fn is_for_writing(flags: i32) -> bool {
+    flags & libc::O_ACCMODE != libc::O_RDONLY
+}
+
+/// Gives a file a new name, unless the name is taken.
+///
+/// # Errors
+/// What `renameat2(2)` says.
+pub fn rename_to_free_name(from: &Path, to: &Path) -> io::Result<()> {
+    Ok(rustix::fs::renameat_with(CWD, from, CWD, to, rustix::fs::RenameFlags::NOREPLACE)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::error::Code;
+    use crate::sys::file::{Opening, reopen};
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn only_what_is_open_for_writing_is_opened_for_it_again() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let write = Opening { write: true, ..Opening::default() };
+        reopen(file.as_file(), write).unwrap().write_all_at(b"x", 0).unwrap();
+        let reader = read(file.path(), Reading::default()).unwrap();
+        assert_eq!(reopen(&reader, write).unwrap_err(), Code::BAD_FILE);
+        let again = read_again(file.as_file(), Reading { at_once: true, ..Reading::default() }).unwrap();
+        let mut byte = [0];
+        again.read_exact_at(&mut byte, 0).unwrap();
+        assert_eq!(byte, *b"x");
+        assert!(again.write_all_at(b"y", 0).is_err() && may_write(file.path()));
+    }
+
+    #[test]
+    fn names_that_are_taken_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("a"), "a").unwrap();
+        std::fs::write(at("b"), "b").unwrap();
+        assert!(rename_to_free_name(&at("a"), &at("b")).is_err());
+        rename_to_free_name(&at("a"), &at("c")).unwrap();
+        assert_eq!(std::fs::read_to_string(at("c")).unwrap(), "a");
+    }
+}

@@ -1,0 +1,85 @@
+//! What the system says about a file beyond the standard library.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, StatxTimestamp};
+
+use super::identity::Identity;
+
+/// A moment in seconds since 1970 and nanoseconds.
+pub type Moment = (i64, u32);
+
+/// A file at one moment: which it is, how large, and when it was made and changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// Which file.
+    pub identity: Identity,
+    /// Size in bytes.
+    pub size_bytes: u64,
+    /// When it was made, where the file system keeps that.
+    pub birth: Option<Moment>,
+    /// Last change of the file or of what is known about it.
+    pub change: Moment,
+    /// Last change of its content.
+    pub modified: Moment,
+}
+
+impl Stamp {
+    /// Of an open regular file.
+    ///
+    /// # Errors
+    /// What `statx(2)` says.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
+        let s = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, mask)?;
+        let moment = |time: StatxTimestamp| (time.tv_sec, time.tv_nsec);
+        let device = rustix::fs::makedev(s.stx_dev_major, s.stx_dev_minor);
+        Ok(Stamp {
+            identity: Identity::from((device, s.stx_ino)),
+            size_bytes: s.stx_size,
+            birth: (s.stx_mask & StatxFlags::BTIME.bits() != 0).then(|| moment(s.stx_btime)),
+            change: moment(s.stx_ctime),
+            modified: moment(s.stx_mtime),
+        })
+    }
+}
+
+/// Flags of a file that let nobody change it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WriteLocks {
+    /// `chattr +i`.
+    pub immutable: bool,
+    /// `chattr +a`.
+    pub append_only: bool,
+    /// Sealed with fs-verity.
+    pub sealed: bool,
+}
+
+/// The flags of an open file; none where the file system has none.
+pub fn write_locks(file: &File) -> WriteLocks {
+    let facts = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS);
+    let Ok(facts) = facts else { return WriteLocks::default() };
+    let has = |flag| facts.stx_attributes.contains(flag);
+    WriteLocks {
+        immutable: has(StatxAttributes::IMMUTABLE),
+        append_only: has(StatxAttributes::APPEND),
+        sealed: has(StatxAttributes::VERITY),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_of_the_file() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(77).unwrap();
+        let stamp = Stamp::of(&file).unwrap();
+        assert_eq!((stamp.identity, stamp.size_bytes), (Identity::of(&file).unwrap(), 77));
+        assert!(stamp.birth.is_none_or(|birth| birth <= stamp.change));
+        assert_eq!(write_locks(&file), WriteLocks::default());
+    }
+}
