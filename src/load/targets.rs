@@ -89,7 +89,7 @@ fn open_one(
     rng: &mut DataRng,
 ) -> Result<TargetState, Failure> {
     let path = resolve(&target.path, guard.roots)?.path;
-    let Opening { opened, identity, permit } = match target.writes() {
+    let Opened { opened, identity, permit } = match target.writes() {
         true => open_permitted(target, &path, guard, checked, custody)?,
         false => open_to_read(target, &path, guard, checked)?,
     };
@@ -114,7 +114,7 @@ fn open_one(
 }
 
 /// A target that was opened for a test.
-struct Opening {
+struct Opened {
     opened: OpenedTarget,
     identity: Identity,
     permit: Option<Permit>,
@@ -125,11 +125,11 @@ fn open_to_read(
     path: &Path,
     guard: &Guard<'_>,
     checked: Option<Identity>,
-) -> Result<Opening, Failure> {
+) -> Result<Opened, Failure> {
     let flags = ReadFlags { direct: target.is_direct() };
     let opened = storage::open(path, flags, guard.roots)?;
     let identity = identity_of(target, &opened.file, checked)?;
-    Ok(Opening { opened, identity, permit: None })
+    Ok(Opened { opened, identity, permit: None })
 }
 
 /// Asks the guard again: files may have been made for a long time since the check, and earlier time spans may have run.
@@ -140,14 +140,14 @@ fn open_permitted(
     guard: &Guard<'_>,
     checked: Option<Identity>,
     custody: &mut Custody,
-) -> Result<Opening, Failure> {
+) -> Result<Opened, Failure> {
     let look = storage::open(path, ReadFlags::CACHED, guard.roots);
     let look = look.map_err(TargetError::wanting_to_write)?;
     identity_of(target, &look.file, checked)?;
     let permit = guard.permit(&target.path, &look, custody)?;
     let opened =
         permit.open(open_flags(target), guard.roots).map_err(|e| not_opened(target, e, When::Preparing))?;
-    Ok(Opening { opened, identity: permit.identity(), permit: Some(permit) })
+    Ok(Opened { opened, identity: permit.identity(), permit: Some(permit) })
 }
 
 fn identity_of(target: &Target, file: &File, checked: Option<Identity>) -> Result<Identity, Failure> {
