@@ -1,7 +1,7 @@
 //! Who uses a regular file as if it were a device, and what keeps it from being written.
 
 use std::fmt;
-use std::fs::{self, File, Metadata};
+use std::fs::File;
 use std::path::Path;
 
 use crate::machine::device::loop_devices_backed_by;
@@ -40,19 +40,18 @@ impl fmt::Display for FileUse {
 
 /// Who uses the open file.
 pub(super) fn uses_of_file(file: &File, roots: &Roots) -> Vec<FileUse> {
-    file.metadata().map(|metadata| uses(&metadata, roots)).unwrap_or_default()
+    Identity::of(file).map(|own| uses(own, roots)).unwrap_or_default()
 }
 
 /// Who uses the file at a path; nobody when there is none.
 pub(super) fn uses_at(path: &Path, roots: &Roots) -> Vec<FileUse> {
-    fs::metadata(path).map(|metadata| uses(&metadata, roots)).unwrap_or_default()
+    Identity::at(path).map(|own| uses(own, roots)).unwrap_or_default()
 }
 
-fn uses(file: &Metadata, roots: &Roots) -> Vec<FileUse> {
-    let own = Identity::of_metadata(file);
+fn uses(own: Identity, roots: &Roots) -> Vec<FileUse> {
     let swaps = read_swaps(roots).unwrap_or_default();
     let is_swap = swaps.iter().any(|swap| Identity::at(swap).is_ok_and(|at| at == own));
-    let loops = loop_devices_backed_by(file, roots)
+    let loops = loop_devices_backed_by(own, roots)
         .into_iter()
         .map(|device| FileUse::Loop { is_read_only: device.is_read_only(), device: device.name });
     is_swap.then_some(FileUse::Swap).into_iter().chain(loops).collect()

@@ -11,6 +11,7 @@ use super::roots::Roots;
 use crate::machine::read::{read_number, read_word};
 use crate::sys::device;
 use crate::sys::file::{FileKind, Stat};
+use crate::sys::identity::Identity;
 
 /// Major and minor number of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -266,14 +267,13 @@ fn parse_scheduler(text: &str) -> Option<String> {
 ///
 /// A write to such a file changes the device under whoever uses it.
 pub fn loop_devices_of(path: &Path, roots: &Roots) -> Vec<String> {
-    let Ok(wanted) = fs::metadata(path) else { return Vec::new() };
-    loop_devices_backed_by(&wanted, roots).into_iter().map(|device| device.name).collect()
+    let Ok(wanted) = Identity::at(path) else { return Vec::new() };
+    loop_devices_backed_by(wanted, roots).into_iter().map(|device| device.name).collect()
 }
 
 /// The same for a file that is known by what its descriptor says.
-pub(crate) fn loop_devices_backed_by(wanted: &fs::Metadata, roots: &Roots) -> Vec<BlockDevice> {
-    let wanted = Stat::of(wanted).identity();
-    let same = |file: &Path| Stat::at(file).is_ok_and(|stat| stat.identity() == wanted);
+pub(crate) fn loop_devices_backed_by(wanted: Identity, roots: &Roots) -> Vec<BlockDevice> {
+    let same = |file: &Path| Identity::at(file).is_ok_and(|found| found == wanted);
     children(&roots.sys.join("block"))
         .into_iter()
         .filter(|device| device.loop_backing_file().is_some_and(|file| same(&file)))

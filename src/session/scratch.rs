@@ -1,12 +1,13 @@
 //! The place of a suite's own files: a folder that is removed at the end, whatever ends the suite.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::session::undo::{FOLDER_PREFIX, Journal, Undo};
 use crate::sys::error::system_text;
-use crate::sys::file::{Stat, make_private_directory};
+use crate::sys::file::make_private_directory;
+use crate::sys::identity::Identity;
 use crate::text::printable_path;
 
 /// Attempts to find a name that is free.
@@ -53,8 +54,8 @@ impl Scratch {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(failed(error)),
             }
-            let made = path.symlink_metadata().map_err(failed)?;
-            journal.add(entry(Some(Stat::of(&made).identity()))).map_err(noted)?;
+            let made = Identity::of_name(&path).map_err(failed)?;
+            journal.add(entry(Some(made))).map_err(noted)?;
             let folder = Arc::new(File::open(&path).map_err(failed)?);
             return Ok(Scratch { path, folder });
         }
@@ -69,9 +70,8 @@ impl Scratch {
     /// # Errors
     /// A sentence.
     pub fn check(&self) -> Result<(), String> {
-        let identity = |about: Metadata| Stat::of(&about).identity();
-        let own = self.folder.metadata().map(identity).ok();
-        let there = self.path.symlink_metadata().map(identity).ok();
+        let own = Identity::of(&self.folder).ok();
+        let there = Identity::of_name(&self.path).ok();
         if there.is_some() && there == own {
             return Ok(());
         }

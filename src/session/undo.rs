@@ -22,6 +22,7 @@ use crate::machine::read::read_word;
 use crate::machine::roots::Roots;
 use crate::sys::error::system_text;
 use crate::sys::file::{self, FileKind, Lock, Stat, lock};
+use crate::sys::identity::Identity;
 use crate::sys::system::user;
 use crate::text::printable_path;
 pub use folder::FOLDER_PREFIX;
@@ -36,7 +37,7 @@ pub enum Undo {
         /// Absolute path; its last name begins with [`FOLDER_PREFIX`].
         path: PathBuf,
         /// Device and inode number, once it is made; before that only an empty folder goes.
-        identity: Option<(u64, u64)>,
+        identity: Option<Identity>,
         /// Names of the files that go with it; what else is there stays, and the folder with it.
         files: Vec<String>,
     },
@@ -292,8 +293,8 @@ impl Drop for Locked {
 
 /// Whether the path still leads to the open file.
 fn is_at(file: &File, path: &Path) -> bool {
-    let (Ok(own), Ok(now)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
-    Stat::of(&own).identity() == Stat::of(&now).identity()
+    let (Ok(own), Ok(now)) = (Identity::of(file), Identity::of_name(path)) else { return false };
+    own == now
 }
 
 /// Which boot this is; the same for all processes until the next.

@@ -6,6 +6,7 @@ use crate::guard::mark::Marks;
 use crate::session::undo::Left;
 use crate::sys::error::Code;
 use crate::sys::file::{Directory, Stat, remove_directory};
+use crate::sys::identity::Identity;
 use crate::sys::system::user;
 
 /// What the names of all folders begin with that this program makes and removes.
@@ -14,7 +15,7 @@ pub const FOLDER_PREFIX: &str = "truespd-";
 /// `None` when the folder is gone already.
 pub(super) fn remove(
     path: &Path,
-    identity: Option<(u64, u64)>,
+    identity: Option<Identity>,
     files: &[String],
     is_same_boot: bool,
 ) -> Option<Result<(), Left>> {
@@ -53,7 +54,7 @@ impl From<Code> for Removal {
 
 fn remove_files(
     path: &Path,
-    identity: (u64, u64),
+    identity: Identity,
     files: &[String],
     is_same_boot: bool,
 ) -> Result<(), Removal> {
@@ -85,8 +86,8 @@ fn forget_mark(folder: &Directory, name: &str) {
 
 /// The number of a file system is another after a boot (btrfs, NFS, overlay, device-mapper). Then inode, owner and mode
 /// must do, with the name.
-pub(super) fn is_the_one(now: &Stat, (device, inode): (u64, u64), is_same_boot: bool) -> bool {
+pub(super) fn is_the_one(now: &Stat, identity: Identity, is_same_boot: bool) -> bool {
     let is_private = now.owner == user() && now.mode == 0o700;
-    let is_same_place = if is_same_boot { now.device == device } else { is_private };
-    now.inode == inode && is_same_place
+    let is_same_place = if is_same_boot { now.device == identity.device() } else { is_private };
+    now.inode == identity.inode() && is_same_place
 }

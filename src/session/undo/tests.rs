@@ -130,7 +130,8 @@ fn what_somebody_else_did_stays() {
     let other = lab.at("truespd-other");
     fs::create_dir(&other).unwrap();
     fs::write(other.join("a"), "data").unwrap();
-    let undo = Undo::Folder { path: other.clone(), identity: Some((1, 1)), files: vec!["a".into()] };
+    let undo =
+        Undo::Folder { path: other.clone(), identity: Some(Identity::from((1, 1))), files: vec!["a".into()] };
     assert!(!undo_one(&undo, true, &lab.roots()).unwrap().is_done);
     assert!(other.join("a").exists());
 }
@@ -337,8 +338,9 @@ fn after_a_boot_the_number_of_a_file_system_counts_no_more() {
         unreachable!()
     };
     fs::write(path.join("data"), "x").unwrap();
-    let (device, inode) = identity.unwrap();
-    let moved = Undo::Folder { path: path.clone(), identity: Some((device + 1, inode)), files };
+    let (device, inode) = identity.unwrap().into();
+    let moved =
+        Undo::Folder { path: path.clone(), identity: Some(Identity::from((device + 1, inode))), files };
     assert!(!undo_one(&moved, true, &lab.roots()).unwrap().is_done, "in the same boot it does");
     journal.add(moved.clone()).unwrap();
     drop(journal);

@@ -11,6 +11,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, IFlags, Mode, OFlags, StatxFlags};
 
 use super::error::Code;
+use super::identity::Identity;
 
 /// What a path or an open file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,8 +101,11 @@ impl Stat {
     }
 
     /// Tells a file from all others that exist at the same time.
-    pub fn identity(&self) -> (u64, u64) {
-        (self.device, self.inode)
+    pub fn identity(&self) -> Identity {
+        match self.node_of {
+            0 => Identity::from((self.device, self.inode)),
+            device => Identity::from((device, 0)),
+        }
     }
 }
 

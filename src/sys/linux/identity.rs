@@ -2,10 +2,12 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+
+use super::file::{FileKind, Stat};
 
 /// Tells whether two descriptors or paths are the same file, folder or device: device and inode, or of a device its
 /// number, so that two nodes of one device are the same.
@@ -45,10 +47,7 @@ impl Identity {
 
     /// The same from what the system said about a file.
     pub fn of_metadata(about: &Metadata) -> Self {
-        match about.rdev() {
-            0 => Identity { device: about.dev(), inode: about.ino() },
-            device => Identity { device, inode: 0 },
-        }
+        Stat::of(about).identity()
     }
 
     /// Number of the device itself, or of the one that the file's file system reports.
@@ -90,7 +89,8 @@ pub fn block_device_at(path: &Path) -> Option<u64> {
 
 /// The same from what the system said about a file.
 pub fn block_device_of(about: &Metadata) -> Option<u64> {
-    about.file_type().is_block_device().then(|| about.rdev())
+    let about = Stat::of(about);
+    (about.kind == FileKind::Block).then_some(about.node_of)
 }
 
 /// Names (hard links) that a file has.

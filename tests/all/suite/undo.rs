@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use truespd::session::undo::{Journal, Undo};
+use truespd::sys::identity::Identity;
 
 fn journal(place: &Path) -> (Journal, std::path::PathBuf) {
     let made = place.join("truespd-made");
@@ -15,7 +16,7 @@ fn journal(place: &Path) -> (Journal, std::path::PathBuf) {
     fs::write(made.join("data"), "x").expect("a file");
     let about = fs::metadata(&made).expect("is there");
     let mut journal = Journal::begin(&place.join("undo")).expect("a journal");
-    let identity = Some((about.dev(), about.ino()));
+    let identity = Some(Identity::from((about.dev(), about.ino())));
     journal.add(Undo::Folder { path: made.clone(), identity, files: vec!["data".into()] }).expect("noted");
     (journal, made)
 }

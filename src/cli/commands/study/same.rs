@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::machine::storage::OpenedTarget;
 use crate::profile::Size;
 use crate::sys::error::system_text;
-use crate::sys::file::{FileKind, Stat, read_exact_at};
+use crate::sys::file::read_exact_at;
+use crate::sys::identity::Identity;
 use crate::sys::residency::drop_cached;
 use crate::text::printable;
 
@@ -63,11 +64,8 @@ fn differ(first: &str, other: &str, what: &str) -> String {
 }
 
 fn is_one(one: &Path, other: &Path) -> bool {
-    let (Ok(one), Ok(other)) = (Stat::at(one), Stat::at(other)) else { return false };
-    match one.kind == FileKind::Block && other.kind == FileKind::Block {
-        true => one.node_of == other.node_of,
-        false => one.identity() == other.identity(),
-    }
+    let (Ok(one), Ok(other)) = (Identity::at(one), Identity::at(other)) else { return false };
+    one == other
 }
 
 /// Where to look, spread from the first to the last block.
