@@ -265,6 +265,10 @@ pub enum RestsOn {
     Unknown,
 }
 
+/// What a document does not tell, as the object of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing(pub String);
+
 /// Targets that share disks, with those disks.
 #[derive(Debug)]
 pub struct Group<'a> {
@@ -370,14 +374,14 @@ impl<'a> Case<'a> {
     /// Targets on disks, in groups that share none.
     ///
     /// # Errors
-    /// What is missing, in words.
-    pub fn groups(&self) -> Result<Vec<Group<'a>>, String> {
+    /// What is missing for that.
+    pub fn groups(&self) -> Result<Vec<Group<'a>>, Missing> {
         let mut groups: Vec<Group<'a>> = Vec::new();
         for view in self.views() {
             match view.rests_on() {
                 RestsOn::Disks => {}
                 RestsOn::Unknown => {
-                    return Err(format!("the layers below '{}' down to the disks", view.path()));
+                    return Err(Missing(format!("the layers below '{}' down to the disks", view.path())));
                 }
                 RestsOn::MemoryFilesystem | RestsOn::Remote | RestsOn::Program => continue,
             }
@@ -386,7 +390,9 @@ impl<'a> Case<'a> {
             for layer in view.lowest() {
                 match activity.iter().find(|disk| disk.name == layer.name) {
                     Some(disk) => disks.push(disk),
-                    None => return Err(format!("counters of {} over the measured time", layer.name)),
+                    None => {
+                        return Err(Missing(format!("counters of {} over the measured time", layer.name)));
+                    }
                 }
             }
             let mut group = Group { targets: vec![view], disks, seconds: self.seconds() };

@@ -256,3 +256,135 @@ fn only_the_guards_permit_opens_a_target_for_writing() {
     let stale: Vec<_> = MAY_WRITE.iter().filter(|known| !seen.contains(known)).collect();
     assert!(stale.is_empty(), "nothing of that is there any more: {stale:?}");
 }
+
+/// Files that still have [`string_errors`] in signatures that others use: none is to be added.
+const STRING_ERRORS_LEFT: &[&str] = &[
+    "cli/commands/ab.rs",
+    "cli/commands/diskspd.rs",
+    "cli/commands/study/documents.rs",
+    "cli/commands/study/same.rs",
+    "cli/commands/workload/presets.rs",
+    "cli/words.rs",
+    "machine/write_cache.rs",
+    "session/keep.rs",
+    "session/outputs.rs",
+    "session/place.rs",
+    "session/required.rs",
+    "session/scratch.rs",
+    "session/series.rs",
+    "session/undo.rs",
+    "suite/ab/figure.rs",
+    "suite/ab/mod.rs",
+    "suite/study/nodes.rs",
+    "suite/workload/preset.rs",
+    "suite/workload/sweep.rs",
+];
+
+/// Numbers of lines in which a function for others begins that has a sentence for its error. Functions for the parent alone
+/// (`pub(super)`) are a file's own matter.
+fn string_errors(text: &str) -> Vec<usize> {
+    let own = text.split("#[cfg(test)]").next().unwrap_or(text);
+    let lines: Vec<(usize, &str)> = code_lines(own).collect();
+    let begins = |line: &str| {
+        let line = line.trim_start();
+        ["pub fn ", "pub(crate) fn ", "pub const fn "].iter().any(|form| line.starts_with(form))
+    };
+    let signature = |at: usize| {
+        let mut words = String::new();
+        for (_, line) in &lines[at..] {
+            words.push_str(line.trim());
+            if line.trim_end().ends_with(['{', ';']) {
+                break;
+            }
+        }
+        words
+    };
+    let has_sentence = |words: &str| {
+        let result = words.rsplit("->").next().unwrap_or_default();
+        words.contains("->") && result.contains("Result<") && result.contains(", String>")
+    };
+    let numbers = (0..lines.len()).filter(|&at| begins(lines[at].1) && has_sentence(&signature(at)));
+    numbers.map(|at| lines[at].0).collect()
+}
+
+#[test]
+fn errors_are_no_sentences() {
+    let mut wrong = Vec::new();
+    for (_, path, text) in sources() {
+        let name = path.to_string_lossy().into_owned();
+        if name.ends_with("tests.rs") || name.contains("/tests/") {
+            continue;
+        }
+        if !STRING_ERRORS_LEFT.contains(&name.as_str()) {
+            let found = string_errors(&text).into_iter();
+            wrong.extend(found.map(|number| format!("{name}:{number}: an error that is a sentence")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_error_test_sees_signatures() {
+    assert_eq!(string_errors("pub fn a() -> Result<(), String> {\n}\n"), [1]);
+    assert_eq!(string_errors("\npub(crate) fn a(\n    b: u8,\n) -> Result<Vec<u8>, String> {\n}\n"), [2]);
+    for good in [
+        "fn a() -> Result<(), String> {\n}\n",
+        "pub fn a() -> Result<String, Refusal> {\n}\n",
+        "pub fn a(b: impl Fn() -> Result<(), String>) -> u8 {\n}\n",
+        "#[cfg(test)]\npub fn a() -> Result<(), String> {\n}\n",
+    ] {
+        assert!(string_errors(good).is_empty(), "{good}");
+    }
+}
+
+#[test]
+fn only_cli_prints() {
+    let mut wrong = Vec::new();
+    for (room, path, text) in sources() {
+        if ["cli", "bin"].contains(&room.as_str()) || path.to_string_lossy().ends_with("tests.rs") {
+            continue;
+        }
+        let own = text.split("#[cfg(test)]").next().unwrap_or(&text);
+        for (number, line) in code_lines(own) {
+            let prints = ["print!(", "println!(", "dbg!(", "stdout()", "stderr()"];
+            if prints.iter().any(|form| line.contains(form)) && !PRINTS.contains(&&*path.to_string_lossy()) {
+                wrong.push(format!("{}:{number}: {}", path.display(), line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The caretaker of a killed series says to its parent that it watches: that is no text for people.
+const PRINTS: &[&str] = &["session/caretaker.rs"];
+
+#[test]
+fn the_exit_code_follows_from_the_kind_in_one_place() {
+    let mut wrong = Vec::new();
+    for (room, path, text) in sources() {
+        let own = text.split("#[cfg(test)]").next().unwrap_or(&text);
+        for (number, line) in code_lines(own).filter(|_| room != "fault" && room != "bin") {
+            let named =
+                ["Failed", "Refused", "Guarded", "NotTrusted"].map(|name| format!("ExitCode::{name}"));
+            if named.iter().any(|name| line.contains(name))
+                && !EXIT_CODES_LEFT.contains(&&*path.to_string_lossy())
+            {
+                wrong.push(format!("{}:{number}: {}", path.display(), line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Files that still name exit codes beside `fault`: none is to be added.
+const EXIT_CODES_LEFT: &[&str] = &[
+    "cli/commands/ab.rs",
+    "cli/commands/assess.rs",
+    "cli/commands/diskspd.rs",
+    "cli/commands/mark.rs",
+    "cli/commands/study.rs",
+    "cli/commands/workload.rs",
+    "session/outputs.rs",
+    "session/required.rs",
+    "session/series.rs",
+];

@@ -5,11 +5,11 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 use crate::cli::Invocation;
-use crate::cli::console::{Console, say, say_line};
+use crate::cli::console::{Console, say, say_line, tell};
 use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
 use crate::cli::show::verdict::{Extent, Style, line, text};
 pub use crate::fault::ExitCode;
-use crate::fault::{Outcome, Refusal as PlanRefusal, Refusals};
+use crate::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
 use crate::load::{self, Event, Report};
 use crate::machine::host::uptime_ms;
 use crate::profile::xml;
@@ -49,17 +49,17 @@ pub fn diskspd(program: &Program, args: &[OsString]) -> ExitCode {
 pub(crate) fn run_words(program: &Program, args: &[OsString], place: Place) -> ExitCode {
     match crate::cli::grammar::parse::parse_os(args, &program.name, &uptime_ms) {
         Ok(invocation) => dispatch(program, args, invocation, place),
-        Err(refusal) => {
-            say(&refusal.to_string());
-            ExitCode::Refused
-        }
+        Err(refusals) => tell(refusals),
     }
 }
 
 fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, place: Place) -> ExitCode {
     match invocation {
         Invocation::Help => print(&crate::cli::grammar::help(&program.name), ExitCode::Done),
-        Invocation::NoArguments => print(&crate::cli::grammar::help(&program.name), ExitCode::Refused),
+        Invocation::NoArguments => {
+            let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
+            print(&crate::cli::grammar::help(&program.name), refused)
+        }
         Invocation::Version => print(&crate::cli::version(), ExitCode::Done),
         Invocation::SystemInformation(format) => system_information(format),
         Invocation::SetEvents(names) => set_events(&names),
@@ -73,8 +73,8 @@ pub(crate) fn print(text: &str, code: ExitCode) -> ExitCode {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => code,
         Err(error) => {
-            say_line(format_args!("ERROR: could not write to standard output: {}", system_text(&error)));
-            ExitCode::Failed
+            let failure = Failure::new(FailureKind::Output, "could not write to standard output");
+            tell(failure.because(system_text(&error)))
         }
     }
 }
@@ -87,8 +87,8 @@ fn system_information(format: ResultFormat) -> ExitCode {
     match load::system() {
         Ok(system) => print(&render(&system), ExitCode::Done),
         Err(error) => {
-            say_line(format_args!("ERROR: could not read the processors of this machine: {error}"));
-            ExitCode::Failed
+            let failure = Failure::new(FailureKind::Machine, "could not read the processors of this machine");
+            tell(failure.because(error))
         }
     }
 }
@@ -96,8 +96,7 @@ fn system_information(format: ResultFormat) -> ExitCode {
 fn set_events(names: &[String]) -> ExitCode {
     for name in names {
         if let Err(error) = load::events::set_existing(name) {
-            say_line(format_args!("ERROR: -ye{name}: {error}"));
-            return ExitCode::Failed;
+            return tell(Failure::new(FailureKind::Event, format!("-ye{name}")).because(error));
         }
     }
     ExitCode::Done
@@ -130,18 +129,14 @@ fn run(program: &Program, args: &[OsString], mut request: Request, place: Place)
     }
     match ready(program, args, &request) {
         Ok(ready) => measure(program, args, &request, &ready, place),
-        Err(words) => {
-            say(&words);
-            ExitCode::Refused
-        }
+        Err(refusals) => tell(refusals),
     }
 }
 
-/// The request, when its engine is to be had; the error is what to show.
-fn ready<'a>(program: &Program, args: &[OsString], request: &'a Request) -> Result<Ready<'a>, String> {
-    Ready::of(request, command_line(program, args)).map_err(|error| {
-        refuse_option(&typed(args), &program.name, "-engine", &error.to_string()).to_string()
-    })
+/// The request, when its engine is to be had.
+fn ready<'a>(program: &Program, args: &[OsString], request: &'a Request) -> Result<Ready<'a>, Refusals> {
+    Ready::of(request, command_line(program, args))
+        .map_err(|error| refuse_option(&typed(args), &program.name, "-engine", &error.to_string()))
 }
 
 /// A line that a suite runs, and who watches it.
@@ -164,7 +159,7 @@ impl QuietRun<'_> {
     pub fn run(&self) -> Result<Report, (String, ExitCode)> {
         let args: Vec<OsString> = self.words.iter().map(OsString::from).collect();
         let request = request_of(self.program, &args)?;
-        let ready = ready(self.program, &args, &request).map_err(|words| (words, ExitCode::Refused))?;
+        let ready = ready(self.program, &args, &request).map_err(|no| (no.to_string(), ExitCode::Refused))?;
         let report = ready.telling(self.progress_every).run(self.on_event, self.stop);
         let report = report.map_err(|refusals| plan_refused(self.program, &args, &refusals))?;
         if !report.failures.is_empty() {
@@ -226,16 +221,13 @@ fn measure(
     {
         Ok(stop) => stop,
         Err(error) => {
-            say_line(format_args!("ERROR: could not prepare for Ctrl+C: {}", system_text(&error)));
-            return ExitCode::Failed;
+            let failure = Failure::new(FailureKind::Thread, "could not prepare for Ctrl+C");
+            return tell(failure.because(system_text(&error)));
         }
     };
     let outputs = match Outputs::open(&request.options.outputs, request) {
         Ok(outputs) => outputs,
-        Err(error) => {
-            say_line(format_args!("ERROR: {error}"));
-            return ExitCode::Refused;
-        }
+        Err(error) => return tell(Refusal::from(error)),
     };
     let console = Console::new(request.profile.verbose);
     let report = ready.run(&|event: Event| console.show(event), &stop);
@@ -246,11 +238,11 @@ fn measure(
             let is_refused = request.options.require.is_some_and(|required| verdict.grade > required);
             let show = Show { verdict, place, has_all: request.options.verdict };
             match print_report(&report, outputs, &console, &show) {
-                ExitCode::Done if is_refused => ExitCode::NotTrusted,
+                ExitCode::Done if is_refused => ExitCode::of(Outcome::Unmet),
                 code => code,
             }
         }
-        Err(refusals) => refuse(program, args, &refusals),
+        Err(refusals) => tell(refuse_plan(&typed(args), &program.name, &refusals)),
     }
 }
 
@@ -305,8 +297,7 @@ fn print_report(report: &Report, outputs: Outputs, console: &Console, show: &Sho
         say("\n");
     }
     for error in outputs.write(&report.document) {
-        say_line(format_args!("ERROR: {}", printable(&error.to_string())));
-        code = ExitCode::Failed;
+        code = tell(Failure::from(error));
     }
     for warning in report.document.warnings.iter().filter(|words| !console.has_warned(words)) {
         say_line(format_args!("WARNING: {}", printable(warning)));
@@ -315,37 +306,23 @@ fn print_report(report: &Report, outputs: Outputs, console: &Console, show: &Sho
         say_line(format_args!("note: {}", printable(note)));
     }
     say(&show.on_stderr(report));
-    for failure in &report.failures {
-        say_line(format_args!("ERROR: {}", printable(&failure.to_string())));
-    }
     if report.failures.is_empty() {
         return code;
     }
+    let code = tell(report.failures.clone());
     // The phrases that wrappers look for (`text-output.md` §13.2).
     say_line(format_args!("There has been an error during threads execution"));
     if format == ResultFormat::Xml {
         say_line(format_args!(""));
     }
     say_line(format_args!("Error generating I/O requests"));
-    ExitCode::Failed
-}
-
-/// Shows refusals of the plan under the words they are about.
-fn refuse(program: &Program, args: &[OsString], refusals: &[PlanRefusal]) -> ExitCode {
-    let (words, code) = plan_refused(program, args, refusals);
-    say(&words);
     code
 }
 
 /// What to show for refusals of a plan, and the exit code.
-pub(crate) fn plan_refused(
-    program: &Program,
-    args: &[OsString],
-    refusals: &[PlanRefusal],
-) -> (String, ExitCode) {
-    let kind = Refusals::from(refusals.to_vec()).kind();
-    let code = ExitCode::of(Outcome::Refused(kind));
-    (refuse_plan(&typed(args), &program.name, refusals).to_string(), code)
+pub(crate) fn plan_refused(program: &Program, args: &[OsString], refusals: &[Refusal]) -> (String, ExitCode) {
+    let refusals = refuse_plan(&typed(args), &program.name, refusals);
+    (refusals.to_string(), Fault::from(refusals).exit_code())
 }
 
 /// The first SIGINT or SIGTERM stops the run in an orderly way.

@@ -33,6 +33,25 @@ const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 /// Close the descriptor in programs that this one starts.
 const FLAG_CLOEXEC: libc::c_ulong = 1 << 3;
 
+/// Why a thread's instructions are not counted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoCounter {
+    /// Not for this user.
+    #[error(
+        "the processor's counter of instructions is not allowed here ({0}; sysctl kernel.perf_event_paranoid=2 allows it)"
+    )]
+    NotAllowed(String),
+    /// The processor has none, or hides it.
+    #[error("the processor shows no counter of instructions here")]
+    None,
+    /// Others have all of them.
+    #[error("the processor's counter of instructions is taken by others")]
+    Taken,
+    /// Anything else the system said.
+    #[error("the kernel gives no counter of instructions ({0})")]
+    Other(String),
+}
+
 /// Counts the instructions that the thread which opened it executes in user mode.
 #[derive(Debug)]
 pub struct Instructions(File);
@@ -41,8 +60,8 @@ impl Instructions {
     /// Starts counting on the calling thread.
     ///
     /// # Errors
-    /// Why there is no such counter, in words.
-    pub fn of_this_thread() -> Result<Self, String> {
+    /// Why there is no such counter.
+    pub fn of_this_thread() -> Result<Self, NoCounter> {
         let attributes = Attributes {
             kind: KIND_HARDWARE,
             size: size_of::<Attributes>() as u32,
@@ -63,7 +82,7 @@ impl Instructions {
         let counter = Instructions(unsafe { File::from_raw_fd(fd) });
         match counter.read() {
             Some(_) => Ok(counter),
-            None => Err("the processor's counter of instructions is taken by others".to_string()),
+            None => Err(NoCounter::Taken),
         }
     }
 
@@ -75,16 +94,11 @@ impl Instructions {
     }
 }
 
-fn why(error: &io::Error) -> String {
+fn why(error: &io::Error) -> NoCounter {
     match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) => format!(
-            "the processor's counter of instructions is not allowed here ({}; sysctl kernel.perf_event_paranoid=2 allows it)",
-            system_text(error)
-        ),
-        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
-            "the processor shows no counter of instructions here".to_string()
-        }
-        _ => format!("the kernel gives no counter of instructions ({})", system_text(error)),
+        Some(libc::EACCES | libc::EPERM) => NoCounter::NotAllowed(system_text(error)),
+        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => NoCounter::None,
+        _ => NoCounter::Other(system_text(error)),
     }
 }
 
@@ -96,7 +110,7 @@ mod tests {
     fn counts_what_runs_or_says_why_not() {
         let counter = match Instructions::of_this_thread() {
             Ok(counter) => counter,
-            Err(words) => return assert!(words.contains("counter of instructions"), "{words}"),
+            Err(why) => return assert!(why.to_string().contains("counter of instructions"), "{why}"),
         };
         let of = |rounds: u64| {
             let before = counter.read().expect("counts");

@@ -3,7 +3,7 @@
 use crate::result::{Finding, Grade, Layer, LayerKind};
 use crate::text::{bytes, number, percent};
 use crate::verdict::figures::{Details, found, ratio};
-use crate::verdict::view::{Flow, Group, RestsOn, View, Way};
+use crate::verdict::view::{Flow, Group, Missing, RestsOn, View, Way};
 use crate::verdict::{Case, Look};
 
 /// The disks may move this part of the bytes less before it is worth a word: readings of the counters and of
@@ -16,7 +16,7 @@ const MOVED_INVALID: f64 = 0.50;
 pub fn served_from_cache(case: &Case<'_>) -> Look {
     let groups = match case.groups() {
         Ok(groups) => groups,
-        Err(what) => return Look::Missing(what),
+        Err(Missing(what)) => return Look::Missing(what),
     };
     let mut findings = Vec::new();
     for group in &groups {
@@ -190,7 +190,7 @@ const LARGE_BYTES: f64 = 64.0 * 1024.0;
 pub fn coalesced(case: &Case<'_>) -> Look {
     let groups = match case.groups() {
         Ok(groups) => groups,
-        Err(what) => return Look::Missing(what),
+        Err(Missing(what)) => return Look::Missing(what),
     };
     let mut findings = Vec::new();
     for group in &groups {

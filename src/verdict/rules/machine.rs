@@ -3,7 +3,7 @@
 use crate::result::Grade;
 use crate::text::{bytes, number, percent};
 use crate::verdict::figures::{Details, found, ratio};
-use crate::verdict::view::{Group, View, Way};
+use crate::verdict::view::{Group, Missing, View, Way};
 use crate::verdict::{Case, Look};
 
 /// Foreign bytes from this part of our own on.
@@ -15,7 +15,7 @@ pub const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
 pub fn other_io(case: &Case<'_>) -> Look {
     let groups = match case.groups() {
         Ok(groups) => groups,
-        Err(what) => return Look::Missing(what),
+        Err(Missing(what)) => return Look::Missing(what),
     };
     let (mut findings, mut untold) = (Vec::new(), None);
     for group in &groups {

@@ -4,7 +4,7 @@ use crate::measure::Histogram;
 use crate::result::{Document, Finding, Grade, TimeSpanResult};
 use crate::text::number;
 use crate::verdict::figures::{Details, found};
-use crate::verdict::view::{RestsOn, Way};
+use crate::verdict::view::{Missing, RestsOn, Way};
 use crate::verdict::{Case, Look};
 
 /// The run failed, or stopped before anything was measured.
@@ -54,7 +54,7 @@ pub fn unproven(case: &Case<'_>) -> Look {
         _ if sources > 0 => format!(
             "a sum of {sources} results carries no evidence of disks and machines: judge each of them by itself"
         ),
-        Err(what) => format!("not proven: the result does not tell {what}"),
+        Err(Missing(what)) => format!("not proven: the result does not tell {what}"),
         Ok(_) => match hidden(case) {
             Some(words) => format!("not proven: {words}"),
             None => return Look::nothing(),
