@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::device::BlockDevice;
 use super::roots::Roots;
+use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::chain::{Kind, Layer};
 use crate::machine::read::read_word;
 use crate::sys::error::system_text;
@@ -50,10 +51,11 @@ impl Switch {
     /// Of the disk with this kernel name.
     ///
     /// # Errors
-    /// One sentence: there is none, or it says something else.
-    pub fn of(disk: &str, roots: &Roots) -> Result<Self, String> {
+    /// There is none, or it says something else.
+    pub fn of(disk: &str, roots: &Roots) -> Result<Self, Refusal> {
+        let refused = |words: String| Refusal::new(RefusalKind::Target, words).on(disk);
         let device = BlockDevice::named(disk, roots)
-            .ok_or_else(|| format!("{disk}: sysfs does not know this disk"))?;
+            .ok_or_else(|| refused(format!("{disk}: sysfs does not know this disk")))?;
         let scsi =
             children(&device.dir().join("device/scsi_disk")).into_iter().map(|dir| dir.join("cache_type"));
         // A host that does not let a virtio disk be switched shows the file read-only.
@@ -66,48 +68,47 @@ impl Switch {
             Some(now) if now == BACK || now == THROUGH => {
                 Ok(Switch { disk: disk.to_string(), path, reach, now })
             }
-            Some(now) => Err(format!(
+            Some(now) => Err(refused(format!(
                 "{disk}: {} says '{now}', neither '{BACK}' nor '{THROUGH}': its write cache is not switched here",
                 printable_path(&path)
-            )),
-            None => Err(format!("{disk}: it tells nothing of a write cache ({})", printable_path(&path))),
+            ))),
+            None => {
+                Err(refused(format!("{disk}: it tells nothing of a write cache ({})", printable_path(&path))))
+            }
         }
     }
 
     /// Whether this program may switch it.
     ///
     /// # Errors
-    /// One sentence.
-    pub fn check(&self) -> Result<(), String> {
+    /// It may not, or nobody may.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let path = printable_path(&self.path);
+        let refused = |why: String| {
+            let words = format!("{}: the write cache cannot be switched{why}", self.disk);
+            Refusal::new(RefusalKind::Target, words).on(&self.disk)
+        };
         if self.path.exists() && !is_for_writing(&self.path) {
-            return Err(format!(
-                "{}: the write cache cannot be switched: {} is read-only for everybody: the host, or the driver, does not let it \
-                 be switched; give another disk",
-                self.disk,
-                printable_path(&self.path)
-            ));
+            let why = format!(
+                ": {path} is read-only for everybody: the host, or the driver, does not let it be switched"
+            );
+            return Err(refused(why).hint("give another disk"));
         }
         File::options().write(true).open(&self.path).map(|_| ()).map_err(|error| {
-            format!(
-                "{}: the write cache cannot be switched ({}: {}); run as root, on the machine that owns the disk",
-                self.disk,
-                printable_path(&self.path),
-                system_text(&error)
-            )
+            refused(format!(" ({path}: {})", system_text(&error)))
+                .hint("run as root, on the machine that owns the disk")
         })
     }
 
     /// Switches, and looks whether it did.
     ///
     /// # Errors
-    /// One sentence.
-    pub fn set(&self, to: &str) -> Result<(), String> {
+    /// It does not say so now.
+    pub fn set(&self, to: &str) -> Result<(), Failure> {
         let failed = |why: String| {
-            format!(
-                "{}: the write cache could not be set to '{to}' ({}: {why})",
-                self.disk,
-                printable_path(&self.path)
-            )
+            let path = printable_path(&self.path);
+            let words = format!("{}: the write cache could not be set to '{to}' ({path}: {why})", self.disk);
+            Failure::new(FailureKind::Output, words).on(&self.disk)
         };
         if read_word(&self.path).as_deref() == Some(to) {
             return Ok(());
@@ -214,9 +215,9 @@ mod tests {
         let nvme = of("nvme0n1").unwrap();
         assert!(nvme.path.ends_with("queue/write_cache"));
         assert_eq!(nvme.reach, Reach::Kernel);
-        assert!(of("odd").unwrap_err().contains("'none'"));
-        assert!(of("mute").unwrap_err().contains("tells nothing"));
-        assert!(of("none").unwrap_err().contains("does not know"));
+        assert!(of("odd").unwrap_err().to_string().contains("'none'"));
+        assert!(of("mute").unwrap_err().to_string().contains("tells nothing"));
+        assert!(of("none").unwrap_err().to_string().contains("does not know"));
     }
 
     #[test]
@@ -229,8 +230,8 @@ mod tests {
         switch.set(BACK).unwrap();
         assert_eq!(Switch::of("sda", &roots).unwrap(), switch);
         let gone = Switch { path: switch.path.with_file_name("gone/x"), ..switch };
-        assert!(gone.check().unwrap_err().contains("run as root"));
-        assert!(gone.set(BACK).unwrap_err().contains("could not be set"));
+        assert!(gone.check().unwrap_err().to_string().contains("run as root"));
+        assert!(gone.set(BACK).unwrap_err().to_string().contains("could not be set"));
     }
 
     #[test]
@@ -246,7 +247,7 @@ mod tests {
         assert_eq!(vda.reach, Reach::Kernel);
         vda.check().unwrap();
         lock("block/vda/queue/write_cache");
-        let words = vda.check().unwrap_err();
+        let words = vda.check().unwrap_err().to_string();
         assert!(words.contains("does not let it be switched") && !words.contains("root"), "{words}");
     }
 

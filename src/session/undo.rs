@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::fault::{Refusal, RefusalKind};
 use crate::machine::read::read_word;
 use crate::machine::roots::Roots;
 use crate::sys::error::system_text;
@@ -147,19 +148,22 @@ impl Journal {
     /// that was killed may have left it changed, and that is undone first and told.
     ///
     /// # Errors
-    /// In words: another series has it.
-    pub fn claim(&mut self, setting: &Path) -> Result<Vec<Undone>, String> {
-        let told = |error: io::Error| format!("{}: {}", printable_path(setting), system_text(&error));
+    /// Another series has it.
+    pub fn claim(&mut self, setting: &Path) -> Result<Vec<Undone>, Refusal> {
+        let refused = |words: String| Refusal::new(RefusalKind::Target, words);
+        let told =
+            |error: io::Error| refused(format!("{}: {}", printable_path(setting), system_text(&error)));
         let taken = "another series of TrueSpd has its write cache switched, and sets it back at its end; wait for that";
         let file = File::open(setting).map_err(told)?;
         match lock(&file, Lock::Try) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(taken.into()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(refused(taken.into())),
             other => other.map_err(told)?,
         }
         let dir = self.path.parent().expect("a file in a folder");
         let undone = sweep_with(dir, &self.roots);
         if let Some(left) = undone.iter().find(|one| !one.is_settled) {
-            return Err(format!("a series that was killed may have left it changed: {}", left.words));
+            let words = format!("a series that was killed may have left it changed: {}", left.words);
+            return Err(refused(words));
         }
         let names_it = |entry: &Entry| matches!(&entry.undo, Undo::Setting { path, .. } if path == setting);
         let others = journals(dir).into_iter().filter(|path| *path != self.path);
@@ -168,7 +172,7 @@ impl Journal {
             .filter_map(|path| fs::read_to_string(path).ok())
             .any(|text| entries(&text).any(|e| names_it(&e)))
         {
-            return Err(taken.into());
+            return Err(refused(taken.into()));
         }
         self.claims.push(Locked(file));
         Ok(undone)

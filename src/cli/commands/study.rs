@@ -242,7 +242,7 @@ fn write_cache(series: &mut Series, arguments: &WriteCacheArguments, parts: &mut
     };
     let mut arrange = |side: Side| {
         let to = if study::is_cache_on(side) { BACK } else { THROUGH };
-        switches.iter().try_for_each(|switch| switch.set(to)).map_err(|words| failed(&words))
+        switches.iter().try_for_each(|switch| switch.set(to)).map_err(|failure| failed(&failure.to_string()))
     };
     let result = asked.ask(series, common, &mut arrange, parts);
     let kernel_only = switches.iter().filter(|s| s.reach == Reach::Kernel).map(|s| s.disk.clone());

@@ -247,12 +247,12 @@ fn a_setting_belongs_to_one_series_at_a_time() {
     let lab = Lab::new();
     let (mut first, mut second) = (lab.begin(), lab.begin());
     assert_eq!(first.claim(&lab.at(QUEUE)), Ok(vec![]));
-    assert!(second.claim(&lab.at(QUEUE)).unwrap_err().contains("another series"));
+    assert!(second.claim(&lab.at(QUEUE)).unwrap_err().to_string().contains("another series"));
     assert_eq!(second.claim(&lab.at(CACHE_TYPE)), Ok(vec![]), "another one");
     lab.switched(QUEUE, &mut first);
     // Killed, and its caretaker is at it: only the journal tells.
     first.claims.clear();
-    assert!(second.claim(&lab.at(QUEUE)).unwrap_err().contains("another series"));
+    assert!(second.claim(&lab.at(QUEUE)).unwrap_err().to_string().contains("another series"));
     // Killed with its caretaker: set back before anybody reads what it was.
     drop(first);
     assert_eq!(second.claim(&lab.at(QUEUE)).unwrap().len(), 1);

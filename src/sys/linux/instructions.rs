@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn refusals_say_what_to_do() {
-        let words = |errno| why(&io::Error::from_raw_os_error(errno));
+        let words = |errno| why(&io::Error::from_raw_os_error(errno)).to_string();
         assert!(words(libc::EACCES).contains("perf_event_paranoid"));
         assert!(words(libc::ENOENT).contains("shows no counter"));
         assert!(words(libc::EMFILE).contains("Too many open files"));

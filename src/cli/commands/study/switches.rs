@@ -38,7 +38,7 @@ pub fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> 
     // Once and back: a disk without a cache to switch is told now, and not after the files were filled.
     for switch in &switches {
         let tried = switch.set(other(&switch.now)).and_then(|()| switch.set(&switch.now));
-        tried.map_err(|words| refused(&words))?;
+        tried.map_err(|failure| refused(&failure.to_string()))?;
     }
     Ok(switches)
 }
@@ -49,12 +49,12 @@ fn other(word: &str) -> &'static str {
 
 /// A switch that is this series' alone, and what it says.
 fn claimed(series: &mut Series, disk: &str, roots: &Roots) -> Result<Switch, Ended> {
-    let find = || Switch::of(disk, roots).map_err(|words| refused(&words));
+    let find = || Switch::of(disk, roots).map_err(|refusal| refused(&refusal.to_string()));
     let claimed = series.journal()?.claim(&find()?.path);
     claimed.map_err(|words| refused(&format!("{disk}: {words}")))?.iter().for_each(tell_undone);
     // Only now: another series could have had it switched when it was looked for.
     let switch = find()?;
-    switch.check().map_err(|words| refused(&words))?;
+    switch.check().map_err(|refusal| refused(&refusal.to_string()))?;
     Ok(switch)
 }
 
