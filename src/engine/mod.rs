@@ -271,6 +271,8 @@ pub struct EngineRow {
     pub moves_data: bool,
     /// Time is simulated: a run takes no real time.
     pub simulates_time: bool,
+    /// Threads ask for completions all the time, and keep their processors busy.
+    pub polls: bool,
     /// Tells why it cannot be used on this machine, without side effects.
     pub probe: fn() -> Result<(), EngineError>,
     /// Opens it.

@@ -20,6 +20,7 @@ const IO_URING: EngineRow = EngineRow {
     needs_direct: false,
     moves_data: true,
     simulates_time: false,
+    polls: false,
     probe: uring_setup::probe,
     open: uring::open,
 };
@@ -32,6 +33,7 @@ const IO_URING_POLL: EngineRow = EngineRow {
     needs_direct: true,
     moves_data: true,
     simulates_time: false,
+    polls: true,
     probe: uring_setup::probe,
     open: uring::open_polled,
 };
@@ -44,6 +46,7 @@ const LIBAIO: EngineRow = EngineRow {
     needs_direct: true,
     moves_data: true,
     simulates_time: false,
+    polls: false,
     probe: aio::probe,
     open: aio::open,
 };
@@ -56,6 +59,7 @@ const THREADS: EngineRow = EngineRow {
     needs_direct: false,
     moves_data: true,
     simulates_time: false,
+    polls: false,
     probe: || Ok(()),
     open: threads::open,
 };
@@ -68,6 +72,7 @@ const PSYNC: EngineRow = EngineRow {
     needs_direct: false,
     moves_data: true,
     simulates_time: false,
+    polls: false,
     probe: || Ok(()),
     open: psync::open,
 };
@@ -80,6 +85,7 @@ const MMAP: EngineRow = EngineRow {
     needs_direct: false,
     moves_data: true,
     simulates_time: false,
+    polls: false,
     probe: || Ok(()),
     open: mmap::open,
 };
@@ -92,6 +98,7 @@ const NULL: EngineRow = EngineRow {
     needs_direct: false,
     moves_data: false,
     simulates_time: false,
+    polls: false,
     probe: || Ok(()),
     open: null::open,
 };
@@ -104,6 +111,7 @@ const SIM: EngineRow = EngineRow {
     needs_direct: false,
     moves_data: false,
     simulates_time: true,
+    polls: false,
     probe: || Ok(()),
     open: sim::open,
 };

@@ -11,14 +11,14 @@ use super::live::{Cell, Phase, Progress};
 use super::phases::{Lengths, Phases, StartGate, Turnstile};
 use super::start::{Prepared, StartContext, StartFailure, prepare};
 use super::worker::{Outcome, Time};
-use super::{Event, OnEvent};
+use super::{Event, OnEvent, facts};
 use crate::engine::Engine;
 use crate::fault::{Failure, FailureKind};
 use crate::machine::host::unix_time_ns;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::CpuCounters;
 use crate::plan::ThreadWork;
-use crate::result::ThreadCost;
+use crate::result::{EngineTraits, ThreadCost};
 use crate::sys::thread::{Interrupter, ThreadId, raise_priority_of_this_thread, times_of_this_thread};
 use crate::sys::wake::Latch;
 
@@ -72,6 +72,8 @@ pub struct SpanOutcome {
     pub outcomes: Vec<(u32, Outcome)>,
     /// Engine that ran; all of them in the order of the threads where they differ.
     pub engine: String,
+    /// What kind of engine that is.
+    pub engine_traits: Option<EngineTraits>,
     /// How it was reached, without repetitions.
     pub engine_notes: Vec<String>,
     /// How far the clock ran off during the run, in parts per million.
@@ -242,6 +244,7 @@ impl SpanOutcome {
             activity: None,
             outcomes: Vec::new(),
             engine: String::new(),
+            engine_traits: None,
             engine_notes: Vec::new(),
             drift_ppm: 0.0,
             start_failures: Vec::new(),
@@ -388,6 +391,7 @@ impl Director<'_> {
             }
         }
         span.engine = engines.join(", ");
+        span.engine_traits = EngineTraits::common(engines.iter().map(|name| facts::of_engine(name)));
     }
 
     fn say(&self, words: &str) {

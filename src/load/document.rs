@@ -84,6 +84,7 @@ pub fn measured(
         cpu,
         threads,
         engine: outcome.engine.to_string(),
+        engine_traits: outcome.engine_traits,
         engine_notes: outcome.engine_notes,
         evidence,
     };

@@ -3,12 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::engine;
 use crate::machine::chain::Kind;
 use crate::machine::limits::What;
 use crate::machine::roots::Roots;
 use crate::machine::storage::TargetKind;
 use crate::machine::{chain, limits, storage};
-use crate::result::{Layer, LayerKind, Limit, LimitKind, OpenedKind, TargetFacts};
+use crate::result::{EngineTraits, Layer, LayerKind, Limit, LimitKind, OpenedKind, TargetFacts};
 
 /// Facts of an opened target with the layers below it. `typed` is the target as given, `path` what was opened.
 pub fn of_target(
@@ -39,6 +40,15 @@ pub fn of_target(
         layers: chain.iter().map(layer).collect(),
         ..TargetFacts::default()
     }
+}
+
+/// What kind of engine that is, by its row; `None` for one that is not in the table.
+pub fn of_engine(name: &str) -> Option<EngineTraits> {
+    engine::find(name).map(|row| EngineTraits {
+        touches_no_storage: !row.moves_data,
+        simulates_time: row.simulates_time,
+        polls: row.polls,
+    })
 }
 
 /// Limits in force for this process on any device of the chains, its processors and its memory.

@@ -3,7 +3,7 @@
 //! The one place that takes the program's own sentences apart. It runs on reading, fills only members that are
 //! missing, and knows only sentences that earlier versions wrote; what it does not know stays unknown.
 
-use super::{DevicePath, Document, Layer, LayerDetails, LayerKind, LayerRole, TimeSpanResult};
+use super::{DevicePath, Document, EngineTraits, Layer, LayerDetails, LayerKind, LayerRole, TimeSpanResult};
 use crate::machine::chain::DELETED;
 
 /// Fills the members that a document of an earlier version lacks.
@@ -12,7 +12,23 @@ pub(crate) fn complete(document: &mut Document) {
         let TimeSpanResult::Measured(measured) = span else { continue };
         let layers = measured.evidence.targets.iter_mut().flat_map(|facts| &mut facts.layers);
         layers.for_each(complete_layer);
+        complete_engine(&measured.engine, &mut measured.engine_traits);
     }
+    for span in document.sources.iter_mut().flat_map(|source| &mut source.time_spans).flatten() {
+        complete_engine(&span.engine, &mut span.engine_traits);
+    }
+}
+
+/// Engines of before there were members, as far as they are special.
+fn complete_engine(name: &str, traits: &mut Option<EngineTraits>) {
+    let plain = EngineTraits::default();
+    let by_name = match name {
+        "null" => Some(EngineTraits { touches_no_storage: true, ..plain }),
+        "sim" => Some(EngineTraits { touches_no_storage: true, simulates_time: true, ..plain }),
+        "io_uring_poll" => Some(EngineTraits { polls: true, ..plain }),
+        _ => None,
+    };
+    *traits = traits.or(by_name);
 }
 
 /// Fills the members of one layer.

@@ -15,8 +15,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CpuUse, Direction, Document, Evidence, LatencySummary, Measured, OwnCost, System, TargetFacts,
-    TargetResult, ThreadResult, TimeSpanResult, WaitStatistics, Window,
+    CpuUse, Direction, Document, EngineTraits, Evidence, LatencySummary, Measured, OwnCost, System,
+    TargetFacts, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics, Window,
 };
 use crate::measure::Histogram;
 use crate::profile::{Profile, ResultFormat};
@@ -53,6 +53,9 @@ pub struct SourceSpan {
     pub window: Option<Window>,
     /// Engine that ran.
     pub engine: String,
+    /// What kind of engine that is; `None` when the document does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine_traits: Option<EngineTraits>,
     /// Use of each logical processor of its machine.
     pub cpu: Vec<CpuUse>,
     /// Reads.
@@ -311,6 +314,7 @@ fn source_of(document: &Document) -> Source {
             test_time_s: m.test_time_s,
             window: m.evidence.window,
             engine: m.engine.clone(),
+            engine_traits: m.engine_traits,
             cpu: m.cpu.clone(),
             read: totals(m, |target| &target.read),
             write: totals(m, |target| &target.write),
@@ -386,6 +390,7 @@ impl SpanSum {
             cpu: rows.cpu(),
             threads: self.threads.into_iter().map(thread).collect(),
             engine: engines.into_iter().collect::<Vec<_>>().join(", "),
+            engine_traits: EngineTraits::common(rows.spans.iter().map(|(_, span)| span.engine_traits)),
             engine_notes: self.engine_notes.into_iter().collect(),
             evidence: Evidence {
                 window: rows.common(),

@@ -103,10 +103,38 @@ pub struct Measured {
     pub threads: Vec<ThreadResult>,
     /// Engine that ran, as `--engine` names it.
     pub engine: String,
+    /// What kind of engine that is; `None` when the document does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine_traits: Option<EngineTraits>,
     /// How the engine was reached: each step down and why, in words.
     pub engine_notes: Vec<String>,
     /// What the numbers rest on.
     pub evidence: Evidence,
+}
+
+/// What an engine does that changes what its numbers mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct EngineTraits {
+    /// Nothing is read from the target or written to it.
+    pub touches_no_storage: bool,
+    /// Time is simulated.
+    pub simulates_time: bool,
+    /// Its threads ask the device for completions all the time, and keep their processors busy.
+    pub polls: bool,
+}
+
+impl EngineTraits {
+    /// What several engines of one time span, or of several results, have in common; `None` when one does not tell.
+    pub fn common(all: impl IntoIterator<Item = Option<EngineTraits>>) -> Option<EngineTraits> {
+        let both = |a: EngineTraits, b: EngineTraits| EngineTraits {
+            touches_no_storage: a.touches_no_storage && b.touches_no_storage,
+            simulates_time: a.simulates_time && b.simulates_time,
+            polls: a.polls && b.polls,
+        };
+        let told: Vec<EngineTraits> = all.into_iter().collect::<Option<_>>()?;
+        told.into_iter().reduce(both)
+    }
 }
 
 /// Use of one logical processor over the measured time, in percent.

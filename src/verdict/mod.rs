@@ -69,13 +69,10 @@ impl Look {
     }
 }
 
-/// Engines whose I/O reaches no target.
-const ENGINES_SIMULATING: &[&str] = &["null", "sim"];
-
 impl Case<'_> {
     /// Whether the I/O reached no target (`--engine null`, `--engine sim`).
     pub fn is_simulated(&self) -> bool {
-        ENGINES_SIMULATING.contains(&self.measured.engine.as_str())
+        self.measured.engine_traits.is_some_and(|engine| engine.touches_no_storage)
     }
 }
 

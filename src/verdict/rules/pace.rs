@@ -53,9 +53,6 @@ const STOOD_STILL_PART: f64 = 0.10;
 /// No busy machine keeps a thread of raised priority waiting for so long.
 const STOOD_STILL_S: f64 = 0.25;
 
-/// The engine whose threads ask the device instead of sleeping.
-const POLLED: &str = "io_uring_poll";
-
 /// Threads that were at their processor's limit, or had none.
 pub fn generator_bound(case: &Case<'_>) -> Look {
     let evidence = &case.measured.evidence;
@@ -84,7 +81,7 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
     };
     let (most, id) = worst(&running);
     // A thread that keeps a set rate by looking at the clock may well be busy, and one that polls always is.
-    let is_polled = case.measured.engine == POLLED;
+    let is_polled = case.measured.engine_traits.is_some_and(|engine| engine.polls);
     if most >= RUNNING_SUSPECT && !case.is_paced() && !is_polled {
         let own = evidence.self_cost.as_ref().and_then(|cost| own_work(case, cost, id));
         let own_words = own.as_ref().map(|own| format!("; of {}", own.words())).unwrap_or_default();

@@ -14,6 +14,7 @@ const MISSING: EngineRow = EngineRow {
     needs_direct: false,
     moves_data: true,
     simulates_time: false,
+    polls: false,
     probe: || Ok(()),
     open: |_| {
         Err(EngineError::Unavailable {

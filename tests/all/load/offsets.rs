@@ -23,6 +23,7 @@ static RECORDER: EngineRow = EngineRow {
     needs_direct: false,
     moves_data: false,
     simulates_time: true,
+    polls: false,
     probe: || Ok(()),
     open,
 };

@@ -181,6 +181,7 @@ const fn row(name: &'static str, open: fn(Setup) -> Result<Opened, EngineError>)
         needs_direct: false,
         moves_data: false,
         simulates_time: false,
+        polls: false,
         probe: || Ok(()),
         open,
     }

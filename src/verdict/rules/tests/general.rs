@@ -1,5 +1,5 @@
 use super::*;
-use crate::result::{Source, merge::Merger};
+use crate::result::{Source, Verdict, merge::Merger};
 
 #[test]
 fn failed_runs_describe_nothing() {
@@ -139,6 +139,40 @@ fn targets_that_are_no_disks() {
     let fuse = doc(|d| d.facts()[0].layers = vec![layer(LayerKind::UserFilesystem, "fuse.sshfs", &[])]);
     says(&fuse.fires("remote"), Grade::Certified, &["a program serves fuse.sshfs"]);
     doc(|_| {}).silent("remote");
+}
+
+/// A document as the version before members wrote it, with that version's verdict: layers of every kind, and engines, in
+/// words. The last two time spans are on a loop device whose file has a path that looked like words about storage.
+#[test]
+fn layers_and_engines_told_in_words_are_judged_as_before() {
+    let text = include_bytes!("../../../../tests/data/documents/v1/layers-in-words.json");
+    let document = crate::result::json::read(text).expect("it can be read");
+    let before = document.verdict.as_ref().expect("what the version before said");
+    let now = judge(&document);
+    let findings = |verdict: &Verdict, spans: std::ops::RangeInclusive<u32>| -> Vec<String> {
+        let in_spans = |span: u32| spans.contains(&span);
+        let found = verdict.findings.iter().filter(|finding| in_spans(finding.time_span));
+        let missed = verdict.unchecked.iter().filter(|unchecked| in_spans(unchecked.time_span));
+        found
+            .map(|f| format!("{} {} {:?}: {} -> {}", f.time_span, f.rule, f.grade, f.says, f.advice))
+            .chain(missed.map(|u| format!("{} {}: {}", u.time_span, u.rule, u.why)))
+            .collect()
+    };
+    assert_eq!(document.time_spans.len(), 24);
+    for span in 1..=22 {
+        assert_eq!(findings(&now, span..=span), findings(before, span..=span), "time span {span}");
+    }
+    let of = |verdict: &Verdict, span: u32, rule: &str| {
+        let found = verdict.findings.iter().find(|f| f.time_span == span && f.rule == rule);
+        found.map(|finding| finding.says.clone())
+    };
+    assert_eq!(of(before, 23, "other-io"), None, "' running' in the path");
+    assert_eq!(of(&now, 23, "other-io"), of(&now, 19, "other-io"));
+    assert!(of(&now, 23, "other-io").is_some());
+    assert!(
+        of(before, 24, "served-from-cache").is_some_and(|says| says.contains("blocks never provisioned"))
+    );
+    assert!(of(&now, 24, "served-from-cache").is_some_and(|says| says.ends_with("above the disk answered")));
 }
 
 /// Whatever a document holds, judging it ends with finite numbers and plain words.
