@@ -260,7 +260,7 @@ pub struct EngineRow {
     pub name: &'static str,
     /// One line for help.
     pub summary: &'static str,
-    /// What it needs, for help and refusals.
+    /// What it needs, for help; empty when nothing.
     pub needs: &'static str,
     /// Several I/Os can be in flight.
     pub asynchronous: bool,

@@ -54,7 +54,7 @@ const LIBAIO: EngineRow = EngineRow {
 const THREADS: EngineRow = EngineRow {
     name: threads::NAME,
     summary: "one helper thread per outstanding I/O, each with pread and pwrite",
-    needs: "nothing",
+    needs: "",
     asynchronous: true,
     needs_direct: false,
     moves_data: true,
@@ -67,7 +67,7 @@ const THREADS: EngineRow = EngineRow {
 const PSYNC: EngineRow = EngineRow {
     name: psync::NAME,
     summary: "pread and pwrite, one I/O at a time; the default for one outstanding I/O",
-    needs: "nothing; more outstanding I/Os than one only multiply buffers",
+    needs: "",
     asynchronous: false,
     needs_direct: false,
     moves_data: true,
@@ -93,7 +93,7 @@ const MMAP: EngineRow = EngineRow {
 const NULL: EngineRow = EngineRow {
     name: null::NAME,
     summary: "every I/O is finished at once, nothing is read or written: measures the tool itself",
-    needs: "nothing",
+    needs: "",
     asynchronous: true,
     needs_direct: false,
     moves_data: false,
@@ -106,7 +106,7 @@ const NULL: EngineRow = EngineRow {
 const SIM: EngineRow = EngineRow {
     name: sim::NAME,
     summary: "a simulated device with its own clock, for tests: sim:latency=100us,channels=8,seed=7",
-    needs: "nothing; reads and writes nothing",
+    needs: "",
     asynchronous: true,
     needs_direct: false,
     moves_data: false,

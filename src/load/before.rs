@@ -3,8 +3,6 @@
 
 use std::time::Duration;
 
-use serde::Serialize;
-
 use super::activity::{Recorder, Sources};
 use super::content::{Look, look_at_rest};
 use super::{document, facts};
@@ -16,7 +14,7 @@ use crate::machine::storage::{OpenedTarget, Room, TargetKind, keep_access_time, 
 use crate::machine::{chain, cpustat};
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::{CpuCounters, steal_percent, usage};
-use crate::result::{ClockFacts, DiskActivity, HostActivity, TargetFacts};
+use crate::result::{HostActivity, MachineNow, Stalled, TargetFacts};
 use crate::sys::residency::{cached, drop_cached};
 use crate::sys::thread::allowed_processors;
 
@@ -79,53 +77,11 @@ pub fn look(targets: &mut [Inspected<'_>]) {
     }
 }
 
-/// The machine at this moment.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Machine {
-    /// Processors online.
-    pub processors: u32,
-    /// Of these, the ones this process may use.
-    pub processors_allowed: u32,
-    /// Memory in bytes.
-    pub memory_bytes: Option<u64>,
-    /// The clock that stamps of a run would come from, and how it ran during the look.
-    pub clock: ClockFacts,
-    /// What the kernel keeps time by.
-    pub clock_source: Option<String>,
-    /// Share of the time since boot that the hypervisor gave to others, in percent.
-    pub steal_since_boot_percent: Option<f64>,
-    /// Tasks that waited, over the last ten seconds.
-    pub stalled: Option<Stalled>,
-    /// Length of the look in nanoseconds; what follows is about it.
-    pub window_ns: u64,
-    /// Use of the processors, in percent.
-    pub busy_percent: Option<f64>,
-    /// The lowest devices under the targets; this process did nothing on them meanwhile.
-    pub disks: Vec<DiskActivity>,
-    /// The rest, as a run's evidence would hold it.
-    pub host: HostActivity,
-}
-
-/// Share of the last ten seconds that tasks waited, in percent (PSI).
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub struct Stalled {
-    /// Some task waited for a processor.
-    pub cpu_some_percent: f64,
-    /// Some task waited for I/O.
-    pub io_some_percent: f64,
-    /// All tasks that could run waited for I/O.
-    pub io_full_percent: f64,
-    /// Some task waited for memory.
-    pub memory_some_percent: f64,
-    /// All tasks that could run waited for memory.
-    pub memory_full_percent: f64,
-}
-
 /// Long enough to see who uses the disks, short enough to wait for.
 const WATCH: Duration = Duration::from_millis(200);
 
 /// Watches machine and disks for a moment.
-pub fn watch(targets: &[Inspected<'_>], roots: &Roots) -> Machine {
+pub fn watch(targets: &[Inspected<'_>], roots: &Roots) -> MachineNow {
     let stalled = stalled(roots);
     let clock = MachineClock::start();
     let sources = Sources::open(targets.iter().map(Inspected::chain), roots);
@@ -142,7 +98,7 @@ pub fn watch(targets: &[Inspected<'_>], roots: &Roots) -> Machine {
     let shares = shares.filter(|shares| !shares.is_empty());
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let drift_ppm = clock.drift_ppm();
-    Machine {
+    MachineNow {
         processors: count(online.len()),
         processors_allowed: allowed_processors().map_or(0, |allowed| count(allowed.len())),
         memory_bytes: memory_facts(roots).ok().and_then(|m| m.total_bytes),

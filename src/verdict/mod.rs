@@ -3,6 +3,7 @@
 //! A rule is a pure function over one time span of a document; it asks no machine, so documents of earlier
 //! runs can be judged again. Each rule is one row of [`RULES`].
 
+pub mod before;
 mod figures;
 mod rules;
 mod view;

@@ -96,8 +96,7 @@ const EXAMPLES: &[(&str, &str)] = &[
 fn push_engines(text: &mut String) {
     text.push_str("\nEngines (--engine NAME)\n");
     for row in engine::TABLE {
-        let needs =
-            if row.needs.starts_with("nothing") { String::new() } else { format!(" Needs {}.", row.needs) };
+        let needs = if row.needs.is_empty() { String::new() } else { format!(" Needs {}.", row.needs) };
         push_entry(text, row.name, &format!("{}.{needs}", row.summary), INDENT);
         if row.simulates_time {
             push_entry(text, "", &format!("Parameters: {}.", engine::SIM_PARAMETERS), INDENT);

@@ -1,12 +1,85 @@
-//! The report as text, at most 80 columns wide where words allow.
+//! The report of an inspection: as JSON, and as text at most 80 columns wide where words allow.
 
-use crate::cli::commands::inspect::{Inspected, Report, WriteTest, machine};
-use crate::result::{ContentSample, ExtentMap, Layer, LayerKind, Limit, LimitKind, OpenedKind, Residency};
+mod machine;
+
+use serde::Serialize;
+
+use crate::result::{
+    ContentSample, ExtentMap, Layer, LayerKind, Limit, MachineNow, OpenedKind, Residency, TargetFacts,
+    WriteCache,
+};
 use crate::text::{columns_of, grouped, hanging, part_percent, printable, size, wrap};
+use crate::verdict::before::words::limit_words;
 
 const COLUMNS: usize = 80;
 /// Where the values of named facts begin.
 const VALUE_COLUMN: usize = 14;
+
+/// Everything there is to tell.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    /// [`FORMAT`].
+    pub(crate) format: &'static str,
+    /// Within a version members are only added.
+    pub(crate) format_version: u32,
+    pub(crate) targets: Vec<Inspected>,
+    /// As a run's evidence would hold them.
+    pub(crate) limits: Vec<Limit>,
+    pub(crate) machine: MachineNow,
+    /// What a person should know of the machine, in whole sentences.
+    pub(crate) know: Vec<String>,
+}
+
+impl Report {
+    /// A report of this version.
+    pub(crate) fn new(
+        targets: Vec<Inspected>,
+        limits: Vec<Limit>,
+        machine: MachineNow,
+        know: Vec<String>,
+    ) -> Self {
+        Report { format: FORMAT, format_version: FORMAT_VERSION, targets, limits, machine, know }
+    }
+}
+
+const FORMAT: &str = "truespd-inspect";
+const FORMAT_VERSION: u32 = 1;
+
+/// One target.
+#[derive(Debug, Serialize)]
+pub(crate) struct Inspected {
+    /// As a run's evidence would hold them.
+    #[serde(flatten)]
+    pub(crate) facts: TargetFacts,
+    /// Bytes that new files beside a file may take.
+    pub(crate) free_bytes: Option<u64>,
+    pub(crate) write_test: WriteTest,
+    /// What a person should know, in whole sentences.
+    pub(crate) know: Vec<String>,
+    /// A command line to begin with; reads only, and may make a new file. `None` when nothing useful fits.
+    pub(crate) suggested: Option<String>,
+    /// Whether that line makes a new file.
+    #[serde(skip)]
+    pub(crate) makes_file: bool,
+}
+
+/// What the write guard would say.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct WriteTest {
+    /// Whether a run with writes may start, as far as the guard is concerned.
+    pub(crate) allowed: bool,
+    /// Why not, in words; empty when allowed.
+    pub(crate) refusal: String,
+    /// What can be done about it.
+    pub(crate) hints: Vec<String>,
+}
+
+/// All of it as JSON.
+pub(crate) fn json(report: &Report) -> String {
+    let mut text = serde_json::to_string_pretty(report).expect("facts are text, numbers and lists");
+    text.push('\n');
+    text
+}
 
 /// All targets, and the machine: with the only target, or after all of them.
 pub(crate) fn report(report: &Report) -> String {
@@ -48,7 +121,7 @@ fn push_know(text: &mut String, know: &[&String]) {
 
 fn push_beginning(text: &mut String, target: &Inspected) {
     if let Some(line) = &target.suggested {
-        let does = if line.starts_with("diskspd -c") { "makes a file and reads it" } else { "only reads" };
+        let does = if target.makes_file { "makes a file and reads it" } else { "only reads" };
         text.push_str(&format!("\nA line to begin with (it {does})\n  {}\n", printable(line)));
     }
 }
@@ -96,21 +169,6 @@ fn push_limits(text: &mut String, target: &Inspected, limits: &[Limit]) {
     for (i, limit) in mine.iter().enumerate() {
         push_fact(text, if i == 0 { "Limits" } else { "" }, &limit_words(limit));
     }
-}
-
-/// `at most 1,920 reads/s on loop0 (blkio.throttle of cgroup /x)`.
-pub(crate) fn limit_words(limit: &Limit) -> String {
-    let value = limit.value;
-    let what = match limit.what {
-        LimitKind::ReadIops => format!("{} reads/s", grouped(value)),
-        LimitKind::WriteIops => format!("{} writes/s", grouped(value)),
-        LimitKind::ReadBytesPerSecond => format!("{}/s read", size(value)),
-        LimitKind::WriteBytesPerSecond => format!("{}/s written", size(value)),
-        LimitKind::CpuMillis => format!("{} processors' time", value as f64 / 1000.0),
-        LimitKind::MemoryBytes => format!("{} of memory, page cache included", size(value)),
-    };
-    let device = limit.device.as_ref().map(|d| format!(" on {d}")).unwrap_or_default();
-    format!("at most {what}{device} ({} of cgroup {})", limit.by, limit.group)
 }
 
 fn push_write_test(text: &mut String, test: &WriteTest) {
@@ -298,12 +356,12 @@ fn sector_words(layer: &Layer) -> Option<String> {
 }
 
 fn cache_words(layer: &Layer) -> Option<String> {
-    let cache = layer.write_cache.as_deref().map(|cache| match cache {
-        "write back" => "write cache in use (write back)".to_string(),
-        "write through" => "no volatile write cache (write through)".to_string(),
-        other => format!("write cache {other}"),
+    let cache = layer.cache().map(|cache| match cache {
+        WriteCache::Volatile => "write cache in use (write back)".to_string(),
+        WriteCache::Safe => "no volatile write cache (write through)".to_string(),
+        WriteCache::Other(other) => format!("write cache {other}"),
     });
-    let forced = layer.forces_unit_access.filter(|_| layer.write_cache.as_deref() == Some("write back"));
+    let forced = layer.forces_unit_access.filter(|_| layer.has_volatile_cache() == Some(true));
     let forced = forced.map(|f| match f {
         true => "single writes can pass it (FUA)".to_string(),
         false => "a durable write flushes all of it (no FUA)".to_string(),
@@ -335,25 +393,6 @@ fn request_words(layer: &Layer) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limits_in_words() {
-        let limit = |what, value, device: Option<&str>| {
-            let device = device.map(str::to_string);
-            limit_words(&Limit { by: "io.max".into(), group: "/x".into(), device, what, value })
-        };
-        assert_eq!(
-            limit(LimitKind::ReadIops, 1920, Some("vda")),
-            "at most 1,920 reads/s on vda (io.max of cgroup /x)"
-        );
-        assert!(
-            limit(LimitKind::WriteBytesPerSecond, 1 << 20, None).starts_with("at most 1 MiB/s written (")
-        );
-        assert!(limit(LimitKind::CpuMillis, 1500, None).starts_with("at most 1.5 processors' time ("));
-        assert!(
-            limit(LimitKind::MemoryBytes, 1 << 31, None).starts_with("at most 2 GiB of memory, page cache")
-        );
-    }
 
     #[test]
     fn what_a_range_holds_in_words() {

@@ -19,6 +19,19 @@ pub struct DiskActivity {
     pub intervals: Vec<DiskCounts>,
 }
 
+impl DiskActivity {
+    /// Bytes per second that were read and written.
+    pub fn bytes_per_s(&self) -> [f64; 2] {
+        let seconds = self.window_ns.max(1) as f64 / 1e9;
+        [self.total.read_bytes, self.total.write_bytes].map(|bytes| bytes as f64 / seconds)
+    }
+
+    /// Nothing was read or written.
+    pub fn is_idle(&self) -> bool {
+        self.bytes_per_s() == [0.0, 0.0]
+    }
+}
+
 /// Counters of a disk (the kernel's `Documentation/block/stat.rst`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

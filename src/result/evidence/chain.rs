@@ -111,13 +111,35 @@ impl Layer {
         self.details.as_ref().map_or(LayerRole::Other, |details| details.role)
     }
 
+    /// Its cache for writes; `None` when the kernel does not tell.
+    pub fn cache(&self) -> Option<WriteCache<'_>> {
+        self.write_cache.as_deref().map(WriteCache::of)
+    }
+
     /// Whether it acknowledges writes from a volatile cache; `None` when the kernel does not tell.
     pub fn has_volatile_cache(&self) -> Option<bool> {
-        self.write_cache.as_deref().map(is_volatile)
+        self.cache().map(|cache| cache == WriteCache::Volatile)
     }
 }
 
-/// Whether the kernel's word for a cache (`queue/write_cache`) is that of a volatile one in use.
-pub(super) fn is_volatile(write_cache: &str) -> bool {
-    write_cache == "write back"
+/// A device's cache for writes, as the kernel drives it (`queue/write_cache`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteCache<'a> {
+    /// Writes are acknowledged from a cache that loses its content with the power.
+    Volatile,
+    /// What is acknowledged is kept.
+    Safe,
+    /// A word that no kernel is known to say.
+    Other(&'a str),
+}
+
+impl<'a> WriteCache<'a> {
+    /// By the kernel's word.
+    pub(super) fn of(word: &'a str) -> Self {
+        match word {
+            "write back" => WriteCache::Volatile,
+            "write through" => WriteCache::Safe,
+            other => WriteCache::Other(other),
+        }
+    }
 }

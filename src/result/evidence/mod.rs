@@ -6,6 +6,7 @@
 mod activity;
 mod chain;
 mod content;
+mod now;
 mod self_cost;
 
 use schemars::JsonSchema;
@@ -14,8 +15,9 @@ use serde::{Deserialize, Serialize};
 pub use activity::{
     DiskActivity, DiskCounts, HostActivity, Limit, LimitKind, Pressure, QueueDepth, Series, ThreadCost,
 };
-pub use chain::{DevicePath, Layer, LayerDetails, LayerKind, LayerRole};
+pub use chain::{DevicePath, Layer, LayerDetails, LayerKind, LayerRole, WriteCache};
 pub use content::{ContentSample, ExtentMap, Residency};
+pub use now::{MachineNow, Stalled};
 pub use self_cost::{LoadCost, SelfCost};
 
 /// What the numbers of a time span rest on.
@@ -152,7 +154,7 @@ impl TargetFacts {
 
     /// Whether the device below acknowledges writes from a volatile cache; `None` when the kernel does not tell.
     pub fn has_volatile_cache(&self) -> Option<bool> {
-        self.write_cache.as_deref().map(chain::is_volatile)
+        self.write_cache.as_deref().map(|word| WriteCache::of(word) == WriteCache::Volatile)
     }
 }
 

@@ -1,16 +1,29 @@
-//! A command line to begin with. Pure functions over the facts.
+//! A command line to begin with.
 
-use super::advice::never_written_share;
-use crate::machine::storage::Room;
+use super::target::never_written_share;
 use crate::result::{Layer, LayerKind, OpenedKind, TargetFacts};
 use crate::text::{shell_word, size};
 use crate::verdict::thresholds::{RANGE_SMALL_BYTES, RANGE_SMALL_PART};
 
+/// Why there is no line, or not the right one.
+pub(super) const RULE: &str = "no-room";
+
+/// Space for new files beside a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FreeSpace {
+    /// Bytes free for this user's files.
+    pub free_bytes: u64,
+    /// Whether the file system is mounted read-only.
+    pub is_read_only: bool,
+}
+
 /// The line, or why there is none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Beginning {
+pub struct Beginning {
     /// `diskspd ...`.
     pub line: Option<String>,
+    /// The line makes a file first.
+    pub makes_file: bool,
     /// A sentence when it could not be what it should be.
     pub why_not: Option<String>,
 }
@@ -36,20 +49,24 @@ const NEVER_WRITTEN_MAX: f64 = 0.05;
 
 /// Random reads in small blocks, past the caches, with latencies: of the target, or of a new file beside it when it
 /// is too small, was never written, and the room is there. `memory_available_bytes` counts for files in memory.
-pub(crate) fn of(facts: &TargetFacts, room: Option<Room>, memory_available_bytes: Option<u64>) -> Beginning {
+pub(super) fn of(
+    facts: &TargetFacts,
+    room: Option<FreeSpace>,
+    memory_available_bytes: Option<u64>,
+) -> Beginning {
     let is_file = facts.kind == OpenedKind::File;
     let is_unwritten = never_written_share(facts) >= NEVER_WRITTEN_MAX;
     let is_good = facts.size_bytes >= RANGE_SMALL_BYTES && !is_unwritten;
     if !is_file || is_good {
-        return Beginning { line: Some(line(facts, None)), why_not: None };
+        return Beginning { line: Some(line(facts, None)), ..Beginning::default() };
     }
     match new_file(facts, room, memory_available_bytes) {
-        Ok(new) => Beginning { line: Some(line(facts, Some(new))), why_not: None },
+        Ok(new) => Beginning { line: Some(line(facts, Some(new))), makes_file: true, why_not: None },
         // Little is better than nothing; zeros are not.
         Err(why) if facts.size_bytes > 0 && !is_unwritten => {
-            Beginning { line: Some(line(facts, None)), why_not: Some(why) }
+            Beginning { line: Some(line(facts, None)), makes_file: false, why_not: Some(why) }
         }
-        Err(why) => Beginning { line: None, why_not: Some(why) },
+        Err(why) => Beginning { why_not: Some(why), ..Beginning::default() },
     }
 }
 
@@ -57,7 +74,7 @@ pub(crate) fn of(facts: &TargetFacts, room: Option<Room>, memory_available_bytes
 /// half.
 fn new_file(
     facts: &TargetFacts,
-    room: Option<Room>,
+    room: Option<FreeSpace>,
     memory_available_bytes: Option<u64>,
 ) -> Result<&'static str, String> {
     let is_memory = is_in_memory(facts);
@@ -159,8 +176,8 @@ mod tests {
         }
     }
 
-    fn free(free_bytes: u64) -> Option<Room> {
-        Some(Room { free_bytes, size_bytes: 1 << 50, used_bytes: 0, is_read_only: false })
+    fn free(free_bytes: u64) -> Option<FreeSpace> {
+        Some(FreeSpace { free_bytes, is_read_only: false })
     }
 
     #[test]
@@ -220,8 +237,7 @@ mod tests {
             }
         }
         assert_eq!(size(9 * GIB, 0).ok(), Some("1G"), "a disk of unknown size");
-        let read_only =
-            Some(Room { free_bytes: 1 << 40, size_bytes: 1 << 50, used_bytes: 0, is_read_only: true });
+        let read_only = Some(FreeSpace { free_bytes: 1 << 40, is_read_only: true });
         let why = new_file(&facts(disk(false, None), 0, None), read_only, None).expect_err("read-only");
         assert!(why.contains("read-only"), "{why}");
         assert!(new_file(&facts(disk(false, None), 0, None), None, None).is_err(), "nothing was asked");

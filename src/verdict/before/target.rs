@@ -1,56 +1,83 @@
-//! What a person should know of a target before a run. Pure functions over the facts, with the thresholds and the
-//! advice of the rules that judge a run.
+//! A target: its content, the layers below it, and the target itself.
 
-use crate::result::{DevicePath, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts};
+use super::{Known, Rule, rule};
+use crate::result::{
+    ContentSample, DevicePath, ExtentMap, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts,
+};
 use crate::text::{grouped, part_percent as percent, size};
 use crate::verdict::thresholds::{
     RANGE_SMALL_BYTES, RANGE_SMALL_PART, REDUCED_SUSPECT, REPEATED_NOTABLE, UNWRITTEN_REMARK, ZERO_NOTABLE,
 };
 
+/// A sentence about what a target holds, or nothing.
+type OfContent = fn(&TargetFacts) -> Option<String>;
 /// A sentence about a layer, or nothing.
-type AboutLayer = fn(&Layer, &TargetFacts) -> Option<String>;
+type OfLayer = fn(&Layer) -> Option<String>;
+/// A sentence about a target, beside memory that the page cache may take, or nothing.
+type OfWhole = fn(&TargetFacts, Option<u64>) -> Option<String>;
+
+/// What it holds comes first.
+const CONTENT: &[Rule<OfContent>] =
+    &[rule("never-written", never_written), rule("zero-data", zeros), rule("reducible-reads", reducible)];
 
 /// Asked of every layer, in this order.
-const ABOUT_LAYERS: &[AboutLayer] = &[
-    in_memory,
-    on_another_machine,
-    by_a_program,
-    in_an_overlay,
-    in_zfs,
-    compressed,
-    deduplicated,
-    encrypted,
-    thin,
-    array_not_whole,
-    misaligned,
-    behind_the_page_cache,
-    write_back,
-    one_command,
-    of_a_cloud,
-    path_down,
+const LAYERS: &[Rule<OfLayer>] = &[
+    rule("memory-target", in_memory),
+    rule("remote", on_another_machine),
+    rule("remote", by_a_program),
+    rule("overlay", in_an_overlay),
+    rule("own-cache", in_zfs),
+    rule("reducible-writes", compressed),
+    rule("reducible-writes", deduplicated),
+    rule("encrypted", encrypted),
+    rule("thin", thin),
+    rule("array-at-work", array_not_whole),
+    rule("misaligned", misaligned),
+    rule("served-from-cache", behind_the_page_cache),
+    rule("volatile-cache", write_back),
+    rule("one-command", one_command),
+    rule("provisioned-limit", of_a_cloud),
+    rule("path-down", path_down),
 ];
 
-/// Whole sentences, most important first; each once.
-pub(crate) fn know(facts: &TargetFacts, memory_bytes: Option<u64>) -> Vec<String> {
-    let of_layers = ABOUT_LAYERS.iter().flat_map(|about| facts.layers.iter().filter_map(|l| about(l, facts)));
-    let of_content = [never_written(facts), zeros(facts), reducible(facts)];
-    let of_target =
-        [hidden_disks(facts), no_direct_io(facts), small(facts), cached(facts, memory_bytes), empty(facts)];
-    let mut sentences: Vec<String> = Vec::new();
-    let of_content = of_content.into_iter().flatten();
-    for sentence in of_content.chain(of_layers).chain(of_target.into_iter().flatten()) {
-        if !sentences.contains(&sentence) {
-            sentences.push(sentence);
+/// About the target as a whole.
+const WHOLE: &[Rule<OfWhole>] = &[
+    rule("unproven", hidden_disks),
+    rule("served-from-cache", no_direct_io),
+    rule("working-set", small),
+    rule("working-set", cached),
+    rule("empty", empty),
+];
+
+/// Names of the rules.
+#[cfg(test)]
+pub(super) fn names_of_rules() -> impl Iterator<Item = &'static str> {
+    let names = CONTENT.iter().map(|rule| rule.name).chain(LAYERS.iter().map(|rule| rule.name));
+    names.chain(WHOLE.iter().map(|rule| rule.name))
+}
+
+/// What is to be known, most important first; each once. `memory_bytes` is what the page cache may take.
+pub(super) fn look(facts: &TargetFacts, memory_bytes: Option<u64>) -> Vec<Known> {
+    fn said(rule: &'static str, says: Option<String>) -> Option<Known> {
+        says.map(|says| Known { rule, says })
+    }
+    let of_content = CONTENT.iter().filter_map(|rule| said(rule.name, (rule.look)(facts)));
+    let each = LAYERS.iter().flat_map(|rule| facts.layers.iter().map(move |layer| (rule, layer)));
+    let of_layers = each.filter_map(|(rule, layer)| said(rule.name, (rule.look)(layer)));
+    let of_whole = WHOLE.iter().filter_map(|rule| said(rule.name, (rule.look)(facts, memory_bytes)));
+    let mut known: Vec<Known> = Vec::new();
+    for one in of_content.chain(of_layers).chain(of_whole) {
+        if !known.iter().any(|other| other.says == one.says) {
+            known.push(one);
         }
     }
-    sentences
+    known
 }
 
 /// Part of a file that was never written.
-pub(crate) fn never_written_share(facts: &TargetFacts) -> f64 {
-    let share = |map: &crate::result::ExtentMap| {
-        (map.unwritten_bytes + map.hole_bytes) as f64 / map.range_bytes.max(1) as f64
-    };
+pub(super) fn never_written_share(facts: &TargetFacts) -> f64 {
+    let share =
+        |map: &ExtentMap| (map.unwritten_bytes + map.hole_bytes) as f64 / map.range_bytes.max(1) as f64;
     facts.extents.as_ref().map_or(0.0, share)
 }
 
@@ -74,7 +101,7 @@ fn never_written(facts: &TargetFacts) -> Option<String> {
 }
 
 /// The sample of what the target holds; none where memory keeps it, however it looks.
-fn sample(facts: &TargetFacts) -> Option<&crate::result::ContentSample> {
+fn sample(facts: &TargetFacts) -> Option<&ContentSample> {
     let is_memory = facts.layers.iter().any(|l| l.kind == LayerKind::MemoryFilesystem);
     facts.content.as_ref().filter(|sample| sample.blocks > 0 && sample.block_bytes > 0 && !is_memory)
 }
@@ -121,7 +148,7 @@ fn reducible(facts: &TargetFacts) -> Option<String> {
     ))
 }
 
-fn in_memory(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn in_memory(layer: &Layer) -> Option<String> {
     match layer.kind {
         LayerKind::MemoryFilesystem => Some(format!(
             "Files here live in memory ({}): a test measures the memory and the processor. Direct I/O may be accepted; \
@@ -133,7 +160,7 @@ fn in_memory(layer: &Layer, _: &TargetFacts) -> Option<String> {
     }
 }
 
-fn on_another_machine(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn on_another_machine(layer: &Layer) -> Option<String> {
     let server = layer.server.as_ref().map(|s| format!(" ({s})")).unwrap_or_default();
     match layer.kind {
         LayerKind::RemoteFilesystem => Some(format!(
@@ -147,7 +174,7 @@ fn on_another_machine(layer: &Layer, _: &TargetFacts) -> Option<String> {
     }
 }
 
-fn by_a_program(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn by_a_program(layer: &Layer) -> Option<String> {
     (layer.kind == LayerKind::UserFilesystem).then(|| {
         format!(
             "A program serves this filesystem ({}): its processor time is part of every I/O, and whether direct I/O \
@@ -157,7 +184,7 @@ fn by_a_program(layer: &Layer, _: &TargetFacts) -> Option<String> {
     })
 }
 
-fn in_an_overlay(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn in_an_overlay(layer: &Layer) -> Option<String> {
     (layer.role() == LayerRole::Overlay).then(|| {
         "An overlay, as containers have it: the first write to a file of the image copies the whole file. A volume \
          measures the disk better."
@@ -165,7 +192,7 @@ fn in_an_overlay(layer: &Layer, _: &TargetFacts) -> Option<String> {
     })
 }
 
-fn in_zfs(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn in_zfs(layer: &Layer) -> Option<String> {
     (layer.role() == LayerRole::Zfs).then(|| {
         "ZFS has a cache of its own (ARC) beside the page cache, and may compress; OpenZFS before 2.3 accepts -Su and \
          answers from the ARC all the same."
@@ -173,7 +200,7 @@ fn in_zfs(layer: &Layer, _: &TargetFacts) -> Option<String> {
     })
 }
 
-fn compressed(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn compressed(layer: &Layer) -> Option<String> {
     let algorithm = layer.compression.as_ref()?;
     Some(format!(
         "{} compresses ({algorithm}): data that compress well are not stored as written. Write random data (-Zr), and \
@@ -182,7 +209,7 @@ fn compressed(layer: &Layer, _: &TargetFacts) -> Option<String> {
     ))
 }
 
-fn deduplicated(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn deduplicated(layer: &Layer) -> Option<String> {
     layer.deduplicates.filter(|&d| d).map(|_| {
         format!(
             "{} stores equal data once: write random data (-Zr), or hardly anything is written.",
@@ -191,7 +218,7 @@ fn deduplicated(layer: &Layer, _: &TargetFacts) -> Option<String> {
     })
 }
 
-fn encrypted(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn encrypted(layer: &Layer) -> Option<String> {
     (layer.role() == LayerRole::Encrypted).then(|| {
         format!(
             "{} encrypts: processor time is part of every I/O and may be what limits the rate.",
@@ -200,7 +227,7 @@ fn encrypted(layer: &Layer, _: &TargetFacts) -> Option<String> {
     })
 }
 
-fn thin(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn thin(layer: &Layer) -> Option<String> {
     (layer.role() == LayerRole::ThinVolume).then(|| {
         format!(
             "{} is thin: what was never written reads as zeros without the disk, and first writes also allocate. Fill \
@@ -210,7 +237,7 @@ fn thin(layer: &Layer, _: &TargetFacts) -> Option<String> {
     })
 }
 
-fn array_not_whole(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn array_not_whole(layer: &Layer) -> Option<String> {
     let array = layer.details.as_ref().filter(|array| array.role == LayerRole::Array)?;
     if array.sync_action.is_some() {
         return Some(format!(
@@ -227,7 +254,7 @@ fn array_not_whole(layer: &Layer, _: &TargetFacts) -> Option<String> {
 /// Boundaries that partitions should keep.
 const PARTITION_ALIGNMENT_BYTES: u64 = 4096;
 
-fn misaligned(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn misaligned(layer: &Layer) -> Option<String> {
     let start_bytes =
         layer.starts_at_bytes.filter(|start| !start.is_multiple_of(PARTITION_ALIGNMENT_BYTES))?;
     Some(format!(
@@ -237,7 +264,7 @@ fn misaligned(layer: &Layer, _: &TargetFacts) -> Option<String> {
     ))
 }
 
-fn behind_the_page_cache(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn behind_the_page_cache(layer: &Layer) -> Option<String> {
     (layer.direct_io == Some(false)).then(|| {
         format!(
             "{0} reaches its file through the page cache: even with -Su memory may answer. losetup --direct-io=on \
@@ -247,7 +274,7 @@ fn behind_the_page_cache(layer: &Layer, _: &TargetFacts) -> Option<String> {
     })
 }
 
-fn write_back(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn write_back(layer: &Layer) -> Option<String> {
     let is_disk = matches!(layer.kind, LayerKind::Disk | LayerKind::NetworkDisk);
     (is_disk && layer.has_volatile_cache() == Some(true)).then(|| {
         format!(
@@ -258,7 +285,7 @@ fn write_back(layer: &Layer, _: &TargetFacts) -> Option<String> {
     })
 }
 
-fn one_command(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn one_command(layer: &Layer) -> Option<String> {
     (layer.queue_depth == Some(1)).then(|| {
         format!(
             "{} takes one command at a time: with more than -o1 the rest waits in the kernel, and latency counts the \
@@ -278,7 +305,7 @@ const CLOUDS: &[(&str, &str)] = &[
     ("BlockVolume", "a block volume of Oracle's cloud"),
 ];
 
-fn of_a_cloud(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn of_a_cloud(layer: &Layer) -> Option<String> {
     let model = layer.model.as_deref()?;
     let (_, whose) = CLOUDS.iter().find(|(part, _)| model.contains(part))?;
     Some(format!(
@@ -288,7 +315,7 @@ fn of_a_cloud(layer: &Layer, _: &TargetFacts) -> Option<String> {
     ))
 }
 
-fn path_down(layer: &Layer, _: &TargetFacts) -> Option<String> {
+fn path_down(layer: &Layer) -> Option<String> {
     let is_down = |path: &DevicePath| path.is_down;
     layer.details.as_ref().filter(|details| details.paths.iter().any(is_down)).map(|_| {
         format!("Not all paths of {} are up: {}.", layer.name, layer.detail.as_deref().unwrap_or_default())
@@ -296,7 +323,7 @@ fn path_down(layer: &Layer, _: &TargetFacts) -> Option<String> {
 }
 
 /// A filesystem with nothing below it that keeps data somewhere.
-fn hidden_disks(facts: &TargetFacts) -> Option<String> {
+fn hidden_disks(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
     let is_hidden = |l: &&Layer| {
         l.is_lowest() && matches!(l.kind, LayerKind::File | LayerKind::Filesystem | LayerKind::Loop)
     };
@@ -308,7 +335,7 @@ fn hidden_disks(facts: &TargetFacts) -> Option<String> {
     ))
 }
 
-fn no_direct_io(facts: &TargetFacts) -> Option<String> {
+fn no_direct_io(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
     facts.direct_alignment_bytes.is_none().then(|| {
         "Direct I/O is not possible here: every I/O goes through the page cache, and reads that fit into memory come \
          from there."
@@ -317,7 +344,7 @@ fn no_direct_io(facts: &TargetFacts) -> Option<String> {
 }
 
 /// Smaller than caches that direct I/O does not bypass.
-fn small(facts: &TargetFacts) -> Option<String> {
+fn small(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
     let is_memory = |l: &Layer| matches!(l.kind, LayerKind::MemoryFilesystem | LayerKind::Memory);
     let disk: u64 = facts.lowest().filter_map(|layer| layer.size_bytes).sum();
     let is_part = disk > 0 && facts.size_bytes as f64 >= RANGE_SMALL_PART * disk as f64;
@@ -364,14 +391,17 @@ fn cached(facts: &TargetFacts, memory_bytes: Option<u64>) -> Option<String> {
     })
 }
 
-fn empty(facts: &TargetFacts) -> Option<String> {
+fn empty(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
     (facts.size_bytes == 0).then(|| "It is empty: give it a size with -c.".to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{ContentSample, ExtentMap};
+
+    fn know(facts: &TargetFacts, memory_bytes: Option<u64>) -> Vec<String> {
+        look(facts, memory_bytes).into_iter().map(|known| known.says).collect()
+    }
 
     /// The layer as a document of before told it: by its words.
     fn told(mut layer: Layer) -> Layer {
