@@ -386,3 +386,179 @@ const EXIT_CODES_LEFT: &[&str] = &[
     "session/required.rs",
     "session/series.rs",
 ];
+
+/// Calls that look into a text for a literal.
+const LOOKING: [&str; 9] = [
+    ".contains(",
+    ".starts_with(",
+    ".ends_with(",
+    ".find(",
+    ".rfind(",
+    ".strip_prefix(",
+    ".strip_suffix(",
+    ".split_once(",
+    ".rsplit_once(",
+];
+
+/// Files that may look for words with blanks, what they look for, and whose words these are.
+const OUTSIDE_WORDS: &[(&str, &[&str], &str)] = &[
+    (
+        "result/legacy.rs",
+        &[""],
+        "documents of before told in sentences what are members today: the one reader of them",
+    ),
+    (
+        "result/evidence/chain.rs",
+        &["write back", "write through"],
+        "the kernel's words for a cache, beside the member",
+    ),
+    ("machine/host.rs", &["model name"], "/proc/cpuinfo"),
+    ("guard/claim.rs", &[" (deleted)"], "the kernel's mark of a deleted file"),
+    ("sys/linux/error.rs", &[" (os error "], "std's text of errno"),
+    ("profile/words.rs", &[" (os error "], "std's text of errno"),
+    ("profile/xml/read.rs", &[" at "], "roxmltree's text of an error"),
+    ("selfcost/callgrind.rs", &["totals: "], "valgrind's file"),
+    ("cli/commands/truespd.rs", &["error: "], "clap's text of an error"),
+    ("cli/commands/study/documents.rs", &["truespd "], "the command line in a document, as it was typed"),
+];
+
+/// Rooms that still match on words of others; the list only gets shorter.
+const NOT_YET: &[(&str, &str)] = &[
+    ("cli/console.rs", "ERROR: "),
+    ("cli/commands/workload/presets.rs", "ERROR: "),
+    ("suite/ab/table.rs", " at the "),
+];
+
+/// The code of a file without its tests.
+fn without_tests(path: &Path, text: &str) -> String {
+    let is_test =
+        path.iter().any(|part| ["tests", "tests.rs", "lab.rs", "ends.rs"].iter().any(|name| part == *name));
+    let code = if is_test { "" } else { text.split("#[cfg(test)]\nmod ").next().unwrap_or("") };
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// The literal that `text` begins with, behind blanks and what may stand around it.
+fn leading_literal(text: &str) -> Option<&str> {
+    let text = text.trim_start_matches([' ', '\n', '&', '(', '[']);
+    let text = ["format!(", "Some("].iter().find_map(|begin| text.strip_prefix(begin)).unwrap_or(text);
+    let text = text.trim_start().strip_prefix('"')?;
+    let mut is_escaped = false;
+    let end = text.find(|c| {
+        let ends = c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        ends
+    });
+    Some(&text[..end?])
+}
+
+/// The literals that code compares with or looks for: in calls, comparisons, arms of a `match`, and in lists of words
+/// that are each looked for.
+fn literals_looked_for(code: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for looking in LOOKING.iter().chain(&["== ", "!= "]) {
+        found.extend(code.split(looking).skip(1).filter_map(leading_literal));
+    }
+    for line in code.lines() {
+        if line.contains(" =>") {
+            found.extend(
+                line.split(" =>")
+                    .next()
+                    .into_iter()
+                    .flat_map(|arm| arm.split('|'))
+                    .filter_map(leading_literal),
+            );
+        }
+    }
+    for (at, _) in code.match_indices(".any(|").chain(code.match_indices(".find_map(|")) {
+        let (before, after) = code.split_at(at);
+        let list = before.strip_suffix(".iter()").unwrap_or(before).strip_suffix(']');
+        let list = list.and_then(|list| list.rsplit_once('[')).map_or("", |(_, list)| list);
+        let looks = after.lines().next().is_some_and(|line| LOOKING.iter().any(|call| line.contains(call)));
+        if looks {
+            found.extend(list.split(',').filter_map(leading_literal));
+        }
+    }
+    found.into_iter().map(str::to_string).collect()
+}
+
+/// Words of people, not a name or a sign.
+fn is_words(literal: &str) -> bool {
+    literal.contains(' ') && literal.contains(|c: char| c.is_alphabetic())
+}
+
+/// Rooms speak to each other in types: what one room says in a sentence, no other takes apart.
+#[test]
+fn no_room_matches_on_words_of_another() {
+    let mut wrong = Vec::new();
+    for (_, path, text) in sources() {
+        let may: Vec<&str> = OUTSIDE_WORDS
+            .iter()
+            .filter(|(file, ..)| path.ends_with(file))
+            .flat_map(|(_, literals, _)| literals.iter().copied())
+            .chain(NOT_YET.iter().filter(|(file, _)| path.ends_with(file)).map(|(_, literal)| *literal))
+            .collect();
+        let literals = literals_looked_for(&without_tests(&path, &text));
+        for literal in literals.iter().filter(|literal| is_words(literal)) {
+            if !may.iter().any(|part| literal.contains(part)) {
+                wrong.push(format!("{}: looks for \"{literal}\"", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "make these members or enums (ARCHITECTURE.md):\n{}", wrong.join("\n"));
+}
+
+/// The sentence about a layer is for people: whoever judges reads its members.
+#[test]
+fn no_room_looks_into_the_sentence_about_a_layer() {
+    for (_, path, text) in sources() {
+        let code = without_tests(&path, &text);
+        for statement in code.split([';', '{', '}']).filter(|part| part.contains(".detail")) {
+            let looks = LOOKING.iter().any(|call| statement.contains(call));
+            assert!(!looks || path.ends_with("result/legacy.rs"), "{}: {statement}", path.display());
+        }
+    }
+}
+
+/// What an engine is, its row tells and the document stores.
+#[test]
+fn no_engine_is_known_by_name_where_results_are_judged() {
+    for (room, path, text) in sources() {
+        if !["verdict", "render", "suite"].contains(&room.as_str()) {
+            continue;
+        }
+        let code = without_tests(&path, &text);
+        for row in truespd::engine::TABLE {
+            assert!(!code.contains(&format!("\"{}\"", row.name)), "{}: \"{}\"", path.display(), row.name);
+        }
+    }
+}
+
+/// Lines that this house had.
+#[test]
+fn the_test_of_words_sees_words() {
+    for (line, words) in [
+        (r#"words.contains("degraded by")"#, "degraded by"),
+        (r#"    || words.contains(" running")"#, " running"),
+        (r#"layer.detail.as_deref().is_some_and(|words| words.contains(", thin"))"#, ", thin"),
+        (r#"is_some_and(|d| d.starts_with("LVM ") && d.ends_with(", thin"))"#, "LVM "),
+        (r#".filter(|d| d.contains(" paths ("))?;"#, " paths ("),
+        (r#"match words.contains("ERROR: ") {"#, "ERROR: "),
+        (r#"words_of(layer).contains(&format!(", {word}"))"#, ", {word}"),
+        (r#"["integrity ", "vdo "].iter().any(|word| words.starts_with(word))"#, "vdo "),
+        (r#"layer.write_cache.as_deref() == Some("write back")"#, "write back"),
+        (r#"        "write through" => 1,"#, "write through"),
+        ("words\n    .contains(\n        \"is \\\"so\\\"\",", "is \\\"so\\\""),
+    ] {
+        let found = literals_looked_for(line);
+        assert!(found.iter().any(|literal| literal == words && is_words(literal)), "{line}: {found:?}");
+    }
+    for line in [
+        r#"text.split_once("-->")"#,
+        r#"line.strip_prefix("flags:")"#,
+        r#"Some(path) => format!("the path {path}"),"#,
+        r#"names.iter().any(|n| n.contains(part))"#,
+    ] {
+        assert!(!literals_looked_for(line).iter().any(|literal| is_words(literal)), "{line}");
+    }
+}
