@@ -156,18 +156,18 @@ mod tests {
     #[test]
     fn runs_are_short_unless_the_words_say_otherwise() {
         let variant = |line: &str, metric, target| variant("--a", words(line), target, &comparing(metric));
-        let plain = variant("-b4K -r", Metric::Iops, Some("/m/f")).unwrap();
+        let plain = variant("-b4K -r", Metric::IOPS, Some("/m/f")).unwrap();
         assert_eq!((plain.words.join(" ").as_str(), plain.seconds), ("-d3 -W1 -b4K -r /m/f", 4.0));
         let own = variant("-d7 -W2 -C1 /f", Metric::P99, None).unwrap();
         assert_eq!((own.words.join(" ").as_str(), own.seconds), ("-L -d7 -W2 -C1 /f", 10.0));
         assert_eq!(variant("-L /f", Metric::P99, None).unwrap().words.join(" "), "-d3 -W1 -L /f");
         // The file below /d1 sets no time.
-        assert_eq!(variant("-r /d1", Metric::Iops, None).unwrap().words.join(" "), "-d3 -W1 -r /d1");
+        assert_eq!(variant("-r /d1", Metric::IOPS, None).unwrap().words.join(" "), "-d3 -W1 -r /d1");
     }
 
     #[test]
     fn targets_are_named_as_from_anywhere() {
-        let variant = |line: &str| variant("--a", words(line), None, &comparing(Metric::Iops)).unwrap();
+        let variant = |line: &str| variant("--a", words(line), None, &comparing(Metric::IOPS)).unwrap();
         let line = variant("-w30 --engine psync f #1 g");
         let here = std::env::current_dir().unwrap();
         let shown = |name: &str| here.join(name).to_string_lossy().into_owned();
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn what_cannot_be_compared_is_refused_in_words() {
         let refused =
-            |line: &str, target| variant("--b", words(line), target, &comparing(Metric::Iops)).unwrap_err();
+            |line: &str, target| variant("--b", words(line), target, &comparing(Metric::IOPS)).unwrap_err();
         for (line, target, says) in [
             ("-b4K other", Some("f"), "leave out --file"),
             ("-b4K -c1G", Some("f"), "-c (FileSize in a profile) would make the file of --file anew"),

@@ -6,6 +6,7 @@ mod evidence;
 pub mod json;
 pub(crate) mod legacy;
 pub mod merge;
+pub mod metrics;
 mod summary;
 mod verdict;
 

@@ -3,6 +3,7 @@
 
 use super::Case;
 use crate::profile::Target;
+use crate::result::metrics::{self, Operations};
 use crate::result::{DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts};
 
 /// Reads or writes, as a rate.
@@ -427,28 +428,6 @@ impl<'a> Case<'a> {
     /// Completions per interval over the measured time, with the interval's length in seconds: the run's own
     /// series, or that of `-D` in documents without one. Empty when there is neither.
     pub fn series(&self) -> (Vec<f64>, f64) {
-        if let Some(series) = self.measured.evidence.series.as_ref().filter(|series| series.interval_ns > 0) {
-            let length = series.reads.len().max(series.writes.len());
-            let at = |list: &[u64], place: usize| list.get(place).copied().unwrap_or(0) as f64;
-            let sums = (0..length).map(|i| at(&series.reads, i) + at(&series.writes, i)).collect();
-            return (sums, series.interval_ns as f64 / 1e9);
-        }
-        let directions = self.measured.threads.iter().flat_map(|thread| &thread.targets);
-        let directions = directions.flat_map(|target| [&target.read, &target.write]);
-        let (mut sums, mut interval_ns): (Vec<f64>, u64) = (Vec::new(), 0);
-        for intervals in directions.filter_map(|direction| direction.intervals.as_ref()) {
-            interval_ns = intervals.interval_ns();
-            let length = intervals.series().len();
-            sums.resize(sums.len().max(length), 0.0);
-            for (sum, interval) in sums.iter_mut().zip(intervals.series()) {
-                *sum += interval.count as f64;
-            }
-        }
-        let interval_s = interval_ns as f64 / 1e9;
-        if interval_s > 0.0 {
-            // One that the end cut short says nothing.
-            sums.truncate((self.seconds() / interval_s + 1e-6) as usize);
-        }
-        (sums, interval_s)
+        metrics::completions(self.measured, Operations::All)
     }
 }

@@ -13,7 +13,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("measure", &["sys", "machine"]),
     ("engine", &["sys", "machine"]),
     ("access", &["profile"]),
-    ("result", &["profile", "measure", "machine", "sys"]),
+    ("result", &["profile", "measure", "machine", "text", "sys"]),
     ("request", &["profile", "result"]),
     ("plan", &["profile", "access", "engine", "machine", "fault", "text", "sys"]),
     ("guard", &["profile", "machine", "fault", "text", "sys"]),

@@ -104,8 +104,8 @@ fn ab_required(text: &str) -> Result<Required, String> {
 }
 
 fn metric(text: &str) -> Result<Metric, String> {
-    let names = || Metric::ALL.map(Metric::name).join(", ");
-    Metric::ALL.into_iter().find(|m| m.name() == text).ok_or_else(|| format!("legal are {}", names()))
+    let names = || Metric::compared().map(Metric::name).collect::<Vec<_>>().join(", ");
+    Metric::compared().find(|m| m.name() == text).ok_or_else(|| format!("legal are {}", names()))
 }
 
 fn number(text: &str, what: &str, is_legal: impl Fn(f64) -> bool) -> Result<f64, String> {

@@ -9,6 +9,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::cli::console::{PlainPace, say_line};
 use crate::load::live::{Phase, Progress};
 use crate::profile::Target;
+use crate::result::metrics::{Metric, Since};
 use crate::result::{DirectionSummary, Document, Summary};
 use crate::session::series::FILL;
 use crate::suite::findings::word;
@@ -252,12 +253,12 @@ fn outcome(document: &Document) -> String {
 
 /// Under a rate times count from when it wanted the I/O, as in the tables of the suites: others would contradict them.
 fn figures(total: &DirectionSummary, are_paced: bool) -> String {
-    let times = match (&total.response, &total.latency) {
-        (Some(response), _) if are_paced => Some((", response time ", response)),
-        (_, latency) => latency.as_ref().map(|latency| (", ", latency)),
-    };
-    let latency = times.map(|(what, times)| format!("{what}{}", latency(times.mean_ns))).unwrap_or_default();
-    format!("{:.0} IOPS, {:.1} MiB/s{latency}", total.iops, total.bytes_per_s / MIB)
+    let mean = |what, since| Some((what, Metric::MEAN.of_sum(total, since)?));
+    let response = are_paced.then(|| mean(", response time ", Since::Wanted)).flatten();
+    let times = response.or_else(|| mean(", ", Since::Issued));
+    let latency = times.map(|(what, ns)| format!("{what}{}", latency(ns))).unwrap_or_default();
+    let rate = |metric: Metric| metric.of_sum(total, Since::Issued).unwrap_or_default();
+    format!("{:.0} IOPS, {:.1} MiB/s{latency}", rate(Metric::IOPS), rate(Metric::BYTES) / MIB)
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! logarithm of the ratio B / A (of the geometric means). The order of blocks is Thue and Morse's, so that curved drift
 //! cancels over the blocks and no rhythm of the machine can follow it. When to stop tells [`sequential`].
 
-mod figure;
 #[cfg(test)]
 mod noise;
 mod report;
@@ -19,7 +18,7 @@ use crate::result::Document;
 use crate::suite::{Ahead, Ended, Failure, Known, Runner, Step};
 use crate::text::precise;
 
-pub use figure::Metric;
+pub use crate::result::metrics::Metric;
 pub use report::{Block, Effect, Outcome, Report, Stopped, Variant, schema, write};
 pub use table::{sentence, text};
 

@@ -5,8 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::figure::{Metric, is_paced};
 use super::{BLOCK_RUNS, CONFIDENCE, Design, Plan, Side, figure};
+use crate::result::metrics::{Better, Metric, is_paced};
 use crate::result::{Document, Grade, Summary, json};
 use crate::suite::Ended;
 use crate::suite::figures::Spread;
@@ -64,7 +64,7 @@ impl Report {
     /// Whether B is better than A; none when no difference is shown.
     pub fn is_b_better(&self) -> Option<bool> {
         let effect = self.effect.filter(|_| self.outcome == Outcome::Different)?;
-        Some((effect.ratio > 1.0) == self.metric.is_better_high())
+        Some((effect.ratio > 1.0) == (self.metric.better() == Better::Higher))
     }
 }
 
@@ -265,7 +265,7 @@ fn remarks(plan: &Plan, sides: &[Gathered; 2], verdict: &SeriesVerdict) -> Vec<S
     } else if let Some(name) = one("provisioned-limit") {
         remarks.push(format!("{name} ran into a provisioned limit, not into what the medium can do"));
     }
-    if are_paced && matches!(plan.metric, Metric::Iops | Metric::Bytes) {
+    if are_paced && plan.metric.is_rate() {
         remarks.push("both keep a rate that was set (-g): it is that rate which is compared".into());
     }
     if let Some(name) = [(a, b, "A"), (b, a, "B")]

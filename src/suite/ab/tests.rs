@@ -16,7 +16,7 @@ fn plan(blocks_max: usize) -> Plan {
     Plan {
         title: String::new(),
         words: [vec!["-a".into()], vec!["-b".into()]],
-        metric: Metric::Iops,
+        metric: Metric::IOPS,
         margin_percent: 2.0,
         significance: 0.01,
         blocks_max,
@@ -316,8 +316,8 @@ fn at_most_is_never_exceeded() {
 fn the_head_of_the_table_names_the_percentile() {
     let (report, ..) = run(&plan(8), &mut Fake::new(CALM, [100_000.0, 100_000.0]));
     for (metric, is_response, head) in [
-        (Metric::Iops, false, "IOPS "),
-        (Metric::MeanLatency, true, "mean response time "),
+        (Metric::IOPS, false, "IOPS "),
+        (Metric::MEAN, true, "mean response time "),
         (Metric::P99, false, "latency p99 "),
         (Metric::P999, true, "response time p99.9 "),
     ] {
@@ -392,7 +392,7 @@ fn times_under_a_rate_count_from_when_it_wanted_the_io() {
     let mut at = |rates: &[Option<Throughput>]| {
         let targets = rates.iter().copied().map(target).collect();
         document.profile.time_spans = vec![crate::profile::TimeSpan { targets, ..Default::default() }];
-        let metrics = [Metric::MeanLatency, Metric::P99, Metric::P999];
+        let metrics = [Metric::MEAN, Metric::P99, Metric::P999];
         metrics.map(|metric| (metric.of(&document).unwrap() / 1000.0).round())
     };
     let rate = Some(Throughput::Iops(100));
@@ -400,7 +400,7 @@ fn times_under_a_rate_count_from_when_it_wanted_the_io() {
     // Those of some of the I/Os are not those of the run.
     assert_eq!(at(&[rate, None]), [1.0; 3]);
     at(&[rate]);
-    assert!(Metric::P99.is_response(&document) && !Metric::Iops.is_response(&document));
+    assert!(Metric::P99.is_response(&document) && !Metric::IOPS.is_response(&document));
     assert_eq!(Metric::P99.words(true), "response time at the 99th percentile");
 }
 
@@ -465,28 +465,28 @@ fn what_spoils_a_comparison_is_said() {
 #[test]
 fn every_metric_is_read_from_the_document() {
     let mut document = document(5000.0, &[]);
-    assert_eq!(Metric::Iops.of(&document), Ok(5000.0));
-    assert_eq!(Metric::Bytes.of(&document), Ok(5000.0 * 4096.0));
-    for metric in [Metric::MeanLatency, Metric::P99, Metric::P999] {
+    assert_eq!(Metric::IOPS.of(&document), Ok(5000.0));
+    assert_eq!(Metric::BYTES.of(&document), Ok(5000.0 * 4096.0));
+    for metric in [Metric::MEAN, Metric::P99, Metric::P999] {
         assert!((metric.of(&document).unwrap() - 1000.0).abs() < 2.0, "{metric:?}");
     }
-    assert!(Metric::ProcessorTime.of(&document).is_err());
+    assert!(Metric::PROCESSOR_TIME.of(&document).is_err());
     let TimeSpanResult::Measured(measured) = &mut document.time_spans[0] else { unreachable!() };
     measured.evidence.own_cost =
         Some(crate::result::OwnCost { user_ns: 100_000_000, system_ns: 300_000_000, ..Default::default() });
     measured.evidence.threads =
         vec![crate::result::ThreadCost { elapsed_ns: 2_000_000_000, ..Default::default() }];
     // 0.2 processors for a second, for 5000 I/Os.
-    assert!((Metric::ProcessorTime.of(&document).unwrap() - 40_000.0).abs() < 1e-6);
+    assert!((Metric::PROCESSOR_TIME.of(&document).unwrap() - 40_000.0).abs() < 1e-6);
     let TimeSpanResult::Measured(measured) = &mut document.time_spans[0] else { unreachable!() };
     measured.threads[0].targets[0].read.latency = None;
-    assert!(Metric::P99.of(&document).unwrap_err().contains("-L"));
+    assert!(Metric::P99.of(&document).unwrap_err().to_string().contains("-L"));
     document.time_spans.push(TimeSpanResult::NotMeasured);
-    assert!(Metric::Iops.of(&document).is_err());
+    assert!(Metric::IOPS.of(&document).is_err());
     assert!(Metric::P999.doubt(9_000).unwrap().contains("of which 9 lie above"));
-    assert_eq!((Metric::P999.doubt(10_000), Metric::Iops.doubt(1)), (None, None));
+    assert_eq!((Metric::P999.doubt(10_000), Metric::IOPS.doubt(1)), (None, None));
     assert_eq!(
-        [Metric::Iops.show(82_310.4), Metric::Bytes.show(321.5 * 1_048_576.0), Metric::P99.show(1_234_567.0)],
+        [Metric::IOPS.show(82_310.4), Metric::BYTES.show(321.5 * 1_048_576.0), Metric::P99.show(1_234_567.0)],
         ["82,310", "321.50 MiB/s", "1.23 ms"].map(|s| s.replace("321.50", "322"))
     );
 }

@@ -8,7 +8,8 @@ mod report;
 pub use report::{Assessment, Check, Figure, Limit, Stored, Unit, schema};
 
 use crate::profile::{CacheMode, Profile, Target, Throughput, TimeSpan, xml};
-use crate::result::{Document, Finding, LatencySummary, Summary};
+use crate::result::metrics::{Metric, Since};
+use crate::result::{Document, Finding, Summary};
 
 use super::findings::judged;
 use super::{Ahead, Ended, Runner, Step};
@@ -251,7 +252,7 @@ impl Plan {
         let measured = document.measured().next().map(Summary::of);
         let mut has_value = false;
         for figure in assessment.figures.iter_mut().filter(|figure| figure.test == test.words()) {
-            figure.value = measured.as_ref().and_then(|summary| value(figure.what, test, summary));
+            figure.value = measured.as_ref().and_then(|summary| value(figure.metric, test, summary));
             figure.grade = figure.value.and(grade);
             has_value |= figure.value.is_some();
         }
@@ -262,32 +263,14 @@ impl Plan {
     }
 }
 
-/// What a figure is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum What {
-    /// Megabytes per second.
-    #[default]
-    Throughput,
-    /// Mean of the reads' latencies.
-    Mean,
-    /// 95th percentile of the reads' latencies.
-    P95,
-    /// The longest read.
-    Maximum,
-}
-
-fn value(what: What, test: Test, summary: &Summary) -> Option<f64> {
+/// In the unit of winsat: millions of bytes per second, or milliseconds.
+fn value(metric: Metric, test: Test, summary: &Summary) -> Option<f64> {
     let direction = match test.writes() && !test.is_flush() {
         true => &summary.write,
         false => &summary.read,
     };
-    let ms = |latency: fn(&LatencySummary) -> f64| direction.latency.as_ref().map(|l| latency(l) / 1e6);
-    match what {
-        What::Throughput => (direction.ios > 0).then_some(direction.bytes_per_s / 1e6),
-        What::Mean => ms(|l| l.mean_ns),
-        What::P95 => ms(|l| l.p95_ns as f64),
-        What::Maximum => ms(|l| l.max_ns as f64),
-    }
+    let value = metric.of_sum(direction, Since::Issued).filter(|_| direction.ios > 0)?;
+    Some(value / 1e6)
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FLUSHED_WRITE_BYTES, FLUSHES_PER_S, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test, What};
+use super::{FLUSHED_WRITE_BYTES, FLUSHES_PER_S, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test};
 use crate::profile::Size;
+use crate::result::metrics::Metric;
 use crate::result::{Grade, json};
 use crate::suite::findings::{SeriesVerdict, word};
 
@@ -93,7 +94,7 @@ pub struct Figure {
     /// What it is.
     #[serde(skip)]
     #[schemars(skip)]
-    pub(super) what: What,
+    pub(super) metric: Metric,
     /// The value; none when it was not measured.
     pub value: Option<f64>,
     /// Its unit.
@@ -271,12 +272,12 @@ fn figures(plan: &Plan, test: Test) -> Vec<Figure> {
         Test::SequentialRead | Test::SequentialWrite => standard.1,
         Test::FlushSequential => standard.0 && standard.1,
     };
-    let figure = |label: &str, what: What, is_winsats: bool, limit: Option<Limit>| Figure {
+    let figure = |label: &str, metric: Metric, is_winsats: bool, limit: Option<Limit>| Figure {
         label: label.to_string(),
         test: test.words().to_string(),
-        what,
+        metric,
         value: None,
-        unit: if what == What::Throughput { Unit::MbPerS } else { Unit::Ms },
+        unit: if metric == Metric::BYTES { Unit::MbPerS } else { Unit::Ms },
         is_winsats,
         grade: None,
         limit: limit.filter(|_| is_standard),
@@ -284,7 +285,7 @@ fn figures(plan: &Plan, test: Test) -> Vec<Figure> {
     let throughput = |way: &str, limit: Option<Limit>| {
         let pattern = if test.is_random() { "Random" } else { "Sequential" };
         let label = format!("Disk  {pattern} {:.1} {way}", block_bytes as f64 / 1024.0);
-        vec![figure(&label, What::Throughput, true, limit)]
+        vec![figure(&label, Metric::BYTES, true, limit)]
     };
     let (above, below) = (|n| Some(Limit::Above(n)), |n| Some(Limit::Below(n)));
     match test {
@@ -293,14 +294,14 @@ fn figures(plan: &Plan, test: Test) -> Vec<Figure> {
         Test::RandomWrite => throughput("Write", None),
         Test::SequentialWrite => throughput("Write", above(20.0)),
         Test::FlushSequential => vec![
-            figure("Average Read Time with Sequential Writes", What::Mean, true, below(25.0)),
-            figure("Latency: 95th Percentile", What::P95, true, below(120.0)),
-            figure("Latency: Maximum", What::Maximum, true, below(700.0)),
+            figure("Average Read Time with Sequential Writes", Metric::MEAN, true, below(25.0)),
+            figure("Latency: 95th Percentile", Metric::P95, true, below(120.0)),
+            figure("Latency: Maximum", Metric::MAX, true, below(700.0)),
         ],
         Test::FlushRandom => vec![
-            figure("Average Read Time with Random Writes", What::Mean, true, below(40.0)),
-            figure("95th Percentile with Random Writes", What::P95, false, None),
-            figure("Maximum with Random Writes", What::Maximum, false, None),
+            figure("Average Read Time with Random Writes", Metric::MEAN, true, below(40.0)),
+            figure("95th Percentile with Random Writes", Metric::P95, false, None),
+            figure("Maximum with Random Writes", Metric::MAX, false, None),
         ],
     }
 }

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Part, Planned, Settings, Target, Test};
+use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Finding, Grade, Summary, json};
 use crate::suite::figures::Spread;
 use crate::suite::findings::SeriesVerdict;
@@ -208,15 +209,15 @@ impl Loop {
     /// Of a document with one time span; `None` when nothing was measured.
     fn of(document: &Document) -> Option<Self> {
         let total = Summary::of(document.measured().next()?).total;
-        let latency = total.latency?;
+        let read = |metric: Metric| metric.of_sum(&total, Since::Issued);
         let verdict = document.verdict.clone().unwrap_or_default();
         Some(Loop {
-            bytes_per_s: total.bytes_per_s,
-            iops: total.iops,
-            latency_mean_ns: latency.mean_ns,
-            latency_p50_ns: latency.p50_ns,
-            latency_p99_ns: latency.p99_ns,
-            latency_max_ns: latency.max_ns,
+            bytes_per_s: read(Metric::BYTES)?,
+            iops: read(Metric::IOPS)?,
+            latency_mean_ns: read(Metric::MEAN)?,
+            latency_p50_ns: read(Metric::P50)? as u64,
+            latency_p99_ns: read(Metric::P99)? as u64,
+            latency_max_ns: read(Metric::MAX)? as u64,
             grade: verdict.grade,
             findings: verdict.findings,
         })

@@ -33,8 +33,8 @@ impl Runs {
     /// # Errors
     /// Why a document has no such figure, to stand after the node's name.
     pub fn of(name: &str, documents: &[Document], metric: Metric) -> Result<Self, String> {
-        let figures: Result<Vec<f64>, String> =
-            documents.iter().map(|document| metric.of(document)).collect();
+        let figure = |document| metric.of(document).map_err(|why| why.to_string());
+        let figures: Result<Vec<f64>, String> = documents.iter().map(figure).collect();
         let grades = documents.iter().filter_map(|document| document.verdict.as_ref()).map(|v| v.grade);
         Ok(Runs {
             name: name.to_string(),
@@ -232,7 +232,7 @@ mod tests {
             runs("once", &[900.0]),
             runs("none", &[]),
         ];
-        let compared = compare(&nodes, Metric::Iops);
+        let compared = compare(&nodes, Metric::IOPS);
         assert_eq!(compared.len(), 4);
         let other = compared[1].difference.unwrap();
         assert!((other.ratio - 0.8).abs() < 0.002 && other.ratio_high < 0.82 && other.p < 1e-5, "{other:?}");
@@ -250,10 +250,10 @@ mod tests {
     #[test]
     fn who_was_not_judged_has_no_grade() {
         let node = Runs { grade: None, ..runs("node", &[1.0, 2.0]) };
-        let nodes = compare(&[node, runs("other", &[1.0])], Metric::Iops);
+        let nodes = compare(&[node, runs("other", &[1.0])], Metric::IOPS);
         assert_eq!(nodes[0].grade, None);
         assert!(text(&nodes).lines().any(|line| line.contains("not judged")), "{}", text(&nodes));
-        assert_eq!(Runs::of("none", &[], Metric::Iops).map(|runs| runs.grade), Ok(None));
+        assert_eq!(Runs::of("none", &[], Metric::IOPS).map(|runs| runs.grade), Ok(None));
     }
 
     #[test]

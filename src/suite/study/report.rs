@@ -101,7 +101,7 @@ fn part_text(part: &Part) -> String {
 fn row(name: &str, metric: ab::Metric, variant: &Variant) -> String {
     let Some(figures) = variant.figures else { return format!("{name:<22}{:>14}\n", "-") };
     let grade = variant.grade.loud_word();
-    let disks = variant.disk_iops.map_or("-".to_string(), |iops| ab::Metric::Iops.show(iops.round()));
+    let disks = variant.disk_iops.map_or("-".to_string(), |iops| ab::Metric::IOPS.show(iops.round()));
     format!(
         "{name:<22}{:>14}{:>14}{:>14}{disks:>14}{:>6}  {grade}\n",
         metric.show(figures.median),

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::{Ahead, Ended, Known, Runner, Step};
 use crate::profile::Profile;
+use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Summary};
 use sweep::{Limit, Next, Point, RUNS_USUAL};
 
@@ -207,7 +208,8 @@ fn point(
     grade: Option<crate::result::Grade>,
 ) -> Option<Point> {
     let total = Summary::of(document.measured().next()?).total;
-    Some(Point::of(limit, rate, streams, total.iops, total.response.as_ref()?, grade))
+    let reached = Metric::IOPS.of_sum(&total, Since::Wanted)?;
+    Some(Point::of(limit, rate, streams, reached, total.response.as_ref()?, grade))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::sweep::{self, Limit, Next, Point};
 use super::{Plan, Step};
 use crate::profile::{Size, Target, Throughput, TimeSpan};
+use crate::result::metrics::{Metric, Since};
 use crate::result::{
     Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Summary, TimeSpanResult, json,
 };
@@ -167,7 +168,9 @@ impl Outcome {
             name: step.name.clone(),
             line: step.words.clone(),
             rows,
-            total_iops: measured_spans.first().map(|summary| summary.total.iops),
+            total_iops: measured_spans
+                .first()
+                .and_then(|span| Metric::IOPS.of_sum(&span.total, Since::Issued)),
             cpu_usage_percent: measured_spans.first().map(|summary| summary.cpu_usage_percent),
             grade,
         });
@@ -287,11 +290,12 @@ fn sum<'a>(parts: impl Iterator<Item = &'a Direction>, test_time_s: f64) -> Dire
 
 fn row(what: &str, direction: &str, summary: &DirectionSummary) -> Row {
     let is_response = summary.response.is_some();
+    let rate = |metric: Metric| metric.of_sum(summary, Since::Issued).unwrap_or_default();
     Row {
         what: what.to_string(),
         direction: direction.to_string(),
-        iops: summary.iops,
-        bytes_per_s: summary.bytes_per_s,
+        iops: rate(Metric::IOPS),
+        bytes_per_s: rate(Metric::BYTES),
         latency: if is_response { summary.response.clone() } else { summary.latency.clone() },
         is_response,
     }

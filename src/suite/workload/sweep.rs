@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::result::metrics::Metric;
 use crate::result::{Grade, LatencySummary};
 
 /// Parts of the rate without limit that are tried first, upwards until one breaks the limit.
@@ -48,14 +49,22 @@ impl Of {
 
     /// The figure, in milliseconds.
     pub fn ms(self, response: &LatencySummary) -> f64 {
-        let ns = match self {
-            Of::Mean => response.mean_ns,
-            Of::P95 => response.p95_ns as f64,
-            Of::P99 => response.p99_ns as f64,
-            Of::P999 => response.p99_9_ns as f64,
-        };
-        ns / 1e6
+        ms(self.metric(), response)
     }
+
+    fn metric(self) -> Metric {
+        match self {
+            Of::Mean => Metric::MEAN,
+            Of::P95 => Metric::P95,
+            Of::P99 => Metric::P99,
+            Of::P999 => Metric::P999,
+        }
+    }
+}
+
+/// In milliseconds; 0 where the metric is none of times.
+fn ms(metric: Metric, response: &LatencySummary) -> f64 {
+    metric.of_latencies(response).unwrap_or(0.0) / 1e6
 }
 
 /// What response times have to keep.
@@ -123,7 +132,6 @@ impl Point {
         response: &LatencySummary,
         grade: Option<Grade>,
     ) -> Self {
-        let ms = |ns: u64| ns as f64 / 1e6;
         let offered_iops = per_stream.saturating_mul(streams) as f64;
         let held_ms = limit.of.ms(response);
         let is_reached = reached_iops >= offered_iops * (1.0 - MISSED_MAX);
@@ -131,12 +139,12 @@ impl Point {
             per_stream,
             offered_iops,
             reached_iops,
-            mean_ms: response.mean_ns / 1e6,
-            p50_ms: ms(response.p50_ns),
-            p95_ms: ms(response.p95_ns),
-            p99_ms: ms(response.p99_ns),
-            p99_9_ms: ms(response.p99_9_ns),
-            max_ms: ms(response.max_ns),
+            mean_ms: ms(Metric::MEAN, response),
+            p50_ms: ms(Metric::P50, response),
+            p95_ms: ms(Metric::P95, response),
+            p99_ms: ms(Metric::P99, response),
+            p99_9_ms: ms(Metric::P999, response),
+            max_ms: ms(Metric::MAX, response),
             held_ms,
             is_reached,
             is_within: is_reached && held_ms <= limit.ms,

@@ -168,19 +168,19 @@ mod tests {
         put(folder, "004-a-block-1.json", "truespd ab", 0, 1000);
         put(folder, "005-a-block-1.json", "truespd ab", 0, 1010);
         let typed = format!("node={}", folder.display());
-        let (found, _) = runs(&typed, Metric::Iops, &mut Seen::default()).expect("two runs");
+        let (found, _) = runs(&typed, Metric::IOPS, &mut Seen::default()).expect("two runs");
         assert_eq!((found.figures, found.grade), (vec![1000.0, 1010.0], None));
         // What a person called so is a run like any other.
         put(folder, "making-the-test-file.json", "diskspd", 0, 990);
-        assert_eq!(runs(&typed, Metric::Iops, &mut Seen::default()).expect("three").0.figures.len(), 3);
+        assert_eq!(runs(&typed, Metric::IOPS, &mut Seen::default()).expect("three").0.figures.len(), 3);
         put(folder, "006-writes-a-block-1.json", "truespd ab", 100, 500);
-        let words = runs(&typed, Metric::Iops, &mut Seen::default()).expect_err("reads and writes");
+        let words = runs(&typed, Metric::IOPS, &mut Seen::default()).expect_err("reads and writes");
         for says in ["004-a", "006-writes", "write_percent (0 and 100)", "folder of their own"] {
             assert!(words.contains(says), "{says}: {words}");
         }
         let empty = tempfile::tempdir().expect("a folder");
         put(empty.path(), "001-making-the-test-file.json", "truespd ab", 100, 9000);
-        let words = runs(&format!("node={}", empty.path().display()), Metric::Iops, &mut Seen::default())
+        let words = runs(&format!("node={}", empty.path().display()), Metric::IOPS, &mut Seen::default())
             .expect_err("none");
         assert!(words.contains("no document of a run that counts"), "{words}");
     }
@@ -195,11 +195,11 @@ mod tests {
             }
         }
         let typed = |node: &str| format!("{node}={}", place.path().join(node).display());
-        assert_eq!(nodes(&[typed("one"), typed("two")], Metric::Iops).map(|nodes| nodes.len()), Ok(2));
-        let words = nodes(&[typed("one"), typed("one")], Metric::Iops).expect_err("the same twice");
+        assert_eq!(nodes(&[typed("one"), typed("two")], Metric::IOPS).map(|nodes| nodes.len()), Ok(2));
+        let words = nodes(&[typed("one"), typed("one")], Metric::IOPS).expect_err("the same twice");
         assert!(words.contains("one/0.json is named twice"), "{words}");
         fs::copy(place.path().join("one/1.json"), place.path().join("two/7.json")).expect("a copy");
-        let words = nodes(&[typed("one"), typed("two")], Metric::Iops).expect_err("a copy");
+        let words = nodes(&[typed("one"), typed("two")], Metric::IOPS).expect_err("a copy");
         for says in ["one/1.json", "two/7.json", "one and the same run"] {
             assert!(words.contains(says), "{says}: {words}");
         }

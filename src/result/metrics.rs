@@ -1,0 +1,624 @@
+//! The table of metrics: what can be read from a result as one number, what people call it, its unit, and which way is
+//! better. Whoever compares, searches, keeps or exports figures reads them here; a new metric is a new row.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::{DirectionSummary, Document, LatencySummary, Measured, Summary, TimeSpanResult};
+use crate::measure::intervals::Interval;
+use crate::profile::Target;
+use crate::text::precise;
+
+/// I/Os that a percentile should leave above it.
+const ABOVE_MIN: f64 = 10.0;
+const MIB: f64 = 1_048_576.0;
+
+/// What a metric counts in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// I/Os per second.
+    PerSecond,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Nanoseconds.
+    Nanoseconds,
+}
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+/// The I/Os that a figure is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operations {
+    /// Reads and writes.
+    All,
+    /// Reads.
+    Reads,
+    /// Writes.
+    Writes,
+}
+
+/// From when the time of an I/O counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// From when it was issued.
+    Issued,
+    /// From when the rate (`-g`) wanted it: a stall that keeps I/Os from being issued is not hidden then.
+    Wanted,
+}
+
+/// How a metric is read.
+enum Read {
+    /// From what reads, writes or both did.
+    Rate(fn(&DirectionSummary) -> f64),
+    /// From their latencies or response times.
+    Latency(fn(&LatencySummary) -> f64),
+    /// From the run, for its number of I/Os: reads and writes cannot be told apart.
+    Run(fn(&Measured, u64) -> Option<f64>),
+}
+
+/// How it is read from an interval (`-D`, for completions also the run's own series).
+enum PerInterval {
+    /// Completions per second.
+    Rate,
+    /// From the latencies of the completions in it.
+    Latency(fn(&Interval) -> f64),
+    /// Intervals say nothing of it.
+    Nothing,
+}
+
+/// A row of the table.
+struct Row {
+    /// Name in documents; never changes.
+    id: &'static str,
+    /// Name on command lines.
+    name: &'static str,
+    /// For schemas.
+    about: &'static str,
+    /// For people, in the middle of a sentence: of latencies, and of response times.
+    words: [&'static str; 2],
+    unit: Unit,
+    better: Better,
+    /// Part of the I/Os that lie above it, for a percentile.
+    part_above: Option<f64>,
+    /// Comparisons of whole runs offer it.
+    is_compared: bool,
+    read: Read,
+    interval: PerInterval,
+}
+
+const TABLE: &[Row] = &[
+    Row {
+        id: "iops",
+        name: "iops",
+        about: "I/Os per second.",
+        words: ["IOPS"; 2],
+        unit: Unit::PerSecond,
+        better: Better::Higher,
+        part_above: None,
+        is_compared: true,
+        read: Read::Rate(|sum| sum.iops),
+        interval: PerInterval::Rate,
+    },
+    Row {
+        id: "bytes",
+        name: "bytes",
+        about: "Bytes per second.",
+        words: ["throughput"; 2],
+        unit: Unit::BytesPerSecond,
+        better: Better::Higher,
+        part_above: None,
+        is_compared: true,
+        read: Read::Rate(|sum| sum.bytes_per_s),
+        interval: PerInterval::Nothing,
+    },
+    Row {
+        id: "mean_latency",
+        name: "latency",
+        about: "Mean latency in nanoseconds.",
+        words: ["mean latency", "mean response time"],
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        part_above: None,
+        is_compared: true,
+        read: Read::Latency(|times| times.mean_ns),
+        interval: PerInterval::Latency(Interval::latency_mean_ns),
+    },
+    Row {
+        id: "p50",
+        name: "p50",
+        about: "Latency that half of the I/Os stay below, in nanoseconds.",
+        words: ["median latency", "median response time"],
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        part_above: Some(0.5),
+        is_compared: false,
+        read: Read::Latency(|times| times.p50_ns as f64),
+        interval: PerInterval::Nothing,
+    },
+    Row {
+        id: "p95",
+        name: "p95",
+        about: "Latency that 95 % of the I/Os stay below, in nanoseconds.",
+        words: ["latency at the 95th percentile", "response time at the 95th percentile"],
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        part_above: Some(0.05),
+        is_compared: false,
+        read: Read::Latency(|times| times.p95_ns as f64),
+        interval: PerInterval::Nothing,
+    },
+    Row {
+        id: "p99",
+        name: "p99",
+        about: "Latency that 99 % of the I/Os stay below, in nanoseconds.",
+        words: ["latency at the 99th percentile", "response time at the 99th percentile"],
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        part_above: Some(0.01),
+        is_compared: true,
+        read: Read::Latency(|times| times.p99_ns as f64),
+        interval: PerInterval::Nothing,
+    },
+    Row {
+        id: "p999",
+        name: "p99.9",
+        about: "Likewise 99.9 %.",
+        words: ["latency at the 99.9th percentile", "response time at the 99.9th percentile"],
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        part_above: Some(0.001),
+        is_compared: true,
+        read: Read::Latency(|times| times.p99_9_ns as f64),
+        interval: PerInterval::Nothing,
+    },
+    Row {
+        id: "max_latency",
+        name: "max",
+        about: "Longest latency in nanoseconds.",
+        words: ["longest latency", "longest response time"],
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        part_above: None,
+        is_compared: false,
+        read: Read::Latency(|times| times.max_ns as f64),
+        interval: PerInterval::Latency(|interval| interval.max_ns as f64),
+    },
+    Row {
+        id: "processor_time",
+        name: "cpu",
+        about: "Processor time of the program per I/O, in nanoseconds.",
+        words: ["processor time per I/O"; 2],
+        unit: Unit::Nanoseconds,
+        better: Better::Lower,
+        part_above: None,
+        is_compared: true,
+        read: Read::Run(processor_time),
+        interval: PerInterval::Nothing,
+    },
+];
+
+/// Processor time of the program over its threads' life, shared out over the measured time.
+fn processor_time(measured: &Measured, ios: u64) -> Option<f64> {
+    let evidence = &measured.evidence;
+    let own = evidence.own_cost?;
+    let life_ns = evidence.threads.iter().map(|thread| thread.elapsed_ns).max().filter(|&ns| ns > 0)?;
+    let share = (own.user_ns + own.system_ns) as f64 / life_ns as f64;
+    Some(share * measured.test_time_s * 1e9 / ios as f64)
+}
+
+/// A figure of a run.
+#[derive(Clone, Copy)]
+pub struct Metric(&'static Row);
+
+/// Why a run has no figure; stands after the name of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoFigure {
+    /// Which of several is meant?
+    #[error("the profile has several time spans; compare one at a time")]
+    SeveralSpans,
+    /// Stopped or failed.
+    #[error("the run ended before anything was measured")]
+    NotMeasured,
+    /// Nothing to divide by.
+    #[error("no I/O was completed in the measured time; measure longer (-d)")]
+    NoIo,
+    /// The run had no `-L`.
+    #[error("the run measured no latencies; add -L")]
+    NoLatencies,
+    /// An older document.
+    #[error("the run says nothing of the processor time it took")]
+    NoProcessorTime,
+    /// Of this metric.
+    #[error("the {0} of the run is 0, which no ratio can be made of")]
+    Zero(&'static str),
+}
+
+impl Metric {
+    /// I/Os per second.
+    pub const IOPS: Metric = Metric::known("iops");
+    /// Bytes per second.
+    pub const BYTES: Metric = Metric::known("bytes");
+    /// Mean latency.
+    pub const MEAN: Metric = Metric::known("mean_latency");
+    /// Median latency.
+    pub const P50: Metric = Metric::known("p50");
+    /// 95th percentile.
+    pub const P95: Metric = Metric::known("p95");
+    /// 99th percentile.
+    pub const P99: Metric = Metric::known("p99");
+    /// 99.9th percentile.
+    pub const P999: Metric = Metric::known("p999");
+    /// Longest latency.
+    pub const MAX: Metric = Metric::known("max_latency");
+    /// Processor time per I/O.
+    pub const PROCESSOR_TIME: Metric = Metric::known("processor_time");
+
+    /// The row that code names; the compiler looks for it.
+    const fn known(id: &str) -> Metric {
+        let mut at = 0;
+        while at < TABLE.len() {
+            if is_same(TABLE[at].id, id) {
+                return Metric(&TABLE[at]);
+            }
+            at += 1;
+        }
+        panic!("no such metric")
+    }
+
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Metric> {
+        TABLE.iter().map(Metric)
+    }
+
+    /// Those that comparisons of whole runs offer.
+    pub fn compared() -> impl Iterator<Item = Metric> {
+        Self::all().filter(|metric| metric.0.is_compared)
+    }
+
+    /// Its name in documents.
+    pub fn id(self) -> &'static str {
+        self.0.id
+    }
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// For people, in the middle of a sentence; of response times when `is_response`.
+    pub fn words(self, is_response: bool) -> &'static str {
+        self.0.words[usize::from(is_response)]
+    }
+
+    /// What it counts in.
+    pub fn unit(self) -> Unit {
+        self.0.unit
+    }
+
+    /// Which way is better.
+    pub fn better(self) -> Better {
+        self.0.better
+    }
+
+    /// Whether runs have to measure latencies (`-L`).
+    pub fn needs_latency(self) -> bool {
+        matches!(self.0.read, Read::Latency(_))
+    }
+
+    /// Whether a rate that is set (`-g`) decides it.
+    pub fn is_rate(self) -> bool {
+        matches!(self.0.read, Read::Rate(_))
+    }
+
+    /// A figure with its unit.
+    pub fn show(self, value: f64) -> String {
+        match self.unit() {
+            Unit::PerSecond => precise(value),
+            Unit::BytesPerSecond => format!("{} MiB/s", precise(value / MIB)),
+            Unit::Nanoseconds => {
+                let (scaled, unit) = match value.abs() {
+                    ns if ns >= 1e6 => (value / 1e6, "ms"),
+                    ns if ns >= 1e3 => (value / 1e3, "us"),
+                    _ => (value, "ns"),
+                };
+                format!("{} {unit}", precise(scaled))
+            }
+        }
+    }
+
+    /// Of what reads, writes or both did; none without latencies where it needs some, and none where it is of whole runs.
+    pub fn of_sum(self, sum: &DirectionSummary, since: Since) -> Option<f64> {
+        let latencies = match since {
+            Since::Issued => &sum.latency,
+            Since::Wanted => &sum.response,
+        };
+        match self.0.read {
+            Read::Rate(read) => Some(read(sum)),
+            Read::Latency(read) => latencies.as_ref().map(read),
+            Read::Run(_) => None,
+        }
+    }
+
+    /// Of latencies; none where it is something else.
+    pub fn of_latencies(self, latencies: &LatencySummary) -> Option<f64> {
+        match self.0.read {
+            Read::Latency(read) => Some(read(latencies)),
+            Read::Rate(_) | Read::Run(_) => None,
+        }
+    }
+
+    /// Of a time span; none where that does not tell.
+    pub fn of_span(self, measured: &Measured, operations: Operations, since: Since) -> Option<f64> {
+        let summary = Summary::of(measured);
+        match (&self.0.read, operations) {
+            (Read::Run(read), Operations::All) => read(measured, summary.total.ios),
+            (Read::Run(_), _) => None,
+            (_, Operations::All) => self.of_sum(&summary.total, since),
+            (_, Operations::Reads) => self.of_sum(&summary.read, since),
+            (_, Operations::Writes) => self.of_sum(&summary.write, since),
+        }
+    }
+
+    /// Of each interval of a time span, and the length of an interval in seconds; none where intervals do not tell.
+    pub fn of_intervals(self, measured: &Measured, operations: Operations) -> Option<(Vec<f64>, f64)> {
+        let read = match self.0.interval {
+            PerInterval::Rate => {
+                let (counts, interval_s) = completions(measured, operations);
+                let rates = counts.iter().map(|count| count / interval_s).collect();
+                return (interval_s > 0.0).then_some((rates, interval_s));
+            }
+            PerInterval::Latency(read) => read,
+            PerInterval::Nothing => return None,
+        };
+        let mut parts = gathered(measured, operations);
+        let mut sum = parts.next()?.clone();
+        // A time span has one interval; a damaged document may have more.
+        let interval_ns = sum.interval_ns();
+        parts.filter(|part| part.interval_ns() == interval_ns).for_each(|part| sum.merge(part));
+        let interval_s = interval_ns as f64 / 1e9;
+        Some((sum.series()[..sum.valid()].iter().map(read).collect(), interval_s))
+    }
+
+    /// Whether the figure of this run is one of response times. With rates on some targets only, response times would be
+    /// those of some I/Os.
+    pub fn is_response(self, document: &Document) -> bool {
+        let mut measured = document.measured().peekable();
+        self.needs_latency()
+            && measured.peek().is_some()
+            && measured.all(|measured| Summary::of(measured).total.response.is_some())
+            && is_paced(document)
+    }
+
+    /// Of a run with one time span; always above 0.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn of(self, document: &Document) -> Result<f64, NoFigure> {
+        let mut spans = document.time_spans.iter();
+        let measured = match (spans.next(), spans.next()) {
+            (Some(TimeSpanResult::Measured(measured)), None) => measured,
+            (Some(TimeSpanResult::Measured(_)), Some(_)) => return Err(NoFigure::SeveralSpans),
+            _ => return Err(NoFigure::NotMeasured),
+        };
+        let total = Summary::of(measured).total;
+        if total.ios == 0 {
+            return Err(NoFigure::NoIo);
+        }
+        let since = if self.is_response(document) { Since::Wanted } else { Since::Issued };
+        let value = match self.0.read {
+            Read::Run(read) => read(measured, total.ios).ok_or(NoFigure::NoProcessorTime)?,
+            _ => self.of_sum(&total, since).ok_or(NoFigure::NoLatencies)?,
+        };
+        match value > 0.0 && value.is_finite() {
+            true => Ok(value),
+            false => Err(NoFigure::Zero(self.words(false))),
+        }
+    }
+
+    /// What a run of so many I/Os cannot tell.
+    pub fn doubt(self, ios: u64) -> Option<String> {
+        let above = self.0.part_above? * ios as f64;
+        (above < ABOVE_MIN).then(|| {
+            format!(
+                "a run has {} I/Os, of which {} lie above the {}: measure longer (--seconds)",
+                precise(ios as f64),
+                precise(above.floor()),
+                self.words(false)
+            )
+        })
+    }
+}
+
+/// Whether every target has a rate (`-g`).
+pub fn is_paced(document: &Document) -> bool {
+    let mut targets = document.profile.time_spans.iter().flat_map(|span| &span.targets).peekable();
+    targets.peek().is_some() && targets.all(Target::is_rate_limited)
+}
+
+/// Completions per interval over the measured time, with the interval's length in seconds: the run's own series, or that
+/// of `-D` in documents without one. Empty when there is neither.
+pub fn completions(measured: &Measured, operations: Operations) -> (Vec<f64>, f64) {
+    if let Some(series) = measured.evidence.series.as_ref().filter(|series| series.interval_ns > 0) {
+        let length = series.reads.len().max(series.writes.len());
+        let at = |list: &[u64], place: usize| list.get(place).copied().unwrap_or(0) as f64;
+        let count = |place: usize| match operations {
+            Operations::All => at(&series.reads, place) + at(&series.writes, place),
+            Operations::Reads => at(&series.reads, place),
+            Operations::Writes => at(&series.writes, place),
+        };
+        return ((0..length).map(count).collect(), series.interval_ns as f64 / 1e9);
+    }
+    let (mut sums, mut interval_ns): (Vec<f64>, u64) = (Vec::new(), 0);
+    for intervals in gathered(measured, operations) {
+        interval_ns = intervals.interval_ns();
+        let length = intervals.series().len();
+        sums.resize(sums.len().max(length), 0.0);
+        for (sum, interval) in sums.iter_mut().zip(intervals.series()) {
+            *sum += interval.count as f64;
+        }
+    }
+    let interval_s = interval_ns as f64 / 1e9;
+    if interval_s > 0.0 {
+        // One that the end cut short says nothing.
+        let seconds = measured.test_time_s;
+        let seconds = if seconds.is_finite() { seconds.max(0.0) } else { 0.0 };
+        sums.truncate((seconds / interval_s + 1e-6) as usize);
+    }
+    (sums, interval_s)
+}
+
+/// What was gathered per thread and target (`-D`).
+fn gathered(measured: &Measured, operations: Operations) -> impl Iterator<Item = &crate::measure::Intervals> {
+    let targets = measured.threads.iter().flat_map(|thread| &thread.targets);
+    let directions = targets.flat_map(move |target| match operations {
+        Operations::All => vec![&target.read, &target.write],
+        Operations::Reads => vec![&target.read],
+        Operations::Writes => vec![&target.write],
+    });
+    directions.filter_map(|direction| direction.intervals.as_ref())
+}
+
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
+impl PartialEq for Metric {
+    fn eq(&self, other: &Metric) -> bool {
+        self.0.id == other.0.id
+    }
+}
+
+impl Eq for Metric {}
+
+impl Default for Metric {
+    fn default() -> Self {
+        Metric::IOPS
+    }
+}
+
+impl std::fmt::Debug for Metric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.id)
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.id)
+    }
+}
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let id = Cow::<'de, str>::deserialize(deserializer)?;
+        let unknown = || de::Error::custom(format!("unknown metric `{id}`"));
+        Metric::all().find(|metric| metric.0.id == id).ok_or_else(unknown)
+    }
+}
+
+/// Of those that comparisons offer: no document has others.
+impl JsonSchema for Metric {
+    fn schema_name() -> Cow<'static, str> {
+        "Metric".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let row = |metric: Metric| json_schema!({ "description": metric.0.about, "type": "string", "const": metric.0.id });
+        let rows: Vec<Schema> = Metric::compared().map(row).collect();
+        json_schema!({ "description": "A figure of a run.", "oneOf": rows })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::{Histogram, Intervals};
+    use crate::result::{Direction, Series, TargetResult, ThreadResult, WaitStatistics};
+
+    fn direction(ios: u64, ns: u64) -> Direction {
+        let (mut latency, mut intervals) =
+            (Histogram::default(), Intervals::new(1_000_000_000, 2_000_000_000));
+        for number in 0..ios {
+            latency.record(ns);
+            intervals.record(number * 2_000_000_000 / ios, ns);
+        }
+        let (latency, intervals) = (Some(latency), Some(intervals));
+        Direction { bytes: ios * 4096, ios, latency, response: None, intervals }
+    }
+
+    fn measured() -> Measured {
+        let target = TargetResult {
+            path: "f".into(),
+            size_bytes: 1 << 20,
+            read: direction(100, 2000),
+            write: direction(50, 8000),
+            distribution: None,
+            short_transfers: 0,
+        };
+        let waits = WaitStatistics::default();
+        Measured {
+            test_time_s: 2.0,
+            threads: vec![ThreadResult { id: 0, targets: vec![target], waits }],
+            ..Measured::default()
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        for pick in [Metric::id, Metric::name] {
+            let mut names: Vec<&str> = Metric::all().map(pick).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), TABLE.len());
+        }
+        let json = serde_json::to_string(&Metric::P999).unwrap();
+        assert_eq!(
+            (json.as_str(), serde_json::from_str::<Metric>(&json).unwrap()),
+            ("\"p999\"", Metric::P999)
+        );
+        assert!(serde_json::from_str::<Metric>("\"speed\"").is_err());
+    }
+
+    #[test]
+    fn reads_and_writes_are_read_alike() {
+        let measured = measured();
+        let of = |metric: Metric, operations| metric.of_span(&measured, operations, Since::Issued);
+        assert_eq!(of(Metric::IOPS, Operations::All), Some(75.0));
+        assert_eq!(of(Metric::BYTES, Operations::Writes), Some(25.0 * 4096.0));
+        assert!((of(Metric::MEAN, Operations::All).unwrap() - 4000.0).abs() < 10.0);
+        assert!((of(Metric::P50, Operations::Reads).unwrap() - 2000.0).abs() < 10.0);
+        assert!((of(Metric::MAX, Operations::Writes).unwrap() - 8000.0).abs() < 10.0);
+        assert_eq!(of(Metric::PROCESSOR_TIME, Operations::Reads), None);
+        assert_eq!(Metric::P95.of_span(&measured, Operations::All, Since::Wanted), None);
+    }
+
+    #[test]
+    fn intervals_are_read_where_they_tell() {
+        let mut measured = measured();
+        let of = |measured: &Measured, metric: Metric, operations| metric.of_intervals(measured, operations);
+        assert_eq!(of(&measured, Metric::IOPS, Operations::All), Some((vec![75.0, 75.0], 1.0)));
+        assert_eq!(of(&measured, Metric::MEAN, Operations::All), Some((vec![4000.0, 4000.0], 1.0)));
+        assert_eq!(of(&measured, Metric::MAX, Operations::Reads), Some((vec![2000.0, 2000.0], 1.0)));
+        assert_eq!(of(&measured, Metric::P99, Operations::All), None);
+        let (reads, writes) = (vec![10, 20], vec![1, 2]);
+        measured.evidence.series = Some(Series { interval_ns: 500_000_000, reads, writes });
+        assert_eq!(of(&measured, Metric::IOPS, Operations::All), Some((vec![22.0, 44.0], 0.5)));
+        assert_eq!(of(&measured, Metric::IOPS, Operations::Writes), Some((vec![2.0, 4.0], 0.5)));
+        assert_eq!(of(&Measured::default(), Metric::IOPS, Operations::All), None);
+        assert_eq!(of(&Measured::default(), Metric::MEAN, Operations::All), None);
+    }
+}
