@@ -120,7 +120,7 @@ fn check_sums(distribution: &Distribution) -> Result<(), DistributionError> {
 
 /// A percentage range on its way to bytes.
 #[derive(Clone, Copy)]
-struct Part {
+struct PercentRange {
     io: u32,
     lo: u64,
     /// Exclusive; equal to `lo` while the range stands for the single position `lo`.
@@ -134,7 +134,7 @@ fn percent_ranges(list: &[DistributionRange], range: &UsableRange) -> Vec<Effect
     let percent_of = |percent: u64| (u128::from(end) * u128::from(percent) / 100) as u64;
     let round_down = |bytes: u64| bytes - bytes % align;
 
-    let mut parts: Vec<Part> = Vec::with_capacity(list.len());
+    let mut parts: Vec<PercentRange> = Vec::with_capacity(list.len());
     let mut carried = 0;
     let mut before = 0;
     for item in list {
@@ -174,7 +174,7 @@ fn percent_ranges(list: &[DistributionRange], range: &UsableRange) -> Vec<Effect
         {
             previous.io += std::mem::take(&mut carried);
         }
-        parts.push(Part { io: io + std::mem::take(&mut carried), lo, hi });
+        parts.push(PercentRange { io: io + std::mem::take(&mut carried), lo, hi });
     }
     if carried > 0 {
         match parts.last_mut() {
@@ -182,7 +182,7 @@ fn percent_ranges(list: &[DistributionRange], range: &UsableRange) -> Vec<Effect
                 last.io += carried;
                 last.hi = end;
             }
-            None => parts.push(Part { io: carried, lo: 0, hi: end }),
+            None => parts.push(PercentRange { io: carried, lo: 0, hi: end }),
         }
     }
     parts

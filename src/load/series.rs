@@ -1,7 +1,7 @@
 //! Completions over the measured time, for every run and at no cost per I/O: whenever an interval is over, a
 //! worker notes what it has counted so far.
 
-use crate::result::Series;
+use crate::result::Timeline;
 
 const NS_PER_S: u64 = 1_000_000_000;
 /// More would make long runs large and say no more.
@@ -83,11 +83,11 @@ impl Buckets {
 }
 
 /// The series of all workers: whole intervals of the time really measured.
-pub fn series<'a>(workers: impl Iterator<Item = &'a Buckets>, measured_ns: u64) -> Option<Series> {
-    let mut sum: Option<Series> = None;
+pub fn series<'a>(workers: impl Iterator<Item = &'a Buckets>, measured_ns: u64) -> Option<Timeline> {
+    let mut sum: Option<Timeline> = None;
     for buckets in workers.filter(|buckets| buckets.planned > 0) {
         let whole = buckets.planned.min((measured_ns / buckets.interval_ns) as usize);
-        let series = sum.get_or_insert_with(|| Series {
+        let series = sum.get_or_insert_with(|| Timeline {
             interval_ns: buckets.interval_ns,
             reads: vec![0; whole],
             writes: vec![0; whole],
@@ -129,10 +129,10 @@ mod tests {
         // Nothing came for an interval and a half.
         buckets.close(135, [7, 1]);
         buckets.end([9, 4]);
-        let wanted = Series { interval_ns: 10, reads: vec![5, 2, 0, 2], writes: vec![1, 0, 0, 3] };
+        let wanted = Timeline { interval_ns: 10, reads: vec![5, 2, 0, 2], writes: vec![1, 0, 0, 3] };
         assert_eq!(series([buckets.clone()].iter(), 40), Some(wanted));
         // Stopped after 25: the third interval is no whole one.
-        let wanted = Series { interval_ns: 10, reads: vec![10, 4], writes: vec![2, 0] };
+        let wanted = Timeline { interval_ns: 10, reads: vec![10, 4], writes: vec![2, 0] };
         assert_eq!(series([buckets.clone(), buckets.clone()].iter(), 25), Some(wanted));
         assert_eq!(series([buckets].iter(), 9), None);
     }

@@ -55,10 +55,10 @@ pub fn in_force(devices: &[DeviceNumber], roots: &Roots) -> Vec<Limit> {
         // The same hierarchy at a second place tells nothing new.
         let Some(mount) = mounts.iter().find(|m| group.is_seen_in(m)) else { continue };
         for (at, (shown, dir)) in group.with_ancestors(mount, roots).iter().enumerate() {
-            let place = Place { group: shown, dir, devices };
+            let cgroup = Cgroup { group: shown, dir, devices };
             match group.controllers.is_empty() {
-                true => place.version_2(&mut found),
-                false => place.version_1(&group.controllers, at == 0, &mut found),
+                true => cgroup.version_2(&mut found),
+                false => cgroup.version_1(&group.controllers, at == 0, &mut found),
             }
         }
     }
@@ -108,13 +108,13 @@ impl<'a> Membership<'a> {
 }
 
 /// One cgroup's directory.
-struct Place<'a> {
+struct Cgroup<'a> {
     group: &'a str,
     dir: &'a Path,
     devices: &'a [DeviceNumber],
 }
 
-impl Place<'_> {
+impl Cgroup<'_> {
     fn limit(&self, by: &'static str, device: Option<DeviceNumber>, what: What, value: u64) -> Limit {
         Limit { by, group: self.group.to_string(), device, what, value }
     }

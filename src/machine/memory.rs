@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::roots::Roots;
 use crate::machine::read::read_number;
-pub use crate::sys::system::{Limit, locked_memory_limit, open_files_limit, raise_open_files_limit};
+pub use crate::sys::system::{ResourceLimit, locked_memory_limit, open_files_limit, raise_open_files_limit};
 
 /// Facts of `/proc/meminfo`, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -547,7 +547,7 @@ impl JsonSchema for Metric {
 mod tests {
     use super::*;
     use crate::measure::{Histogram, Intervals};
-    use crate::result::{Direction, Series, TargetResult, ThreadResult, WaitStatistics};
+    use crate::result::{Direction, TargetResult, ThreadResult, Timeline, WaitStatistics};
 
     fn direction(ios: u64, ns: u64) -> Direction {
         let (mut latency, mut intervals) =
@@ -615,7 +615,7 @@ mod tests {
         assert_eq!(of(&measured, Metric::MAX, Operations::Reads), Some((vec![2000.0, 2000.0], 1.0)));
         assert_eq!(of(&measured, Metric::P99, Operations::All), None);
         let (reads, writes) = (vec![10, 20], vec![1, 2]);
-        measured.evidence.series = Some(Series { interval_ns: 500_000_000, reads, writes });
+        measured.evidence.series = Some(Timeline { interval_ns: 500_000_000, reads, writes });
         assert_eq!(of(&measured, Metric::IOPS, Operations::All), Some((vec![22.0, 44.0], 0.5)));
         assert_eq!(of(&measured, Metric::IOPS, Operations::Writes), Some((vec![2.0, 4.0], 0.5)));
         assert_eq!(of(&Measured::default(), Metric::IOPS, Operations::All), None);

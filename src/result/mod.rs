@@ -20,7 +20,8 @@ use crate::profile::Profile;
 pub use evidence::{
     ClockFacts, ContentSample, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap, HostActivity,
     Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitKind, LoadCost, MachineNow, OpenedKind, OwnCost,
-    Pressure, QueueDepth, Residency, SelfCost, Series, Stalled, TargetFacts, ThreadCost, Window, WriteCache,
+    Pressure, QueueDepth, Residency, SelfCost, Stalled, TargetFacts, ThreadCost, Timeline, Window,
+    WriteCache,
 };
 pub use merge::{Source, SourceSpan, SourceTotals};
 pub use summary::{DirectionSummary, LatencySummary, Summary};

@@ -430,7 +430,7 @@ const NOT_YET: &[(&str, &str)] = &[
 ];
 
 /// The code of a file without its tests.
-fn without_tests(path: &Path, text: &str) -> String {
+fn code_without_tests(path: &Path, text: &str) -> String {
     let is_test =
         path.iter().any(|part| ["tests", "tests.rs", "lab.rs", "ends.rs"].iter().any(|name| part == *name));
     let code = if is_test { "" } else { text.split("#[cfg(test)]\nmod ").next().unwrap_or("") };
@@ -498,7 +498,7 @@ fn no_room_matches_on_words_of_another() {
             .flat_map(|(_, literals, _)| literals.iter().copied())
             .chain(NOT_YET.iter().filter(|(file, _)| path.ends_with(file)).map(|(_, literal)| *literal))
             .collect();
-        let literals = literals_looked_for(&without_tests(&path, &text));
+        let literals = literals_looked_for(&code_without_tests(&path, &text));
         for literal in literals.iter().filter(|literal| is_words(literal)) {
             if !may.iter().any(|part| literal.contains(part)) {
                 wrong.push(format!("{}: looks for \"{literal}\"", path.display()));
@@ -512,7 +512,7 @@ fn no_room_matches_on_words_of_another() {
 #[test]
 fn no_room_looks_into_the_sentence_about_a_layer() {
     for (_, path, text) in sources() {
-        let code = without_tests(&path, &text);
+        let code = code_without_tests(&path, &text);
         for statement in code.split([';', '{', '}']).filter(|part| part.contains(".detail")) {
             let looks = LOOKING.iter().any(|call| statement.contains(call));
             assert!(!looks || path.ends_with("result/legacy.rs"), "{}: {statement}", path.display());
@@ -527,7 +527,7 @@ fn no_engine_is_known_by_name_where_results_are_judged() {
         if !["verdict", "render", "suite"].contains(&room.as_str()) {
             continue;
         }
-        let code = without_tests(&path, &text);
+        let code = code_without_tests(&path, &text);
         for row in truespd::engine::TABLE {
             assert!(!code.contains(&format!("\"{}\"", row.name)), "{}: \"{}\"", path.display(), row.name);
         }

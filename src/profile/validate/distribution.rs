@@ -1,15 +1,15 @@
 //! Rules about non-uniform distributions (`-rd`). Only the first cause is reported: what follows a
 //! wrong range has no meaning of its own.
 
-use super::{Report, Rule};
+use super::{Collector, Rule};
 use crate::profile::{Distribution, DistributionKind, Size, Target};
 
 const SWITCH: &[&str] = &["-rd"];
 
-pub(super) fn check(report: &mut Report, target: &Target, distribution: &Distribution) {
+pub(super) fn check(found: &mut Collector, target: &Target, distribution: &Distribution) {
     if let Err((rule, message)) = first_cause(distribution, target.block_bytes) {
         let switches: &[&'static str] = if rule == Rule::RANGE_BELOW_BLOCK { &["-rd", "-b"] } else { SWITCH };
-        report.error(rule, switches, message);
+        found.error(rule, switches, message);
     }
 }
 

@@ -178,31 +178,31 @@ impl fmt::Display for Finding {
 /// The findings come in the order of time spans and targets. A profile with a finding of
 /// [`Severity::Error`] must not be run.
 pub fn validate(profile: &Profile, will_run: bool) -> Vec<Finding> {
-    let mut report = Report::default();
+    let mut found = Collector::default();
     if profile.time_spans.is_empty() {
-        report.error(Rule::NO_TIME_SPAN, &[], "the profile has no time span: there is nothing to run");
+        found.error(Rule::NO_TIME_SPAN, &[], "the profile has no time span: there is nothing to run");
     }
     for (i, span) in profile.time_spans.iter().enumerate() {
-        report.time_span = Some(i);
-        report.target = None;
-        time_span::check(&mut report, span);
+        found.time_span = Some(i);
+        found.target = None;
+        time_span::check(&mut found, span);
         for (k, target) in span.targets.iter().enumerate() {
-            report.target = Some(k);
-            target::check(&mut report, span, target, will_run);
+            found.target = Some(k);
+            target::check(&mut found, span, target, will_run);
         }
     }
-    report.findings
+    found.findings
 }
 
 /// Collects findings and knows the place that is being looked at.
 #[derive(Default)]
-struct Report {
+struct Collector {
     findings: Vec<Finding>,
     time_span: Option<usize>,
     target: Option<usize>,
 }
 
-impl Report {
+impl Collector {
     fn add(&mut self, severity: Severity, rule: Rule, switches: &[&'static str], message: impl Into<String>) {
         self.findings.push(Finding {
             rule,

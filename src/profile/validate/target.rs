@@ -1,41 +1,41 @@
 //! Rules about one target and the time span it belongs to.
 
-use super::{Report, Rule, distribution};
+use super::{Collector, Rule, distribution};
 use crate::profile::{BLOCK_BYTES_MAX, CacheMode, Size, Target, TimeSpan};
 
-pub(super) fn check(report: &mut Report, span: &TimeSpan, target: &Target, will_run: bool) {
-    path(report, target, will_run);
-    numbers(report, span, target);
-    threads(report, span, target);
-    pacing(report, span, target);
+pub(super) fn check(found: &mut Collector, span: &TimeSpan, target: &Target, will_run: bool) {
+    path(found, target, will_run);
+    numbers(found, span, target);
+    threads(found, span, target);
+    pacing(found, span, target);
     if span.is_pool() {
-        pool(report, span, target);
+        pool(found, span, target);
     } else if !target.thread_targets.is_empty() {
-        report.error(
+        found.error(
             Rule::THREAD_TARGETS_WITHOUT_POOL,
             &[],
             "ThreadTargets need both ThreadCount and RequestCount of the time span (-F with -O)",
         );
     }
-    pattern(report, span, target);
+    pattern(found, span, target);
     if let Some(distribution) = &target.distribution
         && target.random_percent > 0
     {
-        distribution::check(report, target, distribution);
+        distribution::check(found, target, distribution);
     }
-    memory(report, span, target);
-    extent(report, span, target);
+    memory(found, span, target);
+    extent(found, span, target);
 }
 
-fn path(report: &mut Report, target: &Target, will_run: bool) {
+fn path(found: &mut Collector, target: &Target, will_run: bool) {
     let path = target.path.as_str();
     let mut letters = path.chars();
     if path.is_empty() {
-        report.error(Rule::PATH, &[], "the target has an empty path: give a file or a device");
+        found.error(Rule::PATH, &[], "the target has an empty path: give a file or a device");
     } else if let (Some(letter), Some(':'), None) = (letters.next(), letters.next(), letters.next())
         && letter.is_ascii_alphabetic()
     {
-        report.error(
+        found.error(
             Rule::PATH,
             &[],
             format!(
@@ -47,19 +47,19 @@ fn path(report: &mut Report, target: &Target, will_run: bool) {
         && !number.is_empty()
         && (!number.bytes().all(|b| b.is_ascii_digit()) || number.parse::<u32>().is_err())
     {
-        report.error(
+        found.error(
             Rule::PATH,
             &[],
             format!("'{path}' is no disk number: write # and digits (#0 is the first disk), or ./{path} for a file of that name"),
         );
     }
     match (target.template(), target.template_number()) {
-        (Some(_), None) => report.error(
+        (Some(_), None) => found.error(
             Rule::TEMPLATE_NUMBER,
             &[],
             format!("'{path}' is no template: write * and a number from 1, or ./{path} for a file of that name"),
         ),
-        (Some(_), Some(number)) if will_run => report.error(
+        (Some(_), Some(number)) if will_run => found.error(
             Rule::TEMPLATE_LEFT,
             &[],
             format!(
@@ -71,33 +71,33 @@ fn path(report: &mut Report, target: &Target, will_run: bool) {
     }
 }
 
-fn numbers(report: &mut Report, span: &TimeSpan, target: &Target) {
+fn numbers(found: &mut Collector, span: &TimeSpan, target: &Target) {
     if target.block_bytes == 0 || target.block_bytes > BLOCK_BYTES_MAX {
-        report.error(
+        found.error(
             Rule::BLOCK_SIZE,
             &["-b"],
             format!("the block size is {} bytes: it must be 1..{BLOCK_BYTES_MAX}", target.block_bytes),
         );
     }
     if target.write_percent > 100 {
-        report.error(
+        found.error(
             Rule::PERCENTAGE,
             &["-w"],
             format!("{} % of writes: it must be 0..100", target.write_percent),
         );
     }
     if target.random_percent > 100 {
-        report.error(
+        found.error(
             Rule::PERCENTAGE,
             &["-rs"],
             format!("{} % of random I/O: it must be 1..100", target.random_percent),
         );
     }
     if span.thread_count == 0 && target.threads_per_file == 0 {
-        report.error(Rule::NO_THREAD, &["-t"], "no thread would work on the target: -t must be at least 1");
+        found.error(Rule::NO_THREAD, &["-t"], "no thread would work on the target: -t must be at least 1");
     }
     if !span.is_pool() && target.request_count == 0 {
-        report.error(
+        found.error(
             Rule::NO_REQUEST,
             &["-o"],
             "no request would be outstanding: -o must be at least 1, unless -F and -O are given",
@@ -105,9 +105,9 @@ fn numbers(report: &mut Report, span: &TimeSpan, target: &Target) {
     }
 }
 
-fn threads(report: &mut Report, span: &TimeSpan, target: &Target) {
+fn threads(found: &mut Collector, span: &TimeSpan, target: &Target) {
     if span.thread_count > 0 && target.threads_per_file > 1 {
-        report.error(
+        found.error(
             Rule::TOTAL_WITH_PER_TARGET,
             &["-F", "-t"],
             format!(
@@ -118,11 +118,11 @@ fn threads(report: &mut Report, span: &TimeSpan, target: &Target) {
     }
 }
 
-fn pacing(report: &mut Report, span: &TimeSpan, target: &Target) {
+fn pacing(found: &mut Collector, span: &TimeSpan, target: &Target) {
     let (limited, routines) = (target.is_rate_limited(), span.completion_routines);
     let (burst, pause) = (target.burst_ios.unwrap_or(0), target.think_ms.unwrap_or(0));
     if limited && routines {
-        report.error(
+        found.error(
             Rule::LIMIT_WITH_ROUTINES,
             &["-g", "-x"],
             "-g (rate limit) and -x (completion routines) exclude each other: a request that is reissued from \
@@ -131,21 +131,21 @@ fn pacing(report: &mut Report, span: &TimeSpan, target: &Target) {
     }
     if (burst > 0) != (pause > 0) {
         let (given, missing) = if burst > 0 { ("-i", "-j") } else { ("-j", "-i") };
-        report.error(
+        found.error(
             Rule::BURST_AND_PAUSE,
             &["-i", "-j"],
             format!("{given} is given without {missing}: I/Os per burst (-i) and the pause between bursts (-j) go together"),
         );
     }
     if limited && (burst > 0 || pause > 0) {
-        report.error(
+        found.error(
             Rule::LIMIT_WITH_PACING,
             &["-g", "-i", "-j"],
             "-g (rate limit) and -i/-j (bursts) exclude each other: DiskSpd ignores the bursts then; give one of them",
         );
     }
     if pause > 0 && routines {
-        report.error(
+        found.error(
             Rule::PAUSE_WITH_ROUTINES,
             &["-j", "-x"],
             "-j (pause between bursts) and -x (completion routines) exclude each other: a request that is \
@@ -154,7 +154,7 @@ fn pacing(report: &mut Report, span: &TimeSpan, target: &Target) {
     }
     let sharing = span.threads_on(target);
     if burst > 0 && burst < sharing {
-        report.error(
+        found.error(
             Rule::BURST_BELOW_THREADS,
             &["-i", "-t", "-F"],
             format!(
@@ -165,39 +165,35 @@ fn pacing(report: &mut Report, span: &TimeSpan, target: &Target) {
     }
 }
 
-fn pool(report: &mut Report, span: &TimeSpan, target: &Target) {
+fn pool(found: &mut Collector, span: &TimeSpan, target: &Target) {
     const WHY: &str = "requests of the pool change their target with every I/O";
     if target.is_rate_limited() {
-        report.error(
+        found.error(
             Rule::POOL_WITH_LIMIT,
             &["-g", "-O"],
             format!("-g (rate limit) and -O (requests per thread) exclude each other: {WHY}"),
         );
     }
     if target.think_ms.unwrap_or(0) > 0 {
-        report.error(
+        found.error(
             Rule::POOL_WITH_PAUSE,
             &["-j", "-O"],
             format!("-j (pause between bursts) and -O (requests per thread) exclude each other: {WHY}"),
         );
     }
     if target.parallel {
-        report.error(
+        found.error(
             Rule::POOL_WITH_PARALLEL,
             &["-p", "-O"],
             format!("-p (parallel sequential) and -O (requests per thread) exclude each other: {WHY}"),
         );
     }
     if target.weight == 0 {
-        report.error(
-            Rule::POOL_WEIGHT,
-            &[],
-            "the target has weight 0 in the pool: Weight must be at least 1",
-        );
+        found.error(Rule::POOL_WEIGHT, &[], "the target has weight 0 in the pool: Weight must be at least 1");
     }
     for entry in &target.thread_targets {
         if entry.thread >= span.thread_count {
-            report.error(
+            found.error(
                 Rule::POOL_THREAD,
                 &[],
                 format!(
@@ -211,7 +207,7 @@ fn pool(report: &mut Report, span: &TimeSpan, target: &Target) {
     }
 }
 
-fn pattern(report: &mut Report, span: &TimeSpan, target: &Target) {
+fn pattern(found: &mut Collector, span: &TimeSpan, target: &Target) {
     let multi = span.thread_count > 1 || target.threads_per_file > 1;
     let strided = target.thread_stride_bytes > 0;
     if target.random_percent > 0 {
@@ -226,7 +222,7 @@ fn pattern(report: &mut Report, span: &TimeSpan, target: &Target) {
             (target.parallel, Rule::RANDOM_WITH_PARALLEL, "-p", "parallel sequential"),
         ] {
             if given {
-                report.error(
+                found.error(
                     rule,
                     &[switch, "-r"],
                     format!("{switch} ({what}) and random I/O (-r, -rs) exclude each other"),
@@ -236,14 +232,14 @@ fn pattern(report: &mut Report, span: &TimeSpan, target: &Target) {
         return;
     }
     if target.distribution.is_some() {
-        report.error(
+        found.error(
             Rule::DISTRIBUTION_WITHOUT_RANDOM,
             &["-rd", "-s"],
             "-rd (distribution) needs random I/O: add -r, or -rs<pct> for a mix",
         );
     }
     if target.parallel && target.request_count == 1 {
-        report.warning(
+        found.warning(
             Rule::PARALLEL_WITH_ONE_REQUEST,
             &["-p", "-o"],
             "-p does not have effect unless outstanding I/O count (-o) is > 1",
@@ -251,31 +247,31 @@ fn pattern(report: &mut Report, span: &TimeSpan, target: &Target) {
     }
     if target.interlocked {
         if strided {
-            report.error(
+            found.error(
                 Rule::INTERLOCKED_WITH_THREAD_STRIDE,
                 &["-si", "-T"],
                 "-si (one shared offset) and -T (a start of its own for each thread) exclude each other",
             );
         }
         if target.parallel {
-            report.error(
+            found.error(
                 Rule::INTERLOCKED_WITH_PARALLEL,
                 &["-si", "-p"],
                 "-si (one shared offset) and -p (an offset of its own for each request) exclude each other",
             );
         }
         if !multi {
-            report.warning(Rule::INTERLOCKED_WITH_ONE_THREAD, &["-si"], "single-threaded test, -si ignored");
+            found.warning(Rule::INTERLOCKED_WITH_ONE_THREAD, &["-si"], "single-threaded test, -si ignored");
         }
     } else if multi && !strided {
-        report.warning(
+        found.warning(
             Rule::OVERLAPPING_THREADS,
             &["-t", "-F"],
             "target access pattern will not be sequential, consider -si (all threads start at the same \
              offset; -T gives each its own)",
         );
     } else if !multi && strided {
-        report.error(
+        found.error(
             Rule::THREAD_STRIDE_WITH_ONE_THREAD,
             &["-T", "-t", "-F"],
             "-T (distance between the starts of threads) needs several threads on the target: add -t or -F above 1",
@@ -283,9 +279,9 @@ fn pattern(report: &mut Report, span: &TimeSpan, target: &Target) {
     }
 }
 
-fn memory(report: &mut Report, span: &TimeSpan, target: &Target) {
+fn memory(found: &mut Collector, span: &TimeSpan, target: &Target) {
     if target.write_source_bytes > 0 && target.write_source_bytes < target.block_bytes {
-        report.error(
+        found.error(
             Rule::SOURCE_BELOW_BLOCK,
             &["-Z", "-b"],
             format!(
@@ -297,21 +293,21 @@ fn memory(report: &mut Report, span: &TimeSpan, target: &Target) {
     }
     if target.memory_mapped {
         if span.completion_routines {
-            report.error(
+            found.error(
                 Rule::MAPPED_WITH_ROUTINES,
                 &["-x", "-S"],
                 "-x (completion routines) and -Sm (memory mapped) exclude each other: mapped I/O has no completions",
             );
         }
         if target.cache == CacheMode::DisableOsCache {
-            report.error(
+            found.error(
                 Rule::MAPPED_UNBUFFERED,
                 &["-S"],
                 "unbuffered I/O (-Su, -Sh, -h) and memory mapped I/O (-Sm) exclude each other",
             );
         }
     } else if target.flush.is_some() {
-        report.error(
+        found.error(
             Rule::FLUSH_WITHOUT_MAPPED,
             &["-N"],
             "-N (flush after mapped writes) needs memory mapped I/O: add -Sm",
@@ -319,9 +315,9 @@ fn memory(report: &mut Report, span: &TimeSpan, target: &Target) {
     }
 }
 
-fn extent(report: &mut Report, span: &TimeSpan, target: &Target) {
+fn extent(found: &mut Collector, span: &TimeSpan, target: &Target) {
     if target.max_bytes > 0 && target.max_bytes <= target.base_bytes {
-        report.error(
+        found.error(
             Rule::MAXIMUM_NOT_ABOVE_BASE,
             &["-f", "-B"],
             format!(
@@ -334,7 +330,7 @@ fn extent(report: &mut Report, span: &TimeSpan, target: &Target) {
     }
     let Some(create) = target.create_bytes.filter(|&bytes| bytes > 0) else { return };
     if target.path.starts_with('#') && target.path.len() > 1 {
-        report.error(
+        found.error(
             Rule::CREATE_DEVICE,
             &["-c"],
             format!(
@@ -348,7 +344,7 @@ fn extent(report: &mut Report, span: &TimeSpan, target: &Target) {
         + u128::from(target.thread_stride_bytes) * (threads - 1)
         + u128::from(target.block_bytes);
     if u128::from(create) < needed {
-        report.error(
+        found.error(
             Rule::FILE_TOO_SMALL,
             &["-c", "-B", "-T", "-b"],
             format!(

@@ -1,18 +1,18 @@
 //! Rules about a time span as a whole.
 
-use super::{Report, Rule};
+use super::{Collector, Rule};
 use crate::profile::{Batch, Placement, TimeSpan};
 
 /// Largest batch of `-u` as a count.
 const RING_BATCH_MAX: u32 = 65535;
 
-pub(super) fn check(report: &mut Report, span: &TimeSpan) {
+pub(super) fn check(found: &mut Collector, span: &TimeSpan) {
     if span.targets.is_empty() {
-        report.error(Rule::NO_TARGET, &[], "the time span has no target: give at least one file or device");
+        found.error(Rule::NO_TARGET, &[], "the time span has no target: give at least one file or device");
     }
-    affinity(report, span);
+    affinity(found, span);
     if span.request_count > 0 && span.thread_count == 0 {
-        report.error(
+        found.error(
             Rule::POOL_REQUESTS_WITHOUT_TOTAL,
             &["-O"],
             "-O (requests per thread over all targets) only takes effect together with -F (total number \
@@ -20,14 +20,14 @@ pub(super) fn check(report: &mut Report, span: &TimeSpan) {
         );
     }
     if span.calculate_iops_std_dev && span.io_bucket_ms == 0 {
-        report.error(Rule::INTERVAL_ZERO, &["-D"], "the interval of -D must be at least 1 ms");
+        found.error(Rule::INTERVAL_ZERO, &["-D"], "the interval of -D must be at least 1 ms");
     }
-    batches(report, span);
+    batches(found, span);
 }
 
-fn affinity(report: &mut Report, span: &TimeSpan) {
+fn affinity(found: &mut Collector, span: &TimeSpan) {
     if span.disable_affinity && span.has_affinity_list() {
-        report.error(
+        found.error(
             Rule::AFFINITY_OFF_WITH_LIST,
             &["-n", "-a"],
             "-n (no affinity) and a list of processors (-a) exclude each other: give one of them",
@@ -38,7 +38,7 @@ fn affinity(report: &mut Report, span: &TimeSpan) {
             true => ("-n", "with -n no thread is placed at all"),
             false => ("-a", "an explicit list of processors already says where every thread goes"),
         };
-        report.error(
+        found.error(
             Rule::PLACEMENT_WITHOUT_EFFECT,
             &["-a<placement>", switch],
             format!("a placement (-ac, -as, -ap, ...) would have no effect: {why}"),
@@ -46,14 +46,14 @@ fn affinity(report: &mut Report, span: &TimeSpan) {
     }
 }
 
-fn batches(report: &mut Report, span: &TimeSpan) {
+fn batches(found: &mut Collector, span: &TimeSpan) {
     if let Some(ring) = span.ring {
         let bad = match ring.batch {
             Batch::Count(n) => (n == 0 || n > RING_BATCH_MAX).then(|| format!("{n} requests")),
             Batch::Percent(p) => (p == 0 || p > 100).then(|| format!("{p} %")),
         };
         if let Some(given) = bad {
-            report.error(
+            found.error(
                 Rule::BATCH,
                 &["-u"],
                 format!(
@@ -64,6 +64,6 @@ fn batches(report: &mut Report, span: &TimeSpan) {
         }
     }
     if span.completion_batch == Some(0) {
-        report.error(Rule::BATCH, &["-oc"], "-oc must take at least one completion at a time");
+        found.error(Rule::BATCH, &["-oc"], "-oc must take at least one completion at a time");
     }
 }

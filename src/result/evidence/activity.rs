@@ -127,7 +127,8 @@ pub struct ThreadCost {
 /// Completions of the whole run per interval of the measured time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Series {
+#[schemars(rename = "Series")]
+pub struct Timeline {
     /// Length of an interval in nanoseconds.
     pub interval_ns: u64,
     /// Reads completed in each interval; whole intervals only.

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use activity::{
-    DiskActivity, DiskCounts, HostActivity, Limit, LimitKind, Pressure, QueueDepth, Series, ThreadCost,
+    DiskActivity, DiskCounts, HostActivity, Limit, LimitKind, Pressure, QueueDepth, ThreadCost, Timeline,
 };
 pub use chain::{DevicePath, Layer, LayerDetails, LayerKind, LayerRole, WriteCache};
 pub use content::{ContentSample, ExtentMap, Residency};
@@ -35,7 +35,7 @@ pub struct Evidence {
     /// I/Os in flight on average.
     pub queue_depth: Option<QueueDepth>,
     /// Completions over time.
-    pub series: Option<Series>,
+    pub series: Option<Timeline>,
     /// The lowest devices under the targets, each once, with what they did.
     pub disks: Vec<DiskActivity>,
     /// Devices right under the targets that stand on others (a loop device, a logical volume), each once: they

@@ -458,7 +458,7 @@ pub fn filesystem(file: &File) -> io::Result<Option<FilesystemStat>> {
 
 /// The kernel's own report on an open file (`statx(2)`); what it does not tell is absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Report {
+pub struct FileStat {
     /// The mount that it is seen through (Linux 5.8).
     pub mount_id: Option<u64>,
     /// What direct I/O has to be multiples of (Linux 6.1).
@@ -475,13 +475,13 @@ pub struct DirectUnits {
 }
 
 /// Asks the kernel for its report.
-pub fn report(file: &File) -> Report {
+pub fn report(file: &File) -> FileStat {
     let mask = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID | StatxFlags::DIOALIGN;
     let Ok(found) = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, mask) else {
-        return Report::default();
+        return FileStat::default();
     };
     let has = |flag: StatxFlags| found.stx_mask & flag.bits() != 0;
-    Report {
+    FileStat {
         mount_id: has(StatxFlags::MNT_ID).then_some(found.stx_mnt_id),
         direct: has(StatxFlags::DIOALIGN).then_some(DirectUnits {
             offset_bytes: found.stx_dio_offset_align,

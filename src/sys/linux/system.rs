@@ -42,30 +42,30 @@ pub const TRANSFER_BYTES_MAX: u64 = 0x7fff_f000;
 
 /// A limit of this process; `None` stands for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limit {
+pub struct ResourceLimit {
     /// What counts now.
     pub soft: Option<u64>,
     /// Up to where the process may raise it.
     pub hard: Option<u64>,
 }
 
-fn limit(resource: Resource) -> Limit {
+fn limit(resource: Resource) -> ResourceLimit {
     let Rlimit { current, maximum } = getrlimit(resource);
-    Limit { soft: current, hard: maximum }
+    ResourceLimit { soft: current, hard: maximum }
 }
 
 /// Memory the process may lock, in bytes (`RLIMIT_MEMLOCK`).
-pub fn locked_memory_limit() -> Limit {
+pub fn locked_memory_limit() -> ResourceLimit {
     limit(Resource::Memlock)
 }
 
 /// Files the process may have open (`RLIMIT_NOFILE`).
-pub fn open_files_limit() -> Limit {
+pub fn open_files_limit() -> ResourceLimit {
     limit(Resource::Nofile)
 }
 
 /// Bytes that a file may grow to (`RLIMIT_FSIZE`): beyond it the kernel ends the process by a signal.
-pub fn file_size_limit() -> Limit {
+pub fn file_size_limit() -> ResourceLimit {
     limit(Resource::Fsize)
 }
 
@@ -73,7 +73,7 @@ pub fn file_size_limit() -> Limit {
 ///
 /// # Errors
 /// What `setrlimit(2)` says; the limit is then as before.
-pub fn raise_open_files_limit() -> io::Result<Limit> {
+pub fn raise_open_files_limit() -> io::Result<ResourceLimit> {
     let before = getrlimit(Resource::Nofile);
     if before.current != before.maximum {
         setrlimit(Resource::Nofile, Rlimit { current: before.maximum, maximum: before.maximum })?;

@@ -187,8 +187,10 @@ fn odd_numbers_never_break_a_rule() {
             d.measured.evidence.queue_depth =
                 Some(QueueDepth { asked: 9, reached: f64::INFINITY, from_latency: true })
         },
-        |d| d.measured.evidence.series = Some(Series { interval_ns: 0, reads: vec![1; 9], writes: vec![] }),
-        |d| d.measured.evidence.series = Some(Series { interval_ns: 1, reads: vec![0; 9], writes: vec![7] }),
+        |d| d.measured.evidence.series = Some(Timeline { interval_ns: 0, reads: vec![1; 9], writes: vec![] }),
+        |d| {
+            d.measured.evidence.series = Some(Timeline { interval_ns: 1, reads: vec![0; 9], writes: vec![7] })
+        },
         |d| d.measured.evidence.disks[0].window_ns = 0,
         |d| {
             *d.disk() = DiskCounts {

@@ -236,6 +236,6 @@ fn rates_that_no_medium_has() {
     let mut own = flat(1920, 31.9, 2);
     own.measured.evidence.disks[0].intervals.clear();
     own.measured.evidence.series =
-        Some(Series { interval_ns: NS_PER_S, reads: vec![1920; 20], writes: vec![] });
+        Some(Timeline { interval_ns: NS_PER_S, reads: vec![1920; 20], writes: vec![] });
     says(&own.fires("provisioned-limit"), Grade::Suspect, &["the storage gave 1,920 IOPS"]);
 }

@@ -12,7 +12,7 @@ use crate::profile::{CacheMode, Profile, Target, TimeSpan};
 use crate::result::{
     ClockFacts, ContentSample, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap, Finding,
     Grade, HostActivity, Layer, LayerKind, LoadCost, Measured, OpenedKind, Pressure, QueueDepth, Residency,
-    SelfCost, Series, System, TargetFacts, TargetResult, ThreadCost, ThreadResult, TimeSpanResult,
+    SelfCost, System, TargetFacts, TargetResult, ThreadCost, ThreadResult, TimeSpanResult, Timeline,
     WaitStatistics, Window, legacy,
 };
 use crate::verdict::{Look, Looks, RULES, judge};
@@ -192,7 +192,7 @@ impl Doc {
                 })
                 .collect(),
         }];
-        evidence.series = Some(Series {
+        evidence.series = Some(Timeline {
             interval_ns: NS_PER_S,
             reads: (0..self.seconds).map(|i| wobble(i, self.reads_per_s)).collect(),
             writes: (0..self.seconds).map(|i| wobble(i, self.writes_per_s)).collect(),
@@ -218,7 +218,7 @@ impl Doc {
         self.reads_per_s = mean;
         self.refresh();
         self.measured.evidence.series =
-            Some(Series { interval_ns: NS_PER_S, writes: vec![0; reads.len()], reads });
+            Some(Timeline { interval_ns: NS_PER_S, writes: vec![0; reads.len()], reads });
     }
 
     fn build(mut self) -> Document {

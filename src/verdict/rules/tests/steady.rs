@@ -124,7 +124,7 @@ fn runs_too_short_to_judge() {
             d.refresh();
             // As the tool itself does it: a short run has short intervals.
             let reads = vec![2000; seconds as usize * 10];
-            d.measured.evidence.series = Some(Series { interval_ns: NS_PER_S / 10, reads, writes: vec![] });
+            d.measured.evidence.series = Some(Timeline { interval_ns: NS_PER_S / 10, reads, writes: vec![] });
         })
     };
     says(&short(1).fires("too-short"), Grade::Suspect, &["1 s measured: too short"]);
