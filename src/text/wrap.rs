@@ -1,15 +1,17 @@
 //! Lines of a limited width.
 
+use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 
-/// Breaks text at blanks so that no line is wider than `columns`, unless a single word is. Line ends stay.
+/// Breaks text at blanks so that no line is wider than `columns`, unless a single word is. Line ends stay. A line takes
+/// one blank less than stood there: lists whose members stand two blanks apart keep one at its end.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let options = Options::new(columns)
         .break_words(false)
-        .word_separator(WordSeparator::AsciiSpace)
+        .word_separator(WordSeparator::Custom(|line| Box::new(line.split_inclusive(' ').map(Word::from))))
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
-    textwrap::wrap(text, options).into_iter().map(String::from).collect()
+    textwrap::wrap(text, options).iter().map(|line| line.trim_start_matches(' ').to_string()).collect()
 }
 
 /// Words behind `lead`, further lines below the first word, all in `columns`; every line with its end.
@@ -35,6 +37,9 @@ mod tests {
         assert_eq!(wrap("abcdefgh i", 5), ["abcdefgh", "i"]);
         assert_eq!(wrap("a-b/c-d e", 4), ["a-b/c-d", "e"]);
         assert_eq!(wrap("漢字 漢字", 8), ["漢字", "漢字"]);
+        assert_eq!(wrap("aa  bb  cc", 6), ["aa  bb", "cc"]);
+        assert_eq!(wrap("aa  bb  cc", 7), ["aa  bb ", "cc"]);
+        assert_eq!(wrap("\n\nAdvice: b.\n", 7), ["", "", "Advice:", "b.", ""]);
         assert_eq!(wrap("aa", 0), ["aa"]);
         assert_eq!(wrap("", 5), [""]);
     }
