@@ -1,11 +1,13 @@
 //! A run as it is asked for: a profile and what comes with it, and the line of DiskSpd's command line that says so.
 //!
-//! A [`Request`] is what a line means, a [`Line`] both. Reading words into requests is the business of a grammar above; nobody
-//! reads the words of a [`Line`] again.
+//! A [`Request`] is what a line means, a [`Line`] both. Words are read by a [`Grammar`], which stands above; nobody reads the
+//! words of a [`Line`] again.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::path::Path;
 
+use crate::fault::{Refusal, RefusalKind, Refusals};
 use crate::profile::xml::{self, Overrides, TemplateError, XmlError};
 use crate::profile::{Finding, Profile, ResultFormat, Severity, validate};
 use crate::result::Grade;
@@ -23,6 +25,8 @@ pub struct Request {
     pub options: LongOptions,
     /// An XML profile to read, with what overrides it (`-X`).
     pub profile_file: Option<ProfileFile>,
+    /// The seed is that of the moment in which the line was read (`-z` alone): each run of a series has its own.
+    pub is_seed_of_moment: bool,
     /// Warnings of the profile's rules, without the leading `WARNING: `.
     pub findings_warnings: Vec<String>,
     /// What the person should know about how options were taken, one sentence each.
@@ -118,6 +122,28 @@ pub enum ProfileError {
     },
 }
 
+impl ProfileError {
+    /// As refusals; `of_rules` marks what the rules say in the words that were typed.
+    pub fn refusals(self, of_rules: impl FnOnce(&Profile, &[Finding]) -> Refusals) -> Refusals {
+        let input = |message: String| Refusal::new(RefusalKind::Input, message);
+        match self {
+            ProfileError::Xml(error) => {
+                let place = format!("line {}, line position {}", error.line, error.column);
+                let element = if error.element.is_empty() { String::new() } else { error.element + ": " };
+                let mut refusal = input(format!("reason: {element}{}", error.reason));
+                refusal.headline = Some(format!("failed to load profile, {place}"));
+                refusal.legal.extend(error.legal);
+                // The file is what is wrong, no word of the line.
+                Refusals::from(refusal).of("", &[])
+            }
+            ProfileError::Templates(errors) => {
+                errors.iter().map(|error| input(error.to_string())).collect::<Vec<_>>().into()
+            }
+            ProfileError::Rules { profile, findings } => of_rules(&profile, &findings),
+        }
+    }
+}
+
 impl Request {
     /// Reads the profile of `-X` into the request, with the overrides and targets beside it. Nothing without `-X`.
     ///
@@ -138,6 +164,23 @@ impl Request {
     }
 }
 
+impl Request {
+    /// The same for a run that begins `boot_ms` after the machine did.
+    pub fn beginning(&self, boot_ms: u64) -> Cow<'_, Request> {
+        if !self.is_seed_of_moment {
+            return Cow::Borrowed(self);
+        }
+        let mut request = self.clone();
+        request.profile.time_spans.iter_mut().for_each(|span| span.rand_seed = seed_of_moment(boot_ms));
+        Cow::Owned(request)
+    }
+}
+
+/// The seed of `-z` alone, from the milliseconds since boot: the low 32 bits, as a machine that runs for weeks has more.
+pub fn seed_of_moment(boot_ms: u64) -> u32 {
+    (boot_ms & u64::from(u32::MAX)) as u32
+}
+
 fn read(path: &Path) -> Result<Profile, XmlError> {
     let opened = File::open(path).map_err(|error| XmlError::unreadable(path, &error))?;
     xml::read_from(opened).map_err(|error| XmlError::unreadable(path, &error))?
@@ -156,6 +199,18 @@ impl ProfileFile {
             experiment_flags: self.experiment_flags,
         }
     }
+}
+
+/// The grammar of DiskSpd's command line, for those below it who put lines together.
+pub trait Grammar: Send + Sync {
+    /// Reads a line that is to run something, with the profile of `-X`.
+    ///
+    /// # Errors
+    /// What is wrong with it, marked in its words.
+    fn line(&self, words: Vec<String>) -> Result<Line, Refusals>;
+
+    /// What speaks against running a line, marked in its words.
+    fn marked(&self, words: &[String], refusals: Vec<Refusal>) -> Refusals;
 }
 
 /// A request with the line that says it, without the program's name: people can type it, documents keep it.
@@ -194,6 +249,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::TimeSpan;
 
     #[test]
     fn what_may_be_overwritten_stands_in_words_and_request() {
@@ -202,6 +258,17 @@ mod tests {
         assert_eq!(allowed.words().join(" "), "--overwrite /dev/x --overwrite /dev/y -w100 /dev/x");
         assert_eq!(allowed.request().options.overwrite, ["/dev/x", "/dev/y"]);
         assert_eq!(line.clone().allowing(&[]), line);
+    }
+
+    #[test]
+    fn a_seed_of_the_moment_is_that_of_each_run() {
+        let time_spans = vec![TimeSpan { rand_seed: 7, ..TimeSpan::default() }];
+        let profile = Profile { time_spans, ..Profile::default() };
+        let mut request = Request { profile, ..Request::default() };
+        let seed = |request: &Request| request.beginning((1 << 32) + 9).profile.time_spans[0].rand_seed;
+        assert_eq!(seed(&request), 7);
+        request.is_seed_of_moment = true;
+        assert_eq!(seed(&request), 9);
     }
 
     #[test]

@@ -107,7 +107,9 @@ impl Console {
                 self.line(&mut state, &format!("WARNING: {words}"));
                 state.warned.push(words);
             }
-            Event::Note(words) => self.line(&mut state, &format!("note: {words}")),
+            Event::Note(words) | Event::Reused { words, .. } => {
+                self.line(&mut state, &format!("note: {words}"));
+            }
             Event::Fill { path, done_bytes, total_bytes } => {
                 self.fill(&mut state, &path, done_bytes, total_bytes);
             }

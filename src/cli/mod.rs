@@ -5,11 +5,11 @@
 //! is to be done; what it refuses touches nothing (a deliberate difference: DiskSpd 2.2 sets events
 //! while it is still reading).
 
-pub(crate) mod commands;
-pub(crate) mod console;
-pub(crate) mod grammar;
-pub(crate) mod show;
-pub(crate) mod words;
+mod commands;
+mod console;
+mod grammar;
+mod show;
+mod words;
 
 pub use commands::diskspd::{ExitCode, Program, diskspd};
 pub use commands::truespd;

@@ -1,18 +1,29 @@
 //! Lines of DiskSpd's command line that a person hands to a suite.
 
-use std::ffi::OsString;
-
 use crate::cli::Invocation;
-use crate::cli::commands::ab::Comparing;
-use crate::cli::commands::diskspd::{Program, load_profile};
+use crate::cli::grammar::lines::Lines;
 use crate::cli::grammar::parse;
-use crate::request::Request;
+use crate::cli::grammar::parse::refuse_findings;
+use crate::fault::Refusals;
+use crate::request::{Grammar, Line, Request};
+use crate::session::place::absolute;
+
+/// What the lines of a comparison have where they say nothing of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// `-d`.
+    pub seconds: u32,
+    /// `-W`.
+    pub warm_up: u32,
+    /// `-L`.
+    pub needs_latency: bool,
+}
 
 /// A variant of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct VariantWords {
-    /// The words as they are run.
-    pub words: Vec<String>,
+pub struct Variant {
+    /// As it is run.
+    pub line: Line,
     /// Warm-up, measured time and cool-down in seconds.
     pub seconds: f64,
     /// Paths of its targets, also of those in a profile.
@@ -43,18 +54,18 @@ pub fn variant(
     option: &str,
     typed: Vec<String>,
     target: Option<&str>,
-    comparing: &Comparing,
-) -> Result<VariantWords, String> {
+    wanted: Wanted,
+) -> Result<Variant, String> {
     let has_profile = typed.iter().any(|word| word.starts_with("-X"));
     let mut words = Vec::new();
     if !has_profile && !has_number(&typed, 'd') {
-        words.push(format!("-d{}", comparing.seconds));
+        words.push(format!("-d{}", wanted.seconds));
     }
     if !has_profile && !has_number(&typed, 'W') {
-        words.push(format!("-W{}", comparing.warm_up));
+        words.push(format!("-W{}", wanted.warm_up));
     }
     let has_latency = typed.iter().any(|word| word == "-L");
-    if !has_profile && comparing.metric.needs_latency() && !has_latency {
+    if !has_profile && wanted.needs_latency && !has_latency {
         words.push("-L".to_string());
     }
     words.extend(typed);
@@ -71,9 +82,12 @@ pub fn variant(
     if let Some(why) = unwanted(&request) {
         return Err(refused(why));
     }
-    let args: Vec<OsString> = words.iter().map(OsString::from).collect();
-    load_profile(&Program { name: "diskspd".into() }, &args, &mut request)
-        .map_err(|lines| format!("{option}:\n{lines}"))?;
+    request
+        .load_profile()
+        .map_err(|error| {
+            error.refusals(|profile, findings| refuse_findings(&words, "diskspd", profile, findings))
+        })
+        .map_err(|refusals| format!("{option}:\n{refusals}"))?;
     let [span] = &request.profile.time_spans[..] else {
         return Err(refused("the profile has several time spans; compare one at a time"));
     };
@@ -91,27 +105,18 @@ pub fn variant(
     let last = request.profile_file.as_ref().map_or(span.targets.len(), |file| file.targets.len());
     let options = words.len().saturating_sub(last);
     words[options..].iter_mut().for_each(|word| *word = absolute(std::mem::take(word)));
-    Ok(VariantWords {
-        words,
+    Ok(Variant {
         seconds: f64::from(span.duration_s) + f64::from(span.warmup_s) + f64::from(span.cooldown_s),
         targets: span.targets.iter().map(|target| target.path.clone()).collect(),
         written: written.map(|target| target.path.clone()).collect(),
         profile_file: request.profile_file.as_ref().map(|file| file.path.clone()),
+        line: line(words).map_err(|refusals| format!("{option}:\n{refusals}"))?,
     })
 }
 
-/// A target as it is called from any directory, so that a line that a suite shows or keeps means the same everywhere.
-/// Numbers of disks and templates stay.
-pub fn absolute(word: String) -> String {
-    match word.chars().next() {
-        None | Some('#' | '*' | '/') => word,
-        Some(_) => absolute_path(&word).unwrap_or(word),
-    }
-}
-
-/// Without resolving links. `None` where the present directory has a name that is no UTF-8.
-pub fn absolute_path(path: &str) -> Option<String> {
-    std::path::absolute(path).ok()?.into_os_string().into_string().ok()
+/// What words that were typed mean, now that their targets are called as from anywhere.
+fn line(words: Vec<String>) -> Result<Line, Refusals> {
+    Lines { program: "diskspd".into() }.line(words)
 }
 
 /// Why the words are not those of a run in a series, to stand after whose words they are.
@@ -135,18 +140,9 @@ pub fn unwanted(request: &Request) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::ab::Metric;
 
-    fn comparing(metric: Metric) -> Comparing {
-        Comparing {
-            metric,
-            margin: 2.0,
-            significance: 0.01,
-            blocks: 10,
-            max_minutes: 1.0,
-            seconds: 3,
-            warm_up: 1,
-        }
+    fn wanted(needs_latency: bool) -> Wanted {
+        Wanted { seconds: 3, warm_up: 1, needs_latency }
     }
 
     fn words(line: &str) -> Vec<String> {
@@ -155,24 +151,25 @@ mod tests {
 
     #[test]
     fn runs_are_short_unless_the_words_say_otherwise() {
-        let variant = |line: &str, metric, target| variant("--a", words(line), target, &comparing(metric));
-        let plain = variant("-b4K -r", Metric::IOPS, Some("/m/f")).unwrap();
-        assert_eq!((plain.words.join(" ").as_str(), plain.seconds), ("-d3 -W1 -b4K -r /m/f", 4.0));
-        let own = variant("-d7 -W2 -C1 /f", Metric::P99, None).unwrap();
-        assert_eq!((own.words.join(" ").as_str(), own.seconds), ("-L -d7 -W2 -C1 /f", 10.0));
-        assert_eq!(variant("-L /f", Metric::P99, None).unwrap().words.join(" "), "-d3 -W1 -L /f");
+        let variant =
+            |line: &str, needs_latency, target| variant("--a", words(line), target, wanted(needs_latency));
+        let plain = variant("-b4K -r", false, Some("/m/f")).unwrap();
+        assert_eq!((plain.line.words().join(" ").as_str(), plain.seconds), ("-d3 -W1 -b4K -r /m/f", 4.0));
+        let own = variant("-d7 -W2 -C1 /f", true, None).unwrap();
+        assert_eq!((own.line.words().join(" ").as_str(), own.seconds), ("-L -d7 -W2 -C1 /f", 10.0));
+        assert_eq!(variant("-L /f", true, None).unwrap().line.words().join(" "), "-d3 -W1 -L /f");
         // The file below /d1 sets no time.
-        assert_eq!(variant("-r /d1", Metric::IOPS, None).unwrap().words.join(" "), "-d3 -W1 -r /d1");
+        assert_eq!(variant("-r /d1", false, None).unwrap().line.words().join(" "), "-d3 -W1 -r /d1");
     }
 
     #[test]
     fn targets_are_named_as_from_anywhere() {
-        let variant = |line: &str| variant("--a", words(line), None, &comparing(Metric::IOPS)).unwrap();
+        let variant = |line: &str| variant("--a", words(line), None, wanted(false)).unwrap();
         let line = variant("-w30 --engine psync f #1 g");
         let here = std::env::current_dir().unwrap();
         let shown = |name: &str| here.join(name).to_string_lossy().into_owned();
         assert_eq!(
-            line.words,
+            line.line.words(),
             ["-d3", "-W1", "-w30", "--engine", "psync", &shown("f"), "#1", &shown("g")].map(str::to_string)
         );
         assert_eq!((line.targets.len(), line.written.len(), line.profile_file), (3, 3, None));
@@ -180,8 +177,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_compared_is_refused_in_words() {
-        let refused =
-            |line: &str, target| variant("--b", words(line), target, &comparing(Metric::IOPS)).unwrap_err();
+        let refused = |line: &str, target| variant("--b", words(line), target, wanted(false)).unwrap_err();
         for (line, target, says) in [
             ("-b4K other", Some("f"), "leave out --file"),
             ("-b4K -c1G", Some("f"), "-c (FileSize in a profile) would make the file of --file anew"),

@@ -65,8 +65,15 @@ pub enum Event {
     Dot,
     /// A line for verbose mode (`-v`).
     Verbose(String),
-    /// Something the person should see at once, e.g. that a file is reused.
+    /// Something the person should see at once.
     Note(String),
+    /// A file that is there is taken as it is.
+    Reused {
+        /// Its path.
+        path: String,
+        /// Which it is and why it may be taken, in a sentence.
+        words: String,
+    },
     /// A warning known before the run, also in the document.
     Warning(String),
     /// A file is being written.

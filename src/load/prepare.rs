@@ -323,7 +323,7 @@ pub fn create(
     let wish = creation.wish(&path, &is_left_over, options);
     match guard.permit_to_make(wish)? {
         Wished::Taken { sentence } => {
-            on_event(Event::Note(sentence));
+            on_event(Event::Reused { path: path.to_string_lossy().into_owned(), words: sentence });
             Ok(None)
         }
         Wished::Permitted { sentence, permit } => {

@@ -6,8 +6,9 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::profile::Profile;
+use crate::request::Line;
 use crate::result::{Document, json};
-use crate::suite::Step;
+use crate::suite::{Kind, Step};
 use crate::sys::error::system_text;
 use crate::sys::file::claim;
 use crate::text::printable_path;
@@ -87,7 +88,7 @@ impl Kept {
     /// The document of the next run, when it is there from before, of the same machine and suite, with the same command
     /// line and the same profile: that of `-X` may have changed behind its name. After that (or after [`Kept::put`]) comes the
     /// one after it. Half a document is none. The error, when it is the document of another run, is a sentence.
-    pub fn found(&mut self, step: &Step, line: &Line<'_>) -> Result<Option<Document>, String> {
+    pub fn found(&mut self, step: &Step, planned: &Planned<'_>) -> Result<Option<Document>, String> {
         let Some(name) = self.there.get(&(self.count + 1)) else { return Ok(None) };
         let path = self.path(step);
         let other = |what: &str| {
@@ -102,7 +103,7 @@ impl Kept {
         }
         let read = fs::read(&path).ok().and_then(|bytes| json::read(&bytes).ok());
         let Some(document) = read else { return Ok(None) };
-        match line.differs(&document) {
+        match planned.differs(&document) {
             Some(what) => Err(other(&what)),
             None => {
                 self.count += 1;
@@ -135,31 +136,29 @@ impl Kept {
     }
 }
 
-/// A line that a series is about to run.
-pub struct Line<'a> {
+/// What a series is about to run.
+pub struct Planned<'a> {
     /// Name of this machine.
     pub computer_name: &'a str,
     /// `truespd mark`.
-    pub suite: &'a str,
-    /// Its words.
-    pub words: &'a [String],
-    /// What they mean.
-    pub profile: &'a Profile,
+    pub program: &'a str,
+    /// Its line, as it is going to run.
+    pub line: &'a Line,
 }
 
-impl Line<'_> {
+impl Planned<'_> {
     /// How a document is that of another run; none when it is of this one.
     fn differs(&self, document: &Document) -> Option<String> {
         let Some((suite, words)) = document.command_line.split_first() else {
             return Some("no run of a suite".to_string());
         };
-        if suite != self.suite {
+        if suite != self.program {
             return Some(format!("a run of {suite}"));
         }
         if document.system.computer_name != self.computer_name {
             return Some(format!("a run on the machine {}", document.system.computer_name));
         }
-        let (own, other) = (comparable(self.words), comparable(words));
+        let (own, other) = (comparable(self.line.words()), comparable(words));
         if own != other {
             let only = |all: &[String], of: &[String]| {
                 let words: Vec<&str> =
@@ -168,9 +167,16 @@ impl Line<'_> {
             };
             return Some(format!("a run with {} where this has {}", only(&other, &own), only(&own, &other)));
         }
-        let is_same = with_comparable_paths(&document.profile) == with_comparable_paths(self.profile);
+        let is_same =
+            with_comparable_paths(&document.profile) == with_comparable_paths(&self.line.request().profile);
         (!is_same).then(|| "a run of another profile".to_string())
     }
+}
+
+/// Whether the document of a series at `path` is of a step whose figures do not count: such names end so.
+pub fn is_of_uncounted(path: &Path) -> bool {
+    let name = slug(&path.file_stem().unwrap_or_default().to_string_lossy());
+    Kind::UNCOUNTED.iter().any(|kind| name.ends_with(&slug(kind.name())))
 }
 
 /// The number of a run in the name of its document.
@@ -216,11 +222,12 @@ fn comparable(words: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::suite::ab::UNCOUNTED;
+    use crate::request::Request;
 
     fn step(name: &str, words: &[&str]) -> (Step, Vec<String>) {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-        (Step { name: name.into(), words: words.clone(), seconds: 1.0, prepares: false }, words)
+        let line = Line::new(words.clone(), Request::default());
+        (Step { name: name.into(), line, seconds: 1.0, kind: Kind::Counts }, words)
     }
 
     fn document(words: &[String]) -> Document {
@@ -232,21 +239,23 @@ mod tests {
     fn runs_are_found_again_by_place_and_words() {
         let place = tempfile::tempdir().unwrap();
         let folder = place.path().join("kept");
-        let profile = Profile::default();
-        let line = |words| Line { computer_name: "", suite: "truespd mark", words, profile: &profile };
+        let line = |words: &[String]| Line::new(words.to_vec(), Request::default());
+        let find = |kept: &mut Kept, step: &Step, words: &[String]| {
+            kept.found(step, &Planned { computer_name: "", program: "truespd mark", line: &line(words) })
+        };
         let (first, first_words) = step("RND4K Q32T1 read, 1 of 2", &["-r", "/m/truespd-mark-77-0/data"]);
         let (second, second_words) = step("SEQ", &["-s", "/m/truespd-mark-77-0/data"]);
         let mut kept = Kept::open(&folder, false).unwrap();
         assert!(!folder.exists(), "refusals leave nothing");
         kept.make().unwrap();
-        assert!(kept.found(&first, &line(&first_words)).unwrap().is_none());
+        assert!(find(&mut kept, &first, &first_words).unwrap().is_none());
         let second_series = Kept::open(&folder, true).unwrap_err();
         assert!(second_series.contains("another series keeps its documents there"), "{second_series}");
         kept.put(&first, &document(&first_words)).unwrap();
         kept.put(&second, &document(&second_words)).unwrap();
         assert!(folder.join("001-rnd4k-q32t1-read-1-of-2.json").exists());
         assert!(Kept::open(&folder, false).unwrap_err().contains("--resume"));
-        let long = step(&format!("{}: A, {UNCOUNTED}", "x".repeat(300)), &[]).0;
+        let long = step(&format!("{}: A, {}", "x".repeat(300), Kind::First.name()), &[]).0;
         kept.put(&long, &document(&[])).expect("a name that fits");
         let names = || fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
         let is_whole =
@@ -262,25 +271,28 @@ mod tests {
         drop(kept);
         let mut kept = Kept::open(&folder, true).unwrap();
         let (_, again) = step("", &["-r", "/m/truespd-mark-9123-4/data"]);
-        assert!(kept.found(&first, &line(&again)).unwrap().is_some(), "another process, another folder");
+        assert!(find(&mut kept, &first, &again).unwrap().is_some(), "another process, another folder");
         let (_, other) = step("", &["-s", "-b8K", "/m/truespd-mark-77-0/data"]);
-        let error = kept.found(&second, &line(&other)).unwrap_err();
+        let error = find(&mut kept, &second, &other).unwrap_err();
         assert!(error.contains("002-seq.json': a run with nothing more where this has -b8K: "), "{error}");
-        let error = kept.found(&step("RND", &[]).0, &line(&second_words)).unwrap_err();
+        let error = find(&mut kept, &step("RND", &[]).0, &second_words).unwrap_err();
         assert!(error.contains("002-seq.json': another run than 'RND'"), "{error}");
-        let other_profile = Profile { progress_ios: 7, ..Profile::default() };
-        for (line, says) in [
-            (Line { computer_name: "other", ..line(&second_words) }, "on the machine"),
-            (Line { suite: "truespd ab", ..line(&second_words) }, "a run of truespd mark"),
-            (Line { profile: &other_profile, ..line(&second_words) }, "another profile"),
+        let profile = Profile { progress_ios: 7, ..Profile::default() };
+        let same = line(&second_words);
+        let other = Line::new(second_words.clone(), Request { profile, ..Request::default() });
+        let planned = |line| Planned { computer_name: "", program: "truespd mark", line };
+        for (planned, says) in [
+            (Planned { computer_name: "other", ..planned(&same) }, "on the machine"),
+            (Planned { program: "truespd ab", ..planned(&same) }, "a run of truespd mark"),
+            (planned(&other), "another profile"),
         ] {
-            let error = kept.found(&second, &line).unwrap_err();
+            let error = kept.found(&second, &planned).unwrap_err();
             assert!(error.contains(says), "{error}");
         }
-        assert!(kept.found(&second, &line(&second_words)).unwrap().is_some());
+        assert!(find(&mut kept, &second, &second_words).unwrap().is_some());
         let path = kept.path(&long);
         fs::write(&path, "{").unwrap();
-        assert!(kept.found(&long, &line(&[])).unwrap().is_none(), "half a document is none");
+        assert!(find(&mut kept, &long, &[]).unwrap().is_none(), "half a document is none");
         kept.put(&long, &document(&[])).expect("in its place");
         assert!(fs::read(&path).unwrap().len() > 10);
     }

@@ -10,8 +10,6 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::cli::commands::diskspd::ExitCode;
-use crate::cli::console::say_error;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::render;
 use crate::request::{Output, Request};
@@ -104,7 +102,7 @@ struct Opened {
 }
 
 /// A file ready to take one text.
-pub(crate) struct TextOutput {
+pub struct TextOutput {
     output: Output,
     sink: Sink,
 }
@@ -272,7 +270,7 @@ fn put(sink: Sink, text: &str) -> io::Result<()> {
 /// Files that a suite writes at its end. Whether they can be made is tried before the suite begins, and they are opened
 /// again then: a suite that is killed meanwhile leaves no unfinished file.
 #[derive(Debug)]
-pub(crate) struct LaterOutputs {
+pub struct LaterOutputs {
     outputs: Vec<Output>,
 }
 
@@ -300,22 +298,15 @@ impl LaterOutputs {
         self.outputs.iter()
     }
 
-    /// Writes them and gives them their names; `code` unless that fails, which is told.
-    pub fn write(&self, text: impl Fn(&Output) -> String, code: ExitCode) -> ExitCode {
-        let mut code = code;
-        for output in &self.outputs {
-            let written = TextOutput::open(output).and_then(|file| file.write(&text(output)));
-            if let Err(error) = written {
-                say_error(&error.to_string());
-                code = ExitCode::Failed;
-            }
-        }
-        code
+    /// Writes them and gives them their names; returns what went wrong, and goes on with the others.
+    pub fn write(&self, text: impl Fn(&Output) -> String) -> Vec<OutputError> {
+        let write = |output: &Output| TextOutput::open(output).and_then(|file| file.write(&text(output)));
+        self.outputs.iter().filter_map(|output| write(output).err()).collect()
     }
 }
 
 /// The file of `--json`; see [`LaterOutputs::check`].
-pub(crate) fn later_json(path: Option<&str>, taken: &[String]) -> Result<LaterOutputs, String> {
+pub fn later_json(path: Option<&str>, taken: &[String]) -> Result<LaterOutputs, String> {
     let output = path.map(|path| Output { format: "json", path: path.to_string() });
     LaterOutputs::check(output.into_iter().collect(), taken)
 }
@@ -336,7 +327,7 @@ mod tests {
         let outputs = vec![json(&first), Output { format: "save", ..json(&second) }];
         let later = LaterOutputs::check(outputs, &[]).unwrap();
         assert_eq!(names(), 0, "nothing is made before there is something to write");
-        assert_eq!(later.write(|output| output.format.to_string(), ExitCode::Done), ExitCode::Done);
+        assert!(later.write(|output| output.format.to_string()).is_empty());
         assert_eq!(std::fs::read_to_string(&second).unwrap(), "save");
         let taken = [second.to_string_lossy().into_owned()];
         for (outputs, taken, says) in [
@@ -351,6 +342,6 @@ mod tests {
         }
         assert_eq!(names(), 2);
         std::fs::remove_dir_all(dir.path()).unwrap();
-        assert_eq!(later.write(|_| String::new(), ExitCode::Done), ExitCode::Failed);
+        assert_eq!(later.write(|_| String::new()).len(), 2);
     }
 }

@@ -3,8 +3,6 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use crate::cli::grammar::value::size_above_zero;
-use crate::cli::words::absolute_path;
 use crate::fault::Refusal;
 use crate::guard::Guard;
 use crate::guard::mark::Marks;
@@ -18,11 +16,11 @@ use crate::sys::file::FileKind;
 use crate::text::{printable_path, shell_word, typed_size};
 
 /// CrystalDiskMark's smallest test file. A smaller one is no test of a disk: a run is over the same blocks again and again.
-pub(crate) const FILE_BYTES_MIN: u64 = 16 << 20;
+pub const FILE_BYTES_MIN: u64 = 16 << 20;
 
 /// What a person named.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     path: PathBuf,
     kind: Kind,
 }
@@ -102,10 +100,12 @@ impl Place {
         self.path.join(name).to_string_lossy().into_owned()
     }
 
+    /// It is a directory, where files are made.
     pub fn is_directory(&self) -> bool {
         matches!(self.kind, Kind::Directory(_))
     }
 
+    /// It is a block device.
     pub fn is_device(&self) -> bool {
         matches!(self.kind, Kind::Device { .. })
     }
@@ -180,7 +180,7 @@ impl Place {
 
 /// Whether a write test can go to what is there: it takes writes, and the write guard lets them through. What cannot be
 /// opened is told by the run.
-pub(crate) fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
+pub fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
     let roots = Roots::default();
     let opened = resolve(typed, &roots)
         .ok()
@@ -198,13 +198,13 @@ pub(crate) fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refus
 }
 
 /// Which of the targets a path of `--overwrite` names, spelt as the target is.
-pub(crate) fn target_named<'t>(path: &str, targets: &[&'t str]) -> Option<&'t str> {
+pub fn target_named<'t>(path: &str, targets: &[&'t str]) -> Option<&'t str> {
     let guard = Guard { overwrite: &[], marks: &Marks::of_this_user(), roots: &Roots::default() };
     guard.named_by(path, targets)
 }
 
 /// Why a path of `--overwrite` is refused that names none of the targets.
-pub(crate) fn names_no_target(path: &str) -> String {
+pub fn names_no_target(path: &str) -> String {
     let why = match path.starts_with('#') {
         true => "this wants the device by its name: which disk a number means changes when disks come and go",
         false => {
@@ -214,34 +214,24 @@ pub(crate) fn names_no_target(path: &str) -> String {
     format!("--overwrite {path}: {why}")
 }
 
+/// A target as it is called from any directory, so that a line that a suite shows or keeps means the same everywhere.
+/// Numbers of disks and templates stay.
+pub fn absolute(word: String) -> String {
+    match word.chars().next() {
+        None | Some('#' | '*' | '/') => word,
+        Some(_) => absolute_path(&word).unwrap_or(word),
+    }
+}
+
+/// Without resolving links. `None` where the present directory has a name that is no UTF-8.
+fn absolute_path(path: &str) -> Option<String> {
+    std::path::absolute(path).ok()?.into_os_string().into_string().ok()
+}
+
 /// The largest power of two, from 1 MiB, that fits.
 fn fitting(usable_bytes: u64) -> Option<u64> {
     let bytes = 1u64 << usable_bytes.checked_ilog2()?;
     (bytes >= 1 << 20).then_some(bytes)
-}
-
-/// Reads a size as DiskSpd writes them (`4096`, `64K`, `1G`).
-pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    size_above_zero(text, 1).map_err(|slip| format!("{}; write digits and a unit: 4096, 64K, 1G", slip.what))
-}
-
-/// Reads the size of a test file.
-pub(crate) fn file_bytes(text: &str) -> Result<u64, String> {
-    match bytes(text)? {
-        bytes if bytes < FILE_BYTES_MIN => {
-            Err(format!("at least {}, e.g. 512M or 4G", typed_size(FILE_BYTES_MIN)))
-        }
-        bytes => Ok(bytes),
-    }
-}
-
-/// Reads a whole number from `LEAST` to `MOST`.
-pub(crate) fn between<const LEAST: u32, const MOST: u32>(text: &str) -> Result<u32, String> {
-    let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
-    number.ok_or_else(|| match MOST {
-        u32::MAX => format!("legal is a whole number from {LEAST} on"),
-        _ => format!("legal is a whole number from {LEAST} to {MOST}"),
-    })
 }
 
 #[cfg(test)]
@@ -298,28 +288,5 @@ mod tests {
         assert!(Place::find("/dev/null").unwrap_err().contains("; give a directory or a block device"));
         let words = Place::find(dir.path().join("none").to_str().unwrap()).unwrap_err();
         assert!(words.contains("No such file or directory; give a directory"), "{words}");
-    }
-
-    #[test]
-    fn numbers_are_told_what_is_legal() {
-        assert_eq!((between::<1, 9>("9"), between::<0, { u32::MAX }>("0")), (Ok(9), Ok(0)));
-        for text in ["0", "10", "", "x", "-1", "1.5", "99999999999"] {
-            assert_eq!(between::<1, 9>(text), Err("legal is a whole number from 1 to 9".into()), "{text}");
-        }
-        assert!(between::<1, { u32::MAX }>("0").is_err_and(|words| words.ends_with("from 1 on")));
-    }
-
-    #[test]
-    fn sizes_are_diskspds() {
-        for (text, size_bytes) in [("4096", 4096), ("64K", 64 << 10), ("1g", 1 << 30), ("2T", 2 << 40)] {
-            assert_eq!(bytes(text), Ok(size_bytes), "{text}");
-        }
-        for size_bytes in [1, 512, 1536, 64 << 10, 3 << 19, 1000 << 30, 5 << 40, u64::MAX] {
-            assert_eq!(bytes(&typed_size(size_bytes)), Ok(size_bytes), "{}", typed_size(size_bytes));
-        }
-        assert_eq!((typed_size(3 << 19), typed_size(0)), ("1536K".into(), "0".into()));
-        for text in ["", "0", "G", "-1G", "1.5G", "4q", "99999999999999999999G"] {
-            assert!(bytes(text).is_err_and(|words| words.contains("64K")), "{text}");
-        }
     }
 }

@@ -1,7 +1,5 @@
 //! `--require` of the suites: what the answer must be for the exit code to stay 0.
 
-use crate::cli::commands::diskspd::ExitCode;
-use crate::cli::console::say_line;
 use crate::result::Grade;
 
 /// One thing that is required of a suite's answer.
@@ -18,7 +16,8 @@ pub enum Required {
 }
 
 impl Required {
-    fn word(self) -> &'static str {
+    /// Its word.
+    pub fn word(self) -> &'static str {
         match self {
             Required::Grade(grade) => grade.word(),
             Required::Pass => "pass",
@@ -66,18 +65,9 @@ impl Answer<'_> {
         }
     }
 
-    /// The exit code of a suite that ended with `code`: what is required and not so is told, and makes a success
-    /// [`ExitCode::NotTrusted`].
-    pub fn held_to(&self, required: &[Required], code: ExitCode) -> ExitCode {
-        let mut code = code;
-        for &one in required {
-            let Some(lack) = self.lack(one) else { continue };
-            say_line(format_args!("--require {}: {lack}", one.word()));
-            if code == ExitCode::Done {
-                code = ExitCode::NotTrusted;
-            }
-        }
-        code
+    /// What is required and not so, each with what is lacking.
+    pub fn lacking(&self, required: &[Required]) -> Vec<(Required, String)> {
+        required.iter().filter_map(|&one| Some((one, self.lack(one)?))).collect()
     }
 }
 
@@ -100,25 +90,24 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_so_changes_a_success_only() {
+    fn what_is_required_and_not_so_is_told() {
         let lacks = |required| (required == Required::Better).then(|| "it is not".to_string());
         let answer = |is_complete, grade| Answer { is_complete, grade, lacks: &lacks };
-        let (good, bad) = (ExitCode::Done, ExitCode::NotTrusted);
+        let lacks_some = |answer: &Answer<'_>, required: &[Required]| !answer.lacking(required).is_empty();
         let suspect = answer(true, Some(Grade::Suspect));
-        for (required, code) in [
-            (vec![], good),
-            (vec![SUSPECT], good),
-            (vec![Required::Grade(Grade::Certified)], bad),
-            (vec![Required::NotWorse], good),
-            (vec![SUSPECT, Required::Better], bad),
+        for (required, is_lacking) in [
+            (vec![], false),
+            (vec![SUSPECT], false),
+            (vec![Required::Grade(Grade::Certified)], true),
+            (vec![Required::NotWorse], false),
+            (vec![SUSPECT, Required::Better], true),
         ] {
-            assert_eq!(suspect.held_to(&required, good), code, "{required:?}");
+            assert_eq!(lacks_some(&suspect, &required), is_lacking, "{required:?}");
         }
-        assert_eq!(answer(true, Some(Grade::Invalid)).held_to(&[SUSPECT], good), bad);
-        assert_eq!(answer(true, None).held_to(&[SUSPECT], good), bad);
-        assert_eq!(answer(true, None).held_to(&[], good), good);
-        assert_eq!(answer(false, Some(Grade::Certified)).held_to(&[SUSPECT], good), bad);
-        // A failure stays one.
-        assert_eq!(suspect.held_to(&[Required::Better], ExitCode::Failed), ExitCode::Failed);
+        assert!(lacks_some(&answer(true, Some(Grade::Invalid)), &[SUSPECT]));
+        assert!(lacks_some(&answer(true, None), &[SUSPECT]));
+        assert!(!lacks_some(&answer(true, None), &[]));
+        assert!(lacks_some(&answer(false, Some(Grade::Certified)), &[SUSPECT]));
+        assert_eq!(suspect.lacking(&[Required::Better]), [(Required::Better, "it is not".to_string())]);
     }
 }

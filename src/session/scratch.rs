@@ -82,6 +82,11 @@ impl Scratch {
         ))
     }
 
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Path of the file `name`, as a word of a command line.
     pub fn file(&self, name: &str) -> String {
         self.path.join(name).to_string_lossy().into_owned()

@@ -13,6 +13,8 @@ pub mod workload;
 
 use std::time::Duration;
 
+use crate::fault::Fault;
+use crate::request::Line;
 use crate::result::Document;
 
 /// One run of a series.
@@ -20,13 +22,76 @@ use crate::result::Document;
 pub struct Step {
     /// What it is, for people, in a few words: `RND4K Q32T1 read, 2 of 5`. Names of kept documents are made from it.
     pub name: String,
-    /// The words of the DiskSpd command line that it is, without the program's name.
-    pub words: Vec<String>,
+    /// What runs.
+    pub line: Line,
     /// What it is going to take, in seconds.
     pub seconds: f64,
+    /// What it is for.
+    pub kind: Kind,
+}
+
+/// A step whose line is still to be read.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Draft {
+    /// As [`Step::name`].
+    pub name: String,
+    /// The words of the DiskSpd command line that it is, without the program's name.
+    pub words: Vec<String>,
+    /// As [`Step::seconds`].
+    pub seconds: f64,
+    /// As [`Step::kind`].
+    pub kind: Kind,
+}
+
+impl Draft {
+    /// With its line as `runner` reads it.
+    ///
+    /// # Errors
+    /// As [`Runner::line`].
+    pub fn read(self, runner: &mut dyn Runner) -> Result<Step, Ended> {
+        let Draft { name, words, seconds, kind } = self;
+        Ok(Step { name, line: runner.line(words)?, seconds, kind })
+    }
+}
+
+/// What a step is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// Its figures count.
+    #[default]
+    Counts,
+    /// The first run of a variant, before those that count.
+    First,
+    /// A run of a test before those that count.
+    Discarded,
+    /// It makes the test file and measures nothing.
+    Fill,
+}
+
+impl Kind {
+    /// All of them whose figures do not count.
+    pub const UNCOUNTED: [Kind; 3] = [Kind::First, Kind::Discarded, Kind::Fill];
+
+    /// Ends the name of such a step; empty where it counts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Counts => "",
+            Kind::First => "first run, does not count",
+            Kind::Discarded => "discarded run",
+            Kind::Fill => "making the test file",
+        }
+    }
+
     /// It counts for nothing but the state in which it leaves the storage to those after it: a series that goes on where an
     /// earlier one ended repeats it before the first run that is still to be made.
-    pub prepares: bool,
+    pub fn prepares(self) -> bool {
+        matches!(self, Kind::First | Kind::Discarded)
+    }
+
+    /// It is a run: one that makes a file is none.
+    pub fn is_run(self) -> bool {
+        self != Kind::Fill
+    }
 }
 
 /// Why a series ends before its end.
@@ -35,16 +100,13 @@ pub enum Ended {
     /// The person stopped it (Ctrl+C). What is done is kept.
     Stopped,
     /// A line was refused or failed.
-    Failed(Failure),
+    Failed(Fault),
 }
 
-/// A line that could not be run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
-    /// Complete lines for standard error.
-    pub words: String,
-    /// Exit code of `diskspd` for it.
-    pub exit_code: u8,
+impl<T: Into<Fault>> From<T> for Ended {
+    fn from(fault: T) -> Self {
+        Ended::Failed(fault.into())
+    }
 }
 
 /// What is still to come, for the time left.
@@ -72,7 +134,7 @@ pub enum Known {
 
 impl Ahead {
     /// Runs with a pause between them.
-    pub fn of(steps: &[Step], pause: Duration) -> Self {
+    pub fn of(steps: &[Draft], pause: Duration) -> Self {
         let pauses = pause.as_secs_f64() * steps.len().saturating_sub(1) as f64;
         let seconds = steps.iter().map(|step| step.seconds).sum::<f64>() + pauses;
         Ahead { steps: steps.len(), seconds, known: Known::Exactly }
@@ -89,8 +151,14 @@ impl std::iter::Sum for Ahead {
     }
 }
 
-/// Runs the lines of a series.
+/// Reads and runs the lines of a series.
 pub trait Runner {
+    /// What a line means, once.
+    ///
+    /// # Errors
+    /// [`Ended::Failed`]: it is no line that can run.
+    fn line(&mut self, words: Vec<String>) -> Result<Line, Ended>;
+
     /// Runs one line and returns its document with its verdict.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("engine", &["sys", "machine"]),
     ("access", &["profile"]),
     ("result", &["profile", "measure", "machine", "text", "sys"]),
-    ("request", &["profile", "result"]),
+    ("request", &["profile", "result", "fault"]),
     ("plan", &["profile", "access", "engine", "machine", "fault", "text", "sys"]),
     ("guard", &["profile", "machine", "fault", "text", "sys"]),
     (
@@ -31,7 +31,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "session",
         &[
-            "cli", "suite", "render", "request", "verdict", "engine", "result", "load", "profile", "guard",
+            "suite", "render", "request", "verdict", "engine", "result", "load", "profile", "guard",
             "machine", "fault", "text", "sys",
         ],
     ),

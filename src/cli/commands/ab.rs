@@ -1,19 +1,22 @@
 //! `truespd ab`: do two variants of a run differ?
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Args;
 
+use crate::cli::commands::comparing::Comparing;
 use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::suite::{self, SeriesArguments, end_early, nothing_measured};
+use crate::cli::commands::values::file_bytes;
 use crate::cli::console::say_error;
 use crate::cli::show::verdict::{Style, series as series_verdict};
-use crate::cli::words;
-use crate::cli::words::VariantWords;
+use crate::cli::words::Variant;
 use crate::session::outputs::later_json;
-use crate::session::place::{FILE_BYTES_MIN, Place, file_bytes, names_no_target, target_named};
-use crate::session::series::{Answer, FILL, Required, Series, SeriesArguments, nothing_measured, required};
-use crate::suite::ab::{self, Metric, Outcome, Plan, Surroundings};
-use crate::suite::{Ended, Runner, Step};
+use crate::session::place::{FILE_BYTES_MIN, Place, names_no_target, target_named};
+use crate::session::required::{Answer, Required, required};
+use crate::session::series::Series;
+use crate::suite::ab::{self, Outcome, Surroundings};
+use crate::suite::{Draft, Ended, Kind, Runner};
 use crate::text::split_line;
 
 /// Compare two variants of a run, in turns, until their difference is decided or shown not to matter
@@ -65,91 +68,8 @@ impl AbArguments {
 /// Size of the file of `--file` unless told otherwise.
 const FILE_BYTES: u64 = 1 << 30;
 
-/// How to compare: for all that is built on it.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct Comparing {
-    /// What is compared: iops, bytes, latency (mean), p99, p99.9, cpu (processor time per I/O)
-    ///
-    /// Where the words of ab set a rate (-g), the three latencies are response times: they count from when the rate wanted the I/O.
-    #[arg(long, default_value = "iops", value_parser = metric)]
-    pub metric: Metric,
-
-    /// A difference up to this many percent does not matter
-    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = margin)]
-    pub margin: f64,
-
-    /// Probability with which variants that are the same may be called different
-    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = significance)]
-    pub significance: f64,
-
-    /// Blocks of four runs at most; the first look comes after 4 of them, and with 2 or 3 the only one after the last
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=10_000))]
-    pub blocks: u32,
-
-    /// Minutes at most, for the blocks of each comparison (a study has several): no more blocks are planned than fit
-    #[arg(long, value_name = "MINUTES", default_value_t = 30.0, value_parser = minutes)]
-    pub max_minutes: f64,
-
-    /// Measured seconds of each run; -d in the words of ab counts instead
-    #[arg(long, value_name = "S", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-    pub seconds: u32,
-
-    /// Seconds of warm-up before them; -W in the words of ab counts instead
-    #[arg(long, value_name = "S", default_value_t = 1)]
-    pub warm_up: u32,
-}
-
 fn ab_required(text: &str) -> Result<Required, String> {
     required(text, &[Required::NotWorse, Required::Better])
-}
-
-fn metric(text: &str) -> Result<Metric, String> {
-    let names = || Metric::compared().map(Metric::name).collect::<Vec<_>>().join(", ");
-    Metric::compared().find(|m| m.name() == text).ok_or_else(|| format!("legal are {}", names()))
-}
-
-fn number(text: &str, what: &str, is_legal: impl Fn(f64) -> bool) -> Result<f64, String> {
-    let value = text.parse().ok().filter(|v: &f64| v.is_finite() && is_legal(*v));
-    value.ok_or_else(|| format!("legal is {what}"))
-}
-
-fn margin(text: &str) -> Result<f64, String> {
-    number(text, "more than 0 and up to 100 percent", |v| v > 0.0 && v <= 100.0)
-}
-
-fn significance(text: &str) -> Result<f64, String> {
-    number(text, "0.0001 to 0.05", |v| (0.0001..=0.05).contains(&v))
-}
-
-fn minutes(text: &str) -> Result<f64, String> {
-    number(text, "more than 0 and up to 10000", |v| v > 0.0 && v <= 10_000.0)
-}
-
-impl Comparing {
-    /// The plan for two lines.
-    pub fn plan(&self, title: &str, variants: [VariantWords; 2]) -> Plan {
-        let run_s = variants.iter().map(|v| v.seconds).sum::<f64>() / 2.0;
-        Plan {
-            title: title.to_string(),
-            words: variants.map(|v| v.words),
-            metric: self.metric,
-            margin_percent: self.margin,
-            significance: self.significance,
-            blocks_max: self.blocks as usize,
-            time_max: Duration::from_secs_f64(self.max_minutes * 60.0),
-            run_s,
-        }
-    }
-
-    /// The words of a variant as they are run.
-    pub fn variant(
-        &self,
-        option: &str,
-        typed: Vec<String>,
-        target: Option<&str>,
-    ) -> Result<VariantWords, String> {
-        words::variant(option, typed, target, self)
-    }
 }
 
 /// `truespd ab`.
@@ -185,10 +105,10 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     let place = arguments.file.as_deref().map(|dir| directory(dir, arguments)).transpose()?;
     let output = later_json(arguments.json.as_deref(), &taken(&variants, place.is_some()))?;
     allow_each(&mut variants, &arguments.series.overwrite)?;
-    let mut series = Series::begin("ab", &arguments.series, &output)?;
+    let mut series = arguments.series.begin("ab", &output)?;
     let file = match file(&mut series, place.as_ref(), &variants) {
         Ok(file) => file,
-        Err(ended) => return Ok(series.end_early(ended)),
+        Err(ended) => return Ok(end_early(series, ended)),
     };
     if let Some(file) = &file {
         variants = self::variants(&arguments.comparing, &split, Some(file))?;
@@ -200,7 +120,7 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
             fill(&mut series, file, arguments.file_bytes())
         }
     {
-        return Ok(series.end_early(ended));
+        return Ok(end_early(series, ended));
     }
     let begin = Instant::now();
     let mut surroundings = Surroundings { arrange: &mut |_| Ok(()), elapsed: &|| begin.elapsed() };
@@ -213,10 +133,10 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     }
     let shown = ab::text(&report) + &series_verdict(&report.verdict, Style::of_stdout());
     let printed = print(&shown, ended);
-    let code = output.write(|_| ab::write(&report), printed);
+    let code = suite::write(&output, |_| ab::write(&report), printed);
     let lacks = |required| lacks(report.outcome, report.is_b_better(), required);
     let answer = Answer { is_complete, grade: report.verdict.grade, lacks: &lacks };
-    Ok(answer.held_to(&arguments.series.require, code))
+    Ok(arguments.series.held_to(&answer, code))
 }
 
 /// What keeps the answer from being what is required.
@@ -236,17 +156,17 @@ fn variants(
     comparing: &Comparing,
     split: &[(&str, Vec<String>)],
     target: Option<&str>,
-) -> Result<Vec<VariantWords>, String> {
+) -> Result<Vec<Variant>, String> {
     split.iter().map(|(option, words)| comparing.variant(option, words.clone(), target)).collect()
 }
 
-fn both(variants: &[VariantWords]) -> [VariantWords; 2] {
+fn both(variants: &[Variant]) -> [Variant; 2] {
     variants.to_vec().try_into().expect("two options")
 }
 
 /// What the variants read and write, without a file that is still to be made: no result may take the place of one.
-fn taken(variants: &[VariantWords], is_made: bool) -> Vec<String> {
-    let targets = |variant: &VariantWords| if is_made { Vec::new() } else { variant.targets.clone() };
+fn taken(variants: &[Variant], is_made: bool) -> Vec<String> {
+    let targets = |variant: &Variant| if is_made { Vec::new() } else { variant.targets.clone() };
     variants
         .iter()
         .flat_map(|variant| targets(variant).into_iter().chain(variant.profile_file.clone()))
@@ -255,11 +175,7 @@ fn taken(variants: &[VariantWords], is_made: bool) -> Vec<String> {
 
 /// The file in the directory of `--file`. Without one, the write guard is asked of all targets, before the first run takes
 /// its time.
-fn file(
-    series: &mut Series,
-    place: Option<&Place>,
-    variants: &[VariantWords],
-) -> Result<Option<String>, Ended> {
+fn file(series: &mut Series, place: Option<&Place>, variants: &[Variant]) -> Result<Option<String>, Ended> {
     if let Some(place) = place {
         return Ok(Some(series.scratch(&place.folder(), "ab", &["data"])?.file("data")));
     }
@@ -283,13 +199,13 @@ fn directory(typed: &str, arguments: &AbArguments) -> Result<Place, String> {
 }
 
 /// Gives each variant the person's word for its own targets. The error is a sentence.
-fn allow_each(variants: &mut [VariantWords], overwrite: &[String]) -> Result<(), String> {
+fn allow_each(variants: &mut [Variant], overwrite: &[String]) -> Result<(), String> {
     for path in overwrite {
         let mut is_named = false;
         for variant in variants.iter_mut() {
             let targets: Vec<&str> = variant.targets.iter().map(String::as_str).collect();
             if target_named(path, &targets).is_some() {
-                variant.words.splice(..0, ["--overwrite".to_string(), path.clone()]);
+                variant.line = std::mem::take(&mut variant.line).allowing(std::slice::from_ref(path));
                 is_named = true;
             }
         }
@@ -307,11 +223,11 @@ pub(crate) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(
     let words = [format!("-c{size_bytes}")].into_iter();
     let words = words.chain(["-Zr", "-b1M", "-f1M", "-o1", "-d1", "-W0"].map(String::from));
     // With another seed in every process, so that a series that goes on makes the file anew, too.
-    let words = words.chain([format!("-z{seed}"), file.to_string()]);
+    let words = words.chain([format!("-z{seed}"), file.to_string()]).collect();
     // The fill is no write test of what the person named.
     let allowed = series.allow(Vec::new());
-    let step = Step { name: FILL.into(), words: words.collect(), seconds: 1.5, prepares: false };
-    let filled = series.run(&step).map(|_| ());
+    let draft = Draft { name: Kind::Fill.name().into(), words, seconds: 1.5, kind: Kind::Fill };
+    let filled = draft.read(series).and_then(|step| series.run(&step)).map(|_| ());
     series.allow(allowed);
     filled
 }
@@ -319,6 +235,7 @@ pub(crate) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::{Line, Request};
 
     #[test]
     fn what_is_required_has_to_be_shown() {
@@ -340,14 +257,14 @@ mod tests {
 
     #[test]
     fn the_persons_word_goes_to_the_variant_that_names_the_target() {
-        let variant = |target: &str| VariantWords {
-            words: vec!["-w100".into(), target.into()],
+        let variant = |target: &str| Variant {
+            line: Line::new(vec!["-w100".into(), target.into()], Request::default()),
             seconds: 1.0,
             targets: vec![target.into()],
             written: vec![target.into()],
             profile_file: None,
         };
-        let shown = |variant: &VariantWords| variant.words.join(" ");
+        let shown = |variant: &Variant| variant.line.words().join(" ");
         let mut variants = [variant("/dev/x"), variant("/dev/y")];
         allow_each(&mut variants, &["/dev/y".to_string()]).unwrap();
         assert_eq!(variants.each_ref().map(shown), ["-w100 /dev/x", "--overwrite /dev/y -w100 /dev/y"]);

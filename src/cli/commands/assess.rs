@@ -6,13 +6,14 @@ use std::time::Instant;
 use clap::Args;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::suite::{self, SeriesArguments, end_early, nothing_measured};
+use crate::cli::commands::values::{between, bytes};
 use crate::cli::console::{say_error, say_line};
 use crate::cli::show::verdict::{Style, series as series_verdict};
+use crate::fault::{Refusal, RefusalKind};
 use crate::session::outputs::{LaterOutputs, later_json};
-use crate::session::place::{Place, between, bytes};
-use crate::session::series::{
-    Answer, Required, Series, SeriesArguments, nothing_measured, refused, required,
-};
+use crate::session::place::Place;
+use crate::session::required::{Answer, Required, required};
 use crate::suite::assess::{Assessment, FILE_BYTES, Part, Plan, SIZE_MIN_BYTES, Test};
 use crate::sys::error::system_text;
 use crate::text::{printable, shell_line, shell_word, typed_size, wrap};
@@ -230,17 +231,17 @@ fn lines(place: &Place, plan: &Plan) -> String {
 fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<ExitCode, String> {
     let since = Instant::now();
     let json = later_json(arguments.json.as_deref(), &[place.word()])?;
-    let mut series = Series::begin("assess", &arguments.series, &json)?;
+    let mut series = arguments.series.begin("assess", &json)?;
     if place.is_device()
         && plan.tests.iter().any(|test| test.writes())
         && let Err(ended) = series.check_write(&place.word())
     {
-        return Ok(series.end_early(ended));
+        return Ok(end_early(series, ended));
     }
     let files = [DATA, profile_name(Test::FlushSequential), profile_name(Test::FlushRandom)];
     let scratch = match series.scratch(&place.folder(), "assess", &files) {
         Ok(scratch) => scratch,
-        Err(ended) => return Ok(series.end_early(ended)),
+        Err(ended) => return Ok(end_early(series, ended)),
     };
     if plan.is_made {
         plan.target = scratch.file(DATA);
@@ -248,7 +249,7 @@ fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<
     let parts = plan.parts(|test| scratch.file(profile_name(test)));
     let (mut assessment, result) = match write_profiles(&parts) {
         Ok(()) => plan.run(&parts, &mut series),
-        Err(words) => return Ok(series.end_early(refused(&words))),
+        Err(words) => return Ok(end_early(series, Refusal::new(RefusalKind::Target, words).into())),
     };
     assessment.run_time_s = since.elapsed().as_secs_f64();
     let is_complete = result.is_ok();
@@ -264,7 +265,7 @@ fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<
             (!labels.is_empty()).then(|| format!("not passed: {}", labels.join("; ")))
         },
     };
-    Ok(answer.held_to(&arguments.series.require, show(&assessment, &json, code)))
+    Ok(arguments.series.held_to(&answer, show(&assessment, &json, code)))
 }
 
 fn write_profiles(parts: &[Part]) -> Result<(), String> {
@@ -286,7 +287,7 @@ fn show(assessment: &Assessment, json: &LaterOutputs, code: ExitCode) -> ExitCod
         wrap(&assessment.approximate(), style.columns).join("\n") + "\n",
     ];
     let code = print(&shown.join("\n"), code);
-    json.write(|_| assessment.json(), code)
+    suite::write(json, |_| assessment.json(), code)
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
-use std::time::Duration;
 
 use crate::cli::Invocation;
 use crate::cli::console::{Console, say, say_line, tell};
@@ -13,9 +12,9 @@ use crate::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, R
 use crate::load::{self, Event, Report};
 use crate::machine::host::uptime_ms;
 use crate::profile::xml;
-use crate::profile::{Profile, ResultFormat};
+use crate::profile::{Finding, Profile, ResultFormat};
 use crate::render;
-use crate::request::{ProfileError, Request};
+use crate::request::Request;
 use crate::result::Verdict;
 use crate::session::outputs::Outputs;
 use crate::session::run::Ready;
@@ -107,9 +106,8 @@ fn command_line(program: &Program, args: &[OsString]) -> Vec<String> {
 }
 
 fn run(program: &Program, args: &[OsString], mut request: Request, place: Place) -> ExitCode {
-    if let Err(words) = load_profile(program, args, &mut request) {
-        say_line(format_args!("{}", words.trim_end()));
-        return ExitCode::Refused;
+    if let Err(refusals) = load_profile(program, args, &mut request) {
+        return tell(refusals);
     }
     for warning in &request.findings_warnings {
         say_line(format_args!("WARNING: {warning}"));
@@ -139,68 +137,18 @@ fn ready<'a>(program: &Program, args: &[OsString], request: &'a Request) -> Resu
         .map_err(|error| refuse_option(&typed(args), &program.name, "-engine", &error.to_string()))
 }
 
-/// A line that a suite runs, and who watches it.
-pub(crate) struct QuietRun<'a> {
-    /// Stands for the program in the document.
-    pub program: &'a Program,
-    /// The line.
-    pub words: &'a [String],
-    /// Receives what goes on.
-    pub on_event: load::OnEvent<'a>,
-    /// How often to tell where it is.
-    pub progress_every: Option<Duration>,
-    /// Ends it early.
-    pub stop: &'a Latch,
-}
-
-impl QuietRun<'_> {
-    /// Runs the line and prints nothing: the report, its document with its verdict. The error is what to show,
-    /// and the exit code.
-    pub fn run(&self) -> Result<Report, (String, ExitCode)> {
-        let args: Vec<OsString> = self.words.iter().map(OsString::from).collect();
-        let request = request_of(self.program, &args)?;
-        let ready = ready(self.program, &args, &request).map_err(|no| (no.to_string(), ExitCode::Refused))?;
-        let report = ready.telling(self.progress_every).run(self.on_event, self.stop);
-        let report = report.map_err(|refusals| plan_refused(self.program, &args, &refusals))?;
-        if !report.failures.is_empty() {
-            let lines =
-                report.failures.iter().map(|failure| format!("ERROR: {}\n", printable(&failure.to_string())));
-            return Err((lines.collect(), ExitCode::Failed));
-        }
-        Ok(report)
-    }
-}
-
-/// What a line of a suite asks for. The error is what to show, and the exit code.
-fn request_of(program: &Program, args: &[OsString]) -> Result<Box<Request>, (String, ExitCode)> {
-    let refused = |words: String| (words, ExitCode::Refused);
-    let invocation = crate::cli::grammar::parse::parse_os(args, &program.name, &uptime_ms);
-    let Invocation::Run(mut request) = invocation.map_err(|refusal| refused(refusal.to_string()))? else {
-        return Err(refused("ERROR: a line of a suite has to run something\n".into()));
-    };
-    load_profile(program, args, &mut request).map_err(refused)?;
-    Ok(request)
-}
-
-/// The profile that a line of a suite means. The error is what to show, and the exit code.
-pub(crate) fn profile_of(program: &Program, words: &[String]) -> Result<Profile, (String, ExitCode)> {
-    let args: Vec<OsString> = words.iter().map(OsString::from).collect();
-    Ok(request_of(program, &args)?.profile)
-}
-
 /// Reads the profile of `-X` into the request, with the overrides and targets beside it; the error is
 /// what to show.
 pub(crate) fn load_profile(
     program: &Program,
     args: &[OsString],
     request: &mut Request,
-) -> Result<(), String> {
-    request.load_profile().map_err(|error| match error {
-        ProfileError::Xml(error) => error.to_string(),
-        ProfileError::Templates(errors) => errors.iter().map(|e| format!("ERROR: {e}\n")).collect(),
-        ProfileError::Rules { profile, findings } => {
-            refuse_findings(&typed(args), &program.name, &profile, &findings).to_string()
-        }
+) -> Result<(), Refusals> {
+    request.load_profile().map_err(|error| {
+        let of_rules = |profile: &Profile, findings: &[Finding]| {
+            refuse_findings(&typed(args), &program.name, profile, findings)
+        };
+        error.refusals(of_rules)
     })
 }
 

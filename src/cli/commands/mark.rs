@@ -5,13 +5,14 @@ use std::ffi::OsString;
 use clap::{Args, ValueEnum};
 
 use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::suite::{self, SeriesArguments, end_early, nothing_measured};
+use crate::cli::commands::values::{between, file_bytes};
 use crate::cli::console::{say_error, say_line};
 use crate::cli::show::mark as mark_table;
 use crate::cli::show::verdict::Style;
 use crate::request::Output;
 use crate::session::outputs::LaterOutputs;
-use crate::session::place::{FILE_BYTES_MIN, Place, between, file_bytes};
-use crate::session::series::{Series, SeriesArguments, nothing_measured};
+use crate::session::place::{FILE_BYTES_MIN, Place};
 use crate::suite::mark::text::{Reader, text};
 use crate::suite::mark::{
     self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, NAME, Part, Preset, Profile, Report,
@@ -311,7 +312,7 @@ fn described(place: &Place) -> mark::Place {
 /// Runs and shows. The error is a sentence.
 fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Result<ExitCode, String> {
     let outputs = LaterOutputs::check(outputs(arguments), &[place.word()])?;
-    let mut series = Series::begin(NAME, &arguments.series, &outputs)?;
+    let mut series = arguments.series.begin(NAME, &outputs)?;
     let target = match place.is_device() {
         true => Ok(Target::Device(place.word())),
         false => series.scratch(&place.folder(), NAME, &[FILE]).map(|folder| Target::File(folder.file(FILE))),
@@ -320,7 +321,7 @@ fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Resu
     let is_free = if does_write { series.check_write(&place.word()) } else { Ok(()) };
     let target = match is_free.and(target) {
         Ok(target) => target,
-        Err(ended) => return Ok(series.end_early(ended)),
+        Err(ended) => return Ok(end_early(series, ended)),
     };
     let (rows, ended) = settings.run(&target, &mut series);
     let is_complete = ended.is_ok();
@@ -334,7 +335,7 @@ fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Resu
         "json" => mark::write(&report),
         _ => text(&report, Reader::Program { comment: arguments.comment.as_deref() }),
     };
-    let code = outputs.write(content, code);
+    let code = suite::write(&outputs, content, code);
     Ok(arguments.series.held_to_grade(is_complete, report.verdict.grade, code))
 }
 

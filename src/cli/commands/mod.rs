@@ -3,6 +3,7 @@
 pub(crate) mod ab;
 pub(crate) mod assess;
 pub(crate) mod bench_self;
+pub(crate) mod comparing;
 pub mod diskspd;
 pub(crate) mod inspect;
 pub(crate) mod judge;
@@ -10,7 +11,9 @@ pub(crate) mod mark;
 pub(crate) mod merge;
 pub(crate) mod render;
 pub(crate) mod study;
+pub(crate) mod suite;
 pub(crate) mod truespd;
+pub(crate) mod values;
 pub(crate) mod workload;
 
 pub use truespd::truespd;

@@ -9,15 +9,18 @@ use std::time::Instant;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::commands::ab::{Comparing, fill};
+use crate::cli::commands::ab::fill;
+use crate::cli::commands::comparing::Comparing;
 use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::suite::{self, SeriesArguments, nothing_measured};
+use crate::cli::commands::values::file_bytes;
 use crate::cli::console::say_error;
 use crate::cli::show::verdict::{Style, series as series_verdict};
-use crate::cli::words::absolute;
+use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::write_cache::{BACK, Reach, THROUGH};
 use crate::session::outputs::{LaterOutputs, later_json};
-use crate::session::place::{file_bytes, names_no_target, target_named};
-use crate::session::series::{Series, SeriesArguments, failed, nothing_measured, refused};
+use crate::session::place::{absolute, names_no_target, target_named};
+use crate::session::series::Series;
 use crate::suite::ab::{self, Side, Surroundings};
 use crate::suite::study::{self, Part, Place, Question, Report, Study};
 use crate::suite::{Ended, Runner};
@@ -104,7 +107,7 @@ impl Common {
             let [a, b] = &question.words;
             self.comparing.plan(&format!("{}: ", question.title), [line(a)?, line(b)?]).fitted()
         };
-        questions.iter().map(plan).collect::<Result<_, String>>().map_err(|words| refused(&words))
+        questions.iter().map(plan).collect::<Result<_, String>>().map_err(refused)
     }
 }
 
@@ -154,9 +157,8 @@ pub(crate) fn run(arguments: &StudyArguments) -> ExitCode {
     }
     // Results take the place of no target, nor of a node's document.
     let taken: Vec<String> = common.targets.iter().cloned().chain(documents::paths(typed_nodes)).collect();
-    let begun = later_json(common.json.as_deref(), &taken).and_then(|output| {
-        Series::begin(&format!("study {name}"), &common.series, &output).map(|s| (output, s))
-    });
+    let begun = later_json(common.json.as_deref(), &taken)
+        .and_then(|output| common.series.begin(&format!("study {name}"), &output).map(|s| (output, s)));
     let (output, mut series) = match begun {
         Ok(begun) => begun,
         Err(words) => {
@@ -184,7 +186,17 @@ fn finish(series: Series, report: &Report, result: Result<(), Ended>, output: &L
         return nothing_measured(code, false);
     }
     let code = print(&study::text(report, |verdict| series_verdict(verdict, Style::of_stdout())), code);
-    output.write(|_| study::write(report), code)
+    suite::write(output, |_| study::write(report), code)
+}
+
+/// The end of a study that cannot go on, in a sentence.
+fn refused(words: impl Into<String>) -> Ended {
+    Refusal::new(RefusalKind::Target, words).into()
+}
+
+/// The same after something was done.
+fn failed(words: impl Into<String>) -> Ended {
+    Failure::new(FailureKind::Open, words).into()
 }
 
 /// What is said at the end, and how it ended.
@@ -242,7 +254,7 @@ fn write_cache(series: &mut Series, arguments: &WriteCacheArguments, parts: &mut
     };
     let mut arrange = |side: Side| {
         let to = if study::is_cache_on(side) { BACK } else { THROUGH };
-        switches.iter().try_for_each(|switch| switch.set(to)).map_err(|failure| failed(&failure.to_string()))
+        switches.iter().try_for_each(|switch| switch.set(to)).map_err(|no| failed(no.to_string()))
     };
     let result = asked.ask(series, common, &mut arrange, parts);
     let kernel_only = switches.iter().filter(|s| s.reach == Reach::Kernel).map(|s| s.disk.clone());
@@ -279,7 +291,7 @@ impl Asked {
         parts: &mut Vec<Part>,
     ) -> Result<(), Ended> {
         let begin = Instant::now();
-        let consents = common.consents().map_err(|words| refused(&words))?;
+        let consents = common.consents().map_err(refused)?;
         for (number, (question, plan)) in self.questions.iter().zip(&self.plans).enumerate() {
             series.later(self.plans[number + 1..].iter().map(ab::Plan::ahead).sum());
             // The guard refuses a word for what is no target of a run.

@@ -20,7 +20,7 @@ use crate::cli::console::say;
 use crate::fault::{Outcome, RefusalKind};
 use crate::result::json;
 use crate::selfcost;
-use crate::session::series;
+use crate::session::series::CARETAKER;
 use crate::suite::{ab, assess, mark, study, workload};
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
@@ -52,7 +52,7 @@ enum Command {
     Merge(MergeArguments),
     BenchSelf(BenchArguments),
     /// Clean up after a suite that was killed (started by suites)
-    #[command(hide = true, name = series::CARETAKER)]
+    #[command(hide = true, name = CARETAKER)]
     Caretaker {
         /// Journal of the suite
         journal: String,
@@ -106,7 +106,7 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
             Command::BenchSelf(arguments) => commands::bench_self::run(&arguments),
             Command::Ab(arguments) => commands::ab::run(&arguments),
             Command::Study(arguments) => commands::study::run(&arguments),
-            Command::Caretaker { journal } => series::caretaker(&journal),
+            Command::Caretaker { journal } => commands::suite::caretaker(&journal),
             Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
             Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
             Command::Schema { of: Documents::Workload } => print(&workload::schema(), ExitCode::Done),

@@ -8,17 +8,20 @@ use clap::Args;
 
 use crate::cli::Invocation;
 use crate::cli::commands::diskspd::{ExitCode, Program, plan_refused, print};
+use crate::cli::commands::suite::{self, SeriesArguments, end_early, nothing_measured};
+use crate::cli::commands::values::{between, bytes};
 use crate::cli::console::{say_error, say_line};
 use crate::cli::grammar::parse;
 use crate::cli::grammar::parse::refuse_findings;
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::cli::words::{has_number, unwanted};
+use crate::fault::{Refusal, RefusalKind};
 use crate::machine::storage::{AlignmentSource, DirectAlignment};
 use crate::plan::check_alignment;
 use crate::profile::{Severity, Size, Target, TimeSpan, validate, xml};
 use crate::session::outputs::{LaterOutputs, later_json};
-use crate::session::place::{FILE_BYTES_MIN, Place, between, bytes};
-use crate::session::series::{Series, SeriesArguments, nothing_measured, refused};
+use crate::session::place::{FILE_BYTES_MIN, Place};
+use crate::session::series::Series;
 use crate::suite::Ended;
 use crate::suite::workload::preset::{Load, Preset, fitted};
 use crate::suite::workload::sweep::{Limit, Of};
@@ -412,13 +415,13 @@ fn run_plan(prepared: &Prepared<'_>, places: &[Place], names: &[String]) -> Resu
     let targets = if prepared.is_made { names.to_vec() } else { words_of(places) };
     let written = prepared.written(&targets)?;
     let json = later_json(arguments.json.as_deref(), &words_of(places))?;
-    let mut series = Series::begin("workload", &arguments.series, &json)?;
+    let mut series = arguments.series.begin("workload", &json)?;
     // Of all that is there, before the first line takes its time.
     let checked = written.iter().try_for_each(|path| series.check_write(path));
     let ready = checked.and_then(|()| scratch(&mut series, prepared, places, names));
     let plan = match ready {
         Ok(plan) => plan,
-        Err(ended) => return Ok(series.end_early(ended)),
+        Err(ended) => return Ok(end_early(series, ended)),
     };
     let (outcome, result) = plan.run(&mut series);
     let is_complete = result.is_ok();
@@ -444,19 +447,24 @@ fn scratch(
         true => names.iter().map(|name| scratch.file(name)).collect(),
         false => words_of(places),
     };
-    let plan = prepared.plan(targets, scratch.file(PROFILE)).map_err(|words| refused(&words))?;
+    let plan = prepared.plan(targets, scratch.file(PROFILE)).map_err(refused)?;
     if let Work::Profile { path, profile } = &plan.work {
         std::fs::write(path, xml::write(profile, 0))
-            .map_err(|error| refused(&format!("'{path}': could not be written: {}", system_text(&error))))?;
+            .map_err(|error| refused(format!("'{path}': could not be written: {}", system_text(&error))))?;
     }
     Ok(plan)
+}
+
+/// The end of a workload that cannot begin, in a sentence.
+fn refused(words: String) -> Ended {
+    Refusal::new(RefusalKind::Target, words).into()
 }
 
 /// Prints what was measured.
 fn show(outcome: &Outcome, json: &LaterOutputs, code: ExitCode) -> ExitCode {
     let shown = format!("{}\n{}", outcome.text(), series_verdict(&outcome.verdict, Style::of_stdout()));
     let code = print(&shown, code);
-    json.write(|_| outcome.json(), code)
+    suite::write(json, |_| outcome.json(), code)
 }
 
 #[cfg(test)]

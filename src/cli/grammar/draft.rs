@@ -37,6 +37,7 @@ pub(crate) struct Draft<'a> {
     pub span: TimeSpan,
     pub target: Target,
     pub overrides: ProfileFile,
+    pub is_seed_of_moment: bool,
     pub profile_file: Option<usize>,
     pub profile_only: bool,
     pub system_information: Option<ResultFormat>,
@@ -66,6 +67,7 @@ impl<'a> Draft<'a> {
             span: TimeSpan::default(),
             target: Target::default(),
             overrides: ProfileFile::default(),
+            is_seed_of_moment: false,
             profile_file: None,
             profile_only: false,
             system_information: None,
@@ -104,6 +106,7 @@ impl<'a> Draft<'a> {
             events: self.events,
             options: self.long,
             profile_file,
+            is_seed_of_moment: self.is_seed_of_moment,
             findings_warnings: Vec::new(),
             notes: self.notes,
         }

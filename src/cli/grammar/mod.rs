@@ -3,6 +3,7 @@
 pub(crate) mod draft;
 pub mod help;
 pub(crate) mod hints;
+pub(crate) mod lines;
 pub(crate) mod options;
 pub mod parse;
 pub(crate) mod rows;

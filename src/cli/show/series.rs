@@ -1,4 +1,4 @@
-//! What a series shows on standard error: three lines that change on a terminal, one line per run elsewhere.
+//! What people see of a series, on standard error: three lines that change on a terminal, one line per run elsewhere.
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -6,14 +6,18 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::cli::console::{PlainPace, say_line};
+use crate::cli::console::{PlainPace, say, say_line};
+use crate::load;
 use crate::load::live::{Phase, Progress};
 use crate::profile::Target;
 use crate::result::metrics::{Metric, Since};
 use crate::result::{DirectionSummary, Document, Summary};
-use crate::session::series::FILL;
+use crate::session::undo::Undone;
+use crate::session::watch::{Event, Watch};
 use crate::suite::findings::word;
 use crate::suite::{Ahead, Known, Step};
+use crate::sys::error::system_text;
+use crate::text::shell_line;
 use crate::text::{clock, printable};
 
 /// How often the line of the present run changes.
@@ -69,36 +73,31 @@ impl View {
         View { bars, state: Mutex::new(State::default()) }
     }
 
-    /// How often the view wants to hear of a run.
-    pub fn progress_every(&self) -> Option<Duration> {
-        self.bars.as_ref().map(|_| EVERY)
-    }
-
     /// What comes after the step that begins next. Shown when that has begun: until then it is in neither count.
-    pub fn ahead(&self, ahead: Ahead) {
+    fn ahead(&self, ahead: Ahead) {
         self.with(|state| state.ahead = ahead);
     }
 
     /// A step begins.
-    pub fn begin(&self, step: &Step) {
+    fn begin(&self, step: &Step) {
         self.with(|state| {
             state.name.clone_from(&step.name);
             // One that makes a file is none of the runs.
-            let is_run = step.name != FILL;
+            let is_run = step.kind.is_run();
             state.now = Some(Now { planned_s: step.seconds, since: Instant::now(), is_run });
         });
         self.show_run(0, &format!("{}: preparing", step.name));
     }
 
     /// A pause begins.
-    pub fn pause(&self, length: Duration) {
+    fn pause(&self, length: Duration) {
         let now = Now { planned_s: length.as_secs_f64(), since: Instant::now(), is_run: false };
         self.with(|state| state.now = Some(now));
         self.show_run(0, "pause");
     }
 
     /// A file is being written.
-    pub fn fill(&self, done_bytes: u64, total_bytes: u64) {
+    fn fill(&self, done_bytes: u64, total_bytes: u64) {
         let percent = done_bytes * 100 / total_bytes.max(1);
         let mib = |bytes: u64| bytes as f64 / MIB;
         let words = format!("writing the test file: {:.0} of {:.0} MiB", mib(done_bytes), mib(total_bytes));
@@ -108,8 +107,21 @@ impl View {
         }
     }
 
+    /// Something of the present run.
+    fn run(&self, event: load::Event) {
+        match event {
+            load::Event::Progress(progress) => self.progress(&progress),
+            load::Event::Fill { done_bytes, total_bytes, .. } => self.fill(done_bytes, total_bytes),
+            load::Event::Warning(words) => self.line(&format!("WARNING: {words}")),
+            load::Event::Note(words) | load::Event::Reused { words, .. } => {
+                self.line(&format!("note: {words}"));
+            }
+            load::Event::Dot | load::Event::Verbose(_) => {}
+        }
+    }
+
     /// A run goes on.
-    pub fn progress(&self, progress: &Progress) {
+    fn progress(&self, progress: &Progress) {
         let percent =
             (progress.elapsed_ns as u128 * 100 / u128::from(progress.planned_ns.max(1))).min(100) as u64;
         let name = self.with(|state| state.name.clone());
@@ -122,8 +134,8 @@ impl View {
     }
 
     /// A step is done.
-    pub fn end(&self, step: &Step, document: &Document, is_kept: bool) {
-        let is_run = step.name != FILL;
+    fn end(&self, step: &Step, document: &Document, is_kept: bool) {
+        let is_run = step.kind.is_run();
         let (done, ahead) = self.with(|state| {
             state.done += usize::from(is_run);
             state.now = None;
@@ -144,28 +156,17 @@ impl View {
     }
 
     /// A line above what changes.
-    pub fn line(&self, words: &str) {
+    fn line(&self, words: &str) {
         // `suspend` of the crate panics when the terminal has gone away; what changes is drawn again with its next change.
         self.clear();
         say_line(format_args!("{}", printable(words)));
     }
 
     /// Takes down what changes.
-    pub fn clear(&self) {
+    fn clear(&self) {
         if let Some(bars) = &self.bars {
             // A terminal that is gone needs no cleaning.
             let _ = bars.all.clear();
-        }
-    }
-
-    /// What says a line from another thread, above what changes.
-    pub fn notice(&self, words: &'static str) -> impl Fn() + Send + 'static {
-        let all = self.bars.as_ref().map(|bars| bars.all.clone());
-        move || {
-            if let Some(all) = &all {
-                let _ = all.clear();
-            }
-            say_line(format_args!("{words}"));
         }
     }
 
@@ -188,6 +189,55 @@ impl View {
         bars.series.set_position(done as u64);
         bars.series.set_message(format!("{} left{}", clock(left_s), behind(known)));
     }
+}
+
+impl Watch for View {
+    fn progress_every(&self) -> Option<Duration> {
+        self.bars.as_ref().map(|_| EVERY)
+    }
+
+    fn see(&self, event: Event<'_>) {
+        match event {
+            Event::Ahead(ahead) => self.ahead(ahead),
+            Event::Begins(step) => self.begin(step),
+            Event::Again(step) => {
+                self.line(&format!("{}: once more, for the runs that are still to be made", step.name));
+            }
+            Event::Pause(length) => self.pause(length),
+            Event::Run(event) => self.run(event),
+            Event::Done { step, document, is_kept } => self.end(step, document, is_kept),
+            Event::Told(words) => self.line(words),
+            Event::Stopping => {
+                self.clear();
+                say_line(format_args!("stopping; once more to stop at once"));
+            }
+            Event::Over => self.clear(),
+            Event::Fault { fault, line } => say(&with_line(&fault.to_string(), line)),
+            Event::Left(undone) => tell_left(undone),
+            Event::NotUndone(undone) => say_line(format_args!("WARNING: {}", undone.words)),
+            Event::NoCaretaker(error) => say_line(format_args!(
+                "note: if this is killed, the next suite cleans up: there is nobody to do it at once ({})",
+                system_text(error)
+            )),
+        }
+    }
+}
+
+/// Tells what a series that was ended had left, and what became of it.
+pub(crate) fn tell_left(undone: &Undone) {
+    let kind = if undone.is_done { "note" } else { "WARNING" };
+    say_line(format_args!("{kind}: left by a series that was ended: {}", undone.words));
+}
+
+/// What is told of a fault, with the line that it is about when it speaks of options that the suite itself does not have.
+fn with_line(said: &str, line: Option<&[String]>) -> String {
+    let is_option = |word: &str| {
+        word.strip_prefix('-').is_some_and(|letter| letter.starts_with(|c: char| c.is_ascii_alphabetic()))
+    };
+    let speaks_of_options = said.split(|c: char| c.is_whitespace() || c == '(').any(is_option);
+    let Some(words) = line.filter(|_| speaks_of_options) else { return said.to_string() };
+    let line = printable(&shell_line(words));
+    format!("{said}note: options of one letter are DiskSpd's, and this was the line: diskspd {line}\n")
 }
 
 impl Bars {
@@ -265,13 +315,25 @@ fn figures(total: &DirectionSummary, are_paced: bool) -> String {
 mod tests {
     use super::*;
     use crate::load::live::Counted;
+    use crate::request::Line;
+    use crate::suite::Kind;
+
+    #[test]
+    fn what_a_line_of_a_suite_is_refused_for_comes_with_the_line() {
+        let words = ["-b512", "-c1G", "/mnt/a b"].map(String::from);
+        let said = with_line("ERROR: the block size (-b) is 512\n", Some(&words));
+        assert!(said.starts_with("ERROR: the block size"), "{said}");
+        assert!(said.ends_with("the line: diskspd -b512 -c1G '/mnt/a b'\n"), "{said}");
+        let plain = "ERROR: 'a-b' is gone; name it again: --overwrite a-b\n";
+        assert_eq!(with_line(plain, Some(&words)), plain);
+    }
 
     /// A series of two runs with a pause between them.
     #[test]
     fn runs_and_time_left_add_up_at_every_moment() {
         let view = View { bars: None, state: Mutex::default() };
         let ahead = |steps, seconds| Ahead { steps, seconds, known: Known::Exactly };
-        let step = Step { name: "run".into(), words: Vec::new(), seconds: 100.0, prepares: false };
+        let step = Step { name: "run".into(), line: Line::default(), seconds: 100.0, kind: Kind::Counts };
         let shown = || view.with(|state| state.series());
         let is = |done, steps, left_s: f64| {
             let (is_done, is_steps, is_left_s) = shown();

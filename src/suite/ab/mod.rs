@@ -14,8 +14,10 @@ mod tests;
 
 use std::time::Duration;
 
+use crate::fault::{Failure, FailureKind, Refusal};
+use crate::request::Line;
 use crate::result::Document;
-use crate::suite::{Ahead, Ended, Failure, Known, Runner, Step};
+use crate::suite::{Ahead, Ended, Kind, Known, Runner, Step};
 use crate::text::precise;
 
 pub use crate::result::metrics::Metric;
@@ -29,8 +31,6 @@ use sequential::{BLOCKS_MIN, Estimate, Look, looks};
 pub const BLOCK_RUNS: usize = 4;
 /// Confidence of the intervals that are told.
 pub const CONFIDENCE: f64 = 0.95;
-/// The step before the blocks, in names of runs and of what `--keep` keeps.
-pub const UNCOUNTED: &str = "first run, does not count";
 /// Runs before the blocks: one of each variant.
 const UNCOUNTED_RUNS: usize = 2;
 /// More than a run itself takes: files are opened and threads started.
@@ -73,8 +73,8 @@ impl Side {
 pub struct Plan {
     /// What stands before names of runs, e.g. `reads: `.
     pub title: String,
-    /// Words of the DiskSpd command line of A and B.
-    pub words: [Vec<String>; 2],
+    /// What A and B run.
+    pub lines: [Line; 2],
     /// What to compare.
     pub metric: Metric,
     /// A difference up to this does not matter, in percent.
@@ -233,7 +233,7 @@ pub fn compare(
 ) -> (Report, Result<(), Ended>) {
     let (plan, fits) = match plan.fitted() {
         Ok(fitted) => (fitted, Ok(())),
-        Err(words) => (plan.clone(), Err(refused(&words))),
+        Err(words) => (plan.clone(), Err(Refusal::command_line(words).into())),
     };
     let plan = &plan;
     let design = Design::of(plan);
@@ -254,7 +254,7 @@ fn blocks(
     surroundings: &mut Surroundings<'_>,
 ) -> Result<Stopped, Ended> {
     for (done, side) in [Side::A, Side::B].into_iter().enumerate() {
-        let step = step(plan, side, UNCOUNTED);
+        let step = step(plan, side, Kind::First, Kind::First.name());
         runner.ahead(plan.ahead_with(UNCOUNTED_RUNS - 1 - done));
         (surroundings.arrange)(side)?;
         let document = runner.run(&step)?;
@@ -273,7 +273,7 @@ fn blocks(
             let elapsed = (surroundings.elapsed)().saturating_sub(begin);
             runner.ahead(plan.ahead_after(block, place + 1, elapsed));
             (surroundings.arrange)(side)?;
-            let document = runner.run(&step(plan, side, &format!("block {}", block + 1)))?;
+            let document = runner.run(&step(plan, side, Kind::Counts, &format!("block {}", block + 1)))?;
             let value = collected.take(side, plan, &document)?;
             if side == Side::A { a.push(value) } else { b.push(value) }
         }
@@ -298,21 +298,14 @@ fn blocks(
     Ok(Stopped::Blocks)
 }
 
-fn step(plan: &Plan, side: Side, what: &str) -> Step {
+fn step(plan: &Plan, side: Side, kind: Kind, what: &str) -> Step {
     let name = format!("{}{}, {what}", plan.title, side.name());
-    let words = plan.words[side as usize].clone();
-    Step { name, words, seconds: plan.run_seconds(), prepares: what == UNCOUNTED }
-}
-
-/// Nothing has run.
-fn refused(words: &str) -> Ended {
-    Ended::Failed(Failure { words: format!("ERROR: {words}\n"), exit_code: 3 })
+    Step { name, line: plan.lines[side as usize].clone(), seconds: plan.run_seconds(), kind }
 }
 
 /// The figure of a run, or the end of the series; not as a refusal, for something has run.
 fn figure(plan: &Plan, side: Side, document: &Document) -> Result<f64, Ended> {
     plan.metric.of(document).map_err(|why| {
-        let words = format!("ERROR: {}{}: {why}\n", plan.title, side.name());
-        Ended::Failed(Failure { words, exit_code: 1 })
+        Failure::new(FailureKind::Figure, format!("{}{}", plan.title, side.name())).because(why).into()
     })
 }

@@ -298,7 +298,7 @@ pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped
     verdict.advise(advice);
     let is_response = collected.sides.iter().any(|side| side.is_response);
     let [a, b] = collected.sides;
-    let (a, b) = (a.variant(&plan.words[0]), b.variant(&plan.words[1]));
+    let (a, b) = (a.variant(plan.lines[0].words()), b.variant(plan.lines[1].words()));
     let effect = view.zip(a.figures).map(|(view, figures)| {
         let ratio = |log: f64| log.exp();
         let difference = |log: f64| figures.median * log.exp_m1();

@@ -2,12 +2,13 @@
 
 use super::noise::{Machine, Noise};
 use super::*;
+use crate::fault::{ExitCode, Failure, FailureKind};
 use crate::measure::Histogram;
 use crate::profile::Throughput;
+use crate::request::{Line, Request};
 use crate::result::{
     Direction, Finding, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult, Verdict,
 };
-use crate::suite::Failure;
 
 /// Scatter of 5 %, wandering of 8 % that stays, a steady fall, and every twentieth run loses up to 30 %.
 const MACHINE: Noise = Noise { scatter: 0.05, drift: (0.08, 0.9), slope: -0.002, outliers: (0.05, 0.30) };
@@ -15,7 +16,7 @@ const MACHINE: Noise = Noise { scatter: 0.05, drift: (0.08, 0.9), slope: -0.002,
 fn plan(blocks_max: usize) -> Plan {
     Plan {
         title: String::new(),
-        words: [vec!["-a".into()], vec!["-b".into()]],
+        lines: ["-a", "-b"].map(|word| Line::new(vec![word.into()], Request::default())),
         metric: Metric::IOPS,
         margin_percent: 2.0,
         significance: 0.01,
@@ -205,8 +206,12 @@ fn document(ios: f64, findings: &[Finding]) -> Document {
 }
 
 impl Runner for Fake {
+    fn line(&mut self, words: Vec<String>) -> Result<Line, Ended> {
+        Ok(Line::new(words, Request::default()))
+    }
+
     fn run(&mut self, step: &Step) -> Result<Document, Ended> {
-        let side = if step.words == ["-a"] { Side::A } else { Side::B };
+        let side = if step.line.words() == ["-a"] { Side::A } else { Side::B };
         if let Some((after, ended)) = &self.ends
             && self.ran.len() == *after
         {
@@ -353,8 +358,8 @@ fn no_room_for_what_tells_anything_is_refused_before_a_run() {
     let mut fake = Fake::new(CALM, [100_000.0, 100_000.0]);
     let (report, result, _) = run(&long, &mut fake);
     let Err(Ended::Failed(failure)) = result else { panic!("{result:?}") };
-    assert_eq!((failure.exit_code, fake.ran.len(), report.blocks.len()), (3, 0, 0));
-    assert!(failure.words.contains("--max-minutes 961 (it is 30)"), "{}", failure.words);
+    assert_eq!((failure.exit_code(), fake.ran.len(), report.blocks.len()), (ExitCode::Refused, 0, 0));
+    assert!(failure.to_string().contains("--max-minutes 961 (it is 30)"), "{failure}");
     // And the minutes that it names would do, also when runs take a little longer than planned.
     let enough = Plan { time_max: Duration::from_secs(961 * 60), ..long };
     assert_eq!(enough.fitted().map(|plan| plan.blocks_max), Ok(4));
@@ -416,7 +421,7 @@ fn the_title_says_from_when_times_count() {
 
 #[test]
 fn what_was_done_before_an_early_end_is_told() {
-    let failure = Ended::Failed(Failure { words: "no".into(), exit_code: 1 });
+    let failure = Ended::from(Failure::new(FailureKind::Io, "no"));
     for (ended, stopped) in [(Ended::Stopped, Stopped::Person), (failure, Stopped::Failure)] {
         let mut fake = Fake::new(Noise { scatter: 0.05, ..CALM }, [100_000.0, 100_000.0]);
         fake.ends = Some((2 + 4 * 5 + 1, ended.clone()));
@@ -427,8 +432,8 @@ fn what_was_done_before_an_early_end_is_told() {
     let mut fake = Fake::new(CALM, [100_000.0, 0.0]);
     let (report, result, _) = run(&plan(100), &mut fake);
     let Err(Ended::Failed(failure)) = result else { panic!("{result:?}") };
-    assert!(failure.words.contains("B: no I/O was completed"), "{failure:?}");
-    assert_eq!(failure.exit_code, 1, "3 says that nothing was touched");
+    assert!(failure.to_string().contains("B: no I/O was completed"), "{failure:?}");
+    assert_eq!(failure.exit_code(), ExitCode::Failed, "3 says that nothing was touched");
     assert!(text(&report).contains("undecided"));
 }
 

@@ -12,7 +12,7 @@ use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Finding, Summary};
 
 use super::findings::judged;
-use super::{Ahead, Ended, Runner, Step};
+use super::{Ahead, Draft, Ended, Kind, Runner};
 
 /// Block size of random tests unless told otherwise.
 pub const RANDOM_BYTES: u64 = 16 << 10;
@@ -116,7 +116,7 @@ pub struct Part {
     /// Which test.
     pub test: Test,
     /// The line.
-    pub step: Step,
+    pub step: Draft,
     /// Text of the XML profile that the line names, when it does.
     pub profile: Option<String>,
 }
@@ -131,9 +131,9 @@ impl Plan {
         self.tests.iter().map(part).collect()
     }
 
-    fn step(&self, test: Test, words: Vec<String>) -> Step {
+    fn step(&self, test: Test, words: Vec<String>) -> Draft {
         let seconds = f64::from(WARMUP_S + self.seconds_of(test)) + AROUND_S;
-        Step { name: test.name(), words, seconds, prepares: false }
+        Draft { name: test.name(), words, seconds, kind: Kind::Counts }
     }
 
     fn seconds_of(&self, test: Test) -> u32 {
@@ -230,11 +230,11 @@ impl Plan {
 
     /// Runs the parts. What is done when it ends early is in the assessment.
     pub fn run(&self, parts: &[Part], runner: &mut dyn Runner) -> (Assessment, Result<(), Ended>) {
-        let steps: Vec<Step> = parts.iter().map(|part| part.step.clone()).collect();
+        let steps: Vec<Draft> = parts.iter().map(|part| part.step.clone()).collect();
         let mut assessment = Assessment::begin(self);
         for (index, part) in parts.iter().enumerate() {
             runner.ahead(Ahead::of(&steps[index + 1..], std::time::Duration::ZERO));
-            match runner.run(&part.step) {
+            match part.step.clone().read(runner).and_then(|step| runner.run(&step)) {
                 Ok(document) => self.take(&mut assessment, part.test, &document),
                 Err(ended) => return (assessment, Err(ended)),
             }

@@ -1,8 +1,10 @@
 use super::*;
 use crate::measure::Histogram;
 use crate::profile::{Severity, validate};
+use crate::request::{Line, Request};
 use crate::result::TimeSpanResult;
 use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
+use crate::suite::Step;
 use crate::suite::assess::report::Unit;
 use std::time::Duration;
 
@@ -48,6 +50,10 @@ fn document(read: Direction, write: Direction, verdict: Verdict) -> Document {
 struct Answers(Vec<Document>);
 
 impl Runner for Answers {
+    fn line(&mut self, words: Vec<String>) -> Result<Line, Ended> {
+        Ok(Line::new(words, Request::default()))
+    }
+
     fn run(&mut self, _: &Step) -> Result<Document, Ended> {
         if self.0.is_empty() { Err(Ended::Stopped) } else { Ok(self.0.remove(0)) }
     }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use report::{Host, Loop, Place, ReadError, Report, Row, read, schema, write};
 pub use test::{NoTest, Pattern, Test};
 
-use super::{Ahead, Ended, Known, Runner, Step};
+use super::{Ahead, Draft, Ended, Kind, Known, Runner};
 
 /// Name of the suite in folders and messages.
 pub const NAME: &str = "mark";
@@ -207,16 +207,16 @@ impl Settings {
         words
     }
 
-    fn step(&self, planned: Planned, number: u32, target: &Target) -> Step {
-        let which = match number {
-            Self::DISCARDED => "discarded run".to_string(),
-            number => format!("{number} of {}", self.loops),
+    fn step(&self, planned: Planned, number: u32, target: &Target) -> Draft {
+        let (kind, which) = match number {
+            Self::DISCARDED => (Kind::Discarded, Kind::Discarded.name().to_string()),
+            number => (Kind::Counts, format!("{number} of {}", self.loops)),
         };
-        Step {
+        Draft {
             name: format!("{} {}, {which}", planned.test, planned.part.word()),
             words: self.words(planned, number, target),
             seconds: f64::from(self.measure_s) + AROUND_A_RUN_S,
-            prepares: number == Self::DISCARDED,
+            kind,
         }
     }
 
@@ -239,7 +239,7 @@ impl Settings {
             }
             for number in Self::DISCARDED..=self.loops {
                 runner.ahead(self.ahead(tests - at, number + 1, run_s));
-                let step = self.step(row.planned(), number, target);
+                let step = self.step(row.planned(), number, target).read(runner)?;
                 let document = runner.run(&step)?;
                 row.put(number, &document);
             }

@@ -1,9 +1,11 @@
 use super::text::{Reader, text};
 use super::*;
 use crate::measure::Histogram;
+use crate::request::{Line, Request};
 use crate::result::{
     Direction, Document, Finding, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult, Verdict,
 };
+use crate::suite::Step;
 
 fn settings() -> Settings {
     Settings {
@@ -73,12 +75,16 @@ impl Fake {
 }
 
 impl Runner for Fake {
+    fn line(&mut self, words: Vec<String>) -> Result<Line, Ended> {
+        Ok(Line::new(words, Request::default()))
+    }
+
     fn run(&mut self, step: &Step) -> Result<Document, Ended> {
         if self.answers.is_empty() {
             return Err(Ended::Stopped);
         }
         self.asked.push(step.name.clone());
-        self.lines.push(step.words.join(" "));
+        self.lines.push(step.line.words().join(" "));
         Ok(self.answers.remove(0))
     }
 

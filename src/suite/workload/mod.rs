@@ -8,7 +8,7 @@ pub use report::{Outcome, Row, Run, Search, SearchEnd, Stored, schema};
 
 use std::time::Duration;
 
-use super::{Ahead, Ended, Known, Runner, Step};
+use super::{Ahead, Draft, Ended, Kind, Known, Runner};
 use crate::profile::Profile;
 use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Summary};
@@ -87,7 +87,7 @@ pub enum Work {
 
 impl Plan {
     /// The lines that run first: all, but those of a search that follow from what is found.
-    pub fn steps(&self) -> Vec<Step> {
+    pub fn steps(&self) -> Vec<Draft> {
         match &self.work {
             Work::Lines(lines) => {
                 let name = |index: usize| match lines.len() {
@@ -101,11 +101,11 @@ impl Plan {
                 words.extend(self.times.words());
                 words.extend(self.targets.iter().cloned());
                 let spans = profile.time_spans.len() as f64;
-                vec![Step {
+                vec![Draft {
                     name: self.name.clone(),
                     words,
                     seconds: self.times.seconds() * spans,
-                    prepares: false,
+                    kind: Kind::Counts,
                 }]
             }
             Work::Search { line, .. } => {
@@ -114,13 +114,13 @@ impl Plan {
         }
     }
 
-    fn line(&self, name: &str, line: &[String], per_stream: Option<u64>) -> Step {
+    fn line(&self, name: &str, line: &[String], per_stream: Option<u64>) -> Draft {
         let mut words: Vec<String> = self.create.iter().cloned().collect();
         words.extend(line.iter().cloned());
         words.extend(per_stream.map(|rate| format!("-g{rate}i")));
         words.extend(self.times.words());
         words.extend(self.targets.iter().cloned());
-        Step { name: name.to_string(), words, seconds: self.times.seconds(), prepares: false }
+        Draft { name: name.to_string(), words, seconds: self.times.seconds(), kind: Kind::Counts }
     }
 
     /// Runs it. What is done when it ends early is in the outcome.
@@ -135,7 +135,7 @@ impl Plan {
                 ahead.seconds += SETTLE.as_secs_f64();
             }
             runner.ahead(ahead);
-            match runner.run(step) {
+            match step.clone().read(runner).and_then(|step| runner.run(&step)) {
                 Ok(document) => outcome.take(step, &document),
                 Err(ended) => {
                     result = Err(ended);
@@ -188,7 +188,8 @@ impl Plan {
             };
             runner.ahead(self.search_ahead(search.points.len() + 1));
             let name = format!("{} at {} IOPS", self.name, rate.saturating_mul(streams));
-            let document = runner.run(&self.line(&name, line, Some(rate)))?;
+            let step = self.line(&name, line, Some(rate)).read(runner)?;
+            let document = runner.run(&step)?;
             let grade = outcome.judge(&name, &document);
             let Some(point) = point(limit, rate, streams, &document, grade) else {
                 search.end = Some(SearchEnd::NoIo(rate));

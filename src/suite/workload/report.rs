@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::sweep::{self, Limit, Next, Point};
-use super::{Plan, Step};
+use super::{Draft, Plan};
 use crate::profile::{Size, Target, Throughput, TimeSpan};
 use crate::result::metrics::{Metric, Since};
 use crate::result::{
@@ -151,7 +151,7 @@ impl Outcome {
         }
     }
 
-    pub(super) fn take(&mut self, step: &Step, document: &Document) {
+    pub(super) fn take(&mut self, step: &Draft, document: &Document) {
         let grade = self.judge(&step.name, document);
         let mut rows = Vec::new();
         let mut measured_spans = Vec::new();

@@ -1,8 +1,10 @@
 use super::*;
 use crate::measure::Histogram;
 use crate::profile::{Profile, Target, Throughput, TimeSpan};
+use crate::request::{Line, Request};
 use crate::result::TimeSpanResult;
 use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
+use crate::suite::Step;
 use crate::suite::workload::sweep::Of;
 
 const TIMES: Times = Times { warmup_s: 1, duration_s: 10, cooldown_s: 0 };
@@ -87,13 +89,18 @@ impl Storage {
 }
 
 impl Runner for Storage {
+    fn line(&mut self, words: Vec<String>) -> Result<Line, Ended> {
+        Ok(Line::new(words, Request::default()))
+    }
+
     fn run(&mut self, step: &Step) -> Result<Document, Ended> {
         if self.lines.len() == self.runs {
             return Err(Ended::Stopped);
         }
-        self.lines.push(step.words.join(" "));
+        self.lines.push(step.line.words().join(" "));
         let rate = step
-            .words
+            .line
+            .words()
             .iter()
             .find_map(|word| word.strip_prefix("-g")?.strip_suffix('i')?.parse::<u64>().ok());
         let target = Target { write_percent: 30, request_count: 8, threads_per_file: 4, ..Target::default() };
@@ -239,6 +246,10 @@ fn what_is_done_is_kept() {
 struct One(Option<Document>);
 
 impl Runner for One {
+    fn line(&mut self, words: Vec<String>) -> Result<Line, Ended> {
+        Ok(Line::new(words, Request::default()))
+    }
+
     fn run(&mut self, _: &Step) -> Result<Document, Ended> {
         self.0.take().ok_or(Ended::Stopped)
     }

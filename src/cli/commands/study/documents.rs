@@ -5,14 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::result::{Document, json};
-use crate::session::series::FILL;
-use crate::suite::ab::{Metric, UNCOUNTED};
+use crate::session::keep::is_of_uncounted;
+use crate::suite::ab::Metric;
 use crate::suite::study::nodes::{Node, Runs, compare, differs};
 use crate::sys::error::system_text;
 use crate::text::printable_path;
-
-/// Ends the names of runs of `truespd mark` that do not count.
-const DISCARDED: &str = "discarded run";
 
 /// Reads the documents of `NAME=PATH` and compares the first node with the others. The error is a sentence.
 pub fn nodes(typed: &[String], metric: Metric) -> Result<Vec<Node>, String> {
@@ -103,10 +100,7 @@ fn counting(folder: &Path, paths: &[PathBuf], seen: &mut Seen) -> Result<Vec<Doc
 /// A step of a series that makes a file, or runs for the first time and does not count: kept by a suite, under such a name.
 fn is_uncounted(path: &Path, document: &Document) -> bool {
     let is_kept = document.command_line.first().is_some_and(|program| program.starts_with("truespd "));
-    // Names of kept documents have dashes for all that is no letter or digit.
-    let plain = |text: &str| text.replace(|c: char| !c.is_ascii_alphanumeric(), "").to_ascii_lowercase();
-    let name = plain(&path.file_stem().unwrap_or_default().to_string_lossy());
-    is_kept && [FILL, UNCOUNTED, DISCARDED].iter().any(|step| name.ends_with(&plain(step)))
+    is_kept && is_of_uncounted(path)
 }
 
 /// A file, or the JSON files in a folder.

@@ -4,15 +4,14 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::cli::commands::ab::fill;
-use crate::cli::commands::study::{Common, failed, same};
+use crate::cli::commands::study::{Common, failed, refused, same};
 use crate::cli::console::say_line;
-use crate::cli::words::absolute;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{OpenedTarget, ReadFlags, TargetKind, resolve};
 use crate::machine::write_cache::disks;
 use crate::machine::{chain, storage};
-use crate::session::place;
-use crate::session::series::{Series, refused};
+use crate::session::place::{self, absolute};
+use crate::session::series::Series;
 use crate::suite::Ended;
 use crate::suite::study::{Place, Study};
 use crate::sys::error::system_text;
@@ -36,17 +35,17 @@ impl Found {
     pub fn settle(&self) -> Result<(), Ended> {
         let synced = File::open(&self.path).and_then(|file| file.sync_all());
         synced.map_err(|error| {
-            failed(&format!("'{}': could not be synced: {}", self.place.shown, system_text(&error)))
+            failed(format!("'{}': could not be synced: {}", self.place.shown, system_text(&error)))
         })
     }
 }
 
 /// Finds the targets, and makes the files, which are empty.
 pub fn find(series: &mut Series, study: Study, common: &Common) -> Result<Vec<Found>, Ended> {
-    let consents = common.consents().map_err(|words| refused(&words))?;
+    let consents = common.consents().map_err(refused)?;
     let mut found: Vec<Found> = Vec::new();
     for typed in &common.targets {
-        let there = place::Place::find(typed).map_err(|words| refused(&words))?;
+        let there = place::Place::find(typed).map_err(refused)?;
         check_size(typed, there.size_bytes(), study)?;
         let is_made = there.is_directory();
         let word = match is_made {
@@ -89,7 +88,7 @@ pub fn fill_made(series: &mut Series, found: &[Found], size_bytes: u64) -> Resul
 pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<Place>, bool), Ended> {
     let [first, others @ ..] = &common.targets[..] else { return Ok((Vec::new(), false)) };
     if let Some(path) = common.series.overwrite.first() {
-        return Err(refused(&format!("--overwrite {path}: locality only reads; leave it out")));
+        return Err(refused(format!("--overwrite {path}: locality only reads; leave it out")));
     }
     if others.is_empty() {
         return Err(refused("locality compares paths to the same storage: give at least two"));
@@ -100,7 +99,7 @@ pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<Place>, 
         is_device: false,
         is_writable: false,
     };
-    let there = place::Place::find(first).map_err(|words| refused(&words))?;
+    let there = place::Place::find(first).map_err(refused)?;
     if !there.is_directory() {
         let mut opened = Vec::new();
         for path in &common.targets {
@@ -108,7 +107,7 @@ pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<Place>, 
             check_size(path, Some(found.facts.size_bytes), Study::Locality)?;
             opened.push((path.as_str(), found));
         }
-        if let Some(unsure) = same::check(&opened).map_err(|words| refused(&words))? {
+        if let Some(unsure) = same::check(&opened).map_err(refused)? {
             say_line(format_args!("note: {unsure}"));
         }
         return Ok((common.targets.iter().map(|typed| place(typed.clone(), typed)).collect(), false));
@@ -119,7 +118,7 @@ pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<Place>, 
     for other in others {
         let path = Path::new(other).join(&inside);
         if path.metadata().is_err() {
-            return Err(refused(&format!(
+            return Err(refused(format!(
                 "'{}' does not show what was made in '{}': give directories that are the same place",
                 printable_path(Path::new(other)),
                 printable_path(Path::new(first))
@@ -134,7 +133,7 @@ pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<Place>, 
 fn check_size(typed: &str, size_bytes: Option<u64>, study: Study) -> Result<(), Ended> {
     let (Some(has_bytes), block_bytes) = (size_bytes, study.block_bytes()) else { return Ok(()) };
     match has_bytes < block_bytes {
-        true => Err(refused(&format!(
+        true => Err(refused(format!(
             "'{}' has {has_bytes} bytes, and one I/O of study {} takes {block_bytes}; give a larger file, or a directory, \
              where a test file is made and removed",
             printable(typed),
@@ -146,16 +145,16 @@ fn check_size(typed: &str, size_bytes: Option<u64>, study: Study) -> Result<(), 
 
 /// An empty file in a folder that goes with the study, where there is room for it.
 fn made(series: &mut Series, study: Study, there: &place::Place, size_bytes: u64) -> Result<String, Ended> {
-    there.check_room(size_bytes, 1, place::FILE_BYTES_MIN).map_err(|words| refused(&words))?;
+    there.check_room(size_bytes, 1, place::FILE_BYTES_MIN).map_err(refused)?;
     let file = series.scratch(&there.folder(), study.name(), &["data"])?.file("data");
     fs::write(&file, "").map_err(|error| {
-        refused(&format!("'{}': no file can be made: {}", there.word(), system_text(&error)))
+        refused(format!("'{}': no file can be made: {}", there.word(), system_text(&error)))
     })?;
     Ok(file)
 }
 
 fn open(typed: &str) -> Result<OpenedTarget, Ended> {
     let roots = Roots::default();
-    let path = resolve(typed, &roots).map_err(|e| refused(&e.to_string()))?.path;
-    storage::open(&path, ReadFlags::CACHED, &roots).map_err(|e| refused(&e.to_string()))
+    let path = resolve(typed, &roots).map_err(|e| refused(e.to_string()))?.path;
+    storage::open(&path, ReadFlags::CACHED, &roots).map_err(|e| refused(e.to_string()))
 }

@@ -3,11 +3,12 @@
 use std::fs::File;
 
 use super::places::Found;
+use crate::cli::commands::study::refused;
 use crate::guard::claim;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::machine::write_cache::{BACK, Reach, Switch, THROUGH};
-use crate::session::series::{Series, refused, tell_undone};
+use crate::session::series::Series;
 use crate::session::undo::{Disk, Undo};
 use crate::suite::Ended;
 use crate::sys::error::system_text;
@@ -20,7 +21,7 @@ pub fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> 
     for place in found {
         if place.disks.is_empty() {
             let shown = &place.place.shown;
-            return Err(refused(&format!("'{shown}': there is no disk of this machine below it")));
+            return Err(refused(format!("'{shown}': there is no disk of this machine below it")));
         }
         disks.extend(&place.disks);
     }
@@ -30,7 +31,7 @@ pub fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> 
         disks.iter().map(|disk| claimed(series, disk, &roots)).collect::<Result<_, _>>()?;
     for switch in &switches {
         let user = user_of(&switch.disk, found, &roots);
-        may_switch(switch, user.as_deref(), risk_power_loss).map_err(|words| refused(&words))?;
+        may_switch(switch, user.as_deref(), risk_power_loss).map_err(refused)?;
     }
     for switch in &switches {
         note(series, switch, &roots)?;
@@ -38,7 +39,7 @@ pub fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> 
     // Once and back: a disk without a cache to switch is told now, and not after the files were filled.
     for switch in &switches {
         let tried = switch.set(other(&switch.now)).and_then(|()| switch.set(&switch.now));
-        tried.map_err(|failure| refused(&failure.to_string()))?;
+        tried.map_err(|no| refused(no.to_string()))?;
     }
     Ok(switches)
 }
@@ -49,12 +50,13 @@ fn other(word: &str) -> &'static str {
 
 /// A switch that is this series' alone, and what it says.
 fn claimed(series: &mut Series, disk: &str, roots: &Roots) -> Result<Switch, Ended> {
-    let find = || Switch::of(disk, roots).map_err(|refusal| refused(&refusal.to_string()));
+    let find = || Switch::of(disk, roots).map_err(|no| refused(no.to_string()));
     let claimed = series.journal()?.claim(&find()?.path);
-    claimed.map_err(|words| refused(&format!("{disk}: {words}")))?.iter().for_each(tell_undone);
+    let undone = claimed.map_err(|words| refused(format!("{disk}: {words}")))?;
+    undone.iter().for_each(|one| series.tell_left(one));
     // Only now: another series could have had it switched when it was looked for.
     let switch = find()?;
-    switch.check().map_err(|refusal| refused(&refusal.to_string()))?;
+    switch.check().map_err(|no| refused(no.to_string()))?;
     Ok(switch)
 }
 
@@ -95,7 +97,7 @@ fn may_switch(switch: &Switch, user: Option<&str>, risk_power_loss: bool) -> Res
 }
 
 fn note(series: &mut Series, switch: &Switch, roots: &Roots) -> Result<(), Ended> {
-    let unknown = || refused(&format!("{}: sysfs does not know this disk any more; try again", switch.disk));
+    let unknown = || refused(format!("{}: sysfs does not know this disk any more; try again", switch.disk));
     let entry = Undo::Setting {
         path: switch.path.clone(),
         before: switch.now.clone(),
@@ -103,7 +105,7 @@ fn note(series: &mut Series, switch: &Switch, roots: &Roots) -> Result<(), Ended
         disk: Disk::named(&switch.disk, roots).ok_or_else(unknown)?,
     };
     series.journal()?.add(entry).map_err(|error| {
-        refused(&format!("could not note what to set back if the program is killed: {}", system_text(&error)))
+        refused(format!("could not note what to set back if the program is killed: {}", system_text(&error)))
     })
 }
 

@@ -3,8 +3,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::cli::commands::values::bytes;
 use crate::profile::Size;
-use crate::session::place::bytes;
 use crate::suite::workload::preset::{BUILT_IN, Form, Preset};
 use crate::sys::error::system_text;
 use crate::sys::file::open_without_waiting;

@@ -4,6 +4,7 @@ use super::nothing;
 use crate::cli::grammar::draft::{Draft, Stop};
 use crate::cli::grammar::value::{Slip, Value, length, whole32};
 use crate::profile::{IO_BUCKET_MS_DEFAULT, ResultFormat};
+use crate::request::seed_of_moment;
 
 /// I/Os per progress dot when `-P` gives none.
 const PROGRESS_IOS: u32 = 65536;
@@ -28,9 +29,9 @@ pub fn cooldown(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 }
 
 pub fn seed(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.is_seed_of_moment = v.text.is_empty();
     d.overrides.seed = Some(match v.text {
-        // The low 32 bits are the seed; a machine that runs for weeks has more.
-        "" => ((d.boot_ms)() & u64::from(u32::MAX)) as u32,
+        "" => seed_of_moment((d.boot_ms)()),
         text => whole32(text, 0)?,
     });
     Ok(())

@@ -1,0 +1,88 @@
+//! How to compare, for all commands that are built on comparisons.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::cli::words::{self, Variant, Wanted};
+use crate::suite::ab::{Metric, Plan};
+
+/// How to compare: for all that is built on it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Comparing {
+    /// What is compared: iops, bytes, latency (mean), p99, p99.9, cpu (processor time per I/O)
+    ///
+    /// Where the words of ab set a rate (-g), the three latencies are response times: they count from when the rate wanted the I/O.
+    #[arg(long, default_value = "iops", value_parser = metric)]
+    pub metric: Metric,
+
+    /// A difference up to this many percent does not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = margin)]
+    pub margin: f64,
+
+    /// Probability with which variants that are the same may be called different
+    #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = significance)]
+    pub significance: f64,
+
+    /// Blocks of four runs at most; the first look comes after 4 of them, and with 2 or 3 the only one after the last
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub blocks: u32,
+
+    /// Minutes at most, for the blocks of each comparison (a study has several): no more blocks are planned than fit
+    #[arg(long, value_name = "MINUTES", default_value_t = 30.0, value_parser = minutes)]
+    pub max_minutes: f64,
+
+    /// Measured seconds of each run; -d in the words of ab counts instead
+    #[arg(long, value_name = "S", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    pub seconds: u32,
+
+    /// Seconds of warm-up before them; -W in the words of ab counts instead
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub warm_up: u32,
+}
+
+fn metric(text: &str) -> Result<Metric, String> {
+    let names = || Metric::compared().map(Metric::name).collect::<Vec<_>>().join(", ");
+    Metric::compared().find(|m| m.name() == text).ok_or_else(|| format!("legal are {}", names()))
+}
+
+fn number(text: &str, what: &str, is_legal: impl Fn(f64) -> bool) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|v: &f64| v.is_finite() && is_legal(*v));
+    value.ok_or_else(|| format!("legal is {what}"))
+}
+
+fn margin(text: &str) -> Result<f64, String> {
+    number(text, "more than 0 and up to 100 percent", |v| v > 0.0 && v <= 100.0)
+}
+
+fn significance(text: &str) -> Result<f64, String> {
+    number(text, "0.0001 to 0.05", |v| (0.0001..=0.05).contains(&v))
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    number(text, "more than 0 and up to 10000", |v| v > 0.0 && v <= 10_000.0)
+}
+
+impl Comparing {
+    /// The plan for two lines.
+    pub fn plan(&self, title: &str, variants: [Variant; 2]) -> Plan {
+        let run_s = variants.iter().map(|v| v.seconds).sum::<f64>() / 2.0;
+        Plan {
+            title: title.to_string(),
+            lines: variants.map(|v| v.line),
+            metric: self.metric,
+            margin_percent: self.margin,
+            significance: self.significance,
+            blocks_max: self.blocks as usize,
+            time_max: Duration::from_secs_f64(self.max_minutes * 60.0),
+            run_s,
+        }
+    }
+
+    /// The words of a variant as they are run.
+    pub fn variant(&self, option: &str, typed: Vec<String>, target: Option<&str>) -> Result<Variant, String> {
+        let needs_latency = self.metric.needs_latency();
+        let wanted = Wanted { seconds: self.seconds, warm_up: self.warm_up, needs_latency };
+        words::variant(option, typed, target, wanted)
+    }
+}

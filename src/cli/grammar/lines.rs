@@ -1,0 +1,29 @@
+//! The grammar for those below it: lines that suites put together.
+
+use crate::cli::Invocation;
+use crate::cli::grammar::parse::{parse, refuse_findings, refuse_plan};
+use crate::fault::{Refusal, Refusals};
+use crate::machine::host::uptime_ms;
+use crate::request::{Grammar, Line};
+
+/// Lines of a program of this name.
+pub struct Lines {
+    /// `truespd mark`, for messages.
+    pub program: String,
+}
+
+impl Grammar for Lines {
+    fn line(&self, words: Vec<String>) -> Result<Line, Refusals> {
+        let Invocation::Run(mut request) = parse(&words, &self.program, &uptime_ms)? else {
+            return Err(Refusal::command_line("a line of a suite has to run something").into());
+        };
+        request.load_profile().map_err(|error| {
+            error.refusals(|profile, findings| refuse_findings(&words, &self.program, profile, findings))
+        })?;
+        Ok(Line::new(words, *request))
+    }
+
+    fn marked(&self, words: &[String], refusals: Vec<Refusal>) -> Refusals {
+        refuse_plan(words, &self.program, &refusals)
+    }
+}
