@@ -170,9 +170,8 @@ fn is_locked(file: &File, says: Says) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::made::open_file_info;
     use crate::sys::within_a_second;
-    use std::fs;
-    use std::os::fd::AsRawFd;
 
     #[test]
     fn runs_know_each_other_by_the_lock() {
@@ -183,13 +182,13 @@ mod tests {
         first.says_it_writes();
         second.says_it_writes();
         assert!(is_being_tested(file.as_file()) && first.is_settled() && second.is_settled());
-        let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", first.file.as_raw_fd())).unwrap();
+        let info = open_file_info(&first.file);
         assert!(info.lines().any(is_lock_of_a_run), "{info}");
         drop(first);
         assert!(is_being_tested(file.as_file()));
         drop(second);
         assert!(within_a_second(|| !is_being_tested(file.as_file())));
-        let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).unwrap();
+        let info = open_file_info(file.as_file());
         assert!(!info.lines().any(is_lock_of_a_run), "{info}");
     }
 

@@ -447,9 +447,9 @@ fn write_entry(dir: &Path, entry: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::made::FileExt;
     use crate::sys::within_a_second;
     use std::io::Write;
-    use std::os::unix::fs::FileExt;
 
     struct Place {
         dir: tempfile::TempDir,

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::guard::mark::{MarkState, Marks};
     use crate::machine::storage::{Access, ReadFlags, open};
-    use std::os::unix::fs::FileExt;
+    use crate::sys::made::FileExt;
 
     #[test]
     fn a_permit_opens_what_was_checked_and_nothing_else() {

@@ -120,7 +120,8 @@ fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{FileExt, symlink};
+    use crate::sys::file::set_aside;
+    use crate::sys::made::{FileExt, pipe, symlink};
     use std::path::PathBuf;
 
     struct Case {
@@ -206,7 +207,7 @@ mod tests {
         file.set_len(1 << 20).unwrap();
         case.marks.mark(&file, MarkState::Complete).unwrap();
         assert!(created(case.decide(1 << 20)).0.ends_with("has a hole at byte 65536"));
-        if rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 1 << 20).is_ok() {
+        if set_aside(&file, 1 << 20).is_ok() {
             let (sentence, _) = created(case.decide(1 << 20));
             assert!(sentence.contains("at byte 65536"), "{sentence}");
         }
@@ -231,14 +232,7 @@ mod tests {
         };
         assert!(refused(case.dir.path()).ends_with("it is a directory"));
         assert!(refused(Path::new("/dev/null")).ends_with("it is not a regular file"));
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            case.path(),
-            rustix::fs::FileType::Fifo,
-            rustix::fs::Mode::RUSR,
-            0,
-        )
-        .unwrap();
+        pipe(&case.path()).unwrap();
         assert!(refused(&case.path()).ends_with("it is not a regular file"));
     }
 }

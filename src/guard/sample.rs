@@ -112,7 +112,7 @@ fn read(direct: Option<&File>, buffered: &File, offset: u64, bytes: &mut [u8]) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::FileExt;
+    use crate::sys::made::FileExt;
 
     const MIB: u64 = 1 << 20;
 

@@ -438,11 +438,12 @@ mod tests {
 
     #[test]
     fn a_sample_without_a_limit_is_whole() {
+        use crate::sys::made::FileExt;
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("data");
         let file = File::create(&path).expect("room");
         file.set_len(8 << 20).expect("room");
-        crate::sys::made::write_all_at(&file, &vec![7; 1 << 20], 3 << 20).expect("room");
+        file.write_all_at(&vec![7; 1 << 20], 3 << 20).expect("room");
         file.sync_all().expect("synced");
         let opened = opened(&path);
         let place = Place::at_rest(&opened, &[]).expect("a file");

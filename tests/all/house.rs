@@ -1,4 +1,5 @@
-//! The rules of the house (ARCHITECTURE.md): who may use whom, where `unsafe` may stand, file lengths.
+//! The rules of the house (ARCHITECTURE.md): who may use whom, where a system may be named, where `unsafe` may stand,
+//! file lengths.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,6 +119,69 @@ fn the_arrow_test_sees_arrows() {
     assert!(rooms_named("use std::fs;").is_empty());
 }
 
+/// Engines that call one system by themselves. The others, and what engines share, do not.
+const ENGINES_OF_LINUX: &[&str] = &[
+    "engine/aio.rs",
+    "engine/mmap.rs",
+    "engine/mmap/bus.rs",
+    "engine/threads.rs",
+    "engine/uring.rs",
+    "engine/uring_setup.rs",
+];
+
+/// What belongs to one system, or is a crate of one system.
+const OF_ONE_SYSTEM: &[&str] =
+    &["rustix", "libc", "std::os", "signal_hook", "libloading", "io_uring::", "target_os"];
+
+/// Whether a line names a crate or a path as such, and not a longer word.
+fn names(line: &str, what: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(what).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + what.len()..].chars().next();
+        !before.is_some_and(is_word) && (what.ends_with(':') || !after.is_some_and(is_word))
+    })
+}
+
+#[test]
+fn one_system_is_named_in_sys_and_its_engines_only() {
+    let mut wrong = Vec::new();
+    for (room, path, text) in sources() {
+        if room == "sys" || ENGINES_OF_LINUX.iter().any(|engine| path == Path::new(engine)) {
+            continue;
+        }
+        for (number, line) in code_lines(&text) {
+            for what in OF_ONE_SYSTEM.iter().filter(|what| names(line, what)) {
+                // `engine` may choose its engines by system, as `sys` does.
+                if *what == "target_os" && path == Path::new("engine/mod.rs") {
+                    continue;
+                }
+                wrong.push(format!("{}:{number}: {what} belongs below sys", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_list_of_engines_is_not_longer_than_needed() {
+    for engine in ENGINES_OF_LINUX {
+        let (_, _, text) =
+            sources().into_iter().find(|(_, path, _)| path == Path::new(engine)).expect(engine);
+        let needs = code_lines(&text).any(|(_, line)| OF_ONE_SYSTEM.iter().any(|what| names(line, what)));
+        assert!(needs, "{engine} names no system: take it off the list");
+    }
+}
+
+#[test]
+fn the_system_test_sees_names() {
+    assert!(names("use std::os::unix::fs::FileExt;", "std::os"));
+    assert!(names("let x = libc::EIO;", "libc") && names("use libc;", "libc"));
+    assert!(names("use io_uring::{opcode};", "io_uring::"));
+    assert!(!names("const NAME: &str = \"io_uring\";", "io_uring::"));
+    assert!(!names("let glibc = 2;", "libc") && !names("mod rustix_like;", "rustix"));
+}
+
 #[test]
 fn unsafe_stays_in_engine_and_sys() {
     let mut wrong = Vec::new();
@@ -138,18 +202,85 @@ fn unsafe_stays_in_engine_and_sys() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A system is asked for where modules are chosen and nowhere else: the line below each question is a `mod`, a `use`
+/// or another attribute.
 #[test]
 fn target_os_is_asked_at_mod_lines_only() {
     let mut wrong = Vec::new();
-    for (room, path, text) in sources() {
-        let is_mod_file = (room == "engine" || room == "sys") && path.ends_with("mod.rs");
-        for (number, line) in code_lines(&text) {
-            if line.contains("target_os") && !is_mod_file {
+    for (_, path, text) in sources() {
+        let lines: Vec<_> = code_lines(&text).collect();
+        let is_choice = |line: &str| {
+            let line = line.trim_start().trim_start_matches("pub").trim_start_matches("(crate)").trim_start();
+            ["mod ", "use ", "#["].iter().any(|start| line.starts_with(start))
+        };
+        let is_mod_file = ["sys/mod.rs", "engine/mod.rs"].iter().any(|file| path == Path::new(file));
+        for (at, (number, line)) in
+            lines.iter().enumerate().filter(|(_, (_, line))| line.contains("target_os"))
+        {
+            let next = lines.get(at + 1).map_or("", |(_, next)| next);
+            if !is_mod_file || !line.starts_with("#[cfg(") || !is_choice(next) {
                 wrong.push(format!("{}:{number}: {line}", path.display()));
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What a system calls its file systems and limits is a fact of `machine` and `sys`.
+#[test]
+fn plan_names_no_file_system_and_no_limit_of_a_kernel() {
+    const NAMES: &[&str] = &[
+        "ext2",
+        "ext3",
+        "ext4",
+        "xfs",
+        "btrfs",
+        "bcachefs",
+        "f2fs",
+        "zfs",
+        "tmpfs",
+        "ramfs",
+        "overlay",
+        "nfs",
+        "nfs4",
+        "cifs",
+        "fuse",
+        "ntfs",
+        "ntfs3",
+        "vfat",
+        "aio-max-nr",
+        "memlock",
+        "nofile",
+        "rlimit",
+        "ulimit",
+        "max_map_count",
+        "sysctl",
+        "0x7fff_f000",
+    ];
+    let mut wrong = Vec::new();
+    for (_, path, text) in sources().into_iter().filter(|(room, ..)| room == "plan") {
+        for (number, line) in code_lines(&text) {
+            let line = line.to_lowercase();
+            wrong.extend(
+                NAMES
+                    .iter()
+                    .filter(|name| names(&line, name))
+                    .map(|name| format!("{}:{number}: {name}", path.display())),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Tools and `.gitignore` skip folders of that name.
+#[test]
+fn no_folder_is_called_target() {
+    let wrong: Vec<PathBuf> = sources()
+        .into_iter()
+        .map(|(_, path, _)| path)
+        .filter(|path| path.parent().is_some_and(|folder| folder.iter().any(|name| name == "target")))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use super::open_any_with_facts as open;
 use super::*;
-use crate::sys::made::{self, symlink};
+use crate::sys::made::{self, FileExt, symlink};
 
 const READ: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };
 const BOTH: OpenFlags = OpenFlags { access: Access::ReadWrite, ..READ };
@@ -55,7 +55,7 @@ fn read_tests_open_read_only_files() {
     let path = dir.path().join("data");
     std::fs::write(&path, "x").unwrap();
     let target = open(&path, READ, &Roots::default()).unwrap();
-    assert!(made::write_all_at(&target.file, b"y", 0).is_err(), "the descriptor takes no writes");
+    assert!(target.file.write_all_at(b"y", 0).is_err(), "the descriptor takes no writes");
     let writer = open(&path, OpenFlags { access: Access::Write, ..READ }, &Roots::default()).unwrap();
     assert!(file::read_at(&writer.file, &mut [0], 0).is_err(), "the descriptor gives no reads");
 }

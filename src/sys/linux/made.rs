@@ -1,12 +1,13 @@
-//! Things that tests make and the program does not: links, pipes, sockets, owners.
+//! Things that tests make or ask and the program does not: links, pipes, sockets, owners.
 
 use std::fs::{File, Permissions};
 use std::io;
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-pub(crate) use std::os::unix::fs::symlink;
+pub(crate) use std::os::unix::fs::{FileExt, symlink};
 
 /// A named pipe.
 pub(crate) fn pipe(path: &Path) -> io::Result<()> {
@@ -23,9 +24,9 @@ pub(crate) fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// Writes at an offset.
-pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-    file.write_all_at(bytes, offset)
+/// What the kernel tells of an open file: flags, position, locks.
+pub(crate) fn open_file_info(file: &File) -> String {
+    std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).expect("it is open")
 }
 
 /// The number of a device as `stat(2)` reports it.
