@@ -4,8 +4,9 @@
 //! sense of is left for the parser to report.
 
 use super::XmlError;
-use super::read::FILE_BYTES_MAX;
 
+/// Largest profile file in bytes.
+pub const FILE_BYTES_MAX: usize = 16 << 20;
 /// Pieces of markup; a target takes about 60, so this is far more than any machine could run.
 const MARKUP_MAX: usize = 500_000;
 /// Elements within each other; the format itself has eight.

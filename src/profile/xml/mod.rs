@@ -21,9 +21,11 @@ mod value;
 mod write;
 
 pub use error::XmlError;
+pub use guard::FILE_BYTES_MAX;
 pub use overrides::{Overrides, TemplateError, apply_overrides, substitute_templates};
-pub use read::{FILE_BYTES_MAX, read, read_bytes, read_from};
-pub use write::{Writer, write};
+pub use read::{read, read_bytes, read_from};
+pub use tables::write;
+pub use write::Writer;
 
 /// Longest path in a profile, in bytes of UTF-8.
 pub const PATH_BYTES_MAX: usize = 259;

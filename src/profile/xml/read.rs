@@ -5,12 +5,10 @@ use std::io::{self, Read};
 use roxmltree::{Document, Error, ParsingOptions};
 
 use super::error::quoted;
+use super::guard::FILE_BYTES_MAX;
 use super::schema::{self, Element};
 use super::{XmlError, decode, guard, tables};
 use crate::profile::Profile;
-
-/// Largest profile file in bytes.
-pub const FILE_BYTES_MAX: usize = 16 << 20;
 
 /// Reads a profile from its text.
 ///
@@ -25,7 +23,7 @@ pub fn read(text: &str) -> Result<Profile, XmlError> {
     guard::check(text)?;
     let options = ParsingOptions { allow_dtd: false, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| syntax(text, &error))?;
-    let root = Element::new(document.root_element())?;
+    let root = Element::outermost(document.root_element(), tables::home_of)?;
     if root.name() != "Profile" {
         let reason = format!("the outermost element is {}", quoted(root.name()));
         return Err(root.error(reason, "Profile".to_string()));

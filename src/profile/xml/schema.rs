@@ -6,10 +6,10 @@ use std::ops::RangeInclusive;
 
 use roxmltree::Node;
 
+use super::XmlError;
 use super::error::quoted;
 use super::value::{self, Mismatch};
 use super::write::Writer;
-use super::{XmlError, tables};
 
 pub(super) type Result<T> = std::result::Result<T, XmlError>;
 
@@ -97,20 +97,30 @@ macro_rules! u64_row {
 }
 pub(super) use {flag, set_flag, u32_row, u64_row};
 
+/// The element of the format that an element of this name belongs in, where there is a single one.
+pub(super) type HomeOf = fn(&str) -> Option<&'static str>;
+
 /// An element of the file.
 #[derive(Clone, Copy)]
 pub(super) struct Element<'a> {
     node: Node<'a, 'a>,
+    /// For messages about an element that stands at the wrong place.
+    home_of: HomeOf,
 }
 
 impl<'a> Element<'a> {
+    /// The one that holds all others.
+    ///
     /// # Errors
     /// An element in a namespace: the format has none.
-    pub fn new(node: Node<'a, 'a>) -> Result<Self> {
-        let element = Element { node };
-        match node.tag_name().namespace() {
-            None => Ok(element),
-            Some(name) => Err(element.error(
+    pub fn outermost(node: Node<'a, 'a>, home_of: HomeOf) -> Result<Self> {
+        Element { node, home_of }.in_no_namespace()
+    }
+
+    fn in_no_namespace(self) -> Result<Self> {
+        match self.node.tag_name().namespace() {
+            None => Ok(self),
+            Some(name) => Err(self.error(
                 format!("the element is in the namespace {}", quoted(name)),
                 "elements without namespace: remove xmlns and any prefix".to_string(),
             )),
@@ -175,7 +185,7 @@ impl<'a> Element<'a> {
     pub fn children(self) -> impl Iterator<Item = Result<Element<'a>>> {
         self.node.children().filter_map(move |node| {
             if node.is_element() {
-                Some(Element::new(node))
+                Some(Element { node, ..self }.in_no_namespace())
             } else if node.is_text() && !node.text().unwrap_or("").chars().all(value::is_space) {
                 let stray = quoted(node.text().unwrap_or("").trim());
                 Some(Err(self.error(
@@ -193,7 +203,7 @@ impl<'a> Element<'a> {
         self.node
             .children()
             .find(|n| n.is_element() && n.tag_name().name() == name)
-            .map(|node| Element { node })
+            .map(|node| Element { node, ..self })
     }
 
     /// The text of an element without child elements and with no attributes but these.
@@ -336,7 +346,7 @@ fn unknown<T>(child: Element<'_>, parent: &str, rows: &[Row<T>]) -> XmlError {
     let mut reason = format!("{} is not an element of {parent}", quoted(name));
     if let Some(row) = rows.iter().find(|row| row.name.eq_ignore_ascii_case(name)) {
         reason.push_str(&format!(": letter case matters, write {}", row.name));
-    } else if let Some(home) = tables::home_of(name) {
+    } else if let Some(home) = (child.home_of)(name) {
         reason.push_str(&format!(": it belongs in {home}"));
     } else if let Some(row) =
         rows.iter().filter(|row| is_close(row.name, name)).max_by_key(|row| row.name.len())
@@ -366,7 +376,7 @@ pub(super) fn read_list<'a>(
         let name = child.name();
         if !names.contains(&name) {
             let mut reason = format!("{} is not an element of {}", quoted(name), element.name());
-            if let Some(home) = tables::home_of(name) {
+            if let Some(home) = (element.home_of)(name) {
                 reason.push_str(&format!(": it belongs in {home}"));
             }
             return Err(child.error(reason, legal()));

@@ -119,6 +119,18 @@ fn write_time_spans(profile: &Profile, name: &'static str, out: &mut Writer) {
     out.close(name);
 }
 
+/// A profile as `-Rpxml` prints it: a line per element, each with its line end, the first one `indent`
+/// levels deep.
+///
+/// Source: `xml.md` §3.
+pub fn write(profile: &Profile, indent: usize) -> String {
+    let mut out = Writer::new(indent);
+    out.open("Profile", &[]);
+    write_fields(profile, PROFILE, &mut out);
+    out.close("Profile");
+    out.finish()
+}
+
 /// The element that an element of this name belongs in, for messages. Only where there is a single one.
 pub(super) fn home_of(name: &str) -> Option<&'static str> {
     fn has<T>(rows: &[Row<T>], name: &str) -> bool {

@@ -2,21 +2,6 @@
 
 use std::fmt::{self, Display, Write as _};
 
-use super::{schema, tables};
-use crate::profile::Profile;
-
-/// A profile as `-Rpxml` prints it: a line per element, each with its line end, the first one `indent`
-/// levels deep.
-///
-/// Source: `xml.md` §3.
-pub fn write(profile: &Profile, indent: usize) -> String {
-    let mut out = Writer::new(indent);
-    out.open("Profile", &[]);
-    schema::write_fields(profile, tables::PROFILE, &mut out);
-    out.close("Profile");
-    out.finish()
-}
-
 /// Attributes of an element in the order of writing.
 pub type Attributes<'a> = &'a [(&'static str, &'a dyn Display)];
 
