@@ -10,7 +10,7 @@ use crate::request::Line;
 use crate::result::{Document, json};
 use crate::suite::{Kind, Step};
 use crate::sys::error::system_text;
-use crate::sys::file::claim;
+use crate::sys::lock::try_alone;
 use crate::text::printable_path;
 
 /// A folder of documents, one per run, named after number and step.
@@ -69,7 +69,7 @@ impl Kept {
             return Ok(());
         }
         let Ok(folder) = File::open(&self.folder) else { return Ok(()) };
-        if !claim(&folder) {
+        if matches!(try_alone(&folder), Ok(false)) {
             let folder = printable_path(&self.folder);
             return Err(format!("--keep '{folder}': another series keeps its documents there just now"));
         }

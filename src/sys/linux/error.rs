@@ -13,11 +13,6 @@ pub fn system_text(error: &io::Error) -> String {
     }
 }
 
-/// The system's text for an errno value.
-pub fn errno_text(errno: i32) -> String {
-    Code::from_number(errno).text()
-}
-
 /// What the system said about a call, by name; the numbers differ between systems, and are told for scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FallocateFlags, FlockOperation, IFlags, Mode, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, FallocateFlags, IFlags, Mode, OFlags, StatxFlags};
 
 use super::error::Code;
 use super::identity::Identity;
@@ -204,41 +204,6 @@ pub fn make_private(directory: &Path) -> io::Result<()> {
 pub fn open_unlinked(path: &Path) -> Result<File, Code> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(code)
-}
-
-/// What to do about a lock on an open file (`flock(2)`); it ends with the file, at the latest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lock {
-    /// Waits for it.
-    Wait,
-    /// Takes it, unless somebody has it: [`io::ErrorKind::WouldBlock`].
-    Try,
-    /// Gives it back.
-    Release,
-}
-
-/// Locks an open file or directory against everybody else who does.
-///
-/// # Errors
-/// What `flock(2)` says.
-pub fn lock(file: &File, how: Lock) -> io::Result<()> {
-    let operation = match how {
-        Lock::Wait => FlockOperation::LockExclusive,
-        Lock::Try => FlockOperation::NonBlockingLockExclusive,
-        Lock::Release => FlockOperation::Unlock,
-    };
-    loop {
-        match rustix::fs::flock(file, operation) {
-            Err(rustix::io::Errno::INTR) => {}
-            other => return Ok(other?),
-        }
-    }
-}
-
-/// Claims an open file or directory for as long as it stays open; false when somebody else has it. Where there are no
-/// locks, nobody is kept out.
-pub fn claim(file: &File) -> bool {
-    !lock(file, Lock::Try).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// An open directory, whose entries are named by it and not by a path that may come to mean another one.

@@ -41,12 +41,41 @@ pub fn is_byte_locked(file: &File, at: u64) -> bool {
     answer != -1 && request.l_type != libc::F_UNLCK as libc::c_short
 }
 
+/// What to do about a lock on a whole file that nobody else has meanwhile; it ends with the file, at the latest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lock {
+    /// Waits for it.
+    Wait,
+    /// Takes it, unless somebody has it: [`io::ErrorKind::WouldBlock`].
+    Try,
+    /// Gives it back.
+    Release,
+}
+
+/// Locks a whole file or directory against everybody else who does.
+///
+/// # Errors
+/// What `flock(2)` says.
+pub fn lock(file: &File, how: Lock) -> io::Result<()> {
+    let operation = match how {
+        Lock::Wait => FlockOperation::LockExclusive,
+        Lock::Try => FlockOperation::NonBlockingLockExclusive,
+        Lock::Release => FlockOperation::NonBlockingUnlock,
+    };
+    loop {
+        match flock(file, operation) {
+            Err(Errno::INTR) => {}
+            other => return Ok(other?),
+        }
+    }
+}
+
 /// Locks the whole file together with others, without waiting; `false` when somebody has it alone.
 ///
 /// # Errors
 /// What `flock(2)` says besides.
 pub fn try_share(file: &File) -> io::Result<bool> {
-    taken(flock(file, FlockOperation::NonBlockingLockShared))
+    taken(flock(file, FlockOperation::NonBlockingLockShared).map_err(io::Error::from))
 }
 
 /// Locks the whole file alone, without waiting; `false` when somebody else has a lock on it.
@@ -54,20 +83,20 @@ pub fn try_share(file: &File) -> io::Result<bool> {
 /// # Errors
 /// What `flock(2)` says besides.
 pub fn try_alone(file: &File) -> io::Result<bool> {
-    taken(flock(file, FlockOperation::NonBlockingLockExclusive))
+    taken(lock(file, Lock::Try))
 }
 
-fn taken(answer: rustix::io::Result<()>) -> io::Result<bool> {
+fn taken(answer: io::Result<()>) -> io::Result<bool> {
     match answer {
-        Err(Errno::WOULDBLOCK) => Ok(false),
-        other => Ok(other.map(|()| true)?),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+        other => other.map(|()| true),
     }
 }
 
 /// Gives the lock on the whole file back.
 pub fn unlock(file: &File) {
     // The end of the process does the same.
-    let _ = flock(file, FlockOperation::NonBlockingUnlock);
+    let _ = lock(file, Lock::Release);
 }
 
 #[cfg(test)]
