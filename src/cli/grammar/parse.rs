@@ -275,7 +275,7 @@ impl<'a> Line<'a> {
             let about = Refusal::new(RefusalKind::CommandLine, text(finding)).about(&finding.switches);
             about.at(marks(finding))
         };
-        let all: Vec<Refusal> = of(Severity::Error).map(|finding| refusal(finding)).collect();
+        let all: Vec<Refusal> = of(Severity::Error).map(refusal).collect();
         let warnings = of(Severity::Warning).map(|finding| text(finding)).collect();
         Refusals { warnings, ..Refusals::from(all).of(self.program, self.args) }
     }
