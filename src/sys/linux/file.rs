@@ -11,7 +11,6 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FallocateFlags, IFlags, Mode, OFlags, StatxFlags};
 
 use super::error::Code;
-use super::identity::Identity;
 
 /// What a path or an open file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,14 +97,6 @@ impl Stat {
     /// What `fstat(2)` says.
     pub fn of_open(file: &File) -> io::Result<Stat> {
         Ok(Stat::of(&file.metadata()?))
-    }
-
-    /// Tells a file from all others that exist at the same time.
-    pub fn identity(&self) -> Identity {
-        match self.node_of {
-            0 => Identity::from((self.device, self.inode)),
-            device => Identity::from((device, 0)),
-        }
     }
 }
 

@@ -61,6 +61,16 @@ impl Identity {
     }
 }
 
+impl Stat {
+    /// Tells a file from all others that exist at the same time.
+    pub fn identity(&self) -> Identity {
+        match self.node_of {
+            0 => Identity::from((self.device, self.inode)),
+            device => Identity::from((device, 0)),
+        }
+    }
+}
+
 impl From<(u64, u64)> for Identity {
     /// Device and inode, as documents keep them.
     fn from((device, inode): (u64, u64)) -> Self {
