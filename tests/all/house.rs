@@ -390,10 +390,11 @@ fn only_the_guards_permit_opens_a_target_for_writing() {
 
 /// Files that still have [`string_errors`] in signatures that others use: none is to be added.
 const STRING_ERRORS_LEFT: &[&str] = &[
-    "cli/commands/ab.rs",
-    "cli/commands/diskspd.rs",
+    "cli/commands/comparing.rs",
     "cli/commands/study/documents.rs",
     "cli/commands/study/same.rs",
+    "cli/commands/suite.rs",
+    "cli/commands/values.rs",
     "cli/commands/workload/presets.rs",
     "cli/words.rs",
     "session/keep.rs",
@@ -401,9 +402,6 @@ const STRING_ERRORS_LEFT: &[&str] = &[
     "session/place.rs",
     "session/required.rs",
     "session/scratch.rs",
-    "session/series.rs",
-    "suite/ab/figure.rs",
-    "suite/ab/mod.rs",
     "suite/study/nodes.rs",
     "suite/workload/preset.rs",
     "suite/workload/sweep.rs",
@@ -509,12 +507,10 @@ fn the_exit_code_follows_from_the_kind_in_one_place() {
 const EXIT_CODES_LEFT: &[&str] = &[
     "cli/commands/ab.rs",
     "cli/commands/assess.rs",
-    "cli/commands/diskspd.rs",
     "cli/commands/mark.rs",
     "cli/commands/study.rs",
+    "cli/commands/suite.rs",
     "cli/commands/workload.rs",
-    "session/outputs.rs",
-    "session/required.rs",
     "session/series.rs",
 ];
 

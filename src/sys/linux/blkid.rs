@@ -81,15 +81,35 @@ pub struct Blkid {
     _library: Library,
 }
 
+/// Why the library could not look.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BlkidError {
+    /// It is not there, or not the one that is meant.
+    #[error("{0} cannot be used: {1}")]
+    Library(String, String),
+    /// It has no memory.
+    #[error("libblkid has no memory")]
+    Memory,
+    /// A place is beyond what it can count.
+    #[error("the device is too large")]
+    TooLarge,
+    /// It does not take the device.
+    #[error("libblkid does not take the device")]
+    Device,
+    /// It could not read, with the system's text.
+    #[error("libblkid could not read it: {0}")]
+    Read(String),
+}
+
 /// The library, loaded once; the error says why it cannot be used.
-pub fn library() -> Result<&'static Blkid, &'static String> {
-    static LIBRARY: OnceLock<Result<Blkid, String>> = OnceLock::new();
+pub fn library() -> Result<&'static Blkid, &'static BlkidError> {
+    static LIBRARY: OnceLock<Result<Blkid, BlkidError>> = OnceLock::new();
     LIBRARY.get_or_init(|| Blkid::load("libblkid.so.1")).as_ref()
 }
 
 impl Blkid {
-    fn load(name: &str) -> Result<Self, String> {
-        let words = |e: libloading::Error| format!("{name} cannot be used: {e}");
+    fn load(name: &str) -> Result<Self, BlkidError> {
+        let words = |e: libloading::Error| BlkidError::Library(name.to_string(), e.to_string());
         // SAFETY: libblkid is an ordinary system library; its initialisers only set up its own state.
         let library = unsafe { Library::new(name) }.map_err(words)?;
         macro_rules! function {
@@ -171,7 +191,7 @@ impl Blkid {
     ///
     /// # Errors
     /// Says why the library could not look.
-    pub fn probe(&self, file: &File, part: Option<(u64, u64)>) -> Result<Vec<Found>, String> {
+    pub fn probe(&self, file: &File, part: Option<(u64, u64)>) -> Result<Vec<Found>, BlkidError> {
         if file.metadata().is_ok_and(|m| m.is_file() && m.len() == 0) {
             return Ok(Vec::new());
         }
@@ -184,7 +204,7 @@ impl Blkid {
                 0 | 1 => return Ok(found),
                 _ => {
                     let error = std::io::Error::last_os_error();
-                    return Err(format!("libblkid could not read it: {}", system_text(&error)));
+                    return Err(BlkidError::Read(system_text(&error)));
                 }
             }
         }
@@ -200,14 +220,14 @@ struct Probe<'a> {
 }
 
 impl<'a> Probe<'a> {
-    fn new(blkid: &'a Blkid, file: &'a File, part: Option<(u64, u64)>) -> Result<Self, String> {
+    fn new(blkid: &'a Blkid, file: &'a File, part: Option<(u64, u64)>) -> Result<Self, BlkidError> {
         // Offset and size 0 mean the whole device.
         let (start, length) = part.unwrap_or((0, 0));
-        let signed = |bytes: u64| i64::try_from(bytes).map_err(|_| "the device is too large".to_string());
+        let signed = |bytes: u64| i64::try_from(bytes).map_err(|_| BlkidError::TooLarge);
         let (start, length) = (signed(start)?, signed(length)?);
         // SAFETY: no arguments; the result is checked for null.
         let raw = unsafe { (blkid.new_probe)() };
-        let raw = NonNull::new(raw).ok_or("libblkid has no memory")?;
+        let raw = NonNull::new(raw).ok_or(BlkidError::Memory)?;
         let probe = Probe { blkid, raw, _file: file };
         let p = raw.as_ptr();
         // SAFETY: `p` is a valid probe; the descriptor stays open as long as the probe (`_file`).
@@ -218,7 +238,7 @@ impl<'a> Probe<'a> {
                 || (blkid.enable_partitions)(p, 1) != 0
                 || (blkid.set_partitions_flags)(p, PARTITIONS_FLAGS) != 0
         };
-        if refused { Err("libblkid does not take the device".to_string()) } else { Ok(probe) }
+        if refused { Err(BlkidError::Device) } else { Ok(probe) }
     }
 
     /// The values of the signature found last.
@@ -288,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_missing_library_is_told_in_words() {
-        let why = Blkid::load("libno-such-library.so.9").unwrap_err();
+        let why = Blkid::load("libno-such-library.so.9").unwrap_err().to_string();
         assert!(why.starts_with("libno-such-library.so.9 cannot be used: "), "{why}");
     }
 }
