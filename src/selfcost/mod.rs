@@ -18,9 +18,7 @@ use crate::sys::thread::running_ns_of_this_thread;
 
 pub use callgrind::count_here;
 pub use loads::{Case, WORDS};
-pub use report::{
-    CountedBy, Counting, Load, Machine, Part, ReadError, Report, Spread, Unit, read, schema, write,
-};
+pub use report::{CountedBy, Counting, Load, Machine, Part, Report, Spread, Unit};
 
 use loads::load;
 use parts::{Piece, pieces};

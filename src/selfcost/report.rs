@@ -9,12 +9,8 @@ use crate::load::bare::Turn;
 use crate::machine::host::{host_name, kernel_release, processor_model, unix_time_s};
 use crate::machine::roots::Roots;
 use crate::measure::clock::MachineClock;
+use crate::result::envelope::Kind;
 use crate::sys::thread::allowed_processors;
-
-/// What the member `format` says.
-const FORMAT: &str = "truespd-self-cost";
-/// The version this program writes.
-const FORMAT_VERSION: u32 = 1;
 
 /// What the tool itself cost on a machine, without storage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -167,70 +163,19 @@ impl Machine {
     }
 }
 
-/// The self-cost of TrueSpd on a machine, version 1. Units are at the end of names: `_ns`, `_bytes`, `_s`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(title = "TrueSpd self-cost, version 1")]
-struct Envelope<'a> {
-    /// Always `truespd-self-cost`.
-    #[schemars(extend("const" = FORMAT))]
-    format: &'static str,
-    /// Version of this layout: 1.
-    #[schemars(extend("const" = FORMAT_VERSION))]
-    format_version: u32,
-    /// The figures.
-    self_cost: &'a Report,
-}
-
-#[derive(Deserialize)]
-struct Stored {
-    format: String,
-    format_version: u32,
-    self_cost: Report,
-}
-
-/// Why a document could not be read; completes a sentence that begins with the file's name.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// Not such a document, or not a whole one.
-    #[error("is no self-cost of TrueSpd, or not a whole one: {0}")]
-    Malformed(#[from] serde_json::Error),
-    /// Something else, or of a later version.
-    #[error("has format \"{0}\", version {1}; this program reads \"{FORMAT}\", version {FORMAT_VERSION}")]
-    Other(String, u32),
-}
-
-/// Writes a document, indented: people compare them line by line.
-pub fn write(report: &Report) -> String {
-    let envelope = Envelope { format: FORMAT, format_version: FORMAT_VERSION, self_cost: report };
-    let mut text = serde_json::to_string_pretty(&envelope).expect("figures, text and lists are always JSON");
-    text.push('\n');
-    text
-}
-
-/// Reads a document.
-///
-/// # Errors
-/// [`ReadError`].
-pub fn read(text: &[u8]) -> Result<Report, ReadError> {
-    let stored: Stored = serde_json::from_slice(text)?;
-    match (stored.format.as_str(), stored.format_version) {
-        (FORMAT, FORMAT_VERSION) => Ok(stored.self_cost),
-        _ => Err(ReadError::Other(stored.format, stored.format_version)),
-    }
-}
-
-/// The JSON Schema of the documents that [`write()`] makes, generated from the types.
-pub fn schema() -> String {
-    let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let schema = generator.into_root_schema_for::<Envelope<'static>>();
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema is always JSON");
-    text.push('\n');
-    text
+impl Kind for Report {
+    const FORMAT: &'static str = "truespd-self-cost";
+    const MEMBER: &'static str = "self_cost";
+    const MEMBER_ABOUT: &'static str = "The figures.";
+    const TITLE: &'static str = "TrueSpd self-cost, version 1";
+    const ABOUT: &'static str = "The self-cost of TrueSpd on a machine, version 1. Units are at the end of names: `_ns`, `_bytes`, `_s`.";
+    const NAME: &'static str = "self-cost of TrueSpd";
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::envelope::{read, schema, write};
 
     #[test]
     fn medians_and_spread() {
@@ -246,7 +191,7 @@ mod tests {
 
     #[test]
     fn what_is_no_such_document_is_refused() {
-        let refused = |text: &str| read(text.as_bytes()).expect_err(text).to_string();
+        let refused = |text: &str| read::<Report>(text.as_bytes()).expect_err(text).to_string();
         assert!(refused("{}").contains("no self-cost"), "{}", refused("{}"));
         let report = Report {
             tool_version: "1".into(),
@@ -258,10 +203,10 @@ mod tests {
             parts: Vec::new(),
         };
         let text = write(&report);
-        assert_eq!(read(text.as_bytes()).expect("its own"), report);
+        assert_eq!(read::<Report>(text.as_bytes()).expect("its own"), report);
         let newer = text.replace("\"format_version\": 1", "\"format_version\": 2");
         assert!(refused(&newer).contains("version 2"), "{}", refused(&newer));
-        assert!(refused(&text.replace(FORMAT, "truespd-result")).contains("truespd-result"));
+        assert!(refused(&text.replace(Report::FORMAT, "truespd-result")).contains("truespd-result"));
     }
 
     #[test]
@@ -269,7 +214,7 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/self-cost-v1.json");
         let published = std::fs::read_to_string(path).unwrap_or_default();
         assert!(
-            published == schema(),
+            published == schema::<Report>(),
             "publish it anew: truespd schema self-cost > schema/self-cost-v1.json"
         );
     }

@@ -12,7 +12,7 @@ use super::scratch::Scratch;
 use super::signals::stop_on_signals;
 use super::undo::{Journal, journals_of_this_user, sweep};
 use super::watch::{Event, Watch};
-use crate::fault::{ExitCode, Failure, FailureKind, Fault, Refusal, RefusalKind};
+use crate::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use crate::guard::check_directory;
 use crate::load;
 use crate::machine::host::{host_name, uptime_ms};
@@ -209,7 +209,7 @@ impl Series {
             let undone = journal.undo();
             for one in undone.iter().filter(|one| !one.is_done) {
                 self.watch.see(Event::NotUndone(one));
-                code = ExitCode::Failed;
+                code = ExitCode::of(Outcome::Failed(FailureKind::Lost));
             }
             if let Some(caretaker) = caretaker {
                 caretaker.dismiss();

@@ -6,9 +6,8 @@ use clap::Args;
 
 use crate::cli::commands::comparing::Comparing;
 use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::commands::suite::{self, SeriesArguments, end_early, nothing_measured};
+use crate::cli::commands::suite::{self, SeriesArguments, Suite, end_early, nothing_measured};
 use crate::cli::commands::values::file_bytes;
-use crate::cli::console::say_error;
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::cli::words::Variant;
 use crate::session::outputs::later_json;
@@ -72,18 +71,20 @@ fn ab_required(text: &str) -> Result<Required, String> {
     required(text, &[Required::NotWorse, Required::Better])
 }
 
-/// `truespd ab`.
-pub(crate) fn run(arguments: &AbArguments) -> ExitCode {
-    match prepare_and_run(arguments) {
-        Ok(code) => code,
-        Err(words) => {
-            say_error(&words);
-            ExitCode::Refused
+impl Suite for AbArguments {
+    const NAME: &'static str = "ab";
+    const WRITES: &'static str = "What `ab --json` writes";
+    type Document = ab::Report;
+
+    fn run(&self) -> ExitCode {
+        match prepare_and_run(self) {
+            Ok(code) => code,
+            Err(words) => suite::refused(&words),
         }
     }
 }
 
-/// The error is for [`say_error`]: refused before anything was touched.
+/// The error is for [`suite::refused`]: refused before anything was touched.
 fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     let typed = [("--a", &arguments.a), ("--b", &arguments.b)];
     let mut split = Vec::new();
@@ -105,7 +106,7 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     let place = arguments.file.as_deref().map(|dir| directory(dir, arguments)).transpose()?;
     let output = later_json(arguments.json.as_deref(), &taken(&variants, place.is_some()))?;
     allow_each(&mut variants, &arguments.series.overwrite)?;
-    let mut series = arguments.series.begin("ab", &output)?;
+    let mut series = arguments.series.begin("ab", &output).map_err(|refusal| refusal.to_string())?;
     let file = match file(&mut series, place.as_ref(), &variants) {
         Ok(file) => file,
         Err(ended) => return Ok(end_early(series, ended)),
@@ -133,7 +134,7 @@ fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
     }
     let shown = ab::text(&report) + &series_verdict(&report.verdict, Style::of_stdout());
     let printed = print(&shown, ended);
-    let code = suite::write(&output, |_| ab::write(&report), printed);
+    let code = suite::write_document(&output, &report, printed);
     let lacks = |required| lacks(report.outcome, report.is_b_better(), required);
     let answer = Answer { is_complete, grade: report.verdict.grade, lacks: &lacks };
     Ok(arguments.series.held_to(&answer, code))
@@ -151,7 +152,7 @@ fn lacks(outcome: Outcome, is_b_better: Option<bool>, required: Required) -> Opt
     Some(lack.to_string())
 }
 
-/// Both lines, on `target` when there is one. The error is for [`say_error`].
+/// Both lines, on `target` when there is one. The error is for [`suite::refused`].
 fn variants(
     comparing: &Comparing,
     split: &[(&str, Vec<String>)],

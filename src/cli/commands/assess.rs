@@ -6,9 +6,9 @@ use std::time::Instant;
 use clap::Args;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::commands::suite::{self, SeriesArguments, end_early, nothing_measured};
+use crate::cli::commands::suite::{self, SeriesArguments, Suite, end_early, nothing_measured};
 use crate::cli::commands::values::{between, bytes};
-use crate::cli::console::{say_error, say_line};
+use crate::cli::console::say_line;
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::fault::{Refusal, RefusalKind};
 use crate::session::outputs::{LaterOutputs, later_json};
@@ -116,17 +116,20 @@ fn block(text: &str) -> Result<u64, String> {
     }
 }
 
-/// `truespd assess`.
-pub(crate) fn run(arguments: &AssessArguments) -> ExitCode {
-    match prepare(arguments) {
-        Ok((place, plan)) if arguments.print => print(&lines(&place, &plan), ExitCode::Done),
-        Ok((place, plan)) => assess(arguments, &place, plan).unwrap_or_else(|words| {
-            say_error(&words);
-            ExitCode::Refused
-        }),
-        Err(words) => {
-            say_error(&words);
-            ExitCode::Refused
+impl Suite for AssessArguments {
+    const NAME: &'static str = "assess";
+    const WRITES: &'static str = "What `assess --json` writes";
+    type Document = Assessment;
+
+    fn words(args: &[OsString]) -> Vec<OsString> {
+        long_words(args)
+    }
+
+    fn run(&self) -> ExitCode {
+        match prepare(self) {
+            Ok((place, plan)) if self.print => print(&lines(&place, &plan), ExitCode::Done),
+            Ok((place, plan)) => assess(self, &place, plan).unwrap_or_else(|words| suite::refused(&words)),
+            Err(words) => suite::refused(&words),
         }
     }
 }
@@ -231,7 +234,7 @@ fn lines(place: &Place, plan: &Plan) -> String {
 fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<ExitCode, String> {
     let since = Instant::now();
     let json = later_json(arguments.json.as_deref(), &[place.word()])?;
-    let mut series = arguments.series.begin("assess", &json)?;
+    let mut series = arguments.series.begin("assess", &json).map_err(|refusal| refusal.to_string())?;
     if place.is_device()
         && plan.tests.iter().any(|test| test.writes())
         && let Err(ended) = series.check_write(&place.word())
@@ -287,7 +290,7 @@ fn show(assessment: &Assessment, json: &LaterOutputs, code: ExitCode) -> ExitCod
         wrap(&assessment.approximate(), style.columns).join("\n") + "\n",
     ];
     let code = print(&shown.join("\n"), code);
-    suite::write(json, |_| assessment.json(), code)
+    suite::write_document(json, assessment, code)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::cli::show::bench;
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::profile::TimeSpan;
 use crate::request::Output;
+use crate::result::envelope;
 use crate::selfcost::{self, Case, Effort, WORDS};
 use crate::session::outputs::TextOutput;
 use crate::sys::error::system_text;
@@ -56,7 +57,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
         Err(failure) => return tell(failure),
     };
     let code = print(&bench::text(&report), ExitCode::Done);
-    match output.map(|output| output.write(&selfcost::write(&report))) {
+    match output.map(|output| output.write(&envelope::write(&report))) {
         Some(Err(error)) => tell(Failure::from(error)),
         _ => code,
     }

@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use clap::{Args, ValueEnum};
 
 use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::commands::suite::{self, SeriesArguments, end_early, nothing_measured};
+use crate::cli::commands::suite::{self, SeriesArguments, Suite, end_early, nothing_measured};
 use crate::cli::commands::values::{between, file_bytes};
-use crate::cli::console::{say_error, say_line};
+use crate::cli::console::say_line;
 use crate::cli::show::mark as mark_table;
 use crate::cli::show::verdict::Style;
 use crate::request::Output;
+use crate::result::envelope;
 use crate::session::outputs::LaterOutputs;
 use crate::session::place::{FILE_BYTES_MIN, Place};
 use crate::suite::mark::text::{Reader, text};
@@ -172,18 +173,26 @@ fn size_bytes(typed: &str) -> Result<u64, String> {
     Ok(file_bytes(typed)? >> 20 << 20)
 }
 
-/// `truespd mark`.
-pub(crate) fn run(arguments: &MarkArguments) -> ExitCode {
-    match prepare(arguments) {
-        Ok((settings, place)) if arguments.print => print(&lines(&settings, &place), ExitCode::Done),
-        Ok((settings, place)) => measure(arguments, settings, &place).unwrap_or_else(refuse),
-        Err(words) => refuse(words),
+impl Suite for MarkArguments {
+    const NAME: &'static str = "mark";
+    const WRITES: &'static str = "What `mark --json` writes";
+    type Document = Report;
+
+    fn words(args: &[OsString]) -> Vec<OsString> {
+        joined_words(args)
+    }
+
+    fn run(&self) -> ExitCode {
+        match prepare(self) {
+            Ok((settings, place)) if self.print => print(&lines(&settings, &place), ExitCode::Done),
+            Ok((settings, place)) => measure(self, settings, &place).unwrap_or_else(refuse),
+            Err(words) => refuse(words),
+        }
     }
 }
 
 fn refuse(words: String) -> ExitCode {
-    say_error(&words);
-    ExitCode::Refused
+    suite::refused(&words)
 }
 
 /// Everything that can be refused without touching anything. The error is a sentence.
@@ -312,7 +321,7 @@ fn described(place: &Place) -> mark::Place {
 /// Runs and shows. The error is a sentence.
 fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Result<ExitCode, String> {
     let outputs = LaterOutputs::check(outputs(arguments), &[place.word()])?;
-    let mut series = arguments.series.begin(NAME, &outputs)?;
+    let mut series = arguments.series.begin(NAME, &outputs).map_err(|refusal| refusal.to_string())?;
     let target = match place.is_device() {
         true => Ok(Target::Device(place.word())),
         false => series.scratch(&place.folder(), NAME, &[FILE]).map(|folder| Target::File(folder.file(FILE))),
@@ -332,7 +341,7 @@ fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Resu
     }
     let code = show(&report, code);
     let content = |output: &Output| match output.format {
-        "json" => mark::write(&report),
+        "json" => envelope::write(&report),
         _ => text(&report, Reader::Program { comment: arguments.comment.as_deref() }),
     };
     let code = suite::write(&outputs, content, code);

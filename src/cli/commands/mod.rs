@@ -12,6 +12,7 @@ pub(crate) mod merge;
 pub(crate) mod render;
 pub(crate) mod study;
 pub(crate) mod suite;
+pub(crate) mod suites;
 pub(crate) mod truespd;
 pub(crate) mod values;
 pub(crate) mod workload;

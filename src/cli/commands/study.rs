@@ -12,9 +12,8 @@ use clap::{Args, Subcommand};
 use crate::cli::commands::ab::fill;
 use crate::cli::commands::comparing::Comparing;
 use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::commands::suite::{self, SeriesArguments, nothing_measured};
+use crate::cli::commands::suite::{self, SeriesArguments, Suite, nothing_measured};
 use crate::cli::commands::values::file_bytes;
-use crate::cli::console::say_error;
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::write_cache::{BACK, Reach, THROUGH};
@@ -132,51 +131,61 @@ struct LocalityArguments {
     nodes: Vec<String>,
 }
 
-/// `truespd study`.
-pub(crate) fn run(arguments: &StudyArguments) -> ExitCode {
-    let (study, common) = match &arguments.study {
-        Ask::Cache(common) => (Study::Cache, common),
-        Ask::WriteCache(arguments) => (Study::WriteCache, &arguments.common),
-        Ask::Locality(arguments) => (Study::Locality, &arguments.common),
-    };
-    let name = study.name();
-    let typed_nodes = match &arguments.study {
-        Ask::Locality(arguments) => arguments.nodes.as_slice(),
-        Ask::Cache(_) | Ask::WriteCache(_) => &[],
-    };
-    let nodes = match documents::nodes(typed_nodes, common.comparing.metric) {
-        Ok(nodes) => nodes,
-        Err(words) => {
-            say_error(&words);
-            return ExitCode::Refused;
+impl Suite for StudyArguments {
+    const NAME: &'static str = "study";
+    const WRITES: &'static str = "What `study --json` writes";
+    type Document = Report;
+
+    fn run(&self) -> ExitCode {
+        let (study, common) = match &self.study {
+            Ask::Cache(common) => (Study::Cache, common),
+            Ask::WriteCache(arguments) => (Study::WriteCache, &arguments.common),
+            Ask::Locality(arguments) => (Study::Locality, &arguments.common),
+        };
+        let name = study.name();
+        let typed_nodes = match &self.study {
+            Ask::Locality(arguments) => arguments.nodes.as_slice(),
+            Ask::Cache(_) | Ask::WriteCache(_) => &[],
+        };
+        let nodes = match documents::nodes(typed_nodes, common.comparing.metric) {
+            Ok(nodes) => nodes,
+            Err(words) => {
+                return suite::refused(&words);
+            }
+        };
+        if common.targets.is_empty() && nodes.is_empty() {
+            return suite::refused(&format!(
+                "truespd study {name} needs a TARGET: a directory, a file or a device"
+            ));
         }
-    };
-    if common.targets.is_empty() && nodes.is_empty() {
-        say_error(&format!("truespd study {name} needs a TARGET: a directory, a file or a device"));
-        return ExitCode::Refused;
+        // Results take the place of no target, nor of a node's document.
+        let taken: Vec<String> =
+            common.targets.iter().cloned().chain(documents::paths(typed_nodes)).collect();
+        let begun = later_json(common.json.as_deref(), &taken).and_then(|output| {
+            common
+                .series
+                .begin(&format!("study {name}"), &output)
+                .map(|s| (output, s))
+                .map_err(|refusal| refusal.to_string())
+        });
+        let (output, mut series) = match begun {
+            Ok(begun) => begun,
+            Err(words) => {
+                return suite::refused(&words);
+            }
+        };
+        let mut parts = Vec::new();
+        let says = match &self.study {
+            Ask::Cache(common) => cache(&mut series, common, &mut parts),
+            Ask::WriteCache(arguments) => write_cache(&mut series, arguments, &mut parts),
+            Ask::Locality(_) => locality(&mut series, common, &mut parts, !nodes.is_empty()),
+        };
+        let (says, result) = says;
+        let report = Report { nodes, ..Report::new(study, parts, says) };
+        let is_complete = result.is_ok();
+        let code = finish(series, &report, result, &output);
+        common.series.held_to_grade(is_complete, report.grade(), code)
     }
-    // Results take the place of no target, nor of a node's document.
-    let taken: Vec<String> = common.targets.iter().cloned().chain(documents::paths(typed_nodes)).collect();
-    let begun = later_json(common.json.as_deref(), &taken)
-        .and_then(|output| common.series.begin(&format!("study {name}"), &output).map(|s| (output, s)));
-    let (output, mut series) = match begun {
-        Ok(begun) => begun,
-        Err(words) => {
-            say_error(&words);
-            return ExitCode::Refused;
-        }
-    };
-    let mut parts = Vec::new();
-    let says = match &arguments.study {
-        Ask::Cache(common) => cache(&mut series, common, &mut parts),
-        Ask::WriteCache(arguments) => write_cache(&mut series, arguments, &mut parts),
-        Ask::Locality(_) => locality(&mut series, common, &mut parts, !nodes.is_empty()),
-    };
-    let (says, result) = says;
-    let report = Report { nodes, ..Report::new(study, parts, says) };
-    let is_complete = result.is_ok();
-    let code = finish(series, &report, result, &output);
-    common.series.held_to_grade(is_complete, report.grade(), code)
 }
 
 /// Undoes what was changed, then shows what was found, also when the study ended early.
@@ -186,7 +195,7 @@ fn finish(series: Series, report: &Report, result: Result<(), Ended>, output: &L
         return nothing_measured(code, false);
     }
     let code = print(&study::text(report, |verdict| series_verdict(verdict, Style::of_stdout())), code);
-    suite::write(output, |_| study::write(report), code)
+    suite::write_document(output, report, code)
 }
 
 /// The end of a study that cannot go on, in a sentence.

@@ -2,26 +2,22 @@
 
 use std::ffi::OsString;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Parser, Subcommand};
 
 use crate::cli::commands;
-use crate::cli::commands::ab::AbArguments;
-use crate::cli::commands::assess::AssessArguments;
 use crate::cli::commands::bench_self::BenchArguments;
 use crate::cli::commands::diskspd::{ExitCode, Place, Program, print, run_words};
 use crate::cli::commands::inspect::InspectArguments;
 use crate::cli::commands::judge::JudgeArguments;
-use crate::cli::commands::mark::MarkArguments;
 use crate::cli::commands::merge::MergeArguments;
 use crate::cli::commands::render::RenderArguments;
-use crate::cli::commands::study::StudyArguments;
-use crate::cli::commands::workload::WorkloadArguments;
+use crate::cli::commands::suites::{self, Chosen, Row};
 use crate::cli::console::say;
 use crate::fault::{Outcome, RefusalKind};
-use crate::result::json;
+use crate::result::{envelope, json};
 use crate::selfcost;
 use crate::session::series::CARETAKER;
-use crate::suite::{ab, assess, mark, study, workload};
 
 /// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
 /// format, add results up.
@@ -41,11 +37,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
         words: Vec<OsString>,
     },
-    Mark(MarkArguments),
-    Assess(AssessArguments),
-    Workload(WorkloadArguments),
-    Ab(AbArguments),
-    Study(StudyArguments),
+    #[command(flatten)]
+    Suite(Chosen),
     Inspect(InspectArguments),
     Judge(JudgeArguments),
     Render(RenderArguments),
@@ -60,28 +53,30 @@ enum Command {
     /// Print the JSON Schema of a kind of documents
     Schema {
         /// Which documents
-        #[arg(value_enum, default_value_t = Documents::Result)]
-        of: Documents,
+        #[arg(value_parser = kinds_of_documents(), default_value = RESULT)]
+        of: String,
     },
 }
 
-/// Kinds of documents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Documents {
-    /// Results of runs
-    Result,
-    /// What `bench-self --json` writes
-    SelfCost,
-    /// What `assess --json` writes
-    Assess,
-    /// What `mark --json` writes
-    Mark,
-    /// What `ab --json` writes
-    Ab,
-    /// What `workload --json` writes
-    Workload,
-    /// What `study --json` writes
-    Study,
+/// Results of runs, as a kind of documents.
+const RESULT: &str = "result";
+/// What `bench-self` writes, as a kind of documents.
+const SELF_COST: &str = "self-cost";
+
+/// Kinds of documents with what they are.
+fn kinds_of_documents() -> PossibleValuesParser {
+    let own = [(RESULT, "Results of runs"), (SELF_COST, "What `bench-self --json` writes")];
+    let all = own.into_iter().chain(suites::TABLE.iter().map(|row| (row.name, row.writes)));
+    all.map(|(name, about)| PossibleValue::new(name).help(about)).collect::<Vec<_>>().into()
+}
+
+/// The JSON Schema of a kind of documents.
+fn schema(kind: &str) -> String {
+    match Row::named(kind) {
+        Some(row) => (row.schema)(),
+        None if kind == SELF_COST => envelope::schema::<selfcost::Report>(),
+        None => json::schema(),
+    }
 }
 
 /// Runs the `truespd` command with `args` (without the program name).
@@ -96,32 +91,26 @@ pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
     match Arguments::try_parse_from(words) {
         Ok(arguments) => match arguments.command {
             Command::Run { words } => run(program, &words),
-            Command::Mark(arguments) => commands::mark::run(&arguments),
+            Command::Suite(suite) => suite.run().unwrap_or_else(|answer| told(&answer, args)),
             Command::Inspect(arguments) => commands::inspect::run(&arguments),
             Command::Render(arguments) => commands::render::run(&arguments),
             Command::Merge(arguments) => commands::merge::run(&arguments),
             Command::Judge(arguments) => commands::judge::run(&arguments),
-            Command::Assess(arguments) => commands::assess::run(&arguments),
-            Command::Workload(arguments) => commands::workload::run(&arguments),
             Command::BenchSelf(arguments) => commands::bench_self::run(&arguments),
-            Command::Ab(arguments) => commands::ab::run(&arguments),
-            Command::Study(arguments) => commands::study::run(&arguments),
             Command::Caretaker { journal } => commands::suite::caretaker(&journal),
-            Command::Schema { of: Documents::Result } => print(&json::schema(), ExitCode::Done),
-            Command::Schema { of: Documents::SelfCost } => print(&selfcost::schema(), ExitCode::Done),
-            Command::Schema { of: Documents::Workload } => print(&workload::schema(), ExitCode::Done),
-            Command::Schema { of: Documents::Assess } => print(&assess::schema(), ExitCode::Done),
-            Command::Schema { of: Documents::Mark } => print(&mark::schema(), ExitCode::Done),
-            Command::Schema { of: Documents::Ab } => print(&ab::schema(), ExitCode::Done),
-            Command::Schema { of: Documents::Study } => print(&study::schema(), ExitCode::Done),
+            Command::Schema { of } => print(&schema(&of), ExitCode::Done),
         },
-        // Help and the version are asked for; the rest is refused.
-        Err(answer) if !answer.use_stderr() => print(&answer.to_string(), ExitCode::Done),
-        Err(refusal) => {
-            say(&refusal_text(&refusal, args));
-            ExitCode::of(Outcome::Refused(RefusalKind::CommandLine))
-        }
+        Err(answer) => told(&answer, args),
     }
+}
+
+/// Help and the version are asked for; the rest is refused.
+fn told(answer: &clap::Error, args: &[OsString]) -> ExitCode {
+    if !answer.use_stderr() {
+        return print(&answer.to_string(), ExitCode::Done);
+    }
+    say(&refusal_text(answer, args));
+    ExitCode::of(Outcome::Refused(RefusalKind::CommandLine))
 }
 
 /// A refusal of options as the program's own ones look.
@@ -141,10 +130,8 @@ fn refusal_text(refusal: &clap::Error, args: &[OsString]) -> String {
 
 /// The words behind `truespd`, as the parser wants them.
 fn parsable(args: &[OsString]) -> Vec<OsString> {
-    match args.first() {
-        Some(first) if first == "mark" => commands::mark::joined_words(args),
-        _ => commands::assess::long_words(args),
-    }
+    let suite = args.first().and_then(|first| Row::named(first.to_str()?));
+    suite.map_or_else(|| args.to_vec(), |row| (row.words)(args))
 }
 
 fn run(program: &Program, words: &[OsString]) -> ExitCode {

@@ -8,9 +8,9 @@ use clap::Args;
 
 use crate::cli::Invocation;
 use crate::cli::commands::diskspd::{ExitCode, Program, plan_refused, print};
-use crate::cli::commands::suite::{self, SeriesArguments, end_early, nothing_measured};
+use crate::cli::commands::suite::{self, SeriesArguments, Suite, end_early, nothing_measured};
 use crate::cli::commands::values::{between, bytes};
-use crate::cli::console::{say_error, say_line};
+use crate::cli::console::say_line;
 use crate::cli::grammar::parse;
 use crate::cli::grammar::parse::refuse_findings;
 use crate::cli::show::verdict::{Style, series as series_verdict};
@@ -101,23 +101,24 @@ fn figure(text: &str) -> Result<Of, String> {
     found.map(|(of, _)| *of).ok_or_else(|| format!("one of {}", words()))
 }
 
-/// `truespd workload`.
-pub(crate) fn run(arguments: &WorkloadArguments) -> ExitCode {
-    let done = match &arguments.name {
-        _ if arguments.list => {
-            presets::list(arguments.presets.as_deref()).map(|text| print(&text, ExitCode::Done))
-        }
-        Some(name) => work(arguments, name),
-        None => presets::names(arguments.presets.as_deref())
-            .and_then(|names| Err(format!("name a workload; there are {names} (--list says what they are)"))),
-    };
-    done.unwrap_or_else(|words| {
-        say_error(&words);
-        ExitCode::Refused
-    })
+impl Suite for WorkloadArguments {
+    const NAME: &'static str = "workload";
+    const WRITES: &'static str = "What `workload --json` writes";
+    type Document = Outcome;
+
+    fn run(&self) -> ExitCode {
+        let done = match &self.name {
+            _ if self.list => presets::list(self.presets.as_deref()).map(|text| print(&text, ExitCode::Done)),
+            Some(name) => work(self, name),
+            None => presets::names(self.presets.as_deref()).and_then(|names| {
+                Err(format!("name a workload; there are {names} (--list says what they are)"))
+            }),
+        };
+        done.unwrap_or_else(|words| suite::refused(&words))
+    }
 }
 
-/// The error is for [`say_error`].
+/// The error is for [`suite::refused`].
 fn work(arguments: &WorkloadArguments, name: &str) -> Result<ExitCode, String> {
     let mut preset = presets::find(name, arguments.presets.as_deref())?;
     choose_limit(&mut preset, arguments)?;
@@ -408,14 +409,14 @@ fn lines(plan: &Plan) -> String {
     out
 }
 
-/// The error is for [`say_error`].
+/// The error is for [`suite::refused`].
 fn run_plan(prepared: &Prepared<'_>, places: &[Place], names: &[String]) -> Result<ExitCode, String> {
     let arguments = prepared.arguments;
     // What is wrong with the preset is told before anything is made.
     let targets = if prepared.is_made { names.to_vec() } else { words_of(places) };
     let written = prepared.written(&targets)?;
     let json = later_json(arguments.json.as_deref(), &words_of(places))?;
-    let mut series = arguments.series.begin("workload", &json)?;
+    let mut series = arguments.series.begin("workload", &json).map_err(|refusal| refusal.to_string())?;
     // Of all that is there, before the first line takes its time.
     let checked = written.iter().try_for_each(|path| series.check_write(path));
     let ready = checked.and_then(|()| scratch(&mut series, prepared, places, names));
@@ -464,7 +465,7 @@ fn refused(words: String) -> Ended {
 fn show(outcome: &Outcome, json: &LaterOutputs, code: ExitCode) -> ExitCode {
     let shown = format!("{}\n{}", outcome.text(), series_verdict(&outcome.verdict, Style::of_stdout()));
     let code = print(&shown, code);
-    suite::write(json, |_| outcome.json(), code)
+    suite::write_document(json, outcome, code)
 }
 
 #[cfg(test)]

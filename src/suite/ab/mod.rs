@@ -21,7 +21,7 @@ use crate::suite::{Ahead, Ended, Kind, Known, Runner, Step};
 use crate::text::precise;
 
 pub use crate::result::metrics::Metric;
-pub use report::{Block, Effect, Outcome, Report, Stopped, Variant, schema, write};
+pub use report::{Block, Effect, Outcome, Report, Stopped, Variant};
 pub use table::{sentence, text};
 
 use report::Collected;

@@ -6,16 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BLOCK_RUNS, CONFIDENCE, Design, Plan, Side, figure};
+use crate::result::envelope::Kind;
 use crate::result::metrics::{Better, Metric, is_paced};
-use crate::result::{Document, Grade, Summary, json};
+use crate::result::{Document, Grade, Summary};
 use crate::suite::Ended;
 use crate::suite::figures::Spread;
 use crate::suite::findings::{SeriesVerdict, judged};
-
-/// What the member `format` says.
-const FORMAT: &str = "truespd-ab";
-/// The version this program writes.
-const FORMAT_VERSION: u32 = 1;
 
 /// A comparison of two variants of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -335,26 +331,11 @@ pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped
     }
 }
 
-/// A comparison of two variants by TrueSpd, version 1. Latencies and processor times are in nanoseconds, rates per second.
-#[derive(Serialize, JsonSchema)]
-#[schemars(title = "TrueSpd comparison, version 1")]
-struct Envelope<'a> {
-    /// Always `truespd-ab`.
-    #[schemars(extend("const" = FORMAT))]
-    format: &'static str,
-    /// Version of this layout: 1.
-    #[schemars(extend("const" = FORMAT_VERSION))]
-    format_version: u32,
-    /// The comparison.
-    comparison: &'a Report,
-}
-
-/// Writes a document, indented.
-pub fn write(report: &Report) -> String {
-    json::indented(&Envelope { format: FORMAT, format_version: FORMAT_VERSION, comparison: report })
-}
-
-/// The JSON Schema of the documents that [`write()`] makes, generated from the types.
-pub fn schema() -> String {
-    json::schema_of::<Envelope<'static>>()
+impl Kind for Report {
+    const FORMAT: &'static str = "truespd-ab";
+    const MEMBER: &'static str = "comparison";
+    const MEMBER_ABOUT: &'static str = "The comparison.";
+    const TITLE: &'static str = "TrueSpd comparison, version 1";
+    const ABOUT: &'static str = "A comparison of two variants by TrueSpd, version 1. Latencies and processor times are in nanoseconds, rates per second.";
+    const NAME: &'static str = "comparison by TrueSpd";
 }

@@ -5,7 +5,7 @@
 
 mod report;
 
-pub use report::{Assessment, Check, Figure, Limit, Stored, Unit, schema};
+pub use report::{Assessment, Check, Figure, Limit, Unit};
 
 use crate::profile::{CacheMode, Profile, Target, Throughput, TimeSpan, xml};
 use crate::result::metrics::{Metric, Since};

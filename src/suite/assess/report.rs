@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{FLUSHED_WRITE_BYTES, FLUSHES_PER_S, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test};
 use crate::profile::Size;
+use crate::result::Grade;
+use crate::result::envelope::Kind;
 use crate::result::metrics::Metric;
-use crate::result::{Grade, json};
 use crate::suite::findings::{SeriesVerdict, word};
 
 /// Column at which winsat's values begin.
@@ -150,23 +151,15 @@ pub struct Assessment {
     pub run_time_s: f64,
 }
 
-/// An assessment as JSON, version 1. Units are at the end of names: `_bytes`, `_s`.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "TrueSpd assessment, version 1")]
-pub struct Stored {
-    /// Always `truespd-assess`.
-    #[schemars(extend("const" = "truespd-assess"))]
-    pub format: String,
-    /// Version of this layout: 1. Within a version members are only added, and each of those may be missing.
-    #[schemars(extend("const" = 1))]
-    pub format_version: u32,
-    /// What was found.
-    pub assessment: Assessment,
-}
-
-/// The JSON Schema of assessments.
-pub fn schema() -> String {
-    json::schema_of::<Stored>()
+impl Kind for Assessment {
+    const FORMAT: &'static str = "truespd-assess";
+    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and each of those may be missing.";
+    const MEMBER: &'static str = "assessment";
+    const MEMBER_ABOUT: &'static str = "What was found.";
+    const TITLE: &'static str = "TrueSpd assessment, version 1";
+    const ABOUT: &'static str =
+        "An assessment as JSON, version 1. Units are at the end of names: `_bytes`, `_s`.";
+    const NAME: &'static str = "assessment by TrueSpd";
 }
 
 impl Assessment {
@@ -202,12 +195,6 @@ impl Assessment {
             return vec!["none of the figures has a limit".to_string()];
         }
         self.figures.iter().filter_map(told).collect()
-    }
-
-    /// As JSON.
-    pub fn json(&self) -> String {
-        let format = "truespd-assess".to_string();
-        json::indented(&Stored { format, format_version: 1, assessment: self.clone() })
     }
 
     /// winsat's lines, and under them what winsat does not say.

@@ -3,6 +3,7 @@ use crate::measure::Histogram;
 use crate::profile::{Severity, validate};
 use crate::request::{Line, Request};
 use crate::result::TimeSpanResult;
+use crate::result::envelope::{read, schema, write};
 use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
 use crate::suite::Step;
 use crate::suite::assess::report::Unit;
@@ -136,7 +137,7 @@ fn winsats_lines_and_microsofts_limits() {
     assert_eq!((told.len(), told[0]), (2, "served-from-cache"), "each rule once: {told:?}");
     assert!(text.contains("Device.Storage.Hd.AtaProtocol.Performance"), "{text}");
     assert!(assessment.approximate().contains("not public"));
-    assert_eq!(serde_json::from_str::<Stored>(&assessment.json()).unwrap().assessment.figures.len(), 9);
+    assert_eq!(read::<Assessment>(write(&assessment).as_bytes()).unwrap().figures.len(), 9);
 }
 
 #[test]
@@ -218,5 +219,8 @@ fn the_formal_set_is_planned_for_under_two_minutes() {
 fn the_published_schema_is_that_of_the_types() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/assess-v1.json");
     let published = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(published == schema(), "publish it anew: truespd schema assess > schema/assess-v1.json");
+    assert!(
+        published == schema::<Assessment>(),
+        "publish it anew: truespd schema assess > schema/assess-v1.json"
+    );
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use report::{Host, Loop, Place, ReadError, Report, Row, read, schema, write};
+pub use report::{Host, Loop, Place, Report, Row};
 pub use test::{NoTest, Pattern, Test};
 
 use super::{Ahead, Draft, Ended, Kind, Known, Runner};

@@ -6,15 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Part, Planned, Settings, Target, Test};
+use crate::result::envelope::Kind;
 use crate::result::metrics::{Metric, Since};
-use crate::result::{Document, Finding, Grade, Summary, json};
+use crate::result::{Document, Finding, Grade, Summary};
 use crate::suite::figures::Spread;
 use crate::suite::findings::SeriesVerdict;
-
-/// What the member `format` says.
-const FORMAT: &str = "truespd-mark";
-/// The version this program writes.
-const FORMAT_VERSION: u32 = 1;
 
 /// What was measured, where and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -239,56 +235,12 @@ impl Outcome {
     }
 }
 
-/// The result of `truespd mark`, version 1. Units are at the end of names: `_ns`, `_bytes`, `_s`.
-#[derive(Serialize, JsonSchema)]
-#[schemars(title = "TrueSpd mark, version 1")]
-struct Envelope<'a> {
-    /// Always `truespd-mark`.
-    #[schemars(extend("const" = FORMAT))]
-    format: &'static str,
-    /// Version of this layout: 1.
-    #[schemars(extend("const" = FORMAT_VERSION))]
-    format_version: u32,
-    /// The result.
-    mark: &'a Report,
-}
-
-#[derive(Deserialize)]
-struct Stored {
-    format: String,
-    format_version: u32,
-    mark: Report,
-}
-
-/// Why a document could not be read; completes a sentence that begins with the file's name.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// Not such a document, or not a whole one.
-    #[error("is no result of truespd mark, or not a whole one: {0}")]
-    Malformed(#[from] serde_json::Error),
-    /// Something else, or of a later version.
-    #[error("has format \"{0}\", version {1}; this program reads \"{FORMAT}\", version {FORMAT_VERSION}")]
-    Other(String, u32),
-}
-
-/// Writes a document, indented: people compare them line by line.
-pub fn write(report: &Report) -> String {
-    json::indented(&Envelope { format: FORMAT, format_version: FORMAT_VERSION, mark: report })
-}
-
-/// Reads a document.
-///
-/// # Errors
-/// [`ReadError`].
-pub fn read(text: &[u8]) -> Result<Report, ReadError> {
-    let stored: Stored = serde_json::from_slice(text)?;
-    match (stored.format.as_str(), stored.format_version) {
-        (FORMAT, FORMAT_VERSION) => Ok(stored.mark),
-        _ => Err(ReadError::Other(stored.format, stored.format_version)),
-    }
-}
-
-/// The JSON Schema of the documents that [`write()`] makes, generated from the types.
-pub fn schema() -> String {
-    json::schema_of::<Envelope<'static>>()
+impl Kind for Report {
+    const FORMAT: &'static str = "truespd-mark";
+    const MEMBER: &'static str = "mark";
+    const MEMBER_ABOUT: &'static str = "The result.";
+    const TITLE: &'static str = "TrueSpd mark, version 1";
+    const ABOUT: &'static str =
+        "The result of `truespd mark`, version 1. Units are at the end of names: `_ns`, `_bytes`, `_s`.";
+    const NAME: &'static str = "result of truespd mark";
 }

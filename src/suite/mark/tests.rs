@@ -2,6 +2,7 @@ use super::text::{Reader, text};
 use super::*;
 use crate::measure::Histogram;
 use crate::request::{Line, Request};
+use crate::result::envelope::{read, schema, write};
 use crate::result::{
     Direction, Document, Finding, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult, Verdict,
 };
@@ -374,10 +375,10 @@ fn documents_come_back_and_others_are_refused() {
     let (rows, _) = settings.run(&file(), &mut Fake::new(same(7)));
     let report = report(settings, rows, false);
     let written = write(&report);
-    assert_eq!(read(written.as_bytes()).expect("its own"), report);
+    assert_eq!(read::<Report>(written.as_bytes()).expect("its own"), report);
     assert!(!report.is_complete && report.has_results());
     assert_eq!(report.rows.iter().filter(|row| row.outcome.is_some()).count(), 2);
-    let refused = |text: &str| read(text.as_bytes()).expect_err(text).to_string();
+    let refused = |text: &str| read::<Report>(text.as_bytes()).expect_err(text).to_string();
     assert!(refused("{}").contains("no result of truespd mark"));
     assert!(
         refused(&written.replace("\"format_version\": 1", "\"format_version\": 2")).contains("version 2")
@@ -388,5 +389,5 @@ fn documents_come_back_and_others_are_refused() {
 fn the_published_schema_is_that_of_the_types() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/mark-v1.json");
     let published = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(published == schema(), "publish it anew: truespd schema mark > schema/mark-v1.json");
+    assert!(published == schema::<Report>(), "publish it anew: truespd schema mark > schema/mark-v1.json");
 }

@@ -7,7 +7,7 @@ mod tests;
 
 use super::ab::Side;
 
-pub use report::{Part, Report, schema, text, write};
+pub use report::{Part, Report, text};
 
 /// Which question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -5,15 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Study;
 use super::nodes::{self, Node};
-use crate::result::{Grade, json};
+use crate::result::Grade;
+use crate::result::envelope::Kind;
 use crate::suite::ab::{self, Variant};
 use crate::suite::findings::SeriesVerdict;
 use crate::text::{printable, shell_line};
-
-/// What the member `format` says.
-const FORMAT: &str = "truespd-study";
-/// The version this program writes.
-const FORMAT_VERSION: u32 = 1;
 
 /// A study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -111,26 +107,12 @@ fn row(name: &str, metric: ab::Metric, variant: &Variant) -> String {
     )
 }
 
-/// A study by TrueSpd, version 1. Latencies and processor times are in nanoseconds, rates per second.
-#[derive(Serialize, JsonSchema)]
-#[schemars(title = "TrueSpd study, version 1")]
-struct Envelope<'a> {
-    /// Always `truespd-study`.
-    #[schemars(extend("const" = FORMAT))]
-    format: &'static str,
-    /// Version of this layout: 1.
-    #[schemars(extend("const" = FORMAT_VERSION))]
-    format_version: u32,
-    /// The study.
-    study: &'a Report,
-}
-
-/// Writes a document, indented.
-pub fn write(report: &Report) -> String {
-    json::indented(&Envelope { format: FORMAT, format_version: FORMAT_VERSION, study: report })
-}
-
-/// The JSON Schema of the documents that [`write()`] makes, generated from the types.
-pub fn schema() -> String {
-    json::schema_of::<Envelope<'static>>()
+impl Kind for Report {
+    const FORMAT: &'static str = "truespd-study";
+    const MEMBER: &'static str = "study";
+    const MEMBER_ABOUT: &'static str = "The study.";
+    const TITLE: &'static str = "TrueSpd study, version 1";
+    const ABOUT: &'static str =
+        "A study by TrueSpd, version 1. Latencies and processor times are in nanoseconds, rates per second.";
+    const NAME: &'static str = "study by TrueSpd";
 }

@@ -4,7 +4,7 @@ pub mod preset;
 mod report;
 pub mod sweep;
 
-pub use report::{Outcome, Row, Run, Search, SearchEnd, Stored, schema};
+pub use report::{Outcome, Row, Run, Search, SearchEnd};
 
 use std::time::Duration;
 

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::sweep::{self, Limit, Next, Point};
 use super::{Draft, Plan};
 use crate::profile::{Size, Target, Throughput, TimeSpan};
+use crate::result::envelope::Kind;
 use crate::result::metrics::{Metric, Since};
 use crate::result::{
-    Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Summary, TimeSpanResult, json,
+    Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Summary, TimeSpanResult,
 };
 use crate::suite::findings::{SeriesVerdict, judged, word};
 use crate::text::printable;
@@ -119,23 +120,15 @@ pub struct Outcome {
     pub verdict: SeriesVerdict,
 }
 
-/// An outcome as JSON, version 1. Units are at the end of names: `_ms`, `_ns`, `_iops`.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[schemars(title = "TrueSpd workload, version 1")]
-pub struct Stored {
-    /// Always `truespd-workload`.
-    #[schemars(extend("const" = "truespd-workload"))]
-    pub format: String,
-    /// Version of this layout: 1. Within a version members are only added, and each of those may be missing.
-    #[schemars(extend("const" = 1))]
-    pub format_version: u32,
-    /// What was reached.
-    pub outcome: Outcome,
-}
-
-/// The JSON Schema of outcomes.
-pub fn schema() -> String {
-    json::schema_of::<Stored>()
+impl Kind for Outcome {
+    const FORMAT: &'static str = "truespd-workload";
+    const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and each of those may be missing.";
+    const MEMBER: &'static str = "outcome";
+    const MEMBER_ABOUT: &'static str = "What was reached.";
+    const TITLE: &'static str = "TrueSpd workload, version 1";
+    const ABOUT: &'static str =
+        "An outcome as JSON, version 1. Units are at the end of names: `_ms`, `_ns`, `_iops`.";
+    const NAME: &'static str = "result of truespd workload";
 }
 
 impl Outcome {
@@ -187,12 +180,6 @@ impl Outcome {
     /// Anything was measured.
     pub fn has_figures(&self) -> bool {
         self.runs.iter().any(|run| !run.rows.is_empty())
-    }
-
-    /// As JSON.
-    pub fn json(&self) -> String {
-        let format = "truespd-workload".to_string();
-        json::indented(&Stored { format, format_version: 1, outcome: self.clone() })
     }
 
     /// The tables.

@@ -3,6 +3,7 @@ use crate::measure::Histogram;
 use crate::profile::{Profile, Target, Throughput, TimeSpan};
 use crate::request::{Line, Request};
 use crate::result::TimeSpanResult;
+use crate::result::envelope::{read, schema, write};
 use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
 use crate::suite::Step;
 use crate::suite::workload::sweep::Of;
@@ -153,8 +154,8 @@ fn the_highest_rate_under_the_limit_is_found_and_shown() {
     assert!(text.lines().any(|line| line.contains(" no ") && line.ends_with('>')), "{text}");
     let judged = storage.lines.len();
     assert_eq!((outcome.verdict.grade, outcome.verdict.runs), (Some(Grade::Certified), judged));
-    let stored: Stored = serde_json::from_str(&outcome.json()).unwrap();
-    assert_eq!(stored.outcome.search.unwrap().points.len(), found.points.len());
+    let stored: Outcome = read(write(&outcome).as_bytes()).unwrap();
+    assert_eq!(stored.search.unwrap().points.len(), found.points.len());
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn where_every_rate_keeps_the_limit_what_is_outstanding_is_named() {
     assert!(text.contains(&format!("highest rate within the limit: {} IOPS", rate * 4)), "{text}");
     assert!(text.contains("the 32 outstanding I/Os end this, not the limit; more -o"), "{text}");
     assert!(text.contains("the limit was kept at every rate tried: the 32"), "{text}");
-    assert!(outcome.json().contains("\"all_keep_it\": "), "{}", outcome.json());
+    assert!(write(&outcome).contains("\"all_keep_it\": "), "{}", write(&outcome));
     // The table says "no" of a rate that was not reached.
     let mut missed = outcome.clone();
     missed.search.as_mut().unwrap().points[0].is_reached = false;
@@ -330,5 +331,8 @@ fn an_invalid_run_is_marked_in_every_line() {
 fn the_published_schema_is_that_of_the_types() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/workload-v1.json");
     let published = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(published == schema(), "publish it anew: truespd schema workload > schema/workload-v1.json");
+    assert!(
+        published == schema::<Outcome>(),
+        "publish it anew: truespd schema workload > schema/workload-v1.json"
+    );
 }

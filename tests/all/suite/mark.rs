@@ -6,13 +6,14 @@ use std::os::unix::fs::MetadataExt;
 use crate::support::devices;
 use crate::support::killed::{self, run, scratch_folders, truespd};
 use crate::support::program::{Lab, Ran, Running};
-use truespd::suite::mark::{Part, Report, read, schema};
+use truespd::result::envelope::{read, schema};
+use truespd::suite::mark::{Part, Report};
 
 /// Small and short, and nothing of the defaults' length.
 const QUICK: &str = "--size 16M --measure 1 --interval 0 --loops 2 --test RND4K-Q4T1";
 
 fn report(lab: &Lab, name: &str) -> Report {
-    read(&lab.read(name)).expect("its own document")
+    read::<Report>(&lab.read(name)).expect("its own document")
 }
 
 /// What programs that read CrystalDiskMark's files take from a line.
@@ -303,5 +304,5 @@ fn devices_are_only_read_unless_named() {
 fn the_schema_is_printed() {
     let lab = Lab::new();
     let ran: Ran = Running::new(truespd(&lab, "schema mark"), "schema mark").finish();
-    assert_eq!(ran.expect_code(0).stdout, schema());
+    assert_eq!(ran.expect_code(0).stdout, schema::<Report>());
 }

@@ -1,0 +1,133 @@
+//! Documents of other kinds than results of runs (of suites, of the tool's own cost): one versioned envelope for all.
+//!
+//! `{"format": "truespd-<kind>", "format_version": n, "<member>": ...}`. Within a version members are only added, and each of
+//! those may be missing.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde_json::Value;
+
+use super::json::{indented, schema_of};
+
+/// A kind of documents.
+pub trait Kind: Serialize + DeserializeOwned + JsonSchema + 'static {
+    /// What the member `format` says.
+    const FORMAT: &'static str;
+    /// The version this program writes and reads.
+    const VERSION: u32 = 1;
+    /// What the member `format_version` is, for the schema.
+    const VERSION_ABOUT: &'static str = "Version of this layout: 1.";
+    /// Name of the member that holds it.
+    const MEMBER: &'static str;
+    /// What that member is, for the schema.
+    const MEMBER_ABOUT: &'static str;
+    /// Title of the schema.
+    const TITLE: &'static str;
+    /// What the schema is of.
+    const ABOUT: &'static str;
+    /// What such a document is, behind "is no".
+    const NAME: &'static str;
+}
+
+/// Why a document could not be read; completes a sentence that begins with the file's name.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Not such a document, or not a whole one.
+    #[error("is no {name}, or not a whole one: {error}")]
+    Malformed {
+        /// What it should be.
+        name: &'static str,
+        /// Why it is not.
+        error: serde_json::Error,
+    },
+    /// Something else, or of a later version.
+    #[error(
+        "has format \"{format}\", version {version}; this program reads \"{reads}\", version {reads_version}"
+    )]
+    Other {
+        /// Its format.
+        format: String,
+        /// Its version.
+        version: u64,
+        /// The format that it should have.
+        reads: &'static str,
+        /// The version that it should have.
+        reads_version: u32,
+    },
+}
+
+/// A document in its envelope.
+struct Envelope<'a, T>(&'a T);
+
+impl<T: Kind> Serialize for Envelope<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut envelope = serializer.serialize_struct("Envelope", 3)?;
+        envelope.serialize_field("format", T::FORMAT)?;
+        envelope.serialize_field("format_version", &T::VERSION)?;
+        envelope.serialize_field(T::MEMBER, self.0)?;
+        envelope.end()
+    }
+}
+
+impl<T: Kind> JsonSchema for Envelope<'_, T> {
+    fn schema_name() -> Cow<'static, str> {
+        "Envelope".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut member = generator.subschema_for::<T>();
+        member.insert("description".into(), T::MEMBER_ABOUT.into());
+        json_schema!({
+            "title": T::TITLE,
+            "description": T::ABOUT,
+            "type": "object",
+            "properties": {
+                "format": {
+                    "description": format!("Always `{}`.", T::FORMAT),
+                    "type": "string",
+                    "const": T::FORMAT,
+                },
+                "format_version": {
+                    "description": T::VERSION_ABOUT,
+                    "type": "integer",
+                    "format": "uint32",
+                    "const": T::VERSION,
+                    "minimum": 0,
+                },
+                T::MEMBER: member,
+            },
+            "required": ["format", "format_version", T::MEMBER],
+        })
+    }
+}
+
+/// Writes a document, indented: people compare them line by line.
+pub fn write<T: Kind>(document: &T) -> String {
+    indented(&Envelope(document))
+}
+
+/// Reads a document.
+///
+/// # Errors
+/// [`ReadError`].
+pub fn read<T: Kind>(text: &[u8]) -> Result<T, ReadError> {
+    let malformed = |error| ReadError::Malformed { name: T::NAME, error };
+    let missing = |member| malformed(serde_json::Error::missing_field(member));
+    let mut stored: Value = serde_json::from_slice(text).map_err(malformed)?;
+    let format = stored["format"].as_str().ok_or_else(|| missing("format"))?;
+    let version = stored["format_version"].as_u64().ok_or_else(|| missing("format_version"))?;
+    if format != T::FORMAT || version != u64::from(T::VERSION) {
+        let format = format.to_string();
+        return Err(ReadError::Other { format, version, reads: T::FORMAT, reads_version: T::VERSION });
+    }
+    let member = stored.get_mut(T::MEMBER).map(Value::take).ok_or_else(|| missing(T::MEMBER))?;
+    serde_json::from_value(member).map_err(malformed)
+}
+
+/// The JSON Schema of the documents that [`write()`] makes, generated from the type.
+pub fn schema<T: Kind>() -> String {
+    schema_of::<Envelope<'static, T>>()
+}
