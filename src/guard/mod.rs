@@ -9,7 +9,7 @@
 //! 2. **Decision.** [`Guard::check`] weighs the facts (`findings`, with every `reason`), the person's word (`overrides`)
 //!    and where the target is (`no_storage`). [`reuse`] decides what `-c` means for a file that is there.
 //! 3. **Permit.** [`Guard::permit`] holds a target, decides on the very descriptor, and gives a [`Permit`];
-//!    [`Guard::permit_to_make`] does so for a file of `-c`. Only a permit opens a target for writing (`tests/house.rs`).
+//!    [`Guard::permit_to_make`] does so for a file of `-c`. Only a permit opens a target for writing (`tests/all/house.rs`).
 //! 4. **Hold.** [`Custody`] keeps devices from others for the time of a run, knows what the run made itself, and by locks
 //!    (`hold`) other runs know what is being tested.
 //! 5. **Mark.** [`mark::Marks`] notes on a file that TrueSpd made it and when it wrote last.

@@ -64,7 +64,7 @@ impl From<ReadFlags> for OpenFlags {
 }
 
 /// Says that the write guard lets a target be written. Only what the guard gives after its decision is one
-/// (`tests/house.rs`).
+/// (`tests/all/house.rs`).
 pub trait WriteLeave {
     /// Path of the target that may be opened for writing.
     fn path(&self) -> &Path;
