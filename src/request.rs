@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::fault::{Refusal, RefusalKind, Refusals};
 use crate::profile::xml::{self, Overrides, TemplateError, XmlError};
-use crate::profile::{Finding, Profile, ResultFormat, Severity, validate};
+use crate::profile::{EventNames, Finding, Profile, ResultFormat, Severity, validate};
 use crate::result::Grade;
 
 /// A profile to run and what comes with it.
@@ -20,7 +20,7 @@ pub struct Request {
     /// Only print the profile (`-Rp`); nothing runs.
     pub profile_only: bool,
     /// Events to wait for and to signal.
-    pub events: Events,
+    pub events: EventNames,
     /// Additions that DiskSpd does not have.
     pub options: LongOptions,
     /// An XML profile to read, with what overrides it (`-X`).
@@ -31,19 +31,6 @@ pub struct Request {
     pub findings_warnings: Vec<String>,
     /// What the person should know about how options were taken, one sentence each.
     pub notes: Vec<String>,
-}
-
-/// Named events (`-y`).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Events {
-    /// `-ys`: signalled when the measurement starts.
-    pub start: Option<String>,
-    /// `-yf`: signalled when the measurement ends.
-    pub finish: Option<String>,
-    /// `-yr`: waited for before the warm-up.
-    pub wait: Option<String>,
-    /// `-yp`: stops the run when set; Ctrl+C sets it.
-    pub stop: Option<String>,
 }
 
 /// TrueSpd's own long options.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::series::whole_seconds_ns;
+use super::timeline::whole_seconds_ns;
 use crate::machine::chain;
 use crate::machine::device::DeviceNumber;
 use crate::machine::diskstat::{DiskCounters, DiskStat};

@@ -7,13 +7,12 @@ use super::controller::MachineTime;
 use super::counters::Wanted;
 use super::phases::{Lengths, Phases, StartGate};
 use super::start::{Buffers, StartContext, StartFailure, assemble, unprepared};
-use super::targets::TargetState;
 use super::worker::{DutyState, Worker};
 use crate::access::Pace;
 use crate::engine::{self, Setup};
 use crate::fault::{Failure, FailureKind};
 use crate::measure::clock::{Clock, MachineClock};
-use crate::plan::{TargetRanges, ThreadWork, assign, ranges_of};
+use crate::plan::{Lane, LaneInputs, PlannedTarget, TargetRanges, ThreadWork, assign, lanes, ranges_of};
 use crate::profile::TimeSpan;
 use crate::sys::thread::{pin_to_processor, running_ns_of_this_thread};
 
@@ -24,8 +23,7 @@ pub type Probe<'a> = &'a (dyn Fn() -> Option<u64> + Sync);
 #[derive(Debug)]
 pub struct Bare {
     span: TimeSpan,
-    works: Vec<ThreadWork>,
-    targets: Vec<TargetState>,
+    lanes: Vec<Lane>,
 }
 
 /// What the threads did and took, added up.
@@ -64,34 +62,33 @@ impl Bare {
     /// # Errors
     /// The time span does not fit such targets.
     pub fn new(span: &TimeSpan, size_bytes: u64, cpus: &[u32]) -> Result<Self, Failure> {
-        let ranges = |target| Ok((ranges_of(span, target, size_bytes)?, size_bytes));
-        let ranges: Result<Vec<_>, Failure> = span.targets.iter().map(ranges).collect();
-        Self::with(span.clone(), assign(span, cpus), ranges?)
+        let ranges = |target| ranges_of(span, target, size_bytes);
+        let ranges: Vec<TargetRanges> = span.targets.iter().map(ranges).collect::<Result<_, _>>()?;
+        let targets: Vec<_> =
+            ranges.iter().map(|ranges| PlannedTarget { size_bytes, direct: None, ranges }).collect();
+        Self::with(span.clone(), &assign(span, cpus), &targets)
     }
 
-    /// Given work on targets of given ranges and sizes.
+    /// Given work on given targets.
     pub(super) fn with(
         span: TimeSpan,
-        works: Vec<ThreadWork>,
-        ranges: Vec<(TargetRanges, u64)>,
+        works: &[ThreadWork],
+        targets: &[PlannedTarget<'_>],
     ) -> Result<Self, Failure> {
-        let imagined = |(ranges, size_bytes)| {
-            let unlimited = TargetRanges { pace: Pace::UNLIMITED, ..ranges };
-            TargetState::imagined(unlimited, size_bytes)
-                .map_err(|e| Failure::new(FailureKind::Open, "/dev/null").because(e))
-        };
-        let targets: Result<Vec<_>, Failure> = ranges.into_iter().map(imagined).collect();
-        Ok(Bare { span, works, targets: targets? })
+        let inputs = LaneInputs { span: &span, targets, engine: None, huge_page_bytes: 0 };
+        let mut lanes = lanes(works, &inputs)?;
+        lanes.iter_mut().flat_map(|lane| &mut lane.targets).for_each(|target| target.pace = Pace::UNLIMITED);
+        Ok(Bare { span, lanes })
     }
 
     /// Number of threads.
     pub fn threads(&self) -> u32 {
-        self.works.len() as u32
+        self.lanes.len() as u32
     }
 
     /// I/Os outstanding on each thread.
     pub fn depth(&self) -> u32 {
-        self.works.iter().map(|work| work.slots).max().unwrap_or(0)
+        self.lanes.iter().map(|lane| lane.work.slots).max().unwrap_or(0)
     }
 
     /// Lets every thread run its loop for `length_ns`, on threads of their own.
@@ -99,19 +96,19 @@ impl Bare {
     /// # Errors
     /// A thread could not be started or prepared.
     pub fn turn(&self, clock: &MachineClock, length_ns: u64, probe: Probe<'_>) -> Result<Turn, Failure> {
-        let (phases, together) = (Phases::new(), Barrier::new(self.works.len()));
+        let (phases, together) = (Phases::new(), Barrier::new(self.lanes.len()));
         let gate = StartGate::new();
         std::thread::scope(|scope| {
             let (phases, together, gate) = (&phases, &together, &gate);
-            let body = |work| {
+            let body = |lane| {
                 move || match gate.wait() {
-                    true => self.thread_turn(work, clock, length_ns, phases, together, probe),
+                    true => self.thread_turn(lane, clock, length_ns, phases, together, probe),
                     false => Err(Failure::new(FailureKind::Thread, "another thread could not be started")),
                 }
             };
-            let threads = self.works.iter().map(|work| {
-                let started = std::thread::Builder::new().spawn_scoped(scope, body(work));
-                started.map_err(|error| StartFailure::thread(work.id, error).into())
+            let threads = self.lanes.iter().map(|lane| {
+                let started = std::thread::Builder::new().spawn_scoped(scope, body(lane));
+                started.map_err(|error| StartFailure::thread(lane.work.id, error).into())
             });
             let threads: Result<Vec<_>, Failure> = threads.collect();
             // The barrier waits for all of them: where one is missing, the others go home.
@@ -127,18 +124,18 @@ impl Bare {
 
     fn thread_turn(
         &self,
-        work: &ThreadWork,
+        lane: &Lane,
         clock: &MachineClock,
         length_ns: u64,
         phases: &Phases,
         together: &Barrier,
         probe: Probe<'_>,
     ) -> Result<Turn, Failure> {
-        if let Some(cpu) = work.cpu {
+        if let Some(cpu) = lane.work.cpu {
             // A figure from another processor is better than none.
             let _ = pin_to_processor(cpu);
         }
-        let worker = self.worker(work, length_ns);
+        let worker = self.worker(lane, length_ns);
         // Before the phases begin: callgrind takes its time to dump what was before.
         let counted = probe();
         // Also without a worker: the others wait.
@@ -160,7 +157,7 @@ impl Bare {
     }
 
     /// The worker of a thread, as `start` makes those of a run.
-    fn worker(&self, work: &ThreadWork, length_ns: u64) -> Result<(Worker, Wanted), Failure> {
+    fn worker(&self, lane: &Lane, length_ns: u64) -> Result<(Worker, Wanted), Failure> {
         let row = engine::find("null").expect("in the table of engines");
         let interval_ns = u64::from(self.span.io_bucket_ms.max(1)) * 1_000_000;
         let wanted = Wanted {
@@ -168,23 +165,21 @@ impl Bare {
             intervals: self.span.calculate_iops_std_dev.then_some((interval_ns, length_ns)),
         };
         let context = StartContext {
-            span: &self.span,
-            targets: &self.targets,
-            engine: Some((row, String::new())),
+            targets: &[],
             wanted,
+            duration_ns: u64::from(self.span.duration_s) * 1_000_000_000,
             progress_ios: 0,
             is_virtual: false,
-            huge_page_bytes: 0,
         };
-        let buffers = Buffers::for_null(work, &context)?;
+        let buffers = Buffers::for_null(lane)?;
         let setup = Setup {
-            depth: work.slots,
+            depth: lane.work.slots,
             files: Vec::new(),
             regions: buffers.regions.clone(),
             registered_buffers: false,
             parameters: String::new(),
         };
         let (_, opened) = engine::open(row, setup).map_err(unprepared)?;
-        Ok((assemble(work, &context, &buffers, opened.engine)?, wanted))
+        Ok((assemble(lane, &context, &buffers, opened.engine), wanted))
     }
 }

@@ -3,12 +3,11 @@
 use std::hint::black_box;
 
 use super::bare::Bare;
-use super::targets::TargetState;
 use crate::access::{DataRng, WriteData};
 use crate::measure::Histogram;
 use crate::measure::clock::MachineClock;
 use crate::measure::repeat::lowest_ns;
-use crate::plan::ThreadWork;
+use crate::plan::{Duty, PlannedTarget, ThreadWork};
 use crate::profile::{Target, TimeSpan};
 use crate::result::{LoadCost, SelfCost};
 
@@ -31,7 +30,7 @@ const RECORDS: u32 = 2048;
 pub fn self_cost(
     span: &TimeSpan,
     works: &[ThreadWork],
-    targets: &[TargetState],
+    targets: &[PlannedTarget<'_>],
     clock: &MachineClock,
 ) -> Option<SelfCost> {
     let fill_ns_per_kib = span.targets.iter().any(|target| fills(span, target)).then(fill_ns_per_kib);
@@ -80,10 +79,14 @@ fn lightened(work: &ThreadWork) -> ThreadWork {
 }
 
 /// Processor time per I/O of the loop, without filling blocks with random data.
-fn loop_ns(span: &TimeSpan, work: ThreadWork, targets: &[TargetState], clock: &MachineClock) -> Option<f64> {
+fn loop_ns(
+    span: &TimeSpan,
+    work: ThreadWork,
+    targets: &[PlannedTarget<'_>],
+    clock: &MachineClock,
+) -> Option<f64> {
     let span = TimeSpan { random_write_data: false, ..span.clone() };
-    let ranges = targets.iter().map(|state| (state.ranges.clone(), state.facts.size_bytes)).collect();
-    let bare = Bare::with(span, vec![work], ranges).ok()?;
+    let bare = Bare::with(span, &[work], targets).ok()?;
     let round = || bare.turn(clock, ROUND_NS, &|| None).ok()?.running_ns_per_io();
     (0..ROUNDS).filter_map(|_| round()).min_by(f64::total_cmp)
 }
@@ -94,7 +97,7 @@ fn fills(span: &TimeSpan, target: &Target) -> bool {
 
 /// KiB of random data that an I/O of the thread takes on average.
 fn filled_kib_per_io(span: &TimeSpan, work: &ThreadWork) -> f64 {
-    let share = |duty: &crate::plan::Duty| if work.is_pool { duty.weight } else { duty.requests };
+    let share = |duty: &Duty| if work.is_pool { duty.weight } else { duty.requests };
     let (mut kib, mut all) = (0.0, 0.0);
     for duty in &work.duties {
         let target = &span.targets[duty.target];
@@ -128,11 +131,10 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn measured(span: &TimeSpan) -> SelfCost {
-        let imagined = |target| {
-            let ranges = ranges_of(span, target, GIB).expect("it fits");
-            TargetState::imagined(ranges, GIB).expect("opens nothing")
-        };
-        let targets: Vec<TargetState> = span.targets.iter().map(imagined).collect();
+        let ranges: Vec<_> =
+            span.targets.iter().map(|target| ranges_of(span, target, GIB).expect("it fits")).collect();
+        let planned = |ranges| PlannedTarget { size_bytes: GIB, direct: None, ranges };
+        let targets: Vec<_> = ranges.iter().map(planned).collect();
         let cost = self_cost(span, &assign(span, &[]), &targets, &MachineClock::start()).expect("measured");
         assert!(cost.stamp_ns > 0.0 && cost.record_ns > 0.0, "{cost:?}");
         let own_ns = |load: &LoadCost| load.generator_ns - load.fill_ns;

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::targets::TargetState;
-use crate::access::{DataRng, SourceWindow, WriteData, data};
+use crate::access::{DataRng, data};
 use crate::machine::chain::Kind;
 use crate::machine::storage::{
     AccessHint, OpenedTarget, ReadFlags, TargetKind, advise, keep_access_time, open_file,
 };
 use crate::machine::{chain, storage};
+use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::profile::{Target, TimeSpan};
 use crate::result::{ContentSample, ExtentMap, Residency, TargetFacts};
 use crate::sys::buffer::IoBuffer;
@@ -42,8 +43,8 @@ const DIRTY_BYTES_MAX: u64 = 64 << 20;
 /// Room for a compressed block: deflate adds less than this even to random data.
 const COMPRESSED_BYTES_MAX: usize = 65_536 + 4096;
 
-/// What is looked at.
-struct Place<'a> {
+/// The part of a target that is looked at.
+struct TestedRange<'a> {
     path: &'a Path,
     file: &'a File,
     identity: Identity,
@@ -57,10 +58,10 @@ struct Place<'a> {
     may_write_back: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> TestedRange<'a> {
     /// The tested range of a target.
     fn of_run(target: &Target, state: &'a TargetState) -> Self {
-        Place {
+        TestedRange {
             path: &state.path,
             file: state.file(),
             identity: state.identity(),
@@ -75,7 +76,7 @@ impl<'a> Place<'a> {
 
     /// All of a target, outside of a run.
     fn at_rest(opened: &'a OpenedTarget, chain: &'a [chain::Layer]) -> Option<Self> {
-        Some(Place {
+        Some(TestedRange {
             path: &opened.facts.path,
             file: &opened.file,
             identity: Identity::of(&opened.file).ok()?,
@@ -125,8 +126,8 @@ pub fn look_at_rest(targets: &[(&OpenedTarget, &[chain::Layer])]) -> Vec<Look> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
     let share = share(targets.len());
     let look = |(opened, chain): &(&OpenedTarget, &[chain::Layer])| {
-        let place = Place::at_rest(opened, chain)?;
-        Some(place.look(survey_end, |place| sample_content(place, share)))
+        let range = TestedRange::at_rest(opened, chain)?;
+        Some(range.look(survey_end, |range| sample_content(range, share)))
     };
     targets.iter().map(|target| look(target).unwrap_or_default()).collect()
 }
@@ -147,33 +148,35 @@ pub struct Look {
     written: Option<ContentSample>,
 }
 
-/// Looks at all targets of a time span.
-pub fn look_before(span: &TimeSpan, targets: &[TargetState]) -> Vec<Look> {
+/// Looks at all targets of a time span, and at what the lanes are going to write.
+pub fn look_before(span: &TimeSpan, targets: &[TargetState], lanes: &[Lane]) -> Vec<Look> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
     let share = share(targets.len());
-    let look = |(target, state): (&Target, &TargetState)| {
-        let place = Place::of_run(target, state);
-        let sample = |place: &Place<'_>| if target.reads() { sample_content(place, share) } else { None };
-        let look = place.look(survey_end, sample);
-        let written = if target.writes() { sample_writes(span, target, state, share) } else { None };
-        Look { written, ..look }
+    let look = |((target, state), index): ((&Target, &TargetState), usize)| {
+        let range = TestedRange::of_run(target, state);
+        let sample =
+            |range: &TestedRange<'_>| if target.reads() { sample_content(range, share) } else { None };
+        let look = range.look(survey_end, sample);
+        let own = lanes.iter().flat_map(|lane| &lane.targets).find(|own| own.index == index);
+        let source = state.write_source.as_deref();
+        Look { written: own.and_then(|own| sample_writes(own, source, span.rand_seed, share)), ..look }
     };
-    span.targets.iter().zip(targets).map(look).collect()
+    span.targets.iter().zip(targets).zip(0..).map(look).collect()
 }
 
 /// Layout of a range. Space that was reserved shows as never written until what was written to it is on the disk:
 /// a little is written back first, before much of it the answer stays open.
-fn layout(place: &Place<'_>, before: Option<Cached>, end: Instant) -> ExtentMap {
-    let survey = |sync| survey(place.file, place.start, place.length, sync, end);
-    let limit = if place.may_write_back { DIRTY_BYTES_MAX } else { 0 };
+fn layout(range: &TestedRange<'_>, before: Option<Cached>, end: Instant) -> ExtentMap {
+    let survey = |sync| survey(range.file, range.start, range.length, sync, end);
+    let limit = if range.may_write_back { DIRTY_BYTES_MAX } else { 0 };
     let dirty = before.map_or(Some(0), |seen| seen.dirty_bytes);
     let is_little = dirty.is_some_and(|bytes| bytes > 0 && bytes <= limit);
     let mut seen = survey(is_little);
-    if seen.unwritten_bytes > 0 && dirty.is_none() && place.may_write_back {
+    if seen.unwritten_bytes > 0 && dirty.is_none() && range.may_write_back {
         seen = survey(true);
     }
     // Where the kernel does not tell dirty pages from others, all that are cached may be.
-    let all_cached = before.map(|seen| seen.cached_bytes).filter(|_| !place.may_write_back);
+    let all_cached = before.map(|seen| seen.cached_bytes).filter(|_| !range.may_write_back);
     let maybe_dirty = dirty.or(all_cached);
     if let Some(bytes) = maybe_dirty.filter(|&bytes| bytes > limit && seen.unwritten_bytes > 0) {
         seen.unknown = Some(format!(
@@ -244,17 +247,17 @@ fn spread(start: u64, length: u64, block: u64, alignment: u64, count: u64) -> Ve
 }
 
 /// Reads blocks from the range.
-fn sample_content(place: &Place<'_>, limit: Duration) -> Option<ContentSample> {
-    if place.is_elsewhere() {
+fn sample_content(range: &TestedRange<'_>, limit: Duration) -> Option<ContentSample> {
+    if range.is_elsewhere() {
         return None;
     }
     let since = Instant::now();
-    let alignment = place.facts.direct.map_or(4096, |d| d.offset_bytes.max(1));
-    let reader = Reader::open(place)?;
-    let (block, count) = blocks_of(place.block_bytes, alignment);
+    let alignment = range.facts.direct.map_or(4096, |d| d.offset_bytes.max(1));
+    let reader = Reader::open(range)?;
+    let (block, count) = blocks_of(range.block_bytes, alignment);
     let buffer = IoBuffer::new(block as usize).ok()?;
     let mut sampler = Sampler::new(block);
-    for offset in spread(place.start, place.length, block, alignment, count) {
+    for offset in spread(range.start, range.length, block, alignment, count) {
         if since.elapsed() > limit {
             break;
         }
@@ -275,18 +278,18 @@ struct Reader {
 
 impl Reader {
     /// Descriptors of its own.
-    fn open(place: &Place<'_>) -> Option<Self> {
+    fn open(range: &TestedRange<'_>) -> Option<Self> {
         let open = |direct: bool| {
-            let file = open_file(place.path, ReadFlags { direct }).ok()?;
+            let file = open_file(range.path, ReadFlags { direct }).ok()?;
             keep_access_time(&file);
             // Where it goes through the page cache, it must not read ahead.
             let _ = advise(&file, AccessHint::Random);
-            (Identity::of(&file).ok()? == place.identity).then_some(file)
+            (Identity::of(&file).ok()? == range.identity).then_some(file)
         };
-        let can_direct = place.facts.direct.is_some_and(|d| d.memory_bytes <= page_bytes());
+        let can_direct = range.facts.direct.is_some_and(|d| d.memory_bytes <= page_bytes());
         let direct = if can_direct { open(true) } else { None };
         let is_direct = direct.is_some();
-        let cached = if is_direct && !place.may_write_back { Some(open(false)?) } else { None };
+        let cached = if is_direct && !range.may_write_back { Some(open(false)?) } else { None };
         Some(Reader { file: direct.or_else(|| open(false))?, is_direct, cached })
     }
 
@@ -327,36 +330,35 @@ fn page_bytes() -> u64 {
     crate::sys::system::page_bytes() as u64
 }
 
-/// Blocks as the workers are going to write them.
+/// Blocks as the workers are going to write them; `None` when they write nothing.
 fn sample_writes(
-    span: &TimeSpan,
-    target: &Target,
-    state: &TargetState,
+    target: &LaneTarget,
+    source: Option<&IoBuffer>,
+    seed: u32,
     limit: Duration,
 ) -> Option<ContentSample> {
     let since = Instant::now();
-    let (block, count) = blocks_of(target.block_bytes, 1);
-    let mut rng = DataRng::for_thread(span.rand_seed, 0);
+    let block_bytes = u64::from(target.block_bytes);
+    let (block, count) = blocks_of(block_bytes, 1);
+    let mut rng = DataRng::for_thread(seed, 0);
     let mut bytes = vec![0; block as usize];
-    let granularity = state.window_granularity_bytes(target);
-    let windows = SourceWindow::new(target.write_source_bytes, target.block_bytes, granularity).ok();
     let mut sampler = Sampler::new(block);
     for slot in 0..count {
         if since.elapsed() > limit {
             break;
         }
-        match (WriteData::of(target, span.random_write_data), &state.write_source, &windows) {
-            (WriteData::Zero, ..) => bytes.fill(0),
-            (WriteData::Random, ..) => rng.fill(&mut bytes),
-            (WriteData::Source { size_bytes }, Some(source), Some(windows)) => {
-                let at = windows.next(&mut rng);
-                let len = block.min(size_bytes - at) as usize;
-                source.with_slice_mut(at as usize, len, |window| bytes[..len].copy_from_slice(window));
+        match target.writes {
+            LaneWrites::None => return None,
+            LaneWrites::Zero => bytes.fill(0),
+            LaneWrites::Random => rng.fill(&mut bytes),
+            LaneWrites::Source(windows) => {
+                let (source, at) = (source?, windows.next(&mut rng) as usize);
+                let len = bytes.len().min(source.len() - at);
+                source.with_slice_mut(at, len, |window| bytes[..len].copy_from_slice(window));
             }
-            (WriteData::Source { .. }, ..) => return None,
-            (WriteData::Pattern, ..) => {
-                let requests = u64::from(target.request_count.max(1));
-                data::fill_pattern(&mut bytes, target.block_bytes * (requests + slot % requests));
+            LaneWrites::Pattern { first } => {
+                let slots = u64::from(target.slots.max(1));
+                data::fill_pattern(&mut bytes, first + block_bytes * (slot % slots));
             }
         }
         sampler.add(&bytes);
@@ -446,11 +448,11 @@ mod tests {
         file.write_all_at(&vec![7; 1 << 20], 3 << 20).expect("room");
         file.sync_all().expect("synced");
         let opened = opened(&path);
-        let place = Place::at_rest(&opened, &[]).expect("a file");
-        let sample = sample_content(&place, Duration::MAX).expect("a sample");
+        let range = TestedRange::at_rest(&opened, &[]).expect("a file");
+        let sample = sample_content(&range, Duration::MAX).expect("a sample");
         assert_eq!((sample.blocks, sample.zero_blocks, sample.repeated_blocks), (64, 56, 62));
         // Time that is over ends it.
-        assert_eq!(sample_content(&place, Duration::ZERO), None);
+        assert_eq!(sample_content(&range, Duration::ZERO), None);
     }
 
     #[test]

@@ -7,17 +7,19 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use super::activity::{Activity, Recorder, Sources};
+use super::context::{Event, OnEvent};
+use super::events::Signals;
+use super::facts;
 use super::live::{Cell, Phase, Progress};
 use super::phases::{Lengths, Phases, StartGate, Turnstile};
 use super::start::{Prepared, StartContext, StartFailure, prepare};
 use super::worker::{Outcome, Time};
-use super::{Event, OnEvent, facts};
 use crate::engine::Engine;
 use crate::fault::{Failure, FailureKind};
 use crate::machine::host::unix_time_ns;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::CpuCounters;
-use crate::plan::ThreadWork;
+use crate::plan::Lane;
 use crate::result::{EngineTraits, ThreadCost};
 use crate::sys::thread::{Interrupter, ThreadId, raise_priority_of_this_thread, times_of_this_thread};
 use crate::sys::wake::Latch;
@@ -80,14 +82,6 @@ pub struct SpanOutcome {
     pub drift_ppm: f64,
     /// Threads that could not start or broke down, by number.
     pub start_failures: Vec<StartFailure>,
-}
-
-/// Signals other programs around the measurement (`-ys`, `-yf`).
-pub trait Signals: Sync {
-    /// Measurement starts.
-    fn measurement_starts(&self);
-    /// Measurement has ended.
-    fn measurement_ends(&self);
 }
 
 /// Waits up to this long pass by looking at the clock: to fall asleep and to wake up takes about as much processor
@@ -170,12 +164,12 @@ pub struct Control<'a> {
 /// The controller is a thread of its own: it raises its priority, which must neither be inherited by the
 /// workers of the next time span nor stay with the caller.
 pub fn run_threads(
-    works: Vec<ThreadWork>,
+    lanes: &[Lane],
     context: &StartContext<'_>,
     control: &Control<'_>,
 ) -> std::io::Result<SpanOutcome> {
     std::thread::scope(|scope| {
-        let body = || start_and_direct(works, context, control);
+        let body = || start_and_direct(lanes, context, control);
         let controller = std::thread::Builder::new().name("diskspd-control".into());
         controller.spawn_scoped(scope, body)?.join().unwrap_or_else(|panic| resume_unwind(panic))
     })
@@ -183,7 +177,7 @@ pub fn run_threads(
 
 /// The controller's life: starts the workers, keeps the phases, brings everyone home.
 fn start_and_direct(
-    works: Vec<ThreadWork>,
+    lanes: &[Lane],
     context: &StartContext<'_>,
     control: &Control<'_>,
 ) -> std::io::Result<SpanOutcome> {
@@ -194,22 +188,21 @@ fn start_and_direct(
         turnstile: Turnstile::new(),
         live: control
             .progress_every
-            .map(|_| works.iter().map(|_| Arc::default()).collect())
+            .map(|_| lanes.iter().map(|_| Arc::default()).collect())
             .unwrap_or_default(),
     });
     let (sender, words) = mpsc::channel();
-    let ids: Vec<u32> = works.iter().map(|w| w.id).collect();
     Ok(std::thread::scope(|scope| {
         let mut spawned = 0;
         let mut span = SpanOutcome::empty();
         let clock = control.clock;
-        for work in works {
+        for lane in lanes {
             let sender_of_thread = sender.clone();
             let shared = Arc::clone(&shared);
-            let id = work.id;
+            let id = lane.work.id;
             let on_event = control.on_event;
             let body = move || {
-                thread_body(work, context, &shared, &sender_of_thread, on_event, clock);
+                thread_body(lane, context, &shared, &sender_of_thread, on_event, clock);
             };
             match std::thread::Builder::new().name(format!("diskspd-{id}")).spawn_scoped(scope, body) {
                 Ok(_) => spawned += 1,
@@ -222,7 +215,7 @@ fn start_and_direct(
         drop(sender);
         let mut director =
             Director { shared: &shared, words: &words, control, context, tids: Vec::new(), alive: spawned };
-        match catch_unwind(AssertUnwindSafe(|| director.direct(&mut span, ids.len()))) {
+        match catch_unwind(AssertUnwindSafe(|| director.direct(&mut span, lanes.len()))) {
             Ok(()) => span,
             Err(panic) => {
                 // The scope waits for the workers, and they for the controller.
@@ -255,15 +248,15 @@ impl SpanOutcome {
 /// What a worker thread does from birth to death. Its last word is always that it left: the controller
 /// waits for it.
 fn thread_body(
-    work: ThreadWork,
+    lane: &Lane,
     context: &StartContext<'_>,
     shared: &Shared,
     sender: &mpsc::Sender<Word>,
     on_event: OnEvent<'_>,
     clock: &MachineClock,
 ) {
-    let id = work.id;
-    let life = || thread_life(work, context, shared, sender, on_event, clock);
+    let life = || thread_life(lane, context, shared, sender, on_event, clock);
+    let id = lane.work.id;
     let outcome = match catch_unwind(AssertUnwindSafe(life)) {
         Ok(Ok(outcome)) => outcome.map(Box::new),
         Ok(Err(failure)) => {
@@ -291,25 +284,26 @@ fn broke_down(thread: u32, panic: &(dyn Any + Send)) -> StartFailure {
 
 /// Prepares, waits at the gate and runs; nothing when sent home from the gate.
 fn thread_life(
-    work: ThreadWork,
+    lane: &Lane,
     context: &StartContext<'_>,
     shared: &Shared,
     sender: &mpsc::Sender<Word>,
     on_event: OnEvent<'_>,
     clock: &MachineClock,
 ) -> Result<Option<Outcome>, StartFailure> {
-    let Prepared { mut worker, engine, notes } = prepare(&work, context)?;
-    worker.live = shared.live.get(work.id as usize).cloned();
+    let id = lane.work.id;
+    let Prepared { mut worker, engine, notes } = prepare(lane, context)?;
+    worker.live = shared.live.get(id as usize).cloned();
     // Before the start signal, after which nothing may come between a worker and its first I/O.
     let times = times_of_this_thread();
-    let _ = sender.send(Word::Ready(Ready { id: work.id, tid: ThreadId::current(), engine, notes }));
+    let _ = sender.send(Word::Ready(Ready { id, tid: ThreadId::current(), engine, notes }));
     if !shared.gate.wait() {
         return Ok(None);
     }
     let dot = || on_event(Event::Dot);
     if context.is_virtual {
         // One after the other, so that the same seed gives the same document.
-        let _inside = shared.turnstile.enter(work.id);
+        let _inside = shared.turnstile.enter(id);
         let outcome = worker.run(&VirtualTime, &shared.phases, &dot);
         if !outcome.failures.is_empty() {
             // Those that follow would simulate what no longer counts.
@@ -321,8 +315,8 @@ fn thread_life(
     let mut outcome = worker.run(&MachineTime(clock.clone()), &shared.phases, &dot);
     let now = times_of_this_thread();
     outcome.cost = Some(ThreadCost {
-        id: work.id,
-        cpu: work.cpu,
+        id,
+        cpu: lane.work.cpu,
         elapsed_ns: clock.now_ns().saturating_sub(shared.phases.start_ns()),
         running_ns: now.running_ns.saturating_sub(times.running_ns),
         waiting_for_cpu_ns: now.waiting_ns.zip(times.waiting_ns).map(|(now, then)| now.saturating_sub(then)),

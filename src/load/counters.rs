@@ -1,7 +1,9 @@
 //! What a worker counts on one target.
 
 use super::live::Counted;
+use super::phases::Lengths;
 use crate::measure::{Histogram, Intervals};
+use crate::profile::TimeSpan;
 use crate::result::Direction;
 
 /// Which statistics a time span asks for.
@@ -14,6 +16,13 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Those of a time span.
+    pub fn of(span: &TimeSpan) -> Self {
+        let interval_ns = u64::from(span.io_bucket_ms) * 1_000_000;
+        let intervals = || (interval_ns, Lengths::of(span).duration_ns);
+        Wanted { latency: span.measure_latency, intervals: span.calculate_iops_std_dev.then(intervals) }
+    }
+
     /// Whether time stamps of single I/Os matter.
     pub fn stamps(&self) -> bool {
         self.latency || self.intervals.is_some()

@@ -3,8 +3,8 @@
 use super::controller::SpanOutcome;
 use super::counters::Wanted;
 use super::facts;
-use super::series::series;
 use super::targets::TargetState;
+use super::timeline::timeline;
 use super::worker::{DutyState, FailureKind, IoFailure, Outcome};
 use crate::engine::Op;
 use crate::fault::{self, Failure};
@@ -12,7 +12,7 @@ use crate::machine::topology::Topology;
 use crate::measure::cpu::{STEAL_PERCENT_NOTABLE, steal_percent, steal_worst_percent, usage};
 use crate::measure::process::{ProcessUsage, cost, process_usage};
 use crate::measure::{Histogram, MachineClock};
-use crate::plan::ThreadWork;
+use crate::plan::Lane;
 use crate::profile::TimeSpan;
 use crate::result::{
     ClockFacts, CpuUse, Direction, DistributionPart, Evidence, HostActivity, Measured, OwnCost, QueueDepth,
@@ -23,7 +23,7 @@ use crate::result::{
 pub fn measured(
     span: &TimeSpan,
     wanted: Wanted,
-    works: &[ThreadWork],
+    lanes: &[Lane],
     targets: &[TargetState],
     outcome: SpanOutcome,
     topology: &Topology,
@@ -47,14 +47,14 @@ pub fn measured(
         None => vec![CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 }; cpus.len()],
     };
     let in_flight: u128 = outcome.outcomes.iter().map(|(_, o)| o.in_flight_ns).sum();
-    let series = series(outcome.outcomes.iter().map(|(_, o)| &o.buckets), outcome.measured_ns);
+    let timeline = timeline(outcome.outcomes.iter().map(|(_, o)| &o.buckets), outcome.measured_ns);
     let costs = outcome.outcomes.iter().filter_map(|(_, o)| o.cost).collect();
     let threads: Vec<ThreadResult> = outcome
         .outcomes
         .into_iter()
         .map(|(id, o)| thread(id, o, wanted, outcome.measured_ns, span, targets))
         .collect();
-    let depth = queue_depth(works, &threads, in_flight, outcome.measured_ns);
+    let depth = queue_depth(lanes, &threads, in_flight, outcome.measured_ns);
     notes.push(queue_depth_words(&depth));
     notes.extend(response_words(&threads));
     let activity = outcome.activity;
@@ -72,7 +72,7 @@ pub fn measured(
             .map(|(target, state)| facts::of_target(&target.path, &state.path, &state.facts, &state.chain))
             .collect(),
         queue_depth: Some(depth),
-        series,
+        series: timeline,
         disks: activity.as_ref().map_or_else(Vec::new, |a| a.disks.clone()),
         upper_disks: activity.as_ref().map_or_else(Vec::new, |a| a.upper.clone()),
         host: activity.map(|a| host(a.host)),
@@ -121,13 +121,8 @@ pub fn own_cost(before: &ProcessUsage) -> OwnCost {
 }
 
 /// Mean number of I/Os in flight against the number asked for (Little's law where latency is known).
-fn queue_depth(
-    works: &[ThreadWork],
-    threads: &[ThreadResult],
-    in_flight_ns: u128,
-    measured_ns: u64,
-) -> QueueDepth {
-    let asked: u64 = works.iter().map(|w| u64::from(w.slots)).sum();
+fn queue_depth(lanes: &[Lane], threads: &[ThreadResult], in_flight_ns: u128, measured_ns: u64) -> QueueDepth {
+    let asked: u64 = lanes.iter().map(|lane| u64::from(lane.work.slots)).sum();
     let directions = || threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
     let latencies: Vec<_> = directions().filter_map(|d| d.latency.as_ref()).collect();
     let from_latency = !latencies.is_empty();

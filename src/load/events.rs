@@ -2,23 +2,18 @@
 
 use std::thread::Scope;
 
-use super::controller::Signals;
 use crate::fault::{Failure, FailureKind};
+use crate::profile::EventNames;
 use crate::sys::error::system_text;
 use crate::sys::events::{EventDir, EventError, EventHandle, WaitEnd};
 use crate::sys::wake::Latch;
 
-/// Names given with `-ys -yf -yr -yp`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct EventNames {
-    /// `-ys`: set when measurement starts.
-    pub start: Option<String>,
-    /// `-yf`: set when measurement ends.
-    pub finish: Option<String>,
-    /// `-yr`: waited for before warm-up.
-    pub wait: Option<String>,
-    /// `-yp`: ends the run when set; Ctrl+C sets it.
-    pub stop: Option<String>,
+/// Signals other programs around the measurement (`-ys`, `-yf`).
+pub trait Signals: Sync {
+    /// Measurement starts.
+    fn measurement_starts(&self);
+    /// Measurement has ended.
+    fn measurement_ends(&self);
 }
 
 /// Sets an event that must exist (`-ye`).

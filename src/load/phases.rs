@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use crate::profile::TimeSpan;
+
 /// Instants of one clock in nanoseconds. Workers read them once per turn; only an interruption
 /// changes them after the start.
 #[derive(Debug)]
@@ -22,6 +24,18 @@ pub struct Lengths {
     pub duration_ns: u64,
     /// Cool-down (`-C`).
     pub cooldown_ns: u64,
+}
+
+impl Lengths {
+    /// Those of a time span.
+    pub fn of(span: &TimeSpan) -> Self {
+        let ns_of_s = |s: u32| u64::from(s) * 1_000_000_000;
+        Lengths {
+            warmup_ns: ns_of_s(span.warmup_s),
+            duration_ns: ns_of_s(span.duration_s),
+            cooldown_ns: ns_of_s(span.cooldown_s),
+        }
+    }
 }
 
 impl Phases {

@@ -4,8 +4,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::context::{Event, OnEvent, Options};
+use super::counters::Wanted;
 use super::fill::{self, Content, FillSpec};
-use super::{Event, OnEvent, Options, wanted};
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::guard::mark::{MarkState, Marks};
 use crate::guard::{Guard, NewFile, Wish, Wished};
@@ -96,7 +97,7 @@ fn check_span(
         check_block_size(target)?;
     }
     // Before anything is laid out for each thread: there may be billions.
-    let series = match wanted(span).intervals {
+    let series = match Wanted::of(span).intervals {
         Some((interval_ns, duration_ns)) => Intervals::bytes_needed(interval_ns, duration_ns),
         None => 0,
     };

@@ -5,18 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::access::{DataRng, SharedOffset, SourceWindow, data};
+use crate::access::{DataRng, data};
 use crate::engine::Handle;
 use crate::fault::{Failure, FailureKind};
 use crate::guard::mark::Marks;
 use crate::guard::{Custody, Guard, Permit, PermitError};
-use crate::machine::device::DeviceNumber;
 use crate::machine::storage::{
     Access, AccessHint, OpenFlags, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
     probe_direct_read, resolve,
 };
 use crate::machine::{chain, storage};
-use crate::plan::{TargetRanges, ranges_of};
+use crate::plan::{PlannedTarget, TargetRanges, ranges_of};
 use crate::profile::{CacheMode, Target, TimeSpan};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::error::system_text;
@@ -25,6 +24,8 @@ use crate::sys::identity::Identity;
 /// One opened target.
 #[derive(Debug)]
 pub struct TargetState {
+    /// The target as given.
+    pub typed: String,
     /// Path to open.
     pub path: PathBuf,
     /// What it is.
@@ -35,8 +36,10 @@ pub struct TargetState {
     pub ranges: TargetRanges,
     /// Source of write data that all threads share (`-Z<size>`).
     pub write_source: Option<Arc<IoBuffer>>,
-    /// The offset that interlocked threads share.
-    pub shared: Arc<SharedOffset>,
+    /// How the test opens it.
+    flags: OpenFlags,
+    /// What the kernel is told about the I/O to come (`-f`).
+    hints: Vec<AccessHint>,
     identity: Identity,
     /// Leave to write it, for a test that does.
     permit: Option<Permit>,
@@ -58,6 +61,12 @@ fn open_flags(target: &Target) -> OpenFlags {
         direct: target.is_direct(),
         dsync: target.write_through && target.writes() && !target.memory_mapped,
     }
+}
+
+/// Linux keeps the last one only: with both, random wins.
+fn hints(target: &Target) -> Vec<AccessHint> {
+    let sequential = target.sequential_scan.then_some(AccessHint::Sequential);
+    sequential.into_iter().chain(target.random_access.then_some(AccessHint::Random)).collect()
 }
 
 /// Opens all targets of a time span and works out their ranges; says everything that is wrong. `checked` is what each
@@ -100,9 +109,11 @@ fn open_one(
         check_direct(target, &opened, &ranges)?;
     }
     Ok(TargetState {
+        typed: target.path.clone(),
         path,
         write_source: write_source(target, rng)?,
-        shared: Arc::default(),
+        flags: open_flags(target),
+        hints: hints(target),
         identity,
         permit,
         is_ours,
@@ -145,17 +156,18 @@ fn open_permitted(
     let look = look.map_err(TargetError::wanting_to_write)?;
     identity_of(target, &look.file, checked)?;
     let permit = guard.permit(&target.path, &look, custody)?;
-    let opened =
-        permit.open(open_flags(target), guard.roots).map_err(|e| not_opened(target, e, When::Preparing))?;
+    let opened = permit
+        .open(open_flags(target), guard.roots)
+        .map_err(|e| not_opened(&target.path, e, When::Preparing))?;
     Ok(Opened { opened, identity: permit.identity(), permit: Some(permit) })
 }
 
 fn identity_of(target: &Target, file: &File, checked: Option<Identity>) -> Result<Identity, Failure> {
-    let unknown = |e| not_opened(target, PermitError::Unknown(system_text(&e)), When::Preparing);
+    let unknown = |e| not_opened(&target.path, PermitError::Unknown(system_text(&e)), When::Preparing);
     let identity = Identity::of(file).map_err(unknown)?;
     match checked {
         Some(checked) if checked != identity => {
-            Err(not_opened(target, PermitError::Changed, When::Preparing))
+            Err(not_opened(&target.path, PermitError::Changed, When::Preparing))
         }
         _ => Ok(identity),
     }
@@ -169,8 +181,7 @@ enum When {
 }
 
 /// Why a target was not opened.
-fn not_opened(target: &Target, error: PermitError, when: When) -> Failure {
-    let path = &target.path;
+fn not_opened(path: &str, error: PermitError, when: When) -> Failure {
     let lost = |when| {
         let words = format!("'{path}' came to mean another file or device {when}");
         Failure::new(FailureKind::Lost, words).on(path)
@@ -250,65 +261,34 @@ fn write_source(target: &Target, rng: &mut DataRng) -> Result<Option<Arc<IoBuffe
 }
 
 impl TargetState {
-    /// A target that nobody opens, for the engine that moves no data: where threads would go, on a path
-    /// that leads to no storage.
-    ///
-    /// # Errors
-    /// When the system does not open even that.
-    pub fn imagined(ranges: TargetRanges, size_bytes: u64) -> std::io::Result<Self> {
-        const NOWHERE: &str = "/dev/null";
-        let file = File::open(NOWHERE)?;
-        Ok(TargetState {
-            path: NOWHERE.into(),
-            write_source: None,
-            shared: Arc::default(),
-            identity: Identity::of(&file)?,
-            permit: None,
-            is_ours: false,
-            ranges,
-            chain: Vec::new(),
-            facts: TargetFacts {
-                path: NOWHERE.into(),
-                kind: TargetKind::Regular,
-                size_bytes,
-                device: DeviceNumber { major: 0, minor: 0 },
-                inode: 0,
-                device_name: None,
-                sectors: None,
-                direct: None,
-                filesystem: None,
-                scheduler: None,
-                write_cache: None,
-            },
-            file,
-        })
-    }
-
     /// The target opened once more for a thread of its own, with the hints applied.
-    pub fn open_again(&self, target: &Target) -> Result<Handle, Failure> {
+    pub fn open_again(&self) -> Result<Handle, Failure> {
         let file = match &self.permit {
-            Some(permit) => permit.open_file(open_flags(target)),
-            None => self.open_to_read_again(target),
+            Some(permit) => permit.open_file(self.flags),
+            None => self.open_to_read_again(),
         };
-        let file = file.map_err(|e| not_opened(target, e, When::Running))?;
+        let file = file.map_err(|e| not_opened(&self.typed, e, When::Running))?;
         // Reads leave the file as it was, and none pays for its time of last access.
         storage::keep_access_time(&file);
-        // Linux keeps the last advice only: with both, random wins. A hint is not worth a failure.
-        if target.sequential_scan {
-            let _ = storage::advise(&file, AccessHint::Sequential);
-        }
-        if target.random_access {
-            let _ = storage::advise(&file, AccessHint::Random);
+        for hint in &self.hints {
+            // A hint is not worth a failure.
+            let _ = storage::advise(&file, *hint);
         }
         Ok(file.into())
     }
 
-    fn open_to_read_again(&self, target: &Target) -> Result<File, PermitError> {
-        let file = storage::open_file(&self.path, ReadFlags { direct: target.is_direct() })?;
+    fn open_to_read_again(&self) -> Result<File, PermitError> {
+        let file = storage::open_file(&self.path, ReadFlags { direct: self.flags.direct })?;
         match Identity::of(&file).map_err(|e| PermitError::Unknown(system_text(&e)))? {
             identity if identity == self.identity => Ok(file),
             _ => Err(PermitError::Changed),
         }
+    }
+
+    /// What lanes are made from.
+    pub fn planned(&self) -> PlannedTarget<'_> {
+        let TargetFacts { size_bytes, direct, .. } = self.facts;
+        PlannedTarget { size_bytes, direct, ranges: &self.ranges }
     }
 
     /// The open target, for questions.
@@ -334,15 +314,5 @@ impl TargetState {
             // Without it a later write test will ask for -c or --overwrite; nothing is lost.
             let _ = marks.end_writing(&self.file);
         }
-    }
-
-    /// What addresses of buffers must be multiples of.
-    pub fn memory_alignment_bytes(&self, target: &Target) -> u64 {
-        if target.is_direct() { self.facts.direct.map_or(1, |d| d.memory_bytes.max(1)) } else { 1 }
-    }
-
-    /// What windows of the source of write data must start at multiples of.
-    pub fn window_granularity_bytes(&self, target: &Target) -> u64 {
-        SourceWindow::granularity_bytes(target.is_direct(), self.memory_alignment_bytes(target))
     }
 }

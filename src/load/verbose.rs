@@ -1,11 +1,10 @@
 //! What `-v` tells of a time span before it starts, one sentence a line.
 
 use super::targets::TargetState;
-use crate::access::WriteData;
 use crate::machine::storage::TargetKind;
 use crate::measure::clock::MachineClock;
-use crate::plan::{Duty, ThreadWork};
-use crate::profile::{IoPriority, Size, Target, TimeSpan};
+use crate::plan::{Lane, LaneTarget, LaneWrites, ThreadWork};
+use crate::profile::{IoPriority, Size, Target};
 use crate::result::SelfCost;
 use crate::sys::thread::ranges;
 
@@ -77,23 +76,21 @@ pub fn thread(work: &ThreadWork) -> String {
     format!("thread {}: {place}, seed {}, {} outstanding{pool}", work.id, work.seed, work.slots)
 }
 
-/// What a thread does on one of its targets.
-pub fn duty(work: &ThreadWork, duty: &Duty, span: &TimeSpan, state: &TargetState) -> String {
-    let target = &span.targets[duty.target];
-    let start = state.ranges.range.start_of(duty.relative_thread).ok();
-    let start = start.map_or(0, |s| s.start_bytes().saturating_add(target.base_bytes));
-    let requests = match (work.is_pool, work.duties.len()) {
-        (true, _) => format!(", weight {}", duty.weight),
+/// What a thread does on one of its targets, which is `asked` in the profile.
+pub fn share(lane: &Lane, target: &LaneTarget, weight: u32, asked: &Target) -> String {
+    let start = target.pattern.start.start_bytes().saturating_add(asked.base_bytes);
+    let requests = match (lane.work.is_pool, lane.targets.len()) {
+        (true, _) => format!(", weight {weight}"),
         (false, 1) => String::new(),
-        (false, _) => format!(", {} outstanding", duty.requests),
+        (false, _) => format!(", {} outstanding", target.slots),
     };
     format!(
         "thread {}: '{}' {}, {}{requests}{}",
-        work.id,
-        target.path,
-        mix(target),
-        pattern(target, start),
-        contents(target, span)
+        lane.work.id,
+        asked.path,
+        mix(asked),
+        pattern(asked, start),
+        contents(target.writes, asked)
     )
 }
 
@@ -122,18 +119,16 @@ fn pattern(target: &Target, start_bytes: u64) -> String {
     }
 }
 
-fn contents(target: &Target, span: &TimeSpan) -> String {
-    if !target.writes() {
-        return String::new();
-    }
-    match WriteData::of(target, span.random_write_data) {
-        WriteData::Pattern => ", writes the bytes 0 to 255 in turn".to_string(),
-        WriteData::Zero => ", writes zeros".to_string(),
-        WriteData::Random => ", writes new random bytes each time".to_string(),
-        WriteData::Source { size_bytes } => {
+fn contents(writes: LaneWrites, target: &Target) -> String {
+    match writes {
+        LaneWrites::None => String::new(),
+        LaneWrites::Pattern { .. } => ", writes the bytes 0 to 255 in turn".to_string(),
+        LaneWrites::Zero => ", writes zeros".to_string(),
+        LaneWrites::Random => ", writes new random bytes each time".to_string(),
+        LaneWrites::Source(_) => {
             let from = target.write_source_path.as_deref().filter(|p| !p.is_empty());
             let from = from.map_or("of random bytes".to_string(), |path| format!("from '{path}'"));
-            format!(", writes windows of {} {from}", Size(size_bytes))
+            format!(", writes windows of {} {from}", Size(target.write_source_bytes))
         }
     }
 }
@@ -141,6 +136,7 @@ fn contents(target: &Target, span: &TimeSpan) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::SourceWindow;
 
     #[test]
     fn patterns_in_words() {
@@ -159,16 +155,14 @@ mod tests {
 
     #[test]
     fn contents_in_words() {
-        let mut span = TimeSpan::default();
-        let mut target = Target::default();
-        assert_eq!(contents(&target, &span), "");
-        target.write_percent = 100;
-        assert_eq!(contents(&target, &span), ", writes the bytes 0 to 255 in turn");
-        span.random_write_data = true;
-        assert_eq!(contents(&target, &span), ", writes new random bytes each time");
-        target.write_source_bytes = 1 << 20;
-        assert_eq!(contents(&target, &span), ", writes windows of 1MiB of random bytes");
+        let mut target = Target { write_source_bytes: 1 << 20, ..Target::default() };
+        assert_eq!(contents(LaneWrites::None, &target), "");
+        let pattern = LaneWrites::Pattern { first: 0 };
+        assert_eq!(contents(pattern, &target), ", writes the bytes 0 to 255 in turn");
+        assert_eq!(contents(LaneWrites::Random, &target), ", writes new random bytes each time");
+        let source = LaneWrites::Source(SourceWindow::new(1 << 20, 4096, 1).expect("it fits"));
+        assert_eq!(contents(source, &target), ", writes windows of 1MiB of random bytes");
         target.write_source_path = Some("seed".into());
-        assert_eq!(contents(&target, &span), ", writes windows of 1MiB from 'seed'");
+        assert_eq!(contents(source, &target), ", writes windows of 1MiB from 'seed'");
     }
 }

@@ -1,15 +1,17 @@
 //! Profile + machine facts -> exact work per thread, or a refusal in words.
 //!
-//! Nothing here writes, creates or changes anything. `load` asks before the first side effect, and again
-//! when the targets are open and their sizes known ([`ranges_of`]).
+//! Nothing here writes, creates or changes anything. `load` asks before the first side effect, and again when the
+//! targets are open and their sizes known: [`ranges_of`] says where threads may go, [`lanes`] all that they need.
 
 mod affinity;
+mod lanes;
 mod opened;
 mod precreate;
 mod requirements;
 mod threads;
 
 pub use affinity::processor_order;
+pub use lanes::{Dispatch, Lane, LaneInputs, LaneTarget, LaneWrites, PlannedTarget, lanes};
 pub use opened::{TargetRanges, ranges_of};
 pub use precreate::precreate_sizes;
 pub use requirements::{

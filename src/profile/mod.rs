@@ -6,6 +6,7 @@
 //!
 //! Source: `command-line.md` §5 and §9, `xml.md` §3 and §4 of the DiskSpd 2.2 contract.
 
+mod events;
 mod size;
 mod validate;
 pub(crate) mod words;
@@ -14,6 +15,7 @@ pub mod xml;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use events::EventNames;
 pub use size::{Size, SizeColumn};
 pub use validate::{Finding, Rule, Severity, validate};
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::engine::{self, EngineError};
 use crate::fault::Refusal;
-use crate::load::{self, OnEvent, Report};
-use crate::request::{EngineChoice, Events, Request};
+use crate::load::{self, FinishedRun, OnEvent};
+use crate::request::{EngineChoice, Request};
 use crate::sys::wake::Latch;
 use crate::verdict::judge;
 
@@ -23,13 +23,12 @@ impl<'a> Ready<'a> {
     /// Why the engine of `--engine` is not to be had here.
     pub fn of(request: &'a Request, command_line: Vec<String>) -> Result<Self, EngineError> {
         let options = &request.options;
-        let Events { start, finish, wait, stop } = request.events.clone();
         let options = load::Options {
             command_line,
             engine: options.engine.as_ref().map(available).transpose()?,
             overwrite: options.overwrite.clone(),
             recreate: options.recreate,
-            events: load::EventNames { start, finish, wait, stop },
+            events: request.events.clone(),
             progress_every: None,
         };
         Ok(Ready { request, options })
@@ -45,7 +44,7 @@ impl<'a> Ready<'a> {
     ///
     /// # Errors
     /// Why it is refused; nothing was touched.
-    pub fn run(&self, on_event: OnEvent<'_>, stop: &Latch) -> Result<Report, Vec<Refusal>> {
+    pub fn run(&self, on_event: OnEvent<'_>, stop: &Latch) -> Result<FinishedRun, Vec<Refusal>> {
         let mut report = load::run(&self.request.profile, &self.options, on_event, stop)?;
         report.document.verdict = Some(judge(&report.document));
         Ok(report)

@@ -9,7 +9,7 @@ use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
 use crate::cli::show::verdict::{Extent, Style, line, text};
 pub use crate::fault::ExitCode;
 use crate::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
-use crate::load::{self, Event, Report};
+use crate::load::{self, Event, FinishedRun};
 use crate::machine::host::uptime_ms;
 use crate::profile::xml;
 use crate::profile::{Finding, Profile, ResultFormat};
@@ -220,7 +220,7 @@ impl Show {
     }
 
     /// What standard error shows.
-    fn on_stderr(&self, report: &Report) -> String {
+    fn on_stderr(&self, report: &FinishedRun) -> String {
         let is_told = self.is_under_result(report.document.profile.result_format);
         match self.has_all {
             _ if is_told => String::new(),
@@ -232,7 +232,7 @@ impl Show {
     }
 }
 
-fn print_report(report: &Report, outputs: Outputs, console: &Console, show: &Show) -> ExitCode {
+fn print_report(report: &FinishedRun, outputs: Outputs, console: &Console, show: &Show) -> ExitCode {
     let format = report.document.profile.result_format;
     let mut result = match format {
         ResultFormat::Text => render::text(&report.document),

@@ -1,8 +1,8 @@
 //! What has been read so far, before it becomes a profile.
 
 use super::value::Place;
-use crate::profile::{CacheMode, Profile, ResultFormat, Target, TimeSpan};
-use crate::request::{Events, LongOptions, ProfileFile, Request};
+use crate::profile::{CacheMode, EventNames, Profile, ResultFormat, Target, TimeSpan};
+use crate::request::{LongOptions, ProfileFile, Request};
 
 /// What ends the reading early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) struct Draft<'a> {
     pub profile_only: bool,
     pub system_information: Option<ResultFormat>,
     pub stop: Option<Stop>,
-    pub events: Events,
+    pub events: EventNames,
     pub set_events: Vec<String>,
     pub long: LongOptions,
     pub notes: Vec<String>,
@@ -72,7 +72,7 @@ impl<'a> Draft<'a> {
             profile_only: false,
             system_information: None,
             stop: None,
-            events: Events::default(),
+            events: EventNames::default(),
             set_events: Vec::new(),
             long: LongOptions::default(),
             notes: Vec::new(),

@@ -11,10 +11,11 @@ use std::time::Duration;
 use super::counters::{Counter, Wanted};
 use super::live::Cell;
 use super::phases::Phases;
-use super::series::Buckets;
+use super::timeline::Buckets;
 use super::writes::WriteSlots;
 use crate::access::{DataRng, Meter, Pace, Pattern, PoolChoice, Rng, SharedOffset};
 use crate::engine::{Completion, Engine, EngineError, Io, IoError, Op};
+use crate::plan::Dispatch;
 use crate::result::{ThreadCost, WaitStatistics};
 use idle::Idle;
 
@@ -41,19 +42,6 @@ pub trait Time {
     fn sleep(&self, ns: u64, engine: &mut dyn Engine);
     /// Longest single wait for completions; `None` when the controller interrupts waits.
     fn wait_limit(&self, stop_ns: u64, now_ns: u64) -> Option<Duration>;
-}
-
-/// How the worker hands over and takes back.
-#[derive(Debug, Clone, Copy)]
-pub struct Dispatch {
-    /// I/Os handed over at a time.
-    pub submit_batch: u32,
-    /// Completions taken at a time.
-    pub reap_batch: u32,
-    /// Look for completions after every batch although slots are still idle.
-    pub poll_after_batch: bool,
-    /// Each completion reissues its own request at once (`-x`).
-    pub reissue_own: bool,
 }
 
 /// One target of the thread.

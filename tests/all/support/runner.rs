@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 use truespd::cli::{Invocation, parse};
 use truespd::engine::{self, EngineRow};
-use truespd::load::{self, Event, Options, Report};
+use truespd::load::{self, Event, FinishedRun, Options};
 use truespd::profile::Profile;
 use truespd::result::{Measured, TargetResult, TimeSpanResult};
 use truespd::sys::wake::Latch;
@@ -55,7 +55,7 @@ pub fn no_stop() -> Latch {
 
 /// A report, and how many dots there were.
 pub struct Outcome {
-    pub report: Report,
+    pub report: FinishedRun,
     pub dots: u32,
 }
 

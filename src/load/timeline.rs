@@ -82,24 +82,24 @@ impl Buckets {
     }
 }
 
-/// The series of all workers: whole intervals of the time really measured.
-pub fn series<'a>(workers: impl Iterator<Item = &'a Buckets>, measured_ns: u64) -> Option<Timeline> {
+/// The timeline of all workers: whole intervals of the time really measured.
+pub fn timeline<'a>(workers: impl Iterator<Item = &'a Buckets>, measured_ns: u64) -> Option<Timeline> {
     let mut sum: Option<Timeline> = None;
     for buckets in workers.filter(|buckets| buckets.planned > 0) {
         let whole = buckets.planned.min((measured_ns / buckets.interval_ns) as usize);
-        let series = sum.get_or_insert_with(|| Timeline {
+        let timeline = sum.get_or_insert_with(|| Timeline {
             interval_ns: buckets.interval_ns,
             reads: vec![0; whole],
             writes: vec![0; whole],
         });
         let mut before = [0, 0];
         for (index, counted) in buckets.counted.iter().take(whole).enumerate() {
-            series.reads[index] += counted[0] - before[0];
-            series.writes[index] += counted[1] - before[1];
+            timeline.reads[index] += counted[0] - before[0];
+            timeline.writes[index] += counted[1] - before[1];
             before = *counted;
         }
     }
-    sum.filter(|series| !series.reads.is_empty())
+    sum.filter(|timeline| !timeline.reads.is_empty())
 }
 
 #[cfg(test)]
@@ -115,7 +115,7 @@ mod tests {
         }
         assert_eq!(interval_ns(60 * NS_PER_S), NS_PER_S);
         assert_eq!(interval_ns(3600 * NS_PER_S), 6 * NS_PER_S);
-        assert_eq!(series([Buckets::for_duration(0)].iter(), 0), None);
+        assert_eq!(timeline([Buckets::for_duration(0)].iter(), 0), None);
     }
 
     #[test]
@@ -130,11 +130,11 @@ mod tests {
         buckets.close(135, [7, 1]);
         buckets.end([9, 4]);
         let wanted = Timeline { interval_ns: 10, reads: vec![5, 2, 0, 2], writes: vec![1, 0, 0, 3] };
-        assert_eq!(series([buckets.clone()].iter(), 40), Some(wanted));
+        assert_eq!(timeline([buckets.clone()].iter(), 40), Some(wanted));
         // Stopped after 25: the third interval is no whole one.
         let wanted = Timeline { interval_ns: 10, reads: vec![10, 4], writes: vec![2, 0] };
-        assert_eq!(series([buckets.clone(), buckets.clone()].iter(), 25), Some(wanted));
-        assert_eq!(series([buckets].iter(), 9), None);
+        assert_eq!(timeline([buckets.clone(), buckets.clone()].iter(), 25), Some(wanted));
+        assert_eq!(timeline([buckets].iter(), 9), None);
     }
 
     #[test]
@@ -144,6 +144,6 @@ mod tests {
         buckets.close(1000, [3, 0]);
         assert!(!buckets.is_over(u64::MAX - 1), "cool-down costs nothing");
         buckets.end([3, 0]);
-        assert_eq!(series([buckets].iter(), 20).map(|s| s.reads), Some(vec![3, 0]));
+        assert_eq!(timeline([buckets].iter(), 20).map(|s| s.reads), Some(vec![3, 0]));
     }
 }

@@ -1,0 +1,129 @@
+//! What a run is given, what it tells, and what it leaves.
+
+use std::time::Duration;
+
+use super::events::Handles;
+use super::live::Progress;
+use crate::engine::EngineRow;
+use crate::fault::Failure;
+use crate::guard::Custody;
+use crate::guard::mark::Marks;
+use crate::machine::roots::Roots;
+use crate::measure::clock::MachineClock;
+use crate::profile::{EventNames, Profile};
+use crate::result::Document;
+use crate::sys::thread::Interrupter;
+use crate::sys::wake::Latch;
+
+/// What goes on during a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A step of progress (`-P`).
+    Dot,
+    /// A line for verbose mode (`-v`).
+    Verbose(String),
+    /// Something the person should see at once.
+    Note(String),
+    /// A file that is there is taken as it is.
+    Reused {
+        /// Its path.
+        path: String,
+        /// Which it is and why it may be taken, in a sentence.
+        words: String,
+    },
+    /// A warning known before the run, also in the document.
+    Warning(String),
+    /// A file is being written.
+    Fill {
+        /// Path as given.
+        path: String,
+        /// Written so far.
+        done_bytes: u64,
+        /// Size of the file.
+        total_bytes: u64,
+    },
+    /// Where the time span is, when [`Options::progress_every`] asks for it.
+    Progress(Progress),
+}
+
+/// Receives events, also from worker threads.
+pub type OnEvent<'a> = &'a (dyn Fn(Event) + Sync);
+
+/// What a run needs beyond the profile.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The words as typed, program name first, for the document.
+    pub command_line: Vec<String>,
+    /// `--engine NAME[:parameters]`.
+    pub engine: Option<(&'static EngineRow, String)>,
+    /// Targets that may be written although they hold foreign data (`--overwrite`).
+    pub overwrite: Vec<String>,
+    /// Always write `-c` files anew (`--recreate`).
+    pub recreate: bool,
+    /// `-ys -yf -yr -yp`.
+    pub events: EventNames,
+    /// How often to tell where a time span is; [`Event::Progress`].
+    pub progress_every: Option<Duration>,
+}
+
+/// A finished run.
+#[derive(Debug)]
+pub struct FinishedRun {
+    /// The result.
+    pub document: Document,
+    /// Why the run failed; empty when it did not.
+    pub failures: Vec<Failure>,
+    /// Facts for standard error: engine, queue depth, steal.
+    pub notes: Vec<String>,
+}
+
+/// What went wrong.
+pub type Failures = Vec<Failure>;
+
+/// One call of [`super::run`].
+pub struct Run<'a> {
+    /// What to do.
+    pub profile: &'a Profile,
+    /// What the run needs beyond that.
+    pub options: &'a Options,
+    /// Receives what goes on.
+    pub on_event: OnEvent<'a>,
+    /// Ends the run early (Ctrl+C, `-yp`).
+    pub stop: &'a Latch,
+    /// The machine.
+    pub roots: Roots,
+    /// The user's marks of files.
+    pub marks: Marks,
+    /// What it made and holds.
+    pub custody: Custody,
+    /// Paths of the files that were made before the first time span.
+    pub precreated: Vec<String>,
+    /// What comes out of it.
+    pub report: FinishedRun,
+}
+
+/// What all time spans share.
+pub struct Tools {
+    /// The clock of the run.
+    pub clock: MachineClock,
+    /// Interrupts waiting workers.
+    pub interrupter: Interrupter,
+    /// Named events (`-y`).
+    pub handles: Handles,
+}
+
+impl Run<'_> {
+    /// Warns once, at once and in the document.
+    pub fn warn(&mut self, words: &str) {
+        let known = &mut self.report.document.warnings;
+        if !known.iter().any(|w| w == words) {
+            known.push(words.to_string());
+            (self.on_event)(Event::Warning(words.to_string()));
+        }
+    }
+
+    /// A line for verbose mode.
+    pub fn say(&self, words: String) {
+        (self.on_event)(Event::Verbose(words));
+    }
+}

@@ -1,0 +1,344 @@
+//! One time span, phase by phase: files, open targets, lanes, looks, threads, evidence. Each phase takes what the one
+//! before it left.
+
+use std::time::Duration;
+
+use super::activity::Sources;
+use super::calibrate::self_cost;
+use super::content::{Look, look_before};
+use super::context::{Failures, Run, Tools};
+use super::controller::{Control, SpanOutcome, run_threads};
+use super::counters::Wanted;
+use super::fill::Content;
+use super::phases::Lengths;
+use super::prepare::{self, Checked, Creation};
+use super::start::StartContext;
+use super::targets::{self, TargetState};
+use super::{document, facts, verbose};
+use crate::fault::{Failure, FailureKind};
+use crate::guard::{Custody, Guard};
+use crate::machine::memory::memory_facts;
+use crate::machine::storage::resolve;
+use crate::measure::clock::MachineClock;
+use crate::measure::process::{ProcessUsage, process_usage};
+use crate::plan::{Lane, LaneInputs, ThreadWork, assign, lanes};
+use crate::profile::TimeSpan;
+use crate::result::{Measured, OwnCost, SelfCost};
+use crate::sys::error::system_text;
+use crate::sys::identity::Identity;
+use crate::sys::wake::Latch;
+
+/// A time span whose targets are open and whose threads' work is laid out.
+struct Planned<'a> {
+    span: &'a TimeSpan,
+    targets: Vec<TargetState>,
+    works: Vec<ThreadWork>,
+    lanes: Vec<Lane>,
+    clock: MachineClock,
+    /// The engine simulates time: nothing of it reaches the machine.
+    is_virtual: bool,
+}
+
+/// What was seen before the threads start.
+struct Before {
+    /// Whose counters are read during the run.
+    sources: Sources,
+    self_cost: Option<SelfCost>,
+    looks: Vec<Look>,
+    used: ProcessUsage,
+}
+
+/// What the threads brought home, and what was seen then.
+struct After {
+    outcome: SpanOutcome,
+    self_cost: Option<SelfCost>,
+    looks: Vec<Look>,
+    own_cost: OwnCost,
+}
+
+impl Run<'_> {
+    /// Runs one time span; `None` when nothing was measured.
+    pub fn run_span(
+        &mut self,
+        span: &TimeSpan,
+        checked: &Checked,
+        tools: &Tools,
+    ) -> Result<Option<Measured>, Failures> {
+        self.create_files(span)?;
+        if self.stop.is_set() {
+            return Ok(None);
+        }
+        let targets = self.open_targets(span, checked)?;
+        let planned = self.plan(span, targets, checked, tools)?;
+        let before = self.look_before(&planned);
+        let after = self.run_threads(&planned, before, tools)?;
+        self.conclude(&planned, after)
+    }
+
+    /// Makes the files of `-c`.
+    fn create_files(&mut self, span: &TimeSpan) -> Result<(), Failures> {
+        for target in &span.targets {
+            let Some(size_bytes) = target.create_bytes.filter(|&s| s > 0) else { continue };
+            if self.precreated.contains(&target.path) {
+                continue;
+            }
+            let content = prepare::content_of(target, span.random_write_data, span.rand_seed);
+            self.create(&Creation { typed: &target.path, size_bytes, content, writes: target.writes() })?;
+            if self.stop.is_set() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the files of `PrecreateFiles`, which time spans then do not create again.
+    pub fn precreate(&mut self) -> Result<(), Failures> {
+        let mut spans = self.profile.time_spans.iter();
+        let writes = spans.any(|span| span.targets.iter().any(|target| target.writes()));
+        for file in crate::plan::precreate_sizes(self.profile) {
+            let content = if file.zero { Content::Zero } else { Content::Pattern0to255 };
+            self.create(&Creation { typed: &file.path, size_bytes: file.size_bytes, content, writes })?;
+            if self.stop.is_set() {
+                break;
+            }
+            self.precreated.push(file.path);
+        }
+        Ok(())
+    }
+
+    fn create(&mut self, creation: &Creation<'_>) -> Result<(), Failures> {
+        match prepare::create(creation, self.options, self.on_event, self.stop) {
+            Ok(made) => made.iter().for_each(|made| self.custody.add(made)),
+            // Whoever stops the run does not wait for the file.
+            Err(_) if self.stop.is_set() => {}
+            Err(failure) => return Err(vec![failure]),
+        }
+        Ok(())
+    }
+
+    /// Opens the targets, and says what about them changes the meaning of the numbers.
+    fn open_targets(&mut self, span: &TimeSpan, checked: &Checked) -> Result<Vec<TargetState>, Failures> {
+        let guard = Guard { overwrite: &self.options.overwrite, marks: &self.marks, roots: &self.roots };
+        let targets = targets::open_all(span, &guard, &checked.identities, &mut self.custody)?;
+        for (target, state) in span.targets.iter().zip(&targets) {
+            let (path, size) = (&target.path, state.facts.size_bytes);
+            let by_id = resolve(path, &self.roots).ok().and_then(|r| r.by_id);
+            let by_id = by_id.map(|p| p.display().to_string());
+            self.say(verbose::target(target, state, by_id.as_deref()));
+            verbose::priority(target, state).into_iter().for_each(|words| self.say(words));
+            if state.ranges.range.is_limit_beyond_size() {
+                self.warn(&format!(
+                    "'{path}': the end of the tested range ({} bytes) lies beyond the size of the target; its size of \
+                     {size} bytes is used",
+                    target.max_bytes
+                ));
+            }
+            let filesystem = state.facts.filesystem.as_ref().filter(|f| target.is_direct() && f.is_memory);
+            if let Some(filesystem) = filesystem {
+                self.warn(&format!(
+                    "'{path}' is on {}, which keeps files in memory: direct I/O is accepted there and bypasses nothing",
+                    filesystem.name
+                ));
+            }
+        }
+        Ok(targets)
+    }
+
+    /// Lays out what every thread does.
+    fn plan<'s>(
+        &self,
+        span: &'s TimeSpan,
+        targets: Vec<TargetState>,
+        checked: &Checked,
+        tools: &Tools,
+    ) -> Result<Planned<'s>, Failures> {
+        let engine = self.options.engine.as_ref().map(|(row, parameters)| (*row, parameters.as_str()));
+        let huge_page_bytes = memory_facts(&self.roots).ok().and_then(|m| m.huge_page_bytes);
+        let planned: Vec<_> = targets.iter().map(TargetState::planned).collect();
+        let inputs = LaneInputs {
+            span,
+            targets: &planned,
+            engine,
+            huge_page_bytes: huge_page_bytes.map_or(HUGE_PAGE_BYTES_USUAL, |b| b as usize),
+        };
+        let works = assign(span, &checked.cpus);
+        let lanes = lanes(&works, &inputs).map_err(|failure| vec![failure])?;
+        let is_virtual = engine.is_some_and(|(row, _)| row.simulates_time);
+        let planned = Planned { span, works, lanes, clock: tools.clock.refined(), is_virtual, targets };
+        self.say_threads(&planned);
+        Ok(planned)
+    }
+
+    /// What the threads are about to do, when somebody wants to know.
+    fn say_threads(&self, planned: &Planned<'_>) {
+        if !self.profile.verbose {
+            return;
+        }
+        self.say(verbose::clock(&planned.clock));
+        for lane in &planned.lanes {
+            self.say(verbose::thread(&lane.work));
+            for (target, duty) in lane.targets.iter().zip(&lane.work.duties) {
+                let asked = &planned.span.targets[target.index];
+                self.say(verbose::share(lane, target, duty.weight, asked));
+            }
+        }
+    }
+
+    /// Measures what the program itself costs, and looks at what is to be tested.
+    fn look_before(&self, planned: &Planned<'_>) -> Before {
+        let Planned { span, targets, works, lanes, clock, is_virtual } = planned;
+        if *is_virtual {
+            let (sources, used) = (Sources::none(), process_usage());
+            return Before { sources, self_cost: None, looks: Vec::new(), used };
+        }
+        let sources = Sources::open(targets.iter().map(|t| &t.chain[..]), &self.roots);
+        let facts: Vec<_> = targets.iter().map(TargetState::planned).collect();
+        let self_cost = self_cost(span, works, &facts, clock);
+        self_cost.iter().for_each(|cost| self.say(verbose::self_cost(cost)));
+        let looks = look_before(span, targets, lanes);
+        Before { sources, self_cost, looks, used: process_usage() }
+    }
+
+    /// Runs the threads. Files of ours are marked meanwhile, and devices are kept.
+    fn run_threads(
+        &mut self,
+        planned: &Planned<'_>,
+        before: Before,
+        tools: &Tools,
+    ) -> Result<After, Failures> {
+        let Planned { span, targets, clock, .. } = planned;
+        let Before { sources, self_cost, mut looks, used } = before;
+        let context = StartContext {
+            targets,
+            wanted: Wanted::of(span),
+            duration_ns: Lengths::of(span).duration_ns,
+            progress_ios: self.profile.progress_ios,
+            is_virtual: planned.is_virtual,
+        };
+        let control = Control {
+            lengths: Lengths::of(span),
+            stop: self.stop,
+            wait_for_start: &|| tools.handles.wait_for_start(self.stop),
+            signals: &tools.handles,
+            on_event: self.on_event,
+            progress_every: self.options.progress_every,
+            clock,
+            interrupter: tools.interrupter,
+            sources: &sources,
+        };
+        let marks = &self.marks;
+        targets.iter().for_each(|state| state.begin_writing(marks, longest(span)));
+        let run = || run_threads(&planned.lanes, &context, &control);
+        let (outcome, lost) = keeping(&mut self.custody, self.stop, run);
+        self.custody.devices_are_written();
+        looks.iter_mut().zip(targets).for_each(|(look, state)| look.look_after(state.file()));
+        targets.iter().for_each(|state| state.end_writing(marks));
+        if let Some(identity) = lost {
+            return Err(vec![taken(planned, identity)]);
+        }
+        let outcome = outcome.map_err(|e| {
+            let failure = Failure::new(FailureKind::Thread, "could not start the threads");
+            vec![failure.because(system_text(&e)).hint("raise the limit of processes or open files")]
+        })?;
+        Ok(After { outcome, self_cost, looks, own_cost: document::own_cost(&used) })
+    }
+
+    /// Failures, or the numbers with their evidence and what should be said about them.
+    fn conclude(&mut self, planned: &Planned<'_>, after: After) -> Result<Option<Measured>, Failures> {
+        let Planned { span, targets, lanes, clock, is_virtual, .. } = planned;
+        let After { outcome, self_cost, looks, own_cost } = after;
+        let mut failures: Failures = outcome.start_failures.iter().cloned().map(Failure::from).collect();
+        for (thread, outcome) in &outcome.outcomes {
+            failures.extend(outcome.failures.iter().map(|f| document::failure_of(*thread, f, span)));
+            if outcome.stuck > 0 {
+                self.report.notes.push(format!("thread {thread}: {} I/Os never came back", outcome.stuck));
+            }
+        }
+        if !failures.is_empty() {
+            return Err(failures);
+        }
+        if outcome.measured_ns == 0 {
+            return Ok(None);
+        }
+        let drift_ppm = outcome.drift_ppm;
+        if drift_ppm.abs() > DRIFT_PPM_NOTABLE {
+            self.report.document.warnings.push(format!(
+                "the clock ran {drift_ppm:.0} parts per million off CLOCK_MONOTONIC during the run: rates and times are \
+                 wrong by as much"
+            ));
+        }
+        let topology = &self.report.document.system.topology;
+        let (mut measured, notes) =
+            document::measured(span, Wanted::of(span), lanes, targets, outcome, topology);
+        self.report.notes.push(format!("engine: {}", measured.engine));
+        self.report.notes.extend(measured.engine_notes.iter().cloned());
+        self.report.notes.extend(notes);
+        self.report.document.warnings.extend(document::short_transfer_words(span, &measured.threads));
+        let evidence = &mut measured.evidence;
+        evidence.clock = Some(document::clock_facts(clock, *is_virtual, drift_ppm));
+        evidence.own_cost = Some(own_cost);
+        evidence.self_cost = self_cost;
+        if *is_virtual {
+            // No simulated I/O reaches what lies below a target.
+            evidence.targets.iter_mut().for_each(|t| t.layers.clear());
+        } else {
+            evidence.limits = facts::limits(targets.iter().map(|t| &t.chain[..]), &self.roots);
+        }
+        evidence.targets.iter_mut().zip(looks).for_each(|(facts, look)| look.tell(facts));
+        Ok(Some(measured))
+    }
+}
+
+/// Why a run ends whose device somebody else has taken.
+fn taken(planned: &Planned<'_>, identity: Identity) -> Failure {
+    let state = planned.targets.iter().find(|state| state.identity() == identity);
+    let path = state.map_or("a device", |state| &state.typed);
+    let words = format!(
+        "'{path}' was taken by something else when another run on it ended, so this run was stopped (see lsblk)"
+    );
+    Failure::new(FailureKind::Lost, words).on(path)
+}
+
+/// Where the kernel tells no size of huge pages it has none, and says so when they are asked for.
+const HUGE_PAGE_BYTES_USUAL: usize = 2 << 20;
+/// Beyond this the clock of a run is worth a warning: a tenth of the error that measured times may have.
+/// Below it lies what calibrating for a few milliseconds on a busy machine leaves, and what time
+/// synchronisation does to the kernel's clock on a quiet day.
+const DRIFT_PPM_NOTABLE: f64 = 100.0;
+
+/// A run whose threads end late says so in good time: what is written after that counts as somebody else's.
+const LATE: Duration = Duration::from_secs(60);
+
+/// How long a time span can write at most.
+fn longest(span: &TimeSpan) -> Duration {
+    let phases = [span.warmup_s, span.duration_s, span.cooldown_s];
+    phases.iter().map(|&s| Duration::from_secs(u64::from(s))).sum::<Duration>() + LATE
+}
+
+/// How often a device that another run holds is asked for.
+const TAKE_OVER_PAUSE: Duration = Duration::from_millis(50);
+
+/// Does something while devices that another run holds are taken over once that ends. When somebody else was faster,
+/// `stop` is set, and which device it was comes with the result.
+fn keeping<T>(custody: &mut Custody, stop: &Latch, run: impl FnOnce() -> T) -> (T, Option<Identity>) {
+    if custody.is_settled() {
+        return (run(), None);
+    }
+    let Ok(over) = Latch::new() else { return (run(), None) };
+    std::thread::scope(|scope| {
+        let take_over = || {
+            while !Latch::wait_any(&[&over], Some(TAKE_OVER_PAUSE)) {
+                if let Some(lost) = custody.settle() {
+                    stop.set();
+                    return Some(lost);
+                }
+            }
+            None
+        };
+        // Without a thread for that there is hardly one for the run, which tells why.
+        let keeper = std::thread::Builder::new().spawn_scoped(scope, take_over);
+        let result = run();
+        over.set();
+        (result, keeper.ok().and_then(|keeper| keeper.join().unwrap_or(None)))
+    })
+}
