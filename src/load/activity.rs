@@ -1,4 +1,5 @@
-//! What disks and machine did during the measured time, read by the controller at its two ends and in between.
+//! Counters of the disks and the machine over the measured time. The controller reads them at its start, at its end
+//! and in between.
 
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ use crate::machine::pressure::{
 use crate::machine::roots::Roots;
 use crate::result::{DiskActivity, DiskCounts, HostActivity, Pressure};
 
-/// Everything that is read, opened before the threads start.
+/// The counters to read. They are opened before the threads start.
 #[derive(Debug)]
 pub struct Sources {
     /// The lowest devices, then the topmost ones that stand on others.
@@ -113,7 +114,7 @@ pub struct Activity {
     pub disks: Vec<DiskActivity>,
     /// Devices right under the targets that stand on others.
     pub upper: Vec<DiskActivity>,
-    /// The machine; stolen time is told elsewhere.
+    /// The machine. Steal time comes from elsewhere.
     pub host: HostActivity,
 }
 

@@ -19,7 +19,7 @@ use crate::sys::thread::{pin_to_processor, running_ns_of_this_thread};
 /// Reads a counter of the calling thread right before and right after its loop; `None` where there is none.
 pub type Probe<'a> = &'a (dyn Fn() -> Option<u64> + Sync);
 
-/// Threads with their work, and nothing to do it on.
+/// Threads and their work, without storage.
 #[derive(Debug)]
 pub struct Bare {
     span: TimeSpan,
@@ -35,7 +35,7 @@ pub struct Turn {
     pub running_ns: u64,
     /// Time by the clock in nanoseconds.
     pub elapsed_ns: u64,
-    /// How far the probe's counter went on, where there is one.
+    /// Increase of the probe's counter; `None` without a counter.
     pub counted: Option<u64>,
 }
 
@@ -111,7 +111,7 @@ impl Bare {
                 started.map_err(|error| StartFailure::thread(lane.work.id, error).into())
             });
             let threads: Result<Vec<_>, Failure> = threads.collect();
-            // The barrier waits for all of them: where one is missing, the others go home.
+            // The barrier waits for all of them. If one did not start, the others must end without it.
             gate.open(threads.is_ok());
             let turns = threads?.into_iter().map(|thread| match thread.join() {
                 Ok(turn) => turn,
@@ -136,9 +136,9 @@ impl Bare {
             let _ = pin_to_processor(cpu);
         }
         let worker = self.worker(lane, length_ns);
-        // Before the phases begin: callgrind takes its time to dump what was before.
+        // Before the phases begin, because callgrind needs a while to dump its counters.
         let counted = probe();
-        // Also without a worker: the others wait.
+        // The others wait here, so a thread without a worker comes here, too.
         if together.wait().is_leader() {
             phases.begin(clock.now_ns(), Lengths { warmup_ns: 0, duration_ns: length_ns, cooldown_ns: 0 });
         }

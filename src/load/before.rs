@@ -1,5 +1,5 @@
-//! What can be told before a run (`truespd inspect`): of the targets by the same look as a run's, of the machine by a
-//! short look. Reads only.
+//! What is known before a run (`truespd inspect`). Targets are examined as a run examines them, the machine is watched
+//! for a moment. Nothing is written.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub struct Inspected<'a> {
     opened: &'a OpenedTarget,
     chain: Vec<chain::Layer>,
     look: Look,
-    /// Parts that were not in the page cache, where the write guard may read.
+    /// Parts that were not in the page cache before the write guard read them.
     not_cached: Vec<(u64, u64)>,
 }
 
@@ -41,8 +41,8 @@ impl<'a> Inspected<'a> {
         &self.chain
     }
 
-    /// What is left for new files beside a file; `None` for a device, and where another machine or a program would
-    /// have to be asked.
+    /// Free space of the file system of a file; `None` for a device, and where another machine or a FUSE program
+    /// would have to answer.
     pub fn room(&self) -> Option<Room> {
         let is_served = |layer: &chain::Layer| {
             matches!(layer.kind, chain::Kind::RemoteFilesystem | chain::Kind::UserFilesystem)
@@ -51,8 +51,8 @@ impl<'a> Inspected<'a> {
         if is_here { room(&self.opened.file).ok() } else { None }
     }
 
-    /// The facts as a run's evidence would hold them. To be called when nothing is asked of the target any more: what
-    /// was read meanwhile (the write guard looks for signatures) leaves the page cache again.
+    /// The facts as a run's evidence would hold them. Call this last: it drops from the page cache what was read for
+    /// the inspection (the write guard looks for signatures).
     pub fn facts(&self) -> TargetFacts {
         let mut facts =
             facts::of_target(self.typed, &self.opened.facts.path, &self.opened.facts, &self.chain);
@@ -66,7 +66,7 @@ impl<'a> Inspected<'a> {
     }
 }
 
-/// Looks at layout, page cache and content of all targets.
+/// Examines layout, page cache and content of all targets.
 pub fn look(targets: &mut [Inspected<'_>]) {
     targets.iter().for_each(|target| keep_access_time(&target.opened.file));
     let places: Vec<_> = targets.iter().map(|target| (target.opened, &target.chain[..])).collect();

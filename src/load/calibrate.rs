@@ -11,22 +11,22 @@ use crate::plan::{Duty, PlannedTarget, ThreadWork};
 use crate::profile::{Target, TimeSpan};
 use crate::result::{LoadCost, SelfCost};
 
-/// Rounds of each figure, of which the lowest counts: what disturbs only adds.
+/// Rounds of each figure. The lowest counts, because disturbances only add time.
 const ROUNDS: u32 = 3;
 /// Length of a round of the loop: some ten thousand I/Os.
 const ROUND_NS: u64 = 1_000_000;
-/// Kinds of threads that are looked at. A command line makes one; profiles may make many.
+/// Kinds of threads to measure. A command line makes one kind; profiles may make many.
 const LOADS_MAX: usize = 4;
 /// More I/Os outstanding cost no more per I/O, but would take the whole round to issue.
 const SLOTS_MAX: u32 = 256;
-/// Targets of one thread that are looked at.
+/// Targets of one thread to measure with.
 const DUTIES_MAX: usize = 16;
 /// Random data are made in pieces of this size: one block may be 2 GiB.
 const FILL_BYTES: usize = 64 << 10;
 /// Latencies recorded per round.
 const RECORDS: u32 = 2048;
 
-/// Measures for `3 ms` per kind of thread and some tenths more; `None` when the system gives no thread or memory.
+/// Measures for about 3 ms per kind of thread; `None` when the system gives no thread or memory.
 pub fn self_cost(
     span: &TimeSpan,
     works: &[ThreadWork],
@@ -43,7 +43,7 @@ pub fn self_cost(
     Some(SelfCost { stamp_ns, record_ns: record_ns(), fill_ns_per_kib, loads })
 }
 
-/// One thread of each kind, with the numbers of all like it.
+/// One thread of each kind, with the numbers of all threads of that kind.
 fn kinds(span: &TimeSpan, works: &[ThreadWork]) -> Vec<(ThreadWork, Vec<u32>)> {
     let nameless = |index: usize| Target { path: String::new(), ..span.targets[index].clone() };
     let alike = |a: &ThreadWork, b: &ThreadWork| {

@@ -1,7 +1,7 @@
 //! What the tested range is like before a run: layout, page cache, content; and what the run will write.
 //!
-//! Nothing here may fail a run, change what it measures, or take long: what does not answer in time stays
-//! unknown. Filesystems of other machines and of programs (FUSE) are asked nothing: they may never answer.
+//! Nothing here may fail a run, change what it measures, or take long. What does not answer in time stays unknown.
+//! File systems of other machines and of FUSE programs are not asked, because they may never answer.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -32,18 +32,18 @@ const SURVEY_LIMIT: Duration = Duration::from_secs(1);
 const SAMPLE_LIMIT: Duration = Duration::from_millis(150);
 /// Blocks of a sample, at most.
 const BLOCKS_MAX: u64 = 64;
-/// Smallest and largest block looked at.
+/// Smallest and largest block of a sample.
 const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 4096..=65_536;
 /// Bytes of a sample, at most.
 const SAMPLE_BYTES_MAX: u64 = 2 << 20;
-/// At the ends lie the signatures of what a target holds.
+/// Partition tables and file systems have their signatures within this distance of both ends.
 const ENDS_BYTES: u64 = 16 << 20;
-/// More dirty pages are not written back for the sake of a look.
+/// With more dirty pages than this, nothing is written back for an exact answer.
 const DIRTY_BYTES_MAX: u64 = 64 << 20;
 /// Room for a compressed block: deflate adds less than this even to random data.
 const COMPRESSED_BYTES_MAX: usize = 65_536 + 4096;
 
-/// The part of a target that is looked at.
+/// The part of a target that is examined.
 struct TestedRange<'a> {
     path: &'a Path,
     file: &'a File,
@@ -89,7 +89,7 @@ impl<'a> TestedRange<'a> {
         })
     }
 
-    /// Whether looking at more than the page cache would ask another machine or a program.
+    /// Whether another machine or a FUSE program would have to answer questions beyond the page cache.
     fn is_elsewhere(&self) -> bool {
         let is_served = |kind| matches!(kind, Kind::RemoteFilesystem | Kind::UserFilesystem);
         let filesystem = self.facts.filesystem.as_ref();
@@ -107,7 +107,7 @@ impl<'a> TestedRange<'a> {
         let is_file = self.facts.kind == TargetKind::Regular;
         let extents = match self.is_elsewhere() {
             true => ExtentMap {
-                unknown: Some("another machine or a program would have to answer".to_string()),
+                unknown: Some("TrueSpd asks no other machine and no FUSE program for it".to_string()),
                 ..ExtentMap::default()
             },
             false if is_file => layout(self, before, survey_end),
@@ -118,10 +118,10 @@ impl<'a> TestedRange<'a> {
     }
 }
 
-/// Smallest blocks, which is what targets are looked at with outside of a run.
+/// Outside of a run, samples have the smallest blocks.
 const REST_BLOCK_BYTES: u64 = *BLOCK_BYTES.start();
 
-/// Looks at all of each target, outside of a run: nothing is written back.
+/// Examines all of each target outside of a run. Nothing is written back.
 pub fn look_at_rest(targets: &[(&OpenedTarget, &[chain::Layer])]) -> Vec<Look> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
     let share = share(targets.len());
@@ -148,7 +148,7 @@ pub struct Look {
     written: Option<ContentSample>,
 }
 
-/// Looks at all targets of a time span, and at what the lanes are going to write.
+/// Examines all targets of a time span, and what the lanes are going to write.
 pub fn look_before(span: &TimeSpan, targets: &[TargetState], lanes: &[Lane]) -> Vec<Look> {
     let survey_end = Instant::now() + SURVEY_LIMIT;
     let share = share(targets.len());
@@ -164,8 +164,8 @@ pub fn look_before(span: &TimeSpan, targets: &[TargetState], lanes: &[Lane]) -> 
     span.targets.iter().zip(targets).zip(0..).map(look).collect()
 }
 
-/// Layout of a range. Space that was reserved shows as never written until what was written to it is on the disk:
-/// a little is written back first, before much of it the answer stays open.
+/// Layout of a range. Reserved space counts as never written until its dirty pages are on the disk. A few dirty pages
+/// are written back first; with many of them the answer is "unknown".
 fn layout(range: &TestedRange<'_>, before: Option<Cached>, end: Instant) -> ExtentMap {
     let survey = |sync| survey(range.file, range.start, range.length, sync, end);
     let limit = if range.may_write_back { DIRTY_BYTES_MAX } else { 0 };
@@ -175,12 +175,13 @@ fn layout(range: &TestedRange<'_>, before: Option<Cached>, end: Instant) -> Exte
     if seen.unwritten_bytes > 0 && dirty.is_none() && range.may_write_back {
         seen = survey(true);
     }
-    // Where the kernel does not tell dirty pages from others, all that are cached may be.
+    // Where the kernel does not tell which pages are dirty, all cached pages may be.
     let all_cached = before.map(|seen| seen.cached_bytes).filter(|_| !range.may_write_back);
     let maybe_dirty = dirty.or(all_cached);
     if let Some(bytes) = maybe_dirty.filter(|&bytes| bytes > limit && seen.unwritten_bytes > 0) {
         seen.unknown = Some(format!(
-            "{bytes} bytes were not on the disk yet, maybe of those that count as never written"
+            "{bytes} bytes in the page cache were not on the disk yet, and some of them may lie in parts that count as \
+             never written"
         ));
     }
     ExtentMap {
@@ -195,7 +196,7 @@ fn layout(range: &TestedRange<'_>, before: Option<Cached>, end: Instant) -> Exte
 }
 
 impl Look {
-    /// Looks at the page cache again, after the run.
+    /// Examines the page cache again after the run.
     pub fn look_after(&mut self, file: &File) {
         let after = self.residency.and_then(|_| cached(file, &self.pieces));
         self.residency = self
@@ -204,7 +205,7 @@ impl Look {
             .map(|(residency, after)| Residency { cached_after_bytes: after.cached_bytes, ..residency });
     }
 
-    /// What is not cached now, at the ends or, when nothing was, anywhere.
+    /// What is not cached now: at both ends, or anywhere if nothing was cached before.
     pub fn not_cached(&self, file: &File, size_bytes: u64) -> Vec<(u64, u64)> {
         let Some(seen) = self.residency else { return Vec::new() };
         if seen.cached_before_bytes == 0 {
@@ -231,7 +232,7 @@ fn blocks_of(block_bytes: u64, alignment: u64) -> (u64, u64) {
     (block, BLOCKS_MAX.min(SAMPLE_BYTES_MAX / block.max(1)))
 }
 
-/// Up to `count` starts of blocks spread evenly over a range, in an order in which the first few are spread, too.
+/// Up to `count` starts of blocks, spread evenly over a range. The order spreads the first few evenly, too.
 fn spread(start: u64, length: u64, block: u64, alignment: u64, count: u64) -> Vec<u64> {
     let first = start.next_multiple_of(alignment);
     let room = (start + length).saturating_sub(first) / block;
@@ -266,13 +267,13 @@ fn sample_content(range: &TestedRange<'_>, limit: Duration) -> Option<ContentSam
     sampler.finish()
 }
 
-/// Reads for a sample.
+/// Reads blocks for a sample.
 struct Reader {
     /// By direct I/O where that is possible.
     file: File,
     is_direct: bool,
-    /// Through the page cache, for what is there and not on the disk yet: a direct read would write it back.
-    /// `None` where that is welcome.
+    /// For blocks that are dirty in the page cache, which a direct read would write back. `None` where they may be
+    /// written back.
     cached: Option<File>,
 }
 
@@ -282,7 +283,7 @@ impl Reader {
         let open = |direct: bool| {
             let file = open_file(range.path, ReadFlags { direct }).ok()?;
             keep_access_time(&file);
-            // Where it goes through the page cache, it must not read ahead.
+            // Reads through the page cache must not read ahead.
             let _ = advise(&file, AccessHint::Random);
             (Identity::of(&file).ok()? == range.identity).then_some(file)
         };
@@ -293,9 +294,9 @@ impl Reader {
         Some(Reader { file: direct.or_else(|| open(false))?, is_direct, cached })
     }
 
-    /// Reads a block and leaves the page cache as it was: what was not cached before is dropped again, and a block
-    /// that is cached in part is left out. Through the page cache it is read only where the kernel tells whether it
-    /// is there. `None`: no use to try others.
+    /// Reads a block and leaves the page cache as it was. What was not cached before is dropped again, and a block that
+    /// is cached in part is left out. Without direct I/O, a block is read only if the kernel tells whether it is
+    /// cached. `None`: other blocks would fail as well.
     fn read_unnoticed(&self, offset: u64, buffer: &IoBuffer, take: impl FnOnce(&[u8])) -> Option<()> {
         let part = [(offset, buffer.len() as u64)];
         let before = cached(&self.file, &part);
@@ -384,7 +385,7 @@ impl Sampler {
         }
     }
 
-    /// Adds a block; one that is not whole (the end of a file) is left out.
+    /// Adds a block. A short block (at the end of a file) is left out.
     fn add(&mut self, block: &[u8]) {
         if block.len() != self.sample.block_bytes as usize {
             return;
@@ -394,7 +395,7 @@ impl Sampler {
         self.sample.repeated_blocks += u32::from(!self.seen.insert(block.to_vec()));
         self.compress.reset();
         let ended = self.compress.compress(block, &mut self.room, FlushCompress::Finish);
-        // What does not become smaller is counted as it is.
+        // A block that does not compress counts with its own size.
         let bytes = match ended {
             Ok(Status::StreamEnd) => self.compress.total_out().min(block.len() as u64),
             _ => block.len() as u64,

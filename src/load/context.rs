@@ -24,11 +24,11 @@ pub enum Event {
     Verbose(String),
     /// Something the person should see at once.
     Note(String),
-    /// A file that is there is taken as it is.
+    /// An existing file is used as it is.
     Reused {
         /// Its path.
         path: String,
-        /// Which it is and why it may be taken, in a sentence.
+        /// Which file it is and why it may be used, in a sentence.
         words: String,
     },
     /// A warning known before the run, also in the document.
@@ -42,7 +42,7 @@ pub enum Event {
         /// Size of the file.
         total_bytes: u64,
     },
-    /// Where the time span is, when [`Options::progress_every`] asks for it.
+    /// Progress of the time span, when [`Options::progress_every`] asks for it.
     Progress(Progress),
 }
 
@@ -62,7 +62,7 @@ pub struct Options {
     pub recreate: bool,
     /// `-ys -yf -yr -yp`.
     pub events: EventNames,
-    /// How often to tell where a time span is; [`Event::Progress`].
+    /// How often to send [`Event::Progress`].
     pub progress_every: Option<Duration>,
 }
 

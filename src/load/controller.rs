@@ -1,4 +1,4 @@
-//! One time span: start the workers together, keep the phases, bring the numbers home.
+//! The threads of one time span: start the workers together, keep the phases, collect the results.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -26,7 +26,7 @@ use crate::sys::wake::Latch;
 
 /// How often a worker that has not left yet is interrupted again.
 const INTERRUPT_EVERY: Duration = Duration::from_millis(2);
-/// How often a simulated run looks whether it should stop.
+/// How often a simulated run checks whether it should stop.
 const STOP_ASKED_EVERY: Duration = Duration::from_millis(20);
 
 /// What the workers and the controller of one time span share.
@@ -41,7 +41,7 @@ struct Shared {
     live: Vec<Arc<Cell>>,
 }
 
-/// A worker's word to the controller.
+/// A message of a worker to the controller.
 enum Word {
     /// Ready to go, with its system thread id, engine and notes.
     Ready(Ready),
@@ -59,14 +59,14 @@ struct Ready {
     notes: Vec<String>,
 }
 
-/// What a time span brought.
+/// Results of a time span.
 #[derive(Debug)]
 pub struct SpanOutcome {
     /// Measured time in nanoseconds; 0 when nothing was measured.
     pub measured_ns: u64,
     /// Processor counters at both ends of the measured time.
     pub cpu: Option<(CpuCounters, CpuCounters)>,
-    /// What disks and machine did meanwhile; none for simulated time.
+    /// Counters of disks and machine over that time; `None` for simulated time.
     pub activity: Option<Activity>,
     /// Start of the measured time, nanoseconds since 1970 UTC; none for simulated time.
     pub measure_start_unix_ns: Option<u64>,
@@ -78,14 +78,14 @@ pub struct SpanOutcome {
     pub engine_traits: Option<EngineTraits>,
     /// How it was reached, without repetitions.
     pub engine_notes: Vec<String>,
-    /// How far the clock ran off during the run, in parts per million.
+    /// Drift of the clock during the run, in parts per million.
     pub drift_ppm: f64,
     /// Threads that could not start or broke down, by number.
     pub start_failures: Vec<StartFailure>,
 }
 
-/// Waits up to this long pass by looking at the clock: to fall asleep and to wake up takes about as much processor
-/// time, and ends too late by more than the wait, so that I/Os would go out in clumps.
+/// Waits up to this long are spent reading the clock. Sleeping would take about as much processor time and would end
+/// too late by more than the wait, so that I/Os would be issued in clumps.
 const SPIN_NS: u64 = 10_000;
 
 /// Time of the machine.
@@ -149,7 +149,7 @@ pub struct Control<'a> {
     pub signals: &'a dyn Signals,
     /// Progress and words.
     pub on_event: OnEvent<'a>,
-    /// How often to tell where the time span is.
+    /// How often to tell the progress.
     pub progress_every: Option<Duration>,
     /// Real clock.
     pub clock: &'a MachineClock,
@@ -161,8 +161,8 @@ pub struct Control<'a> {
 
 /// Runs the threads of one time span.
 ///
-/// The controller is a thread of its own: it raises its priority, which must neither be inherited by the
-/// workers of the next time span nor stay with the caller.
+/// The controller is a thread of its own because it raises its priority. The workers of the next time span must not
+/// inherit that, and the caller must not keep it.
 pub fn run_threads(
     lanes: &[Lane],
     context: &StartContext<'_>,
@@ -175,7 +175,7 @@ pub fn run_threads(
     })
 }
 
-/// The controller's life: starts the workers, keeps the phases, brings everyone home.
+/// What the controller does: start the workers, keep the phases, wait for the workers to end.
 fn start_and_direct(
     lanes: &[Lane],
     context: &StartContext<'_>,
@@ -218,7 +218,7 @@ fn start_and_direct(
         match catch_unwind(AssertUnwindSafe(|| director.direct(&mut span, lanes.len()))) {
             Ok(()) => span,
             Err(panic) => {
-                // The scope waits for the workers, and they for the controller.
+                // The scope waits for the workers, and the workers wait for the controller.
                 shared.gate.open(false);
                 shared.phases.interrupt(clock.now_ns());
                 director.bring_home(&mut span);
@@ -245,8 +245,7 @@ impl SpanOutcome {
     }
 }
 
-/// What a worker thread does from birth to death. Its last word is always that it left: the controller
-/// waits for it.
+/// What a worker thread does. Its last message is always that it has left, because the controller waits for it.
 fn thread_body(
     lane: &Lane,
     context: &StartContext<'_>,
@@ -272,17 +271,18 @@ fn thread_body(
     let _ = sender.send(Word::Left { id, outcome });
 }
 
-/// A panic is a bug, but no reason to wait for ever.
+/// A panic is a bug. The run ends with a failure instead of waiting for ever.
 fn broke_down(thread: u32, panic: &(dyn Any + Send)) -> StartFailure {
     let words = panic.downcast_ref::<&str>().copied();
-    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no words");
-    let why = Failure::new(FailureKind::Thread, "broke down")
+    let words =
+        words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("it left no message");
+    let why = Failure::new(FailureKind::Thread, "a bug in TrueSpd ended it")
         .because(words)
-        .hint("this is a mistake in the program, please report it with the command line");
+        .hint("please report this with the command line");
     StartFailure { thread, why }
 }
 
-/// Prepares, waits at the gate and runs; nothing when sent home from the gate.
+/// Prepares, waits for the start signal and runs; `None` when the run is called off before the start.
 fn thread_life(
     lane: &Lane,
     context: &StartContext<'_>,
@@ -294,7 +294,7 @@ fn thread_life(
     let id = lane.work.id;
     let Prepared { mut worker, engine, notes } = prepare(lane, context)?;
     worker.live = shared.live.get(id as usize).cloned();
-    // Before the start signal, after which nothing may come between a worker and its first I/O.
+    // Read before the start signal: nothing may delay the first I/O after it.
     let times = times_of_this_thread();
     let _ = sender.send(Word::Ready(Ready { id, tid: ThreadId::current(), engine, notes }));
     if !shared.gate.wait() {
@@ -306,7 +306,7 @@ fn thread_life(
         let _inside = shared.turnstile.enter(id);
         let outcome = worker.run(&VirtualTime, &shared.phases, &dot);
         if !outcome.failures.is_empty() {
-            // Those that follow would simulate what no longer counts.
+            // The result does not count any more, so the other workers need not simulate it.
             shared.phases.interrupt(0);
             shared.failed.set();
         }
@@ -340,7 +340,7 @@ struct Director<'a> {
 impl Director<'_> {
     fn direct(&mut self, span: &mut SpanOutcome, wanted: usize) {
         self.gather(span, wanted);
-        // After the workers were started: they would inherit it.
+        // After the workers were started, because they would inherit it.
         raise_priority_of_this_thread();
         let all_ready = span.start_failures.is_empty();
         if all_ready && !self.control.stop.is_set() && (self.control.wait_for_start)() {
@@ -371,7 +371,7 @@ impl Director<'_> {
                 Err(_) => break,
             }
         }
-        // Who was ready first is chance, and must not show in the document.
+        // The order in which threads became ready is chance. The document must not depend on it.
         ready.sort_by_key(|word| word.id);
         let mut engines = Vec::new();
         for word in ready {
@@ -399,7 +399,7 @@ impl Director<'_> {
         if self.context.is_virtual {
             return self.phases_simulated(span);
         }
-        // Without a warm-up the first readings come before the first I/O: afterwards they would miss some.
+        // Without a warm-up, counters are first read before the first I/O, so that they miss none.
         let mut early = (lengths.warmup_ns == 0).then(|| self.start_reading());
         phases.begin(self.control.clock.now_ns(), lengths);
         self.shared.gate.open(true);
@@ -419,7 +419,7 @@ impl Director<'_> {
             self.control.signals.measurement_ends();
             span.cpu = before.zip(after.ok());
             span.measured_ns = phases.measured_ns();
-            // Told at the end, so that a step of the wall clock shows where it is compared with others.
+            // Computed at the end, so that a step of the wall clock during the run is not hidden.
             let since_ns = self.control.clock.now_ns().saturating_sub(phases.measure_start_ns());
             span.measure_start_unix_ns = unix_time_ns().map(|now| now.saturating_sub(since_ns));
             if !stopped {
@@ -448,7 +448,7 @@ impl Director<'_> {
         self.wait_until(end_ns)
     }
 
-    /// Simulated time needs nobody to watch it; only processor use is real.
+    /// Simulated time needs no timer. Only the processor counters are real.
     fn phases_simulated(&mut self, span: &mut SpanOutcome) {
         self.shared.phases.begin(0, self.control.lengths);
         let before = CpuCounters::read();
@@ -469,7 +469,7 @@ impl Director<'_> {
     fn wait_until(&self, instant_ns: u64) -> bool {
         let latches = [self.control.stop, &self.shared.failed];
         loop {
-            // The latches wait by another clock, which may run a little faster: it must not end a phase early.
+            // The latches wait by another clock, which may be a little faster. It must not end a phase early.
             let left = instant_ns.saturating_sub(self.control.clock.now_ns());
             let wait = Duration::from_nanos(left);
             let wait = self.control.progress_every.map_or(wait, |every| wait.min(every));
@@ -501,7 +501,7 @@ impl Director<'_> {
         }
     }
 
-    /// Receives until everyone has left, or nobody spoke for `limit`.
+    /// Receives messages until all workers have left, or none came for `limit`.
     fn take_leavers(&mut self, span: &mut SpanOutcome, limit: Duration) {
         while self.alive > 0 {
             match self.words.recv_timeout(limit) {
@@ -512,7 +512,7 @@ impl Director<'_> {
                 Ok(Word::Failed(failure)) => span.start_failures.push(failure),
                 Ok(Word::Ready(_)) => {}
                 Err(RecvTimeoutError::Timeout) => return,
-                // Cannot be: every thread says that it left.
+                // Cannot happen: every thread sends that it has left.
                 Err(RecvTimeoutError::Disconnected) => self.alive = 0,
             }
         }
@@ -522,7 +522,7 @@ impl Director<'_> {
     fn bring_home(&mut self, span: &mut SpanOutcome) {
         while self.alive > 0 {
             for tid in &self.tids {
-                // A thread that has left meanwhile cannot be interrupted, and need not be.
+                // An error means that the thread has left already.
                 let _ = self.control.interrupter.interrupt(*tid);
             }
             self.take_leavers(span, INTERRUPT_EVERY);

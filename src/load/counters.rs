@@ -38,7 +38,7 @@ pub struct Counter {
     more: Option<Box<More>>,
 }
 
-/// What not every run wants: one test per I/O tells that there is none of it.
+/// Statistics that not every run asks for. They stand apart so that one test per I/O skips them all.
 #[derive(Debug, Default)]
 struct More {
     intervals: Option<Intervals>,
@@ -59,8 +59,8 @@ impl More {
 }
 
 impl Counter {
-    /// Zero of everything wanted; `used` is false for a direction the mix never takes, `has_schedule` tells
-    /// that a rate limit gives each I/O an intended start.
+    /// Empty counts. `used` is false for a direction that the mix never takes. `has_schedule`: a rate limit gives each
+    /// I/O an intended start.
     pub fn new(wanted: Wanted, used: bool, has_schedule: bool) -> Self {
         let more = More {
             intervals: wanted.intervals.map(|(interval, duration)| Intervals::new(interval, duration)),
@@ -90,7 +90,7 @@ impl Counter {
         }
     }
 
-    /// Everything counted so far, for people who watch.
+    /// Counts so far, for the progress display.
     pub fn counted(&self) -> Counted {
         let latency_ns = self.latency.as_ref().map_or(0, Histogram::sum_ns);
         Counted {

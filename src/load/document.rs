@@ -1,4 +1,4 @@
-//! From what the workers brought home to the document.
+//! From the results of the workers to the document.
 
 use super::controller::SpanOutcome;
 use super::counters::Wanted;
@@ -39,7 +39,7 @@ pub fn measured(
             (stolen, stolen_most) = (Some(steal), Some(steal_worst_percent(&shares)));
             if steal > STEAL_PERCENT_NOTABLE {
                 notes.push(format!(
-                    "{steal:.1} % of the processor time was taken by other machines on this host (steal)"
+                    "other virtual machines on this host took {steal:.1} % of the processor time (steal)"
                 ));
             }
             shares.iter().map(|s| CpuUse { user: s.user, kernel: s.kernel, idle: s.idle }).collect()
@@ -134,12 +134,11 @@ fn queue_depth(lanes: &[Lane], threads: &[ThreadResult], in_flight_ns: u128, mea
 }
 
 fn queue_depth_words(depth: &QueueDepth) -> String {
-    let how =
-        if depth.from_latency { "IOPS x mean latency" } else { "I/Os handed over and not yet returned" };
+    let how = if depth.from_latency { "IOPS x mean latency" } else { "I/Os in flight, counted" };
     format!("queue depth: asked for {}, reached {:.2} on average ({how})", depth.asked, depth.reached)
 }
 
-/// Under a rate limit: how long the I/Os took since they were handed over, and since the rate had wanted them to.
+/// Under a rate limit: service times (from the issue of each I/O) and response times (from its scheduled start).
 fn response_words(threads: &[ThreadResult]) -> Vec<String> {
     let (mut service, mut response) = (Histogram::new(), Histogram::new());
     let directions = threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
@@ -164,8 +163,14 @@ fn response_words(threads: &[ThreadResult]) -> Vec<String> {
         )
     };
     vec![
-        format!("service time, from the issue of each I/O (the result's latency): {}", figures(&service)),
-        format!("response time, from when the rate (-g) wanted it issued: {}", figures(&response)),
+        format!(
+            "service time, from the moment at which each I/O was issued (the latency in the result): {}",
+            figures(&service)
+        ),
+        format!(
+            "response time, from the moment for which the rate limit (-g) scheduled each I/O: {}",
+            figures(&response)
+        ),
     ]
 }
 

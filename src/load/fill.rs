@@ -1,9 +1,9 @@
 //! Writes a whole file once, so that every byte is really on the device (`io-semantics.md` §15).
 //!
-//! Layout first (`fallocate`), then every byte in large blocks with several in flight, by direct I/O
-//! where possible, then `fsync`, then the cache is emptied: a test that follows starts with the same cache
-//! however the file was made, and finds no holes or unwritten extents. Opening, naming, marking and
-//! reusing files is not done here.
+//! The file is laid out (`fallocate`), every byte is written in large blocks with several in flight (by direct I/O
+//! where possible), the file is flushed (`fsync`), and its pages leave the cache. So a test starts with the same cache
+//! however the file was made, and finds no holes or unwritten extents. Opening, naming, marking and reusing files is
+//! done elsewhere.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ const BLOCK_BYTES: u64 = PIECE_BYTES;
 const SECTOR_BYTES: u64 = 512;
 /// Largest unit of direct I/O that is common.
 const PAGE_BYTES: usize = 4096;
-/// Places of an unfinished file that are looked at.
+/// Places of an unfinished file that are sampled.
 const LEFT_OVER_PLACES: u64 = 256;
 /// Writes in flight.
 const DEPTH: u32 = 16;
-/// How often a wait looks at the stop flag.
+/// How often a wait checks the stop flag.
 const STOP_LOOK: Duration = Duration::from_millis(50);
 /// How long a failed or stopped fill waits for its writes.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
@@ -78,7 +78,7 @@ pub struct FillReport {
     pub direct: bool,
     /// Engine that wrote.
     pub engine: &'static str,
-    /// What was given up, in words.
+    /// What had to be done in a slower or weaker way, in words.
     pub notes: Vec<String>,
     /// From layout to the end of the flush.
     pub elapsed: Duration,
@@ -126,7 +126,7 @@ pub fn fill(
 ) -> Result<FillReport, FillError> {
     let result = fill_whole(file, spec, progress, stop);
     match result {
-        // The signal that set the flag can interrupt a call of the layout or the flush.
+        // The signal that set the flag can interrupt the layout or the flush.
         Err(FillError::System { error, .. }) if error.kind() == std::io::ErrorKind::Interrupted => {
             Err(FillError::Stopped { done_bytes: 0, size_bytes: spec.size_bytes })
         }
@@ -134,8 +134,7 @@ pub fn fill(
     }
 }
 
-/// Samples of the file show nothing but what a fill with this content has written, and zeros where it has not been:
-/// what a fill leaves that is killed.
+/// Whether samples of the file hold only this content and zeros, as a fill leaves them that was killed.
 pub fn is_left_over(file: &File, content: Content) -> bool {
     let is_odd = |offset, bytes: &[u8]| {
         let mut made = vec![0; bytes.len()];
@@ -180,7 +179,7 @@ fn fill_whole(
     notes.extend(engine_notes);
     retry_interrupted(stop, || file::flush(file))
         .map_err(|code| failure("flushing the file to the device".into(), code, file, spec.size_bytes))?;
-    // A cache that keeps the data only makes the test that follows less exact; that is no failure.
+    // If the pages stay in the cache, the next test is less exact. That is no failure.
     drop_cached(file, 0, 0);
     Ok(FillReport { bytes: spec.size_bytes, direct, engine: name, notes, elapsed: started.elapsed() })
 }
@@ -198,7 +197,9 @@ fn lay_out(file: &File, size: u64, stop: &AtomicBool, notes: &mut Vec<String>) -
         match retry_interrupted(stop, || file::set_aside(file, size)) {
             Ok(()) => {}
             Err(Code::NOT_SUPPORTED | Code::NOT_IMPLEMENTED) => {
-                notes.push("space was not reserved first: the file system cannot (fallocate)".into());
+                notes.push(
+                    "space was not reserved first: the file system does not support that (fallocate)".into(),
+                );
             }
             Err(code) => return Err(failed(code)),
         }
@@ -239,14 +240,14 @@ fn write_buffered(
 
 /// The same file opened without direct I/O, for blocks and tails of any length.
 fn opened_buffered(file: &File, size: u64) -> Result<File, FillError> {
-    let failed = |code| failure("opening the file once more".into(), code, file, size);
+    let failed = |code| failure("opening the file again".into(), code, file, size);
     if file::is_direct(file) {
         return file::reopen(file, Opening { write: true, ..Opening::default() }).map_err(failed);
     }
     file.try_clone().map_err(|e| failed(Code::of(&e).unwrap_or(Code::IO)))
 }
 
-/// Whether a first write failed as file systems fail it that take `O_DIRECT` and do not mean it.
+/// Whether the first write failed as it does on file systems that accept `O_DIRECT` but do not support it.
 fn refuses_direct(error: &FillError) -> bool {
     matches!(error, FillError::System { error, .. }
         if matches!(Code::of(error), Some(Code::INVALID | Code::NOT_SUPPORTED)))
@@ -302,8 +303,8 @@ struct Writer {
 
 impl Writer {
     fn open(file: File, spec: FillSpec, unit: u64, end: u64) -> Result<Self, FillError> {
-        // Merged into requests of several MiB, the same writes left files on a cloud disk whose random writes were
-        // slower by a third ever after: what lies below had laid them out otherwise.
+        // On a cloud disk, the same writes merged into requests of several MiB left files whose random writes stayed a
+        // third slower: the storage below had laid them out differently.
         let blocks = Arc::new(IoBuffer::in_small_pages((BLOCK_BYTES * u64::from(DEPTH)) as usize)?);
         if spec.content == Content::Pattern0to255 {
             // Every slot and every piece of the file begin at a multiple of 256.
@@ -436,7 +437,7 @@ impl Writer {
             }
         };
         if moved == 0 && completion.result.is_ok() {
-            let action = format!("writing {left} bytes at offset {at}, of which the device took none");
+            let action = format!("writing {left} bytes at offset {at}, of which the device accepted none");
             return Err(failure(action, Code::NO_SPACE, file, self.spec.size_bytes));
         }
         piece.done += moved;
@@ -519,7 +520,7 @@ fn failure(action: String, code: Code, file: &File, size: u64) -> FillError {
                 .into()
         }
         Code::DISK_QUOTA => ": your disk quota is used up; ask for a smaller file (-c) or a larger quota".into(),
-        Code::IO => ": the device failed; the kernel log (dmesg) has its words".into(),
+        Code::IO => ": the device failed; see the kernel log (dmesg)".into(),
         Code::READ_ONLY => ": the file system is read-only".into(),
         Code::BAD_FILE => ": the file is not open for writing".into(),
         _ => String::new(),

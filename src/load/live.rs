@@ -1,4 +1,4 @@
-//! What a run has counted while it goes on, for people who watch it.
+//! Counts of a run while it goes on, for the progress display.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,8 +13,8 @@ pub struct Counted {
     pub latency_ns: u64,
 }
 
-/// What one worker says of itself whenever an interval of the measured time ends (50 ms to seconds), so that
-/// nothing is shared on the hot path. The three numbers may be of two intervals for a moment.
+/// Counts of one worker. It writes them whenever an interval of the measured time ends (50 ms to seconds), so that
+/// nothing is shared on the hot path. For a moment, the three numbers may be of two intervals.
 #[derive(Debug, Default)]
 pub struct Cell {
     ios: AtomicU64,

@@ -1,4 +1,4 @@
-//! When what happens: the instants that the controller publishes and the workers obey.
+//! The instants at which phases begin and end. The controller publishes them, the workers obey them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -59,8 +59,8 @@ impl Phases {
         self.stop_ns.store(end.saturating_add(lengths.cooldown_ns), Ordering::Release);
     }
 
-    /// Ends whatever phase `now_ns` lies in: warm-up without measurement, measurement with what was
-    /// measured so far, cool-down with everything.
+    /// Ends the run at `now_ns`. In the warm-up nothing is measured, in the measured time what was measured so far
+    /// counts, in the cool-down everything counts.
     pub fn interrupt(&self, now_ns: u64) {
         self.measure_start_ns.fetch_min(now_ns, Ordering::Relaxed);
         self.measure_end_ns.fetch_min(now_ns, Ordering::Relaxed);
@@ -114,7 +114,7 @@ impl Phases {
     }
 }
 
-/// Holds ready workers back until all are ready, or sends them home.
+/// Holds ready workers back until all are ready, or lets them end without a run.
 #[derive(Debug)]
 pub struct StartGate {
     state: Mutex<Option<bool>>,
@@ -127,14 +127,14 @@ impl StartGate {
         StartGate { state: Mutex::new(None), changed: Condvar::new() }
     }
 
-    /// Lets everyone go (`true`) or sends everyone home (`false`); the first word stands.
+    /// Starts all workers (`true`) or ends them (`false`). The first call decides.
     pub fn open(&self, go: bool) {
         let mut state = self.state.lock().expect("nobody panics while holding the gate");
         state.get_or_insert(go);
         self.changed.notify_all();
     }
 
-    /// Waits for the word.
+    /// Waits for the decision.
     pub fn wait(&self) -> bool {
         let state = self.state.lock().expect("nobody panics while holding the gate");
         let state =
@@ -150,7 +150,7 @@ pub struct Turnstile {
     moved: Condvar,
 }
 
-/// Being inside; the next worker may enter when it is dropped.
+/// The right to be inside. When it is dropped, the next worker may enter.
 #[derive(Debug)]
 pub struct Inside<'a>(&'a Turnstile);
 
@@ -173,7 +173,7 @@ impl Turnstile {
 
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
-        // Also while a worker panics: the others must get through.
+        // Also when a worker panics, so that the others can enter.
         *self.0.next.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.0.moved.notify_all();
     }

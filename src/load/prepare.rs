@@ -27,26 +27,26 @@ use crate::sys::space;
 use crate::sys::thread::allowed_processors;
 use crate::sys::wake::Latch;
 
-/// A file that is being filled says that nothing of ours is written to it later than that from now.
+/// The mark of a file that TrueSpd fills allows writes this far ahead. A later write counts as somebody else's.
 const FILL_AHEAD: Duration = Duration::from_secs(30);
 /// Descriptors that the process needs besides those of the workers.
 const SPARE_DESCRIPTORS: u64 = 64;
 
-/// What the checks found out, for each time span.
+/// What the checks found for a time span.
 #[derive(Debug, Clone, Default)]
 pub struct Checked {
     /// Processors to pin threads to.
     pub cpus: Vec<u32>,
     /// Identity of each target that was there and may be written.
     pub identities: Vec<Option<Identity>>,
-    /// What the person should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
 /// Checks every time span against machine and targets. Touches nothing.
 ///
 /// # Errors
-/// Everything that speaks against the run.
+/// All reasons against the run.
 pub fn check_before(
     profile: &Profile,
     options: &Options,
@@ -96,7 +96,7 @@ fn check_span(
     for target in &span.targets {
         check_block_size(target)?;
     }
-    // Before anything is laid out for each thread: there may be billions.
+    // Checked before anything is allocated per thread: the command line may ask for billions of threads.
     let series = match Wanted::of(span).intervals {
         Some((interval_ns, duration_ns)) => Intervals::bytes_needed(interval_ns, duration_ns),
         None => 0,
@@ -155,7 +155,7 @@ fn check_target(
         }
         return Ok(None);
     }
-    // What cannot be opened is a failed run, not a refusal: it is said when the run opens it.
+    // A target that cannot be opened is a failed run and no refusal. The run reports it when it opens the target.
     let file = match storage::open_file(&path, ReadFlags::CACHED) {
         Ok(file) => file,
         Err(error)
@@ -163,8 +163,9 @@ fn check_target(
                 && error.open_failure() == Some(OpenFailure::Permission)
                 && may_write(&path) =>
         {
-            let words =
-                format!("'{typed}' may be written but not read, so nobody can tell what it holds: {error}");
+            let words = format!(
+                "'{typed}' can be written but not read, so TrueSpd cannot check what it holds: {error}"
+            );
             return Err(Refusal::guard(typed, words).hint("make it readable for this user"));
         }
         Err(_) => return Ok(None),
@@ -176,8 +177,8 @@ fn check_target(
         && let Ok(found @ (Extents::Hole { .. } | Extents::Unwritten { .. })) = extents::examine(&file)
     {
         warnings.push(format!(
-            "'{typed}' {found}: reads of it are answered with zeros without asking the disk, so the figures will \
-             be far too good; write it once first, or create it with -c<size>"
+            "'{typed}' {found}: the system answers reads of it with zeros and does not ask the disk, so the figures \
+             will be far too good; write it once first, or create it with -c<size>"
         ));
     }
     if let Some(alignment) = facts.direct.filter(|_| target.is_direct()) {
@@ -202,8 +203,8 @@ struct Room {
 }
 
 impl Room {
-    /// Takes space for one file; refuses when the file system cannot hold it, before others lose theirs to
-    /// a file that will not be finished.
+    /// Takes space for one file. Refuses when the file system cannot hold it, because a file that fills the file system
+    /// and then fails would harm others.
     fn take(&mut self, typed: &str, path: &Path, size_bytes: u64) -> Result<(), Refusal> {
         if self.counted.iter().any(|p| p == path) {
             return Ok(());
@@ -215,7 +216,7 @@ impl Room {
         let (Ok(about), Ok(free)) = (Identity::at(place), space::free_bytes(place)) else {
             return Ok(());
         };
-        // Some file systems (network, FUSE) tell nothing.
+        // Some file systems (network, FUSE) do not tell their free space.
         let Some(free_bytes) = free else { return Ok(()) };
         let device = about.device();
         let known = self.left.iter().position(|(d, _)| *d == device).unwrap_or_else(|| {
@@ -223,15 +224,15 @@ impl Room {
             self.left.len() - 1
         });
         let left = &mut self.left[known].1;
-        // What the file there takes is freed first.
+        // The space of the existing file is freed first.
         let available = left.saturating_add(old.map_or(0, |about| space::taken_bytes(&about)));
         if size_bytes > available {
-            let others = if free_bytes == *left { "" } else { " besides the other files of -c" };
+            let others = if free_bytes == *left { "" } else { " after the other files of -c" };
             return Err(Refusal::machine(
                 &["-c"],
                 Some(typed),
                 format!(
-                    "there is no room for '{typed}': it needs {}, and its file system has {} left{others}",
+                    "there is no room for '{typed}': it needs {}, and its file system has {} free{others}",
                     Size(size_bytes),
                     Size(available)
                 ),
@@ -258,7 +259,7 @@ fn alignment_for_new(path: &Path, roots: &Roots) -> Option<DirectAlignment> {
         return facts_of(&file, path, roots).ok()?.direct;
     }
     let dir = nearest_dir(path)?;
-    // Never has a name, so it cannot stay behind.
+    // The file never has a name, so it cannot stay behind.
     facts_of(&nameless(&dir).ok()?, path, roots).ok()?.direct
 }
 
@@ -276,8 +277,8 @@ pub struct Creation<'a> {
 }
 
 impl Creation<'_> {
-    /// Whether samples of a file show what a `-c` with this content left that was killed. Files of `PrecreateFiles` hold
-    /// the pattern, whatever the time spans write.
+    /// Whether samples of a file show that it is left over from a `-c` with this content that was killed. Files of
+    /// `PrecreateFiles` hold the pattern, whatever the time spans write.
     fn is_left_over(&self, file: &File) -> bool {
         let holds = |content| fill::is_left_over(file, content);
         holds(self.content) || holds(Content::Pattern0to255)
@@ -305,7 +306,8 @@ pub fn content_of(target: &Target, random_write_data: bool, seed: u32) -> Conten
     }
 }
 
-/// Creates the file, or takes the one that is there (then nothing is returned). Decided once more.
+/// Creates the file, or uses the existing one (then nothing is returned). The guard decides again, now that the file is
+/// about to be made.
 ///
 /// # Errors
 /// What failed; an unfinished file is removed.
@@ -346,7 +348,7 @@ fn fill_new(
 ) -> Result<(), Failure> {
     let (typed, file) = (creation.typed, made.file());
     let failed = |words: String| Failure::new(FailureKind::Create, words).on(typed);
-    // Marked first: whatever happens from here on, it cannot pass for whole.
+    // Marked first, so that an unfinished file never counts as finished.
     let marked = marks.mark_for(file, MarkState::Filling, FILL_AHEAD);
     file.set_len(0)
         .map_err(|e| failed(format!("'{typed}': could not be emptied")).because(system_text(&e)))?;
@@ -361,7 +363,7 @@ fn fill_new(
     let mut progress = |done_bytes, total_bytes| {
         if marked.is_ok() && last_mark.elapsed() > FILL_AHEAD / 3 {
             last_mark = Instant::now();
-            // Failing that, the file counts as rewritten if it is left.
+            // If this fails and the file is left over, it counts as changed by somebody else.
             let _ = marks.mark_for(file, MarkState::Filling, FILL_AHEAD);
         }
         on_event(Event::Fill { path: typed.to_string(), done_bytes, total_bytes });
@@ -391,16 +393,16 @@ fn fill_new(
     Ok(())
 }
 
-/// Takes an unfinished file away, or empties what a symbolic link leads to.
+/// Removes an unfinished file, or empties it if the path is a symbolic link to it.
 fn remove_unfinished(path: &Path, made: &NewFile) {
-    // Best effort: the mark says that it is unfinished in any case.
+    // Best effort, as the mark says in any case that the file is unfinished.
     if !remove_if_same(path, made.identity()) {
         let _ = made.file().set_len(0);
     }
 }
 
-/// Removes the name when it is one of the file. It is moved aside first: between a look and a removal the
-/// path could come to mean another file.
+/// Removes the name if it is a name of this file. The name is changed first, because another file could replace it
+/// between check and removal.
 fn remove_if_same(path: &Path, own: Identity) -> bool {
     let is_same = |path: &Path| Identity::of_name(path).is_ok_and(|at| at == own);
     let Some(name) = path.file_name().filter(|_| is_same(path)) else { return false };
@@ -414,7 +416,7 @@ fn remove_if_same(path: &Path, own: Identity) -> bool {
     if is_same(&aside) {
         return std::fs::remove_file(&aside).is_ok();
     }
-    // Another file was put there meanwhile: it gets its name back, unless yet another has it.
+    // Another file took the name meanwhile. It gets its name back, unless a third file has it now.
     let _ = rename_to_free_name(&aside, path);
     false
 }

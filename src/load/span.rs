@@ -48,7 +48,7 @@ struct Before {
     used: ProcessUsage,
 }
 
-/// What the threads brought home, and what was seen then.
+/// Results of the threads, and what was seen after them.
 struct After {
     outcome: SpanOutcome,
     self_cost: Option<SelfCost>,
@@ -128,15 +128,15 @@ impl Run<'_> {
             verbose::priority(target, state).into_iter().for_each(|words| self.say(words));
             if state.ranges.range.is_limit_beyond_size() {
                 self.warn(&format!(
-                    "'{path}': the end of the tested range ({} bytes) lies beyond the size of the target; its size of \
-                     {size} bytes is used",
+                    "'{path}': the tested range should end at {} bytes, but the target has {size} bytes; the range \
+                     ends there",
                     target.max_bytes
                 ));
             }
             let filesystem = state.facts.filesystem.as_ref().filter(|f| target.is_direct() && f.is_memory);
             if let Some(filesystem) = filesystem {
                 self.warn(&format!(
-                    "'{path}' is on {}, which keeps files in memory: direct I/O is accepted there and bypasses nothing",
+                    "'{path}' is on {}, which keeps files in memory: direct I/O is accepted there but bypasses nothing",
                     filesystem.name
                 ));
             }
@@ -199,7 +199,7 @@ impl Run<'_> {
         Before { sources, self_cost, looks, used: process_usage() }
     }
 
-    /// Runs the threads. Files of ours are marked meanwhile, and devices are kept.
+    /// Runs the threads. Meanwhile the marks of our files say that a run writes them, and devices are kept from others.
     fn run_threads(
         &mut self,
         planned: &Planned<'_>,
@@ -251,7 +251,10 @@ impl Run<'_> {
         for (thread, outcome) in &outcome.outcomes {
             failures.extend(outcome.failures.iter().map(|f| document::failure_of(*thread, f, span)));
             if outcome.stuck > 0 {
-                self.report.notes.push(format!("thread {thread}: {} I/Os never came back", outcome.stuck));
+                self.report.notes.push(format!(
+                    "thread {thread}: {} I/Os neither completed nor could be cancelled",
+                    outcome.stuck
+                ));
             }
         }
         if !failures.is_empty() {
@@ -263,8 +266,8 @@ impl Run<'_> {
         let drift_ppm = outcome.drift_ppm;
         if drift_ppm.abs() > DRIFT_PPM_NOTABLE {
             self.report.document.warnings.push(format!(
-                "the clock ran {drift_ppm:.0} parts per million off CLOCK_MONOTONIC during the run: rates and times are \
-                 wrong by as much"
+                "the clock drifted by {drift_ppm:.0} parts per million from CLOCK_MONOTONIC during the run: rates and \
+                 times are wrong by the same amount"
             ));
         }
         let topology = &self.report.document.system.topology;
@@ -294,19 +297,19 @@ fn taken(planned: &Planned<'_>, identity: Identity) -> Failure {
     let state = planned.targets.iter().find(|state| state.identity() == identity);
     let path = state.map_or("a device", |state| &state.typed);
     let words = format!(
-        "'{path}' was taken by something else when another run on it ended, so this run was stopped (see lsblk)"
+        "another program took '{path}' when an earlier run on it ended, so this run was stopped; lsblk shows who uses it"
     );
     Failure::new(FailureKind::Lost, words).on(path)
 }
 
-/// Where the kernel tells no size of huge pages it has none, and says so when they are asked for.
+/// If the kernel tells no size of huge pages, it has none, and the allocation says so.
 const HUGE_PAGE_BYTES_USUAL: usize = 2 << 20;
-/// Beyond this the clock of a run is worth a warning: a tenth of the error that measured times may have.
-/// Below it lies what calibrating for a few milliseconds on a busy machine leaves, and what time
-/// synchronisation does to the kernel's clock on a quiet day.
+/// More drift of the clock than this is worth a warning: it is a tenth of the error that measured times may have.
+/// Less of it is usual, after a calibration of a few milliseconds on a busy machine or from time synchronisation.
 const DRIFT_PPM_NOTABLE: f64 = 100.0;
 
-/// A run whose threads end late says so in good time: what is written after that counts as somebody else's.
+/// Threads may end late, so the mark of a file allows writes this much longer than the run should take. A later
+/// write counts as somebody else's.
 const LATE: Duration = Duration::from_secs(60);
 
 /// How long a time span can write at most.
@@ -315,11 +318,11 @@ fn longest(span: &TimeSpan) -> Duration {
     phases.iter().map(|&s| Duration::from_secs(u64::from(s))).sum::<Duration>() + LATE
 }
 
-/// How often a device that another run holds is asked for.
+/// How often the run tries to take over a device that another run holds.
 const TAKE_OVER_PAUSE: Duration = Duration::from_millis(50);
 
-/// Does something while devices that another run holds are taken over once that ends. When somebody else was faster,
-/// `stop` is set, and which device it was comes with the result.
+/// Calls `run`, and takes over the devices that another run holds as soon as that run ends. If somebody else takes a
+/// device first, `stop` is set, and the result names the device.
 fn keeping<T>(custody: &mut Custody, stop: &Latch, run: impl FnOnce() -> T) -> (T, Option<Identity>) {
     if custody.is_settled() {
         return (run(), None);
@@ -335,7 +338,7 @@ fn keeping<T>(custody: &mut Custody, stop: &Latch, run: impl FnOnce() -> T) -> (
             }
             None
         };
-        // Without a thread for that there is hardly one for the run, which tells why.
+        // If the system gives no thread for this, it gives none for the run either, which then fails and tells why.
         let keeper = std::thread::Builder::new().spawn_scoped(scope, take_over);
         let result = run();
         over.set();

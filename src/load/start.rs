@@ -75,7 +75,7 @@ pub fn prepare(lane: &Lane, context: &StartContext<'_>) -> Result<Prepared, Star
     if let Some(cpu) = lane.work.cpu {
         pin_to_processor(cpu).map_err(|e| fail(unprepared(e)))?;
     }
-    // Only rate limits and pauses notice; where the system refuses, they are kept on average.
+    // Only rate limits and pauses need exact time. If the system refuses, they are kept on average.
     let _ = keep_exact_time_on_this_thread();
     let files = open_files(lane, context).map_err(fail)?;
     let buffers = Buffers::allocate(lane, context).map_err(fail)?;

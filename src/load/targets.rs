@@ -41,11 +41,11 @@ pub struct TargetState {
     /// What the kernel is told about the I/O to come (`-f`).
     hints: Vec<AccessHint>,
     identity: Identity,
-    /// Leave to write it, for a test that does.
+    /// The permit to write it; `None` for a test that only reads.
     permit: Option<Permit>,
     /// TrueSpd made it and this run writes it.
     is_ours: bool,
-    /// Keeps the target open, so that the identity cannot be taken over by another file.
+    /// Stays open, so that no other file can get the same identity.
     file: File,
 }
 
@@ -143,8 +143,8 @@ fn open_to_read(
     Ok(Opened { opened, identity, permit: None })
 }
 
-/// Asks the guard again: files may have been made for a long time since the check, and earlier time spans may have run.
-/// From here on nobody else can take a device.
+/// Asks the guard again, because making files and earlier time spans may have taken long since the check. From here on
+/// nobody else can take a device.
 fn open_permitted(
     target: &Target,
     path: &Path,
@@ -183,13 +183,11 @@ enum When {
 /// Why a target was not opened.
 fn not_opened(path: &str, error: PermitError, when: When) -> Failure {
     let lost = |when| {
-        let words = format!("'{path}' came to mean another file or device {when}");
+        let words = format!("'{path}' was replaced by another file or device {when}");
         Failure::new(FailureKind::Lost, words).on(path)
     };
     match (error, when) {
-        (PermitError::Changed, When::Preparing) => {
-            lost("while the test was being prepared").hint("try again")
-        }
+        (PermitError::Changed, When::Preparing) => lost("while the test was prepared").hint("try again"),
         (PermitError::Changed, When::Running) => lost("during the run"),
         (PermitError::Unknown(text), _) => {
             Failure::new(FailureKind::Open, format!("'{path}'")).on(path).because(text)
@@ -218,7 +216,8 @@ fn check_kind(target: &Target, facts: &TargetFacts) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ranges of a distribution may start anywhere; and some file systems refuse only the first transfer.
+/// Checks what is known only now: where the ranges of a distribution start, and whether a direct read works. Some file
+/// systems accept `O_DIRECT` and refuse the first transfer.
 fn check_direct(target: &Target, opened: &OpenedTarget, ranges: &TargetRanges) -> Result<(), Failure> {
     let alignment = opened.facts.direct.map_or(1, |d| d.offset_bytes.max(1));
     let unaligned = ranges
@@ -261,17 +260,17 @@ fn write_source(target: &Target, rng: &mut DataRng) -> Result<Option<Arc<IoBuffe
 }
 
 impl TargetState {
-    /// The target opened once more for a thread of its own, with the hints applied.
+    /// The target, opened again for one thread, with the hints applied.
     pub fn open_again(&self) -> Result<Handle, Failure> {
         let file = match &self.permit {
             Some(permit) => permit.open_file(self.flags),
             None => self.open_to_read_again(),
         };
         let file = file.map_err(|e| not_opened(&self.typed, e, When::Running))?;
-        // Reads leave the file as it was, and none pays for its time of last access.
+        // Reads must not change the file's time of last access, nor pay for changing it.
         storage::keep_access_time(&file);
         for hint in &self.hints {
-            // A hint is not worth a failure.
+            // Without the hint the run is still right, so an error is ignored.
             let _ = storage::advise(&file, *hint);
         }
         Ok(file.into())
@@ -301,7 +300,7 @@ impl TargetState {
         self.identity
     }
 
-    /// Says in the mark of a file of ours that a run writes it, for at most so long, before the first write.
+    /// Notes in the mark of a file of ours, before the first write, that a run writes it for at most `longest`.
     pub fn begin_writing(&self, marks: &Marks, longest: Duration) {
         if self.is_ours {
             marks.begin_writing(&self.file, longest);
@@ -311,7 +310,7 @@ impl TargetState {
     /// Renews the mark of a file of ours after it was written.
     pub fn end_writing(&self, marks: &Marks) {
         if self.is_ours {
-            // Without it a later write test will ask for -c or --overwrite; nothing is lost.
+            // If this fails, a later write test asks for -c or --overwrite. Nothing is lost.
             let _ = marks.end_writing(&self.file);
         }
     }

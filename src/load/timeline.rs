@@ -1,13 +1,13 @@
-//! Completions over the measured time, for every run and at no cost per I/O: whenever an interval is over, a
-//! worker notes what it has counted so far.
+//! Completions over the measured time, for every run and at no cost per I/O: at the end of each interval, a worker
+//! notes its counts so far.
 
 use crate::result::Timeline;
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// More would make long runs large and say no more.
+/// More intervals would make the documents of long runs larger and tell nothing more.
 const INTERVALS_MAX: u64 = 600;
 
-/// Length of the intervals of a run: at least 20 of them, and what people think in. 0 without measured time.
+/// Length of the intervals of a run: a round number that gives at least 20 of them. 0 without measured time.
 pub fn interval_ns(duration_ns: u64) -> u64 {
     const MS: u64 = 1_000_000;
     match duration_ns {
@@ -75,7 +75,7 @@ impl Buckets {
         }
     }
 
-    /// Nothing is counted any more: intervals that did not end saw what there was to see.
+    /// Ends the counting. Intervals that have not ended get the counts so far.
     pub fn end(&mut self, totals: [u64; 2]) {
         self.counted.resize(self.planned, totals);
         self.end_ns = u64::MAX;

@@ -39,15 +39,12 @@ pub fn target(target: &Target, state: &TargetState, by_id: Option<&str>) -> Stri
     words
 }
 
-/// Whether the priority of `-I` counts for anything on the target.
+/// A note if the priority of `-I` has no effect on the target.
 pub fn priority(target: &Target, state: &TargetState) -> Option<String> {
     let name = state.facts.scheduler.as_deref().unwrap_or("none");
     let ignored = target.priority != IoPriority::Normal && !matches!(name, "bfq" | "mq-deadline");
     ignored.then(|| {
-        format!(
-            "'{}': I/O priority (-I) is not looked at by the scheduler '{name}' of its device",
-            target.path
-        )
+        format!("'{}': the scheduler '{name}' of its device ignores the I/O priority (-I)", target.path)
     })
 }
 

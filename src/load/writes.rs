@@ -38,7 +38,7 @@ pub enum WriteSlots {
 }
 
 impl WriteSlots {
-    /// Region and offset of the next write's data; fills it first where the test wants that.
+    /// Region and offset of the next write's data. Fills it first where the test asks for new data.
     #[inline]
     pub fn next(&mut self, slot: u32, rng: &mut DataRng) -> (u32, u64) {
         match self {

@@ -174,14 +174,14 @@ pub fn check_memory(
             &["-D", "-d"],
             None,
             format!(
-                "the series of intervals would take {} ({threads}, {} s in intervals of {} ms), but {available} of \
+                "the statistics per interval would take {} ({threads}, {} s in intervals of {} ms), but {available} of \
                  memory is available",
                 show(need.series),
                 span.duration_s,
                 span.io_bucket_ms
             ),
         )
-        .hint("longer intervals (-D<ms>), a shorter run (-d) or fewer threads")
+        .hint("use longer intervals (-D<ms>), a shorter run (-d) or fewer threads")
     } else {
         Refusal::machine(
             &["-t", "-F", "-o", "-O"],

@@ -23,9 +23,9 @@ use idle::Idle;
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 /// Failures stop the run, so few can come together; the first ones are kept.
 const FAILURES_KEPT: usize = 8;
-/// A stamp that a wait ended with also stamps the I/O handed over next, when no more was done in between than to
-/// account for one completion and to prepare one I/O without filling its buffer. All of the loop's own work on an
-/// I/O took 23 ns where it was measured (null engine, without the stamp): a latency is too long by less than that.
+/// The stamp taken at the end of a wait also stamps the I/O that is issued next, if the worker only counted one
+/// completion and prepared one I/O (without filling its buffer) in between. The loop's own work on an I/O took 23 ns where it was
+/// measured (null engine, without the stamp), so a latency is too long by less than that.
 const FRESH: u32 = 2;
 /// No stamp to share.
 const STALE: u32 = 1 << 30;
@@ -34,7 +34,7 @@ const STALE: u32 = 1 << 30;
 pub trait Time {
     /// Now, in nanoseconds of one clock per run.
     fn now_ns(&self, engine: &dyn Engine) -> u64;
-    /// Now, and not before what this thread itself copied lately is there.
+    /// Now, and not before the copies that this thread made are complete.
     fn now_after_copies_ns(&self, engine: &dyn Engine) -> u64 {
         self.now_ns(engine)
     }
@@ -79,8 +79,8 @@ pub struct DutyState {
 
 /// The I/O of a slot, in flight or the last one.
 ///
-/// Fields are read one by one and never copied together: a load that spans several stores of a moment ago waits
-/// until all of them have reached the cache.
+/// Fields are read one by one and never copied together. A load that spans several recent stores waits until all of
+/// them have reached the cache.
 #[derive(Debug, Clone)]
 struct InFlight {
     duty: u32,
@@ -117,7 +117,7 @@ pub struct IoFailure {
     pub kind: FailureKind,
 }
 
-/// What a worker brings home.
+/// Results of a worker.
 #[derive(Debug)]
 pub struct Outcome {
     /// One per target of the thread.
@@ -161,7 +161,7 @@ pub struct Worker {
     pub buckets: Buckets,
     /// One dot per this many completions, 0 = none.
     pub progress_ios: u64,
-    /// Where to say what was counted, when somebody watches.
+    /// Where to write the counts for the progress display.
     pub live: Option<Arc<Cell>>,
 }
 
@@ -232,7 +232,7 @@ impl Worker {
             failures: Vec::with_capacity(FAILURES_KEPT),
         };
         for duty in &mut self.duties {
-            // Completion routines never ask for the pace, as in 2.2.
+            // Completion routines ignore rate limits and pauses, as in DiskSpd 2.2.
             if !duty.pace.is_unlimited() && !self.dispatch.reissue_own {
                 duty.meter = Some(Meter::new(duty.pace, phases.start_ns()));
                 turn.is_paced = true;
@@ -292,7 +292,7 @@ impl Worker {
                 if wait > 0 {
                     wait_ns = Some(wait_ns.map_or(wait, |least: u64| least.min(wait)));
                     if self.duties.len() == 1 {
-                        // All the others would have to wait as well, and keep their order.
+                        // All others have to wait as well. They keep their order.
                         turn.idle.put_back(slot);
                         to_examine = 0;
                     } else {
@@ -350,7 +350,7 @@ impl Worker {
     /// Stamps the batch.
     #[inline(always)]
     fn stamp<T: Time>(&mut self, turn: &mut Turn<'_, T>) {
-        // Inline engines may finish an I/O within a microsecond, of which that would be too much.
+        // Inline engines may finish an I/O within a microsecond, so an old stamp would be too far off.
         let is_fresh = turn.since_stamp <= FRESH && !self.is_inline;
         let now = if is_fresh { turn.now_ns } else { turn.now(&*self.engine) };
         turn.since_stamp = STALE;
@@ -373,7 +373,7 @@ impl Worker {
         let idle = turn.idle.len();
         let in_flight = turn.flights.len() - idle;
         let (min, limit) = if self.is_inline && in_flight > 0 {
-            // Finished already: taking it is no wait. (Unless a signal interrupted it: then it goes on here.)
+            // The I/O is finished, so taking it is no wait, unless a signal interrupted it. Then it continues here.
             (1, None)
         } else if idle == 0 {
             turn.waits.completion_waits += 1;
@@ -433,7 +433,7 @@ impl Worker {
                 return 0;
             }
         } else if turn.counting {
-            // Not even the same processor's counter promises an order between two readings without fences.
+            // Two readings of the counter without fences may come in the wrong order even on one processor.
             turn.in_flight_ns += in_flight as u128 * u128::from(now.saturating_sub(before));
         }
         for index in 0..found {
@@ -456,7 +456,7 @@ impl Worker {
         let (now, phases) = (turn.now_ns, turn.phases);
         turn.in_flight_ns += in_flight as u128 * u128::from(phases.measured_part_ns(before_ns, now));
         if self.buckets.is_over(now) {
-            // What was counted until here belongs to the intervals that have passed.
+            // The counts so far belong to the intervals that have ended.
             let totals = self.totals();
             self.buckets.close(now, totals);
             if let Some(cell) = &self.live {
@@ -526,7 +526,7 @@ impl Worker {
                 Op::Write => duty.writes.record(bytes, latency, more),
             }
         }
-        // Without dots it starts at 0 and never comes back there.
+        // Without dots it starts at 0 and, counting down, never reaches 0 again.
         turn.to_dot = turn.to_dot.wrapping_sub(1);
         if turn.to_dot == 0 {
             self.print_dot(turn);
@@ -538,11 +538,11 @@ impl Worker {
     fn print_dot<T: Time>(&mut self, turn: &mut Turn<'_, T>) {
         turn.to_dot = self.progress_ios;
         (turn.dot)();
-        // Writing to a terminal takes its time.
+        // Writing to a terminal takes time, so the clock is read again.
         turn.since_stamp = STALE;
     }
 
-    /// A completion that is not the whole block: its bytes when there are some, else the I/O failed.
+    /// A short completion counts with its bytes. One of 0 bytes is a failed I/O.
     #[cold]
     #[inline(never)]
     fn short_transfer<T: Time>(&mut self, turn: &mut Turn<'_, T>, index: usize) -> Option<u32> {

@@ -279,11 +279,11 @@ fn a_thread_that_breaks_down_ends_the_run_instead_of_hanging_it() {
     for words in ["-W600 -d600", "-W0 -d600"] {
         let failures = ended_early(&PANICS, words);
         assert_eq!(failures.len(), 1, "{failures:?}");
-        assert!(failures[0].contains("thread 1: broke down: out of luck"), "{failures:?}");
+        assert!(failures[0].contains("thread 1: a bug in TrueSpd ended it: out of luck"), "{failures:?}");
     }
     let failures = ended_early(&PANICS_AT_OPEN, "-W0 -d600");
     assert!(
-        failures.len() == 1 && failures[0].contains("thread 2: broke down: no luck at all"),
+        failures.len() == 1 && failures[0].contains("thread 2: a bug in TrueSpd ended it: no luck at all"),
         "{failures:?}"
     );
 }

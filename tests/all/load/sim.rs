@@ -45,7 +45,7 @@ fn without_latency_the_depth_is_still_known() {
     let outcome = Place::new(MIB).sim("latency=100us", "-b4K -r -o8 -W1 -d1 FILE");
     assert_eq!(outcome.target().read.ios, 80_000);
     assert!(outcome.target().read.latency.is_none());
-    let depth = "queue depth: asked for 8, reached 8.00 on average (I/Os handed over and not yet returned)";
+    let depth = "queue depth: asked for 8, reached 8.00 on average (I/Os in flight, counted)";
     assert!(outcome.report.notes.iter().any(|n| n == depth), "{:?}", outcome.report.notes);
 }
 
@@ -215,7 +215,11 @@ fn an_io_that_never_ends_does_not_hold_up_the_run() {
     assert_eq!(outcome.target().read.ios, 99);
     let outcome = Place::new(MIB).sim("latency=100us,stall=forever#100", "-b4K -o4 -W1 -d1 -L FILE");
     assert_eq!(outcome.target().read.ios, 30_000, "the other three go on");
-    assert!(outcome.report.notes.iter().any(|n| n.contains("never came back")), "{:?}", outcome.report.notes);
+    assert!(
+        outcome.report.notes.iter().any(|n| n.contains("neither completed nor could be cancelled")),
+        "{:?}",
+        outcome.report.notes
+    );
 }
 
 // ---- errors -------------------------------------------------------------------------------------

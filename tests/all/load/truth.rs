@@ -167,7 +167,7 @@ fn a_stall_shows_in_every_response_that_it_held_up() {
     // The latency hides it from all percentiles but the last: one I/O in 999.
     assert_eq!(latency(&outcome).percentile_ns(0.99), 100 * US);
     assert!(response(&outcome).percentile_ns(0.9) > S, "two seconds of ten were lost");
-    let note = "response time, from when the rate (-g) wanted it issued: mean 203.";
+    let note = "response time, from the moment for which the rate limit (-g) scheduled each I/O: mean 203.";
     assert!(outcome.report.notes.iter().any(|n| n.starts_with(note)), "{:?}", outcome.report.notes);
     assert!(!render::text(&outcome.report.document).contains("response time"));
 }

@@ -306,7 +306,7 @@ fn what_is_not_on_the_disk_yet_stays_in_memory() {
         assert_eq!(blocks(&seen, "zero_blocks"), 0, "what is in memory counts: {seen}");
         if is_seen && dirty == 8 * MIB && seen["extents"]["unwritten_bytes"] == 8 * MIB {
             let why = seen["extents"]["unknown"].as_str().expect("a caution");
-            assert!(why.starts_with("8388608 bytes were not on the disk yet"), "{why}");
+            assert!(why.starts_with("8388608 bytes in the page cache were not on the disk yet"), "{why}");
         }
         if is_seen {
             break;

@@ -43,7 +43,7 @@ fn targets_that_are_too_small() {
     lab.run("-d1 -W0 -b4K -t2 -T8K small").failed(&[phrase]);
     lab.run("-d1 -W0 -b4K empty").failed(&["empty"]);
     lab.run("-d1 -W0 -b4K -B4K -g4 small").expect_code(0);
-    lab.run("-d1 -W0 -b4K -f1M -g4 small").expect_code(0).says(&["WARNING: ", "lies beyond the size"]);
+    lab.run("-d1 -W0 -b4K -f1M -g4 small").expect_code(0).says(&["WARNING: ", "the range ends there"]);
 }
 
 #[test]
