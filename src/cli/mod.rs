@@ -13,25 +13,5 @@ mod words;
 
 pub use commands::diskspd::{ExitCode, Program, diskspd};
 pub use commands::truespd;
-pub use grammar::parse::refuse_findings;
+pub use grammar::parse::{Invocation, refuse_findings};
 pub use grammar::{help, parse, parse_os, version};
-
-use crate::profile::ResultFormat;
-use crate::request::Request;
-
-/// What a command line asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Invocation {
-    /// `-?` or `--help`: print [`help()`], exit 0.
-    Help,
-    /// Nothing was given: print [`help()`], exit 3.
-    NoArguments,
-    /// `--version`.
-    Version,
-    /// `-Rs`: print system information only.
-    SystemInformation(ResultFormat),
-    /// `-ye`: set these existing events, in order, and exit 0.
-    SetEvents(Vec<String>),
-    /// Run a profile, or print it.
-    Run(Box<Request>),
-}

@@ -27,18 +27,43 @@ impl Required {
     }
 }
 
+/// A word that `--require` does not take.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("legal are {}", legal.join(", "))]
+pub struct UnknownWord {
+    /// The words that it takes.
+    pub legal: Vec<&'static str>,
+}
+
+/// The grades that can be required.
+const GRADES: [Grade; 2] = [Grade::Certified, Grade::Suspect];
+
+/// A grade that can be required.
+///
+/// # Errors
+/// [`UnknownWord`].
+pub fn grade(text: &str) -> Result<Grade, UnknownWord> {
+    let found = GRADES.into_iter().find(|grade| grade.word() == text);
+    found.ok_or_else(|| UnknownWord { legal: GRADES.map(Grade::word).to_vec() })
+}
+
 /// A word of `--require` for a suite that knows `own` beside the grades.
-pub fn required(text: &str, own: &[Required]) -> Result<Required, String> {
-    let grades = [Grade::Certified, Grade::Suspect].map(Required::Grade);
-    let legal = || grades.iter().chain(own);
-    legal().copied().find(|required| required.word() == text).ok_or_else(|| {
-        let words: Vec<&str> = legal().map(|required| required.word()).collect();
-        format!("legal are {}", words.join(", "))
+///
+/// # Errors
+/// [`UnknownWord`].
+pub fn required(text: &str, own: &[Required]) -> Result<Required, UnknownWord> {
+    let found = own.iter().copied().find(|required| required.word() == text);
+    found.map_or_else(|| grade(text).map(Required::Grade), Ok).map_err(|mut unknown| {
+        unknown.legal.extend(own.iter().map(|required| required.word()));
+        unknown
     })
 }
 
 /// The same for a suite without words of its own.
-pub fn required_grade(text: &str) -> Result<Required, String> {
+///
+/// # Errors
+/// [`UnknownWord`].
+pub fn required_grade(text: &str) -> Result<Required, UnknownWord> {
     required(text, &[])
 }
 
@@ -81,11 +106,12 @@ mod tests {
     fn each_suite_knows_its_own_words() {
         assert_eq!(required_grade("suspect"), Ok(SUSPECT));
         assert_eq!(required("pass", &[Required::Pass]), Ok(Required::Pass));
-        assert_eq!(required_grade("pass"), Err("legal are certified, suspect".to_string()));
+        assert_eq!(required_grade("pass").unwrap_err().to_string(), "legal are certified, suspect");
+        assert_eq!(grade("invalid").unwrap_err().to_string(), "legal are certified, suspect");
         let own = [Required::NotWorse, Required::Better];
         assert_eq!(
-            required("invalid", &own),
-            Err("legal are certified, suspect, not-worse, better".to_string())
+            required("invalid", &own).unwrap_err().to_string(),
+            "legal are certified, suspect, not-worse, better"
         );
     }
 

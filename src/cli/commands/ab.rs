@@ -12,7 +12,7 @@ use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::cli::words::Variant;
 use crate::session::outputs::later_json;
 use crate::session::place::{FILE_BYTES_MIN, Place, names_no_target, target_named};
-use crate::session::required::{Answer, Required, required};
+use crate::session::required::{Answer, Required, UnknownWord, required};
 use crate::session::series::Series;
 use crate::suite::ab::{self, Outcome, Surroundings};
 use crate::suite::{Draft, Ended, Kind, Runner};
@@ -67,7 +67,7 @@ impl AbArguments {
 /// Size of the file of `--file` unless told otherwise.
 const FILE_BYTES: u64 = 1 << 30;
 
-fn ab_required(text: &str) -> Result<Required, String> {
+fn ab_required(text: &str) -> Result<Required, UnknownWord> {
     required(text, &[Required::NotWorse, Required::Better])
 }
 

@@ -8,8 +8,9 @@ use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::render::read;
 use crate::cli::console::tell;
 use crate::cli::show::verdict::{Extent, Style, rules, text};
-use crate::fault::{Outcome, Refusal};
+use crate::fault::Outcome;
 use crate::result::Grade;
+use crate::session::required::grade;
 use crate::verdict::judge;
 
 /// Judge stored results by the rules of this version: certified, suspect or invalid, and why
@@ -24,17 +25,6 @@ pub(crate) struct JudgeArguments {
     /// Print what the rules look for, and what to do about it
     #[arg(long, conflicts_with = "documents")]
     rules: bool,
-}
-
-/// A grade as typed.
-pub(crate) fn grade(text: &str) -> Result<Grade, Refusal> {
-    match text {
-        "certified" => Ok(Grade::Certified),
-        "suspect" => Ok(Grade::Suspect),
-        _ => Err(Refusal::command_line(format!(
-            "'{text}' is no grade that can be required: certified, or suspect"
-        ))),
-    }
 }
 
 /// `truespd judge`.

@@ -3,7 +3,7 @@
 
 use super::rows;
 use super::value::Slip;
-use crate::cli::grammar::parse::{Line, Word, is_option};
+use crate::cli::grammar::arguments::{Arguments, Word, is_option};
 use crate::fault::{Mark, Refusal};
 
 /// Characters that word processors put where a hyphen was typed, and their names.
@@ -21,7 +21,7 @@ const DASHES: &[(char, &str)] = &[
 ];
 
 /// Why an argument in the place of a target cannot be one.
-pub(crate) fn no_target(target: &str, index: usize, line: &Line) -> Option<Refusal> {
+pub(crate) fn no_target(target: &str, index: usize, line: &Arguments) -> Option<Refusal> {
     if target.is_empty() {
         return Some(
             Refusal::command_line("a target is empty")
@@ -43,7 +43,7 @@ pub(crate) fn no_target(target: &str, index: usize, line: &Line) -> Option<Refus
 }
 
 /// Hints for an option that stands behind the first target.
-pub(crate) fn misplaced(line: &Line, option: usize) -> Vec<String> {
+pub(crate) fn misplaced(line: &Arguments, option: usize) -> Vec<String> {
     let first = &line.args[line.targets];
     let mut hints = Vec::new();
     if let Some(word) = line.words.last()
@@ -68,7 +68,7 @@ fn is_long(typed: &str) -> bool {
 }
 
 /// `-b 4k`: the value stands alone where the first target should be.
-fn glued(line: &Line, word: &Word) -> Option<String> {
+fn glued(line: &Arguments, word: &Word) -> Option<String> {
     let row = word.row.filter(|row| !row.is_long() && !row.value.is_empty())?;
     let next = line.args.get(word.index + 1)?;
     let option = format!("{}{next}", line.args[word.index]);
@@ -87,7 +87,7 @@ fn slash_option(target: &str) -> Option<String> {
 }
 
 /// Hints for a value that was refused.
-pub(crate) fn for_slip(line: &Line, word: &Word, slip: &Slip) -> Vec<String> {
+pub(crate) fn for_slip(line: &Arguments, word: &Word, slip: &Slip) -> Vec<String> {
     let mut hints: Vec<String> = slip.hint.iter().cloned().collect();
     let typed = &line.args[word.index];
     let Some(row) = word.row else { return hints };
@@ -172,7 +172,7 @@ fn long_option(typed: &str) -> Option<String> {
 }
 
 /// What is legal instead of an unknown option, and hints.
-pub(crate) fn for_unknown(line: &Line, word: &Word) -> (Option<String>, Vec<String>) {
+pub(crate) fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec<String>) {
     let typed = &line.args[word.index];
     let letter: String = typed.chars().skip(1).take(1).collect();
     let mut hints = Vec::new();
@@ -198,7 +198,7 @@ pub(crate) fn for_unknown(line: &Line, word: &Word) -> (Option<String>, Vec<Stri
 }
 
 /// Hints for a line without target.
-pub(crate) fn without_target(line: &Line) -> Vec<String> {
+pub(crate) fn without_target(line: &Arguments) -> Vec<String> {
     let only_h = line.args.len() == 1 && line.args[0] == "-h";
     let last = line
         .words
@@ -212,7 +212,7 @@ pub(crate) fn without_target(line: &Line) -> Vec<String> {
 }
 
 /// What an accepted line probably meant otherwise.
-pub(crate) fn notes(line: &Line) -> Vec<String> {
+pub(crate) fn notes(line: &Arguments) -> Vec<String> {
     let mut notes = Vec::new();
     for (i, target) in line.args[line.targets..].iter().enumerate() {
         if let Some(plain) = slash_option(target) {

@@ -1,5 +1,6 @@
 //! DiskSpd's command line (`command-line.md`): rows, parsing, refusals, help. No rule about the machine.
 
+pub(crate) mod arguments;
 pub(crate) mod draft;
 pub mod help;
 pub(crate) mod hints;

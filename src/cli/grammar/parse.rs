@@ -3,37 +3,30 @@
 
 use std::ffi::OsString;
 
-use crate::cli::Invocation;
+use crate::cli::grammar::arguments::{Arguments, Word};
 use crate::cli::grammar::draft::{Draft, Stop};
+use crate::cli::grammar::hints;
 use crate::cli::grammar::rows::Row;
 use crate::cli::grammar::value::{Slip, Value, length};
-use crate::cli::grammar::{hints, rows};
 use crate::fault::{Mark, Refusal, RefusalKind, Refusals};
-use crate::profile::{Finding, Profile, Rule, Severity, validate};
+use crate::profile::{Finding, Profile, ResultFormat, Rule, Severity, validate};
 use crate::request::Request;
 
-/// An option as it stands in the arguments.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Word<'a> {
-    /// Index of the argument with the letters.
-    pub index: usize,
-    /// Its row, if there is one.
-    pub row: Option<&'static Row>,
-    /// The value.
-    pub value: &'a str,
-    /// Index of the argument with the value: the next one for `--name value`.
-    pub value_index: usize,
-    /// Characters of that argument before the value.
-    pub lead: usize,
-}
-
-/// The arguments split into options and targets.
-pub(crate) struct Line<'a> {
-    pub program: &'a str,
-    pub args: &'a [String],
-    pub words: Vec<Word<'a>>,
-    /// Index of the first target; the number of arguments when there is none.
-    pub targets: usize,
+/// What a command line asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Invocation {
+    /// `-?` or `--help`: print [`help`](crate::cli::help()), exit 0.
+    Help,
+    /// Nothing was given: print [`help`](crate::cli::help()), exit 3.
+    NoArguments,
+    /// `--version`.
+    Version,
+    /// `-Rs`: print system information only.
+    SystemInformation(ResultFormat),
+    /// `-ye`: set these existing events, in order, and exit 0.
+    SetEvents(Vec<String>),
+    /// Run a profile, or print it.
+    Run(Box<Request>),
 }
 
 /// Reads a command line (`args` without the program name, which is only used in messages).
@@ -47,7 +40,7 @@ pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Resul
     if args.is_empty() {
         return Ok(Invocation::NoArguments);
     }
-    let line = Line::split(args, program);
+    let line = Arguments::split(args, program);
     line.check_targets()?;
     line.check_alone()?;
     let mut draft = Draft::new(boot_ms);
@@ -105,12 +98,12 @@ pub fn parse_os(args: &[OsString], program: &str, boot_ms: &dyn Fn() -> u64) -> 
 /// Findings of several targets that say the same are shown once, as all targets of a command line share
 /// their options. With an XML profile (`-X`) each is shown with its place within `profile`.
 pub fn refuse_findings(args: &[String], program: &str, profile: &Profile, findings: &[Finding]) -> Refusals {
-    Line::split(args, program).refuse(profile, findings)
+    Arguments::split(args, program).refuse(profile, findings)
 }
 
 /// Shows what speaks against an option (its row's `name`) with its word marked.
 pub(crate) fn refuse_option(args: &[String], program: &str, name: &str, what: &str) -> Refusals {
-    let line = Line::split(args, program);
+    let line = Arguments::split(args, program);
     let word = line.words.iter().rev().find(|word| word.row.is_some_and(|row| row.name == name));
     line.refusal(Refusal::command_line(what).at(word.map(|word| line.mark_all(word.value_index, true))))
 }
@@ -120,23 +113,12 @@ pub(crate) fn refuse_option(args: &[String], program: &str, name: &str, what: &s
 /// The write guard points at the target; what does not fit the machine is shown at its switches, or at the
 /// target when no switch was typed.
 pub fn refuse_plan(args: &[String], program: &str, refusals: &[Refusal]) -> Refusals {
-    let line = Line::split(args, program);
+    let line = Arguments::split(args, program);
     let marked = |refusal: &Refusal| refusal.clone().at(line.marks_of_plan(refusal));
     Refusals::from(refusals.iter().map(marked).collect::<Vec<_>>()).of(program, args)
 }
 
-impl<'a> Line<'a> {
-    pub fn split(args: &'a [String], program: &'a str) -> Self {
-        let mut words = Vec::new();
-        let mut index = 0;
-        while let Some(option) = args.get(index).and_then(|arg| arg.strip_prefix('-')) {
-            let word = Word::new(index, option, args.get(index + 1));
-            index = word.value_index.max(index) + 1;
-            words.push(word);
-        }
-        Line { program, args, words, targets: index.min(args.len()) }
-    }
-
+impl<'a> Arguments<'a> {
     /// The target scan: no option may follow a target.
     fn check_targets(&self) -> Result<(), Refusals> {
         for (index, target) in self.args.iter().enumerate().skip(self.targets) {
@@ -280,11 +262,6 @@ impl<'a> Line<'a> {
         Refusals { warnings, ..Refusals::from(all).of(self.program, self.args) }
     }
 
-    /// The word that names an XML profile.
-    fn profile_file(&self) -> Option<&Word<'a>> {
-        self.words.iter().find(|word| word.row.is_some_and(|row| row.name == "X"))
-    }
-
     /// The words that a finding is about: the last one of each switch, or the target.
     fn marks(&self, finding: &Finding) -> Vec<Mark> {
         let mut marks: Vec<Mark> = Vec::new();
@@ -334,45 +311,6 @@ impl<'a> Line<'a> {
         }
         marks
     }
-
-    pub fn mark_all(&self, index: usize, main: bool) -> Mark {
-        Mark { word: index, chars: 0..length(&self.args[index]), main }
-    }
-
-    /// One refusal with the words.
-    pub fn refusal(&self, refusal: Refusal) -> Refusals {
-        Refusals::from(refusal).of(self.program, self.args)
-    }
-}
-
-impl<'a> Word<'a> {
-    /// `option` is the argument without its dash, `next` the argument behind it.
-    fn new(index: usize, option: &'a str, next: Option<&'a String>) -> Self {
-        let row = rows::find(option);
-        let mut word = Word { index, row, value: "", value_index: index, lead: 1 + length(option) };
-        match row {
-            None => {
-                word.value = option;
-                word.lead = 1;
-            }
-            Some(row) if !row.is_long() => {
-                word.value = option.strip_prefix(row.name).unwrap_or_default();
-                word.lead = 1 + length(row.name);
-            }
-            Some(row) => {
-                if let Some((name, value)) = option.split_once('=') {
-                    word.value = value;
-                    word.lead = 2 + length(name);
-                } else if let Some(next) = next.filter(|next| !row.value.is_empty() && !next.starts_with('-'))
-                {
-                    word.value = next;
-                    word.value_index = index + 1;
-                    word.lead = 0;
-                }
-            }
-        }
-        word
-    }
 }
 
 /// Findings without those that only repeat an earlier one for another target.
@@ -381,14 +319,4 @@ fn distinct(findings: &[Finding]) -> impl Iterator<Item = &Finding> {
         let said = findings[..i].iter().any(|f| f.rule == finding.rule && f.message == finding.message);
         (!said).then_some(finding)
     })
-}
-
-/// Whether a single option word would be accepted on its own.
-pub(crate) fn is_option(word: &str) -> bool {
-    let args = [word.to_string()];
-    let line = Line::split(&args, "");
-    let [word] = line.words.as_slice() else { return false };
-    let Some(row) = word.row else { return false };
-    let mut draft = Draft::new(&|| 0);
-    (row.parse)(&mut draft, &Value { text: word.value, word: 0 }).is_ok()
 }

@@ -400,9 +400,9 @@ fn strict_combinations() {
         ("--engine -b4k f", "", "no name of an engine"),
         ("--engine PSYNC f", "PSYNC", "no name of an engine"),
         ("--overwrite= f", "", "path of the target is missing"),
-        ("--require good f", "good", "no grade"),
-        ("--require=invalid f", "invalid", "no grade"),
-        ("--require -L f", "", "no grade"),
+        ("--require good f", "good", "is not a grade that can be required"),
+        ("--require=invalid f", "invalid", "is not a grade that can be required"),
+        ("--require -L f", "", "the worst grade that is a success is missing"),
     ]);
     // Fine where nothing is meaningless.
     for line in

@@ -2,10 +2,10 @@
 
 use super::super::draft::Draft;
 use super::nothing;
-use crate::cli::commands::judge::grade;
 use crate::cli::grammar::value::{Slip, Value, length};
 use crate::engine;
 use crate::request::{EngineChoice, Output};
+use crate::session::required::grade;
 
 pub fn engine(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     let (name, parameters) = v.text.split_once(':').unwrap_or((v.text, ""));
@@ -79,8 +79,13 @@ pub fn verdict(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 }
 
 pub fn require(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    let grade = grade(v.text)
-        .map_err(|what| Slip::new(what.to_string()).at(0..length(v.text)).legal("certified or suspect"))?;
+    let grade = grade(v.text).map_err(|unknown| {
+        let what = match v.text {
+            "" => "the worst grade that is a success is missing".to_string(),
+            text => format!("'{text}' is not a grade that can be required"),
+        };
+        Slip::new(what).at(0..length(v.text)).legal(unknown.legal.join(" or "))
+    })?;
     d.long.require = Some(grade);
     Ok(())
 }

@@ -1,0 +1,99 @@
+//! The arguments split into options and targets.
+
+use crate::cli::grammar::draft::Draft;
+use crate::cli::grammar::rows::{self, Row};
+use crate::cli::grammar::value::{Value, length};
+use crate::fault::{Mark, Refusal, Refusals};
+
+/// An option as it stands in the arguments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Word<'a> {
+    /// Index of the argument with the letters.
+    pub index: usize,
+    /// Its row, if there is one.
+    pub row: Option<&'static Row>,
+    /// The value.
+    pub value: &'a str,
+    /// Index of the argument with the value: the next one for `--name value`.
+    pub value_index: usize,
+    /// Characters of that argument before the value.
+    pub lead: usize,
+}
+
+/// Options and targets of a command line.
+pub(crate) struct Arguments<'a> {
+    pub program: &'a str,
+    pub args: &'a [String],
+    pub words: Vec<Word<'a>>,
+    /// Index of the first target; the number of arguments when there is none.
+    pub targets: usize,
+}
+
+impl<'a> Arguments<'a> {
+    /// Finds the options, each with its value, and where the targets begin.
+    pub fn split(args: &'a [String], program: &'a str) -> Self {
+        let mut words = Vec::new();
+        let mut index = 0;
+        while let Some(option) = args.get(index).and_then(|arg| arg.strip_prefix('-')) {
+            let word = Word::new(index, option, args.get(index + 1));
+            index = word.value_index.max(index) + 1;
+            words.push(word);
+        }
+        Arguments { program, args, words, targets: index.min(args.len()) }
+    }
+
+    /// The word that names an XML profile.
+    pub fn profile_file(&self) -> Option<&Word<'a>> {
+        self.words.iter().find(|word| word.row.is_some_and(|row| row.name == "X"))
+    }
+
+    /// A mark under a whole argument.
+    pub fn mark_all(&self, index: usize, main: bool) -> Mark {
+        Mark { word: index, chars: 0..length(&self.args[index]), main }
+    }
+
+    /// One refusal with the words.
+    pub fn refusal(&self, refusal: Refusal) -> Refusals {
+        Refusals::from(refusal).of(self.program, self.args)
+    }
+}
+
+impl<'a> Word<'a> {
+    /// `option` is the argument without its dash, `next` the argument behind it.
+    fn new(index: usize, option: &'a str, next: Option<&'a String>) -> Self {
+        let row = rows::find(option);
+        let mut word = Word { index, row, value: "", value_index: index, lead: 1 + length(option) };
+        match row {
+            None => {
+                word.value = option;
+                word.lead = 1;
+            }
+            Some(row) if !row.is_long() => {
+                word.value = option.strip_prefix(row.name).unwrap_or_default();
+                word.lead = 1 + length(row.name);
+            }
+            Some(row) => {
+                if let Some((name, value)) = option.split_once('=') {
+                    word.value = value;
+                    word.lead = 2 + length(name);
+                } else if let Some(next) = next.filter(|next| !row.value.is_empty() && !next.starts_with('-'))
+                {
+                    word.value = next;
+                    word.value_index = index + 1;
+                    word.lead = 0;
+                }
+            }
+        }
+        word
+    }
+}
+
+/// Whether a single option word would be accepted on its own.
+pub(crate) fn is_option(word: &str) -> bool {
+    let args = [word.to_string()];
+    let line = Arguments::split(&args, "");
+    let [word] = line.words.as_slice() else { return false };
+    let Some(row) = word.row else { return false };
+    let mut draft = Draft::new(&|| 0);
+    (row.parse)(&mut draft, &Value { text: word.value, word: 0 }).is_ok()
+}
