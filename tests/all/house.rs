@@ -47,7 +47,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 
 const LINES_MAX: usize = 800;
 
-fn sources() -> Vec<(String, PathBuf, String)> {
+pub(crate) fn sources() -> Vec<(String, PathBuf, String)> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut stack = vec![src.clone()];
     let mut found = Vec::new();
@@ -352,6 +352,11 @@ const MAY_WRITE: &[(&str, &str, &str)] = &[
     ("cli/commands/study/places.rs", "fs::write", "an empty file, in a folder that the program made"),
 ];
 
+/// Whether all of a file is for tests.
+pub(crate) fn is_for_tests(path: &Path) -> bool {
+    path.iter().any(|part| ["tests", "tests.rs", "lab.rs", "ends.rs"].iter().any(|name| part == *name))
+}
+
 /// The code of a file up to its own tests.
 fn without_tests(text: &str) -> &str {
     let tests = text.match_indices("#[cfg(test)]\n").find(|(at, mark)| {
@@ -365,8 +370,7 @@ fn without_tests(text: &str) -> &str {
 fn only_the_guards_permit_opens_a_target_for_writing() {
     let (mut wrong, mut seen) = (Vec::new(), Vec::new());
     for (room, path, text) in sources() {
-        let is_test = path.ends_with("tests.rs") || path.components().any(|part| part.as_os_str() == "tests");
-        if room == "sys" || is_test {
+        if room == "sys" || is_for_tests(&path) {
             continue;
         }
         let path = path.to_string_lossy();
@@ -438,7 +442,7 @@ fn errors_are_no_sentences() {
     let mut wrong = Vec::new();
     for (_, path, text) in sources() {
         let name = path.to_string_lossy().into_owned();
-        if name.ends_with("tests.rs") || name.contains("/tests/") {
+        if is_for_tests(&path) {
             continue;
         }
         if !STRING_ERRORS_LEFT.contains(&name.as_str()) {
@@ -467,10 +471,10 @@ fn the_error_test_sees_signatures() {
 fn only_cli_prints() {
     let mut wrong = Vec::new();
     for (room, path, text) in sources() {
-        if ["cli", "bin"].contains(&room.as_str()) || path.to_string_lossy().ends_with("tests.rs") {
+        if ["cli", "bin"].contains(&room.as_str()) || is_for_tests(&path) {
             continue;
         }
-        let own = text.split("#[cfg(test)]").next().unwrap_or(&text);
+        let own = without_tests(&text);
         for (number, line) in code_lines(own) {
             let prints = ["print!(", "println!(", "dbg!(", "stdout()", "stderr()"];
             if prints.iter().any(|form| line.contains(form)) && !PRINTS.contains(&&*path.to_string_lossy()) {
@@ -488,10 +492,10 @@ const PRINTS: &[&str] = &["session/caretaker.rs"];
 fn the_exit_code_follows_from_the_kind_in_one_place() {
     let mut wrong = Vec::new();
     for (room, path, text) in sources() {
-        if path.ends_with("tests.rs") {
+        if is_for_tests(&path) {
             continue;
         }
-        let own = text.split("#[cfg(test)]").next().unwrap_or(&text);
+        let own = without_tests(&text);
         for (number, line) in code_lines(own).filter(|_| room != "fault" && room != "bin") {
             let named =
                 ["Failed", "Refused", "Guarded", "NotTrusted"].map(|name| format!("ExitCode::{name}"));
@@ -545,11 +549,9 @@ const NOT_YET: &[(&str, &str)] = &[
     ("suite/ab/table.rs", " at the "),
 ];
 
-/// The code of a file without its tests.
+/// The code of a file without its tests and comments.
 fn code_without_tests(path: &Path, text: &str) -> String {
-    let is_test =
-        path.iter().any(|part| ["tests", "tests.rs", "lab.rs", "ends.rs"].iter().any(|name| part == *name));
-    let code = if is_test { "" } else { text.split("#[cfg(test)]\nmod ").next().unwrap_or("") };
+    let code = if is_for_tests(path) { "" } else { without_tests(text) };
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.map(|line| format!("{line}\n")).collect()
 }

@@ -7,6 +7,7 @@
 
 mod support;
 
+mod circles;
 mod contract;
 mod house;
 
