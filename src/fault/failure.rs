@@ -63,7 +63,7 @@ impl From<Refusal> for Failure {
     /// A refusal that comes after the beginning.
     fn from(refusal: Refusal) -> Self {
         let message = refusal.without_hints();
-        let (subject, hints) = (refusal.subject.clone(), refusal.hints.clone());
+        let (subject, hints) = (refusal.subject.clone(), refusal.all_hints().cloned().collect());
         Failure { kind: FailureKind::Refused, subject, message, cause: None, hints }
     }
 }

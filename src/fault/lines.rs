@@ -64,8 +64,8 @@ fn write_marked(f: &mut fmt::Formatter<'_>, refusal: &Refusal, typed: &Typed) ->
         writeln!(f, "    {line}\n    {marks}")?;
     }
     write_reasons(f, &refusal.reasons)?;
-    write_block(f, "  legal: ", &refusal.legal, columns)?;
-    write_block(f, "  hint:  ", &refusal.hints, columns)
+    write_block(f, "  legal: ", refusal.legal.iter(), columns)?;
+    write_block(f, "  hint:  ", refusal.all_hints(), columns)
 }
 
 /// One line, or with a list below it as many as that is wide.
@@ -85,7 +85,12 @@ fn write_reasons(f: &mut fmt::Formatter<'_>, reasons: &[String]) -> fmt::Result 
     Ok(())
 }
 
-fn write_block(f: &mut fmt::Formatter<'_>, title: &str, texts: &[String], columns: usize) -> fmt::Result {
+fn write_block<'t>(
+    f: &mut fmt::Formatter<'_>,
+    title: &str,
+    texts: impl Iterator<Item = &'t String>,
+    columns: usize,
+) -> fmt::Result {
     for text in texts {
         f.write_str(&hanging(title, &printable(text), columns))?;
     }

@@ -58,6 +58,8 @@ pub struct Details {
     pub legal: Vec<String>,
     /// What to do next.
     pub hints: Vec<String>,
+    /// The same in options of DiskSpd's command line, which not every command has.
+    pub switch_hints: Vec<String>,
 }
 
 impl Deref for Refusal {
@@ -80,7 +82,7 @@ impl fmt::Display for Refusal {
     /// All of it but what would be legal in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.without_hints())?;
-        self.hints.iter().try_for_each(|hint| write!(f, "; {hint}"))
+        self.all_hints().try_for_each(|hint| write!(f, "; {hint}"))
     }
 }
 
@@ -97,6 +99,7 @@ impl Refusal {
             reasons: Vec::new(),
             legal: Vec::new(),
             hints: Vec::new(),
+            switch_hints: Vec::new(),
         }))
     }
 
@@ -125,6 +128,11 @@ impl Refusal {
             words.push_str(reason);
         }
         words
+    }
+
+    /// What to do next, also in options that not every command has.
+    pub fn all_hints(&self) -> impl Iterator<Item = &String> {
+        self.hints.iter().chain(&self.switch_hints)
     }
 
     /// The same about these options instead.
@@ -160,6 +168,12 @@ impl Refusal {
     /// The same with one more thing that can be done.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// The same with one more thing that can be done by options of DiskSpd's command line.
+    pub fn switch_hint(mut self, hint: impl Into<String>) -> Self {
+        self.switch_hints.push(hint.into());
         self
     }
 }

@@ -64,23 +64,23 @@ impl Findings {
 
     pub fn in_use_refusal(self, typed: &str, title: &str) -> Refusal {
         let words = format!("{title} is in use and will not be written");
-        let hint = match self.is_system {
-            true => {
-                "the running system stands on that disk: no option lets it through; test a file on it \
-                 (-c<size>), another disk, or reads only (-w0)"
-            }
-            false => match self.is_file {
-                true => {
-                    "no option lets a file in use through; release it first (end the program, umount, losetup \
-                     -d, swapoff, chattr -i), or test reads only (-w0)"
-                }
-                false => {
-                    "no option lets a device in use through; release it first (umount, swapoff, vgchange -an, \
-                     mdadm --stop), or test reads only (-w0)"
-                }
-            },
+        let (hint, switch_hint) = match (self.is_system, self.is_file) {
+            (true, _) => (
+                "the running system is on that disk, and no option allows a write test of it: test another disk",
+                "or test a file on that disk (-c<size>), or test reads only (-w0)",
+            ),
+            (false, true) => (
+                "no option allows a write test of a file in use: release it first (end the program, umount, losetup \
+                 -d, swapoff, chattr -i)",
+                "or test reads only (-w0)",
+            ),
+            (false, false) => (
+                "no option allows a write test of a device in use: release it first (umount, swapoff, vgchange -an, \
+                 mdadm --stop)",
+                "or test reads only (-w0)",
+            ),
         };
-        let mut refusal = Refusal::guard(typed, words).hint(hint);
+        let mut refusal = Refusal::guard(typed, words).hint(hint).switch_hint(switch_hint);
         let reasons = self.in_use.iter().chain(&self.holds).chain(&self.besides);
         refusal.reasons = reasons.map(Reason::to_string).collect();
         refusal
@@ -90,7 +90,7 @@ impl Findings {
     pub fn holds_refusal(self, typed: &str, again: &str, words: String) -> Refusal {
         let mut refusal = Refusal::guard(typed, words)
             .hint(format!("if nobody needs that any more, name it again: --overwrite {again}"))
-            .hint("or test reads only (-w0)");
+            .switch_hint("or test reads only (-w0)");
         refusal.reasons = self.holds.iter().chain(&self.besides).map(Reason::to_string).collect();
         refusal
     }
@@ -110,13 +110,13 @@ impl Findings {
             shell_word(typed)
         ));
         refusal = match whose {
-            Whose::Unfinished => refusal.hint(
+            Whose::Unfinished => refusal.switch_hint(
                 "or repeat the line that made it: -c<size> makes it anew as long as it holds only what that -c wrote",
             ),
             Whose::Interrupted => refusal.hint(
                 "random write data (-Zr, -Z<size>) cannot be told from anybody's; a killed run that writes the usual pattern is known again",
             ),
-            _ => refusal.hint("or give another path with -c<size>, which creates a test file"),
+            _ => refusal.switch_hint("or give another path with -c<size>, which creates a test file"),
         };
         refusal.reasons = self.holds.iter().chain(&self.besides).map(Reason::to_string).collect();
         refusal

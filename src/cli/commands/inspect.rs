@@ -99,7 +99,11 @@ fn write_test(typed: &str, opened: &OpenedTarget, roots: &Roots) -> WriteTest {
         Ok(()) => WriteTest { allowed: true, refusal: String::new(), hints: Vec::new() },
         Err(refusal) => {
             // The hints are shown one by one.
-            WriteTest { allowed: false, refusal: refusal.without_hints(), hints: refusal.hints.clone() }
+            WriteTest {
+                allowed: false,
+                refusal: refusal.without_hints(),
+                hints: refusal.all_hints().cloned().collect(),
+            }
         }
     }
 }

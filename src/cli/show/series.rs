@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::console::{PlainPace, say, say_line};
+use crate::fault::Fault;
 use crate::load;
 use crate::load::live::{Phase, Progress};
 use crate::profile::Target;
@@ -212,7 +213,7 @@ impl Watch for View {
                 say_line(format_args!("stopping; once more to stop at once"));
             }
             Event::Over => self.clear(),
-            Event::Fault { fault, line } => say(&with_line(&fault.to_string(), line)),
+            Event::Fault { fault, line } => say(&with_line(fault, line)),
             Event::Left(undone) => tell_left(undone),
             Event::NotUndone(undone) => say_line(format_args!("WARNING: {}", undone.words)),
             Event::NoCaretaker(error) => say_line(format_args!(
@@ -229,15 +230,18 @@ pub(crate) fn tell_left(undone: &Undone) {
     say_line(format_args!("{kind}: left by a series that was ended: {}", undone.words));
 }
 
-/// What is told of a fault, with the line that it is about when it speaks of options that the suite itself does not have.
-fn with_line(said: &str, line: Option<&[String]>) -> String {
-    let is_option = |word: &str| {
-        word.strip_prefix('-').is_some_and(|letter| letter.starts_with(|c: char| c.is_ascii_alphabetic()))
+/// What is told of a fault, with the line that it is about when it may speak of options that the suite itself does not
+/// have.
+fn with_line(fault: &Fault, line: Option<&[String]>) -> String {
+    let names_options = match fault {
+        Fault::Failed(_) => true,
+        Fault::Refused(refusals) | Fault::RefusedLater(refusals) => {
+            refusals.all.iter().any(|refusal| !(refusal.switches.is_empty() && refusal.marks.is_empty()))
+        }
     };
-    let speaks_of_options = said.split(|c: char| c.is_whitespace() || c == '(').any(is_option);
-    let Some(words) = line.filter(|_| speaks_of_options) else { return said.to_string() };
+    let Some(words) = line.filter(|_| names_options) else { return fault.to_string() };
     let line = printable(&shell_line(words));
-    format!("{said}note: options of one letter are DiskSpd's, and this was the line: diskspd {line}\n")
+    format!("{fault}note: options of one letter are DiskSpd's, and this was the line: diskspd {line}\n")
 }
 
 impl Bars {
@@ -314,6 +318,7 @@ fn figures(total: &DirectionSummary, are_paced: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
     use crate::load::live::Counted;
     use crate::request::Line;
     use crate::suite::Kind;
@@ -321,11 +326,15 @@ mod tests {
     #[test]
     fn what_a_line_of_a_suite_is_refused_for_comes_with_the_line() {
         let words = ["-b512", "-c1G", "/mnt/a b"].map(String::from);
-        let said = with_line("ERROR: the block size (-b) is 512\n", Some(&words));
+        let about_size = Refusal::machine(&["-b"], None, "the block size (-b) is 512".into());
+        let said = with_line(&about_size.into(), Some(&words));
         assert!(said.starts_with("ERROR: the block size"), "{said}");
         assert!(said.ends_with("the line: diskspd -b512 -c1G '/mnt/a b'\n"), "{said}");
+        let full = Failure::new(FailureKind::Create, "no room").hint("ask for a smaller file (-c)");
+        assert!(with_line(&full.into(), Some(&words)).contains("(-c)\nnote: "));
+        let gone = Refusal::new(RefusalKind::Target, "'a-b' is gone").hint("name it again: --overwrite a-b");
         let plain = "ERROR: 'a-b' is gone; name it again: --overwrite a-b\n";
-        assert_eq!(with_line(plain, Some(&words)), plain);
+        assert_eq!(with_line(&gone.into(), Some(&words)), plain);
     }
 
     /// A series of two runs with a pause between them.

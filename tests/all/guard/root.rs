@@ -109,7 +109,7 @@ impl Machine {
     fn refuses(&self, device: &Loop, place: &str, says: &str) {
         let Err(refusal) = self.write(device, place) else { panic!("{place} is let through") };
         let words = refusal.to_string();
-        assert!(words.contains("the running system stands on that disk: no option"), "{place}: {words}");
+        assert!(words.contains("the running system is on that disk, and no option"), "{place}: {words}");
         assert!(words.contains(says), "{place}: no '{says}' in: {words}");
         assert!(!words.contains("--overwrite"), "{place}: {words}");
     }
@@ -149,7 +149,7 @@ fn a_data_disk_is_in_use_but_no_disk_of_the_system() {
     let machine =
         Machine::new("30 1 8:2 / /srv rw - ext4 /dev/sda2 rw\n31 1 8:16 / / rw - ext4 /dev/sdb rw\n", &[]);
     let refusal = machine.write(&device, "sda").expect_err("mounted");
-    assert!(refusal.to_string().contains("no option lets a device in use through"), "{refusal}");
+    assert!(refusal.to_string().contains("no option allows a write test of a device in use"), "{refusal}");
     assert_eq!(machine.write(&device, "sda/sda1"), Ok(()), "its blank neighbour");
     machine.refuses(&device, "sdb", "it is mounted at / (ext4)");
 }

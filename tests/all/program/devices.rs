@@ -113,9 +113,9 @@ fn a_file_system_is_not_overwritten() {
     {
         let _mount = Mount::new(&[node]);
         run_on(&lab, "-d1 -W0 -w10 -b4K", &device.node).refused(4, &["in use", "mounted"]);
-        // In use is in use: no option lets that through.
+        // In use is in use: no option changes that.
         let ran = run_on(&lab, &format!("-d1 -W0 -w10 -b4K {overwrite}"), &device.node);
-        ran.refused(4, &["in use", "no option lets a device in use through"]);
+        ran.refused(4, &["in use", "no option allows a write test of a device in use"]);
         assert_measured(run_on(&lab, "-d1 -W0 -b4K -r -Su", &device.node));
     }
     let superblock = |bytes: &[u8]| bytes[1024 + 56..1024 + 58].to_vec();
