@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::fault::{ExitCode, Fault};
+use crate::fault::{ExitCode, Fault, Refusal};
 use crate::load::Event;
 use crate::profile::Size;
+use crate::session::outputs::OutputError;
 use crate::text::printable;
 
 /// Plain progress lines come this far apart when nobody watches a terminal.
@@ -26,6 +27,19 @@ pub(crate) fn tell(fault: impl Into<Fault>) -> ExitCode {
     let fault = fault.into();
     say(&fault.to_string());
     fault.exit_code()
+}
+
+/// For suites that still pass on words, which [`say_error`] shows.
+impl From<Refusal> for String {
+    fn from(refusal: Refusal) -> Self {
+        refusal.to_string()
+    }
+}
+
+impl From<OutputError> for String {
+    fn from(error: OutputError) -> Self {
+        error.to_string()
+    }
 }
 
 /// Lines that tell why something was refused: a sentence, or what is complete lines with `ERROR` already (as those of

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::profile::Profile;
 use crate::request::Line;
 use crate::result::{Document, json};
@@ -28,14 +29,17 @@ pub struct Kept {
 
 impl Kept {
     /// Looks at the folder, which need not be there yet. Without `resume` it must hold no documents of a series. What is
-    /// there must take new documents. The error is a sentence.
-    pub fn open(folder: &Path, resume: bool) -> Result<Self, String> {
-        let refused = |why: &str| format!("--keep '{}': {why}", printable_path(folder));
+    /// there must take new documents.
+    ///
+    /// # Errors
+    /// Why the folder is not to be used.
+    pub fn open(folder: &Path, resume: bool) -> Result<Self, Refusal> {
+        let refused = |why: &str| refusal(folder, why);
         let entries = match fs::read_dir(folder) {
             Ok(entries) => Some(entries),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
-                return Err(refused("this is a file; give a folder, which is made when it is missing"));
+                return Err(refused("this is a file").hint("give a folder, which is made when it is missing"));
             }
             Err(error) => return Err(refused(&system_text(&error))),
         };
@@ -44,9 +48,8 @@ impl Kept {
         let names = names.map(|name| name.to_string_lossy().into_owned());
         let there: BTreeMap<usize, String> = names.filter_map(|name| Some((number(&name)?, name))).collect();
         if !resume && !there.is_empty() {
-            return Err(refused(
-                "documents of a series are there already; choose another folder, or go on with --resume",
-            ));
+            let already = refused("documents of a series are there already");
+            return Err(already.hint("choose another folder, or go on with --resume"));
         }
         let mut kept = Kept { folder: folder.to_path_buf(), resume, count: 0, there, lock: None };
         if is_there {
@@ -56,22 +59,24 @@ impl Kept {
         Ok(kept)
     }
 
-    /// Makes the folder when it is missing. The error is a sentence.
-    pub fn make(&mut self) -> Result<(), String> {
-        fs::create_dir_all(&self.folder)
-            .map_err(|error| format!("--keep '{}': {}", printable_path(&self.folder), system_text(&error)))?;
+    /// Makes the folder when it is missing.
+    ///
+    /// # Errors
+    /// It cannot be made, or another series has it.
+    pub fn make(&mut self) -> Result<(), Refusal> {
+        fs::create_dir_all(&self.folder).map_err(|error| refusal(&self.folder, &system_text(&error)))?;
         self.lock()
     }
 
     /// Claims the folder until this is dropped. Where there are no locks, nobody is kept out.
-    fn lock(&mut self) -> Result<(), String> {
+    fn lock(&mut self) -> Result<(), Refusal> {
         if self.lock.is_some() {
             return Ok(());
         }
         let Ok(folder) = File::open(&self.folder) else { return Ok(()) };
         if matches!(try_alone(&folder), Ok(false)) {
-            let folder = printable_path(&self.folder);
-            return Err(format!("--keep '{folder}': another series keeps its documents there just now"));
+            let hint = "wait until it has ended, or choose another folder";
+            return Err(refusal(&self.folder, "another series keeps its documents there now").hint(hint));
         }
         self.lock = Some(folder);
         Ok(())
@@ -87,15 +92,16 @@ impl Kept {
 
     /// The document of the next run, when it is there from before, of the same machine and suite, with the same command
     /// line and the same profile: that of `-X` may have changed behind its name. After that (or after [`Kept::put`]) comes the
-    /// one after it. Half a document is none. The error, when it is the document of another run, is a sentence.
-    pub fn found(&mut self, step: &Step, planned: &Planned<'_>) -> Result<Option<Document>, String> {
+    /// one after it. Half a document is none.
+    ///
+    /// # Errors
+    /// It is the document of another run.
+    pub fn found(&mut self, step: &Step, planned: &Planned<'_>) -> Result<Option<Document>, Refusal> {
         let Some(name) = self.there.get(&(self.count + 1)) else { return Ok(None) };
         let path = self.path(step);
         let other = |what: &str| {
-            format!(
-                "--keep '{}': {what}: --resume goes on with the words of the series that began there; repeat them, or choose \
-                 another folder",
-                printable_path(&self.folder.join(name))
+            refusal(&self.folder.join(name), what).hint(
+                "--resume goes on with the words of the series that began there: repeat them, or choose another folder",
             )
         };
         if path.file_name().is_none_or(|own| own.to_string_lossy() != *name) {
@@ -112,8 +118,11 @@ impl Kept {
         }
     }
 
-    /// Keeps the document of the next run. The error is a sentence.
-    pub fn put(&mut self, step: &Step, document: &Document) -> Result<(), String> {
+    /// Keeps the document of the next run.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn put(&mut self, step: &Step, document: &Document) -> Result<(), Failure> {
         let path = self.path(step);
         self.count += 1;
         let stored = tempfile::NamedTempFile::new_in(&self.folder).and_then(
@@ -128,12 +137,20 @@ impl Kept {
                 Ok(())
             },
         );
-        stored.map_err(|error| format!("--keep '{}': {}", printable_path(&path), system_text(&error)))
+        stored.map_err(|error| {
+            let words = format!("--keep '{}'", printable_path(&path));
+            Failure::new(FailureKind::Output, words).because(system_text(&error))
+        })
     }
 
     fn path(&self, step: &Step) -> PathBuf {
         self.folder.join(format!("{:03}-{}.json", self.count + 1, slug(&step.name)))
     }
+}
+
+/// What speaks against the folder, or a document in it.
+fn refusal(path: &Path, why: &str) -> Refusal {
+    Refusal::new(RefusalKind::Output, format!("--keep '{}': {why}", printable_path(path)))
 }
 
 /// What a series is about to run.
@@ -250,11 +267,14 @@ mod tests {
         kept.make().unwrap();
         assert!(find(&mut kept, &first, &first_words).unwrap().is_none());
         let second_series = Kept::open(&folder, true).unwrap_err();
-        assert!(second_series.contains("another series keeps its documents there"), "{second_series}");
+        assert!(
+            second_series.message.contains("another series keeps its documents there"),
+            "{second_series}"
+        );
         kept.put(&first, &document(&first_words)).unwrap();
         kept.put(&second, &document(&second_words)).unwrap();
         assert!(folder.join("001-rnd4k-q32t1-read-1-of-2.json").exists());
-        assert!(Kept::open(&folder, false).unwrap_err().contains("--resume"));
+        assert!(Kept::open(&folder, false).unwrap_err().to_string().contains("--resume"));
         let long = step(&format!("{}: A, {}", "x".repeat(300), Kind::First.name()), &[]).0;
         kept.put(&long, &document(&[])).expect("a name that fits");
         let names = || fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
@@ -263,7 +283,7 @@ mod tests {
         assert!(names().any(|name| is_whole(name.to_str().unwrap())), "the end tells that it does not count");
         let file = place.path().join("file");
         fs::write(&file, "x").unwrap();
-        assert!(Kept::open(&file, false).unwrap_err().contains("this is a file; give a folder"));
+        assert!(Kept::open(&file, false).unwrap_err().to_string().contains("this is a file; give a folder"));
 
         assert!(kept.would_hold(&folder.join("007-x.json")) && !kept.would_hold(&folder.join("x.json")));
         assert!(!kept.would_hold(&place.path().join("007-x.json")));
@@ -274,9 +294,12 @@ mod tests {
         assert!(find(&mut kept, &first, &again).unwrap().is_some(), "another process, another folder");
         let (_, other) = step("", &["-s", "-b8K", "/m/truespd-mark-77-0/data"]);
         let error = find(&mut kept, &second, &other).unwrap_err();
-        assert!(error.contains("002-seq.json': a run with nothing more where this has -b8K: "), "{error}");
+        assert!(
+            error.message.ends_with("002-seq.json': a run with nothing more where this has -b8K"),
+            "{error}"
+        );
         let error = find(&mut kept, &step("RND", &[]).0, &second_words).unwrap_err();
-        assert!(error.contains("002-seq.json': another run than 'RND'"), "{error}");
+        assert!(error.message.contains("002-seq.json': another run than 'RND'"), "{error}");
         let profile = Profile { progress_ios: 7, ..Profile::default() };
         let same = line(&second_words);
         let other = Line::new(second_words.clone(), Request { profile, ..Request::default() });
@@ -287,7 +310,7 @@ mod tests {
             (planned(&other), "another profile"),
         ] {
             let error = kept.found(&second, &planned).unwrap_err();
-            assert!(error.contains(says), "{error}");
+            assert!(error.message.contains(says), "{error}");
         }
         assert!(find(&mut kept, &second, &second_words).unwrap().is_some());
         let path = kept.path(&long);

@@ -275,18 +275,20 @@ pub struct LaterOutputs {
 }
 
 impl LaterOutputs {
-    /// Tries all; none may be another, nor one of the `taken`, which are what the suite tests or reads. The error is a
-    /// sentence.
-    pub fn check(outputs: Vec<Output>, taken: &[String]) -> Result<Self, String> {
+    /// Tries all; none may be another, nor one of the `taken`, which are what the suite tests or reads.
+    ///
+    /// # Errors
+    /// [`OutputError`].
+    pub fn check(outputs: Vec<Output>, taken: &[String]) -> Result<Self, OutputError> {
         let what = |path: &String| format!("'{path}', which is tested or read,");
         let taken = taken.iter().map(|path| (PathBuf::from(path), what(path)));
         let mut taken: Vec<(PathBuf, String)> = taken.map(|(path, what)| (real(&path), what)).collect();
         for output in &outputs {
             let path = real(Path::new(&output.path));
-            refuse_taken(output, &path, &taken).map_err(|error| error.to_string())?;
+            refuse_taken(output, &path, &taken)?;
             // Opening a pipe and leaving it would tell its reader that this was all.
             if !path.metadata().is_ok_and(|facts| is_stream(&facts)) {
-                open(output, &path).map_err(|error| error.to_string())?;
+                open(output, &path)?;
             }
             taken.push((path, format!("the file of --{}", output.format)));
         }
@@ -306,7 +308,10 @@ impl LaterOutputs {
 }
 
 /// The file of `--json`; see [`LaterOutputs::check`].
-pub fn later_json(path: Option<&str>, taken: &[String]) -> Result<LaterOutputs, String> {
+///
+/// # Errors
+/// [`OutputError`].
+pub fn later_json(path: Option<&str>, taken: &[String]) -> Result<LaterOutputs, OutputError> {
     let output = path.map(|path| Output { format: "json", path: path.to_string() });
     LaterOutputs::check(output.into_iter().collect(), taken)
 }
@@ -337,7 +342,7 @@ mod tests {
             (vec![json(dir.path())], &[][..], "this is a folder"),
             (vec![json(&dir.path().join("none/x"))], &[][..], "none: No such file or directory"),
         ] {
-            let words = LaterOutputs::check(outputs, taken).unwrap_err();
+            let words = LaterOutputs::check(outputs, taken).unwrap_err().to_string();
             assert!(words.contains(says) && !words.contains("os error"), "{words}");
         }
         assert_eq!(names(), 2);

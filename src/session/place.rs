@@ -3,17 +3,16 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use crate::fault::Refusal;
+use crate::fault::{Refusal, RefusalKind};
 use crate::guard::Guard;
 use crate::guard::mark::Marks;
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
 use crate::machine::storage;
 use crate::machine::storage::{ReadFlags, Room, TargetKind, resolve, room};
-use crate::profile::Size;
 use crate::sys::error::system_text;
 use crate::sys::file::FileKind;
-use crate::text::{printable_path, shell_word, typed_size};
+use crate::text::{printable_path, shell_word, size, typed_size};
 
 /// CrystalDiskMark's smallest test file. A smaller one is no test of a disk: a run is over the same blocks again and again.
 pub const FILE_BYTES_MIN: u64 = 16 << 20;
@@ -36,25 +35,29 @@ enum Kind {
 }
 
 impl Place {
-    /// Looks at what `typed` names; opens read-only. The error is a sentence.
-    pub fn find(typed: &str) -> Result<Self, String> {
+    /// Finds out what `typed` names; opens read-only.
+    ///
+    /// # Errors
+    /// It is not there, or nothing that can be tested.
+    pub fn find(typed: &str) -> Result<Self, Refusal> {
         let roots = Roots::default();
-        let path = resolve(typed, &roots).map_err(|error| error.to_string())?.path;
+        let path = resolve(typed, &roots)?.path;
         let failed = |error: std::io::Error| {
-            let hint = match error.kind() {
-                std::io::ErrorKind::NotFound => "; give a directory for the test file, or a block device",
-                _ => "",
-            };
-            format!("'{}': {}{hint}", printable_path(&path), system_text(&error))
+            let refusal = refused(format!("'{}': {}", printable_path(&path), system_text(&error)));
+            match error.kind() {
+                std::io::ErrorKind::NotFound => {
+                    refusal.hint("give a directory for the test file, or a block device")
+                }
+                _ => refusal,
+            }
         };
+        let not_utf8 =
+            |hint| refused(format!("'{}': the name is not UTF-8 text", printable_path(&path))).hint(hint);
         let about = fs::metadata(&path).map_err(failed)?;
         if about.is_dir() {
             let path = fs::canonicalize(&path).map_err(failed)?;
             if path.to_str().is_none() {
-                return Err(format!(
-                    "'{}': a name that is no UTF-8; choose another directory",
-                    printable_path(&path)
-                ));
+                return Err(not_utf8("choose another directory"));
             }
             // Some file systems of memory, networks and programs tell no size.
             let room = File::open(&path).and_then(|directory| room(&directory)).ok();
@@ -62,32 +65,29 @@ impl Place {
             return Ok(Place { path, kind: Kind::Directory(room) });
         }
         if !about.is_file() && FileKind::of(&about) != FileKind::Block {
-            let what = "is a pipe, a socket or a device for characters, where nothing can be measured";
-            return Err(format!("'{}' {what}; give a directory or a block device", printable_path(&path)));
+            let what = "is a pipe, a socket or a character device, which cannot be measured";
+            let refusal = refused(format!("'{}' {what}", printable_path(&path)));
+            return Err(refusal.hint("give a directory or a block device"));
         }
-        let size_bytes = storage::open(&path, ReadFlags::CACHED, &roots)
-            .map_err(|error| error.to_string())?
-            .facts
-            .size_bytes;
+        let size_bytes = storage::open(&path, ReadFlags::CACHED, &roots)?.facts.size_bytes;
         let kind = if about.is_file() { Kind::File { size_bytes } } else { Kind::Device { size_bytes } };
-        let path =
-            path.to_str().and_then(absolute_path).map(PathBuf::from).ok_or_else(|| {
-                format!("'{}': a name that is no UTF-8; choose another", printable_path(&path))
-            })?;
-        Ok(Place { path, kind })
+        let absolute = path.to_str().and_then(absolute_path).map(PathBuf::from);
+        Ok(Place { path: absolute.ok_or_else(|| not_utf8("choose another file or device"))?, kind })
     }
 
-    /// For suites that test no file that is there. The error is a sentence.
-    pub fn directory_or_device(self) -> Result<Self, String> {
+    /// For suites that test no file that is there.
+    ///
+    /// # Errors
+    /// It is one.
+    pub fn directory_or_device(self) -> Result<Self, Refusal> {
         if !matches!(self.kind, Kind::File { .. }) {
             return Ok(self);
         }
         let parent = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        Err(format!(
-            "'{}' is a file; give a directory, e.g. '{}', where a test file is made and removed, or a block device",
-            printable_path(&self.path),
+        Err(refused(format!("'{}' is a file", printable_path(&self.path))).hint(format!(
+            "give a directory, e.g. '{}', where a test file is made and removed, or a block device",
             printable_path(parent.unwrap_or(Path::new(".")))
-        ))
+        )))
     }
 
     /// As a word of a command line: absolute.
@@ -134,22 +134,31 @@ impl Place {
         }
     }
 
-    /// Whether `count` files of `--size`, or so much of a device, fit; if not, a sentence that names a size that does
-    /// and is at least `least_bytes`.
-    pub fn check_room(&self, size_bytes: u64, count: u64, least_bytes: u64) -> Result<(), String> {
+    /// Whether `count` files of `--size`, or so much of a device, fit.
+    ///
+    /// # Errors
+    /// They do not; with a size that does and is at least `least_bytes`, if there is one.
+    pub fn check_room(&self, size_bytes: u64, count: u64, least_bytes: u64) -> Result<(), Refusal> {
         let path = printable_path(&self.path);
         let share = |bytes: u64| bytes / count.max(1);
-        let (has_bytes, usable_bytes, what) = match (&self.kind, self.room()) {
+        let (has_bytes, usable_bytes, has) = match (&self.kind, self.room()) {
             (_, Some(room)) if room.is_read_only => {
-                return Err(format!(
-                    "'{path}': the file system is read-only; choose a directory on another one"
-                ));
+                return Err(refused(format!("'{path}': the file system is read-only"))
+                    .hint("choose a directory on another one"));
             }
             // A file system wants some of it for itself.
-            (_, Some(room)) => (room.free_bytes, share(room.free_bytes) / 8 * 7, "free there are"),
+            (_, Some(room)) => (
+                room.free_bytes,
+                share(room.free_bytes) / 8 * 7,
+                format!("{} are free", size(room.free_bytes)),
+            ),
             (Kind::Directory(_), None) => return Ok(()),
-            (Kind::File { size_bytes }, _) => (*size_bytes, share(*size_bytes), "the file has"),
-            (Kind::Device { size_bytes }, _) => (*size_bytes, share(*size_bytes), "the device has"),
+            (Kind::File { size_bytes }, _) => {
+                (*size_bytes, share(*size_bytes), format!("the file has {}", size(*size_bytes)))
+            }
+            (Kind::Device { size_bytes }, _) => {
+                (*size_bytes, share(*size_bytes), format!("the device has {}", size(*size_bytes)))
+            }
         };
         if share(has_bytes) >= size_bytes {
             return Ok(());
@@ -158,21 +167,25 @@ impl Place {
             Some(bytes) => format!("--size {} would fit", typed_size(bytes)),
             None => "choose another place".to_string(),
         };
-        let size = match count {
+        let wanted = match count {
             0 | 1 => format!("--size {} does not fit", typed_size(size_bytes)),
             _ => format!("{count} files of --size {} do not fit", typed_size(size_bytes)),
         };
-        Err(format!("'{path}': {size}: {what} {}; {next}", Size(has_bytes)))
+        Err(refused(format!("'{path}': {wanted}: {has}")).hint(next))
     }
 
-    /// `--overwrite` is for what is there, and nothing else. The error is a sentence.
-    pub fn check_overwrite(&self, overwrite: &[String]) -> Result<(), String> {
+    /// `--overwrite` is for what is there, and nothing else.
+    ///
+    /// # Errors
+    /// It is given for a directory.
+    pub fn check_overwrite(&self, overwrite: &[String]) -> Result<(), Refusal> {
         match overwrite.first() {
-            Some(first) if self.is_directory() => Err(format!(
-                "--overwrite {}: '{}' is a directory, where a new file is made and nothing overwritten; leave it out",
+            Some(first) if self.is_directory() => Err(Refusal::command_line(format!(
+                "--overwrite {}: '{}' is a directory, where a new file is made and nothing is overwritten",
                 shell_word(first),
                 printable_path(&self.path)
-            )),
+            ))
+            .hint("leave it out")),
             _ => Ok(()),
         }
     }
@@ -206,12 +219,17 @@ pub fn target_named<'t>(path: &str, targets: &[&'t str]) -> Option<&'t str> {
 /// Why a path of `--overwrite` is refused that names none of the targets.
 pub fn names_no_target(path: &str) -> String {
     let why = match path.starts_with('#') {
-        true => "this wants the device by its name: which disk a number means changes when disks come and go",
+        true => "a number may mean another disk when disks are added or removed; give the device by its name",
         false => {
-            "this is none of the targets; it names a target itself again, neither its disk nor a partition"
+            "this is none of the targets; repeat the path of a target, not its disk or a partition of it"
         }
     };
     format!("--overwrite {path}: {why}")
+}
+
+/// What cannot be tested.
+fn refused(words: String) -> Refusal {
+    Refusal::new(RefusalKind::Target, words)
 }
 
 /// A target as it is called from any directory, so that a line that a suite shows or keeps means the same everywhere.
@@ -246,9 +264,11 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_told_with_what_would() {
         assert_eq!(directory(1 << 30, false).check_room(1 << 30, 1, FILE_BYTES_MIN), Ok(()));
-        let refused = |place: &Place, size, count| place.check_room(size, count, FILE_BYTES_MIN).unwrap_err();
+        let refused = |place: &Place, size, count| {
+            place.check_room(size, count, FILE_BYTES_MIN).unwrap_err().to_string()
+        };
         for (free_bytes, size_bytes, count, says) in [
-            ((1 << 30) - 1, 1 << 30, 1, "--size 1G does not fit: free there are"),
+            ((1 << 30) - 1, 1 << 30, 1, "'/m': --size 1G does not fit: 1024.0 MiB are free;"),
             ((1 << 30) - 1, 1 << 30, 1, "; --size 512M would fit"),
             (600 << 30, 1 << 40, 1, "; --size 512G would fit"),
             (20 << 20, 1 << 30, 1, "; --size 16M would fit"),
@@ -264,7 +284,7 @@ mod tests {
         let device = Place { path: "/dev/x".into(), kind: Kind::Device { size_bytes: 100 << 20 } };
         let words = refused(&device, 1 << 30, 1);
         assert!(
-            words.contains("the device has 100MiB") && words.ends_with("--size 64M would fit"),
+            words.contains("the device has 100 MiB") && words.ends_with("--size 64M would fit"),
             "{words}"
         );
         let device = Place { path: "/dev/x".into(), kind: Kind::Device { size_bytes: 64 << 20 } };
@@ -278,15 +298,20 @@ mod tests {
         let place = Place::find(dir.path().to_str().unwrap()).unwrap();
         assert!(place.is_directory() && !place.is_device() && place.room().is_some());
         assert_eq!((place.size_bytes(), place.folder()), (None, dir.path().canonicalize().unwrap()));
-        assert!(place.check_overwrite(&["/dev/x".into()]).unwrap_err().contains("leave it out"));
+        assert!(place.check_overwrite(&["/dev/x".into()]).unwrap_err().to_string().contains("leave it out"));
         let file = dir.path().join("f");
         fs::write(&file, "x").unwrap();
         let place = Place::find(file.to_str().unwrap()).unwrap();
         assert_eq!((place.size_bytes(), place.is_device()), (Some(1), false));
-        let words = place.directory_or_device().unwrap_err();
+        let words = place.directory_or_device().unwrap_err().to_string();
         assert!(words.contains("is a file; give a directory, e.g. '"), "{words}");
-        assert!(Place::find("/dev/null").unwrap_err().contains("; give a directory or a block device"));
-        let words = Place::find(dir.path().join("none").to_str().unwrap()).unwrap_err();
+        assert!(
+            Place::find("/dev/null")
+                .unwrap_err()
+                .to_string()
+                .contains("; give a directory or a block device")
+        );
+        let words = Place::find(dir.path().join("none").to_str().unwrap()).unwrap_err().to_string();
         assert!(words.contains("No such file or directory; give a directory"), "{words}");
     }
 }

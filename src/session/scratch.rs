@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::fault::{Refusal, RefusalKind};
 use crate::session::undo::{FOLDER_PREFIX, Journal, Undo};
 use crate::sys::error::system_text;
 use crate::sys::file::make_private_directory;
@@ -25,17 +26,18 @@ impl Scratch {
     /// Makes a folder for a suite in `parent`, for files called `files`. The journal removes it.
     ///
     /// # Errors
-    /// One sentence: what could not be done and what to do.
-    pub fn make(parent: &Path, suite: &str, files: &[&str], journal: &mut Journal) -> Result<Self, String> {
+    /// What could not be done and what to do.
+    pub fn make(parent: &Path, suite: &str, files: &[&str], journal: &mut Journal) -> Result<Self, Refusal> {
+        let refused = |words: String| Refusal::new(RefusalKind::Target, words);
+        let shown = printable_path(parent);
         let failed = |error: std::io::Error| {
-            format!(
-                "'{}': could not make a folder for the test file: {}; choose a directory you may write to",
-                printable_path(parent),
-                system_text(&error)
-            )
+            let why = system_text(&error);
+            refused(format!("'{shown}': could not make a folder for the test file: {why}"))
+                .hint("choose a directory that you may write to")
         };
         let noted = |error: std::io::Error| {
-            format!("could not note what to remove if the program is killed: {}", system_text(&error))
+            let why = system_text(&error);
+            refused(format!("could not note what to remove if the program is killed: {why}"))
         };
         let parent = fs::canonicalize(parent).map_err(failed)?;
         for number in 0..NAMES_TRIED {
@@ -59,27 +61,26 @@ impl Scratch {
             let folder = Arc::new(File::open(&path).map_err(failed)?);
             return Ok(Scratch { path, folder });
         }
-        Err(format!(
-            "'{}': too many folders of killed runs; remove {FOLDER_PREFIX}{suite}-*",
-            printable_path(&parent)
-        ))
+        let words = format!("'{}': too many folders of killed runs", printable_path(&parent));
+        Err(refused(words).hint(format!("remove {FOLDER_PREFIX}{suite}-*")))
     }
 
     /// Checks that the path still leads to the folder: a run would make it again, maybe on another disk.
     ///
     /// # Errors
-    /// A sentence.
-    pub fn check(&self) -> Result<(), String> {
+    /// It does not.
+    pub fn check(&self) -> Result<(), Refusal> {
         let own = Identity::of(&self.folder).ok();
         let there = Identity::of_name(&self.path).ok();
         if there.is_some() && there == own {
             return Ok(());
         }
-        Err(format!(
-            "'{}': the folder of the test file is gone, or another one is there now: it was removed or renamed, or something \
-             was mounted or unmounted meanwhile; nothing is measured on another disk in its place",
+        let words = format!(
+            "'{}': the folder of the test file is gone, or another one is there now: it was removed or renamed, or a file \
+             system was mounted or unmounted there; the series ends, as its next run might measure another disk",
             printable_path(&self.path)
-        ))
+        );
+        Err(Refusal::new(RefusalKind::Target, words))
     }
 
     /// The folder.
@@ -107,9 +108,9 @@ mod tests {
         // Another folder of the same name is another folder.
         assert_eq!(second.check(), Ok(()));
         fs::remove_dir(&second.path).unwrap();
-        assert!(second.check().unwrap_err().contains("is gone"));
+        assert!(second.check().unwrap_err().message.contains("is gone"));
         fs::create_dir(&second.path).unwrap();
-        assert!(second.check().unwrap_err().contains("another one is there"));
+        assert!(second.check().unwrap_err().message.contains("another one is there"));
         fs::remove_dir(&second.path).unwrap();
         fs::write(first.file("data"), "x").unwrap();
         journal.undo();
@@ -117,6 +118,6 @@ mod tests {
         assert_eq!(left, ["undo"]);
         let mut journal = Journal::begin(&place.path().join("undo")).unwrap();
         let error = Scratch::make(&place.path().join("none"), "mark", &[], &mut journal).unwrap_err();
-        assert!(error.contains("could not make a folder"), "{error}");
+        assert!(error.message.contains("could not make a folder"), "{error}");
     }
 }

@@ -12,7 +12,7 @@ use super::scratch::Scratch;
 use super::signals::stop_on_signals;
 use super::undo::{Journal, journals_of_this_user, sweep};
 use super::watch::{Event, Watch};
-use crate::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
+use crate::fault::{ExitCode, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use crate::guard::check_directory;
 use crate::load;
 use crate::machine::host::{host_name, uptime_ms};
@@ -90,7 +90,7 @@ impl Series {
         stop_on_signals(&stop, move || notice.see(Event::Stopping))
             .map_err(|e| failed("could not prepare for Ctrl+C", &e))?;
         let keep = wishes.keep.as_ref().map(|folder| Kept::open(Path::new(folder), wishes.resume));
-        let keep = keep.transpose().map_err(|words| Refusal::new(RefusalKind::Output, words))?;
+        let keep = keep.transpose()?;
         let is_kept = |path: &str| keep.as_ref().is_some_and(|keep| keep.would_hold(Path::new(path)));
         if let Some(file) = outputs.files().find(|file| is_kept(&file.path)) {
             let words = format!(
@@ -130,8 +130,8 @@ impl Series {
     /// The write guard's reasons.
     pub fn check_write(&self, typed: &str) -> Result<(), Ended> {
         check_write(typed, &self.overwrite).map_err(|mut refusal| {
-            // Advice in options that a suite has not.
-            refusal.hints.retain(|hint| !["-w0", "-c<size>"].iter().any(|option| hint.contains(option)));
+            // A suite does not have these options.
+            refusal.switch_hints.clear();
             let words = self.overwrite.iter().flat_map(|path| ["--overwrite", path]).chain([typed]);
             let words: Vec<String> = words.map(str::to_string).collect();
             self.grammar.marked(&words, vec![refusal]).into()
@@ -151,8 +151,7 @@ impl Series {
         check_directory(parent, &Roots::default()).map_err(|refusal| {
             self.grammar.marked(&[parent.to_string_lossy().into_owned()], vec![refusal])
         })?;
-        let made = Scratch::make(parent, suite, files, self.journal()?)
-            .map_err(|words| Refusal::new(RefusalKind::Target, words))?;
+        let made = Scratch::make(parent, suite, files, self.journal()?)?;
         self.scratch.push(made.clone());
         Ok(made)
     }
@@ -232,13 +231,13 @@ impl Series {
         // A file is filled anew in every series, with other data.
         let found = if step.kind == Kind::Fill { Ok(None) } else { keep.found(step, &planned) };
         let found = found.and_then(|found| keep.make().map(|()| found));
-        found.map_err(|words| self.hindered(Refusal::new(RefusalKind::Output, words)))
+        found.map_err(|refusal| self.hindered(refusal))
     }
 
     /// Makes a run.
     fn make(&mut self, line: Line) -> Result<Document, Ended> {
         let lost = self.scratch.iter().try_for_each(Scratch::check);
-        lost.map_err(|words| self.hindered(Refusal::new(RefusalKind::Target, words)))?;
+        lost.map_err(|refusal| self.hindered(refusal))?;
         self.has_run = true;
         match self.measure(&line) {
             Ok(document) => {
@@ -316,8 +315,7 @@ impl Runner for Series {
         }
         let document = self.make(line)?;
         if let Some(keep) = &mut self.keep {
-            let kept = keep.put(step, &document);
-            kept.map_err(|words| Failure::new(FailureKind::Output, words))?;
+            keep.put(step, &document)?;
         }
         self.watch.see(Event::Done { step, document: &document, is_kept: false });
         Ok(document)

@@ -161,7 +161,8 @@ impl Suite for StudyArguments {
         // Results take the place of no target, nor of a node's document.
         let taken: Vec<String> =
             common.targets.iter().cloned().chain(documents::paths(typed_nodes)).collect();
-        let begun = later_json(common.json.as_deref(), &taken).and_then(|output| {
+        let output = later_json(common.json.as_deref(), &taken).map_err(|error| error.to_string());
+        let begun = output.and_then(|output| {
             common
                 .series
                 .begin(&format!("study {name}"), &output)

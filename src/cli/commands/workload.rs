@@ -191,7 +191,7 @@ fn choose_limit(preset: &mut Preset, arguments: &WorkloadArguments) -> Result<()
 fn places(arguments: &WorkloadArguments, name: &str, preset: &Preset) -> Result<Vec<Place>, String> {
     let here = [".".to_string()];
     let typed = if arguments.targets.is_empty() { &here[..] } else { &arguments.targets[..] };
-    let places = typed.iter().map(|typed| Place::find(typed)).collect::<Result<Vec<Place>, String>>()?;
+    let places = typed.iter().map(|typed| Place::find(typed)).collect::<Result<Vec<Place>, _>>()?;
     let needed = preset.file_bytes.len();
     let has_folder = places.iter().any(Place::is_directory);
     if has_folder && places.len() > 1 {
