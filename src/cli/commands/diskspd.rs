@@ -32,7 +32,7 @@ pub struct Program {
 
 /// Where the verdict of a run goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum VerdictTo {
     /// To standard error: standard output is DiskSpd's.
     StandardError,
     /// Under a text result on standard output; to standard error for a format that programs read.
@@ -41,18 +41,18 @@ pub(crate) enum Place {
 
 /// Runs the DiskSpd command with `args` (without the program name).
 pub fn diskspd(program: &Program, args: &[OsString]) -> ExitCode {
-    run_words(program, args, Place::StandardError)
+    run_words(program, args, VerdictTo::StandardError)
 }
 
 /// Runs the words of DiskSpd's command line.
-pub(crate) fn run_words(program: &Program, args: &[OsString], place: Place) -> ExitCode {
+pub(crate) fn run_words(program: &Program, args: &[OsString], verdict_to: VerdictTo) -> ExitCode {
     match crate::cli::grammar::parse::parse_os(args, &program.name, &uptime_ms) {
-        Ok(invocation) => dispatch(program, args, invocation, place),
+        Ok(invocation) => dispatch(program, args, invocation, verdict_to),
         Err(refusals) => tell(refusals),
     }
 }
 
-fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, place: Place) -> ExitCode {
+fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, verdict_to: VerdictTo) -> ExitCode {
     match invocation {
         Invocation::Help => print(&crate::cli::grammar::help(&program.name), ExitCode::Done),
         Invocation::NoArguments => {
@@ -62,7 +62,7 @@ fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, place:
         Invocation::Version => print(&crate::cli::version(), ExitCode::Done),
         Invocation::SystemInformation(format) => system_information(format),
         Invocation::SetEvents(names) => set_events(&names),
-        Invocation::Run(request) => run(program, args, *request, place),
+        Invocation::Run(request) => run(program, args, *request, verdict_to),
     }
 }
 
@@ -105,7 +105,7 @@ fn command_line(program: &Program, args: &[OsString]) -> Vec<String> {
     std::iter::once(program.name.clone()).chain(typed(args)).collect()
 }
 
-fn run(program: &Program, args: &[OsString], mut request: Request, place: Place) -> ExitCode {
+fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: VerdictTo) -> ExitCode {
     if let Err(refusals) = load_profile(program, args, &mut request) {
         return tell(refusals);
     }
@@ -126,7 +126,7 @@ fn run(program: &Program, args: &[OsString], mut request: Request, place: Place)
         return print(&text, ExitCode::Done);
     }
     match ready(program, args, &request) {
-        Ok(ready) => measure(program, args, &request, &ready, place),
+        Ok(ready) => measure(program, args, &request, &ready, verdict_to),
         Err(refusals) => tell(refusals),
     }
 }
@@ -162,7 +162,7 @@ fn measure(
     args: &[OsString],
     request: &Request,
     ready: &Ready<'_>,
-    place: Place,
+    verdict_to: VerdictTo,
 ) -> ExitCode {
     let stop = match Latch::new()
         .and_then(|latch| watch_signals(&latch, request.profile.result_format).map(|()| latch))
@@ -184,7 +184,7 @@ fn measure(
         Ok(report) => {
             let verdict = report.document.verdict.clone().unwrap_or_default();
             let is_refused = request.options.require.is_some_and(|required| verdict.grade > required);
-            let show = Show { verdict, place, has_all: request.options.verdict };
+            let show = Show { verdict, verdict_to, has_all: request.options.verdict };
             match print_report(&report, outputs, &console, &show) {
                 ExitCode::Done if is_refused => ExitCode::of(Outcome::Unmet),
                 code => code,
@@ -197,14 +197,14 @@ fn measure(
 /// The verdict and how it is shown.
 struct Show {
     verdict: Verdict,
-    place: Place,
+    verdict_to: VerdictTo,
     /// `--verdict`.
     has_all: bool,
 }
 
 impl Show {
     fn is_under_result(&self, format: ResultFormat) -> bool {
-        self.place == Place::UnderResult && format == ResultFormat::Text
+        self.verdict_to == VerdictTo::UnderResult && format == ResultFormat::Text
     }
 
     fn extent(&self) -> Extent {

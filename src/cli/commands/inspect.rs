@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::tell;
-use crate::cli::show::inspect::{self as show, Inspected, Report, WriteTest};
+use crate::cli::show::inspect::{self as show, Inspected, Inspection, WriteTest};
 use crate::fault::Refusal;
 use crate::guard::Guard;
 use crate::guard::mark::Marks;
@@ -49,8 +49,8 @@ pub(crate) fn run(arguments: &InspectArguments) -> ExitCode {
     if let Some(code) = refused {
         return code;
     }
-    let report = report(&found, &roots);
-    let text = if arguments.json { show::json(&report) } else { show::report(&report) };
+    let inspection = inspection(&found, &roots);
+    let text = if arguments.json { show::json(&inspection) } else { show::text(&inspection) };
     print(&text, ExitCode::Done)
 }
 
@@ -59,7 +59,7 @@ fn open(typed: &str, roots: &Roots) -> Result<OpenedTarget, Refusal> {
     storage::open(&path, ReadFlags::CACHED, roots).map_err(Refusal::from)
 }
 
-fn report(found: &[(&str, OpenedTarget)], roots: &Roots) -> Report {
+fn inspection(found: &[(&str, OpenedTarget)], roots: &Roots) -> Inspection {
     let mut targets: Vec<before::Inspected<'_>> =
         found.iter().map(|(typed, opened)| before::Inspected::new(typed, opened, roots)).collect();
     // First of all, before anything that is done here shows.
@@ -84,7 +84,7 @@ fn report(found: &[(&str, OpenedTarget)], roots: &Roots) -> Report {
     };
     let targets = found.iter().zip(&targets).map(about).collect();
     let know = sentences(verdict::before::of_machine(&machine, &limits));
-    Report::new(targets, limits, machine, know)
+    Inspection::new(targets, limits, machine, know)
 }
 
 fn sentences(known: Vec<Known>) -> Vec<String> {

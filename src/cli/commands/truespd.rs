@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::cli::commands;
 use crate::cli::commands::bench_self::BenchArguments;
-use crate::cli::commands::diskspd::{ExitCode, Place, Program, print, run_words};
+use crate::cli::commands::diskspd::{ExitCode, Program, VerdictTo, print, run_words};
 use crate::cli::commands::inspect::InspectArguments;
 use crate::cli::commands::judge::JudgeArguments;
 use crate::cli::commands::merge::MergeArguments;
@@ -135,5 +135,5 @@ fn parsable(args: &[OsString]) -> Vec<OsString> {
 }
 
 fn run(program: &Program, words: &[OsString]) -> ExitCode {
-    run_words(&Program { name: format!("{} run", program.name) }, words, Place::UnderResult)
+    run_words(&Program { name: format!("{} run", program.name) }, words, VerdictTo::UnderResult)
 }

@@ -1,6 +1,6 @@
 //! What has been read so far, before it becomes a profile.
 
-use super::value::Place;
+use super::value::Position;
 use crate::profile::{CacheMode, EventNames, Profile, ResultFormat, Target, TimeSpan};
 use crate::request::{LongOptions, ProfileFile, Request};
 
@@ -14,18 +14,18 @@ pub(crate) enum Stop {
 /// The properties of `-S` and `-h`, each settable once over all of them (`command-line.md` §6).
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CacheState {
-    pub mode: Option<(CacheMode, char, Place)>,
-    pub write_through: Option<(char, Place)>,
-    pub mapped: Option<(char, Place)>,
-    pub bypass: Option<(char, Place)>,
+    pub mode: Option<(CacheMode, char, Position)>,
+    pub write_through: Option<(char, Position)>,
+    pub mapped: Option<(char, Position)>,
+    pub bypass: Option<(char, Position)>,
 }
 
 /// The properties of `-ac`, `-as`, `-ap` and so on, each settable once.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PlacementState {
-    pub cores: Option<Place>,
-    pub groups: Option<Place>,
-    pub efficiency: Option<Place>,
+    pub cores: Option<Position>,
+    pub groups: Option<Position>,
+    pub efficiency: Option<Position>,
 }
 
 /// Options read so far. Fields of `span` and `target` are filled directly where the last option simply

@@ -186,13 +186,13 @@ impl<'a> Arguments<'a> {
             None => self.mark_all(word.index, true),
         };
         let mut marks = vec![main];
-        marks.extend(slip.earlier.map(|place| {
-            match (place.char, self.words.iter().find(|w| w.index == place.word)) {
+        marks.extend(slip.earlier.map(|position| {
+            match (position.char, self.words.iter().find(|w| w.index == position.word)) {
                 (Some(at), Some(earlier)) => {
                     let at = at + earlier.lead;
-                    Mark { word: place.word, chars: at..at + 1, main: false }
+                    Mark { word: position.word, chars: at..at + 1, main: false }
                 }
-                _ => self.mark_all(place.word, false),
+                _ => self.mark_all(position.word, false),
             }
         }));
         let about = format!("{}: {}", row.form(), row.help);

@@ -24,22 +24,22 @@ pub(crate) struct Slip {
     pub legal: Option<String>,
     /// What to do next.
     pub hint: Option<String>,
-    /// An earlier place that it collides with.
-    pub earlier: Option<Place>,
+    /// An earlier position that it collides with.
+    pub earlier: Option<Position>,
 }
 
-/// A place in the command line where something was set.
+/// A position in the command line where something was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Position {
     /// Index of the argument.
     pub word: usize,
     /// Character of the value, `None` for the whole argument.
     pub char: Option<usize>,
 }
 
-impl From<usize> for Place {
+impl From<usize> for Position {
     fn from(word: usize) -> Self {
-        Place { word, char: None }
+        Position { word, char: None }
     }
 }
 
@@ -63,7 +63,7 @@ impl Slip {
         self
     }
 
-    pub fn with(mut self, earlier: impl Into<Place>) -> Self {
+    pub fn with(mut self, earlier: impl Into<Position>) -> Self {
         self.earlier = Some(earlier.into());
         self
     }

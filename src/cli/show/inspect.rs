@@ -1,4 +1,4 @@
-//! The report of an inspection: as JSON, and as text at most 80 columns wide where words allow.
+//! An inspection: as JSON, and as text at most 80 columns wide where words allow.
 
 mod machine;
 
@@ -17,7 +17,7 @@ const VALUE_COLUMN: usize = 14;
 
 /// Everything there is to tell.
 #[derive(Debug, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct Inspection {
     /// [`FORMAT`].
     pub(crate) format: &'static str,
     /// Within a version members are only added.
@@ -30,15 +30,15 @@ pub(crate) struct Report {
     pub(crate) know: Vec<String>,
 }
 
-impl Report {
-    /// A report of this version.
+impl Inspection {
+    /// With the version that this program writes.
     pub(crate) fn new(
         targets: Vec<Inspected>,
         limits: Vec<Limit>,
         machine: MachineNow,
         know: Vec<String>,
     ) -> Self {
-        Report { format: FORMAT, format_version: FORMAT_VERSION, targets, limits, machine, know }
+        Inspection { format: FORMAT, format_version: FORMAT_VERSION, targets, limits, machine, know }
     }
 }
 
@@ -75,41 +75,41 @@ pub(crate) struct WriteTest {
 }
 
 /// All of it as JSON.
-pub(crate) fn json(report: &Report) -> String {
-    let mut text = serde_json::to_string_pretty(report).expect("facts are text, numbers and lists");
+pub(crate) fn json(inspection: &Inspection) -> String {
+    let mut text = serde_json::to_string_pretty(inspection).expect("facts are text, numbers and lists");
     text.push('\n');
     text
 }
 
 /// All targets, and the machine: with the only target, or after all of them.
-pub(crate) fn report(report: &Report) -> String {
+pub(crate) fn text(inspection: &Inspection) -> String {
     let mut text = String::new();
     let line = |text: &mut String| text.push_str(&format!("\n{}\n\n", "─".repeat(COLUMNS)));
-    for (i, target) in report.targets.iter().enumerate() {
+    for (i, target) in inspection.targets.iter().enumerate() {
         if i > 0 {
             line(&mut text);
         }
-        push_target(&mut text, target, &report.limits);
+        push_target(&mut text, target, &inspection.limits);
         let mut know: Vec<&String> = target.know.iter().collect();
-        if report.targets.len() == 1 {
+        if inspection.targets.len() == 1 {
             text.push('\n');
-            push_machine(&mut text, report);
-            know.extend(&report.know);
+            push_machine(&mut text, inspection);
+            know.extend(&inspection.know);
         }
         push_know(&mut text, &know);
         push_beginning(&mut text, target);
     }
-    if report.targets.len() > 1 {
+    if inspection.targets.len() > 1 {
         line(&mut text);
-        push_machine(&mut text, report);
-        push_know(&mut text, &report.know.iter().collect::<Vec<_>>());
+        push_machine(&mut text, inspection);
+        push_know(&mut text, &inspection.know.iter().collect::<Vec<_>>());
     }
     text
 }
 
-fn push_machine(text: &mut String, report: &Report) {
+fn push_machine(text: &mut String, inspection: &Inspection) {
     text.push_str("This machine just now\n");
-    machine::lines(&report.machine).iter().for_each(|(name, words)| push_fact(text, name, words));
+    machine::lines(&inspection.machine).iter().for_each(|(name, words)| push_fact(text, name, words));
 }
 
 fn push_know(text: &mut String, know: &[&String]) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::draft::Draft;
 use super::nothing;
-use crate::cli::grammar::value::{Place, Slip, Value, digits, length};
+use crate::cli::grammar::value::{Position, Slip, Value, digits, length};
 use crate::profile::{EfficiencyOrder, ProcessorId, WholeGroup};
 
 /// Largest processor number in a group other than 0, as in DiskSpd.
@@ -106,7 +106,7 @@ pub fn placement(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     let letters: Vec<char> = v.text.chars().collect();
     let mut i = 0;
     while i < letters.len() {
-        let here = Place { word: v.word, char: Some(i) };
+        let here = Position { word: v.word, char: Some(i) };
         let (state, width) = match letters[i] {
             'c' => (&mut d.placement.cores, 1),
             's' => (&mut d.placement.groups, 1),

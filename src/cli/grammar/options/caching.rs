@@ -3,7 +3,7 @@
 
 use super::super::draft::Draft;
 use super::nothing;
-use crate::cli::grammar::value::{Place, Slip, Value, length};
+use crate::cli::grammar::value::{Position, Slip, Value, length};
 use crate::profile::{CacheMode, FlushMode};
 
 const LEGAL: &str = "-S and one of the sets b, h, m, r, u, w, bm, bw, mr, mw, rw, uw, bmw, mrw in any order; -S \
@@ -11,10 +11,10 @@ const LEGAL: &str = "-S and one of the sets b, h, m, r, u, w, bm, bw, mr, mw, rw
 
 pub fn cache(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     if v.text.is_empty() {
-        return letter(d, 'u', Place::from(v.word));
+        return letter(d, 'u', Position::from(v.word));
     }
     for (i, c) in v.text.chars().enumerate() {
-        letter(d, c, Place { word: v.word, char: Some(i) })?;
+        letter(d, c, Position { word: v.word, char: Some(i) })?;
     }
     Ok(())
 }
@@ -22,10 +22,10 @@ pub fn cache(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 /// `-h`, the old name of `-Sh`.
 pub fn all_off(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     nothing(v)?;
-    letter(d, 'h', Place::from(v.word))
+    letter(d, 'h', Position::from(v.word))
 }
 
-fn letter(d: &mut Draft, c: char, here: Place) -> Result<(), Slip> {
+fn letter(d: &mut Draft, c: char, here: Position) -> Result<(), Slip> {
     let state = &mut d.cache;
     match c {
         'b' | 'u' | 'r' | 'h' => {
@@ -82,7 +82,7 @@ fn letter(d: &mut Draft, c: char, here: Place) -> Result<(), Slip> {
     Ok(())
 }
 
-fn clash(c: char, here: Place, by: char, earlier: Place, property: &str) -> Slip {
+fn clash(c: char, here: Position, by: char, earlier: Position, property: &str) -> Slip {
     let slip = Slip::new(format!("'{c}' cannot be added: '{by}' has already set {property}"))
         .with(earlier)
         .legal(LEGAL);
