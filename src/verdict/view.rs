@@ -169,7 +169,7 @@ impl<'a> View<'a> {
         self.layers().iter().find_map(|layer| {
             let by = match (layer.compression.as_deref(), layer.deduplicates) {
                 (Some(algorithm), _) => format!("compresses ({algorithm})"),
-                (None, Some(true)) => "stores equal data once".to_string(),
+                (None, Some(true)) => "deduplicates".to_string(),
                 _ if layer.role() == LayerRole::Zram => "compresses".to_string(),
                 _ => return None,
             };
@@ -392,7 +392,10 @@ impl<'a> Case<'a> {
                 match activity.iter().find(|disk| disk.name == layer.name) {
                     Some(disk) => disks.push(disk),
                     None => {
-                        return Err(Missing(format!("counters of {} over the measured time", layer.name)));
+                        return Err(Missing(format!(
+                            "the counters of {} over the measured time",
+                            layer.name
+                        )));
                     }
                 }
             }

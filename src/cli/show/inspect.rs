@@ -167,7 +167,7 @@ fn push_limits(text: &mut String, target: &Inspected, limits: &[Limit]) {
         push_fact(text, "Limits", "none on this process by cgroups");
     }
     for (i, limit) in mine.iter().enumerate() {
-        push_fact(text, if i == 0 { "Limits" } else { "" }, &limit_words(limit));
+        push_fact(text, if i == 0 { "Limits" } else { "" }, &format!("at most {}", limit_words(limit)));
     }
 }
 
@@ -324,7 +324,7 @@ fn facts(layer: &Layer) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(layer.mount_options.as_ref().map(|o| format!("options {}", o.replace(',', ", "))));
     lines.extend(layer.compression.as_ref().map(|c| format!("compresses: {c}")));
-    lines.extend(layer.deduplicates.filter(|&d| d).map(|_| "stores equal data once".to_string()));
+    lines.extend(layer.deduplicates.filter(|&d| d).map(|_| "deduplicates".to_string()));
     lines.extend(layer.direct_io.map(|direct| match direct {
         true => "reaches its file by direct I/O".to_string(),
         false => "reaches its file through the page cache".to_string(),

@@ -80,11 +80,11 @@ fn new_file(
     let is_memory = is_in_memory(facts);
     let Some(room) = room else {
         return Err(
-            "How much is free there was not asked: choose the size of a test file (-c) yourself.".to_string()
+            "The free space there is not known: choose the size of a test file (-c) yourself.".to_string()
         );
     };
     if room.is_read_only {
-        return Err("The filesystem is mounted read-only: no test file can be made there.".to_string());
+        return Err("The file system is mounted read-only: no test file can be made there.".to_string());
     }
     let memory = memory_available_bytes.filter(|_| is_memory).unwrap_or(u64::MAX);
     let free = room.free_bytes.min(memory);
@@ -101,8 +101,8 @@ fn new_file(
     let chosen = tenth.or_else(|| (least.0 <= free / 2).then_some(least));
     chosen.map(|(_, name)| *name).ok_or_else(|| {
         format!(
-            "Only {} are free there: a test file of {}, the least that is worth measuring with, would take more than \
-             half of it.",
+            "Only {} are free there: a test file of {}, the smallest that is worth measuring with, would take more \
+             than half of it.",
             size(free),
             size(least.0)
         )

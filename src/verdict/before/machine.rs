@@ -47,10 +47,10 @@ pub(super) fn other_io(facts: &TargetFacts, machine: &MachineNow) -> Option<Stri
     let is_below = |disk: &&DiskActivity| facts.layers.iter().any(|layer| layer.name == disk.name);
     let used: Vec<_> = machine.disks.iter().filter(is_below).filter(|disk| !disk.is_idle()).collect();
     let rate: f64 = used.iter().flat_map(|disk| disk.bytes_per_s()).sum();
-    let verb = if used.len() == 1 { "is" } else { "are" };
     (rate >= FOREIGN_BYTES_PER_S).then(|| {
         format!(
-            "{} {verb} being {} by others now: stop what else uses the disks (iotop, pidstat -d) before measuring.",
+            "Other programs use {} now ({}): stop the other programs that use the disks (iotop and pidstat -d show \
+             them) before measuring.",
             names(&used),
             ways(&used).join(" and ")
         )
@@ -63,8 +63,8 @@ pub(super) fn limited(facts: &TargetFacts, limits: &[Limit]) -> Vec<String> {
         |limit: &&Limit| limit.device.as_ref().is_some_and(|d| facts.layers.iter().any(|l| &l.name == d));
     let words = limits.iter().filter(is_below).map(|limit| {
         format!(
-            "This process is held to {}: at that rate the limit is measured, not the disk, and more depth only adds \
-             latency. Raise or remove the limit to measure the disk.",
+            "This process is limited to {}: a test at that rate measures the limit, not the disk, and more queue depth \
+             only adds latency. Raise or remove the limit to measure the disk.",
             limit_words(limit)
         )
     });
@@ -85,7 +85,8 @@ fn quota(machine: &MachineNow, limits: &[Limit]) -> Option<String> {
         limits.iter().filter(|limit| limit.what == LimitKind::CpuMillis).min_by_key(|limit| limit.value)?;
     (least.value < u64::from(machine.processors_allowed) * 1000).then(|| {
         format!(
-            "This process is held to {}: the threads of a test may be held, and the disk then waits for them.",
+            "This process is limited to {}: the kernel may stop the threads of a test, and the disk then waits for \
+             them.",
             limit_words(least)
         )
     })
@@ -97,8 +98,8 @@ fn stolen(machine: &MachineNow, _: &[Limit]) -> Option<String> {
     // The short look sees steps of a few percent on a small machine.
     (now > STEAL_SUSPECT || ever > STEAL_REMARK).then(|| {
         format!(
-            "Other machines on this host take processor time (steal): {} just now, {} since boot. Measure at a quieter \
-             time, or on a machine with processors of its own.",
+            "Other virtual machines on this host take processor time (steal): {} just now, {} since boot. Measure at a \
+             quieter time, or on a machine with dedicated processors.",
             percent(now / 100.0),
             percent(ever / 100.0)
         )
@@ -109,8 +110,8 @@ fn no_processor(machine: &MachineNow, _: &[Limit]) -> Option<String> {
     let waited = machine.stalled?.cpu_some_percent / 100.0;
     (waited >= WAITING_SUSPECT).then(|| {
         format!(
-            "Tasks waited for a processor for {} of the last 10 s, and the threads of a test would as well: stop what \
-             else computes before measuring.",
+            "Tasks waited for a processor for {} of the last 10 s, and the threads of a test would wait, too: stop \
+             other programs that use the processors before measuring.",
             percent(waited)
         )
     })
@@ -121,7 +122,7 @@ fn no_memory(machine: &MachineNow, _: &[Limit]) -> Option<String> {
     let (some, full) = (stalled.memory_some_percent / 100.0, stalled.memory_full_percent / 100.0);
     (some >= MEMORY_SOME_SUSPECT || full >= MEMORY_FULL_SUSPECT).then(|| {
         format!(
-            "Tasks waited for memory for {} of the last 10 s, all of them for {}: free memory before measuring.",
+            "Some tasks waited for memory for {} of the last 10 s, all tasks for {}: free memory before measuring.",
             percent(some),
             percent(full)
         )
@@ -133,7 +134,7 @@ fn clock(machine: &MachineNow, _: &[Limit]) -> Option<String> {
     if clock.drift_ppm.abs() > DRIFT_REMARK {
         return Some(format!(
             "The clock {} ran {} parts per million {} CLOCK_MONOTONIC just now: rates and times would be wrong by as \
-             much. Look at the kernel's clock source and the time synchronisation.",
+             much. Check the kernel's clock source and the time synchronisation.",
             clock.name,
             grouped(clock.drift_ppm.abs() as u64),
             if clock.drift_ppm > 0.0 { "faster than" } else { "slower than" }
@@ -141,15 +142,15 @@ fn clock(machine: &MachineNow, _: &[Limit]) -> Option<String> {
     }
     let why = clock.why_not_counter.as_ref().filter(|_| clock.stamp_cost_ns >= STAMP_COST_NOTABLE_NS)?;
     Some(format!(
-        "A stamp costs {} ns, twice per I/O, because {why}: look at the kernel's clock source.",
+        "Reading the clock takes {} ns, twice per I/O, because {why}: check the kernel's clock source.",
         grouped(clock.stamp_cost_ns as u64)
     ))
 }
 
 fn governor(machine: &MachineNow, _: &[Limit]) -> Option<String> {
     machine.host.governors.iter().any(|name| name == "powersave").then(|| {
-        "The frequency governor is powersave: single latencies contain the time a processor takes to speed up. Set the \
-         governor to performance while measuring latencies."
+        "The frequency governor is powersave: some latencies include the time that a processor takes to speed up. Set \
+         the governor to performance while measuring latencies."
             .to_string()
     })
 }
@@ -217,12 +218,12 @@ mod tests {
         let said = |machine: &MachineNow| other_io(&on("vda"), machine).unwrap_or_default();
         assert_eq!(
             said(&used(12 * MIB / 5, 0)),
-            "vda is being read at 12 MiB/s by others now: stop what else uses the disks (iotop, pidstat -d) before \
-             measuring."
+            "Other programs use vda now (read at 12 MiB/s): stop the other programs that use the disks (iotop and \
+             pidstat -d show them) before measuring."
         );
         assert!(
             said(&used(MIB, MIB))
-                .starts_with("vda is being read at 5 MiB/s and written at 5 MiB/s by others")
+                .starts_with("Other programs use vda now (read at 5 MiB/s and written at 5 MiB/s): stop")
         );
         assert_eq!(said(&used(4096, 4096)), "", "a log line");
         assert!(other_io(&on("vdb"), &used(MIB, 0)).is_none(), "the disk of another target");
@@ -236,7 +237,7 @@ mod tests {
         let layers = (0..7).map(|n| Layer { name: format!("sd{n}"), ..Layer::default() }).collect();
         let facts = TargetFacts { layers, ..TargetFacts::default() };
         let said = other_io(&facts, &machine).expect("it is used");
-        let begin = "sd1, sd2, sd3, sd4 and 2 more are being read at 21 MiB/s by others";
+        let begin = "Other programs use sd1, sd2, sd3, sd4 and 2 more now (read at 21 MiB/s): stop";
         assert!(said.starts_with(begin), "{said}");
     }
 
@@ -244,10 +245,15 @@ mod tests {
     fn limits_are_told_where_they_hold() {
         let reads = limit(LimitKind::ReadIops, 1920, Some("vda"));
         let said = limited(&on("vda"), std::slice::from_ref(&reads)).join("|");
-        assert!(said.starts_with("This process is held to at most 1,920 reads/s on vda (io.max"), "{said}");
+        assert!(
+            said.starts_with(
+                "This process is limited to 1,920 reads/s on vda (io.max of cgroup /x): a test at that rate"
+            ),
+            "{said}"
+        );
         assert!(limited(&on("vdb"), &[reads]).is_empty());
         let cpu = |millis| know(&quiet(), &[limit(LimitKind::CpuMillis, millis, None)]).join("|");
-        assert!(cpu(1500).contains("1.5 processors' time") && cpu(4000).is_empty());
+        assert!(cpu(1500).contains("limited to the time of 1.5 processors (io.max") && cpu(4000).is_empty());
         let memory = limit(LimitKind::MemoryBytes, MIB, None);
         assert_eq!(memory_for_cache(&quiet(), &[memory]), Some(MIB));
         assert_eq!(memory_for_cache(&quiet(), &[]), Some(8 << 30));
@@ -271,8 +277,8 @@ mod tests {
             change(&mut machine.host);
             machine
         };
-        let source = "look at the kernel's clock source";
-        let own = "at a quieter time, or on a machine with processors of its own";
+        let source = "check the kernel's clock source";
+        let own = "at a quieter time, or on a machine with dedicated processors";
         let cases: [(MachineNow, &str, &str, &str); 8] = [
             (host(|h| h.steal_percent = Some(7.5)), "7.5 % just now, 0.4 % since boot", "steal", own),
             (
@@ -287,12 +293,7 @@ mod tests {
                 "memory-pressure",
                 "free memory",
             ),
-            (
-                stalled(|s| s.memory_full_percent = 1.0),
-                "all of them for 1 %",
-                "memory-pressure",
-                "free memory",
-            ),
+            (stalled(|s| s.memory_full_percent = 1.0), "all tasks for 1 %", "memory-pressure", "free memory"),
             (
                 stalled(|s| s.cpu_some_percent = 88.0),
                 "for a processor for 88 %",
@@ -305,13 +306,14 @@ mod tests {
                     c.stamp_cost_ns = 1200.0;
                     c.why_not_counter = Some("the kernel's clock source is hpet, not tsc".into());
                 }),
-                "costs 1,200 ns, twice per I/O, because the kernel's clock source is hpet",
+                "Reading the clock takes 1,200 ns, twice per I/O, because the kernel's clock source is hpet, not \
+                 tsc: check",
                 "unstable-clock",
                 source,
             ),
             (
                 host(|h| h.governors = vec!["performance".into(), "powersave".into()]),
-                "The frequency governor is powersave: single latencies contain the time a processor takes",
+                "The frequency governor is powersave: some latencies include the time that a processor takes",
                 "governor",
                 "to performance while measuring latencies",
             ),
@@ -327,7 +329,7 @@ mod tests {
             assert!(rule.advice.contains(cure) && (said.contains(cure) || is_processors), "{cure}: {said}");
         }
         let other = crate::verdict::RULES.iter().find(|r| r.name == "other-io").expect("other-io");
-        let cure = "stop what else uses the disks (iotop, pidstat -d)";
+        let cure = "stop the other programs that use the disks (iotop and pidstat -d show them)";
         let busy = MachineNow { disks: vec![disk(MIB, 0)], ..quiet() };
         assert!(
             other.advice.contains(cure)

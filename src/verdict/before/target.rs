@@ -87,15 +87,16 @@ fn never_written(facts: &TargetFacts) -> Option<String> {
     if share < UNWRITTEN_REMARK {
         return None;
     }
-    let parts = [(map.hole_bytes, "of holes"), (map.unwritten_bytes, "allocated only")];
+    let parts = [(map.hole_bytes, "in holes"), (map.unwritten_bytes, "allocated but not written")];
     let parts = parts.iter().filter(|(bytes, _)| *bytes > 0).map(|(b, what)| format!("{} {what}", size(*b)));
     let parts: Vec<String> = parts.collect();
-    let (what, whose) = match map.unwritten_bytes + map.hole_bytes >= map.range_bytes {
-        true => ("The file".to_string(), "its reads return zeros"),
-        false => (format!("{} of the file", percent(share)), "reads there return zeros"),
+    let what = match map.unwritten_bytes + map.hole_bytes >= map.range_bytes {
+        true => "The file".to_string(),
+        false => format!("{} of the file", percent(share)),
     };
     Some(format!(
-        "{what} was never written ({}): {whose} without the disk. -c makes files with every byte written.",
+        "{what} was never written ({}): reads there return zeros without the disk. -c makes files with every byte \
+         written.",
         parts.join(", ")
     ))
 }
@@ -115,11 +116,11 @@ fn zeros(facts: &TargetFacts) -> Option<String> {
     }
     let fill = match facts.kind == OpenedKind::File {
         true => "-c with -Zr makes a file of random data.",
-        false => "A write test over all of it (-w100 -Zr) would fill it, and destroy what it holds.",
+        false => "A write test over all of it (-w100 -Zr) fills it, and destroys its content.",
     };
     Some(format!(
-        "{} of {} sampled blocks hold nothing but zeros: thin, compressing and many solid-state disks answer these \
-         without their medium. {fill}",
+        "{} of {} sampled blocks hold only zeros: thin volumes, compressing storage and many solid-state disks answer \
+         reads of zeros without their medium. {fill}",
         grouped(sample.zero_blocks),
         grouped(sample.blocks),
     ))
@@ -141,8 +142,8 @@ fn reducible(facts: &TargetFacts) -> Option<String> {
     }
     let make = if facts.kind == OpenedKind::File { " -c with -Zr makes a file of random data." } else { "" };
     Some(format!(
-        "The data compress to {} of their size, and {} of the blocks repeat another: {by} has less to read than a \
-         test asks for.{make}",
+        "The data compress to {} of their size, and {} of the blocks repeat another block: {by} has less to read \
+         than a test asks for.{make}",
         percent(compressed),
         percent(repeated)
     ))
@@ -151,11 +152,14 @@ fn reducible(facts: &TargetFacts) -> Option<String> {
 fn in_memory(layer: &Layer) -> Option<String> {
     match layer.kind {
         LayerKind::MemoryFilesystem => Some(format!(
-            "Files here live in memory ({}): a test measures the memory and the processor. Direct I/O may be accepted; \
-             there is nothing that it could bypass.",
+            "Files here are in memory ({}): a test measures memory and processor, not a disk. Direct I/O may be \
+             accepted, but it changes nothing.",
             layer.name
         )),
-        LayerKind::Memory => Some(format!("{} is memory: a test measures the processor.", layer.name)),
+        LayerKind::Memory => Some(format!(
+            "{} is a device in memory: a test measures memory and processor, not a disk.",
+            layer.name
+        )),
         _ => None,
     }
 }
@@ -164,11 +168,11 @@ fn on_another_machine(layer: &Layer) -> Option<String> {
     let server = layer.server.as_ref().map(|s| format!(" ({s})")).unwrap_or_default();
     match layer.kind {
         LayerKind::RemoteFilesystem => Some(format!(
-            "Another machine holds the data{server}: each I/O is a hop over the network, and -Su and -Sh bypass the \
-             cache of this machine, not the one over there. Compare with a run on the machine that owns the data.",
+            "Another machine holds the data{server}: every I/O crosses the network. -Su and -Sh bypass the cache of \
+             this machine, not the cache of the other. Compare with a run on the machine that holds the data.",
         )),
         LayerKind::NetworkDisk => {
-            Some(format!("{} is reached over the network{server}: each I/O is a hop.", layer.name))
+            Some(format!("{} is on another machine{server}: every I/O crosses the network.", layer.name))
         }
         _ => None,
     }
@@ -177,8 +181,8 @@ fn on_another_machine(layer: &Layer) -> Option<String> {
 fn by_a_program(layer: &Layer) -> Option<String> {
     (layer.kind == LayerKind::UserFilesystem).then(|| {
         format!(
-            "A program serves this filesystem ({}): its processor time is part of every I/O, and whether direct I/O \
-             passes its cache is up to it.",
+            "A program serves this file system ({}): its processor time is part of every I/O, and direct I/O may not \
+             bypass its cache.",
             layer.name
         )
     })
@@ -186,16 +190,16 @@ fn by_a_program(layer: &Layer) -> Option<String> {
 
 fn in_an_overlay(layer: &Layer) -> Option<String> {
     (layer.role() == LayerRole::Overlay).then(|| {
-        "An overlay, as containers have it: the first write to a file of the image copies the whole file. A volume \
-         measures the disk better."
+        "This is an overlay file system, as in a container: the first write to a file of the image copies the whole \
+         file. Use a volume to measure the disk."
             .to_string()
     })
 }
 
 fn in_zfs(layer: &Layer) -> Option<String> {
     (layer.role() == LayerRole::Zfs).then(|| {
-        "ZFS has a cache of its own (ARC) beside the page cache, and may compress; OpenZFS before 2.3 accepts -Su and \
-         answers from the ARC all the same."
+        "ZFS has its own cache (ARC) beside the page cache, and may compress. OpenZFS before 2.3 accepts -Su, but \
+         still answers from the ARC."
             .to_string()
     })
 }
@@ -203,35 +207,29 @@ fn in_zfs(layer: &Layer) -> Option<String> {
 fn compressed(layer: &Layer) -> Option<String> {
     let algorithm = layer.compression.as_ref()?;
     Some(format!(
-        "{} compresses ({algorithm}): data that compress well are not stored as written. Write random data (-Zr), and \
-         fill what is to be read with them.",
+        "{} compresses ({algorithm}): the disk moves less than a test reads or writes if the data compress well. Write \
+         random data (-Zr), and fill the target with random data before reading it.",
         layer.name
     ))
 }
 
 fn deduplicated(layer: &Layer) -> Option<String> {
     layer.deduplicates.filter(|&d| d).map(|_| {
-        format!(
-            "{} stores equal data once: write random data (-Zr), or hardly anything is written.",
-            layer.name
-        )
+        format!("{} deduplicates: it stores equal data only once. Write random data (-Zr).", layer.name)
     })
 }
 
 fn encrypted(layer: &Layer) -> Option<String> {
     (layer.role() == LayerRole::Encrypted).then(|| {
-        format!(
-            "{} encrypts: processor time is part of every I/O and may be what limits the rate.",
-            layer.name
-        )
+        format!("{} encrypts: processor time is part of every I/O and may limit the rate.", layer.name)
     })
 }
 
 fn thin(layer: &Layer) -> Option<String> {
     (layer.role() == LayerRole::ThinVolume).then(|| {
         format!(
-            "{} is thin: what was never written reads as zeros without the disk, and first writes also allocate. Fill \
-             it once before measuring.",
+            "{} is a thin volume: blocks that were never written are read as zeros without the disk, and the first \
+             write to a block also allocates it. Fill the volume once before measuring.",
             layer.name
         )
     })
@@ -241,14 +239,14 @@ fn array_not_whole(layer: &Layer) -> Option<String> {
     let array = layer.details.as_ref().filter(|array| array.role == LayerRole::Array)?;
     if array.sync_action.is_some() {
         return Some(format!(
-            "The array {} is being worked on ({}): its own I/O takes part of the rate.",
+            "The array {} is busy with maintenance ({}): its own I/O slows a test down.",
             layer.name,
             layer.detail.as_deref().unwrap_or_default()
         ));
     }
     array
         .missing_disks
-        .map(|_| format!("The array {} misses a disk: it is not as fast as when whole.", layer.name))
+        .map(|_| format!("The array {} lacks a disk: it is not as fast as a complete array.", layer.name))
 }
 
 /// Boundaries that partitions should keep.
@@ -258,8 +256,8 @@ fn misaligned(layer: &Layer) -> Option<String> {
     let start_bytes =
         layer.starts_at_bytes.filter(|start| !start.is_multiple_of(PARTITION_ALIGNMENT_BYTES))?;
     Some(format!(
-        "Partition {} begins at byte {start_bytes}, which is no multiple of 4096: I/Os straddle the blocks of most \
-         disks, and each costs more than one.",
+        "Partition {} begins at byte {start_bytes}, which is not a multiple of 4096: on most disks each I/O touches \
+         one more block than it needs.",
         layer.name
     ))
 }
@@ -267,8 +265,8 @@ fn misaligned(layer: &Layer) -> Option<String> {
 fn behind_the_page_cache(layer: &Layer) -> Option<String> {
     (layer.direct_io == Some(false)).then(|| {
         format!(
-            "{0} reaches its file through the page cache: even with -Su memory may answer. losetup --direct-io=on \
-             /dev/{0} changes that, where the file's filesystem can.",
+            "{0} uses the page cache for its file: even with -Su memory may answer. losetup --direct-io=on /dev/{0} \
+             changes that if the file system of the file supports it.",
             layer.name
         )
     })
@@ -278,7 +276,7 @@ fn write_back(layer: &Layer) -> Option<String> {
     let is_disk = matches!(layer.kind, LayerKind::Disk | LayerKind::NetworkDisk);
     (is_disk && layer.has_volatile_cache() == Some(true)).then(|| {
         format!(
-            "{} has a write cache that loses its content with the power: writes are acknowledged before they are \
+            "{} has a write cache that loses its content in a power failure: writes are acknowledged before they are \
              durable, unless each is written through (-Sw, -Sh).",
             layer.name
         )
@@ -288,8 +286,8 @@ fn write_back(layer: &Layer) -> Option<String> {
 fn one_command(layer: &Layer) -> Option<String> {
     (layer.queue_depth == Some(1)).then(|| {
         format!(
-            "{} takes one command at a time: with more than -o1 the rest waits in the kernel, and latency counts the \
-             wait.",
+            "{} takes one command at a time: with more than -o1 the other I/Os wait in the kernel, and the latencies \
+             include this wait.",
             layer.name
         )
     })
@@ -300,7 +298,7 @@ const CLOUDS: &[(&str, &str)] = &[
     ("Amazon Elastic Block Store", "Amazon EBS"),
     ("PersistentDisk", "a Google persistent disk"),
     ("nvme_card-pd", "a Google persistent disk"),
-    ("Msft Virtual Disk", "a disk of a Hyper-V or Azure machine"),
+    ("Msft Virtual Disk", "a Hyper-V or Azure disk"),
     ("MSFT NVMe Accelerator", "an Azure disk"),
     ("BlockVolume", "a block volume of Oracle's cloud"),
 ];
@@ -309,8 +307,8 @@ fn of_a_cloud(layer: &Layer) -> Option<String> {
     let model = layer.model.as_deref()?;
     let (_, whose) = CLOUDS.iter().find(|(part, _)| model.contains(part))?;
     Some(format!(
-        "{} is {whose}: its size and type, and the size of the machine, limit IOPS and throughput, often after a burst \
-         of credits. Run long enough to see the steady rate.",
+        "{} is {whose}: its type and size, and the size of the machine, limit IOPS and throughput, often only once \
+         burst credits are used up. Run long enough to see the steady rate.",
         layer.name
     ))
 }
@@ -329,16 +327,16 @@ fn hidden_disks(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
     };
     let hidden = facts.layers.iter().find(is_hidden)?;
     Some(format!(
-        "What lies below {} cannot be seen from here, as in a container or with a filesystem that manages its own \
-         disks: no counter of a disk will vouch for the numbers.",
+        "The disks below {} are not visible here, as in a container or with a file system that manages its own \
+         disks: no disk counter can prove the result.",
         hidden.name
     ))
 }
 
 fn no_direct_io(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
     facts.direct_alignment_bytes.is_none().then(|| {
-        "Direct I/O is not possible here: every I/O goes through the page cache, and reads that fit into memory come \
-         from there."
+        "Direct I/O is not possible here: every I/O goes through the page cache, which answers reads of data that fit \
+         into memory."
             .to_string()
     })
 }
@@ -358,8 +356,8 @@ fn small(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
         }
     };
     Some(format!(
-        "It is small, {}{of_disk}: the caches of drive, controller or host can hold all of it, also with -Su. Test a \
-         range much larger than the caches in the way.",
+        "The target is small, {}{of_disk}: a cache of the drive, the controller or the host can hold all of it, even \
+         with -Su. Test a range much larger than all caches.",
         size(facts.size_bytes)
     ))
 }
@@ -376,23 +374,23 @@ fn cached(facts: &TargetFacts, memory_bytes: Option<u64>) -> Option<String> {
         let there = facts.residency.map_or(0, |residency| residency.cached_before_bytes);
         let there = match there {
             0 => String::new(),
-            bytes => format!(", and {} of it are there now", size(bytes)),
+            bytes => format!(", and {} of it are in the page cache now", size(bytes)),
         };
         return Some(format!(
-            "{what} ({}) fits into the memory of this machine ({}){there}: without -Su or -Sh most reads would come \
-             from there.",
+            "{what} ({}) fits into the memory of this machine ({}){there}: without -Su or -Sh the page cache would \
+             answer most reads.",
             size(facts.size_bytes),
             size(memory_bytes)
         ));
     }
     (facts.kind != OpenedKind::File).then(|| {
-        "On Linux a raw device goes through the page cache too, unless opened for direct I/O (-Su, -Sh)."
+        "On Linux a raw device goes through the page cache, too, unless it is opened for direct I/O (-Su, -Sh)."
             .to_string()
     })
 }
 
 fn empty(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
-    (facts.size_bytes == 0).then(|| "It is empty: give it a size with -c.".to_string())
+    (facts.size_bytes == 0).then(|| "The target is empty: give it a size with -c.".to_string())
 }
 
 #[cfg(test)]
@@ -443,21 +441,27 @@ mod tests {
         let array = |detail: &str| Layer { detail: Some(detail.into()), ..layer(LayerKind::Md, "md0") };
         let partition = |start| Layer { starts_at_bytes: Some(start), ..layer(LayerKind::Partition, "sda1") };
         let expected: [(Layer, &str); 19] = [
-            (layer(LayerKind::MemoryFilesystem, "tmpfs"), "live in memory (tmpfs)"),
-            (layer(LayerKind::Memory, "zram0"), "zram0 is memory"),
+            (layer(LayerKind::MemoryFilesystem, "tmpfs"), "Files here are in memory (tmpfs): a test"),
+            (layer(LayerKind::Memory, "zram0"), "zram0 is a device in memory: a test"),
             (
                 Layer { server: Some("filer".into()), ..layer(LayerKind::RemoteFilesystem, "nfs4") },
                 "Another machine holds the data (filer)",
             ),
-            (layer(LayerKind::NetworkDisk, "nbd0"), "reached over the network"),
-            (layer(LayerKind::UserFilesystem, "fuse.x"), "A program serves this filesystem (fuse.x)"),
+            (
+                layer(LayerKind::NetworkDisk, "nbd0"),
+                "nbd0 is on another machine: every I/O crosses the network.",
+            ),
+            (layer(LayerKind::UserFilesystem, "fuse.x"), "A program serves this file system (fuse.x): "),
             (disk(|d| d.compression = Some("zstd".into())), "compresses (zstd)"),
-            (disk(|d| d.deduplicates = Some(true)), "stores equal data once"),
+            (disk(|d| d.deduplicates = Some(true)), "sda deduplicates: it stores equal data only once."),
             (mapped("crypt root (LUKS2)"), "dm-0 encrypts"),
-            (mapped("LVM vg/data, thin"), "dm-0 is thin"),
-            (array("raid1, 2 disks, degraded by 1"), "misses a disk"),
-            (array("raid5, 3 disks, degraded by 1, recover running"), "being worked on"),
-            (partition(63 * 512), "begins at byte 32256"),
+            (mapped("LVM vg/data, thin"), "dm-0 is a thin volume: "),
+            (array("raid1, 2 disks, degraded by 1"), "The array md0 lacks a disk: "),
+            (
+                array("raid5, 3 disks, degraded by 1, recover running"),
+                "The array md0 is busy with maintenance (",
+            ),
+            (partition(63 * 512), "begins at byte 32256, which is not a multiple of 4096: "),
             (
                 Layer { direct_io: Some(false), ..layer(LayerKind::Disk, "loop0") },
                 "--direct-io=on /dev/loop0",
@@ -518,18 +522,18 @@ mod tests {
     fn what_a_file_holds_is_told_when_it_matters() {
         let said = |facts: &TargetFacts| know(facts, None);
         assert_eq!(said(&file(0, 0, [0, 0], 100)), Vec::<String>::new(), "data");
-        assert_eq!(said(&file(0, 0, [0, 30], 10)), Vec::<String>::new(), "nothing makes use of that");
+        assert_eq!(said(&file(0, 0, [0, 30], 10)), Vec::<String>::new(), "nothing compresses");
         assert_eq!(
             said(&file(64, 0, [64, 63], 1)),
             [
-                "The file was never written (64 MiB of holes): its reads return zeros without the disk. -c makes files \
-              with every byte written."
+                "The file was never written (64 MiB in holes): reads there return zeros without the disk. -c makes \
+                 files with every byte written."
             ],
             "zeros are not told a second time"
         );
         let both = said(&file(16, 16, [33, 32], 50)).join(" ");
         assert!(both.starts_with(
-            "50 % of the file was never written (16 MiB of holes, 16 MiB allocated only): reads"
+            "50 % of the file was never written (16 MiB in holes, 16 MiB allocated but not written): reads there"
         ));
         let zeros = said(&file(16, 0, [64, 63], 1));
         assert!(
@@ -537,7 +541,7 @@ mod tests {
             "{zeros:?}"
         );
         let device = TargetFacts { kind: OpenedKind::BlockDevice, extents: None, ..file(0, 0, [64, 63], 1) };
-        assert!(said(&device).join(" ").contains("and destroy what it holds"));
+        assert!(said(&device).join(" ").contains("fills it, and destroys its content."));
     }
 
     #[test]
@@ -552,10 +556,10 @@ mod tests {
             "{words}"
         );
         assert!(words.contains("btrfs has less to read"), "{words}");
-        assert!(on(btrfs(), file(0, 0, [0, 7], 100)).contains("11 % of the blocks repeat another"));
+        assert!(on(btrfs(), file(0, 0, [0, 7], 100)).contains("11 % of the blocks repeat another block: "));
         assert!(!on(btrfs(), file(0, 0, [0, 0], 100)).contains("The data compress"));
         let memory = on(layer(LayerKind::MemoryFilesystem, "tmpfs"), file(0, 0, [64, 63], 1));
-        assert!(memory.starts_with("Files here live in memory"), "{memory}");
+        assert!(memory.starts_with("Files here are in memory"), "{memory}");
     }
 
     /// What is told before a run is what its verdict will say: the same cures.
@@ -572,7 +576,7 @@ mod tests {
             (
                 "working-set",
                 say(&TargetFacts { size_bytes: 64 << 20, ..file(0, 0, [0, 0], 100) }),
-                "est a range much larger than the caches in the way",
+                "est a range much larger than all caches",
             ),
             (
                 "reducible-reads",
@@ -603,10 +607,10 @@ mod tests {
         assert_eq!(said(&facts(OpenedKind::File, (1 << 30) + 1, Some(512))), "");
         assert!(
             said(&facts(OpenedKind::BlockDevice, 1 << 40, Some(512)))
-                .contains("a raw device goes through the page cache")
+                .contains("a raw device goes through the page cache, too, unless it is opened")
         );
         assert!(said(&facts(OpenedKind::File, 1 << 40, None)).contains("Direct I/O is not possible"));
-        assert!(said(&facts(OpenedKind::File, 0, Some(512))).contains("is empty"));
+        assert!(said(&facts(OpenedKind::File, 0, Some(512))).contains("The target is empty: "));
         let disk = |size_bytes| vec![Layer { size_bytes: Some(size_bytes), ..layer(LayerKind::Disk, "sda") }];
         let small = |disk_bytes| {
             let facts =
@@ -615,7 +619,7 @@ mod tests {
         };
         assert!(
             small(1 << 40)
-                .starts_with("It is small, 64 MiB (<0.1 % of a disk of 1 TiB): the caches of drive")
+                .starts_with("The target is small, 64 MiB (<0.1 % of a disk of 1 TiB): a cache of the drive")
         );
         assert_eq!(small(4 << 30), "", "a small disk has small caches");
     }

@@ -25,7 +25,7 @@ pub fn ways(disks: &[&DiskActivity]) -> Vec<String> {
         .collect()
 }
 
-/// `at most 1,920 reads/s on loop0 (blkio.throttle of cgroup /x)`.
+/// `1,920 reads/s on loop0 (blkio.throttle of cgroup /x)`.
 pub fn limit_words(limit: &Limit) -> String {
     let value = limit.value;
     let what = match limit.what {
@@ -33,11 +33,11 @@ pub fn limit_words(limit: &Limit) -> String {
         LimitKind::WriteIops => format!("{} writes/s", grouped(value)),
         LimitKind::ReadBytesPerSecond => format!("{}/s read", size(value)),
         LimitKind::WriteBytesPerSecond => format!("{}/s written", size(value)),
-        LimitKind::CpuMillis => format!("{} processors' time", value as f64 / 1000.0),
+        LimitKind::CpuMillis => format!("the time of {} processors", value as f64 / 1000.0),
         LimitKind::MemoryBytes => format!("{} of memory, page cache included", size(value)),
     };
     let device = limit.device.as_ref().map(|d| format!(" on {d}")).unwrap_or_default();
-    format!("at most {what}{device} ({} of cgroup {})", limit.by, limit.group)
+    format!("{what}{device} ({} of cgroup {})", limit.by, limit.group)
 }
 
 #[cfg(test)]
@@ -52,14 +52,13 @@ mod tests {
         };
         assert_eq!(
             limit(LimitKind::ReadIops, 1920, Some("vda")),
-            "at most 1,920 reads/s on vda (io.max of cgroup /x)"
+            "1,920 reads/s on vda (io.max of cgroup /x)"
         );
+        assert!(limit(LimitKind::WriteBytesPerSecond, 1 << 20, None).starts_with("1 MiB/s written ("));
+        assert!(limit(LimitKind::CpuMillis, 1500, None).starts_with("the time of 1.5 processors ("));
         assert!(
-            limit(LimitKind::WriteBytesPerSecond, 1 << 20, None).starts_with("at most 1 MiB/s written (")
-        );
-        assert!(limit(LimitKind::CpuMillis, 1500, None).starts_with("at most 1.5 processors' time ("));
-        assert!(
-            limit(LimitKind::MemoryBytes, 1 << 31, None).starts_with("at most 2 GiB of memory, page cache")
+            limit(LimitKind::MemoryBytes, 1 << 31, None)
+                .starts_with("2 GiB of memory, page cache included (")
         );
     }
 }

@@ -37,7 +37,7 @@ pub fn served_from_cache(case: &Case<'_>) -> Look {
                 false => Grade::Suspect,
             };
             let says = format!(
-                "{} {}/s of {} completed; {} saw {}: {}",
+                "The test completed {} {}/s of {}, but {} received {}: {}.",
                 number(done.ios),
                 way.plural(),
                 bytes(done.size()),
@@ -63,10 +63,10 @@ fn per_s(ios: f64) -> String {
     format!("{}/s", number(ios))
 }
 
-/// `0`, or rate, size and share of the bytes.
+/// `none`, or rate, size and share of the bytes.
 fn seen(moved: Flow, done: Flow) -> String {
     if moved.ios <= 0.0 {
-        return "0".to_string();
+        return "none".to_string();
     }
     let share = percent(ratio(moved.bytes, done.bytes));
     format!("{} of {} ({share} of the bytes)", per_s(moved.ios), bytes(moved.size()))
@@ -106,37 +106,37 @@ fn cause(group: &Group<'_>, way: Way) -> Cause {
     let reduced_by = group.targets.iter().find_map(View::reduced_by);
     if way == Way::Read && most(&|target| never_written_share(target) >= 0.5) {
         return says(
-            "most of the tested range was never written, and is answered without the disk",
-            "write the whole range once, then read it: -c makes such files; on a device that is -w100 -Zr over all of it, \
-             which destroys what it holds",
+            "most of the tested range was never written, so reads there need no disk",
+            "write the whole range once before reading it: -c makes such a file; a device needs a write test over \
+             all of it (-w100 -Zr), which destroys its content",
         );
     }
     if most(&|target| target.asked.memory_mapped) {
         return says(
-            "memory mapped (-Sm), the page cache answers",
-            "measure the disk with -Su or -Sh; this is the speed of memory and page cache",
+            "the target is memory mapped (-Sm), so the page cache answered",
+            "use -Su or -Sh to measure the disk; this result is the speed of memory and page cache",
         );
     }
     if is_cached && way == Way::Read {
         return says(
-            "the page cache answered, as neither -Su nor -Sh asked to bypass it",
-            "add -Su (or -Sh); what a program that uses the page cache gets is right, and is not the disk's number",
+            "the page cache answered, because neither -Su nor -Sh bypassed it",
+            "add -Su or -Sh to measure the disk; this result is what programs get that use the page cache",
         );
     }
     if is_cached {
         return says(
-            "the page cache took them, as neither -Su nor -Sh asked to bypass it",
-            "add -Sh (durable) or -Su (to the disk's cache), or run until memory no longer takes up the difference",
+            "the page cache took them, because neither -Su nor -Sh bypassed it",
+            "add -Sh (durable writes) or -Su (writes to the disk's cache), or run until the page cache is full",
         );
     }
     if let Some(by) = reduced_by {
-        let words = format!("{by}, so the disk has less to move");
-        let advice = "write with -Zr and read random data, or turn the reduction off, to measure the disk";
+        let words = format!("{by}, so the disk moved less");
+        let advice = "to measure the disk, write and read random data (-Zr), or turn compression and deduplication off";
         return Cause { words, advice, is_not_the_target: false };
     }
     if is_loop_cached() {
         return says(
-            "a loop device on the way reaches its file through the page cache",
+            "a loop device below the target uses the page cache for its file",
             "set the loop device up with losetup --direct-io=on",
         );
     }
@@ -149,18 +149,18 @@ fn cause(group: &Group<'_>, way: Way) -> Cause {
     });
     if way == Way::Read && (is_thin || has_zeros) {
         return says(
-            "what reads as zeros is answered without the disk: holes, blocks never provisioned or trimmed",
-            "write the whole range once with -Zr, which destroys what it holds, then read it",
+            "reads of zeros need no disk (holes, and blocks that were trimmed or never provisioned)",
+            "write the whole range once with -Zr before reading it, which destroys its content",
         );
     }
     match grew {
         true => says(
-            "the page cache answered although direct I/O was asked for",
-            "see direct-not-honoured: choose a file system that does direct I/O",
+            "the page cache answered, although the test asked for direct I/O",
+            "choose a file system that supports direct I/O",
         ),
         false => says(
-            "something above the disk answered",
-            "look for a cache between target and disk (truespd inspect shows the layers)",
+            "something between the test and the disk answered",
+            "look for a cache between the test and the disk (truespd inspect shows the layers)",
         ),
     }
 }
@@ -205,7 +205,7 @@ pub fn coalesced(case: &Case<'_>) -> Look {
             let misleads = larger >= SIZE_SUSPECT && done.size() < LARGE_BYTES;
             let grade = if misleads { Grade::Suspect } else { Grade::Certified };
             let says = format!(
-                "{} {}/s of {} were issued; {} saw {} of {}",
+                "The test issued {} {}/s of {}, but {} received {} of {}: neighbouring I/Os were merged.",
                 number(done.ios),
                 way.plural(),
                 bytes(done.size()),
@@ -231,17 +231,15 @@ pub fn direct_not_honoured(case: &Case<'_>) -> Look {
     let (mut findings, mut missing) = (Vec::new(), None);
     for target in case.views().iter().filter(|target| target.is_direct()) {
         if let Some(layer) = target.layer(LayerKind::MemoryFilesystem) {
-            let says = format!(
-                "direct I/O was asked for, and {} keeps its files in memory all the same",
-                layer.name
-            );
+            let says =
+                format!("The test asked for direct I/O, but {} keeps its files in memory.", layer.name);
             findings.push(found(Grade::Invalid, says).of(Some(target.path())));
             continue;
         }
         match residency_growth(target) {
             Some((grew, true)) => {
                 let says = format!(
-                    "direct I/O was asked for, and {} of the file came into the page cache during the run",
+                    "The test asked for direct I/O, but {} of the file entered the page cache during the run.",
                     bytes(grew as f64)
                 );
                 let finding = found(Grade::Suspect, says).of(Some(target.path()));
@@ -249,7 +247,10 @@ pub fn direct_not_honoured(case: &Case<'_>) -> Look {
             }
             Some(_) => {}
             None if target.is_file() || target.facts.is_none() => {
-                missing.get_or_insert(format!("the page cache of '{}' before and after", target.path()));
+                missing.get_or_insert(format!(
+                    "how much of '{}' was in the page cache before and after the run",
+                    target.path()
+                ));
             }
             // A device opened for direct I/O has no pages of its own here.
             None => {}
@@ -276,7 +277,7 @@ pub fn working_set(case: &Case<'_>) -> Look {
         match memory_bytes(case) {
             Some(memory) if cached < memory => {
                 let says = format!(
-                    "the page cache was not bypassed for {} of tested range, which fit into {} of memory",
+                    "The test used the page cache for {} of its range, which fits into {} of memory.",
                     bytes(cached as f64),
                     bytes(memory as f64)
                 );
@@ -284,7 +285,8 @@ pub fn working_set(case: &Case<'_>) -> Look {
                     .figure("range_bytes", cached as f64)
                     .figure("memory_bytes", memory as f64);
                 findings.push(
-                    finding.advise("bypass the page cache with -Su or -Sh, or test more than memory holds"),
+                    finding
+                        .advise("bypass the page cache with -Su or -Sh, or test a range larger than memory"),
                 );
             }
             Some(_) => {}
@@ -338,7 +340,7 @@ fn small_range(lowest: &[&Layer], targets: &[&View<'_>]) -> Option<Finding> {
         }
     };
     let says = format!(
-        "the tested range is {}{of_disk}: the caches of drive, controller or host can hold all of it",
+        "The tested range is {}{of_disk}: a cache of the drive, the controller or the host can hold all of it.",
         bytes(range as f64)
     );
     let path = if let [only] = targets { Some(only.path()) } else { None };

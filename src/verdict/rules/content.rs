@@ -40,7 +40,7 @@ pub fn never_written(case: &Case<'_>) -> Look {
             // Much that is not on the disk yet counts as never written until it is.
             Some(map) if map.range_bytes > 0 && map.unknown.is_none() => map,
             Some(map) => {
-                let why = map.unknown.clone().unwrap_or_else(|| "nothing was looked at".to_string());
+                let why = map.unknown.clone().unwrap_or_else(|| "it was not read".to_string());
                 missing.get_or_insert(format!("the layout of '{path}': {why}"));
                 continue;
             }
@@ -58,8 +58,8 @@ pub fn never_written(case: &Case<'_>) -> Look {
             _ => continue,
         };
         let says = format!(
-            "{} of the tested range was never written ({} allocated only, {} of holes): its reads return zeros \
-             without the disk",
+            "{} of the tested range was never written ({} allocated but not written, {} in holes): reads there return \
+             zeros without the disk.",
             percent(share),
             bytes(map.unwritten_bytes as f64),
             bytes(map.hole_bytes as f64)
@@ -78,7 +78,7 @@ pub fn never_written(case: &Case<'_>) -> Look {
 /// The sample of what lay in the tested range, or what is missing.
 fn sample<'a>(target: &View<'a>) -> Result<&'a ContentSample, String> {
     let sample = target.facts.and_then(|facts| facts.content.as_ref());
-    let missing = || format!("a sample of what '{}' held", target.path());
+    let missing = || format!("a sample of the content of '{}'", target.path());
     sample.filter(|sample| sample.blocks > 0 && sample.block_bytes > 0).ok_or_else(missing)
 }
 
@@ -109,8 +109,8 @@ pub fn zero_data(case: &Case<'_>) -> Look {
             continue;
         }
         let says = format!(
-            "{} of {} sampled blocks hold nothing but zeros: thin, compressing and many solid-state disks answer \
-             these without their medium",
+            "{} of {} sampled blocks hold only zeros: thin volumes, compressing storage and many solid-state disks \
+             answer reads of zeros without their medium.",
             number(f64::from(sample.zero_blocks)),
             number(f64::from(sample.blocks))
         );
@@ -143,14 +143,21 @@ fn reducible(sample: &ContentSample, target: &View<'_>, what: &str) -> Option<(G
         return None;
     }
     let words = format!(
-        "the data {what} compress to {} of their size, and {} of the blocks repeat another",
+        "The data that the test {what} compress to {} of their size, and {} of the blocks repeat another block",
         percent(compressed),
         percent(repeated)
     );
-    Some(match reduced_by {
-        Some(by) => (Grade::Suspect, format!("{words}: {by}")),
-        None => (Grade::Certified, format!("{words}; nothing here is known to make use of that")),
-    })
+    Some(graded(&words, reduced_by))
+}
+
+/// Such data make a result suspect only where a layer is known to make them smaller.
+fn graded(words: &str, reduced_by: Option<String>) -> (Grade, String) {
+    match reduced_by {
+        Some(by) => (Grade::Suspect, format!("{words}: {by}.")),
+        None => {
+            (Grade::Certified, format!("{words}. No layer visible here is known to compress or deduplicate."))
+        }
+    }
 }
 
 fn reducible_finding(
@@ -220,19 +227,15 @@ pub fn reducible_writes(case: &Case<'_>) -> Look {
         let holds = writes_of(case, writing);
         let zeros = written.map(|sample| part(sample.zero_blocks, sample)).unwrap_or_default() >= 0.5;
         if zeros || matches!(holds, Writes::Zeros) {
-            let by = reduced_by.unwrap_or_else(|| "many devices store zeros as nothing".to_string());
+            let by = reduced_by.unwrap_or_else(|| "many devices store no zeros".to_string());
             findings
-                .push(found(Grade::Suspect, format!("the writes hold zeros: {by}")).of(Some(target.path())));
+                .push(found(Grade::Suspect, format!("The test wrote zeros: {by}.")).of(Some(target.path())));
             continue;
         }
         match (written, holds) {
-            (Some(sample), _) => findings.extend(reducible_finding(sample, &target, "written")),
+            (Some(sample), _) => findings.extend(reducible_finding(sample, &target, "wrote")),
             (None, Writes::Pattern) => {
-                let words = "the writes repeat one pattern (bytes 0 to 255)";
-                let (grade, says) = match reduced_by {
-                    Some(by) => (Grade::Suspect, format!("{words}: {by}")),
-                    None => (Grade::Certified, format!("{words}; nothing here is known to make use of that")),
-                };
+                let (grade, says) = graded("The writes repeat one pattern (bytes 0 to 255)", reduced_by);
                 findings.push(found(grade, says).of(Some(target.path())));
             }
             (None, Writes::Unknown) => {

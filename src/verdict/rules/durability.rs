@@ -60,8 +60,8 @@ pub fn volatile_cache(case: &Case<'_>) -> Look {
             continue;
         }
         let cache = match below(&target) {
-            Below::Volatile(layers) => Some(format!("the volatile cache of {}", names(&layers))),
-            Below::VolatileUnnamed => Some("the volatile cache of the disk".to_string()),
+            Below::Volatile(layers) => Some(format!("volatile cache of {}", names(&layers))),
+            Below::VolatileUnnamed => Some("volatile cache of the disk".to_string()),
             Below::Safe => None,
             Below::Unknown => {
                 if target.is_direct() {
@@ -71,15 +71,13 @@ pub fn volatile_cache(case: &Case<'_>) -> Look {
             }
         };
         let by = match (target.is_direct(), cache) {
-            (true, Some(cache)) => cache,
+            (true, Some(cache)) => format!("The {cache}"),
             (true, None) => continue,
-            (false, Some(cache)) => format!("the page cache, and later by {cache}"),
-            (false, None) => "the page cache".to_string(),
+            (false, Some(cache)) => format!("The page cache, and later the {cache},"),
+            (false, None) => "The page cache".to_string(),
         };
-        let says = format!(
-            "{} writes/s were acknowledged by {by}: acknowledged, not durable",
-            number(target.write.ios)
-        );
+        let says =
+            format!("{by} acknowledged {} writes/s before they were durable.", number(target.write.ios));
         let finding = found(Grade::Suspect, says).of(Some(target.path()));
         findings.push(finding.figure("completed_writes_per_s", target.write.ios));
     }
@@ -92,7 +90,7 @@ pub fn volatile_cache(case: &Case<'_>) -> Look {
 /// Fewer flushes than this part of one per full queue of writes are none of these writes.
 const FLUSHES_PART: f64 = 0.1;
 
-/// Write-through was asked for, and the disks were never told to keep anything.
+/// Write-through was asked for, and the disks were not told to flush.
 pub fn write_through_unseen(case: &Case<'_>) -> Look {
     let (mut findings, mut missing) = (Vec::new(), None);
     for target in written(case).iter().filter(|target| target.is_write_through()) {
@@ -111,7 +109,7 @@ pub fn write_through_unseen(case: &Case<'_>) -> Look {
         let counted: Vec<_> =
             must_flush.iter().filter_map(|layer| disks.iter().find(|disk| disk.name == layer.name)).collect();
         if counted.len() < must_flush.len() {
-            missing.get_or_insert(format!("counters of {} over the measured time", names(&must_flush)));
+            missing.get_or_insert(format!("the counters of {} over the measured time", names(&must_flush)));
             continue;
         }
         if must_flush.is_empty() {
@@ -133,12 +131,13 @@ pub fn write_through_unseen(case: &Case<'_>) -> Look {
         if flushes as f64 >= ratio(writes, in_flight.max(1.0)) * FLUSHES_PART {
             continue;
         }
-        let saw = match flushes {
-            0 => "saw not one flush".to_string(),
-            few => format!("saw {} flushes", number(few as f64)),
+        let received = match flushes {
+            0 => "no flush".to_string(),
+            few => format!("only {} flushes", number(few as f64)),
         };
         let says = format!(
-            "write-through was asked for, {} writes completed, and {} with a volatile cache {saw}",
+            "The test asked for write-through and completed {} writes, but {}, with a volatile cache, received \
+             {received}.",
             number(writes),
             names(&must_flush)
         );

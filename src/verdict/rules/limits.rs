@@ -19,8 +19,8 @@ const FLAT_DEPTH: f64 = 4.0;
 const FLAT_LATENCY_NS: f64 = 2e6;
 /// I/Os of this size take that long on a link that is simply full.
 const LINK_BYTES: f64 = 64.0 * 1024.0;
-/// A flat rate above this may as well be a fast device at its end; below it no device of today with a queue is
-/// that slow and that even.
+/// A flat rate above this may as well be the most that a fast device can do; below it no device of today with a queue
+/// is that slow and that even.
 const LIMIT_IOPS_MAX: f64 = 20_000.0;
 /// These take one I/O at a time, evenly: a flat rate is theirs.
 const SERIAL_TRANSPORTS: [&str; 2] = ["mmc", "usb"];
@@ -50,11 +50,11 @@ pub fn provisioned(case: &Case<'_>) -> Look {
     if variation < FLAT && waits && issued.size() < LINK_BYTES {
         let may_be_the_device = rate > LIMIT_IOPS_MAX || is_serial(case);
         let (grade, what) = match may_be_the_device {
-            true => (Grade::Certified, "a device at its end, or a provisioned limit"),
-            false => (Grade::Suspect, "a provisioned limit, not the medium"),
+            true => (Grade::Certified, "this is a provisioned limit, or the most that the device can do"),
+            false => (Grade::Suspect, "this is a provisioned limit, not the medium"),
         };
         let says = format!(
-            "{of} gave {} IOPS with a variation of {} while {} I/Os waited {} each: {what}",
+            "{of} delivered {} IOPS with a variation of {} while {} I/Os waited {} each: {what}.",
             number(rate),
             percent(variation),
             number(depth.reached),
@@ -94,11 +94,11 @@ fn flat_candidate(case: &Case<'_>) -> Result<Option<(Vec<f64>, String)>, Look> {
     }
     let (series, interval_s) = case.series();
     match series.len() {
-        0 => Err(Look::missing("completions over time")),
+        0 => Err(Look::missing("the number of completions over time")),
         n if n < FLAT_INTERVALS => Ok(None),
         _ => {
             let rates = series.iter().map(|count| ratio(*count, interval_s)).collect();
-            Ok(Some((rates, "the storage".to_string())))
+            Ok(Some((rates, "The storage".to_string())))
         }
     }
 }
@@ -124,11 +124,12 @@ fn reached(case: &Case<'_>, limit: &Limit) -> Option<Finding> {
     let rates = disk.into_iter().chain([issued]);
     let rate = rates.into_iter().find(|rate| AT_LIMIT.contains(&ratio(*rate, value)))?;
     let shown = |rate: f64| match is_bytes {
-        true => format!("{}/s {}", bytes(rate), way.word()),
+        true => format!("{}/s of {}", bytes(rate), way.plural()),
         false => format!("{} {}/s", number(rate), way.plural()),
     };
     let says = format!(
-        "{} are the {} that {} of cgroup {} allows on {device}: the limit was measured, not the disk",
+        "The measured {} reach the limit of {} that {} of cgroup {} sets on {device}: this is the rate of the limit, \
+         not of the disk.",
         shown(rate),
         shown(value),
         limit.by,

@@ -24,16 +24,16 @@ pub fn other_io(case: &Case<'_>) -> Look {
         for way in Way::BOTH {
             let Some(own) = own(case, group, way, groups.len() == 1) else {
                 untold.get_or_insert(format!(
-                    "which of the {} of {} were the run's own: file system and layers above turn one into several, or delay \
-                     them",
+                    "which of the {} on {} came from this run: the layers above turn one {} into several, or delay it",
                     way.plural(),
-                    group.names()
+                    group.names(),
+                    way.word()
                 ));
                 continue;
             };
             let others = (group.moved(way).bytes - own).max(0.0);
             if others > 0.0 {
-                parts.push(format!("{}/s {}", bytes(others), way.word()));
+                parts.push(format!("{}/s of {}", bytes(others), way.plural()));
             }
             foreign += others;
         }
@@ -41,7 +41,7 @@ pub fn other_io(case: &Case<'_>) -> Look {
             continue;
         }
         let says = format!(
-            "others used {} too: {} beside {}/s of this run ({})",
+            "Other I/O used {} during the run: {} beside the {}/s of this run ({}).",
             group.names(),
             parts.join(" and "),
             bytes(ours),
@@ -93,7 +93,7 @@ const STEAL_WORST_SUSPECT: f64 = 15.0;
 pub fn steal(case: &Case<'_>) -> Look {
     let host = case.measured.evidence.host.as_ref();
     let Some(steal) = host.and_then(|host| host.steal_percent) else {
-        return Look::missing("processor time that other machines took");
+        return Look::missing("the processor time that other virtual machines took");
     };
     let worst = host.and_then(|host| host.steal_worst_percent).unwrap_or(steal);
     let grade = if steal > STEAL_SUSPECT || worst > STEAL_WORST_SUSPECT {
@@ -103,11 +103,14 @@ pub fn steal(case: &Case<'_>) -> Look {
     } else {
         return Look::nothing();
     };
-    let mut says =
-        format!("other machines on this host took {} of the processor time (steal)", percent(steal / 100.0));
-    if worst > 2.0 * steal {
-        says.push_str(&format!(", {} of that of one processor", percent(worst / 100.0)));
-    }
+    let of_one = match worst > 2.0 * steal {
+        true => format!(", and {} of the time of one processor", percent(worst / 100.0)),
+        false => String::new(),
+    };
+    let says = format!(
+        "Other virtual machines on this host took {} of the processor time (steal){of_one}.",
+        percent(steal / 100.0)
+    );
     let finding = found(grade, says).figure("steal_percent", steal);
     Look::Saw(vec![finding.figure("steal_worst_percent", worst)])
 }
@@ -134,7 +137,7 @@ pub fn memory_pressure(case: &Case<'_>) -> Look {
         host.pressure.map_or((0.0, 0.0), |p| (share(p.memory_some_ns), share(p.memory_full_ns)));
     if some >= MEMORY_SOME_SUSPECT || full >= MEMORY_FULL_SUSPECT {
         let says = format!(
-            "tasks waited for memory for {} of the time, all of them for {}",
+            "Some tasks waited for memory for {} of the time, all tasks for {}.",
             percent(some),
             percent(full)
         );
@@ -144,7 +147,7 @@ pub fn memory_pressure(case: &Case<'_>) -> Look {
     let pages = pages_in.saturating_add(pages_out);
     if pages >= SWAP_PAGES_SUSPECT {
         let says = format!(
-            "the machine swapped: {} pages in, {} out",
+            "The machine swapped during the run: {} pages in, {} pages out.",
             number(pages_in as f64),
             number(pages_out as f64)
         );
@@ -157,11 +160,11 @@ pub fn memory_pressure(case: &Case<'_>) -> Look {
 pub const DRIFT_REMARK: f64 = 100.0;
 const DRIFT_SUSPECT: f64 = 1000.0;
 
-/// A clock that ran off.
+/// A clock that drifted.
 pub fn clock(case: &Case<'_>) -> Look {
     let Some(clock) = case.measured.evidence.clock.as_ref().filter(|clock| clock.drift_ppm.is_finite())
     else {
-        return Look::missing("how far the clock ran off");
+        return Look::missing("the drift of the clock");
     };
     let drift = clock.drift_ppm.abs();
     let grade = match drift {
@@ -170,7 +173,7 @@ pub fn clock(case: &Case<'_>) -> Look {
         _ => return Look::nothing(),
     };
     let says = format!(
-        "the clock {} ran {} parts per million {} CLOCK_MONOTONIC: rates and times are wrong by as much",
+        "The clock {} ran {} parts per million {} CLOCK_MONOTONIC: rates and times are wrong by as much.",
         clock.name,
         number(drift),
         if clock.drift_ppm > 0.0 { "faster than" } else { "slower than" }
@@ -187,6 +190,7 @@ pub fn governor(case: &Case<'_>) -> Look {
     if !host.governors.iter().any(|name| name == "powersave") {
         return Look::nothing();
     }
-    let says = "the frequency governor is powersave: single latencies contain the time a processor takes to speed up";
+    let says = "The frequency governor is powersave: some latencies include the time that a processor takes to speed \
+        up.";
     Look::Saw(vec![found(Grade::Certified, says.to_string())])
 }

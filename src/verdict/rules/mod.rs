@@ -16,7 +16,7 @@ use super::Looks::{self, Document, RealSpan, Span};
 use super::Rule;
 use crate::result::Grade::{self, Certified, Invalid, Suspect};
 
-/// From where on something is worth a word, for those who tell the same before a run.
+/// Thresholds that the rules before a run share with the rules of a run.
 pub mod thresholds {
     pub use super::cache::{RANGE_SMALL_BYTES, RANGE_SMALL_PART};
     pub use super::content::{REDUCED_SUSPECT, REPEATED_NOTABLE, UNWRITTEN_REMARK, ZERO_NOTABLE};
@@ -44,7 +44,7 @@ pub const RULES: &[Rule] = &[
         Invalid,
         Document(run::failed),
         "The run failed, or ended before anything was measured.",
-        "mend what failed and run again; numbers of a part of a run describe nothing",
+        "fix the cause and run again; the numbers of an incomplete run cannot be used",
     ),
     rule(
         "simulated",
@@ -58,187 +58,194 @@ pub const RULES: &[Rule] = &[
         Invalid,
         Span(run::nothing_completed),
         "No I/O completed in the measured time.",
-        "measure longer (-d), and look whether the target answers at all",
+        "measure longer (-d), and check whether the target answers at all",
     ),
     rule(
         "served-from-cache",
         Invalid,
         RealSpan(cache::served_from_cache),
-        "The disks moved less than 90 % of the bytes that completed (suspect), or less than half (invalid); reads \
-         and writes apart.",
-        "bypass the page cache with -Su or -Sh, and look for other caches on the way",
+        "The disks moved less than 90 % of the bytes that the test completed (suspect), or less than half of them \
+         (invalid). Reads and writes are compared separately.",
+        "bypass the page cache with -Su or -Sh, and look for other caches between the test and the disk",
     ),
     rule(
         "never-written",
         Invalid,
         RealSpan(content::never_written),
-        "Reads of ranges that were never written: from 5 % of the range suspect, from half invalid.",
-        "write the file once before reading it: -c makes files with every byte written, --recreate anew",
+        "The test read ranges that were never written: from 5 % of the range the result is suspect, from half of it \
+         invalid.",
+        "write the file once before reading it: -c makes files with every byte written, and --recreate replaces a file",
     ),
     rule(
         "direct-not-honoured",
         Invalid,
         RealSpan(cache::direct_not_honoured),
-        "Direct I/O was asked for, and the file system keeps files in memory (invalid) or its page cache grew.",
-        "test on a file system that does direct I/O (ext4, xfs), or the device itself",
+        "The test asked for direct I/O, but the file system keeps its files in memory (invalid), or the file's part of \
+         the page cache grew (suspect).",
+        "test on a file system that supports direct I/O (ext4, xfs), or on the device itself",
     ),
     rule(
         "unproven",
         Suspect,
         RealSpan(run::unproven),
-        "The result does not tell which disks lie below and what they moved.",
-        "give a target whose disks this machine sees and counts (queue/iostats set to 1; in a container a volume instead \
-         of its root), or measure where the disks are",
+        "The result does not show which disks are below the target, or what they moved.",
+        "choose a target whose disks this machine sees and counts (queue/iostats set to 1; in a container a volume \
+         instead of its root), or measure on the machine that has the disks",
     ),
     rule(
         "memory-target",
         Suspect,
         RealSpan(place::memory),
-        "The target is in memory: a tmpfs file is suspect, a device in memory (zram) is remarked.",
-        "give a target on a disk, unless memory is what you want to measure",
+        "The target is in memory: a file on tmpfs makes the result suspect, a device in memory (zram) is a remark.",
+        "choose a target on a disk, unless you want to measure memory",
     ),
     rule(
         "coalesced",
         Suspect,
         RealSpan(cache::coalesced),
-        "The disks saw fewer and larger I/Os than were issued: from 1.5 times the size suspect, unless each was 64 KiB \
-         or more.",
-        "IOPS are not the disk's here: use random I/O (-r), or read the result as throughput",
+        "The disks received fewer and larger I/Os than the test issued: from 1.5 times the size the result is suspect, \
+         unless the test's I/Os were 64 KiB or larger.",
+        "these IOPS are not the disk's: use random I/O (-r), or use only the throughput of this result",
     ),
     rule(
         "working-set",
         Suspect,
         RealSpan(cache::working_set),
-        "The tested range fits into memory while the page cache is in use, or is below 1 GiB and 1 % of the disk.",
-        "test a range much larger than the caches in the way, e.g. -c20G",
+        "The tested range fits into memory while the page cache is in use, or it is smaller than 1 GiB and than 1 % \
+         of the disk.",
+        "test a range much larger than all caches, e.g. -c20G",
     ),
     rule(
         "zero-data",
         Suspect,
         RealSpan(content::zero_data),
-        "The data that were read are zeros, from 5 % of a sample on.",
-        "fill the target with data first: -c with -Zr makes such a file; on a device that is -w100 -Zr over all of it, \
-         which destroys what it holds",
+        "The data that the test read are zeros: from 5 % of a sample the result is suspect.",
+        "fill the target with random data first: -c with -Zr makes such a file; a device needs a write test over all \
+         of it (-w100 -Zr), which destroys its content",
     ),
     rule(
         "reducible-reads",
         Suspect,
         RealSpan(content::reducible_reads),
-        "The data that were read compress well or repeat; suspect where a layer is known to make use of that.",
-        "make the file with random data: -c with -Zr, --recreate",
+        "The data that the test read compress well or repeat: suspect where a layer is known to compress or \
+         deduplicate, otherwise a remark.",
+        "make the file again with random data: -c with -Zr and --recreate",
     ),
     rule(
         "reducible-writes",
         Suspect,
         RealSpan(content::reducible_writes),
-        "The writes hold zeros (suspect), or data that compress well or repeat (suspect where a layer makes use of \
-         that).",
-        "write random data: -Zr, or -Z<size> for less processor time",
+        "The test wrote zeros (suspect), or data that compress well or repeat (suspect where a layer is known to \
+         compress or deduplicate, otherwise a remark).",
+        "write random data: -Zr, or -Z<size>, which takes less processor time",
     ),
     rule(
         "volatile-cache",
         Suspect,
         RealSpan(durability::volatile_cache),
-        "Writes without write-through on a page cache or a disk with a volatile cache: acknowledged, not durable.",
-        "-Sh (or -Sw) counts a write when it is durable; a cache that survives a loss of power (many server drives) may \
-         say write back all the same",
+        "Writes without write-through went to the page cache or to a disk with a volatile cache: they were \
+         acknowledged before they were durable.",
+        "use -Sh or -Sw, which count a write when it is durable; a drive whose cache survives a power failure (as in \
+         many servers) may still report a volatile cache (write back)",
     ),
     rule(
         "write-through-unseen",
         Suspect,
         RealSpan(durability::write_through_unseen),
-        "Write-through was asked for, and a disk with a volatile cache and without FUA saw no flush.",
-        "look for a mount option or a driver that drops flushes (nobarrier, cache=unsafe of a virtual machine)",
+        "The test asked for write-through, but a disk with a volatile cache and without FUA received too few flushes.",
+        "look for a mount option or a driver that drops flushes (nobarrier, or cache=unsafe of a virtual machine)",
     ),
     rule(
         "provisioned-limit",
         Suspect,
         RealSpan(limits::provisioned),
-        "The rate is a cgroup limit in force, or flatter than a medium's (variation below 1 %) while I/Os wait in line; a \
-         remark above 20,000 IOPS.",
-        "more depth only adds latency here; raise or remove the limit to measure the disk",
+        "The rate is that of a cgroup limit, or it varies less than any medium's (below 1 %) while I/Os wait in a \
+         queue. The second is only a remark above 20,000 IOPS.",
+        "raise or remove the limit to measure the disk; more queue depth only adds latency here",
     ),
     rule(
         "step-down",
         Suspect,
         RealSpan(steady::step_down),
-        "The rate fell by 25 % or more during the run and stayed there.",
-        "warm up until it has fallen (-W), and measure the state you will live in",
+        "The rate fell by 25 % or more during the run and stayed low.",
+        "warm up (-W) until the rate has fallen, to measure the rate that lasts",
     ),
     rule(
         "warm-up-short",
         Suspect,
         RealSpan(steady::warm_up),
-        "The first part of the measured time differs from the rest.",
+        "In the first part of the measured time the rate differed from the rest.",
         "warm up longer (-W)",
     ),
     rule(
         "not-steady",
         Suspect,
         RealSpan(steady::not_steady),
-        "Fifths of the measured time differ by more than 20 % of the mean, or their trend is more than 10 % (SNIA), and \
-         by more than the scatter from second to second explains.",
-        "measure longer, look for what disturbs, or repeat and report the spread",
+        "The rate was not steady: the fifths of the measured time differ by more than 20 % of the mean, or their \
+         trend is more than 10 % (SNIA's limits), and the scatter from second to second does not explain it.",
+        "measure longer, look for other load on the machine, or repeat the run and report the spread",
     ),
     rule(
         "too-short",
         Suspect,
         RealSpan(steady::too_short),
-        "Less than 2.5 s measured is suspect, less than 30 s is remarked.",
+        "A measured time below 2.5 s is suspect, one below 30 s is a remark.",
         "measure for a minute or more (-d60)",
     ),
     rule(
         "queue-depth",
         Suspect,
         RealSpan(pace::queue_depth),
-        "Fewer I/Os were in flight than asked for (Little's law): below 75 % suspect, below 90 % remarked.",
-        "use more threads (-t) with less depth each; the result belongs to the depth reached",
+        "Fewer I/Os were in flight on average than asked for: below 75 % the result is suspect, below 90 % it is a \
+         remark.",
+        "use more threads (-t) with less depth each",
     ),
     rule(
         "generator-bound",
         Suspect,
         RealSpan(pace::generator_bound),
-        "A thread was busy for 95 % of its time, waited for a processor for 10 %, or was held by a quota; or the whole \
-         program stood still at the end of the measured time, for 10 % of it and 0.25 s.",
-        "use more threads (-t) on more processors, larger I/Os, or fewer costs per I/O (-Zr is one)",
+        "A thread computed for 95 % of its time, waited for a processor for 10 % of it, or was stopped by a processor \
+         quota; or the whole program was stopped at the end of the measured time, for 10 % of it and 0.25 s.",
+        "use more threads (-t) on more processors, larger I/Os, or less work per I/O (-Zr costs processor time)",
     ),
     rule(
         "generator-cost",
         Certified,
         RealSpan(pace::generator_cost),
-        "The program's own work took 25 % of a thread's time per I/O or more, as measured before the run without storage.",
-        "larger I/Os or more threads (-t) leave more of the time to the target; truespd bench-self shows the parts",
+        "TrueSpd's own work took 25 % or more of a thread's time per I/O. It is measured before the run, without \
+         storage.",
+        "use larger I/Os or more threads (-t); truespd bench-self shows what the work consists of",
     ),
     rule(
         "below-rate",
         Suspect,
         RealSpan(pace::below_rate),
-        "The rate set with -g was not reached (98 %).",
-        "the target gives no more at this depth, or the processor: raise -o, or lower -g (which is per thread)",
+        "The test reached less than 98 % of the rate set with -g.",
+        "raise -o, or lower -g (which counts per thread): at this depth the target or the processor is the limit",
     ),
     rule(
         "coordinated-omission",
         Suspect,
         Span(pace::coordinated_omission),
-        "The rate set with -g was kept on average, but I/Os were issued late: their response time from the intended start \
-         is twice their latency and 1 ms more, at p99 or below (suspect) or at p99.9 (remarked).",
-        "a client at this rate feels the response time (on standard error and in the JSON document); raise -o, so that \
-         no I/O waits for another's end",
+        "The rate set with -g was reached on average, but I/Os were issued late: from their intended start to their \
+         end they took twice their latency and 1 ms more, at p99 or below (suspect) or at p99.9 (remark).",
+        "use the response times (on standard error and in the JSON document), which a client at this rate would see; \
+         raise -o, so that no I/O waits for another to end",
     ),
     rule(
         "other-io",
         Suspect,
         RealSpan(machine::other_io),
-        "The disks moved 5 % and 100 KiB/s more than this run can have made them.",
-        "stop what else uses the disks (iotop, pidstat -d), and repeat",
+        "The disks moved more than this run can explain, by 5 % and 100 KiB/s or more.",
+        "stop the other programs that use the disks (iotop and pidstat -d show them), and repeat",
     ),
     rule(
         "steal",
         Suspect,
         RealSpan(machine::steal),
-        "Other machines on the host took processor time: above 5 % (15 % of one processor) suspect, above 2 % (7 %) \
-         remarked.",
-        "repeat at a quieter time, or on a machine with processors of its own",
+        "Other virtual machines on the host took processor time: above 5 % (15 % of one processor) the result is \
+         suspect, above 2 % (7 %) it is a remark.",
+        "repeat at a quieter time, or on a machine with dedicated processors",
     ),
     rule(
         "memory-pressure",
@@ -251,29 +258,30 @@ pub const RULES: &[Rule] = &[
         "unstable-clock",
         Suspect,
         RealSpan(machine::clock),
-        "The clock of the stamps ran off: above 1,000 parts per million suspect, above 100 remarked.",
-        "look at the kernel's clock source and the time synchronisation, and repeat",
+        "The clock that times the I/Os drifted: above 1,000 parts per million the result is suspect, above 100 it is a \
+         remark.",
+        "check the kernel's clock source and the time synchronisation, and repeat",
     ),
     rule(
         "percentiles",
         Certified,
         Span(run::percentiles),
-        "Percentiles that the number of I/Os cannot support.",
-        "read no percentile beyond these, or measure longer",
+        "The test completed too few I/Os for its highest percentiles.",
+        "ignore these percentiles, or measure longer",
     ),
     rule(
         "stopped-early",
         Certified,
         Span(run::stopped_early),
-        "The measured time was cut short.",
-        "let it run to its end",
+        "The run was stopped before its measured time was over.",
+        "let the run end by itself",
     ),
     rule(
         "remote",
         Certified,
         RealSpan(place::remote),
-        "The data are on another machine, or served by a program.",
-        "each I/O is a network hop: compare from the node that owns the data",
+        "The data are on another machine, or a program (FUSE) serves them.",
+        "compare with a run on the machine that holds the data",
     ),
     rule(
         "governor",
@@ -286,7 +294,7 @@ pub const RULES: &[Rule] = &[
         "bound-away",
         Certified,
         RealSpan(pace::bound_away),
-        "A thread is bound to a busy processor while others are idle.",
-        "-n leaves the placing of threads to the kernel, -a chooses processors",
+        "A thread was bound to a busy processor while other processors were idle.",
+        "use -n to let the kernel place the threads, or -a to choose other processors",
     ),
 ];

@@ -29,13 +29,13 @@ pub fn queue_depth(case: &Case<'_>) -> Look {
         return Look::nothing();
     }
     let how = match depth.from_latency {
-        true => "IOPS x mean latency",
-        false => "handed over and not yet back",
+        true => "IOPS times mean latency",
+        false => "submitted and not yet completed",
     };
+    let (wanted, got) = (number(asked), number(depth.reached));
     let says = format!(
-        "a queue depth of {} was asked for and {} was reached ({how})",
-        number(asked),
-        number(depth.reached)
+        "The test asked for a queue depth of {wanted} and reached {got} ({how}). Treat this as a result for depth \
+         {got}, not {wanted}."
     );
     let grade = if part < DEPTH_SUSPECT { Grade::Suspect } else { Grade::Certified };
     Look::Saw(vec![found(grade, says).figure("asked", asked).figure("reached", depth.reached)])
@@ -57,7 +57,7 @@ const STOOD_STILL_S: f64 = 0.25;
 pub fn generator_bound(case: &Case<'_>) -> Look {
     let evidence = &case.measured.evidence;
     if evidence.threads.is_empty() {
-        return Look::missing("processor time of each thread");
+        return Look::missing("the processor time of each thread");
     }
     let mut findings = Vec::new();
     let share = |ns: u64, thread: &ThreadCost| ratio(ns as f64, thread.elapsed_ns as f64);
@@ -71,24 +71,24 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
     let running = |thread: &ThreadCost| share(thread.running_ns, thread);
     let waiting = |thread: &ThreadCost| share(thread.waiting_for_cpu_ns.unwrap_or(0), thread);
     let all = evidence.threads.len();
-    let who = |count: usize, does: &str, do_: &str| match all {
-        1 => format!("the only thread {does}"),
-        _ => format!("{count} of {all} threads {do_}"),
-    };
-    let worst_one = |id: u32, most: f64| match all {
-        1 => format!(" ({})", percent(most)),
-        _ => format!(" (thread {id}: {})", percent(most)),
+    // The only thread with its share, or how many threads had at least the limit, and the worst.
+    let told = |does: &str, limit: f64, count: usize, (most, id): (f64, u32)| match all {
+        1 => format!("The thread {does} {} of the time", percent(most)),
+        _ => format!(
+            "{count} of {all} threads {does} {} of the time or more (thread {id}: {})",
+            percent(limit),
+            percent(most)
+        ),
     };
     let (most, id) = worst(&running);
     // A thread that keeps a set rate by looking at the clock may well be busy, and one that polls always is.
     let is_polled = case.measured.engine_traits.is_some_and(|engine| engine.polls);
     if most >= RUNNING_SUSPECT && !case.is_paced() && !is_polled {
         let own = evidence.self_cost.as_ref().and_then(|cost| own_work(case, cost, id));
-        let own_words = own.as_ref().map(|own| format!("; of {}", own.words())).unwrap_or_default();
+        let own_words = own.as_ref().map(|own| format!(" {}.", own.words())).unwrap_or_default();
         let says = format!(
-            "{} processor busy{}: a processor set the pace, not storage{own_words}",
-            who(count(RUNNING_SUSPECT, &running), "kept its", "kept their"),
-            worst_one(id, most)
+            "{}: the processor limited the rate, not the storage.{own_words}",
+            told("computed for", RUNNING_SUSPECT, count(RUNNING_SUSPECT, &running), (most, id))
         );
         let finding = found(Grade::Suspect, says).figure("running_percent", most * 100.0);
         findings.push(match own {
@@ -99,12 +99,10 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
     let (most, id) = worst(&waiting);
     if most >= WAITING_SUSPECT {
         let says = format!(
-            "{} ready and had no processor for a notable time{}; latencies contain that",
-            who(count(WAITING_SUSPECT, &waiting), "was", "were"),
-            worst_one(id, most)
+            "{}; the latencies include this wait.",
+            told("waited for a processor", WAITING_SUSPECT, count(WAITING_SUSPECT, &waiting), (most, id))
         );
-        let advice =
-            "stop what else runs, use fewer threads than processors, or -n where threads are bound badly";
+        let advice = "stop other programs, use fewer threads than processors, or let the kernel place the threads (-n)";
         let finding = found(Grade::Suspect, says).figure("waiting_for_cpu_percent", most * 100.0);
         findings.push(finding.advise(advice));
     }
@@ -112,7 +110,7 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
     let held = ratio(throttled_ns as f64 / 1e9, case.seconds());
     if held >= QUOTA_SUSPECT {
         let says = format!(
-            "the processor quota of the cgroup held threads for {} s of the measured {} s",
+            "The processor quota of the cgroup stopped threads for {} s of the measured {} s.",
             number(throttled_ns as f64 / 1e9),
             number(case.seconds())
         );
@@ -141,15 +139,15 @@ fn stood_still(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let says = format!(
-        "the whole program stood still at the end of the measured {} s, which it saw {} s late; the rates are those of \
-         a test that did not run all the time",
+        "The whole program was stopped at the end of the measured {} s and noticed the end {} s late: the test did not \
+         run all the time, so its rates may be too low.",
         number(case.seconds()),
         number(late_s)
     );
     let finding = found(Grade::Suspect, says).figure("late_s", late_s);
     Some(
         finding.advise(
-            "let nothing stop the program (SIGSTOP, a frozen cgroup, a suspended machine), and repeat",
+            "make sure that nothing stops the program (SIGSTOP, a frozen cgroup, a suspended machine), and repeat",
         ),
     )
 }
@@ -167,9 +165,9 @@ impl OwnWork<'_> {
 
     fn words(&self) -> String {
         format!(
-            "the {} per I/O of a thread, {} are the program's own work",
-            duration_ns(self.ns_per_io),
-            duration_ns(self.load.generator_ns)
+            "TrueSpd's own work took {} of a thread's {} per I/O",
+            duration_ns(self.load.generator_ns),
+            duration_ns(self.ns_per_io)
         )
     }
 }
@@ -195,7 +193,7 @@ pub fn generator_cost(case: &Case<'_>) -> Look {
         return Look::nothing();
     }
     let Some(cost) = &case.measured.evidence.self_cost else {
-        return Look::missing("measurement of what the program itself costs");
+        return Look::missing("a measurement of TrueSpd's own work");
     };
     let each =
         case.measured.threads.iter().filter_map(|thread| Some((thread.id, own_work(case, cost, thread.id)?)));
@@ -206,23 +204,23 @@ pub fn generator_cost(case: &Case<'_>) -> Look {
         return Look::nothing();
     }
     let load = worst.load;
-    let says = format!("of {} (thread {id}: {})", worst.words(), percent(worst.part()));
+    let says = format!("{} (thread {id}: {})", worst.words(), percent(worst.part()));
     let finding = |why: &str| {
-        found(Grade::Certified, format!("{says}{why}"))
+        found(Grade::Certified, format!("{says}{why}."))
             .figure("generator_ns", load.generator_ns)
             .figure("ns_per_io", worst.ns_per_io)
     };
     // With statistics an I/O takes up to two stamps.
     let has_stamps = case.span.measure_latency || case.span.calculate_iops_std_dev;
     Look::Saw(vec![if load.fill_ns >= REASON * load.generator_ns {
-        finding(", most of it making random data (-Zr)")
-            .advise("-Z<size> writes from one buffer of random data, which costs next to nothing")
+        finding(", most of it to make random data (-Zr)")
+            .advise("use -Z<size>, which writes from one buffer of random data at almost no cost")
     } else if has_stamps
         && 2.0 * cost.stamp_ns >= REASON * load.generator_ns
         && cost.stamp_ns >= STAMP_SLOW_NS
     {
-        finding(", most of it reading a slow clock")
-            .advise("let the kernel use the processor's counter as its clock source")
+        finding(", most of it to read a slow clock")
+            .advise("let the kernel use the processor's counter (tsc) as its clock source")
     } else {
         finding("")
     }])
@@ -278,7 +276,7 @@ pub fn below_rate(case: &Case<'_>) -> Look {
             true => format!("{}/s", bytes(rate)),
         };
         let says = format!(
-            "-g asked for {}, and {} were reached ({})",
+            "-g set a rate of {}, but the test reached {} ({}).",
             shown(asked),
             shown(done),
             percent(done / asked)
@@ -318,9 +316,7 @@ pub fn coordinated_omission(case: &Case<'_>) -> Look {
         }
     }
     match is_missing {
-        true if findings.is_empty() => {
-            Look::missing("response times from the intended start of I/Os under -g")
-        }
+        true if findings.is_empty() => Look::missing("response times from the intended start (-g)"),
         _ => Look::Saw(findings),
     }
 }
@@ -374,8 +370,7 @@ fn late(
     let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
     let name = format!("p{}", (fraction * 1000.0).round() / 10.0);
     let says = format!(
-        "{name} of {} is {} from their issue, but {} from when the rate (-g) wanted them issued: they waited for \
-         others to end",
+        "The {name} latency of {} is {}, but {} from their intended start (-g): they waited for earlier I/Os to end.",
         way.plural(),
         duration_ns(at_issue as f64),
         duration_ns(at_due as f64)
@@ -394,7 +389,7 @@ const BOUND_IDLE_PERCENT: f64 = 50.0;
 pub fn bound_away(case: &Case<'_>) -> Look {
     let evidence = &case.measured.evidence;
     if evidence.threads.is_empty() {
-        return Look::missing("processor time of each thread");
+        return Look::missing("the processor time of each thread");
     }
     let processors = &case.document.system.topology.processors;
     let idle_elsewhere = |cpu: u32| {
@@ -408,7 +403,8 @@ pub fn bound_away(case: &Case<'_>) -> Look {
             return None;
         }
         let says = format!(
-            "thread {} is bound to processor {cpu} and waited {} of its time for it while another was idle",
+            "Thread {} was bound to processor {cpu} and waited for it {} of the time, while another processor was \
+             idle.",
             thread.id,
             percent(waiting)
         );

@@ -10,9 +10,9 @@ pub fn memory(case: &Case<'_>) -> Look {
     let mut findings = Vec::new();
     for target in case.views() {
         let says = if let Some(layer) = target.layer(LayerKind::MemoryFilesystem) {
-            (Grade::Suspect, format!("{} keeps files in memory: no disk is involved", layer.name))
+            (Grade::Suspect, format!("{} keeps files in memory: no disk is involved.", layer.name))
         } else if let Some(layer) = target.lowest().find(|layer| layer.kind == LayerKind::Memory) {
-            (Grade::Certified, format!("{} is a device in memory: no disk is involved", layer.name))
+            (Grade::Certified, format!("{} is a device in memory: no disk is involved.", layer.name))
         } else {
             continue;
         };
@@ -31,18 +31,20 @@ pub fn remote(case: &Case<'_>) -> Look {
     let mut findings = Vec::new();
     for target in case.views() {
         let of = |kind| target.layers().iter().find(|layer| layer.kind == kind);
-        let at =
-            |server: &Option<String>| server.as_ref().map_or(String::new(), |host| format!(" to {host}"));
+        let at = |server: &Option<String>| server.as_ref().map_or(String::new(), |host| format!(" ({host})"));
         let says = if let Some(layer) = of(LayerKind::RemoteFilesystem).or_else(|| of(LayerKind::NetworkDisk))
         {
-            format!("{} is reached over the network: each I/O is a hop{}", layer.name, at(&layer.server))
+            format!(
+                "{} is on another machine{}: every I/O crosses the network.",
+                layer.name,
+                at(&layer.server)
+            )
         } else if let Some(layer) = of(LayerKind::UserFilesystem) {
-            let says = format!(
-                "a program serves {}: what it keeps in its own caches is not seen from here",
-                layer.name
-            );
+            let says = format!("A program serves {}: its caches are not visible here.", layer.name);
             let finding = found(Grade::Certified, says).of(Some(target.path()));
-            findings.push(finding.advise("measure what the program stands on, too, to know its share"));
+            findings.push(finding.advise(
+                "measure the storage below that program, too, to see how much time the program takes",
+            ));
             continue;
         } else {
             continue;

@@ -15,9 +15,9 @@ pub fn failed(document: &Document) -> Look {
     let first = (0..spans).find(|&place| !is_measured(place));
     let says = match (document.failures.as_slice(), first) {
         ([], None) if spans > 0 => return Look::nothing(),
-        ([], _) => "nothing was measured: the run ended before its measured time".to_string(),
-        ([only], _) => format!("the run failed: {only}"),
-        ([one, more @ ..], _) => format!("the run failed: {one} (and {} more failures)", more.len()),
+        ([], _) => "The run ended before its measured time: nothing was measured.".to_string(),
+        ([only], _) => format!("The run failed: {only}"),
+        ([one, more @ ..], _) => format!("The run failed: {one} (and {} more failures)", more.len()),
     };
     let number = first.unwrap_or(spans.saturating_sub(1)) as u32 + 1;
     Look::Saw(vec![Finding { time_span: number, ..found(Grade::Invalid, says) }])
@@ -25,7 +25,7 @@ pub fn failed(document: &Document) -> Look {
 
 /// An engine whose I/O reaches nothing.
 pub fn simulated(case: &Case<'_>) -> Look {
-    let says = format!("nothing reached the target: the engine {} only pretends", case.measured.engine);
+    let says = format!("The engine {} only simulates I/O: nothing reached the target.", case.measured.engine);
     Look::Saw(if case.is_simulated() { vec![found(Grade::Invalid, says)] } else { Vec::new() })
 }
 
@@ -33,7 +33,7 @@ pub fn simulated(case: &Case<'_>) -> Look {
 pub fn nothing_completed(case: &Case<'_>) -> Look {
     let targets = case.measured.threads.iter().flat_map(|thread| &thread.targets);
     let ios: u64 = targets.map(|target| target.read.ios.saturating_add(target.write.ios)).sum();
-    let says = format!("no I/O completed in the measured {:.2} s", case.seconds());
+    let says = format!("No I/O completed in the measured {:.2} s.", case.seconds());
     Look::Saw(if ios == 0 { vec![found(Grade::Invalid, says)] } else { Vec::new() })
 }
 
@@ -43,7 +43,8 @@ pub fn stopped_early(case: &Case<'_>) -> Look {
     if seconds >= 0.99 * asked {
         return Look::nothing();
     }
-    let says = format!("stopped after {} s of the {} s asked for", number(seconds), number(asked));
+    let says =
+        format!("The run was stopped after {} s of the {} s asked for.", number(seconds), number(asked));
     Look::Saw(vec![found(Grade::Certified, says).figure("test_time_s", seconds)])
 }
 
@@ -52,11 +53,11 @@ pub fn unproven(case: &Case<'_>) -> Look {
     let sources = case.document.sources.len();
     let says = match case.groups() {
         _ if sources > 0 => format!(
-            "a sum of {sources} results carries no evidence of disks and machines: judge each of them by itself"
+            "A sum of {sources} results has no evidence of disks and machines: judge each result by itself."
         ),
-        Err(Missing(what)) => format!("not proven: the result does not tell {what}"),
+        Err(Missing(what)) => format!("The result cannot be proven: it does not show {what}."),
         Ok(_) => match hidden(case) {
-            Some(words) => format!("not proven: {words}"),
+            Some(words) => format!("The result cannot be proven: {words}."),
             None => return Look::nothing(),
         },
     };
@@ -67,11 +68,11 @@ pub fn unproven(case: &Case<'_>) -> Look {
 fn hidden(case: &Case<'_>) -> Option<String> {
     case.views().iter().find_map(|target| match target.rests_on() {
         RestsOn::Remote => Some(format!(
-            "the disks of '{}' are another machine's, and what they moved is not seen from here",
+            "the disks of '{}' are in another machine, and what they moved is not visible here",
             target.path()
         )),
         RestsOn::Program => Some(format!(
-            "a program serves '{}', and whether it asked a disk is not seen from here",
+            "a program serves '{}', and whether it used a disk is not visible here",
             target.path()
         )),
         RestsOn::Disks | RestsOn::MemoryFilesystem | RestsOn::Unknown => None,
@@ -98,12 +99,12 @@ pub fn percentiles(case: &Case<'_>) -> Look {
         let Some(nines) = first_single(count).filter(|_| count > 0) else { continue };
         let name = if nines == 2 { "the 99th percentile".to_string() } else { format!("{nines}-nines") };
         words.push(format!(
-            "{} {}: from {name} on the value is a single I/O",
+            "With {} {}, the percentiles from {name} on show a single I/O.",
             number(count as f64),
             way.plural()
         ));
         least = Some(least.map_or(count, |known: u64| known.min(count)));
     }
     let Some(least) = least else { return Look::nothing() };
-    Look::Saw(vec![found(Grade::Certified, words.join("; ")).figure("ios", least as f64)])
+    Look::Saw(vec![found(Grade::Certified, words.join(" ")).figure("ios", least as f64)])
 }

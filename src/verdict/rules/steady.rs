@@ -167,7 +167,7 @@ fn shape(series: &[f64], interval_s: f64) -> Shape {
     }
 }
 
-const NO_SERIES: &str = "completions over time";
+const NO_SERIES: &str = "the number of completions over time";
 
 /// The shape of the run; `None` when there is no series, or too few intervals (another rule tells that), or bursts
 /// were asked for (`-i`, `-j`).
@@ -188,8 +188,8 @@ pub fn not_steady(case: &Case<'_>) -> Look {
         Err(missing) => missing,
         Ok(Some(Shape::Unsteady { range, slope })) => {
             let says = format!(
-                "the rate was not steady: its fifths differ by {:.1} % of the mean, the trend is {:+.1} % (up to 20 % \
-                 and 10 % count as steady)",
+                "The rate was not steady: the fifths of the measured time differ by {:.1} % of the mean, and the \
+                 trend is {:+.1} % (up to 20 % and 10 % count as steady).",
                 range * 100.0,
                 slope * 100.0
             );
@@ -208,8 +208,8 @@ pub fn step_down(case: &Case<'_>) -> Look {
         Err(missing) => missing,
         Ok(Some(Shape::Step { after, from, to })) => {
             let says = format!(
-                "after {} s the rate fell from {} to {} IOPS ({}) and stayed there: a full cache, or burst credits \
-                 used up; the mean is of two states",
+                "After {} s the rate fell from {} to {} IOPS ({}) and stayed low: a cache was full, or burst credits \
+                 were used up. The mean mixes both rates.",
                 number(after * case.seconds()),
                 number(from),
                 number(to),
@@ -228,7 +228,7 @@ pub fn warm_up(case: &Case<'_>) -> Look {
         Err(missing) => missing,
         Ok(Some(Shape::WarmUp { part, first, rest })) => {
             let says = format!(
-                "the first {} s ran at {} IOPS, the rest at {}: the warm-up (-W{}) was too short",
+                "The first {} s ran at {} IOPS, the rest at {}: the warm-up (-W{}) was too short.",
                 number(part * case.seconds()),
                 number(first),
                 number(rest),
@@ -252,10 +252,16 @@ pub fn too_short(case: &Case<'_>) -> Look {
     let (series, _) = case.series();
     let few = !series.is_empty() && series.len() < ROUNDS;
     let (grade, says) = if seconds < SECONDS_SUSPECT || few {
-        (Grade::Suspect, format!("{} s measured: too short to tell whether the rate holds", number(seconds)))
+        (
+            Grade::Suspect,
+            format!(
+                "The measured time of {} s is too short to show whether the rate is steady.",
+                number(seconds)
+            ),
+        )
     } else if seconds < SECONDS_REMARK {
-        let words = "burst credits, cache and housekeeping of a drive show after 30 s or more";
-        (Grade::Certified, format!("{} s measured: {words}", number(seconds)))
+        let words = "burst credits, caches and a drive's housekeeping often show only after 30 s";
+        (Grade::Certified, format!("The measured time is {} s: {words}.", number(seconds)))
     } else {
         return Look::nothing();
     };

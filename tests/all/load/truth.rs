@@ -270,7 +270,7 @@ fn the_verdict_tells_of_a_stall_that_latencies_hide() {
     };
     let words = "-b4K -o1 -g100i -W0 -d30 -L FILE";
     let finding = judged("latency=100us,stall=2s#50", words).expect("200 of 3000 were late");
-    assert!(finding.says.contains("p99 of reads is 100 us from their issue, but 1.7"), "{}", finding.says);
+    assert!(finding.says.contains("The p99 latency of reads is 100 us, but 1.7"), "{}", finding.says);
     assert_eq!(judged("latency=100us", words), None);
     // Slow is not late.
     assert_eq!(judged("latency=9ms,jitter=uniform", &words.replace("-o1", "-o8")), None);

@@ -171,7 +171,10 @@ fn files_in_memory_are_called_so() {
     let Ok(dir) = tempfile::tempdir_in("/dev/shm") else { return skip("no tmpfs at /dev/shm") };
     let told = flat(&told(&file_of(dir.path(), 4096)));
     assert!(told.contains("filesystem in memory tmpfs at /dev/shm"), "{told}");
-    assert!(told.contains("Files here live in memory (tmpfs)"), "{told}");
+    assert!(
+        told.contains("Files here are in memory (tmpfs): a test measures memory and processor, not a disk."),
+        "{told}"
+    );
     assert!(!told.contains("-Su -W5"), "nothing to bypass: {told}");
 }
 
@@ -222,7 +225,7 @@ fn never_written_space_is_told() {
     for part in [
         "Layout 64 MiB of holes Page cache none of it Content sample of ",
         " blocks of 4 KiB: nothing but zeros",
-        "The file was never written (64 MiB of holes): its reads return zeros without the disk. -c makes files with \
+        "The file was never written (64 MiB in holes): reads there return zeros without the disk. -c makes files with \
          every byte written.",
     ] {
         assert!(words.contains(part), "{words}");
@@ -241,7 +244,9 @@ fn never_written_space_is_told() {
     }
     let words = flat(&told(&sparse));
     assert!(
-        words.contains("75 % of the file was never written (32 MiB of holes, 16 MiB allocated only)"),
+        words.contains(
+            "75 % of the file was never written (32 MiB in holes, 16 MiB allocated but not written): "
+        ),
         "{words}"
     );
 }
@@ -272,9 +277,11 @@ fn page_cache_is_told_and_left_alone() {
         assert_eq!(seen["residency"][member], 4 * MIB, "{seen}");
     }
     assert!(words.contains("(16 MiB) fits into the memory of this machine"));
-    for part in
-        ["Page cache 4 MiB of 16 MiB (25 %)", "and 4 MiB of it are there now: without -Su", "do not compress"]
-    {
+    for part in [
+        "Page cache 4 MiB of 16 MiB (25 %)",
+        "and 4 MiB of it are in the page cache now: without -Su",
+        "do not compress",
+    ] {
         assert!(words.contains(part), "{part}: {words}");
     }
     drop_cached(&file, 0, 16 * MIB);
@@ -322,8 +329,8 @@ fn devices_are_sampled_and_their_page_cache_is_left_alone() {
     }
     let device = Loop::new(64 * MIB);
     let zeros = flat(&told(&device.node));
-    assert!(zeros.contains("sampled blocks hold nothing but zeros"), "{zeros}");
-    assert!(zeros.contains("and destroy what it holds"), "{zeros}");
+    assert!(zeros.contains("sampled blocks hold only zeros: thin volumes,"), "{zeros}");
+    assert!(zeros.contains("fills it, and destroys its content."), "{zeros}");
     // Open, as a virtual machine has it: otherwise the page cache goes with the last descriptor.
     let open = File::options().read(true).write(true).open(&device.node).unwrap();
     open.write_all_at(&random(8 * MIB), 0).unwrap();
@@ -391,8 +398,11 @@ fn others_on_the_disk_are_told() {
     });
     let name = device.node.file_name().unwrap().to_str().unwrap();
     assert!(words.contains(&format!("Disk {name} read at ")), "{words}");
-    assert!(words.contains(&format!("{name} is being read at ")), "{words}");
-    assert!(words.contains("by others now: stop what else uses the disks (iotop, pidstat -d)"), "{words}");
+    assert!(words.contains(&format!("Other programs use {name} now (read at ")), "{words}");
+    assert!(
+        words.contains(": stop the other programs that use the disks (iotop and pidstat -d show them)"),
+        "{words}"
+    );
 }
 
 #[test]

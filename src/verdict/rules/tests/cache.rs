@@ -12,7 +12,10 @@ fn reads_from_the_page_cache() {
     says(
         &finding,
         Grade::Invalid,
-        &["215,000 reads/s of 8 KiB completed; vda saw 0:", "neither -Su nor -Sh"],
+        &[
+            "The test completed 215,000 reads/s of 8 KiB, but vda received none: the page cache answered, because \
+             neither -Su nor -Sh bypassed it.",
+        ],
     );
     assert_eq!(finding.target.as_deref(), Some(PATH));
     assert!(finding.figures.iter().any(|f| f.name == "completed_reads_per_s" && f.value == 215_000.0));
@@ -28,8 +31,10 @@ fn writes_that_reach_the_disk_later_and_larger() {
             DiskCounts { writes: 39 * 60, write_bytes: 39 * 60 * 244 * 1024, ..DiskCounts::default() };
     })
     .fires("served-from-cache");
-    let words =
-        ["158,000 writes/s of 8 KiB completed; vda saw 39/s of 244 KiB (0.8 % of the bytes)", "took them"];
+    let words = [
+        "The test completed 158,000 writes/s of 8 KiB, but vda received 39/s of 244 KiB (0.8 % of the bytes): the \
+         page cache took them, because",
+    ];
     says(&finding, Grade::Invalid, &words);
 }
 
@@ -45,7 +50,7 @@ fn a_little_less_is_nothing_and_half_is_the_border() {
     says(
         &moved(89).fires("served-from-cache"),
         Grade::Suspect,
-        &["89 % of the bytes", "something above the disk"],
+        &["89 % of the bytes", "something between the test and the disk answered."],
     );
     says(&moved(51).fires("served-from-cache"), Grade::Suspect, &[]);
     says(&moved(49).fires("served-from-cache"), Grade::Invalid, &["49 %"]);
@@ -91,9 +96,9 @@ fn the_cause_is_the_one_that_the_evidence_shows() {
         let extents = d.facts()[0].extents.as_mut().expect("a map");
         (extents.written_bytes, extents.hole_bytes) = (0, 8 * GIB);
     });
-    says(&holes, Grade::Invalid, &["was never written"]);
+    says(&holes, Grade::Invalid, &["was never written, so reads there need no disk"]);
     let compressed = unmoved(&|d| d.facts()[0].layers[1].compression = Some("zstd".to_string()));
-    says(&compressed, Grade::Suspect, &["ext4 compresses (zstd)"]);
+    says(&compressed, Grade::Suspect, &["ext4 compresses (zstd), so the disk moved less."]);
     let mapped = unmoved(&|d| d.asked.memory_mapped = true);
     says(&mapped, Grade::Invalid, &["-Sm"]);
     let looped = unmoved(&|d| {
@@ -105,11 +110,11 @@ fn the_cause_is_the_one_that_the_evidence_shows() {
             disk_layer("vda"),
         ];
     });
-    says(&looped, Grade::Invalid, &["loop device"]);
+    says(&looped, Grade::Invalid, &["a loop device below the target uses the page cache for its file."]);
     let grown = unmoved(&|d| {
         d.facts()[0].residency.as_mut().expect("a residency").cached_after_bytes = GIB;
     });
-    says(&grown, Grade::Invalid, &["although direct I/O was asked for"]);
+    says(&grown, Grade::Invalid, &["the page cache answered, although the test asked for direct I/O."]);
 }
 
 #[test]
@@ -137,7 +142,11 @@ fn mirrors_move_more_and_targets_share_their_disks() {
         })
     };
     mirrored([12_000, 8000]).silent("served-from-cache");
-    says(&mirrored([1000, 500]).fires("served-from-cache"), Grade::Invalid, &["sda and sdb saw 1,500/s"]);
+    says(
+        &mirrored([1000, 500]).fires("served-from-cache"),
+        Grade::Invalid,
+        &["sda and sdb received 1,500/s"],
+    );
 }
 
 #[test]
@@ -163,8 +172,12 @@ fn a_path_does_not_make_a_volume_thin() {
         .fires("served-from-cache")
     };
     let thin = less(LayerKind::DeviceMapper, "LVM vg/data, thin");
-    says(&thin, Grade::Invalid, &["what reads as zeros is answered without the disk"]);
-    says(&less(LayerKind::Loop, "/vm/a, thin"), Grade::Invalid, &["something above the disk answered"]);
+    says(&thin, Grade::Invalid, &["reads of zeros need no disk"]);
+    says(
+        &less(LayerKind::Loop, "/vm/a, thin"),
+        Grade::Invalid,
+        &["something between the test and the disk answered."],
+    );
 }
 
 #[test]
@@ -176,7 +189,14 @@ fn fewer_and_larger_at_the_disk() {
         })
     };
     let finding = merged(800).fires("coalesced");
-    says(&finding, Grade::Suspect, &["20,000 reads/s of 4 KiB were issued; vda saw 2,500/s of 32 KiB"]);
+    says(
+        &finding,
+        Grade::Suspect,
+        &[
+            "The test issued 20,000 reads/s of 4 KiB, but vda received 2,500/s of 32 KiB: neighbouring I/Os were \
+             merged.",
+        ],
+    );
     says(&merged(120).fires("coalesced"), Grade::Certified, &["4.8 KiB"]);
     merged(109).silent("coalesced");
     // Split ones are not coalesced.
@@ -191,7 +211,11 @@ fn direct_io_that_is_none() {
         d.facts()[0].layers =
             vec![layer(LayerKind::File, PATH, &[1]), layer(LayerKind::MemoryFilesystem, "tmpfs", &[])];
     });
-    says(&tmpfs.fires("direct-not-honoured"), Grade::Invalid, &["tmpfs keeps its files in memory"]);
+    says(
+        &tmpfs.fires("direct-not-honoured"),
+        Grade::Invalid,
+        &["The test asked for direct I/O, but tmpfs keeps its files in memory."],
+    );
     let grown = |bytes: u64| {
         doc(|d| {
             let residency = d.facts()[0].residency.as_mut().expect("a residency");
@@ -201,11 +225,14 @@ fn direct_io_that_is_none() {
     says(
         &grown(GIB).fires("direct-not-honoured"),
         Grade::Suspect,
-        &["1 GiB of the file came into the page cache"],
+        &["The test asked for direct I/O, but 1 GiB of the file entered the page cache during the run."],
     );
     grown(1 << 20).silent("direct-not-honoured");
     grown(80 << 20).silent("direct-not-honoured");
-    doc(|d| d.facts()[0].residency = None).missing("direct-not-honoured", "page cache of 'test.dat'");
+    doc(|d| d.facts()[0].residency = None).missing(
+        "direct-not-honoured",
+        "how much of 'test.dat' was in the page cache before and after the run",
+    );
     doc(|d| (d.facts()[0].residency, d.facts()[0].kind) = (None, OpenedKind::BlockDevice))
         .silent("direct-not-honoured");
     doc(|d| (d.facts()[0].residency, d.asked.cache) = (None, CacheMode::Cached))
@@ -216,7 +243,14 @@ fn direct_io_that_is_none() {
 fn ranges_that_fit_into_caches() {
     let small = |bytes: u64| doc(|d| d.facts()[0].size_bytes = bytes);
     let finding = small(10 << 20).fires("working-set");
-    says(&finding, Grade::Suspect, &["10 MiB (<0.1 % of a disk of 932 GiB)"]);
+    says(
+        &finding,
+        Grade::Suspect,
+        &[
+            "The tested range is 10 MiB (<0.1 % of a disk of 932 GiB): a cache of the drive, the controller or the \
+             host can",
+        ],
+    );
     small(GIB).silent("working-set");
     says(&small(GIB - 4096).fires("working-set"), Grade::Suspect, &[]);
     // A small disk has small caches.
@@ -241,7 +275,11 @@ fn ranges_that_fit_into_caches() {
         })
     };
     let finding = cached(8 * GIB).fires("working-set");
-    says(&finding, Grade::Suspect, &["8 GiB of tested range, which fit into 16 GiB of memory"]);
+    says(
+        &finding,
+        Grade::Suspect,
+        &["The test used the page cache for 8 GiB of its range, which fits into 16 GiB of memory."],
+    );
     cached(16 * GIB).silent("working-set");
     doc(|d| {
         d.asked.cache = CacheMode::Cached;
@@ -271,7 +309,7 @@ fn what_the_cache_can_answer_for_is_told_by_entries() {
         let says = |finding: Finding| finding.says;
         judge(&document).findings.into_iter().filter(|f| f.rule == "working-set").map(says).next()
     };
-    assert!(found(&|_| {}).is_some_and(|says| says.contains(" 2 GiB of tested range, which fit")));
+    assert!(found(&|_| {}).is_some_and(|says| says.contains(" for 2 GiB of its range, which fits")));
     assert_eq!(found(&|other| other.cache = CacheMode::DisableOsCache), None);
     // The cache answers no write that returns when it is durable.
     assert_eq!(found(&|other| (other.write_percent, other.write_through) = (100, true)), None);

@@ -9,7 +9,14 @@ fn ranges_that_were_never_written() {
         })
     };
     let finding = unwritten(8 * GIB).fires("never-written");
-    says(&finding, Grade::Invalid, &["100 % of the tested range was never written (8 GiB allocated only"]);
+    says(
+        &finding,
+        Grade::Invalid,
+        &[
+            "100 % of the tested range was never written (8 GiB allocated but not written, 0 bytes in holes): reads \
+             there",
+        ],
+    );
     says(&unwritten(4 * GIB).fires("never-written"), Grade::Invalid, &["50 %"]);
     says(&unwritten(GIB).fires("never-written"), Grade::Suspect, &["13 %"]);
     says(&unwritten(64 << 20).fires("never-written"), Grade::Certified, &["0.8 %"]);
@@ -18,7 +25,7 @@ fn ranges_that_were_never_written() {
         let map = d.facts()[0].extents.as_mut().expect("a map");
         (map.written_bytes, map.hole_bytes) = (0, 8 * GIB);
     });
-    says(&sparse.fires("never-written"), Grade::Invalid, &["8 GiB of holes"]);
+    says(&sparse.fires("never-written"), Grade::Invalid, &["8 GiB in holes"]);
 }
 
 #[test]
@@ -49,7 +56,7 @@ fn zeros_that_are_read() {
     says(
         &zeros(256).fires("zero-data"),
         Grade::Suspect,
-        &["256 of 256 sampled blocks hold nothing but zeros"],
+        &["256 of 256 sampled blocks hold only zeros: thin volumes,"],
     );
     says(&zeros(13).fires("zero-data"), Grade::Suspect, &["13 of 256"]);
     zeros(12).silent("zero-data");
@@ -60,7 +67,7 @@ fn zeros_that_are_read() {
         (map.written_bytes, map.hole_bytes) = (4 * GIB, 4 * GIB);
     })
     .silent("zero-data");
-    doc(|d| d.facts()[0].content = None).missing("zero-data", "a sample of what 'test.dat' held");
+    doc(|d| d.facts()[0].content = None).missing("zero-data", "a sample of the content of 'test.dat'");
     doc(|d| d.facts()[0].content = Some(ContentSample::default())).missing("zero-data", "a sample");
     writes(|_| {}).silent("zero-data");
 }
@@ -79,7 +86,10 @@ fn data_that_can_be_made_smaller() {
     says(
         &remark,
         Grade::Certified,
-        &["compress to 1 %", "100 % of the blocks repeat", "nothing here is known"],
+        &[
+            "The data that the test read compress to 1 % of their size, and 100 % of the blocks repeat another \
+             block. No layer visible here is known to compress or deduplicate.",
+        ],
     );
     let zstd = held(pattern, Some("zstd")).fires("reducible-reads");
     says(&zstd, Grade::Suspect, &["ext4 compresses (zstd)"]);
@@ -91,7 +101,7 @@ fn data_that_can_be_made_smaller() {
         d.facts()[0].content = Some(sample(0, 128, 100));
         d.facts()[0].layers[2].deduplicates = Some(true);
     });
-    says(&dedup.fires("reducible-reads"), Grade::Suspect, &["vda stores equal data once"]);
+    says(&dedup.fires("reducible-reads"), Grade::Suspect, &["repeat another block: vda deduplicates."]);
     // Zeros have their own rule.
     held(sample(256, 256, 0), None).silent("reducible-reads");
     doc(|d| d.facts()[0].content = None).missing("reducible-reads", "a sample");
@@ -102,7 +112,11 @@ fn writes_that_are_easy() {
     writes(|_| {}).silent("reducible-writes");
     doc(|_| {}).silent("reducible-writes");
     let zeros = writes(|d| (d.asked.zero_write_buffers, d.facts()[0].written) = (true, None));
-    says(&zeros.fires("reducible-writes"), Grade::Suspect, &["hold zeros", "many devices"]);
+    says(
+        &zeros.fires("reducible-writes"),
+        Grade::Suspect,
+        &["The test wrote zeros: many devices store no zeros."],
+    );
     let pattern = |kind: LayerKind, layer_name: &'static str| {
         writes(|d| {
             d.facts()[0].written = Some(sample(0, 255, 1));
@@ -110,7 +124,7 @@ fn writes_that_are_easy() {
         })
     };
     let disk = pattern(LayerKind::Disk, "vda").fires("reducible-writes");
-    says(&disk, Grade::Certified, &["the data written compress to 1 %"]);
+    says(&disk, Grade::Certified, &["The data that the test wrote compress to 1 %"]);
     let memory = pattern(LayerKind::Memory, "zram3").fires("reducible-writes");
     says(&memory, Grade::Suspect, &["zram3 compresses"]);
     // The profile tells where there is no sample: here -Zr.
@@ -129,7 +143,7 @@ fn writes_that_are_not_safe_when_they_count() {
     says(
         &finding,
         Grade::Suspect,
-        &["20,000 writes/s were acknowledged by the volatile cache of vda", "not durable"],
+        &["The volatile cache of vda acknowledged 20,000 writes/s before they were durable."],
     );
     // A disk that keeps what it acknowledges.
     let safe = |cache: CacheMode| {
@@ -139,7 +153,7 @@ fn writes_that_are_not_safe_when_they_count() {
         })
     };
     safe(CacheMode::DisableOsCache).silent("volatile-cache");
-    says(&safe(CacheMode::Cached).fires("volatile-cache"), Grade::Suspect, &["by the page cache:"]);
+    says(&safe(CacheMode::Cached).fires("volatile-cache"), Grade::Suspect, &["The page cache acknowledged "]);
     // Reads are not concerned.
     doc(|d| d.facts()[0].layers[2].write_cache = Some("write back".to_string())).silent("volatile-cache");
     writes(|d| {
@@ -153,7 +167,7 @@ fn writes_that_are_not_safe_when_they_count() {
         d.facts()[0].layers.clear();
         d.facts()[0].write_cache = Some("write back".to_string());
     });
-    says(&old.fires("volatile-cache"), Grade::Suspect, &["volatile cache of the disk"]);
+    says(&old.fires("volatile-cache"), Grade::Suspect, &["The volatile cache of the disk acknowledged "]);
 }
 
 #[test]
@@ -169,12 +183,15 @@ fn write_through_that_nothing_below_noticed() {
     says(
         &finding,
         Grade::Suspect,
-        &["1,200,000 writes completed, and vda with a volatile cache saw not one flush"],
+        &[
+            "The test asked for write-through and completed 1,200,000 writes, but vda, with a volatile cache, \
+             received no flush.",
+        ],
     );
     no_flush(Some(true)).silent("write-through-unseen");
     // Those of somebody else on the same disk are few.
     let few = writes(|d| d.disk().flushes = Some(12)).fires("write-through-unseen");
-    says(&few, Grade::Suspect, &["saw 12 flushes"]);
+    says(&few, Grade::Suspect, &["received only 12 flushes."]);
     writes(|d| d.disk().flushes = None).missing("write-through-unseen", "since 5.5");
     writes(|d| {
         d.disk().flushes = Some(0);

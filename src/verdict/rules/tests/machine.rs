@@ -9,7 +9,9 @@ fn others_on_the_same_disk() {
     says(
         &finding,
         Grade::Suspect,
-        &["others used vda too: 39.1 MiB/s write beside 78.1 MiB/s of this run (50 %)"],
+        &[
+            "Other I/O used vda during the run: 39.1 MiB/s of writes beside the 78.1 MiB/s of this run (50 %).",
+        ],
     );
     others(ours / 25).silent("other-io");
     says(&others(ours / 16).fires("other-io"), Grade::Suspect, &[]);
@@ -43,7 +45,7 @@ fn others_on_the_same_disk() {
             on(d, kind, detail);
             d.disk().write_bytes *= 2;
         };
-        writes(more).missing("other-io", "the run's own");
+        writes(more).missing("other-io", "on vda came from this run: the layers above turn");
     }
     // These hand down what they get; a name is no type.
     for (kind, detail) in [
@@ -56,7 +58,7 @@ fn others_on_the_same_disk() {
             on(d, kind, detail);
             d.disk().write_bytes *= 2;
         };
-        says(&writes(more).fires("other-io"), Grade::Suspect, &["others used vda too"]);
+        says(&writes(more).fires("other-io"), Grade::Suspect, &["Other I/O used vda during the run: "]);
     }
     // Reads become more, too, while an array misses a disk or a cache fills.
     for (kind, detail) in [
@@ -77,23 +79,28 @@ fn others_on_the_same_disk() {
             on(d, LayerKind::Loop, path);
             d.disk().read_bytes *= 2;
         };
-        says(&doc(more).fires("other-io"), Grade::Suspect, &["others used vda too"]);
+        says(&doc(more).fires("other-io"), Grade::Suspect, &["Other I/O used vda during the run: "]);
     }
     // Blocks that a write has to allocate come with what describes them.
     writes(|d| {
         d.disk().write_bytes *= 2;
         d.facts()[0].extents.as_mut().expect("a map").unwritten_bytes = GIB;
     })
-    .missing("other-io", "the run's own");
-    writes(|d| d.asked.cache = CacheMode::Cached).missing("other-io", "the run's own");
+    .missing("other-io", "on vda came from this run: the layers above turn");
+    writes(|d| d.asked.cache = CacheMode::Cached)
+        .missing("other-io", "on vda came from this run: the layers above turn");
     let read_beside = writes(|d| d.disk().read_bytes += ours * SECONDS);
-    says(&read_beside.fires("other-io"), Grade::Suspect, &["78.1 MiB/s read"]);
+    says(&read_beside.fires("other-io"), Grade::Suspect, &["78.1 MiB/s of reads"]);
 }
 
 #[test]
 fn stolen_time() {
     let stolen = |percent: f64| doc(|d| d.host().steal_percent = Some(percent));
-    says(&stolen(7.25).fires("steal"), Grade::Suspect, &["7.2 % of the processor time"]);
+    says(
+        &stolen(7.25).fires("steal"),
+        Grade::Suspect,
+        &["Other virtual machines on this host took 7.2 % of the processor time (steal)."],
+    );
     says(&stolen(3.0).fires("steal"), Grade::Certified, &["3 %"]);
     stolen(2.0).silent("steal");
     // One processor of many.
@@ -101,10 +108,12 @@ fn stolen_time() {
     says(
         &one.fires("steal"),
         Grade::Suspect,
-        &["1.6 % of the processor time", "50 % of that of one processor"],
+        &["1.6 % of the processor time (steal), and 50 % of the time of one processor."],
     );
-    doc(|d| d.host().steal_percent = None).missing("steal", "other machines");
-    doc(|d| d.measured.evidence.host = None).missing("steal", "other machines");
+    doc(|d| d.host().steal_percent = None)
+        .missing("steal", "processor time that other virtual machines took");
+    doc(|d| d.measured.evidence.host = None)
+        .missing("steal", "processor time that other virtual machines took");
 }
 
 #[test]
@@ -118,11 +127,15 @@ fn memory_that_is_short() {
     says(
         &pressed(60, 6).fires("memory-pressure"),
         Grade::Suspect,
-        &["for 10 % of the time, all of them for 1 %"],
+        &["Some tasks waited for memory for 10 % of the time, all tasks for 1 %."],
     );
     pressed(29, 5).silent("memory-pressure");
     let swapped = |pages: u64| doc(|d| d.host().swap_out_pages = Some(pages));
-    says(&swapped(5000).fires("memory-pressure"), Grade::Suspect, &["0 pages in, 5,000 out"]);
+    says(
+        &swapped(5000).fires("memory-pressure"),
+        Grade::Suspect,
+        &["The machine swapped during the run: 0 pages in, 5,000 pages out."],
+    );
     swapped(255).silent("memory-pressure");
     doc(|d| *d.host() = HostActivity::default()).missing("memory-pressure", "memory pressure");
     doc(|d| d.measured.evidence.host = None).missing("memory-pressure", "memory pressure");
@@ -168,7 +181,10 @@ fn capped(rate: u64, by: &str, device: Option<&str>, what: LimitKind, value: u64
 fn limits_in_force() {
     let cap = |rate| capped(rate, "blkio.throttle", Some("vda"), LimitKind::ReadIops, 1920);
     let finding = cap(1919).fires("provisioned-limit");
-    let words = ["1,919 reads/s are the 1,920 reads/s that blkio.throttle of cgroup /cap allows on vda"];
+    let words = [
+        "The measured 1,919 reads/s reach the limit of 1,920 reads/s that blkio.throttle of cgroup /cap sets on vda: \
+         this is",
+    ];
     says(&finding, Grade::Suspect, &words);
     cap(1870).silent("provisioned-limit");
     cap(2050).silent("provisioned-limit");
@@ -176,7 +192,7 @@ fn limits_in_force() {
     says(
         &bytes.fires("provisioned-limit"),
         Grade::Suspect,
-        &["10 MiB/s read are the 10 MiB/s read that io.max"],
+        &["The measured 10 MiB/s of reads reach the limit of 10 MiB/s of reads that io.max"],
     );
     // Limits on other devices, other directions and of other things.
     capped(1920, "io.max", Some("sdx"), LimitKind::ReadIops, 1920).silent("provisioned-limit");
@@ -203,17 +219,17 @@ fn flat(rate: u64, reached: f64, wobble: u64) -> Doc {
 #[test]
 fn rates_that_no_medium_has() {
     let finding = flat(1920, 31.9, 2).fires("provisioned-limit");
-    let words = ["vda gave 1,921 IOPS with a variation of <0.1 %", "31.9 I/Os waited 16.6 ms each"];
+    let words = ["vda delivered 1,921 IOPS with a variation of <0.1 %", "31.9 I/Os waited 16.6 ms each"];
     says(&finding, Grade::Suspect, &words);
     // A disk that scatters, a fast one, and one with nothing in line.
     flat(1920, 31.9, 80).silent("provisioned-limit");
     flat(90_000, 31.9, 2).silent("provisioned-limit");
     // A fast device at its end is as flat; so is a card that takes one at a time.
     let fast = flat(100_000, 256.0, 20).fires("provisioned-limit");
-    says(&fast, Grade::Certified, &["a device at its end, or a provisioned limit"]);
+    says(&fast, Grade::Certified, &["this is a provisioned limit, or the most that the device can do."]);
     let mut card = flat(1920, 31.9, 2);
     card.facts()[0].layers[2].transport = Some("mmc".to_string());
-    says(&card.fires("provisioned-limit"), Grade::Certified, &["a device at its end"]);
+    says(&card.fires("provisioned-limit"), Grade::Certified, &["or the most that the device can do."]);
     let mut link = flat(8400, 31.9, 2);
     link.asked.block_bytes = 64 * 1024;
     link.silent("provisioned-limit");
@@ -237,5 +253,5 @@ fn rates_that_no_medium_has() {
     own.measured.evidence.disks[0].intervals.clear();
     own.measured.evidence.series =
         Some(Timeline { interval_ns: NS_PER_S, reads: vec![1920; 20], writes: vec![] });
-    says(&own.fires("provisioned-limit"), Grade::Suspect, &["the storage gave 1,920 IOPS"]);
+    says(&own.fires("provisioned-limit"), Grade::Suspect, &["The storage delivered 1,920 IOPS"]);
 }

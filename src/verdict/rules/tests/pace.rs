@@ -11,9 +11,12 @@ fn depth_that_was_not_reached() {
     says(
         &finding,
         Grade::Suspect,
-        &["a queue depth of 32 was asked for and 6.40 was reached (IOPS x mean latency)"],
+        &[
+            "The test asked for a queue depth of 32 and reached 6.40 (IOPS times mean latency). Treat this as a \
+             result for depth 6.40, not 32.",
+        ],
     );
-    says(&reached(32, 26.0).fires("queue-depth"), Grade::Certified, &["26 was reached"]);
+    says(&reached(32, 26.0).fires("queue-depth"), Grade::Certified, &["and reached 26 ("]);
     reached(32, 28.8).silent("queue-depth");
     // One at a time is what was asked for.
     reached(1, 0.6).silent("queue-depth");
@@ -50,14 +53,28 @@ fn cost(running_percent: u64, waiting_percent: u64) -> Doc {
 #[test]
 fn threads_at_their_limit() {
     let finding = cost(98, 0).fires("generator-bound");
-    says(&finding, Grade::Suspect, &["1 of 2 threads kept their processor busy (thread 1: 98 %)"]);
+    says(
+        &finding,
+        Grade::Suspect,
+        &[
+            "1 of 2 threads computed for 95 % of the time or more (thread 1: 98 %): the processor limited the rate, \
+             not the storage.",
+        ],
+    );
     cost(94, 0).silent("generator-bound");
     let finding = cost(60, 30).fires("generator-bound");
-    says(&finding, Grade::Suspect, &["1 of 2 threads were ready and had no processor", "(thread 1: 30 %)"]);
+    says(
+        &finding,
+        Grade::Suspect,
+        &[
+            "1 of 2 threads waited for a processor 10 % of the time or more (thread 1: 30 %); the latencies include \
+             this wait.",
+        ],
+    );
     cost(60, 9).silent("generator-bound");
     for (running, waiting, words) in [
-        (98, 0, "the only thread kept its processor busy (98 %): a processor"),
-        (60, 30, "the only thread was ready and had no processor for a notable time (30 %); latencies"),
+        (98, 0, "The thread computed for 98 % of the time: the processor limited the rate, not the storage."),
+        (60, 30, "The thread waited for a processor 30 % of the time; the latencies include this wait."),
     ] {
         let mut alone = cost(running, waiting);
         alone.measured.evidence.threads.remove(0);
@@ -67,7 +84,11 @@ fn threads_at_their_limit() {
     paced.asked.throughput = Some(Throughput::Iops(20_000));
     paced.silent("generator-bound");
     let quota = doc(|d| d.host().cpu_throttled_ns = Some(6 * NS_PER_S));
-    says(&quota.fires("generator-bound"), Grade::Suspect, &["held threads for 6 s of the measured 60 s"]);
+    says(
+        &quota.fires("generator-bound"),
+        Grade::Suspect,
+        &["The processor quota of the cgroup stopped threads for 6 s of the measured 60 s."],
+    );
     doc(|d| d.measured.evidence.threads.clear()).missing("generator-bound", "processor time");
     // The start signal was never given.
     doc(|d| d.measured.evidence.threads = vec![ThreadCost::default()]).silent("generator-bound");
@@ -85,7 +106,11 @@ fn a_program_that_stood_still() {
         })
     };
     let finding = stopped(9_000, 9_000).fires("generator-bound");
-    says(&finding, Grade::Suspect, &["stood still at the end of the measured 60 s, which it saw 9 s late"]);
+    says(
+        &finding,
+        Grade::Suspect,
+        &["The whole program was stopped at the end of the measured 60 s and noticed the end 9 s late: "],
+    );
     stopped(9_000, 5_000).fires("generator-bound");
     stopped(5_000, 5_000).silent("generator-bound");
     // Threads that ended in time did not stand still, nor those whose cool-down held them.
@@ -110,8 +135,10 @@ fn work_of_the_program_itself() {
         assert_eq!(!found.is_empty(), seen, "{generator_ns} ns");
     }
     let finding = own_work(20_000.0, 19_000.0, 12.0).fires("generator-cost");
-    let words =
-        ["of the 50 us per I/O of a thread, 20 us are the program's own work (thread 0: 40 %)", "(-Zr)"];
+    let words = [
+        "TrueSpd's own work took 20 us of a thread's 50 us per I/O (thread 0: 40 %), most of it to make random data \
+         (-Zr).",
+    ];
     says(&finding, Grade::Certified, &words);
     assert!(finding.advice.contains("-Z<size>"), "{}", finding.advice);
     let figures: Vec<_> = finding.figures.iter().map(|f| (f.name.as_str(), f.value)).collect();
@@ -124,11 +151,12 @@ fn work_of_the_program_itself() {
     );
     let mut stamps = own_work(20_000.0, 1000.0, 9000.0);
     (stamps.latency, stamps.reads_per_s, stamps.seconds) = (true, 20_000, 1);
-    says(&stamps.fires("generator-cost"), Grade::Certified, &["reading a slow clock"]);
+    says(&stamps.fires("generator-cost"), Grade::Certified, &["most of it to read a slow clock."]);
     let mut paced = own_work(20_000.0, 0.0, 12.0);
     paced.asked.throughput = Some(Throughput::Iops(20_000));
     paced.silent("generator-cost");
-    doc(|d| d.measured.evidence.self_cost = None).missing("generator-cost", "what the program itself costs");
+    doc(|d| d.measured.evidence.self_cost = None)
+        .missing("generator-cost", "a measurement of TrueSpd's own work");
     // Threads beyond those that were calibrated, and a run without I/O.
     doc(|d| d.measured.evidence.self_cost = Some(SelfCost::default())).silent("generator-cost");
     let mut idle = own_work(20_000.0, 0.0, 12.0);
@@ -144,7 +172,11 @@ fn a_busy_thread_is_told_beside_the_work_of_the_program_itself() {
         busy
     };
     let finding = busy().fires("generator-bound");
-    says(&finding, Grade::Suspect, &["not storage; of the 50 us per I/O of a thread, 20 us are"]);
+    says(
+        &finding,
+        Grade::Suspect,
+        &["not the storage. TrueSpd's own work took 20 us of a thread's 50 us per I/O."],
+    );
     assert!(finding.figures.iter().any(|f| f.name == "generator_ns" && f.value == 20_000.0));
     // Asking the device all the time keeps a processor busy and says nothing.
     let mut polled = busy();
@@ -156,7 +188,11 @@ fn a_busy_thread_is_told_beside_the_work_of_the_program_itself() {
 fn rates_that_were_asked_for() {
     let asked = |throughput: Throughput| doc(|d| d.asked.throughput = Some(throughput));
     let finding = asked(Throughput::Iops(30_000)).fires("below-rate");
-    says(&finding, Grade::Suspect, &["-g asked for 30,000 IOPS, and 20,000 IOPS were reached (67 %)"]);
+    says(
+        &finding,
+        Grade::Suspect,
+        &["-g set a rate of 30,000 IOPS, but the test reached 20,000 IOPS (67 %)."],
+    );
     asked(Throughput::Iops(20_300)).silent("below-rate");
     let finding = asked(Throughput::BytesPerMs(104_858)).fires("below-rate");
     says(&finding, Grade::Suspect, &["100 MiB/s", "78.1 MiB/s"]);
@@ -193,7 +229,13 @@ fn a_thread_on_the_wrong_processor() {
         })
     };
     let finding = bound(4, Some(1)).fires("bound-away");
-    says(&finding, Grade::Certified, &["thread 0 is bound to processor 1 and waited 4 %"]);
+    says(
+        &finding,
+        Grade::Certified,
+        &[
+            "Thread 0 was bound to processor 1 and waited for it 4 % of the time, while another processor was idle.",
+        ],
+    );
     bound(1, Some(1)).silent("bound-away");
     bound(4, None).silent("bound-away");
     doc(|d| d.measured.evidence.threads.clear()).missing("bound-away", "processor time");
@@ -215,14 +257,21 @@ fn stalls_that_latencies_hide() {
     says(
         &finding,
         Grade::Suspect,
-        &["p99 of reads is 100 us from their issue, but 500 ms from when the rate (-g) wanted them issued"],
+        &[
+            "The p99 latency of reads is 100 us, but 500 ms from their intended start (-g): they waited for earlier \
+             I/Os to end.",
+        ],
     );
     assert_eq!(finding.figures.len(), 3);
     // Only in the tail's tail: a remark, on a machine so quiet that nothing else explains it.
     let mut tail = kept(&[(0.004, 500_000_000)]);
     tail.measured.evidence.threads[0].waiting_for_cpu_ns = Some(0);
     tail.host().steal_percent = Some(0.0);
-    says(&tail.fires("coordinated-omission"), Grade::Certified, &["p99.9 of reads is 100 us", "500 ms"]);
+    says(
+        &tail.fires("coordinated-omission"),
+        Grade::Certified,
+        &["The p99.9 latency of reads is 100 us", "500 ms"],
+    );
     kept(&[(0.0005, 500_000_000)]).silent("coordinated-omission");
     // Everything in time; everything as late as a thread wakes up.
     kept(&[]).silent("coordinated-omission");
@@ -240,7 +289,7 @@ fn late_for_another_reason_is_no_hidden_stall() {
     let mut both = kept(&[(0.6, 500_000_000)]);
     let thread = &mut both.measured.evidence.threads[0];
     thread.waiting_for_cpu_ns = Some(thread.elapsed_ns * 3 / 100);
-    says(&both.fires("coordinated-omission"), Grade::Suspect, &["p90 of reads"]);
+    says(&both.fires("coordinated-omission"), Grade::Suspect, &["The p90 latency of reads"]);
     let mut stolen = kept(&[(0.03, 500_000_000)]);
     stolen.host().steal_percent = Some(2.0);
     stolen.silent("coordinated-omission");

@@ -38,21 +38,29 @@ fn a_rate_that_holds_is_nothing() {
 #[test]
 fn credits_that_are_used_up() {
     let finding = only("step-down", &series(60, |i| if i < 12 { 12_000 } else { 3000 }));
-    says(&finding, Grade::Suspect, &["after 12 s the rate fell from 12,000 to 3,000 IOPS (-75 %)"]);
+    says(
+        &finding,
+        Grade::Suspect,
+        &["After 12 s the rate fell from 12,000 to 3,000 IOPS (-75 %) and stayed low: "],
+    );
     only("step-down", &series(60, |i| if i < 50 { 12_000 } else { 8900 }));
 }
 
 #[test]
 fn a_start_unlike_the_rest() {
     let finding = only("warm-up-short", &series(60, |i| if i < 8 { 5000 } else { 12_000 }));
-    says(&finding, Grade::Suspect, &["the first 8 s ran at 5,000 IOPS, the rest at 12,000", "(-W5)"]);
+    says(
+        &finding,
+        Grade::Suspect,
+        &["The first 8 s ran at 5,000 IOPS, the rest at 12,000: the warm-up (-W5) was too short."],
+    );
     only("warm-up-short", &series(60, |i| if i < 10 { 14_000 } else { 12_000 }));
 }
 
 #[test]
 fn a_rate_that_wanders() {
     let finding = only("not-steady", &series(60, |i| 10_000 + i * 100));
-    says(&finding, Grade::Suspect, &["fifths differ by", "the trend is +37.1 %"]);
+    says(&finding, Grade::Suspect, &["the fifths of the measured time differ by", "the trend is +37.1 %"]);
     only("not-steady", &series(60, |i| if (20..40).contains(&i) { 5000 } else { 12_000 }));
     // Less than SNIA allows.
     doc(|d| d.series(series(60, |i| 10_000 + i * 15))).silent("not-steady");
@@ -113,7 +121,7 @@ fn without_a_series_that_of_the_intervals_counts() {
     }
     let findings = judge(&document).findings;
     let finding = findings.iter().find(|f| f.rule == "step-down").expect("a step");
-    says(finding, Grade::Suspect, &["after 20 s", "from 4,000 to 1,000"]);
+    says(finding, Grade::Suspect, &["After 20 s", "from 4,000 to 1,000"]);
 }
 
 #[test]
@@ -127,13 +135,17 @@ fn runs_too_short_to_judge() {
             d.measured.evidence.series = Some(Timeline { interval_ns: NS_PER_S / 10, reads, writes: vec![] });
         })
     };
-    says(&short(1).fires("too-short"), Grade::Suspect, &["1 s measured: too short"]);
-    says(&short(3).fires("too-short"), Grade::Certified, &["3 s measured"]);
-    says(&short(29).fires("too-short"), Grade::Certified, &["29 s measured"]);
+    says(
+        &short(1).fires("too-short"),
+        Grade::Suspect,
+        &["The measured time of 1 s is too short to show whether the rate is steady."],
+    );
+    says(&short(3).fires("too-short"), Grade::Certified, &["The measured time is 3 s: "]);
+    says(&short(29).fires("too-short"), Grade::Certified, &["The measured time is 29 s: "]);
     short(30).silent("too-short");
     let few = doc(|d| {
         d.seconds = 4;
         d.refresh();
     });
-    says(&few.fires("too-short"), Grade::Suspect, &["4 s measured: too short"]);
+    says(&few.fires("too-short"), Grade::Suspect, &["The measured time of 4 s is too short"]);
 }
