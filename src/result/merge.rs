@@ -9,6 +9,8 @@
 //! same time, so every rate is the sum of the runs' rates: the rate over the window that all of them
 //! share, as long as each ran evenly. Where windows or times differ notably, a warning says so.
 
+mod difference;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
@@ -85,7 +87,7 @@ pub enum MergeError {
     #[error("there is nothing to merge")]
     Nothing,
     /// Another test.
-    #[error("{name} is of another test than {first}: {difference}; with --force they are added all the same")]
+    #[error("{name} is the result of another test than {first}: {difference}; --force adds them anyway")]
     OtherProfile {
         /// The document in question.
         name: String,
@@ -96,8 +98,8 @@ pub enum MergeError {
     },
     /// Statistics that have no sum.
     #[error(
-        "{name} cannot be added to {first} in time span {time_span}: {what} differ, so that their statistics \
-         have no sum"
+        "{name} cannot be added to {first}, not even with --force: in time span {time_span} the {what} differ, and \
+         such statistics have no sum"
     )]
     NoSum {
         /// The document in question.
@@ -111,9 +113,8 @@ pub enum MergeError {
     },
     /// No common window.
     #[error(
-        "time span {time_span}: the runs did not all measure at the same time ({host_early} ended before \
-         {host_late} began), so their rates have no sum; are the hosts' clocks right? With --force they are \
-         added all the same"
+        "time span {time_span}: the runs did not measure at the same time ({host_early} ended before {host_late} \
+         began), so their rates have no sum; check the clocks of the hosts, or use --force to add the results anyway"
     )]
     NotTogether {
         /// From 1.
@@ -124,7 +125,7 @@ pub enum MergeError {
         host_late: String,
     },
     /// The same result twice.
-    #[error("the result of {host} ({words}) is given more than once; with --force it is counted each time")]
+    #[error("the result of {host} ({words}) is given more than once; --force counts it each time")]
     Twice {
         /// Its host.
         host: String,
@@ -193,17 +194,18 @@ impl Merger {
 
     fn check(&self, name: &str, document: &Document) -> Result<(), MergeError> {
         let Some((first, profile)) = &self.first else { return Ok(()) };
-        let (name, first) = (name.to_string(), first.clone());
         let (ours, theirs) = (same_test(profile), same_test(&document.profile));
         if ours == theirs {
             return Ok(());
         }
+        let difference = || difference::first((first, &ours), (name, &theirs));
+        let (name, first) = (name.to_string(), first.clone());
         if !self.force {
-            return Err(MergeError::OtherProfile { name, first, difference: difference(&ours, &theirs) });
+            return Err(MergeError::OtherProfile { difference: difference(), name, first });
         }
         for (i, (a, b)) in ours.time_spans.iter().zip(&theirs.time_spans).enumerate() {
             let what = if a.measure_latency != b.measure_latency {
-                "measurements of latency (-L)"
+                "latency measurements (-L)"
             } else if a.calculate_iops_std_dev != b.calculate_iops_std_dev || a.io_bucket_ms != b.io_bucket_ms
             {
                 "intervals (-D)"
@@ -280,31 +282,6 @@ fn same_test(profile: &Profile) -> Profile {
     };
     profile.time_spans.iter_mut().for_each(|span| span.rand_seed = 0);
     profile
-}
-
-/// The first place where two profiles differ, with both values.
-fn difference(a: &Profile, b: &Profile) -> String {
-    let value = |profile| serde_json::to_value(profile).expect("a profile is always JSON");
-    first_difference("", &value(a), &value(b)).unwrap_or_else(|| "their profiles differ".to_string())
-}
-
-fn first_difference(path: &str, a: &serde_json::Value, b: &serde_json::Value) -> Option<String> {
-    use serde_json::Value;
-    match (a, b) {
-        (Value::Object(a), Value::Object(b)) => a.iter().find_map(|(key, value)| {
-            let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-            first_difference(&path, value, b.get(key).unwrap_or(&Value::Null))
-        }),
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => a
-            .iter()
-            .zip(b)
-            .enumerate()
-            .find_map(|(i, (a, b))| first_difference(&format!("{path}[{i}]"), a, b)),
-        (Value::Array(a), Value::Array(b)) => {
-            Some(format!("{path} has {} entries there and {} here", a.len(), b.len()))
-        }
-        (a, b) => (a != b).then(|| format!("{path} is {a} there and {b} here")),
-    }
 }
 
 fn source_of(document: &Document) -> Source {
@@ -545,20 +522,22 @@ impl<'a> Rows<'a> {
             self.times_s().fold((f64::MAX, 0.0f64), |(least, most), s| (least.min(s), most.max(s)));
         if most - least > most * TIMES_PART_NOTABLE {
             warnings.push(format!(
-                "time span {number}: the runs measured for {least:.3} to {most:.3} s; rates are totals over the mean \
-                 time"
+                "time span {number}: the runs measured for {least:.3} to {most:.3} s; rates are totals divided by \
+                 the mean time"
             ));
         }
         let longest_ns = self.windows().map(|w| w.length_ns()).max().unwrap_or(0);
         let common_ns = self.common().map_or(0, |w| w.length_ns());
         if self.windows().count() < self.spans.len() {
             warnings.push(format!(
-                "time span {number}: not every result says when it ran; whether they ran at the same time is unknown"
+                "time span {number}: not every result shows when it ran, so it is not known whether all ran at the \
+                 same time"
             ));
         } else if (common_ns as f64) < longest_ns as f64 * COMMON_PART_NOTABLE {
             warnings.push(format!(
-                "time span {number}: all runs together measured for {:.3} s only, the longest for {:.3} s; rates hold \
-                 for that common time if each ran evenly, and series begin at each run's own start",
+                "time span {number}: all runs together measured for only {:.3} s, the longest for {:.3} s; the rates \
+                 are those of this common time if every run was steady, and each run's intervals count from its own \
+                 start",
                 common_ns as f64 / 1e9,
                 longest_ns as f64 / 1e9
             ));
@@ -566,8 +545,8 @@ impl<'a> Rows<'a> {
         let others = self.spans.len() - self.alike().count();
         if others > 0 {
             warnings.push(format!(
-                "time span {number}: processor use is the mean over hosts like {}; {others} results of other machines \
-                 are in the table of sources only",
+                "time span {number}: processor use is the mean of the hosts with the processors of {}; {others} \
+                 results of other machines are only in the table of sources",
                 self.base.computer_name
             ));
         }

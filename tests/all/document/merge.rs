@@ -136,8 +136,8 @@ fn results_of_other_tests_are_refused_with_the_difference() {
     let (one, mut other) = (host(0), host(1));
     other.profile.time_spans[1].targets[0].block_bytes = 512;
     let refused = merge(&[&one, &other], false).expect_err("another block size").to_string();
-    assert!(refused.contains("'1.json' is of another test than '0.json'"), "{refused}");
-    assert!(refused.contains("time_spans[1].targets[0].block_bytes is 8192 there and 512 here"), "{refused}");
+    assert!(refused.contains("'1.json' is the result of another test than '0.json': "), "{refused}");
+    assert!(refused.contains("time span 2, target 1, block size: 8 KiB in '0.json', 512 bytes in '1.json'; --force adds them anyway"), "{refused}");
     assert!(merge(&[&one, &other], true).is_ok(), "forced");
     let reversed = merge(&[&other, &one], true).expect("forced");
     assert_eq!(write(&reversed), write(&merge(&[&one, &other], true).expect("forced")));
@@ -157,10 +157,10 @@ fn statistics_without_a_sum_are_refused_even_by_force() {
     let (one, mut other) = (host(0), host(1));
     other.profile.time_spans[1].io_bucket_ms = 250;
     let refused = merge(&[&one, &other], true).expect_err("series do not fit").to_string();
-    assert!(refused.contains("time span 2: intervals (-D) differ"), "{refused}");
+    assert!(refused.contains("in time span 2 the intervals (-D) differ"), "{refused}");
     other.profile.time_spans[0].measure_latency = false;
     let refused = merge(&[&one, &other], true).expect_err("half a histogram").to_string();
-    assert!(refused.contains("time span 1: measurements of latency (-L) differ"), "{refused}");
+    assert!(refused.contains("in time span 1 the latency measurements (-L) differ"), "{refused}");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn runs_one_after_the_other_are_refused_and_a_short_common_time_is_told() {
         window.end_unix_ns += 1_000_000_000;
     }
     let sum = merge(&[&one, &late], false).expect("they overlap");
-    assert!(sum.warnings[0].contains("together measured for 0.999 s only"), "{:?}", sum.warnings);
+    assert!(sum.warnings[0].contains("together measured for only 0.999 s"), "{:?}", sum.warnings);
     let window = measured(&mut late, 1).evidence.window.as_mut().expect("has one");
     window.start_unix_ns += 5_000_000_000;
     window.end_unix_ns += 5_000_000_000;
