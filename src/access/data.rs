@@ -181,7 +181,7 @@ pub enum SourceError {
     },
     /// A file without content.
     #[error(
-        "the write source file {name} (-Z<size>,<file>) is empty; give a file with data, or leave it out for random data"
+        "the write source file {name} (-Z<size>,<file>) is empty; give a file with data, or no file for random data"
     )]
     Empty {
         /// File name.

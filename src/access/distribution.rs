@@ -238,9 +238,9 @@ fn nothing_left(list: &[DistributionRange], range: &UsableRange) -> Distribution
 pub enum DistributionError {
     /// No range with I/O begins on the target with room for a block.
     #[error(
-        "no range of the distribution with I/O lies on the target: the first one begins {first_bytes} bytes \
-         behind the base, the tested range has {usable_bytes} bytes ({}) and a block has {block_bytes} (-b); \
-         use a larger target, or ranges (-rdabs) that begin within it",
+        "no range of the distribution with I/O is on the target: the first one begins {first_bytes} bytes after the \
+         base offset, but the tested range has {usable_bytes} bytes ({}) and a block has {block_bytes} (-b); use a \
+         larger target, or ranges (-rdabs) that begin within it",
         Size(*usable_bytes)
     )]
     NothingOnTarget {

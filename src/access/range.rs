@@ -189,7 +189,7 @@ pub enum RangeError {
     SizeUnknown,
     /// More than a file offset can name.
     #[error(
-        "the target claims {size_bytes} bytes, more than the system's file offsets can name ({TARGET_BYTES_MAX})"
+        "the target reports {size_bytes} bytes, but file offsets of this system end at {TARGET_BYTES_MAX}"
     )]
     TooLarge {
         /// Size of the target in bytes.
@@ -223,7 +223,7 @@ fn no_room(spec: &RangeSpec) -> String {
     match spec.base_bytes {
         0 => format!("{block} does not fit into the target: it ends at {}; {advice}", spec.end_words()),
         base => format!(
-            "{block} at the base offset {base} (-B) passes the end of the target at {}; {advice}",
+            "{block} at the base offset {base} (-B) does not fit into the target: it ends at {}; {advice}",
             spec.end_words()
         ),
     }
@@ -234,7 +234,7 @@ fn no_start(spec: &RangeSpec, relative_thread: u32, start_bytes: u128) -> String
     // At least one block fits, or there would be no range to start in.
     let threads = (usable - spec.block_bytes) / spec.thread_stride_bytes.max(1) + 1;
     format!(
-        "thread {relative_thread} of the target would start at {start_bytes} bytes behind the base \
+        "thread {relative_thread} of the target would start {start_bytes} bytes after the base offset \
          ({relative_thread} x thread stride of {} bytes, -T), where a block of {} bytes (-b) does not fit: \
          the target ends at {}, base offset {} (-B); use at most {threads} threads, a smaller thread \
          stride, or a larger target",

@@ -7,9 +7,8 @@ pub(super) const NAME: &str = "sim";
 /// One line on every parameter of `sim`, for help and refusals.
 pub const KEYS: &str = "latency=TIME, write_latency=TIME, jitter=none|exp|uniform|pareto, channels=N, iops=N, \
     cpu=TIME, seed=N, error=KIND[WHERE], short=SIZE[WHERE], stall=TIME|forever[WHERE]; TIME is a number with ns, us, \
-    ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that range), #N (the N-th I/O), %N (every N-th) or ~N (one in N at \
-    random); sizes \
-    take K, M, G, T";
+    ms or s; WHERE is @OFFSET+LENGTH (I/Os that touch that range), #N (the N-th I/O), %N (every N-th) or ~N (one in \
+    N at random); sizes take K, M, G, T";
 
 /// Names of the errors that can be injected.
 const ERRORS: &[(&str, IoError)] = &[
@@ -153,7 +152,7 @@ impl Spec {
                     "exp" => Jitter::Exponential,
                     "uniform" => Jitter::Uniform,
                     "pareto" => Jitter::Pareto,
-                    _ => return Err(format!("\"{value}\" is none of none, exp, uniform, pareto")),
+                    _ => return Err(format!("\"{value}\" is not one of none, exp, uniform, pareto")),
                 }
             }
             "channels" => self.channels = positive(value)?.try_into().map_err(|_| "too many channels")?,
@@ -176,11 +175,11 @@ fn fault(key: &str, value: &str) -> Result<(Fault, Where), String> {
             let known = ERRORS.iter().find(|(name, _)| name.eq_ignore_ascii_case(what));
             let (_, error) = known.ok_or_else(|| {
                 let names: Vec<&str> = ERRORS.iter().map(|(name, _)| *name).collect();
-                format!("\"{what}\" is none of the errors {}", names.join(", "))
+                format!("\"{what}\" is not one of the errors {}", names.join(", "))
             })?;
             Fault::Error(*error)
         }
-        "short" => Fault::Short(size(what)?.try_into().map_err(|_| "a transfer has less than 4 GiB")?),
+        "short" => Fault::Short(size(what)?.try_into().map_err(|_| "a transfer must be smaller than 4 GiB")?),
         _ if what == "forever" => Fault::Stall(None),
         _ => Fault::Stall(Some(time(what)?)),
     };
@@ -195,7 +194,7 @@ fn locate(place: &str) -> Result<Where, String> {
         '%' => Ok(Where::Each(positive(rest)?)),
         '~' => Ok(Where::OneIn(positive(rest)?)),
         _ => {
-            let (start, len) = rest.split_once('+').ok_or("a range is @OFFSET+LENGTH")?;
+            let (start, len) = rest.split_once('+').ok_or("a range is written @OFFSET+LENGTH")?;
             Ok(Where::Range { start: size(start)?, len: size(len)? })
         }
     }
@@ -220,7 +219,7 @@ fn size(text: &str) -> Result<u64, String> {
         "M" => 20,
         "G" => 30,
         "T" => 40,
-        unit => return Err(format!("\"{unit}\" is none of the units K, M, G, T")),
+        unit => return Err(format!("\"{unit}\" is not one of the units K, M, G, T")),
     };
     number(digits)?.checked_mul(1 << shift).ok_or_else(|| format!("{text} is too large"))
 }
@@ -233,7 +232,7 @@ fn time(text: &str) -> Result<u64, String> {
         "ms" => 1_000_000,
         "s" => 1_000_000_000,
         "" => return Err(format!("\"{text}\" has no unit (ns, us, ms, s)")),
-        unit => return Err(format!("\"{unit}\" is none of the units ns, us, ms, s")),
+        unit => return Err(format!("\"{unit}\" is not one of the units ns, us, ms, s")),
     };
     number(digits)?.checked_mul(unit_ns).ok_or_else(|| format!("{text} is too long"))
 }
@@ -287,11 +286,11 @@ mod tests {
             ("latencz=1us", "no parameter \"latencz\""),
             ("channels=0", "0 is not allowed"),
             ("iops=-1", "not a whole number"),
-            ("jitter=normal", "none of none, exp, uniform, pareto"),
-            ("error=ebroken", "none of the errors eio"),
+            ("jitter=normal", "is not one of none, exp, uniform, pareto"),
+            ("error=ebroken", "is not one of the errors eio"),
             ("error=eio@1M", "@OFFSET+LENGTH"),
-            ("error=eio@1X+1", "none of the units K, M, G, T"),
-            ("short=8G", "less than 4 GiB"),
+            ("error=eio@1X+1", "is not one of the units K, M, G, T"),
+            ("short=8G", "smaller than 4 GiB"),
             ("stall=1s#0", "0 is not allowed"),
         ] {
             let told = Spec::parse(text).expect_err(text).to_string();

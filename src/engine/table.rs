@@ -198,7 +198,7 @@ pub fn step_down(
     for row in rows {
         if row.needs_direct && !all_direct {
             steps.push(format!(
-                "{} not used: it would block, as not every target is opened for direct I/O",
+                "{} not used: it would block, because not every target is opened for direct I/O",
                 row.name
             ));
             continue;

@@ -53,7 +53,7 @@ pub enum CpuStatError {
         error: std::io::Error,
     },
     /// A line is not what proc_stat(5) promises.
-    #[error("cannot read processor times: {line:?} is no line \"cpuN user nice system idle ...\"")]
+    #[error("cannot read processor times: {line:?} is not a line \"cpuN user nice system idle ...\"")]
     Malformed {
         /// The line.
         line: String,

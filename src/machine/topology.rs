@@ -76,7 +76,7 @@ pub enum TopologyError {
         expected: &'static str,
     },
     /// Nothing names any processor.
-    #[error("cannot tell which processors are online: {path} is not there; is /sys mounted?")]
+    #[error("cannot find out which processors are online: {path} does not exist; is /sys mounted?")]
     NoProcessors {
         /// The file that should name them.
         path: String,

@@ -55,7 +55,7 @@ impl Switch {
     pub fn of(disk: &str, roots: &Roots) -> Result<Self, Refusal> {
         let refused = |words: String| Refusal::new(RefusalKind::Target, words).on(disk);
         let device = BlockDevice::named(disk, roots)
-            .ok_or_else(|| refused(format!("{disk}: sysfs does not know this disk")))?;
+            .ok_or_else(|| refused(format!("{disk}: sysfs has no such disk")))?;
         let scsi =
             children(&device.dir().join("device/scsi_disk")).into_iter().map(|dir| dir.join("cache_type"));
         // A host that does not let a virtio disk be switched shows the file read-only.
@@ -69,11 +69,11 @@ impl Switch {
                 Ok(Switch { disk: disk.to_string(), path, reach, now })
             }
             Some(now) => Err(refused(format!(
-                "{disk}: {} says '{now}', neither '{BACK}' nor '{THROUGH}': its write cache is not switched here",
+                "{disk}: the write cache cannot be switched: {} is '{now}', neither '{BACK}' nor '{THROUGH}'",
                 printable_path(&path)
             ))),
             None => {
-                Err(refused(format!("{disk}: it tells nothing of a write cache ({})", printable_path(&path))))
+                Err(refused(format!("{disk}: it has no write cache setting ({})", printable_path(&path))))
             }
         }
     }
@@ -89,9 +89,8 @@ impl Switch {
             Refusal::new(RefusalKind::Target, words).on(&self.disk)
         };
         if self.path.exists() && !is_for_writing(&self.path) {
-            let why = format!(
-                ": {path} is read-only for everybody: the host, or the driver, does not let it be switched"
-            );
+            let why =
+                format!(": {path} is read-only, even for root: the host or the driver does not allow it");
             return Err(refused(why).hint("give another disk"));
         }
         File::options().write(true).open(&self.path).map(|_| ()).map_err(|error| {
@@ -115,9 +114,9 @@ impl Switch {
         }
         put(&self.path, to, |path, line| fs::write(path, line)).map_err(|not_set| match not_set {
             NotSet::Refused(error) => failed(system_text(&error)),
-            NotSet::Still(now) => {
-                failed(format!("it took the word and still says '{now}': this disk has no cache to switch"))
-            }
+            NotSet::Still(now) => failed(format!(
+                "the value was accepted, but is still '{now}': this disk has no cache to switch"
+            )),
         })
     }
 }
@@ -216,8 +215,8 @@ mod tests {
         assert!(nvme.path.ends_with("queue/write_cache"));
         assert_eq!(nvme.reach, Reach::Kernel);
         assert!(of("odd").unwrap_err().to_string().contains("'none'"));
-        assert!(of("mute").unwrap_err().to_string().contains("tells nothing"));
-        assert!(of("none").unwrap_err().to_string().contains("does not know"));
+        assert!(of("mute").unwrap_err().to_string().contains("it has no write cache setting ("));
+        assert!(of("none").unwrap_err().to_string().contains("none: sysfs has no such disk"));
     }
 
     #[test]
@@ -248,7 +247,11 @@ mod tests {
         vda.check().unwrap();
         lock("block/vda/queue/write_cache");
         let words = vda.check().unwrap_err().to_string();
-        assert!(words.contains("does not let it be switched") && !words.contains("root"), "{words}");
+        assert!(
+            words.contains("is read-only, even for root: the host or the driver does not allow it")
+                && !words.contains("run as root"),
+            "{words}"
+        );
     }
 
     #[test]

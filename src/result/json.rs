@@ -60,19 +60,19 @@ pub enum ReadError {
     #[error("cannot be read: {}", system_text(.0))]
     Io(#[from] std::io::Error),
     /// Not JSON, or not all of it.
-    #[error("is no result of TrueSpd, or not a whole one: {0}")]
+    #[error("is not a TrueSpd result, or is incomplete: {0}")]
     NoJson(serde_json::Error),
     /// Members that do not fit.
     #[error("is damaged or was changed: {0}")]
     Malformed(#[from] serde_json::Error),
     /// JSON of something else.
     #[error(
-        "is no result of TrueSpd: its member \"format\" is not \"{FORMAT}\"; results are written with --json FILE"
+        "is not a TrueSpd result: its member \"format\" is not \"{FORMAT}\"; results are written with --json FILE"
     )]
     Foreign,
     /// A version that came later.
     #[error(
-        "has format version {0}, and this program reads versions up to {FORMAT_VERSION}; use a newer truespd"
+        "has format version {0}, but this program reads versions up to {FORMAT_VERSION}; use a newer truespd"
     )]
     Newer(u32),
 }
@@ -145,7 +145,7 @@ fn check(document: &Document) -> Result<(), ReadError> {
         if measured.cpu.len() != processors {
             let uses = measured.cpu.len();
             return malformed(format!(
-                "time span {}: use of {uses} processors, but the machine has {processors}",
+                "time span {}: it holds the use of {uses} processors, but the machine has {processors}",
                 i + 1
             ));
         }
@@ -159,12 +159,12 @@ fn check(document: &Document) -> Result<(), ReadError> {
         };
         let totals = [largest(|d| d.bytes), largest(|d| d.ios), largest(of_latency), largest(of_series)];
         if totals.iter().any(|&total| total > TOTAL_MAX) {
-            return malformed(format!("time span {}: more bytes or I/Os than any machine moves", i + 1));
+            return malformed(format!("time span {}: its counts of bytes or I/Os are too large", i + 1));
         }
         let interval_ns = u64::from(document.profile.time_spans[i].io_bucket_ms) * 1_000_000;
         let series = || directions().filter_map(|d| d.intervals.as_ref());
         if series().any(|series| series.interval_ns() != interval_ns) {
-            return malformed(format!("time span {}: a series with another interval than -D", i + 1));
+            return malformed(format!("time span {}: the interval of a series is not that of -D", i + 1));
         }
     }
     Ok(())

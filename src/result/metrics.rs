@@ -235,10 +235,10 @@ pub enum NoFigure {
     #[error("the run measured no latencies; add -L")]
     NoLatencies,
     /// An older document.
-    #[error("the run says nothing of the processor time it took")]
+    #[error("the result does not contain the processor time of the run")]
     NoProcessorTime,
     /// Of this metric.
-    #[error("the {0} of the run is 0, which no ratio can be made of")]
+    #[error("the {0} of the run is 0, so there is no ratio")]
     Zero(&'static str),
 }
 
@@ -429,7 +429,7 @@ impl Metric {
         let above = self.0.part_above? * ios as f64;
         (above < ABOVE_MIN).then(|| {
             format!(
-                "a run has {} I/Os, of which {} lie above the {}: measure longer (--seconds)",
+                "a run has {} I/Os, and only {} of them are above the {}: measure longer (--seconds)",
                 precise(ios as f64),
                 precise(above.floor()),
                 self.words(false)

@@ -186,7 +186,7 @@ fn extents_words(map: &ExtentMap) -> String {
     let parts = [
         (map.written_bytes, "written"),
         (map.unwritten_bytes, "allocated and never written"),
-        (map.hole_bytes, "of holes"),
+        (map.hole_bytes, "in holes"),
         (map.encoded_bytes, "of the written compressed or encrypted by the filesystem"),
     ];
     let parts =
@@ -403,11 +403,11 @@ mod tests {
             extents: 1,
             ..ExtentMap::default()
         };
-        assert_eq!(extents_words(&map), "1 MiB written, 2 MiB of holes, 1 extent");
+        assert_eq!(extents_words(&map), "1 MiB written, 2 MiB in holes, 1 extent");
         let sparse = ExtentMap { range_bytes: 1 << 20, hole_bytes: 1 << 20, ..ExtentMap::default() };
-        assert_eq!(extents_words(&sparse), "1 MiB of holes");
+        assert_eq!(extents_words(&sparse), "1 MiB in holes");
         let partly = ExtentMap { unknown: Some("too many pieces".into()), ..sparse };
-        assert_eq!(extents_words(&partly), "1 MiB of holes; too many pieces");
+        assert_eq!(extents_words(&partly), "1 MiB in holes; too many pieces");
         let unknown = ExtentMap { unknown: Some("no answer".into()), ..ExtentMap::default() };
         assert_eq!(extents_words(&unknown), "not known: no answer");
         let residency =

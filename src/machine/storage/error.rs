@@ -57,7 +57,7 @@ pub enum TargetError {
         text: String,
     },
     /// `#n` names no disk.
-    #[error("'{typed}' names no disk: {reason}")]
+    #[error("'{typed}' is not a disk: {reason}")]
     NoSuchDisk {
         /// Text as typed.
         typed: String,
@@ -141,26 +141,26 @@ fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
     match code {
         Code::NOT_FOUND => (F::Missing, "Check the spelling, or let -c<size> create the file"),
         Code::NOT_A_DIRECTORY => (F::Missing, "A part of the path is not a directory; check the spelling"),
-        Code::LINK_LOOP => (F::Missing, "Symbolic links go round in a circle; name the file itself"),
+        Code::LINK_LOOP => (F::Missing, "The symbolic links form a loop; name the file itself"),
         Code::ACCESS_DENIED => (F::Permission, permission_advice(access)),
         Code::NOT_PERMITTED => (
             F::Permission,
-            "The kernel forbids it, also to root: a container or service may not reach this device (device \
-             control group), or the file is immutable (lsattr)",
+            "The kernel forbids this, even for root: a container or service may not use this device (device control \
+             group), or the file is immutable (lsattr)",
         ),
         Code::READ_ONLY => (
             F::ReadOnly,
             "The file system or device is read-only: test reads only (-w0), or make it writable first",
         ),
-        Code::BUSY => (F::Busy, "Something else uses it exclusively; lsblk and lsof show what"),
+        Code::BUSY => (F::Busy, "Something else uses the device exclusively; lsblk and lsof show what"),
         Code::RUNNING_PROGRAM => {
             (F::Busy, "The file is a running program or active swap, which the kernel protects from writes")
         }
         Code::IS_A_DIRECTORY => {
-            (F::Directory, "It is a directory; name a file in it, e.g. with -c<size> to create it")
+            (F::Directory, "The path is a directory; name a file in it, e.g. with -c<size> to create it")
         }
         Code::NO_ADDRESS | Code::NO_DEVICE => {
-            (F::Missing, "The device node exists but no device answers behind it; check that it is attached")
+            (F::Missing, "The device node exists, but no device answers; check that the device is attached")
         }
         Code::NO_MEDIUM => (F::Missing, "The drive holds no medium"),
         Code::TOO_MANY_FILES => {
@@ -172,22 +172,21 @@ fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
         Code::NAME_TOO_LONG => (F::Other, "The path or a part of it is too long"),
         Code::STALE => (F::Missing, "The server no longer knows the file; remount or check the export"),
         Code::IO | Code::NOT_CONNECTED | Code::HOST_DOWN | Code::TIMED_OUT => {
-            (F::Other, "The storage itself failed or does not answer; look at the kernel log (dmesg)")
+            (F::Other, "The storage failed or does not answer; see the kernel log (dmesg)")
         }
         Code::OVERFLOW | Code::FILE_TOO_LARGE => (F::Other, "The file is larger than the system can handle"),
-        _ => (F::Other, "The kernel log (dmesg) may tell more"),
+        _ => (F::Other, "The kernel log (dmesg) may show the cause"),
     }
 }
 
 fn permission_advice(access: Access) -> &'static str {
     match access {
         Access::Read => {
-            "The user may not read it; change its permissions, or for a device run as root or as a member of \
-             its group (usually disk)"
+            "This user may not read it: change its permissions, or for a device run as root or as a member of its \
+             group (usually disk)"
         }
         Access::Write | Access::ReadWrite => {
-            "The user may not write it; change its permissions, run as root for a device, or test reads only \
-             (-w0)"
+            "This user may not write it: change its permissions, run as root for a device, or test reads only (-w0)"
         }
     }
 }

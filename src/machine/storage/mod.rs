@@ -192,7 +192,7 @@ pub fn resolve(typed: &str, roots: &Roots) -> Result<Resolved, TargetError> {
     let Some(name) = disks.get(number) else {
         let listed: Vec<String> = disks.iter().enumerate().map(|(i, d)| format!("#{i} {d}")).collect();
         return Err(refuse(match listed.is_empty() {
-            true => "this machine shows no whole disks; name the device node".to_string(),
+            true => "this machine shows no whole disk; give the device node".to_string(),
             false => format!("this machine has {}", listed.join(", ")),
         }));
     };
@@ -230,7 +230,7 @@ fn open_any(path: &Path, flags: OpenFlags) -> Result<File, TargetError> {
         Err(code) => return Err(failed(code)),
     };
     if kind_of(&opened, path)? != before {
-        let advice = "The path came to mean something else while it was being opened; try again";
+        let advice = "Another file took this path while it was being opened; try again";
         return Err(TargetError::open(path, OpenFailure::Other, Code::STALE, advice));
     }
     Ok(opened)
@@ -272,18 +272,18 @@ fn open_any_with_facts(path: &Path, flags: OpenFlags, roots: &Roots) -> Result<O
 
 /// Tells regular file from block device, refuses everything else in words.
 fn kind_of(file: &File, path: &Path) -> Result<TargetKind, TargetError> {
-    let kind = Stat::of_open(file).map_err(|e| TargetError::facts(path, "ask what it is", &e))?.kind;
+    let kind = Stat::of_open(file).map_err(|e| TargetError::facts(path, "read its file type", &e))?.kind;
     let what = match kind {
         FileKind::Regular => return Ok(TargetKind::Regular),
         FileKind::Block => return Ok(TargetKind::Block),
         FileKind::Directory => {
-            let advice = "It is a directory; name a file in it, e.g. with -c<size> to create it";
+            let advice = "The path is a directory; name a file in it, e.g. with -c<size> to create it";
             return Err(TargetError::open(path, OpenFailure::Directory, Code::IS_A_DIRECTORY, advice));
         }
         FileKind::Character => "a character device",
         FileKind::Pipe => "a named pipe",
         FileKind::Socket => "a socket",
-        FileKind::Link | FileKind::Other => "neither file nor block device",
+        FileKind::Link | FileKind::Other => "neither a file nor a block device",
     };
     let advice = format!("It is {what}; a target is a regular file or a block device");
     Err(TargetError::open(path, OpenFailure::NotAFile, Code::INVALID, advice))
@@ -309,7 +309,7 @@ fn direct_refused(path: &Path, filesystem: Option<&str>) -> TargetError {
         ),
         None => {
             "The device refuses direct I/O (O_DIRECT) of this size at this place; block size and offset must \
-                 be multiples of its sector size"
+             be multiples of its sector size"
                 .to_string()
         }
     };
@@ -322,7 +322,7 @@ fn direct_refused(path: &Path, filesystem: Option<&str>) -> TargetError {
 /// [`TargetError::Facts`], and [`TargetError::Open`] for what is neither file nor device.
 pub fn facts_of(file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, TargetError> {
     let kind = kind_of(file, path)?;
-    let metadata = file.metadata().map_err(|e| TargetError::facts(path, "ask its size", &e))?;
+    let metadata = file.metadata().map_err(|e| TargetError::facts(path, "read its size", &e))?;
     let stat = Stat::of(&metadata);
     let report = file::report(file);
     match kind {
@@ -334,7 +334,7 @@ pub fn facts_of(file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, 
                 path: path.to_path_buf(),
                 kind,
                 size_bytes: device::capacity_bytes(file)
-                    .map_err(|e| TargetError::facts(path, "ask its capacity", &e))?,
+                    .map_err(|e| TargetError::facts(path, "read its capacity", &e))?,
                 device,
                 inode: stat.inode,
                 device_name: node.as_ref().map(|n| n.name.clone()),
@@ -348,7 +348,7 @@ pub fn facts_of(file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, 
         TargetKind::Regular => {
             let mounts = read_mounts(roots).unwrap_or_default();
             let filesystem = filesystem::of_file(file, report.mount_id, &mounts)
-                .map_err(|e| TargetError::facts(path, "ask its file system", &e))?;
+                .map_err(|e| TargetError::facts(path, "read the type of its file system", &e))?;
             let device = DeviceNumber::from_raw(stat.device);
             let below = device_below(device, &filesystem, &mounts, roots);
             let sectors = below.as_ref().and_then(BlockDevice::sector_sizes);

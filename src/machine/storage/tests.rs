@@ -67,7 +67,7 @@ fn numbers_resolve_to_disks_of_the_injected_machine() {
     assert_eq!(resolved.path, roots.dev.join("sda"));
     assert_eq!(resolved.disk_number, Some(0));
     let words = resolve("#1", &roots).unwrap_err().to_string();
-    assert_eq!(words, "'#1' names no disk: this machine has #0 sda");
+    assert_eq!(words, "'#1' is not a disk: this machine has #0 sda");
     assert!(resolve("#99999999999999999999999", &roots).is_err());
     assert!(resolve("#1junk", &roots).unwrap_err().to_string().contains("./#1junk"));
     assert_eq!(resolve("#", &roots).unwrap().path, PathBuf::from("#"));

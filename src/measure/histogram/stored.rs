@@ -43,10 +43,10 @@ pub(super) struct Stored {
 pub(super) enum Unreadable {
     #[error("hdr_v2_base64 is not base64: {0}")]
     Base64(#[from] base64::DecodeError),
-    #[error("hdr_v2_base64 is no HdrHistogram of encoding V2: {0}")]
+    #[error("hdr_v2_base64 is not an HdrHistogram of encoding V2: {0}")]
     Encoding(#[from] hdrhistogram::serialization::DeserializeError),
     #[error(
-        "hdr_v2_base64 has {digits} significant digits and a unit of {unit} ns; {DIGITS} digits and 1 ns are needed"
+        "hdr_v2_base64 has {digits} significant digits and a unit of {unit} ns, but must have {DIGITS} digits and 1 ns"
     )]
     Resolution { digits: u8, unit: u64 },
     #[error("the buckets hold {buckets} latencies, but 'count' says {count}")]
@@ -171,7 +171,10 @@ mod tests {
             (Stored { sum_ns: 1, ..good.clone() }, "'sum_ns'"),
             (Stored { sum_squares_ns2: 1, ..good.clone() }, "'sum_squares_ns2'"),
             (Stored { hdr_v2_base64: "*".into(), ..good.clone() }, "not base64"),
-            (Stored { hdr_v2_base64: "HISTFAAAAA==".into(), ..good }, "no HdrHistogram"),
+            (
+                Stored { hdr_v2_base64: "HISTFAAAAA==".into(), ..good },
+                "hdr_v2_base64 is not an HdrHistogram of encoding V2: ",
+            ),
         ];
         for (stored, reason) in cases {
             let refused = Histogram::try_from(stored).unwrap_err().to_string();

@@ -2,7 +2,8 @@
 //! wrong range has no meaning of its own.
 
 use super::{Collector, Rule};
-use crate::profile::{Distribution, DistributionKind, Size, Target};
+use crate::profile::{Distribution, DistributionKind, Target};
+use crate::text::size;
 
 const SWITCH: &[&str] = &["-rd"];
 
@@ -21,7 +22,7 @@ fn first_cause(distribution: &Distribution, block_bytes: u64) -> Result<(), (Rul
         if distribution.kind == DistributionKind::Absolute {
             absolute_span(range.span, number, i == last, block_bytes)?;
             bytes = bytes.checked_add(range.span).ok_or_else(|| {
-                let message = format!("range {number} of -rd ends beyond what 64 bits can hold");
+                let message = format!("the end of range {number} of -rd does not fit into 64 bits");
                 (Rule::TARGET_SHARES_EXCEED, message)
             })?;
         }
@@ -87,8 +88,8 @@ fn absolute_span(span: u64, number: usize, is_last: bool, block_bytes: u64) -> R
             Rule::RANGE_BELOW_BLOCK,
             format!(
                 "range {number} of -rd is {} long, shorter than the block size of {} (-b): no I/O fits into it",
-                Size(span),
-                Size(block_bytes)
+                size(span),
+                size(block_bytes)
             ),
         )),
         _ => Ok(()),

@@ -1,7 +1,8 @@
 //! Rules about one target and the time span it belongs to.
 
 use super::{Collector, Rule, distribution};
-use crate::profile::{BLOCK_BYTES_MAX, CacheMode, Size, Target, TimeSpan};
+use crate::profile::{BLOCK_BYTES_MAX, CacheMode, Target, TimeSpan};
+use crate::text::size;
 
 pub(super) fn check(found: &mut Collector, span: &TimeSpan, target: &Target, will_run: bool) {
     path(found, target, will_run);
@@ -50,14 +51,17 @@ fn path(found: &mut Collector, target: &Target, will_run: bool) {
         found.error(
             Rule::PATH,
             &[],
-            format!("'{path}' is no disk number: write # and digits (#0 is the first disk), or ./{path} for a file of that name"),
+            format!(
+                "'{path}' is not a disk number: write # and digits (#0 is the first disk), or ./{path} for a \
+                file of that name"
+            ),
         );
     }
     match (target.template(), target.template_number()) {
         (Some(_), None) => found.error(
             Rule::TEMPLATE_NUMBER,
             &[],
-            format!("'{path}' is no template: write * and a number from 1, or ./{path} for a file of that name"),
+            format!("'{path}' is not a template: write * and a number from 1, or ./{path} for a file of that name"),
         ),
         (Some(_), Some(number)) if will_run => found.error(
             Rule::TEMPLATE_LEFT,
@@ -100,7 +104,7 @@ fn numbers(found: &mut Collector, span: &TimeSpan, target: &Target) {
         found.error(
             Rule::NO_REQUEST,
             &["-o"],
-            "no request would be outstanding: -o must be at least 1, unless -F and -O are given",
+            "no I/O would be outstanding: -o must be at least 1, unless -F and -O are given",
         );
     }
 }
@@ -134,14 +138,15 @@ fn pacing(found: &mut Collector, span: &TimeSpan, target: &Target) {
         found.error(
             Rule::BURST_AND_PAUSE,
             &["-i", "-j"],
-            format!("{given} is given without {missing}: I/Os per burst (-i) and the pause between bursts (-j) go together"),
+            format!("{given} is given without {missing}: I/Os per burst (-i) and the pause between bursts (-j) go \
+                together"),
         );
     }
     if limited && (burst > 0 || pause > 0) {
         found.error(
             Rule::LIMIT_WITH_PACING,
             &["-g", "-i", "-j"],
-            "-g (rate limit) and -i/-j (bursts) exclude each other: DiskSpd ignores the bursts then; give one of them",
+            "-g (rate limit) and -i/-j (bursts) exclude each other: give one of them (DiskSpd would ignore the bursts)",
         );
     }
     if pause > 0 && routines {
@@ -158,8 +163,8 @@ fn pacing(found: &mut Collector, span: &TimeSpan, target: &Target) {
             Rule::BURST_BELOW_THREADS,
             &["-i", "-t", "-F"],
             format!(
-                "a burst of {burst} I/Os (-i) is shared by {sharing} threads, less than one I/O for each: give at \
-                 least -i{sharing}"
+                "a burst of {burst} I/Os (-i) shared by {sharing} threads is less than one I/O for each: give at least \
+                 -i{sharing}"
             ),
         );
     }
@@ -286,8 +291,8 @@ fn memory(found: &mut Collector, span: &TimeSpan, target: &Target) {
             &["-Z", "-b"],
             format!(
                 "the source of write data (-Z) is {}, smaller than the block size of {} (-b)",
-                Size(target.write_source_bytes),
-                Size(target.block_bytes)
+                size(target.write_source_bytes),
+                size(target.block_bytes)
             ),
         );
     }
@@ -323,8 +328,8 @@ fn extent(found: &mut Collector, span: &TimeSpan, target: &Target) {
             format!(
                 "the maximum offset (-f) is {}, not above the base offset (-B) of {}: both count from the start of \
                  the target",
-                Size(target.max_bytes),
-                Size(target.base_bytes)
+                size(target.max_bytes),
+                size(target.base_bytes)
             ),
         );
     }
@@ -350,10 +355,10 @@ fn extent(found: &mut Collector, span: &TimeSpan, target: &Target) {
             format!(
                 "-c creates {create} bytes, but one I/O of each thread needs {needed}: base {} (-B) + thread stride \
                  {} (-T) x {} + block {} (-b)",
-                Size(target.base_bytes),
-                Size(target.thread_stride_bytes),
+                size(target.base_bytes),
+                size(target.thread_stride_bytes),
                 threads - 1,
-                Size(target.block_bytes)
+                size(target.block_bytes)
             ),
         );
     }

@@ -35,7 +35,7 @@ fn affinity(found: &mut Collector, span: &TimeSpan) {
     }
     if span.placement != Placement::default() && (span.disable_affinity || span.has_affinity_list()) {
         let (switch, why) = match span.disable_affinity {
-            true => ("-n", "with -n no thread is placed at all"),
+            true => ("-n", "-n places no thread"),
             false => ("-a", "an explicit list of processors already says where every thread goes"),
         };
         found.error(

@@ -53,13 +53,13 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, XmlError> {
         match c {
             Ok(c) => text.push(c),
             Err(_) => {
-                let reason = "half a character of UTF-16 stands here";
+                let reason = "here is half a UTF-16 character";
                 return Err(XmlError::at(&text, text.len(), reason, LEGAL.to_string()));
             }
         }
     }
     if !rest.is_empty() {
-        let reason = "the file ends within a character of UTF-16";
+        let reason = "the file ends within a UTF-16 character";
         return Err(XmlError::at(&text, text.len(), reason, LEGAL.to_string()));
     }
     Ok(text)

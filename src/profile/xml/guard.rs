@@ -100,7 +100,7 @@ fn tag(rest: &str) -> Result<Option<&str>, String> {
             (None, b'"' | b'\'') => quote = Some(b),
             (Some(open), _) if open == b => quote = None,
             _ if i > TAG_BYTES_MAX => {
-                return Err("this tag, with its attributes, is far too long".to_string());
+                return Err("this tag with its attributes is too long".to_string());
             }
             _ => {}
         }

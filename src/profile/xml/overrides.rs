@@ -50,7 +50,7 @@ fn replace<T>(field: &mut T, value: Option<T>) {
 pub enum TemplateError {
     /// A path such as `*0` or `*x`.
     #[error(
-        "the path '{path}' begins with * but is no template: write *1, *2, ..., or ./{path} for a file of that name"
+        "the path '{path}' begins with * but is not a template: write *1, *2, ..., or ./{path} for a file of that name"
     )]
     NotATemplate {
         /// The path.

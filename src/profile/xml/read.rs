@@ -66,14 +66,14 @@ fn syntax(text: &str, error: &Error) -> XmlError {
         }
         Error::NoRootNode => ("the file has no element".to_string(), Some("<Profile>".to_string())),
         Error::DuplicatedAttribute(name, _) => {
-            (format!("the attribute {} stands twice in this tag", quoted(name)), None)
+            (format!("the attribute {} appears twice in this tag", quoted(name)), None)
         }
         Error::UnknownEntityReference(name, _) => (
             format!("the entity {} is not known", quoted(name)),
             Some("&amp; &lt; &gt; &quot; &apos; and numbers such as &#38;".to_string()),
         ),
         Error::MalformedEntityReference(_) => {
-            ("a stray & stands here".to_string(), Some("&amp; for the character &".to_string()))
+            ("here is a & without an entity".to_string(), Some("&amp; for the character &".to_string()))
         }
         Error::InvalidAttributeValue(_) => {
             ("< stands in an attribute".to_string(), Some("&lt; for the character <".to_string()))
@@ -91,18 +91,18 @@ fn syntax(text: &str, error: &Error) -> XmlError {
         ),
         Error::DtdDetected => ("the file has a document type declaration".to_string(), None),
         Error::InvalidChar(expected, found, _) => {
-            (format!("{} stands in the place of {}", byte_text(*found), byte_text(*expected)), None)
+            (format!("here is {} instead of {}", byte_text(*found), byte_text(*expected)), None)
         }
         Error::InvalidChar2(expected, found, _) => {
-            (format!("{} stands in the place of {expected}", byte_text(*found)), None)
+            (format!("here is {} instead of {expected}", byte_text(*found)), None)
         }
         Error::InvalidString(expected, _) => (format!("{} is missing", quoted(expected)), None),
-        Error::InvalidName(_) => ("no name stands where one must".to_string(), None),
+        Error::InvalidName(_) => ("a name is missing here".to_string(), None),
         Error::InvalidComment(_) => {
-            ("-- stands within a comment".to_string(), Some("single hyphens in comments".to_string()))
+            ("a comment contains --".to_string(), Some("single hyphens in comments".to_string()))
         }
         Error::UnknownToken(_) => (
-            "this stands outside of the outermost element".to_string(),
+            "here is content outside the outermost element".to_string(),
             Some("a single <Profile> with everything inside".to_string()),
         ),
         other => (quoted(without_place(&other.to_string())), None),
@@ -152,8 +152,8 @@ mod tests {
             ("<Profile>\n", (1, 10), "ends within"),
             ("<Profile a='1' a='2'/>", (1, 16), "twice"),
             ("<Profile>&nbsp;</Profile>", (1, 10), "&amp;"),
-            ("<Profile>a & b</Profile>", (1, 12), "stray &"),
-            ("<Profile a='<'/>", (1, 13), "place of"),
+            ("<Profile>a & b</Profile>", (1, 12), "here is a & without an entity"),
+            ("<Profile a='<'/>", (1, 13), " instead of "),
             ("<p:Profile/>", (1, 2), "prefix"),
             ("<Profile>\u{1}</Profile>", (1, 10), "U+0001"),
             ("\n<?xml version='1.0'?><Profile/>", (2, 1), "before everything"),

@@ -189,7 +189,7 @@ impl<'a> Element<'a> {
             } else if node.is_text() && !node.text().unwrap_or("").chars().all(value::is_space) {
                 let stray = quoted(node.text().unwrap_or("").trim());
                 Some(Err(self.error(
-                    format!("the text {stray} stands between elements"),
+                    format!("there is text between elements: {stray}"),
                     "only elements and comments here".to_string(),
                 )))
             } else {
@@ -212,7 +212,7 @@ impl<'a> Element<'a> {
         let mut text = Cow::Borrowed("");
         for node in self.node.children() {
             if node.is_element() {
-                let reason = format!("the element {} stands within a value", quoted(node.tag_name().name()));
+                let reason = format!("the element {} is inside a value", quoted(node.tag_name().name()));
                 return Err(self.error(reason, "plain text here".to_string()));
             }
             if let Some(part) = node.text().filter(|_| node.is_text()) {
@@ -328,7 +328,7 @@ pub(super) fn read_fields<T>(element: Element<'_>, rows: &[Row<T>], into: &mut T
             return Err(unknown(child, element.name(), rows));
         };
         if std::mem::replace(&mut seen[index], true) {
-            return Err(child.error("the element stands here a second time", "once at most".to_string()));
+            return Err(child.error("the element appears a second time", "at most once".to_string()));
         }
         rows[index].read(child, into)?;
     }

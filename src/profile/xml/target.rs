@@ -253,7 +253,7 @@ impl TargetForm {
         if target.template().is_some() && target.template_number().is_none() {
             let place = element.child("Path").unwrap_or(element);
             return Err(place.error(
-                "the path begins with * but is no template",
+                "the path begins with * but is not a template",
                 "*1, *2, ... for the targets on the command line, or ./* for a file of such a name"
                     .to_string(),
             ));
@@ -283,7 +283,7 @@ fn read_path(element: Element<'_>) -> Result<String> {
         return Err(element.error(
             format!("the path has {} bytes", path.len()),
             format!(
-                "at most {PATH_BYTES_MAX} bytes; a longer one can stand on the command line for a template *1"
+                "at most {PATH_BYTES_MAX} bytes; give a longer path on the command line, for a template *1"
             ),
         ));
     }
@@ -389,7 +389,7 @@ fn read_write_buffer(form: &mut TargetForm, element: Element<'_>) -> Result<()> 
         // 2.2 would write the sequential pattern and not say so.
         (Pattern::Random, _) => {
             return Err(element.error(
-                "the Pattern random has no data to draw from",
+                "the Pattern random needs a source of data",
                 "a RandomDataSource with a SizeInBytes of at least the block size".to_string(),
             ));
         }

@@ -76,7 +76,7 @@ pub(super) fn check(span: &mut TimeSpan, element: Element<'_>) -> Result<()> {
     if span.calculate_iops_std_dev && span.io_bucket_ms == 0 {
         let place = element.child("IoBucketDuration").unwrap_or(element);
         return Err(place.error(
-            "an interval of 0 ms cannot be counted in, and CalculateIopsStdDev asks for intervals",
+            "CalculateIopsStdDev needs intervals, but their length is 0 ms",
             "a whole number from 1, or no CalculateIopsStdDev".to_string(),
         ));
     }

@@ -88,13 +88,13 @@ pub enum BlkidError {
     #[error("{0} cannot be used: {1}")]
     Library(String, String),
     /// It has no memory.
-    #[error("libblkid has no memory")]
+    #[error("libblkid ran out of memory")]
     Memory,
     /// A place is beyond what it can count.
     #[error("the device is too large")]
     TooLarge,
     /// It does not take the device.
-    #[error("libblkid does not take the device")]
+    #[error("libblkid does not accept the device")]
     Device,
     /// It could not read, with the system's text.
     #[error("libblkid could not read it: {0}")]

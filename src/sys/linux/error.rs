@@ -138,21 +138,21 @@ impl Code {
     /// things (`blk_errors` in its `block/blk-core.c`).
     pub fn io_cause(self) -> Option<&'static str> {
         Some(match self {
-            Code::IO => "the device, or a layer below, reported a failure; the kernel log (dmesg) tells more",
-            Code::NO_DATA => "the device cannot read or write that place (medium error); see its SMART data",
+            Code::IO => "the device or a layer below it reported a failure; see the kernel log (dmesg)",
+            Code::NO_DATA => "the device cannot read or write this place (medium error); see its SMART data",
             Code::NO_LINK => {
-                "the way to the device failed (transport error); check cables, paths and the network"
+                "the connection to the device failed (transport error); check cables, paths and the network"
             }
-            Code::REMOTE_IO => "the device itself failed (target error); the kernel log (dmesg) tells more",
+            Code::REMOTE_IO => "the device itself failed (target error); see the kernel log (dmesg)",
             Code::RESERVED => "another host reserved the device (reservation conflict)",
             Code::CHECKSUM => "the integrity check failed: data and checksum do not agree (protection error)",
             Code::NO_DEVICE | Code::NO_ADDRESS => "the device is gone or offline",
-            Code::TIMED_OUT => "the device did not answer in time; the kernel log (dmesg) tells more",
-            Code::NO_SPACE => "the file system, or the pool behind a thin device, is full",
+            Code::TIMED_OUT => "the device did not answer in time; see the kernel log (dmesg)",
+            Code::NO_SPACE => "the file system, or the pool of a thin device, is full",
             Code::READ_ONLY => "the file system or device became read-only, as after an earlier failure",
             Code::STALE => "the server no longer knows the file; remount or check the export",
             Code::FILE_TOO_LARGE => "the file would become larger than the file system or ulimit -f allows",
-            Code::INVALID => "the device or file system does not take I/Os of this size at this place",
+            Code::INVALID => "the device or file system does not accept I/Os of this size at this place",
             _ => return None,
         })
     }

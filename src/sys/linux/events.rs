@@ -284,7 +284,7 @@ impl Drop for EventHandle {
 fn file_name(name: &str) -> Result<String, EventError> {
     let refuse = |reason: String| Err(EventError::Name { name: printable(name), reason });
     if name.is_empty() {
-        return refuse("it is empty; put the name right behind the switch, e.g. -ysstart".to_string());
+        return refuse("it is empty; write the name directly after the switch, e.g. -ysstart".to_string());
     }
     let mut escaped = String::from("event-");
     for byte in name.bytes() {

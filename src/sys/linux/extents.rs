@@ -34,7 +34,7 @@ impl fmt::Display for Extents {
     /// A clause about the file: "has a hole at byte 4096".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Extents::AllWritten => f.write_str("is written throughout"),
+            Extents::AllWritten => f.write_str("has every byte written"),
             Extents::Hole { offset_bytes } => write!(f, "has a hole at byte {offset_bytes}"),
             Extents::Unwritten { offset_bytes } => write!(f, "was never written at byte {offset_bytes}"),
             Extents::Unknown { why } => write!(f, "may have holes: {why}"),
@@ -93,7 +93,7 @@ impl Survey {
     fn cut_short(mut self, start: u64, next: u64, end: u64) -> Self {
         self.range_bytes = next - start;
         self.unknown = Some(format!(
-            "only the first {} of {} bytes were looked at: the file is in too many pieces",
+            "the file has too many extents, so only the first {} of {} bytes were checked",
             next - start,
             end - start
         ));
@@ -155,7 +155,7 @@ fn survey_seek(file: &File, start: u64, end: u64, deadline: Instant) -> io::Resu
             Ok(offset) => offset.min(end),
             Err(Errno::NXIO) => end,
             Err(Errno::INVAL | Errno::OPNOTSUPP) => {
-                return Ok(Survey::unknown("the file system does not show holes".to_string()));
+                return Ok(Survey::unknown("the file system does not report holes".to_string()));
             }
             Err(errno) => return Err(errno.into()),
         };
@@ -167,7 +167,7 @@ fn survey_seek(file: &File, start: u64, end: u64, deadline: Instant) -> io::Resu
     let allocated = metadata.blocks().saturating_mul(512);
     if survey.hole_bytes == 0 && allocated < metadata.len() {
         let size = metadata.len();
-        let why = format!("the file system counts {allocated} bytes for {size} and shows no holes");
+        let why = format!("the file system has allocated {allocated} of {size} bytes, but reports no holes");
         return Ok(Survey::unknown(why));
     }
     Ok(survey)
@@ -314,11 +314,12 @@ fn seek_hole(file: &File, size: u64) -> io::Result<Extents> {
             if allocated >= size {
                 return Ok(Extents::AllWritten);
             }
-            let why = format!("the file system counts {allocated} bytes for {size} and shows no holes");
+            let why =
+                format!("the file system has allocated {allocated} of {size} bytes, but reports no holes");
             Ok(Extents::Unknown { why })
         }
         Err(rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => {
-            Ok(Extents::Unknown { why: "the file system does not show them".to_string() })
+            Ok(Extents::Unknown { why: "the file system does not report them".to_string() })
         }
         Err(errno) => Err(errno.into()),
     }

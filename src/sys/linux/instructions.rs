@@ -38,17 +38,18 @@ const FLAG_CLOEXEC: libc::c_ulong = 1 << 3;
 pub enum NoCounter {
     /// Not for this user.
     #[error(
-        "the processor's counter of instructions is not allowed here ({0}; sysctl kernel.perf_event_paranoid=2 allows it)"
+        "the kernel does not allow the processor's instruction counter ({0}; sysctl kernel.perf_event_paranoid=2 \
+         allows it)"
     )]
     NotAllowed(String),
     /// The processor has none, or hides it.
-    #[error("the processor shows no counter of instructions here")]
+    #[error("the processor has no instruction counter here")]
     None,
     /// Others have all of them.
-    #[error("the processor's counter of instructions is taken by others")]
+    #[error("other programs use the processor's instruction counter")]
     Taken,
     /// Anything else the system said.
-    #[error("the kernel gives no counter of instructions ({0})")]
+    #[error("the kernel offers no instruction counter ({0})")]
     Other(String),
 }
 
@@ -110,7 +111,7 @@ mod tests {
     fn counts_what_runs_or_says_why_not() {
         let counter = match Instructions::of_this_thread() {
             Ok(counter) => counter,
-            Err(why) => return assert!(why.to_string().contains("counter of instructions"), "{why}"),
+            Err(why) => return assert!(why.to_string().contains("instruction counter"), "{why}"),
         };
         let of = |rounds: u64| {
             let before = counter.read().expect("counts");
@@ -127,7 +128,7 @@ mod tests {
     fn refusals_say_what_to_do() {
         let words = |errno| why(&io::Error::from_raw_os_error(errno)).to_string();
         assert!(words(libc::EACCES).contains("perf_event_paranoid"));
-        assert!(words(libc::ENOENT).contains("shows no counter"));
+        assert!(words(libc::ENOENT).contains("the processor has no instruction counter here"));
         assert!(words(libc::EMFILE).contains("Too many open files"));
         assert_eq!(size_of::<Attributes>(), 64, "PERF_ATTR_SIZE_VER0");
     }

@@ -13,7 +13,7 @@ use crate::sys::error::system_text;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CounterUnfit {
     /// No counter is known for this kind of processor.
-    #[error("no counter is known for this kind of processor")]
+    #[error("this kind of processor has no counter that TrueSpd knows")]
     Architecture,
     /// The counter may change its rate or stop.
     #[error("the processor's counter may change its rate or stop (no {flag} in /proc/cpuinfo)")]

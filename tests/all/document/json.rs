@@ -112,10 +112,10 @@ fn what_is_no_document_is_refused_in_words() {
         change(&mut changed);
         refusal(&changed.to_string())
     };
-    assert!(refusal("").contains("not a whole one"));
-    assert!(refusal("Command Line: diskspd").contains("no result of TrueSpd"));
+    assert!(refusal("").contains("is not a TrueSpd result, or is incomplete: "));
+    assert!(refusal("Command Line: diskspd").contains("is not a TrueSpd result"));
     assert!(refusal("{}").contains("\"format\" is not \"truespd-result\""));
-    assert!(refusal("[1, 2]").contains("no result of TrueSpd"));
+    assert!(refusal("[1, 2]").contains("is not a TrueSpd result"));
     let newer = with(&|v| v["format_version"] = json!(2));
     assert!(newer.contains("format version 2") && newer.contains("newer truespd"), "{newer}");
     let newer = refusal(r#"{"format": "truespd-result", "format_version": 3, "result": []}"#);
@@ -128,9 +128,9 @@ fn what_is_no_document_is_refused_in_words() {
         v["result"]["time_spans"][0]["measured"]["threads"][0]["targets"][0]["read"]["bytes"] =
             json!(u64::MAX);
     });
-    assert!(huge.contains("time span 1: more bytes or I/Os than any machine moves"), "{huge}");
+    assert!(huge.contains("time span 1: its counts of bytes or I/Os are too large"), "{huge}");
     let cpu = with(&|v| drop(v["result"]["time_spans"][0]["measured"]["cpu"].as_array_mut().unwrap().pop()));
-    assert!(cpu.contains("use of 5 processors, but the machine has 6"), "{cpu}");
+    assert!(cpu.contains("time span 1: it holds the use of 5 processors, but the machine has 6"), "{cpu}");
     let target = |v: &mut Value| v["result"]["time_spans"][2]["measured"]["threads"][0]["targets"][0].take();
     let count = with(&|v| {
         let mut changed = target(v);
@@ -143,7 +143,7 @@ fn what_is_no_document_is_refused_in_words() {
         changed["read"]["intervals"]["interval_ns"] = json!(17);
         v["result"]["time_spans"][2]["measured"]["threads"][0]["targets"][0] = changed;
     });
-    assert!(series.contains("time span 3: a series with another interval"), "{series}");
+    assert!(series.contains("time span 3: the interval of a series is not that of -D"), "{series}");
 }
 
 #[test]

@@ -264,7 +264,11 @@ fn local_cache_wins_over_os_cache() {
 fn what_the_reader_refuses_on_its_own() {
     for (span, target, word) in [
         ("<IoBucketDuration>0</IoBucketDuration><CalculateIopsStdDev>true</CalculateIopsStdDev>", "", "0 ms"),
-        ("", "<WriteBufferContent><Pattern>random</Pattern></WriteBufferContent>", "draw from"),
+        (
+            "",
+            "<WriteBufferContent><Pattern>random</Pattern></WriteBufferContent>",
+            "the Pattern random needs a source of data",
+        ),
         ("", "<IOPriority>4</IOPriority>", "too large"),
         ("", "<BypassIO>Some</BypassIO>", "Partial, Full"),
         (
@@ -273,7 +277,7 @@ fn what_the_reader_refuses_on_its_own() {
             "already",
         ),
         ("", "stray", "between elements"),
-        ("<Duration><b/>1</Duration>", "", "within a value"),
+        ("<Duration><b/>1</Duration>", "", "is inside a value"),
         ("<Affinity><AffinityGroupAssignment>7</AffinityGroupAssignment></Affinity>", "", "has content"),
         ("<Duration xsi:nil='1'>1</Duration>", "", "not declared"),
         ("<Duration>1</Duration ><duration>2</duration>", "", "letter case matters"),
