@@ -96,7 +96,7 @@ fn starts_in(first: u64, length: u64, range: &UsableRange) -> u64 {
     }
 }
 
-/// The sums that everything below relies on; validation has words for people, these are the last net.
+/// Checks the sums that everything below relies on. Validation has already refused them with better messages.
 fn check_sums(distribution: &Distribution) -> Result<(), DistributionError> {
     let io: u64 = distribution.ranges.iter().map(|r| u64::from(r.io_percent)).sum();
     if io > PERCENT as u64 {

@@ -142,7 +142,7 @@ pub struct Opened {
     pub notes: Vec<String>,
 }
 
-/// The two-method table of an engine, and its leave-taking.
+/// What an engine does: take I/Os, return completions, and end.
 pub trait Engine: std::fmt::Debug {
     /// Takes a batch of I/Os. The engine may hold them back until the next [`Engine::reap`], which
     /// hands them to the kernel in the same call that collects completions. Never called with more

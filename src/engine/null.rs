@@ -1,4 +1,4 @@
-//! `null`: every I/O is finished at the next look, without a system call and without data.
+//! `null`: every I/O is finished at the next `reap`, without a system call and without data.
 //!
 //! What is left of a run is the cost of the tool itself. It takes the batch path of the asynchronous
 //! engines (`is_inline` is false), because that is the path whose cost is to be known.

@@ -154,7 +154,7 @@ pub fn open_ladder(setup: Setup) -> Result<(&'static EngineRow, Opened), EngineE
 /// is one that touches no files.
 ///
 /// # Errors
-/// What the engine refuses; there is no stepping down from a wish.
+/// What the engine refuses; an engine that was asked for is not replaced by another.
 pub fn open(row: &'static EngineRow, setup: Setup) -> Result<(&'static EngineRow, Opened), EngineError> {
     if !row.moves_data || row.name == mmap::NAME {
         return (row.open)(setup).map(|opened| (row, opened));

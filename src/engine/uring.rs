@@ -412,7 +412,7 @@ impl Engine for Uring {
         timeout: Option<Duration>,
         done: &mut Vec<Completion>,
     ) -> Result<(), EngineError> {
-        // A look right after a submission need not look before the kernel is entered, which it is anyway.
+        // Right after a submission the kernel is entered anyway, so the queue is read only after that.
         let ready = if min > 0 { self.ring.completion().len() as u32 } else { 0 };
         let wait = if ready >= min { 0 } else { min };
         let must_enter = self.held > 0 || wait > 0 || (min == 0 && self.in_flight > 0 && self.work_waits());
@@ -440,7 +440,7 @@ impl Engine for Uring {
 }
 
 impl Uring {
-    /// Whether a look at the completion queue alone could miss I/Os that are finished.
+    /// Whether the completion queue alone may not show all finished I/Os.
     #[inline]
     fn work_waits(&mut self) -> bool {
         // Without the flag (the last step of the setup) the kernel finishes I/Os by itself.

@@ -89,7 +89,7 @@ pub fn write(document: &Document) -> String {
         summary: summary.collect(),
         result: document,
     };
-    // No map with keys other than text and no type that refuses: nothing can go wrong in memory.
+    // All keys are text and no type refuses, so that writing to memory cannot fail.
     let mut text = serde_json::to_string(&envelope).expect("a document is always JSON");
     text.push('\n');
     text

@@ -1,4 +1,4 @@
-//! What documents of before told in words only, as the members that today's documents have.
+//! Reads the sentences of earlier documents into the members that today's documents have.
 //!
 //! The one place that takes the program's own sentences apart. It runs on reading, fills only members that are
 //! missing, and knows only sentences that earlier versions wrote; what it does not know stays unknown.
@@ -91,7 +91,7 @@ fn array(words: &str) -> LayerDetails {
     array
 }
 
-/// What stands behind the name of a volume of LVM, most telling first.
+/// Words after the name of a volume of LVM, the most specific first.
 const VOLUMES: [(&str, LayerRole); 8] = [
     (", thin pool", LayerRole::ThinPool),
     (", thin", LayerRole::ThinVolume),
@@ -103,7 +103,7 @@ const VOLUMES: [(&str, LayerRole); 8] = [
     (", RAID", LayerRole::RaidVolume),
 ];
 
-/// What stands before the name of a device of device-mapper.
+/// Words before the name of a device of device-mapper.
 const MAPPED: [(&str, LayerRole); 6] = [
     ("verity ", LayerRole::Verity),
     ("integrity ", LayerRole::Integrity),
@@ -122,7 +122,7 @@ fn mapped(words: &str) -> Option<LayerDetails> {
         let (name, role) = found.unwrap_or((volume, LayerRole::LogicalVolume));
         LayerDetails::named(role, name)
     } else if let Some(multipath) = words.strip_prefix("multipath ") {
-        // How many paths there are, the layers below tell.
+        // The number of paths is that of the layers below.
         LayerDetails::named(LayerRole::Multipath, multipath.rsplit_once(", ")?.0)
     } else if let Some(partition) = words.strip_prefix("partition ") {
         let (number, name) = partition.split_once(" of a multipath device, ")?;

@@ -263,14 +263,14 @@ impl Merger {
     }
 }
 
-/// Where a source stands in the table: by host and start, then by everything else.
+/// The sort key of a source: host and start, then everything else.
 fn place(source: &Source) -> String {
     let start = source.system.start_unix_s.unwrap_or(0);
     let rest = serde_json::to_string(source).expect("a source is always JSON");
     format!("{}\0{start:020}\0{rest}", source.system.computer_name)
 }
 
-/// The profile without what changes nothing about the test: how it is reported, and its random numbers.
+/// The profile without members that do not change the test: how it is reported, and its random numbers.
 fn same_test(profile: &Profile) -> Profile {
     let mut profile = Profile {
         progress_ios: 0,

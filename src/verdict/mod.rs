@@ -20,7 +20,7 @@ pub struct Rule {
     pub name: &'static str,
     /// The worst it can do to a result; [`Grade::Certified`] for a rule that only remarks.
     pub worst: Grade,
-    /// What it looks for, in one sentence.
+    /// What it looks for.
     pub about: &'static str,
     /// What to do about it, in one line; a finding that has no advice of its own carries this.
     pub advice: &'static str,

@@ -1,4 +1,4 @@
-//! A case as the rules want to see it: what was asked and completed per target, which disks lie below, and
+//! A case as the rules need it: what was asked and completed per target, which disks are below, and
 //! what those did.
 
 use super::Case;
@@ -117,7 +117,7 @@ impl<'a> View<'a> {
         self.covered(|_| true)
     }
 
-    /// Bytes of the tested range that the page cache can answer for: buffered, but not what is only written, and durably.
+    /// Bytes of the tested range that the page cache can answer: buffered, unless they are only written, and durably.
     pub fn cacheable_bytes(&self) -> u64 {
         self.covered(|target| !target.is_direct() && (target.reads() || !target.write_through))
     }
@@ -157,7 +157,7 @@ impl<'a> View<'a> {
             .into_iter()
             .any(has)
         {
-            // A loop device with nothing below it stands on a deleted file.
+            // A loop device without a layer below has a deleted file.
             RestsOn::Unknown
         } else {
             RestsOn::Disks
@@ -195,7 +195,7 @@ impl<'a> View<'a> {
             })
     }
 
-    /// Whether reads become more below: of an array that misses a disk, of a cache that fills.
+    /// Whether one read becomes several below: on an array that lacks a disk, or in a cache that fills.
     pub fn multiplies_reads(&self) -> bool {
         let is_at_work = |layer: &Layer| {
             let details = layer.details.as_ref();
@@ -204,14 +204,14 @@ impl<'a> View<'a> {
         self.layers().iter().any(|layer| is_at_work(layer) || MULTIPLY_READS.contains(&layer.role()))
     }
 
-    /// Whether a layer provides its blocks by the first write to them.
+    /// Whether a layer allocates its blocks by the first write to them.
     pub fn is_thin(&self) -> bool {
         let is_thin = |layer: &Layer| matches!(layer.role(), LayerRole::ThinVolume | LayerRole::ThinPool);
         self.layers().iter().any(is_thin)
     }
 }
 
-/// Layers whose writes become several: copies on write, caches, checksums, blocks that are provided late.
+/// Layers whose writes become several: copies on write, caches, checksums, late allocation.
 const MULTIPLY_WRITES: [LayerRole; 11] = [
     LayerRole::ThinPool,
     LayerRole::ThinVolume,
@@ -236,8 +236,8 @@ const MULTIPLY_READS: [LayerRole; 6] = [
     LayerRole::Vdo,
 ];
 
-/// Mirrors and parity; not stripes, and not several paths to one disk. What stands on several devices and is not
-/// known better may be one.
+/// Mirrors and parity; not stripes, and not several paths to one disk. An unknown layer on several devices may be
+/// redundant.
 fn is_redundant(layer: &Layer) -> bool {
     let has_several = layer.below.len() > 1;
     match layer.kind {
@@ -266,7 +266,7 @@ pub enum RestsOn {
     Unknown,
 }
 
-/// What a document does not tell, as the object of a sentence.
+/// What a document does not show, as the object of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing(pub String);
 
@@ -277,7 +277,7 @@ pub struct Group<'a> {
     pub targets: Vec<View<'a>>,
     /// The lowest devices below them.
     pub disks: Vec<&'a DiskActivity>,
-    /// Time of the counters when they do not tell.
+    /// Length of the measured time, for counters without their own.
     seconds: f64,
 }
 
@@ -333,7 +333,7 @@ pub fn flow(counts: &DiskCounts, way: Way, seconds: f64) -> Flow {
 }
 
 impl<'a> Case<'a> {
-    /// Measured time in seconds; 0 when the document tells nothing that can be one.
+    /// Measured time in seconds; 0 when the document holds no possible time.
     pub fn seconds(&self) -> f64 {
         let seconds = self.measured.test_time_s;
         if seconds.is_finite() && seconds > 0.0 { seconds } else { 0.0 }

@@ -237,7 +237,7 @@ struct Builder<'a> {
     layers: Vec<Layer>,
     /// Where a device or file stands in the list, by name.
     known: HashMap<String, usize>,
-    /// What is being looked through right now: none of it can lie below itself.
+    /// The layers above the present one: none of them can be below itself.
     open: Vec<usize>,
 }
 
@@ -283,7 +283,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Whether paths of this machine mean what the trees are about.
+    /// Whether the trees are those of this machine, so that its paths may be asked.
     fn is_live(&self) -> bool {
         *self.roots == Roots::default()
     }

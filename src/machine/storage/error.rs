@@ -17,7 +17,7 @@ pub enum OpenFailure {
     Permission,
     /// The filesystem or device takes no writes.
     ReadOnly,
-    /// In use by something that shares with nobody.
+    /// Something else uses it exclusively.
     Busy,
     /// A directory.
     Directory,
@@ -46,7 +46,7 @@ pub enum TargetError {
         /// Likely cause and what to do next.
         advice: String,
     },
-    /// A fact about the open target could not be had.
+    /// A fact about the open target could not be read.
     #[error("{path}: could not {action}: {text}")]
     Facts {
         /// Path as given.
@@ -88,7 +88,7 @@ impl From<TargetError> for Refusal {
 }
 
 impl TargetError {
-    /// The path as given, or the word that names none.
+    /// The path as given, or the word that is not a path.
     fn subject(&self) -> &str {
         match self {
             TargetError::Open { path, .. } | TargetError::Facts { path, .. } => path,
@@ -104,7 +104,7 @@ impl TargetError {
         }
     }
 
-    /// The same as a test says it that wanted to write.
+    /// The same error with the advice for a test that writes.
     pub fn wanting_to_write(mut self) -> Self {
         if let TargetError::Open { kind, errno, advice, .. } = &mut self {
             let (kind_of_write, advice_of_write) = explain(Code::from_number(*errno), Access::ReadWrite);
@@ -129,7 +129,7 @@ impl TargetError {
         TargetError::Facts { path: printable_path(path), action, text: system_text(error) }
     }
 
-    /// Explains what the system said to an open.
+    /// Kind and advice for an error of `open(2)`.
     pub(super) fn of_code(path: &Path, code: Code, flags: OpenFlags) -> Self {
         let (kind, advice) = explain(code, flags.access);
         Self::open(path, kind, code, advice)

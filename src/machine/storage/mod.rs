@@ -433,7 +433,7 @@ pub fn probe_direct_read(target: &OpenedTarget, offset: u64, block_bytes: usize)
     };
     let alignment = target.facts.direct.map_or(ALIGNMENT_UNKNOWN_BYTES, |d| d.memory_bytes);
     let page = system::page_bytes();
-    // Mappings are page-aligned; a wish for more is met by starting further inside.
+    // Mappings are page-aligned; a larger alignment is reached by starting further inside.
     let slack = usize::try_from(alignment).unwrap_or(page).max(page).next_power_of_two();
     let block_bytes = block_bytes.min(PROBE_BYTES_MAX);
     let no_memory = |e: &dyn std::fmt::Display| TargetError::Facts {
@@ -449,7 +449,7 @@ pub fn probe_direct_read(target: &OpenedTarget, offset: u64, block_bytes: usize)
         Err(e) if Code::of(&e) == Some(Code::INVALID) => {
             Err(direct_refused(path, target.facts.filesystem.as_ref().map(|f| f.name.as_str())))
         }
-        // Whether the device can read here is what the run will find out, with offset and reason.
+        // The run itself will report a device that cannot read here, with offset and reason.
         Err(_) => Ok(()),
     }
 }

@@ -101,7 +101,7 @@ impl Survey {
     }
 }
 
-/// Counts what lies behind `length` bytes from `start` on, until the `deadline` or 200,000 extents. With `sync`,
+/// Counts the extents of `length` bytes from `start` on, until the `deadline` or 200,000 extents. With `sync`,
 /// dirty pages are written back first: only then does space that was reserved beforehand show as written.
 /// Failures are words in the answer.
 pub fn survey(file: &File, start: u64, length: u64, sync: bool, deadline: Instant) -> Survey {

@@ -59,7 +59,7 @@ pub struct Stat {
     pub device: u64,
     /// Inode number; with `device` it tells whether two paths are one file.
     pub inode: u64,
-    /// Number of the device that it is the node of; 0 for others.
+    /// Of a device node: the number of its device. Otherwise 0.
     pub node_of: u64,
     /// Bytes that the file system set aside for it.
     pub allocated_bytes: u64,
@@ -148,7 +148,7 @@ pub fn look(path: &Path) -> Result<File, Code> {
 /// # Errors
 /// What `open(2)` says; [`Code::BAD_FILE`] for writing when the file is not open for that.
 pub fn reopen(file: &File, how: Opening) -> Result<File, Code> {
-    // A path of procfs would let an open file be written that was opened for reading.
+    // Through its path in procfs, a file that is open for reading could be opened for writing.
     let own = rustix::fs::fcntl_getfl(file).map_err(code)?;
     if how.write && own & OFlags::ACCMODE == OFlags::RDONLY {
         return Err(Code::BAD_FILE);
@@ -188,7 +188,7 @@ pub fn make_private(directory: &Path) -> io::Result<()> {
     std::fs::set_permissions(directory, Permissions::from_mode(0o700))
 }
 
-/// Opens for reading and writing what is no link, and waits for nobody who has the other end of a pipe.
+/// Opens for reading and writing, and neither follows a link nor waits for the other end of a pipe.
 ///
 /// # Errors
 /// What `open(2)` says.
@@ -197,7 +197,7 @@ pub fn open_unlinked(path: &Path) -> Result<File, Code> {
     rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(code)
 }
 
-/// An open directory, whose entries are named by it and not by a path that may come to mean another one.
+/// An open directory. Its entries are found through it, because its path may meanwhile lead elsewhere.
 #[derive(Debug)]
 pub struct Directory(File);
 
@@ -219,7 +219,7 @@ impl Directory {
         Stat::of_open(&self.0).map_err(|error| Code::of(&error).unwrap_or(Code::IO))
     }
 
-    /// Opens an entry for reading that is no link, and waits for nobody who writes into a pipe.
+    /// Opens an entry for reading, and neither follows a link nor waits for the writer of a pipe.
     ///
     /// # Errors
     /// What `openat(2)` says.

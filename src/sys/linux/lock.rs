@@ -20,10 +20,10 @@ fn request(kind: libc::c_int, at: u64) -> io::Result<libc::flock> {
     Ok(request)
 }
 
-/// Locks the byte at `at`, which need not exist, together with everybody else who does. The file is open for reading.
+/// Takes a shared lock on the byte at `at`, which need not exist. The file is open for reading.
 ///
 /// # Errors
-/// When somebody has it alone, or the file system has no such locks.
+/// When somebody has an exclusive lock, or the file system has no such locks.
 pub fn share_byte(file: &File, at: u64) -> io::Result<()> {
     let request = request(libc::F_RDLCK, at)?;
     // SAFETY: an open descriptor and a structure that outlives the call.
@@ -41,18 +41,18 @@ pub fn is_byte_locked(file: &File, at: u64) -> bool {
     answer != -1 && request.l_type != libc::F_UNLCK as libc::c_short
 }
 
-/// What to do about a lock on a whole file that nobody else has meanwhile; it ends with the file, at the latest.
+/// What to do with the exclusive lock on a whole file. Closing the file releases it, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lock {
-    /// Waits for it.
+    /// Take it, and wait for it.
     Wait,
-    /// Takes it, unless somebody has it: [`io::ErrorKind::WouldBlock`].
+    /// Take it, or fail when somebody else has a lock: [`io::ErrorKind::WouldBlock`].
     Try,
-    /// Gives it back.
+    /// Release it.
     Release,
 }
 
-/// Locks a whole file or directory against everybody else who does.
+/// Takes or releases the exclusive lock on a file or directory.
 ///
 /// # Errors
 /// What `flock(2)` says.
@@ -70,7 +70,7 @@ pub fn lock(file: &File, how: Lock) -> io::Result<()> {
     }
 }
 
-/// Locks the whole file together with others, without waiting; `false` when somebody has it alone.
+/// Takes a shared lock on the whole file without waiting; `false` when somebody has an exclusive one.
 ///
 /// # Errors
 /// What `flock(2)` says besides.
@@ -78,7 +78,7 @@ pub fn try_share(file: &File) -> io::Result<bool> {
     taken(flock(file, FlockOperation::NonBlockingLockShared).map_err(io::Error::from))
 }
 
-/// Locks the whole file alone, without waiting; `false` when somebody else has a lock on it.
+/// Takes an exclusive lock on the whole file without waiting; `false` when somebody else has a lock on it.
 ///
 /// # Errors
 /// What `flock(2)` says besides.

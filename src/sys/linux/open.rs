@@ -1,6 +1,6 @@
 //! Ways to open files and devices beyond those of the standard library.
 //!
-//! They open for reading only, but for [`nameless`], which makes a file that no path leads to.
+//! They open for reading only, except [`nameless`], which makes a file without a path.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
 pub struct Reading {
     /// Bypass the page cache (`O_DIRECT`).
     pub direct: bool,
-    /// Of a block device: only when nobody else claims it, and nobody else can claim it while it is open (`O_EXCL`).
+    /// Fail when somebody else has claimed the block device, and claim it while it is open (`O_EXCL`).
     pub exclusive: bool,
     /// Wait neither for the other end of a pipe nor for a medium (`O_NONBLOCK`).
     pub at_once: bool,

@@ -81,7 +81,7 @@ fn cachestat(file: &File, offset: u64, len: u64) -> io::Result<Cached> {
     Ok(Cached { cached_bytes: bytes(pages[0]), dirty_bytes: Some(bytes(pages[1].saturating_add(pages[2]))) })
 }
 
-/// Of somebody else's file that we may not write `mincore(2)` says that all of it is cached, so it is not asked.
+/// For somebody else's file that this user may not write, `mincore(2)` reports all of it as cached: not asked.
 fn mincore(file: &File, offset: u64, len: u64) -> Option<u64> {
     let owner = file.metadata().ok()?.uid();
     let user = rustix::process::geteuid();
@@ -139,7 +139,7 @@ pub fn gaps(file: &File, start: u64, length: u64) -> Vec<(u64, u64)> {
 
 /// Drops clean pages of a range from the page cache, as far as the kernel likes.
 pub fn drop_cached(file: &File, offset: u64, len: u64) {
-    // A hint: what stays is seen by whoever looks next.
+    // A hint: the kernel may keep pages, which the next look shows.
     let _ = rustix::fs::fadvise(file, offset, std::num::NonZeroU64::new(len), rustix::fs::Advice::DontNeed);
 }
 

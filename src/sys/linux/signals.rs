@@ -7,14 +7,14 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// The wishes of people and services that the program shall end (SIGINT, SIGTERM).
+/// Requests of a person or a service to end the program (SIGINT, SIGTERM).
 #[derive(Debug)]
 pub struct EndWishes {
     signals: Signals,
 }
 
 impl EndWishes {
-    /// From now on such a signal is a wish and no longer an end.
+    /// From now on such a signal no longer ends the process; it is received by [`EndWishes::forever`].
     ///
     /// # Errors
     /// What the system says.
@@ -22,19 +22,19 @@ impl EndWishes {
         Ok(EndWishes { signals: Signals::new([SIGINT, SIGTERM])? })
     }
 
-    /// Waits for each: the exit code of a process that it ends.
+    /// Waits for each signal, and gives the exit code of a process that it ends.
     pub fn forever(&mut self) -> impl Iterator<Item = i32> {
         self.signals.forever().map(|signal| 128 + signal)
     }
 }
 
-/// Signals of a terminal or a service that end do nothing to this process any more.
+/// Makes this process ignore the signals by which a terminal or a service ends programs.
 ///
 /// # Errors
 /// What the system says.
 pub fn ignore_ends() -> io::Result<()> {
     for signal in [SIGHUP, SIGINT, SIGTERM] {
-        // A handler that does nothing that matters: the signal is taken and forgotten.
+        // A flag that nobody reads: the signal has no effect.
         signal_hook::flag::register(signal, Arc::<AtomicBool>::default())?;
     }
     Ok(())
@@ -42,7 +42,7 @@ pub fn ignore_ends() -> io::Result<()> {
 
 /// Leaves the session of the terminal, whose signals then do not arrive.
 pub fn leave_session() {
-    // Refused only for the leader of a group, which nobody's child is by itself.
+    // Refused only for the leader of a process group, which a child is not by itself.
     let _ = rustix::process::setsid();
 }
 

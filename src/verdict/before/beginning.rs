@@ -5,7 +5,7 @@ use crate::result::{Layer, LayerKind, OpenedKind, TargetFacts};
 use crate::text::{shell_word, size};
 use crate::verdict::thresholds::{RANGE_SMALL_BYTES, RANGE_SMALL_PART};
 
-/// Why there is no line, or not the right one.
+/// The rule that says why there is no line, or not the right one.
 pub(super) const RULE: &str = "no-room";
 
 /// Space for new files beside a target.
@@ -24,7 +24,7 @@ pub struct Beginning {
     pub line: Option<String>,
     /// The line makes a file first.
     pub makes_file: bool,
-    /// A sentence when it could not be what it should be.
+    /// Why there is no line, or only one on a file that is too small.
     pub why_not: Option<String>,
 }
 
@@ -42,9 +42,9 @@ const SIZES: &[(u64, &str)] = &[
     (128 * MIB, "128M"),
     (64 * MIB, "64M"),
 ];
-/// In memory size proves nothing, and what a file takes is missing elsewhere.
+/// In memory a large file proves nothing, and takes memory from everything else.
 const MEMORY_FILE_BYTES_MAX: u64 = GIB;
-/// A file of which this part was never written is not worth reading.
+/// A file is not worth reading when this part of it was never written.
 const NEVER_WRITTEN_MAX: f64 = 0.05;
 
 /// Random reads in small blocks, past the caches, with latencies: of the target, or of a new file beside it when it
@@ -62,7 +62,7 @@ pub(super) fn of(
     }
     match new_file(facts, room, memory_available_bytes) {
         Ok(new) => Beginning { line: Some(line(facts, Some(new))), makes_file: true, why_not: None },
-        // Little is better than nothing; zeros are not.
+        // A small file is better than none; one of zeros is not.
         Err(why) if facts.size_bytes > 0 && !is_unwritten => {
             Beginning { line: Some(line(facts, None)), makes_file: false, why_not: Some(why) }
         }

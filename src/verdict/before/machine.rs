@@ -95,7 +95,7 @@ fn quota(machine: &MachineNow, limits: &[Limit]) -> Option<String> {
 fn stolen(machine: &MachineNow, _: &[Limit]) -> Option<String> {
     let now = machine.host.steal_percent.unwrap_or(0.0);
     let ever = machine.steal_since_boot_percent.unwrap_or(0.0);
-    // The short look sees steps of a few percent on a small machine.
+    // The short sample has steps of a few percent on a small machine.
     (now > STEAL_SUSPECT || ever > STEAL_REMARK).then(|| {
         format!(
             "Other virtual machines on this host take processor time (steal): {} just now, {} since boot. Measure at a \
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// What `vda` did in the look.
+    /// What `vda` did in the sample.
     fn disk(read_bytes: u64, write_bytes: u64) -> DiskActivity {
         let total = DiskCounts { read_bytes, write_bytes, ..DiskCounts::default() };
         DiskActivity { name: "vda".into(), window_ns: 200_000_000, total, ..DiskActivity::default() }

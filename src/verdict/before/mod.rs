@@ -1,7 +1,7 @@
 //! Rules before a run: what is suspicious about targets and a machine as they are now.
 //!
 //! Pure functions over the facts that a run's evidence would hold, with the thresholds and the advice of the rules that
-//! judge a run. A rule that has the name of one of [`super::RULES`] speaks of the same thing as that one.
+//! judge a run. A rule with the name of one of [`super::RULES`] is about the same thing.
 
 mod beginning;
 mod machine;
@@ -34,7 +34,7 @@ const fn rule<L: Copy>(name: &'static str, look: L) -> Rule<L> {
     Rule { name, look }
 }
 
-/// What is to be known of a target.
+/// What a person should know of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OfTarget {
     /// Most important first; each once.

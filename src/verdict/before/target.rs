@@ -16,7 +16,7 @@ type OfLayer = fn(&Layer) -> Option<String>;
 /// A sentence about a target, beside memory that the page cache may take, or nothing.
 type OfWhole = fn(&TargetFacts, Option<u64>) -> Option<String>;
 
-/// What it holds comes first.
+/// Rules about the content come first.
 const CONTENT: &[Rule<OfContent>] =
     &[rule("never-written", never_written), rule("zero-data", zeros), rule("reducible-reads", reducible)];
 
@@ -101,7 +101,7 @@ fn never_written(facts: &TargetFacts) -> Option<String> {
     ))
 }
 
-/// The sample of what the target holds; none where memory keeps it, however it looks.
+/// The sample of the content; none where memory keeps it, since no disk is read there.
 fn sample(facts: &TargetFacts) -> Option<&ContentSample> {
     let is_memory = facts.layers.iter().any(|l| l.kind == LayerKind::MemoryFilesystem);
     facts.content.as_ref().filter(|sample| sample.blocks > 0 && sample.block_bytes > 0 && !is_memory)
@@ -110,7 +110,7 @@ fn sample(facts: &TargetFacts) -> Option<&ContentSample> {
 fn zeros(facts: &TargetFacts) -> Option<String> {
     let sample = sample(facts)?;
     let zeros = f64::from(sample.zero_blocks) / f64::from(sample.blocks);
-    // What was never written reads as zeros and is told by its own sentence.
+    // What was never written reads as zeros, which `never_written` tells.
     if zeros < ZERO_NOTABLE + never_written_share(facts) {
         return None;
     }
@@ -126,7 +126,7 @@ fn zeros(facts: &TargetFacts) -> Option<String> {
     ))
 }
 
-/// Data that the storage keeps smaller than they are.
+/// Data that the storage compresses or deduplicates.
 fn reducible(facts: &TargetFacts) -> Option<String> {
     let sample = sample(facts)?;
     let reduces =
@@ -136,7 +136,7 @@ fn reducible(facts: &TargetFacts) -> Option<String> {
     let zeros = f64::from(sample.zero_blocks) / blocks;
     let repeated = f64::from(sample.repeated_blocks.saturating_sub(sample.zero_blocks)) / blocks;
     let compressed = sample.compressed_bytes as f64 / (blocks * f64::from(sample.block_bytes));
-    // Zeros have been told.
+    // `zeros` has told of them.
     if zeros >= 0.5 || (compressed >= REDUCED_SUSPECT && repeated < REPEATED_NOTABLE) {
         return None;
     }
@@ -320,7 +320,7 @@ fn path_down(layer: &Layer) -> Option<String> {
     })
 }
 
-/// A filesystem with nothing below it that keeps data somewhere.
+/// A file system that shows no disks below it, but keeps data somewhere.
 fn hidden_disks(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
     let is_hidden = |l: &&Layer| {
         l.is_lowest() && matches!(l.kind, LayerKind::File | LayerKind::Filesystem | LayerKind::Loop)

@@ -25,7 +25,7 @@ pub fn served_from_cache(case: &Case<'_>) -> Look {
             if done.bytes <= 0.0 {
                 continue;
             }
-            // A reading that came late divides the same bytes by more time, in which nothing was issued any more.
+            // A late reading divides the same bytes by more time, so its rate is too low.
             let in_measured = ratio(group.moved_bytes(way), case.seconds());
             let share = ratio(moved.bytes.max(in_measured) + edge(case, group, done), done.bytes);
             if share >= MOVED_SUSPECT {
@@ -72,7 +72,7 @@ fn seen(moved: Flow, done: Flow) -> String {
     format!("{} of {} ({share} of the bytes)", per_s(moved.ios), bytes(moved.size()))
 }
 
-/// What may be under way at the ends of the measured time, as a rate: an I/O per request, at most a tenth.
+/// I/Os in flight at the ends of the measured time, as a rate: one per request, at most a tenth of the bytes.
 fn edge(case: &Case<'_>, group: &Group<'_>, done: Flow) -> f64 {
     let requests: u64 = group
         .targets
@@ -87,7 +87,7 @@ fn edge(case: &Case<'_>, group: &Group<'_>, done: Flow) -> f64 {
 struct Cause {
     words: String,
     advice: &'static str,
-    /// What answered is none of the target.
+    /// Something other than the target answered.
     is_not_the_target: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What was read and written: data that nobody has to store can be fast without being storage.
+//! What was read and written: data that need not be stored are fast without measuring storage.
 
 use super::cache::never_written_share;
 use crate::profile::Target;
@@ -11,7 +11,7 @@ use crate::verdict::{Case, Look};
 /// Above this part of the range the reads are not those of a file with data.
 const UNWRITTEN_INVALID: f64 = 0.5;
 const UNWRITTEN_SUSPECT: f64 = 0.05;
-/// Below this nothing is said.
+/// Below this there is no finding.
 pub const UNWRITTEN_REMARK: f64 = 0.001;
 
 fn reads<'a>(case: &Case<'a>) -> Vec<View<'a>> {
@@ -37,7 +37,7 @@ pub fn never_written(case: &Case<'_>) -> Look {
         }
         let extents = target.facts.and_then(|facts| facts.extents.as_ref());
         let map = match extents {
-            // Much that is not on the disk yet counts as never written until it is.
+            // What is not on the disk yet counts as never written until it is: such a map is no evidence.
             Some(map) if map.range_bytes > 0 && map.unknown.is_none() => map,
             Some(map) => {
                 let why = map.unknown.clone().unwrap_or_else(|| "it was not read".to_string());
@@ -104,7 +104,7 @@ pub fn zero_data(case: &Case<'_>) -> Look {
             }
         };
         let zeros = part(sample.zero_blocks, sample);
-        // What was never written reads as zeros and is told by its own rule.
+        // What was never written reads as zeros, and has its own rule.
         if zeros < ZERO_NOTABLE + never_written_share(&target) {
             continue;
         }
@@ -124,9 +124,9 @@ pub fn zero_data(case: &Case<'_>) -> Look {
     look(findings, missing)
 }
 
-/// Storage that reduces data has less to do below this part of the size.
+/// Storage that compresses has less to do when data compress below this part of their size.
 pub const REDUCED_SUSPECT: f64 = 0.9;
-/// On storage that is not known to reduce anything, data this easy are worth a remark.
+/// Where no storage is known to compress, data that compress this well are worth a remark.
 const REDUCED_REMARK: f64 = 0.5;
 /// Repeated blocks from this part of the sample on.
 pub const REPEATED_NOTABLE: f64 = 0.1;

@@ -1,4 +1,4 @@
-//! A limit that somebody set, instead of what the medium can do.
+//! Was a configured limit measured, instead of the medium?
 
 use super::super::view::flow;
 use crate::result::{DiskActivity, Finding, Grade, Limit, LimitKind};
@@ -9,13 +9,13 @@ use crate::verdict::{Case, Look};
 
 /// As near as this to a limit is at it.
 const AT_LIMIT: std::ops::RangeInclusive<f64> = 0.98..=1.05;
-/// Coefficient of variation of the rate that no medium has.
+/// A coefficient of variation of the rate below that of any medium.
 const FLAT: f64 = 0.01;
 /// Intervals that a flat rate needs.
 const FLAT_INTERVALS: usize = 5;
 /// Requests in flight that a flat rate needs to be one of waiting in line.
 const FLAT_DEPTH: f64 = 4.0;
-/// A medium in this time per I/O is either a disk that turns, whose rate is never flat, or waits for a limit.
+/// A device that takes this long per I/O is a rotating disk, whose rate is never flat, or it waits for a limit.
 const FLAT_LATENCY_NS: f64 = 2e6;
 /// I/Os of this size take that long on a link that is simply full.
 const LINK_BYTES: f64 = 64.0 * 1024.0;

@@ -8,7 +8,7 @@ use crate::verdict::{Case, Look};
 
 /// Foreign bytes from this part of our own on.
 const FOREIGN_SUSPECT: f64 = 0.05;
-/// And from this rate on: a log line now and then disturbs nobody.
+/// And from this rate on: a few log lines disturb no test.
 pub const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
 
 /// Disks that moved more than the run did.
@@ -83,7 +83,7 @@ fn own(case: &Case<'_>, group: &Group<'_>, way: Way, is_only: bool) -> Option<f6
 
 /// Stolen processor time in percent that is worth a word.
 pub const STEAL_REMARK: f64 = 2.0;
-/// And from which on numbers mean something else.
+/// And from which on the result is suspect.
 pub const STEAL_SUSPECT: f64 = 5.0;
 /// The same for a single processor, which may be the one that issues the I/O.
 const STEAL_WORST_REMARK: f64 = 7.0;

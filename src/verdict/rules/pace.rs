@@ -8,14 +8,14 @@ use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::view::{View, Way};
 use crate::verdict::{Case, Look};
 
-/// Below this part of what was asked the result belongs to a shallower queue.
+/// Below this part of the asked depth the result is that of a shallower queue.
 const DEPTH_SUSPECT: f64 = 0.75;
 /// Below this it is worth a remark: refilling always costs a little.
 const DEPTH_REMARK: f64 = 0.90;
 
 /// I/Os in flight against those asked for.
 pub fn queue_depth(case: &Case<'_>) -> Look {
-    // A set rate leaves the queue as empty as it likes.
+    // Under a set rate the queue need not be full.
     if case.is_paced() {
         return Look::nothing();
     }
@@ -41,14 +41,14 @@ pub fn queue_depth(case: &Case<'_>) -> Look {
     Look::Saw(vec![found(grade, says).figure("asked", asked).figure("reached", depth.reached)])
 }
 
-/// A thread that runs for this part of its time has nothing left to wait for storage in.
+/// A thread that computes for this part of its time has no time left to wait for storage.
 const RUNNING_SUSPECT: f64 = 0.95;
 /// Waiting for a processor for this part of the time shows in every latency.
 pub const WAITING_SUSPECT: f64 = 0.10;
 /// Time held back by a quota, as part of the measured time.
 const QUOTA_SUSPECT: f64 = 0.01;
 
-/// Of the measured time so much, and so long at least, its last reading must be late before that means anything.
+/// The last reading counts as late from this part of the measured time on, and from the seconds below.
 const STOOD_STILL_PART: f64 = 0.10;
 /// No busy machine keeps a thread of raised priority waiting for so long.
 const STOOD_STILL_S: f64 = 0.25;
@@ -121,15 +121,15 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
     Look::Saw(findings)
 }
 
-/// The thread that ends the measured time woke up late, and not one of those that make the load had ended before.
+/// The thread that ends the measured time woke up late, and so did every thread that makes the load.
 fn stood_still(case: &Case<'_>) -> Option<Finding> {
     let evidence = &case.measured.evidence;
     let window_s = evidence.disks.iter().map(|disk| disk.window_ns).min()? as f64 / 1e9;
     let late_s = window_s - case.seconds();
     let is_late = late_s >= STOOD_STILL_S.max(case.seconds() * STOOD_STILL_PART);
-    // A wait that is stopped goes on with what was left of it: threads that noticed earlier may end before the window.
+    // A stopped wait goes on with its remaining time, so threads that noticed earlier may end before the window does.
     let end_s = f64::from(case.span.warmup_s) + case.seconds();
-    // A cool-down keeps them there, too, while nobody but the reader is late.
+    // A cool-down keeps the threads running as well, although only the reader is late.
     let beyond_s = match case.span.cooldown_s {
         0 => late_s / 2.0,
         cooldown_s => f64::from(cooldown_s) + STOOD_STILL_S,
@@ -188,7 +188,7 @@ const REASON: f64 = 0.5;
 
 /// The program's own work took a notable part of a thread's time per I/O.
 pub fn generator_cost(case: &Case<'_>) -> Look {
-    // A set rate leaves as much time as it likes.
+    // A set rate leaves the threads idle time of any length.
     if case.is_paced() {
         return Look::nothing();
     }
@@ -295,15 +295,15 @@ pub fn below_rate(case: &Case<'_>) -> Look {
 const LATE_TIMES: f64 = 2.0;
 /// Waking up late on a quiet machine explains less than a tenth of this.
 const LATE_NS: u64 = 1_000_000;
-/// I/Os beyond a percentile without which it says nothing.
+/// A percentile needs this many I/Os above it.
 const LATE_IOS: f64 = 10.0;
 
-/// The rate was reached by issuing late what could not be issued in time: a stall that the latencies tell of
-/// once per place in the queue, and clients would have met at every I/O of that time.
+/// The rate was reached by issuing I/Os late that could not be issued in time. The latencies show such a stall once per
+/// place in the queue; clients would have met it at every I/O of that time.
 pub fn coordinated_omission(case: &Case<'_>) -> Look {
     let (mut findings, mut is_missing) = (Vec::new(), false);
     for target in case.views() {
-        // What falls behind without end is another finding.
+        // A rate that is never caught up with is the finding of `below-rate`.
         if !rate(case, &target).is_some_and(|rate| rate.is_reached) {
             continue;
         }
@@ -321,7 +321,7 @@ pub fn coordinated_omission(case: &Case<'_>) -> Look {
     }
 }
 
-/// Service and response times on a path, empty where none were wanted; `None` when the second are missing.
+/// Service and response times on a path, empty where none were measured; `None` when only response times are missing.
 fn latencies(case: &Case<'_>, path: &str, way: Way) -> Option<(Histogram, Histogram)> {
     let (mut service, mut response) = (Histogram::new(), Histogram::new());
     let results = case.measured.threads.iter().flat_map(|thread| &thread.targets);
@@ -347,8 +347,8 @@ fn late(
     response: &Histogram,
 ) -> Option<Finding> {
     let evidence = &case.measured.evidence;
-    // A thread without a processor issues late as well, but only what became due meanwhile, and the time to
-    // catch up: the part of I/Os that this can explain is the part of time, twice at most.
+    // A thread without a processor issues late as well: what became due meanwhile, and until it has caught up. That
+    // explains at most twice the part of time as a part of the I/Os.
     let waiting =
         |thread: &ThreadCost| ratio(thread.waiting_for_cpu_ns.unwrap_or(0) as f64, thread.elapsed_ns as f64);
     let waiting = evidence.threads.iter().map(waiting).fold(0.0, f64::max);

@@ -48,7 +48,7 @@ pub fn stopped_early(case: &Case<'_>) -> Look {
     Look::Saw(vec![found(Grade::Certified, says).figure("test_time_s", seconds)])
 }
 
-/// The evidence that everything else rests on is missing.
+/// The evidence is missing without which no other rule proves anything.
 pub fn unproven(case: &Case<'_>) -> Look {
     let sources = case.document.sources.len();
     let says = match case.groups() {
