@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use super::timeline::whole_seconds_ns;
 use crate::machine::chain;
 use crate::machine::device::DeviceNumber;
-use crate::machine::diskstat::{DiskCounters, DiskStat};
+use crate::machine::diskstat::{DiskCounters, DiskCounts};
 use crate::machine::memory::available_bytes;
 use crate::machine::pressure::{
     governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
 };
 use crate::machine::roots::Roots;
-use crate::result::{DiskActivity, DiskCounts, HostActivity, Pressure};
+use crate::result::{DiskActivity, HostActivity, Pressure};
 
 /// The counters to read. They are opened before the threads start.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Sources {
     }
 
     /// `None` for a device that is gone.
-    fn disk_counts(&self) -> Vec<Option<DiskStat>> {
+    fn disk_counts(&self) -> Vec<Option<DiskCounts>> {
         self.disks.iter().map(|(_, counters)| counters.read().ok()).collect()
     }
 
@@ -93,7 +93,7 @@ struct HostCounts {
 #[derive(Debug)]
 struct Reading {
     at_ns: u64,
-    disks: Vec<Option<DiskStat>>,
+    disks: Vec<Option<DiskCounts>>,
 }
 
 /// Follows the measured time. Instants are of the run's clock.
@@ -202,21 +202,5 @@ impl<'a> Recorder<'a> {
 
 /// What one disk did between two readings.
 fn between(before: &Reading, after: &Reading, index: usize) -> Option<DiskCounts> {
-    let (before, after) = (before.disks[index]?, after.disks[index]?);
-    let moved = after.since(&before);
-    Some(DiskCounts {
-        reads: moved.reads,
-        reads_merged: moved.reads_merged,
-        read_bytes: moved.read_bytes,
-        read_time_ns: moved.read_time_ns,
-        writes: moved.writes,
-        writes_merged: moved.writes_merged,
-        write_bytes: moved.write_bytes,
-        write_time_ns: moved.write_time_ns,
-        discards: moved.discards,
-        discard_bytes: moved.discard_bytes,
-        flushes: moved.flushes,
-        busy_ns: moved.busy_ns,
-        queue_time_ns: moved.queue_time_ns,
-    })
+    Some(after.disks[index]?.since(&before.disks[index]?))
 }

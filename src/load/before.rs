@@ -45,7 +45,7 @@ impl<'a> Inspected<'a> {
     /// would have to answer.
     pub fn room(&self) -> Option<Room> {
         let is_served = |layer: &chain::Layer| {
-            matches!(layer.kind, chain::Kind::RemoteFilesystem | chain::Kind::UserFilesystem)
+            matches!(layer.kind, chain::LayerKind::RemoteFilesystem | chain::LayerKind::UserFilesystem)
         };
         let is_here = self.opened.facts.kind == TargetKind::Regular && !self.chain.iter().any(is_served);
         if is_here { room(&self.opened.file).ok() } else { None }

@@ -12,7 +12,7 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 
 use super::targets::TargetState;
 use crate::access::{DataRng, data};
-use crate::machine::chain::Kind;
+use crate::machine::chain::LayerKind;
 use crate::machine::storage::{
     AccessHint, OpenedTarget, ReadFlags, TargetKind, advise, keep_access_time, open_file,
 };
@@ -91,7 +91,7 @@ impl<'a> TestedRange<'a> {
 
     /// Whether another machine or a FUSE program would have to answer questions beyond the page cache.
     fn is_elsewhere(&self) -> bool {
-        let is_served = |kind| matches!(kind, Kind::RemoteFilesystem | Kind::UserFilesystem);
+        let is_served = |kind| matches!(kind, LayerKind::RemoteFilesystem | LayerKind::UserFilesystem);
         let filesystem = self.facts.filesystem.as_ref();
         filesystem.is_some_and(|f| f.is_remote) || self.chain.iter().any(|layer| is_served(layer.kind))
     }
@@ -462,19 +462,20 @@ mod tests {
         let path = dir.path().join("data");
         std::fs::write(&path, vec![1; 1 << 20]).expect("room");
         let opened = opened(&path);
-        let look = |kinds: &[Kind]| {
-            let layer = |kind: &Kind| chain::Layer { kind: *kind, ..chain::Layer::default() };
+        let look = |kinds: &[LayerKind]| {
+            let layer = |kind: &LayerKind| chain::Layer { kind: *kind, ..chain::Layer::default() };
             let chain: Vec<_> = kinds.iter().map(layer).collect();
             look_at_rest(&[(&opened, &chain)]).remove(0)
         };
-        let here = look(&[Kind::File, Kind::Filesystem, Kind::NetworkDisk]);
+        let here = look(&[LayerKind::File, LayerKind::Filesystem, LayerKind::NetworkDisk]);
         assert!(here.content.is_some() && here.extents.is_some_and(|map| map.range_bytes == 1 << 20));
-        for kind in [Kind::RemoteFilesystem, Kind::UserFilesystem] {
-            let there = look(&[Kind::File, kind]);
+        for kind in [LayerKind::RemoteFilesystem, LayerKind::UserFilesystem] {
+            let there = look(&[LayerKind::File, kind]);
             assert_eq!(there.content, None, "{kind:?}");
             let map = there.extents.expect("of a file");
             assert!(map.range_bytes == 0 && map.unknown.is_some(), "{map:?}");
-            let below = look(&[Kind::File, Kind::Filesystem, Kind::Loop, Kind::File, kind]);
+            let below =
+                look(&[LayerKind::File, LayerKind::Filesystem, LayerKind::Loop, LayerKind::File, kind]);
             assert_eq!(below.content, None, "below a loop device");
         }
     }

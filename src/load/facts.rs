@@ -4,12 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine;
-use crate::machine::chain::Kind;
-use crate::machine::limits::What;
 use crate::machine::roots::Roots;
 use crate::machine::storage::TargetKind;
 use crate::machine::{chain, limits, storage};
-use crate::result::{EngineTraits, Layer, LayerKind, Limit, LimitKind, OpenedKind, TargetFacts};
+use crate::result::{EngineTraits, Layer, Limit, OpenedKind, TargetFacts};
 
 /// Facts of an opened target with the layers below it. `typed` is the target as given, `path` what was opened.
 pub fn of_target(
@@ -62,14 +60,7 @@ pub fn limits<'a>(chains: impl Iterator<Item = &'a [chain::Layer]>, roots: &Root
         by: limit.by.to_string(),
         group: limit.group,
         device: limit.device.and_then(name_of),
-        what: match limit.what {
-            What::ReadIops => LimitKind::ReadIops,
-            What::WriteIops => LimitKind::WriteIops,
-            What::ReadBytesPerSecond => LimitKind::ReadBytesPerSecond,
-            What::WriteBytesPerSecond => LimitKind::WriteBytesPerSecond,
-            What::CpuMillis => LimitKind::CpuMillis,
-            What::MemoryBytes => LimitKind::MemoryBytes,
-        },
+        what: limit.what,
         value: limit.value,
     });
     found.collect()
@@ -82,7 +73,7 @@ fn shown(path: Option<&PathBuf>) -> Option<String> {
 fn layer(layer: &chain::Layer) -> Layer {
     let queue = &layer.queue;
     Layer {
-        kind: kind(layer.kind),
+        kind: layer.kind,
         name: layer.name.clone(),
         below: layer.below.iter().map(|&at| u32::try_from(at).unwrap_or(u32::MAX)).collect(),
         detail: layer.detail.clone(),
@@ -109,23 +100,5 @@ fn layer(layer: &chain::Layer) -> Layer {
         direct_io: layer.direct_io,
         server: layer.server.clone(),
         details: layer.details.clone(),
-    }
-}
-
-fn kind(kind: Kind) -> LayerKind {
-    match kind {
-        Kind::Unknown => LayerKind::Unknown,
-        Kind::File => LayerKind::File,
-        Kind::Filesystem => LayerKind::Filesystem,
-        Kind::MemoryFilesystem => LayerKind::MemoryFilesystem,
-        Kind::RemoteFilesystem => LayerKind::RemoteFilesystem,
-        Kind::UserFilesystem => LayerKind::UserFilesystem,
-        Kind::Partition => LayerKind::Partition,
-        Kind::DeviceMapper => LayerKind::DeviceMapper,
-        Kind::Md => LayerKind::Md,
-        Kind::Loop => LayerKind::Loop,
-        Kind::Memory => LayerKind::Memory,
-        Kind::NetworkDisk => LayerKind::NetworkDisk,
-        Kind::Disk => LayerKind::Disk,
     }
 }

@@ -6,6 +6,9 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::device::DeviceNumber;
 use super::roots::Roots;
 use crate::sys::file::read_at;
@@ -21,16 +24,17 @@ const NEVER_COUNT: &[&str] = &["ram"];
 /// Longer than 17 numbers of 20 digits.
 const TEXT_BYTES_MAX: usize = 512;
 
-/// Counters of one device since it appeared. Those that an older kernel lacks are 0 or absent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct DiskStat {
+/// Counters of a disk (the kernel's `Documentation/block/stat.rst`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DiskCounts {
     /// Reads completed.
     pub reads: u64,
-    /// Reads merged into others before they went to the device.
+    /// Reads merged into others before they went to the disk.
     pub reads_merged: u64,
     /// Bytes read.
     pub read_bytes: u64,
-    /// Time of all reads added up, in nanoseconds (counted in milliseconds, as all times here).
+    /// Time of all reads added up, in nanoseconds.
     pub read_time_ns: u64,
     /// Writes completed.
     pub writes: u64,
@@ -40,73 +44,59 @@ pub struct DiskStat {
     pub write_bytes: u64,
     /// Time of all writes added up, in nanoseconds.
     pub write_time_ns: u64,
-    /// Requests in progress at this moment.
-    pub in_flight: u64,
+    /// Discards completed.
+    pub discards: u64,
+    /// Bytes discarded.
+    pub discard_bytes: u64,
+    /// Flushes of the volatile cache completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flushes: Option<u64>,
     /// Time during which at least one request was in progress, in nanoseconds.
     pub busy_ns: u64,
     /// Time of all requests in progress added up, in nanoseconds.
     pub queue_time_ns: u64,
-    /// Discards completed (Linux 4.18).
-    pub discards: u64,
-    /// Bytes discarded.
-    pub discard_bytes: u64,
-    /// Flushes of the volatile cache completed (Linux 5.5).
-    pub flushes: Option<u64>,
 }
 
-impl DiskStat {
-    /// What was counted since `before`, which is an earlier reading of the same device; requests in progress are
-    /// those of now. The kernel prints times as 32-bit milliseconds, which start again at 0 after 49 days.
-    pub fn since(&self, before: &DiskStat) -> DiskStat {
+impl DiskCounts {
+    /// What was counted since `before`, which is an earlier reading of the same device. The kernel prints times as
+    /// 32-bit milliseconds, which start again at 0 after 49 days.
+    pub fn since(&self, before: &DiskCounts) -> DiskCounts {
         const LAP_NS: u64 = (1 << 32) * NS_PER_MS;
-        let count = |of: fn(&DiskStat) -> u64| of(self).saturating_sub(of(before));
-        let time = |of: fn(&DiskStat) -> u64| {
-            let (now, then) = (of(self), of(before));
+        let count = u64::saturating_sub;
+        let time = |now: u64, then: u64| {
             now.checked_sub(then).unwrap_or_else(|| (now + LAP_NS).saturating_sub(then))
         };
-        DiskStat {
-            reads: count(|s| s.reads),
-            reads_merged: count(|s| s.reads_merged),
-            read_bytes: count(|s| s.read_bytes),
-            read_time_ns: time(|s| s.read_time_ns),
-            writes: count(|s| s.writes),
-            writes_merged: count(|s| s.writes_merged),
-            write_bytes: count(|s| s.write_bytes),
-            write_time_ns: time(|s| s.write_time_ns),
-            in_flight: self.in_flight,
-            busy_ns: time(|s| s.busy_ns),
-            queue_time_ns: time(|s| s.queue_time_ns),
-            discards: count(|s| s.discards),
-            discard_bytes: count(|s| s.discard_bytes),
-            flushes: self.flushes.zip(before.flushes).map(|(now, then)| now.saturating_sub(then)),
-        }
+        self.with(before, count, time)
     }
 
     /// Counters of two paths to one device added up.
-    fn plus(&self, other: &DiskStat) -> DiskStat {
-        let sum = |of: fn(&DiskStat) -> u64| of(self).saturating_add(of(other));
-        DiskStat {
-            reads: sum(|s| s.reads),
-            reads_merged: sum(|s| s.reads_merged),
-            read_bytes: sum(|s| s.read_bytes),
-            read_time_ns: sum(|s| s.read_time_ns),
-            writes: sum(|s| s.writes),
-            writes_merged: sum(|s| s.writes_merged),
-            write_bytes: sum(|s| s.write_bytes),
-            write_time_ns: sum(|s| s.write_time_ns),
-            in_flight: sum(|s| s.in_flight),
-            busy_ns: sum(|s| s.busy_ns),
-            queue_time_ns: sum(|s| s.queue_time_ns),
-            discards: sum(|s| s.discards),
-            discard_bytes: sum(|s| s.discard_bytes),
-            flushes: self.flushes.zip(other.flushes).map(|(a, b)| a.saturating_add(b)),
+    fn plus(&self, other: &DiskCounts) -> DiskCounts {
+        self.with(other, u64::saturating_add, u64::saturating_add)
+    }
+
+    /// Each member made of that of both, those in nanoseconds by `time`.
+    fn with(&self, other: &DiskCounts, count: fn(u64, u64) -> u64, time: fn(u64, u64) -> u64) -> DiskCounts {
+        DiskCounts {
+            reads: count(self.reads, other.reads),
+            reads_merged: count(self.reads_merged, other.reads_merged),
+            read_bytes: count(self.read_bytes, other.read_bytes),
+            read_time_ns: time(self.read_time_ns, other.read_time_ns),
+            writes: count(self.writes, other.writes),
+            writes_merged: count(self.writes_merged, other.writes_merged),
+            write_bytes: count(self.write_bytes, other.write_bytes),
+            write_time_ns: time(self.write_time_ns, other.write_time_ns),
+            discards: count(self.discards, other.discards),
+            discard_bytes: count(self.discard_bytes, other.discard_bytes),
+            flushes: self.flushes.zip(other.flushes).map(|(a, b)| count(a, b)),
+            busy_ns: time(self.busy_ns, other.busy_ns),
+            queue_time_ns: time(self.queue_time_ns, other.queue_time_ns),
         }
     }
 }
 
-/// Parses the text of a device's `stat`: 17 numbers, 15 before Linux 5.5, 11 before 4.18. `None` for anything
-/// else.
-pub fn parse(text: &str) -> Option<DiskStat> {
+/// Parses the text of a device's `stat`: 17 numbers, 15 before Linux 5.5, 11 before 4.18. What an older kernel lacks is 0
+/// or absent. `None` for anything else.
+pub fn parse(text: &str) -> Option<DiskCounts> {
     let numbers: Vec<u64> = text.split_ascii_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
     if numbers.len() < 11 {
         return None;
@@ -114,7 +104,7 @@ pub fn parse(text: &str) -> Option<DiskStat> {
     let number = |index: usize| numbers.get(index).copied().unwrap_or(0);
     let bytes = |index: usize| number(index).saturating_mul(SECTOR_BYTES);
     let ns = |index: usize| number(index).saturating_mul(NS_PER_MS);
-    Some(DiskStat {
+    Some(DiskCounts {
         reads: number(0),
         reads_merged: number(1),
         read_bytes: bytes(2),
@@ -123,7 +113,6 @@ pub fn parse(text: &str) -> Option<DiskStat> {
         writes_merged: number(5),
         write_bytes: bytes(6),
         write_time_ns: ns(7),
-        in_flight: number(8),
         busy_ns: ns(9),
         queue_time_ns: ns(10),
         discards: number(11),
@@ -160,7 +149,7 @@ impl DiskCounters {
             false => paths.iter().map(File::open).collect::<Result<_, _>>().ok()?,
         };
         let counters = DiskCounters { stats };
-        let never_read = counters.read().ok()? == DiskStat::default();
+        let never_read = counters.read().ok()? == DiskCounts::default();
         let is_mute = never_read && dir.join("device").exists();
         (!is_mute).then_some(counters)
     }
@@ -169,8 +158,8 @@ impl DiskCounters {
     ///
     /// # Errors
     /// When the device is gone, or its counters are not what they should be.
-    pub fn read(&self) -> io::Result<DiskStat> {
-        let mut sum: Option<DiskStat> = None;
+    pub fn read(&self) -> io::Result<DiskCounts> {
+        let mut sum: Option<DiskCounts> = None;
         for stat in &self.stats {
             let mut buffer = [0; TEXT_BYTES_MAX];
             let len = read_at(stat, &mut buffer, 0)?;
@@ -222,7 +211,7 @@ mod tests {
 
     #[test]
     fn recorded_counters_of_three_kernels() {
-        let wanted = DiskStat {
+        let wanted = DiskCounts {
             reads: 914_221,
             reads_merged: 20_563,
             read_bytes: 76_202_906 * 512,
@@ -231,7 +220,6 @@ mod tests {
             writes_merged: 1_710_562,
             write_bytes: 173_522_570 * 512,
             write_time_ns: 2_863_911_000_000,
-            in_flight: 0,
             busy_ns: 772_312_000_000,
             queue_time_ns: 3_138_730_000_000,
             discards: 25_213,
@@ -240,7 +228,7 @@ mod tests {
         };
         assert_eq!(parse(NVME), Some(wanted));
         let old = parse(OLD).unwrap();
-        assert_eq!((old.discards, old.discard_bytes, old.flushes, old.in_flight), (12, 98304 * 512, None, 1));
+        assert_eq!((old.discards, old.discard_bytes, old.flushes), (12, 98304 * 512, None));
         let oldest = parse(OLDEST).unwrap();
         assert_eq!((oldest.writes, oldest.write_bytes, oldest.busy_ns), (17, 176 * 512, 130_000_000));
         assert_eq!((oldest.discards, oldest.flushes), (0, None));
@@ -252,16 +240,15 @@ mod tests {
     #[test]
     fn differences_and_times_that_start_again() {
         let before = parse(NVME).unwrap();
-        let nothing = DiskStat { flushes: Some(0), ..DiskStat::default() };
+        let nothing = DiskCounts { flushes: Some(0), ..DiskCounts::default() };
         assert_eq!(before.since(&before), nothing);
         let mut after = before;
         after.reads += 3;
         after.read_bytes += 12_288;
-        after.in_flight = 2;
-        let wanted = DiskStat { reads: 3, read_bytes: 12_288, in_flight: 2, ..nothing };
+        let wanted = DiskCounts { reads: 3, read_bytes: 12_288, ..nothing };
         assert_eq!(after.since(&before), wanted);
-        let before = DiskStat { read_time_ns: ((1 << 32) - 5) * NS_PER_MS, ..DiskStat::default() };
-        let after = DiskStat { read_time_ns: 7 * NS_PER_MS, ..DiskStat::default() };
+        let before = DiskCounts { read_time_ns: ((1 << 32) - 5) * NS_PER_MS, ..DiskCounts::default() };
+        let after = DiskCounts { read_time_ns: 7 * NS_PER_MS, ..DiskCounts::default() };
         assert_eq!(after.since(&before).read_time_ns, 12 * NS_PER_MS);
     }
 

@@ -6,15 +6,20 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::device::DeviceNumber;
 use super::roots::Roots;
 use crate::machine::mounts::{Mount, read_mounts};
 use crate::machine::read::{read_number, read_word};
 
 /// What a limit is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
     /// Reads per second.
+    #[default]
     ReadIops,
     /// Writes per second.
     WriteIops,
@@ -24,7 +29,7 @@ pub enum What {
     WriteBytesPerSecond,
     /// Thousandths of a processor.
     CpuMillis,
-    /// Bytes of memory.
+    /// Bytes of memory, page cache included.
     MemoryBytes,
 }
 
@@ -38,7 +43,7 @@ pub struct Limit {
     /// The device it is for.
     pub device: Option<DeviceNumber>,
     /// What is limited.
-    pub what: What,
+    pub what: LimitKind,
     /// How much, in the unit of `what`.
     pub value: u64,
 }
@@ -115,7 +120,7 @@ struct Cgroup<'a> {
 }
 
 impl Cgroup<'_> {
-    fn limit(&self, by: &'static str, device: Option<DeviceNumber>, what: What, value: u64) -> Limit {
+    fn limit(&self, by: &'static str, device: Option<DeviceNumber>, what: LimitKind, value: u64) -> Limit {
         Limit { by, group: self.group.to_string(), device, what, value }
     }
 
@@ -130,11 +135,11 @@ impl Cgroup<'_> {
     }
 
     fn version_2(&self, found: &mut Vec<Limit>) {
-        const KEYS: [(&str, What); 4] = [
-            ("riops", What::ReadIops),
-            ("wiops", What::WriteIops),
-            ("rbps", What::ReadBytesPerSecond),
-            ("wbps", What::WriteBytesPerSecond),
+        const KEYS: [(&str, LimitKind); 4] = [
+            ("riops", LimitKind::ReadIops),
+            ("wiops", LimitKind::WriteIops),
+            ("rbps", LimitKind::ReadBytesPerSecond),
+            ("wbps", LimitKind::WriteBytesPerSecond),
         ];
         for (device, rest) in self.of_devices("io.max") {
             let pairs: Vec<(&str, &str)> =
@@ -152,16 +157,16 @@ impl Cgroup<'_> {
         }
         for by in ["memory.max", "memory.high"] {
             let value = read_number(&self.dir.join(by));
-            found.extend(value.map(|value| self.limit(by, None, What::MemoryBytes, value)));
+            found.extend(value.map(|value| self.limit(by, None, LimitKind::MemoryBytes, value)));
         }
     }
 
     fn version_1(&self, controllers: &[&str], is_own: bool, found: &mut Vec<Limit>) {
-        const FILES: [(&str, What); 4] = [
-            ("blkio.throttle.read_iops_device", What::ReadIops),
-            ("blkio.throttle.write_iops_device", What::WriteIops),
-            ("blkio.throttle.read_bps_device", What::ReadBytesPerSecond),
-            ("blkio.throttle.write_bps_device", What::WriteBytesPerSecond),
+        const FILES: [(&str, LimitKind); 4] = [
+            ("blkio.throttle.read_iops_device", LimitKind::ReadIops),
+            ("blkio.throttle.write_iops_device", LimitKind::WriteIops),
+            ("blkio.throttle.read_bps_device", LimitKind::ReadBytesPerSecond),
+            ("blkio.throttle.write_bps_device", LimitKind::WriteBytesPerSecond),
         ];
         let has = |name| controllers.contains(&name);
         if has("blkio") && is_own {
@@ -180,7 +185,7 @@ impl Cgroup<'_> {
         if has("memory") {
             let value = read_number::<u64>(&self.dir.join("memory.limit_in_bytes"));
             let value = value.filter(|&bytes| bytes < MEMORY_UNLIMITED_BYTES);
-            found.extend(value.map(|v| self.limit("memory.limit_in_bytes", None, What::MemoryBytes, v)));
+            found.extend(value.map(|v| self.limit("memory.limit_in_bytes", None, LimitKind::MemoryBytes, v)));
         }
     }
 
@@ -188,6 +193,6 @@ impl Cgroup<'_> {
     fn processors(&self, by: &'static str, quota: Option<u64>, period: Option<u64>) -> Option<Limit> {
         let (quota, period) = (quota?, period.filter(|&p| p > 0)?);
         let millis = u64::try_from(u128::from(quota) * 1000 / u128::from(period)).ok()?;
-        Some(self.limit(by, None, What::CpuMillis, millis))
+        Some(self.limit(by, None, LimitKind::CpuMillis, millis))
     }
 }

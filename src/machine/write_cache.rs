@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use super::device::BlockDevice;
 use super::roots::Roots;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
-use crate::machine::chain::{Kind, Layer};
+use crate::machine::chain::{Layer, LayerKind};
 use crate::machine::read::read_word;
 use crate::sys::error::system_text;
 use crate::sys::file::Stat;
@@ -149,7 +149,10 @@ pub(crate) fn put(
 pub fn disks(layers: &[Layer]) -> Vec<String> {
     fn below(layers: &[Layer], at: usize, found: &mut Vec<String>) {
         let layer = &layers[at];
-        let is_disk = matches!(layer.kind, Kind::Disk | Kind::NetworkDisk | Kind::Loop | Kind::Memory);
+        let is_disk = matches!(
+            layer.kind,
+            LayerKind::Disk | LayerKind::NetworkDisk | LayerKind::Loop | LayerKind::Memory
+        );
         match is_disk && layer.number.is_some() {
             true => found.push(layer.name.clone()),
             false => layer.below.iter().for_each(|&next| below(layers, next, found)),
@@ -258,17 +261,17 @@ mod tests {
     fn maps_are_seen_through_and_loop_devices_are_not() {
         let number = Some(super::super::device::DeviceNumber { major: 7, minor: 0 });
         let layer = |kind, name: &str, below: &[usize]| {
-            let number = if kind == Kind::File || kind == Kind::Filesystem { None } else { number };
+            let number = if kind == LayerKind::File || kind == LayerKind::Filesystem { None } else { number };
             Layer { kind, name: name.into(), below: below.to_vec(), number, ..Layer::default() }
         };
         let mirrored = [
-            layer(Kind::File, "/m/f", &[1]),
-            layer(Kind::Filesystem, "ext4", &[2]),
-            layer(Kind::Md, "md0", &[3, 5]),
-            layer(Kind::Partition, "sda1", &[4]),
-            layer(Kind::Disk, "sda", &[]),
-            layer(Kind::Loop, "loop3", &[6]),
-            layer(Kind::File, "/image", &[4]),
+            layer(LayerKind::File, "/m/f", &[1]),
+            layer(LayerKind::Filesystem, "ext4", &[2]),
+            layer(LayerKind::Md, "md0", &[3, 5]),
+            layer(LayerKind::Partition, "sda1", &[4]),
+            layer(LayerKind::Disk, "sda", &[]),
+            layer(LayerKind::Loop, "loop3", &[6]),
+            layer(LayerKind::File, "/image", &[4]),
         ];
         assert_eq!(disks(&mirrored), ["loop3", "sda"]);
         assert!(disks(&[]).is_empty());

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use super::filesystem::names_in;
 use crate::machine::chain::details::DELETED;
 use crate::machine::chain::transport::{Connection, connection};
-use crate::machine::chain::{BlockDevice, Builder, DevicePath, Kind, Layer, LayerDetails, LayerRole, Queue};
+use crate::machine::chain::{
+    BlockDevice, Builder, DevicePath, Layer, LayerDetails, LayerKind, LayerRole, Queue,
+};
 use crate::machine::read::{read_number, read_word};
 use crate::machine::roots::Roots;
 
@@ -75,15 +77,15 @@ fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
         ..Layer::default()
     };
     // A partition shares the queue of its disk, which is a layer of its own.
-    if kind == Kind::Partition {
+    if kind == LayerKind::Partition {
         return base;
     }
     let connected = match kind {
-        Kind::Disk | Kind::NetworkDisk => connection(device, roots),
+        LayerKind::Disk | LayerKind::NetworkDisk => connection(device, roots),
         _ => Connection::default(),
     };
     Layer {
-        kind: if connected.is_network { Kind::NetworkDisk } else { kind },
+        kind: if connected.is_network { LayerKind::NetworkDisk } else { kind },
         queue: queue_of(device),
         queue_depth: connected.queue_depth,
         model: connected.model,
@@ -112,29 +114,29 @@ fn queue_of(device: &BlockDevice) -> Queue {
 }
 
 /// What a device is, by what sysfs shows in its directory and by its driver's names.
-fn recognise(device: &BlockDevice) -> (Kind, Option<LayerDetails>) {
+fn recognise(device: &BlockDevice) -> (LayerKind, Option<LayerDetails>) {
     let dir = device.dir();
     let plain = |kind| (kind, None);
     let with = |kind, details| (kind, Some(details));
     if device.is_partition() {
-        return plain(Kind::Partition);
+        return plain(LayerKind::Partition);
     }
     if dir.join("dm").is_dir() {
-        return with(Kind::DeviceMapper, mapped_details(device));
+        return with(LayerKind::DeviceMapper, mapped_details(device));
     }
     if dir.join("md").is_dir() {
-        return with(Kind::Md, array_details(dir));
+        return with(LayerKind::Md, array_details(dir));
     }
     let driver: &str = device.name.trim_end_matches(|c: char| c.is_ascii_digit());
     match driver {
-        "loop" => (Kind::Loop, loop_details(device)),
-        "zram" => with(Kind::Memory, zram_details(dir)),
-        "ram" => plain(Kind::Memory),
-        "nullb" => with(Kind::Memory, LayerDetails::of(LayerRole::NullBlock)),
-        "nbd" | "rbd" | "drbd" => plain(Kind::NetworkDisk),
-        "bcache" => with(Kind::Unknown, bcache_details(dir)),
-        "zd" => with(Kind::Unknown, LayerDetails::of(LayerRole::ZfsVolume)),
-        _ => plain(Kind::Disk),
+        "loop" => (LayerKind::Loop, loop_details(device)),
+        "zram" => with(LayerKind::Memory, zram_details(dir)),
+        "ram" => plain(LayerKind::Memory),
+        "nullb" => with(LayerKind::Memory, LayerDetails::of(LayerRole::NullBlock)),
+        "nbd" | "rbd" | "drbd" => plain(LayerKind::NetworkDisk),
+        "bcache" => with(LayerKind::Unknown, bcache_details(dir)),
+        "zd" => with(LayerKind::Unknown, LayerDetails::of(LayerRole::ZfsVolume)),
+        _ => plain(LayerKind::Disk),
     }
 }
 
@@ -168,7 +170,7 @@ fn loop_details(device: &BlockDevice) -> Option<LayerDetails> {
     })
 }
 
-/// Kind and name of a device-mapper device. Its table is not in sysfs; the prefix of its uuid tells who made it.
+/// LayerKind and name of a device-mapper device. Its table is not in sysfs; the prefix of its uuid tells who made it.
 fn mapped_details(device: &BlockDevice) -> LayerDetails {
     let dir = device.dir();
     let word = |file: &str| read_word(&dir.join("dm").join(file)).unwrap_or_default();

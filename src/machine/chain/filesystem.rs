@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::machine::chain::{BlockDevice, Builder, Kind, Layer, LayerDetails, LayerRole, MountedAs};
+use crate::machine::chain::{BlockDevice, Builder, Layer, LayerDetails, LayerKind, LayerRole, MountedAs};
 use crate::machine::device::DeviceNumber;
 use crate::machine::mounts::Mount;
 use crate::machine::storage::{Filesystem, is_memory, is_remote};
@@ -52,16 +52,16 @@ impl Mounted {
         self.source.as_ref().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> LayerKind {
         let name = self.fs_type.as_str();
         if is_memory(name) {
-            Kind::MemoryFilesystem
+            LayerKind::MemoryFilesystem
         } else if is_remote(name) {
-            Kind::RemoteFilesystem
+            LayerKind::RemoteFilesystem
         } else if name == "fuse" || name == "fuseblk" || name.starts_with("fuse.") {
-            Kind::UserFilesystem
+            LayerKind::UserFilesystem
         } else {
-            Kind::Filesystem
+            LayerKind::Filesystem
         }
     }
 
@@ -127,7 +127,8 @@ impl Builder<'_> {
         mounted: Option<Mounted>,
     ) -> usize {
         let name = path.to_string_lossy().into_owned();
-        let layer = |_: &Self| Layer { kind: Kind::File, name: name.clone(), size_bytes, ..Layer::default() };
+        let layer =
+            |_: &Self| Layer { kind: LayerKind::File, name: name.clone(), size_bytes, ..Layer::default() };
         self.add(&format!("file {name}"), layer, |builder| match mounted {
             Some(mounted) => vec![builder.filesystem(device, mounted)],
             None => builder.below_path(path).into_iter().collect(),
@@ -164,8 +165,11 @@ impl Builder<'_> {
             Layer {
                 kind,
                 name: mounted.fs_type.clone(),
-                size_bytes: mounted.option("size").filter(|_| kind == Kind::MemoryFilesystem).and_then(bytes),
-                server: if kind == Kind::RemoteFilesystem { mounted.server() } else { None },
+                size_bytes: mounted
+                    .option("size")
+                    .filter(|_| kind == LayerKind::MemoryFilesystem)
+                    .and_then(bytes),
+                server: if kind == LayerKind::RemoteFilesystem { mounted.server() } else { None },
                 compression: mounted.compression(),
                 mount: MountedAs {
                     source: mounted.source.clone(),
@@ -202,9 +206,9 @@ impl Builder<'_> {
         }
     }
 
-    fn below_filesystem(&mut self, kind: Kind, device: DeviceNumber, mounted: &Mounted) -> Vec<usize> {
+    fn below_filesystem(&mut self, kind: LayerKind, device: DeviceNumber, mounted: &Mounted) -> Vec<usize> {
         match (kind, mounted.fs_type.as_str()) {
-            (Kind::MemoryFilesystem | Kind::RemoteFilesystem, _) => Vec::new(),
+            (LayerKind::MemoryFilesystem | LayerKind::RemoteFilesystem, _) => Vec::new(),
             (_, "overlay") => {
                 let upper = mounted.option("upperdir").map(PathBuf::from);
                 upper.and_then(|upper| self.below_upper(&upper)).into_iter().collect()

@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 
 pub use details::{DELETED, DevicePath, LayerDetails, LayerRole};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::roots::Roots;
 use crate::machine::device::{BlockDevice, DeviceNumber, SectorSizes};
 use crate::machine::mounts::{Mount, read_mounts};
@@ -22,8 +25,11 @@ use crate::machine::storage::{TargetFacts, TargetKind};
 use crate::sys::file::{self, CompressionFlags, FileKind, Stat};
 
 /// What a layer is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Kind {
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum LayerKind {
     /// Something that was not recognised.
     #[default]
     Unknown,
@@ -31,23 +37,23 @@ pub enum Kind {
     File,
     /// A filesystem with its data on devices of this machine.
     Filesystem,
-    /// A filesystem in memory.
+    /// A filesystem in memory (tmpfs, ramfs).
     MemoryFilesystem,
-    /// A filesystem whose data another machine holds.
+    /// A filesystem whose data another machine holds (NFS, SMB, Ceph, ...).
     RemoteFilesystem,
-    /// A filesystem served by a program.
+    /// A filesystem served by a program (FUSE).
     UserFilesystem,
     /// A partition of a disk.
     Partition,
-    /// A device-mapper device.
+    /// A device-mapper device: LVM, dm-crypt, multipath, ...
     DeviceMapper,
     /// An md array.
     Md,
     /// A loop device.
     Loop,
-    /// A device in memory.
+    /// A device in memory (zram, brd).
     Memory,
-    /// A block device over the network.
+    /// A block device over the network (nbd, rbd, drbd, NVMe over fabrics, iSCSI).
     NetworkDisk,
     /// A disk, as far down as this machine sees.
     Disk,
@@ -89,7 +95,7 @@ pub struct MountedAs {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Layer {
     /// What it is.
-    pub kind: Kind,
+    pub kind: LayerKind,
     /// Kernel name of a device, type of a filesystem, path of a file.
     pub name: String,
     /// Layers directly below, as indexes into the same list.
@@ -186,7 +192,7 @@ pub fn counted(layers: &[Layer]) -> Counted {
         }
     }
     fn is_counted(layer: &Layer) -> bool {
-        layer.number.is_some() && (layer.kind != Kind::Partition || layer.below.is_empty())
+        layer.number.is_some() && (layer.kind != LayerKind::Partition || layer.below.is_empty())
     }
     let device = |at: usize| Some((layers[at].name.clone(), layers[at].number?));
     let mut top = Vec::new();
@@ -222,7 +228,7 @@ fn flags_of(file: &File, facts: &TargetFacts) -> Option<CompressionFlags> {
 /// A file marked for compression is compressed without a mount option; one without copy-on-write is not
 /// compressed even with it.
 fn apply_flags(layers: &mut [Layer], flags: CompressionFlags) {
-    let Some(filesystem) = layers.iter_mut().find(|l| l.kind == Kind::Filesystem) else { return };
+    let Some(filesystem) = layers.iter_mut().find(|l| l.kind == LayerKind::Filesystem) else { return };
     if flags.is_plain {
         filesystem.compression = None;
     } else if flags.is_compressed && filesystem.compression.is_none() {

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::machine::diskstat::DiskCounts;
+pub use crate::machine::limits::LimitKind;
+
 /// What the block layer counted for one disk over the measured time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -30,39 +33,6 @@ impl DiskActivity {
     pub fn is_idle(&self) -> bool {
         self.bytes_per_s() == [0.0, 0.0]
     }
-}
-
-/// Counters of a disk (the kernel's `Documentation/block/stat.rst`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct DiskCounts {
-    /// Reads completed.
-    pub reads: u64,
-    /// Reads merged into others before they went to the disk.
-    pub reads_merged: u64,
-    /// Bytes read.
-    pub read_bytes: u64,
-    /// Time of all reads added up, in nanoseconds.
-    pub read_time_ns: u64,
-    /// Writes completed.
-    pub writes: u64,
-    /// Writes merged into others.
-    pub writes_merged: u64,
-    /// Bytes written.
-    pub write_bytes: u64,
-    /// Time of all writes added up, in nanoseconds.
-    pub write_time_ns: u64,
-    /// Discards completed.
-    pub discards: u64,
-    /// Bytes discarded.
-    pub discard_bytes: u64,
-    /// Flushes of the volatile cache completed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flushes: Option<u64>,
-    /// Time during which at least one request was in progress, in nanoseconds.
-    pub busy_ns: u64,
-    /// Time of all requests in progress added up, in nanoseconds.
-    pub queue_time_ns: u64,
 }
 
 /// What the rest of the machine did over the measured time.
@@ -163,23 +133,4 @@ pub struct Limit {
     pub what: LimitKind,
     /// How much, in the unit of `what`.
     pub value: u64,
-}
-
-/// What a limit is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LimitKind {
-    /// Reads per second.
-    #[default]
-    ReadIops,
-    /// Writes per second.
-    WriteIops,
-    /// Bytes read per second.
-    ReadBytesPerSecond,
-    /// Bytes written per second.
-    WriteBytesPerSecond,
-    /// Thousandths of a processor.
-    CpuMillis,
-    /// Bytes of memory, page cache included.
-    MemoryBytes,
 }

@@ -3,40 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::machine::chain::{DevicePath, LayerDetails, LayerRole};
-
-/// What a layer is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum LayerKind {
-    /// Something that was not recognised.
-    #[default]
-    Unknown,
-    /// A regular file.
-    File,
-    /// A filesystem with its data on devices of this machine.
-    Filesystem,
-    /// A filesystem in memory (tmpfs, ramfs).
-    MemoryFilesystem,
-    /// A filesystem whose data another machine holds (NFS, SMB, Ceph, ...).
-    RemoteFilesystem,
-    /// A filesystem served by a program (FUSE).
-    UserFilesystem,
-    /// A partition of a disk.
-    Partition,
-    /// A device-mapper device: LVM, dm-crypt, multipath, ...
-    DeviceMapper,
-    /// An md array.
-    Md,
-    /// A loop device.
-    Loop,
-    /// A device in memory (zram, brd).
-    Memory,
-    /// A block device over the network (nbd, rbd, drbd, NVMe over fabrics, iSCSI).
-    NetworkDisk,
-    /// A disk, as far down as this machine sees.
-    Disk,
-}
+pub use crate::machine::chain::{DevicePath, LayerDetails, LayerKind, LayerRole};
 
 /// One level between a target and its disks. Absent members: not applicable, or the kernel does not tell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::support::devices::{Loop, Mount, Partitions, Zram, can_make_devices, has_tool, run, skip, text};
-use truespd::machine::chain::{Kind, Layer};
+use truespd::machine::chain::{Layer, LayerKind};
 use truespd::machine::roots::Roots;
 use truespd::machine::storage::ReadFlags;
 use truespd::machine::{chain, limits, storage};
@@ -18,7 +18,7 @@ fn chain_of(path: &Path) -> Vec<Layer> {
     chain::of(&opened.file, &opened.facts, &roots)
 }
 
-fn kinds(layers: &[Layer]) -> Vec<Kind> {
+fn kinds(layers: &[Layer]) -> Vec<LayerKind> {
     layers.iter().map(|l| l.kind).collect()
 }
 
@@ -43,13 +43,13 @@ fn a_file_reaches_the_disk_it_is_on() {
     let path = file_of(dir.path(), 12345);
     let layers = chain_of(&path);
     assert_is_a_chain(&layers);
-    assert_eq!((layers[0].kind, layers[0].size_bytes), (Kind::File, Some(12345)));
+    assert_eq!((layers[0].kind, layers[0].size_bytes), (LayerKind::File, Some(12345)));
     let filesystem = &layers[1];
     assert!(filesystem.mount.point.as_ref().is_some_and(|p| path.starts_with(p)), "{filesystem:#?}");
     // What the kernel's tools say of the same file.
     let source = run("findmnt", &["-n", "-o", "FSTYPE", "-T", text(&path)]);
     assert_eq!(filesystem.name, source);
-    for lowest in layers.iter().filter(|l| l.kind == Kind::Disk) {
+    for lowest in layers.iter().filter(|l| l.kind == LayerKind::Disk) {
         let lsblk = |column: &str| {
             run("lsblk", &["-bdno", column, &format!("/dev/{}", lowest.name)]).trim().to_string()
         };
@@ -87,7 +87,7 @@ fn memory_filesystems_end_the_chain() {
         Err(e) => return skip(&format!("no tmpfs at /dev/shm: {e}")),
     };
     let layers = chain_of(&file_of(dir.path(), 4096));
-    assert_eq!(kinds(&layers), [Kind::File, Kind::MemoryFilesystem]);
+    assert_eq!(kinds(&layers), [LayerKind::File, LayerKind::MemoryFilesystem]);
     assert_eq!(layers[1].name, "tmpfs");
     assert!(layers[1].below.is_empty());
 }
@@ -101,7 +101,7 @@ fn a_loop_device_leads_on_to_the_file_behind_it() {
         let device = Loop::with_options(8 << 20, options);
         let layers = chain_of(&device.node);
         assert_is_a_chain(&layers);
-        assert_eq!(kinds(&layers)[..2], [Kind::Loop, Kind::File]);
+        assert_eq!(kinds(&layers)[..2], [LayerKind::Loop, LayerKind::File]);
         assert_eq!(layers[0].detail.as_deref(), device.image.to_str());
         assert_eq!((layers[0].size_bytes, layers[1].size_bytes), (Some(8 << 20), Some(8 << 20)));
         assert_eq!(layers[1].name, text(&device.image));
@@ -120,12 +120,12 @@ fn a_loop_device_over_another_and_one_whose_file_is_gone() {
     let upper = Loop::over(&lower.node);
     let layers = chain_of(&upper.node);
     assert_is_a_chain(&layers);
-    assert_eq!(kinds(&layers)[..3], [Kind::Loop, Kind::Loop, Kind::File]);
+    assert_eq!(kinds(&layers)[..3], [LayerKind::Loop, LayerKind::Loop, LayerKind::File]);
     assert_eq!((&*layers[0].name, &*layers[1].name), (upper.name(), lower.name()));
     drop(upper);
     fs::remove_file(&lower.image).unwrap();
     let layers = chain_of(&lower.node);
-    assert_eq!(kinds(&layers), [Kind::Loop]);
+    assert_eq!(kinds(&layers), [LayerKind::Loop]);
     assert!(layers[0].detail.as_ref().unwrap().ends_with("(deleted)"));
 }
 
@@ -143,7 +143,7 @@ fn a_partition_of_a_loop_device() {
     let node = format!("{}p1", text(&device.node));
     let layers = chain_of(Path::new(&node));
     assert_is_a_chain(&layers);
-    assert_eq!(kinds(&layers)[..3], [Kind::Partition, Kind::Loop, Kind::File]);
+    assert_eq!(kinds(&layers)[..3], [LayerKind::Partition, LayerKind::Loop, LayerKind::File]);
     assert_eq!(layers[0].size_bytes, Some(8192 * 512));
     assert_eq!(layers[0].starts_at_bytes, Some(1_048_576));
     assert_eq!(layers[0].sectors, layers[1].sectors);
@@ -156,7 +156,7 @@ fn zram_is_memory_and_compresses() {
     }
     let Some(zram) = Zram::new(16 << 20) else { return };
     let layers = chain_of(&zram.node);
-    assert_eq!(kinds(&layers), [Kind::Memory]);
+    assert_eq!(kinds(&layers), [LayerKind::Memory]);
     assert_eq!(layers[0].size_bytes, Some(16 << 20));
     let name = zram.node.file_name().unwrap().to_str().unwrap();
     let list = fs::read_to_string(format!("/sys/block/{name}/comp_algorithm")).unwrap();
@@ -176,7 +176,7 @@ fn btrfs_on_two_devices_shows_both_and_its_compression() {
     let layers = chain_of(&path);
     assert_is_a_chain(&layers);
     let filesystem = &layers[1];
-    assert_eq!((filesystem.kind, &*filesystem.name), (Kind::Filesystem, "btrfs"));
+    assert_eq!((filesystem.kind, &*filesystem.name), (LayerKind::Filesystem, "btrfs"));
     assert_eq!(filesystem.detail.as_deref(), Some("data raid0 on 2 devices"));
     assert_eq!(filesystem.compression.as_deref(), Some("zstd:3"));
     let mut below: Vec<&str> = filesystem.below.iter().map(|&at| layers[at].name.as_str()).collect();

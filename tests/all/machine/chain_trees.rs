@@ -1,8 +1,8 @@
 //! The layers below targets of recorded machines, and limits of recorded cgroups.
 
 use crate::support::trees::{Tree, outline};
-use truespd::machine::chain::Kind;
-use truespd::machine::limits::What;
+use truespd::machine::chain::LayerKind;
+use truespd::machine::limits::LimitKind;
 use truespd::machine::{chain, limits};
 
 /// Compares an outline with lines as they stand in a test, without their common indentation.
@@ -51,7 +51,7 @@ fn a_plain_nvme_disk() {
         ",
     );
     let shm = tree.file("/dev/shm/x");
-    assert_eq!((shm[1].kind, shm[1].size_bytes), (Kind::MemoryFilesystem, Some(8_131_180 * 1024)));
+    assert_eq!((shm[1].kind, shm[1].size_bytes), (LayerKind::MemoryFilesystem, Some(8_131_180 * 1024)));
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn a_container_of_cgroup_1() {
     assert!(
         limits::in_force(&[], &tree.roots)
             .iter()
-            .all(|l| matches!(l.what, What::CpuMillis | What::MemoryBytes))
+            .all(|l| matches!(l.what, LimitKind::CpuMillis | LimitKind::MemoryBytes))
     );
 }
 
@@ -371,7 +371,7 @@ fn devices_whose_counters_matter() {
     assert_eq!(counted(&btrfs.file("/home/me/test.dat")), (both.clone(), both), "all members");
     assert_eq!(counted(&[]), (vec![], vec![]));
     let loop_on_nothing = [chain::Layer {
-        kind: chain::Kind::Loop,
+        kind: chain::LayerKind::Loop,
         name: "loop3".to_string(),
         number: "7:3".parse().ok(),
         ..chain::Layer::default()
