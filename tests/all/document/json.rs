@@ -4,36 +4,21 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::documents::{Machine, Mix, Pool, Ranges, Recipe, document};
+use crate::support::documents::{MACHINES, MIXES, POOLS, RANGES, Ranges, Recipe, document};
 use serde_json::{Value, json};
 use truespd::render::{FORMATS, Format, format};
 use truespd::result::json::{read, schema, write};
 use truespd::result::{Document, TimeSpanResult};
 
-const RICH: Recipe = Recipe {
-    latency: true,
-    iops: true,
-    waits: true,
-    targets: 3,
-    threads: 2,
-    pool: Pool::None,
-    ranges: Ranges::Percent,
-    machine: Machine::Everything,
-    mix: Mix::Both,
-    spans: &[true, false, true],
-};
+const RICH: Recipe = Recipe { threads: 2, ranges: Ranges::Percent, ..Recipe::RICH };
 
 fn recipes() -> Vec<Recipe> {
     let mut recipes = Vec::new();
-    let machines = [Machine::Plain, Machine::Smt, Machine::Holes, Machine::Hybrid, Machine::Everything];
-    let mixes = [Mix::Reads, Mix::Writes, Mix::Both, Mix::Nothing];
-    let ranges = [Ranges::None, Ranges::Percent, Ranges::Absolute, Ranges::Clipped];
-    let pools = [Pool::None, Pool::Threads, Pool::Requests];
     let spans: [&[bool]; 4] = [&[true], &[false], &[true, true], &[false, true]];
     // Latency, intervals, pools and mixes in every combination; the rest goes round beside them.
     for flags in 0..4 {
-        for pool in pools {
-            for mix in mixes {
+        for pool in POOLS {
+            for mix in MIXES {
                 let number = recipes.len();
                 recipes.push(Recipe {
                     latency: flags & 1 != 0,
@@ -42,8 +27,8 @@ fn recipes() -> Vec<Recipe> {
                     targets: 1 + number % 3,
                     threads: 1 + number as u32 % 3,
                     pool,
-                    ranges: ranges[number % 4],
-                    machine: machines[number % 5],
+                    ranges: RANGES[number % 4],
+                    machine: MACHINES[number % 5],
                     mix,
                     spans: spans[number / 3 % 4],
                 });

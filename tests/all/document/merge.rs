@@ -1,22 +1,18 @@
 //! Adding results up: the parts make the whole, in any order and any grouping.
 
-use crate::support::documents::{Machine, Mix, Pool, Ranges, Recipe, document};
+use crate::support::documents::{Machine, Ranges, Recipe, document};
 use truespd::render::text;
 use truespd::result::json::write;
 use truespd::result::merge::{MergeError, Merger};
 use truespd::result::{Document, Measured, TimeSpanResult, Window};
 
 const RECIPE: Recipe = Recipe {
-    latency: true,
-    iops: true,
-    waits: true,
     targets: 2,
     threads: 2,
-    pool: Pool::None,
     ranges: Ranges::Percent,
     machine: Machine::Smt,
-    mix: Mix::Both,
     spans: &[true, true],
+    ..Recipe::RICH
 };
 
 const START_NS: u64 = 1_700_000_000_000_000_000;

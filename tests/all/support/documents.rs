@@ -80,6 +80,71 @@ pub struct Recipe {
     pub spans: &'static [bool],
 }
 
+impl Recipe {
+    /// The least that the format can show.
+    pub const PLAIN: Recipe = Recipe {
+        latency: false,
+        iops: false,
+        waits: false,
+        targets: 1,
+        threads: 1,
+        pool: Pool::None,
+        ranges: Ranges::None,
+        machine: Machine::Plain,
+        mix: Mix::Both,
+        spans: &[true],
+    };
+
+    /// Everything that the format can show.
+    pub const RICH: Recipe = Recipe {
+        latency: true,
+        iops: true,
+        waits: true,
+        targets: 3,
+        threads: 3,
+        pool: Pool::None,
+        ranges: Ranges::Absolute,
+        machine: Machine::Everything,
+        mix: Mix::Both,
+        spans: &[true, false, true],
+    };
+}
+
+pub const MACHINES: [Machine; 5] =
+    [Machine::Plain, Machine::Smt, Machine::Holes, Machine::Hybrid, Machine::Everything];
+pub const RANGES: [Ranges; 4] = [Ranges::None, Ranges::Percent, Ranges::Absolute, Ranges::Clipped];
+pub const POOLS: [Pool; 3] = [Pool::None, Pool::Threads, Pool::Requests];
+pub const MIXES: [Mix; 4] = [Mix::Reads, Mix::Writes, Mix::Both, Mix::Nothing];
+/// All options that shape a result against each other and against each of `varied`; `set` puts that into the recipe,
+/// with the recipe's number for what shall rotate along.
+pub fn recipes<T>(varied: &[T], set: impl Fn(&mut Recipe, &T, usize)) -> Vec<Recipe> {
+    let mut recipes = Vec::new();
+    for bits in 0..32 {
+        let bit = |n: u32| bits >> n & 1 == 1;
+        for pool in POOLS {
+            for ranges in RANGES {
+                for value in varied {
+                    let index = recipes.len();
+                    let mut recipe = Recipe {
+                        latency: bit(0),
+                        iops: bit(1),
+                        waits: bit(2),
+                        targets: if bit(3) { 3 } else { 1 },
+                        threads: if bit(4) { 3 } else { 1 },
+                        pool,
+                        ranges,
+                        machine: MACHINES[index % MACHINES.len()],
+                        ..Recipe::PLAIN
+                    };
+                    set(&mut recipe, value, index);
+                    recipes.push(recipe);
+                }
+            }
+        }
+    }
+    recipes
+}
+
 pub const PATHS: [&str; 3] = ["data1.bin", "/mnt/a b/x (1).dat", "/dev/nvme0n1"];
 const SIZES: [u64; 3] = [64 * MIB, 3 << 29, 1_000_204_886_016];
 

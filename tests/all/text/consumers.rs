@@ -3,22 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::documents::{Machine, Mix, Pool, Ranges, Recipe, document};
+use crate::support::documents::{Machine, Ranges, Recipe, document};
 use truespd::render::text;
 use truespd::result::{Document, Measured, TimeSpanResult};
 
-const RECIPE: Recipe = Recipe {
-    latency: true,
-    iops: true,
-    waits: false,
-    targets: 2,
-    threads: 2,
-    pool: Pool::None,
-    ranges: Ranges::None,
-    machine: Machine::Plain,
-    mix: Mix::Both,
-    spans: &[true],
-};
+const RECIPE: Recipe = Recipe { latency: true, iops: true, targets: 2, threads: 2, ..Recipe::PLAIN };
 
 fn measured(document: &Document) -> &Measured {
     match &document.time_spans[0] {

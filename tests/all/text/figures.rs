@@ -1,6 +1,6 @@
 //! Figures of the text result against values computed by hand from small documents.
 
-use crate::support::documents::{Machine, Mix, Pool, Ranges, Recipe, document};
+use crate::support::documents::{Mix, Ranges, Recipe, document};
 use crate::support::strict_text::{Parsed, ResultText, parse};
 use truespd::measure::{Histogram, Intervals};
 use truespd::render::text;
@@ -8,18 +8,7 @@ use truespd::result::{CpuUse, Direction, DistributionPart, Document, Measured, T
 
 const MS: u64 = 1_000_000;
 
-const RECIPE: Recipe = Recipe {
-    latency: true,
-    iops: true,
-    waits: false,
-    targets: 1,
-    threads: 2,
-    pool: Pool::None,
-    ranges: Ranges::None,
-    machine: Machine::Plain,
-    mix: Mix::Nothing,
-    spans: &[true],
-};
+const RECIPE: Recipe = Recipe { latency: true, iops: true, threads: 2, mix: Mix::Nothing, ..Recipe::PLAIN };
 
 fn measured(document: &mut Document) -> &mut Measured {
     match &mut document.time_spans[0] {

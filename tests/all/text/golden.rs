@@ -538,7 +538,7 @@ fn an_unknown_start_leaves_the_field_empty() {
 
 #[test]
 fn names_cannot_forge_lines() {
-    let mut document = document(&PLAIN, 5);
+    let mut document = document(&Recipe::PLAIN, 5);
     let forged = "x\ntotal:    1 | 2 | 3 | 4";
     document.profile.time_spans[0].targets[0].path = forged.to_string();
     let TimeSpanResult::Measured(measured) = &mut document.time_spans[0] else { panic!("measured") };
@@ -552,7 +552,7 @@ fn names_cannot_forge_lines() {
 
 #[test]
 fn totals_over_nothing_are_zero() {
-    let ours = text(&document(&Recipe { spans: &[false, false], ..PLAIN }, 6));
+    let ours = text(&document(&Recipe { spans: &[false, false], ..Recipe::PLAIN }, 6));
     let row =
         "total  |               0 |            0 |       0.00 |       0.00\n\ntotal test time:\t0.00s\n";
     assert!(ours.ends_with(row), "{ours}");
@@ -561,7 +561,7 @@ fn totals_over_nothing_are_zero() {
 #[test]
 fn cells_grow() {
     let results = target_result("x", u64::MAX, direction(u64::MAX / 4, 1 << 50), Direction::default());
-    let mut document = document(&PLAIN, 7);
+    let mut document = document(&Recipe::PLAIN, 7);
     document.time_spans =
         vec![measured(0.001, vec![CpuUse::default(); 2], vec![thread(1_234_567, vec![results])])];
     let ours = text(&document);
@@ -572,24 +572,11 @@ fn cells_grow() {
 #[test]
 fn the_table_of_formats() {
     let text_row = format("text").expect("text is a format");
-    let document = document(&PLAIN, 8);
+    let document = document(&Recipe::PLAIN, 8);
     assert_eq!((text_row.render)(&document), text(&document));
     assert!(format("Text").is_none() && format("").is_none());
     assert!(FORMATS.iter().all(|row| !row.name.is_empty() && !row.summary.is_empty()));
 }
-
-const PLAIN: Recipe = Recipe {
-    latency: false,
-    iops: false,
-    waits: false,
-    targets: 1,
-    threads: 1,
-    pool: Pool::None,
-    ranges: Ranges::None,
-    machine: Machine::Plain,
-    mix: Mix::Both,
-    spans: &[true],
-};
 
 /// Everything at once: columns, charts per path, ranges, waits, two kinds of cores.
 #[test]
@@ -602,7 +589,7 @@ fn snapshot_of_everything() {
         threads: 2,
         ranges: Ranges::Clipped,
         machine: Machine::Everything,
-        ..PLAIN
+        ..Recipe::PLAIN
     };
     insta::assert_snapshot!(text(&document(&recipe, 11)));
 }
@@ -616,13 +603,14 @@ fn snapshot_of_a_pool() {
         pool: Pool::Requests,
         ranges: Ranges::Percent,
         machine: Machine::Smt,
-        ..PLAIN
+        ..Recipe::PLAIN
     };
     insta::assert_snapshot!(text(&document(&recipe, 12)));
 }
 
 #[test]
 fn snapshot_of_three_time_spans() {
-    let recipe = Recipe { iops: true, threads: 3, mix: Mix::Writes, spans: &[true, false, true], ..PLAIN };
+    let recipe =
+        Recipe { iops: true, threads: 3, mix: Mix::Writes, spans: &[true, false, true], ..Recipe::PLAIN };
     insta::assert_snapshot!(text(&document(&recipe, 13)));
 }

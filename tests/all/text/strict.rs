@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::documents::{Machine, Mix, Pool, Ranges, Recipe, document};
-use crate::support::strict_text::{parse, parse_profile, parse_system};
+use crate::support::documents::{MIXES, Machine, Mix, Pool, Ranges, Recipe, document, recipes};
+use crate::support::strict_text::{before_blocks, parse, parse_profile, parse_system};
 use truespd::render::{profile_text, system_text, text};
 
 fn data(folder: &str) -> Vec<PathBuf> {
@@ -59,11 +59,6 @@ fn recorded_runs_of_the_original_are_accepted() {
     assert!(runs >= 20 && profiles >= 20, "{runs} runs, {profiles} profiles");
 }
 
-const MACHINES: [Machine; 5] =
-    [Machine::Plain, Machine::Smt, Machine::Holes, Machine::Hybrid, Machine::Everything];
-const MIXES: [Mix; 4] = [Mix::Reads, Mix::Writes, Mix::Both, Mix::Nothing];
-const RANGES: [Ranges; 4] = [Ranges::None, Ranges::Percent, Ranges::Absolute, Ranges::Clipped];
-const POOLS: [Pool; 3] = [Pool::None, Pool::Threads, Pool::Requests];
 const SPANS: [&[bool]; 8] = [
     &[true],
     &[false],
@@ -75,37 +70,14 @@ const SPANS: [&[bool]; 8] = [
     &[true, false, true],
 ];
 
-/// All options that shape the result against each other; what is independent of them rotates along.
-fn recipes() -> Vec<Recipe> {
-    let mut recipes = Vec::new();
-    let all = |bits: u32| (0..1 << bits).map(move |n: u32| move |bit: u32| n & (1 << bit) != 0);
-    for bit in all(5) {
-        for pool in POOLS {
-            for ranges in RANGES {
-                for spans in SPANS {
-                    let index = recipes.len();
-                    recipes.push(Recipe {
-                        latency: bit(0),
-                        iops: bit(1),
-                        waits: bit(2),
-                        targets: if bit(3) { 3 } else { 1 },
-                        threads: if bit(4) { 3 } else { 1 },
-                        pool,
-                        ranges,
-                        machine: MACHINES[index % MACHINES.len()],
-                        mix: MIXES[index / 3 % MIXES.len()],
-                        spans,
-                    });
-                }
-            }
-        }
-    }
-    recipes
-}
-
 #[test]
 fn every_combination_is_read_strictly() {
-    for (seed, recipe) in recipes().iter().enumerate() {
+    let recipes = recipes(&SPANS, |recipe, spans, index| {
+        recipe.spans = spans;
+        recipe.mix = MIXES[index / 3 % MIXES.len()];
+    });
+    assert_eq!(recipes.len(), 3072);
+    for (seed, recipe) in recipes.iter().enumerate() {
         let document = document(recipe, seed as u64);
         let text = text(&document);
         let parsed = match parse(&text) {
@@ -130,25 +102,14 @@ fn every_combination_is_read_strictly() {
     }
 }
 
-/// The whole of what the format can show.
-const RICH: Recipe = Recipe {
-    latency: true,
-    iops: true,
-    waits: true,
-    targets: 3,
-    threads: 3,
-    pool: Pool::None,
-    ranges: Ranges::Absolute,
-    machine: Machine::Everything,
-    mix: Mix::Both,
-    spans: &[true, false, true],
-};
-
 /// Documents whose mutations are tried: each must be accepted as it is.
 fn good_documents() -> Vec<String> {
-    let mut rich = document(&RICH, 1);
+    let mut rich = document(&Recipe::RICH, 1);
     rich.profile.experiment_flags = 0x1f;
-    let pool = document(&Recipe { pool: Pool::Requests, ranges: Ranges::Percent, spans: &[true], ..RICH }, 2);
+    let pool = document(
+        &Recipe { pool: Pool::Requests, ranges: Ranges::Percent, spans: &[true], ..Recipe::RICH },
+        2,
+    );
     let plain = Recipe {
         latency: false,
         iops: false,
@@ -157,9 +118,9 @@ fn good_documents() -> Vec<String> {
         machine: Machine::Smt,
         mix: Mix::Writes,
         spans: &[true, true],
-        ..RICH
+        ..Recipe::RICH
     };
-    let failed = Recipe { spans: &[false], ..RICH };
+    let failed = Recipe { spans: &[false], ..Recipe::RICH };
     let mut texts: Vec<String> =
         [&rich, &pool, &document(&plain, 3), &document(&failed, 4)].map(text).into_iter().collect();
     texts.extend(data("samples").iter().map(|path| read(path)));
@@ -285,10 +246,14 @@ fn tables_in_another_order_are_rejected() {
 #[test]
 fn a_changed_character_is_rejected() {
     for good in good_documents() {
+        let blocks = before_blocks(&good).expect("is accepted");
         let start = good.find("Results for timespan 1:").expect("results");
         for (offset, character) in good[start..].char_indices() {
             let at = start + offset;
-            let (before, after) = (&good[..at], &good[at + character.len_utf8()..]);
+            // Reading on from the block gives the same answer: no block looks beyond the empty line before the next.
+            let (begin, begun) = blocks.iter().rfind(|(begin, _)| *begin < at).expect("a block");
+            let parse = |rest: String| begun.parse_rest(&rest);
+            let (before, after) = (&good[*begin..at], &good[at + character.len_utf8()..]);
             // Anything but a digit is the format's own (names apart); a blank or dash more shows in the next test.
             if "-*|%.:".contains(character) {
                 let in_name = after
@@ -296,11 +261,11 @@ fn a_changed_character_is_rejected() {
                     .next()
                     .is_some_and(|rest| rest.starts_with("bin") || rest.starts_with("dat"));
                 assert!(
-                    in_name || parse(&format!("{before}{after}")).is_err(),
+                    in_name || parse(format!("{before}{after}")).is_err(),
                     "dropped {character:?} at {at}"
                 );
                 assert!(
-                    parse(&format!("{before}{character}{character}{after}")).is_err() || in_name,
+                    parse(format!("{before}{character}{character}{after}")).is_err() || in_name,
                     "twice at {at}"
                 );
             }
@@ -308,11 +273,11 @@ fn a_changed_character_is_rejected() {
                 let line_start = before.rfind('\n').map_or(0, |end| end + 1);
                 let in_name = before[line_start..].contains('/') && !before.ends_with("| ");
                 assert!(
-                    in_name || parse(&format!("{before}{after}")).is_err(),
+                    in_name || parse(format!("{before}{after}")).is_err(),
                     "blank dropped at {at}: {after:.30}"
                 );
                 assert!(
-                    in_name || parse(&format!("{before}  {after}")).is_err(),
+                    in_name || parse(format!("{before}  {after}")).is_err(),
                     "blank twice at {at}: {after:.30}"
                 );
             }

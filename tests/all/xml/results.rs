@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::documents::{Machine, Mix, Pool, Ranges, Recipe, document};
+use crate::support::documents::{MIXES, Mix, Recipe, document, recipes};
 use crate::support::strict_xml::check;
 use roxmltree::Node;
 use truespd::machine::topology::{Processor, Topology};
@@ -55,39 +55,14 @@ fn the_strict_reader_accepts_what_the_original_wrote() {
     }
 }
 
-const MACHINES: [Machine; 5] =
-    [Machine::Plain, Machine::Smt, Machine::Holes, Machine::Hybrid, Machine::Everything];
-const MIXES: [Mix; 4] = [Mix::Reads, Mix::Writes, Mix::Both, Mix::Nothing];
-const RANGES: [Ranges; 4] = [Ranges::None, Ranges::Percent, Ranges::Absolute, Ranges::Clipped];
-const POOLS: [Pool; 3] = [Pool::None, Pool::Threads, Pool::Requests];
 const SPANS: [&[bool]; 4] = [&[true], &[false], &[true, true], &[true, false, true]];
 
 /// Options against each other; what is independent of them rotates along.
-fn recipes() -> Vec<Recipe> {
-    let mut recipes = Vec::new();
-    for bits in 0..32 {
-        let bit = |n: u32| bits >> n & 1 == 1;
-        for pool in POOLS {
-            for ranges in RANGES {
-                for mix in MIXES {
-                    let index = recipes.len();
-                    recipes.push(Recipe {
-                        latency: bit(0),
-                        iops: bit(1),
-                        waits: bit(2),
-                        targets: if bit(3) { 3 } else { 1 },
-                        threads: if bit(4) { 3 } else { 1 },
-                        pool,
-                        ranges,
-                        machine: MACHINES[index % MACHINES.len()],
-                        mix,
-                        spans: SPANS[index / 3 % SPANS.len()],
-                    });
-                }
-            }
-        }
-    }
-    recipes
+fn all_recipes() -> Vec<Recipe> {
+    recipes(&MIXES, |recipe, mix, index| {
+        recipe.mix = *mix;
+        recipe.spans = SPANS[index / 3 % SPANS.len()];
+    })
 }
 
 /// What the generator of documents leaves as a whole: a pool has one thread per file.
@@ -101,7 +76,7 @@ fn written(recipe: &Recipe, seed: u64) -> String {
 
 #[test]
 fn every_combination_is_read_strictly() {
-    let recipes = recipes();
+    let recipes = all_recipes();
     assert_eq!(recipes.len(), 1536);
     for (seed, recipe) in recipes.iter().enumerate() {
         let text = written(recipe, seed as u64);
@@ -116,18 +91,7 @@ fn every_combination_is_read_strictly() {
 /// A line removed, doubled, or exchanged with the next is noticed: the reader is strict.
 #[test]
 fn damaged_results_are_not_accepted() {
-    let rich = Recipe {
-        latency: true,
-        iops: true,
-        waits: true,
-        targets: 2,
-        threads: 2,
-        pool: Pool::None,
-        ranges: Ranges::Absolute,
-        machine: Machine::Everything,
-        mix: Mix::Both,
-        spans: &[true, false],
-    };
+    let rich = Recipe { targets: 2, threads: 2, spans: &[true, false], ..Recipe::RICH };
     let text = written(&rich, 7);
     check(&text).expect("is right as it is");
     let lines: Vec<&str> = text.split('\n').collect();
@@ -410,18 +374,7 @@ fn masks_hide_figures_and_nothing_else() {
 /// Figures by hand.
 #[test]
 fn figures_are_those_of_the_definitions() {
-    let recipe = Recipe {
-        latency: true,
-        iops: true,
-        waits: true,
-        targets: 1,
-        threads: 1,
-        pool: Pool::None,
-        ranges: Ranges::None,
-        machine: Machine::Plain,
-        mix: Mix::Nothing,
-        spans: &[true],
-    };
+    let recipe = Recipe { latency: true, iops: true, waits: true, mix: Mix::Nothing, ..Recipe::PLAIN };
     let mut document = document(&recipe, 1);
     let span = &mut document.profile.time_spans[0];
     (span.duration_s, span.io_bucket_ms) = (2, 500);
@@ -481,19 +434,7 @@ fn figures_are_those_of_the_definitions() {
 
 #[test]
 fn names_are_escaped() {
-    let recipe = Recipe {
-        latency: false,
-        iops: false,
-        waits: false,
-        targets: 1,
-        threads: 1,
-        pool: Pool::None,
-        ranges: Ranges::None,
-        machine: Machine::Plain,
-        mix: Mix::Both,
-        spans: &[true],
-    };
-    let mut document = document(&recipe, 3);
+    let mut document = document(&Recipe::PLAIN, 3);
     let odd = "a&b<c>\"d'\n\u{1b}[2J\u{e9}";
     document.system.computer_name = odd.to_string();
     document.system.power_scheme = "<unknown>".to_string();
@@ -513,7 +454,7 @@ fn names_are_escaped() {
 
 #[test]
 fn the_system_alone_is_that_of_the_whole() {
-    let recipe = recipes().pop().expect("there are some");
+    let recipe = all_recipes().pop().expect("there are some");
     let document = document(&recipe, 1);
     let alone = xml::system(&document.system);
     let indented: String = alone.lines().map(|line| format!("  {line}\n")).collect();
@@ -523,7 +464,7 @@ fn the_system_alone_is_that_of_the_whole() {
 
 #[test]
 fn a_document_that_broke_off_has_every_time_span() {
-    let mut document = document(&Recipe { spans: &[true, true], ..recipes()[0] }, 1);
+    let mut document = document(&Recipe { spans: &[true, true], ..all_recipes()[0] }, 1);
     document.time_spans.truncate(1);
     let text = xml::results(&document);
     check(&text).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
@@ -533,6 +474,6 @@ fn a_document_that_broke_off_has_every_time_span() {
 #[test]
 fn the_table_of_formats_has_it() {
     let row = format("xml").expect("is there");
-    let document = document(&recipes()[0], 1);
+    let document = document(&all_recipes()[0], 1);
     assert_eq!((row.render)(&document), xml::results(&document));
 }

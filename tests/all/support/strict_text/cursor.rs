@@ -2,36 +2,37 @@
 
 use super::{Fault, Outcome, SizeText};
 
-/// The lines of a document and where reading stands.
+/// The lines of a document, or of its end, and where reading stands.
 pub struct Lines<'a> {
     lines: Vec<&'a str>,
     at: usize,
+    /// Lines of the document before these.
+    before: usize,
 }
 
 impl<'a> Lines<'a> {
     /// Lines end with LF, the last one as well.
     pub fn new(text: &'a str) -> Outcome<Self> {
-        let body = text.strip_suffix('\n').ok_or(Fault {
-            line: text.lines().count(),
+        Self::after_line(0, text)
+    }
+
+    /// The lines of a document that follow its first `before` lines.
+    pub fn after_line(before: usize, text: &'a str) -> Outcome<Self> {
+        let body = text.strip_suffix('\n').ok_or_else(|| Fault {
+            line: before + text.lines().count(),
             message: "the last line has no line end".to_string(),
         })?;
-        let lines: Vec<&str> = body.split('\n').collect();
-        if let Some(index) =
-            lines.iter().position(|line| line.contains(|c: char| c.is_control() && c != '\t'))
-        {
-            return Err(Fault { line: index + 1, message: "a control character".to_string() });
-        }
-        Ok(Lines { lines, at: 0 })
+        Ok(Lines { lines: body.split('\n').collect(), at: 0, before })
     }
 
     /// Number of the line read last.
     pub fn number(&self) -> usize {
-        self.at
+        self.before + self.at
     }
 
     /// Reads again after line `number`.
     pub fn go_back_to(&mut self, number: usize) {
-        self.at = number;
+        self.at = number - self.before;
     }
 
     pub fn peek(&self) -> Option<&'a str> {
@@ -41,15 +42,21 @@ impl<'a> Lines<'a> {
     /// The next line, whatever it is; `expected` is for the message.
     pub fn line(&mut self, expected: &str) -> Outcome<Line<'a>> {
         let Some(rest) = self.peek() else {
-            return Err(Fault { line: self.at + 1, message: format!("ends where {expected:?} is expected") });
+            let message = format!("ends where {expected:?} is expected");
+            return Err(Fault { line: self.number() + 1, message });
         };
         self.at += 1;
-        Ok(Line { number: self.at, rest })
+        if has_control(rest) {
+            return Err(Fault { line: self.number(), message: "a control character".to_string() });
+        }
+        Ok(Line { number: self.number(), rest })
     }
 
     pub fn exact(&mut self, text: &str) -> Outcome<()> {
-        let line = self.line(text)?;
-        if line.rest == text { Ok(()) } else { line.fault(&format!("expected {text:?}")) }
+        match self.optional(text) {
+            true => Ok(()),
+            false => self.line(text)?.fault(&format!("expected {text:?}")),
+        }
     }
 
     /// The next line if it is exactly this.
@@ -83,8 +90,16 @@ impl<'a> Lines<'a> {
     pub fn end(&self) -> Outcome<()> {
         match self.peek() {
             None => Ok(()),
-            Some(line) => Err(Fault { line: self.at + 1, message: format!("extra line {line:?}") }),
+            Some(line) => Err(Fault { line: self.number() + 1, message: format!("extra line {line:?}") }),
         }
+    }
+}
+
+/// Control characters but tabs. Bytes are faster to compare than characters.
+fn has_control(line: &str) -> bool {
+    match line.is_ascii() {
+        true => line.bytes().any(|b| b.is_ascii_control() && b != b'\t'),
+        false => line.contains(|c: char| c.is_control() && c != '\t'),
     }
 }
 

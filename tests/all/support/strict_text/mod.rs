@@ -209,20 +209,61 @@ pub struct Parsed {
     pub totals: Option<TotalsText>,
 }
 
+/// The beginning of a document. Many documents that begin alike are read on from here, without reading it again.
+#[derive(Debug, Clone)]
+pub struct Begun {
+    profile: ProfileText,
+    system: SystemText,
+    results: Vec<Option<ResultText>>,
+    /// Lines read.
+    lines: usize,
+}
+
+impl Begun {
+    fn new(lines: &mut Lines) -> Outcome<Self> {
+        let profile = parameters::profile(lines)?;
+        let system = parameters::system(lines)?;
+        Ok(Begun { profile, system, results: Vec::new(), lines: lines.number() })
+    }
+
+    /// The rest of the document, whole.
+    pub fn parse_rest(&self, rest: &str) -> Outcome<Parsed> {
+        self.read_on(&mut Lines::after_line(self.lines, rest)?)
+    }
+
+    fn read_on(&self, lines: &mut Lines) -> Outcome<Parsed> {
+        let mut found = Vec::new();
+        for (index, span) in self.profile.spans.iter().enumerate().skip(self.results.len()) {
+            found.push(results::block(lines, index + 1, span, &self.system)?);
+        }
+        let totals = if self.profile.spans.len() > 1 { Some(results::totals(lines)?) } else { None };
+        lines.end()?;
+        let Begun { profile, system, results, .. } = self.clone();
+        let parsed = Parsed { profile, system, results: [results, found].concat(), totals };
+        checks::document(&parsed)?;
+        Ok(parsed)
+    }
+}
+
 /// Reads a whole document.
 pub fn parse(text: &str) -> Outcome<Parsed> {
     let mut lines = Lines::new(text)?;
-    let profile = parameters::profile(&mut lines)?;
-    let system = parameters::system(&mut lines)?;
+    Begun::new(&mut lines)?.read_on(&mut lines)
+}
+
+/// The document as read before each of its results blocks, with the number of bytes before the block.
+pub fn before_blocks(text: &str) -> Outcome<Vec<(usize, Begun)>> {
+    let mut lines = Lines::new(text)?;
+    let mut begun = Begun::new(&mut lines)?;
+    let bytes = |lines: usize| text.split_inclusive('\n').take(lines).map(str::len).sum();
     let mut found = Vec::new();
-    for (index, span) in profile.spans.iter().enumerate() {
-        found.push(results::block(&mut lines, index + 1, span, &system)?);
+    for index in 0..begun.profile.spans.len() {
+        found.push((bytes(begun.lines), begun.clone()));
+        let block = results::block(&mut lines, index + 1, &begun.profile.spans[index], &begun.system)?;
+        begun.results.push(block);
+        begun.lines = lines.number();
     }
-    let totals = if profile.spans.len() > 1 { Some(results::totals(&mut lines)?) } else { None };
-    lines.end()?;
-    let parsed = Parsed { profile, system, results: found, totals };
-    checks::document(&parsed)?;
-    Ok(parsed)
+    Ok(found)
 }
 
 /// Reads what `-Rp` prints.
