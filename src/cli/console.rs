@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::fault::{ExitCode, Fault, Refusal};
+use crate::fault::{ExitCode, Fault};
 use crate::load::Event;
 use crate::profile::Size;
-use crate::session::outputs::OutputError;
 use crate::text::printable;
 
 /// Plain progress lines come this far apart when nobody watches a terminal.
@@ -27,35 +26,6 @@ pub(crate) fn tell(fault: impl Into<Fault>) -> ExitCode {
     let fault = fault.into();
     say(&fault.to_string());
     fault.exit_code()
-}
-
-/// For suites that still pass on words, which [`say_error`] shows.
-impl From<Refusal> for String {
-    fn from(refusal: Refusal) -> Self {
-        refusal.to_string()
-    }
-}
-
-impl From<OutputError> for String {
-    fn from(error: OutputError) -> Self {
-        error.to_string()
-    }
-}
-
-/// Lines that tell why something was refused: a sentence, or what is complete lines with `ERROR` already (as those of
-/// [`parse`] are).
-///
-/// [`parse`]: crate::cli::grammar::parse()
-pub(crate) fn error_lines(words: &str) -> String {
-    match words.contains("ERROR: ") {
-        true => format!("{}\n", words.trim_end()),
-        false => format!("ERROR: {}\n", printable(words)),
-    }
-}
-
-/// Writes [`error_lines`] to standard error.
-pub(crate) fn say_error(words: &str) {
-    say(&error_lines(words));
 }
 
 /// [`say`] with a line end.

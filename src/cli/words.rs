@@ -4,7 +4,7 @@ use crate::cli::Invocation;
 use crate::cli::grammar::lines::Lines;
 use crate::cli::grammar::parse;
 use crate::cli::grammar::parse::refuse_findings;
-use crate::fault::Refusals;
+use crate::fault::{Refusal, Refusals};
 use crate::request::{Grammar, Line, Request};
 use crate::session::place::absolute;
 
@@ -49,13 +49,13 @@ pub fn has_number(words: &[String], letter: char) -> bool {
 /// where they say nothing of it, on `target` when there is one.
 ///
 /// # Errors
-/// For [`error_lines`](super::console::error_lines).
+/// Why they cannot be run, each reason behind the option.
 pub fn variant(
     option: &str,
     typed: Vec<String>,
     target: Option<&str>,
     wanted: Wanted,
-) -> Result<Variant, String> {
+) -> Result<Variant, Refusals> {
     let has_profile = typed.iter().any(|word| word.starts_with("-X"));
     let mut words = Vec::new();
     if !has_profile && !has_number(&typed, 'd') {
@@ -73,11 +73,12 @@ pub fn variant(
         words.push(target.to_string());
         1
     });
-    let refused = |why: &str| format!("{option}: {why}");
+    let refused = |why: &str| Refusals::from(Refusal::command_line(format!("{option}: {why}")));
+    let of_option = |refusals: Refusals| refusals.behind(option);
     let mut request = match parse(&words, "diskspd", &|| 0) {
         Ok(Invocation::Run(request)) => request,
         Ok(_) => return Err(refused("these words run nothing")),
-        Err(refusal) => return Err(format!("{option}:\n{refusal}")),
+        Err(refusals) => return Err(of_option(refusals)),
     };
     if let Some(why) = unwanted(&request) {
         return Err(refused(why));
@@ -87,7 +88,7 @@ pub fn variant(
         .map_err(|error| {
             error.refusals(|profile, findings| refuse_findings(&words, "diskspd", profile, findings))
         })
-        .map_err(|refusals| format!("{option}:\n{refusals}"))?;
+        .map_err(of_option)?;
     let [span] = &request.profile.time_spans[..] else {
         return Err(refused("the profile has several time spans; compare one at a time"));
     };
@@ -110,7 +111,7 @@ pub fn variant(
         targets: span.targets.iter().map(|target| target.path.clone()).collect(),
         written: written.map(|target| target.path.clone()).collect(),
         profile_file: request.profile_file.as_ref().map(|file| file.path.clone()),
-        line: line(words).map_err(|refusals| format!("{option}:\n{refusals}"))?,
+        line: line(words).map_err(of_option)?,
     })
 }
 
@@ -177,7 +178,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_compared_is_refused_in_words() {
-        let refused = |line: &str, target| variant("--b", words(line), target, wanted(false)).unwrap_err();
+        let refused =
+            |line: &str, target| variant("--b", words(line), target, wanted(false)).unwrap_err().to_string();
         for (line, target, says) in [
             ("-b4K other", Some("f"), "leave out --file"),
             ("-b4K -c1G", Some("f"), "-c (FileSize in a profile) would make the file of --file anew"),
@@ -190,7 +192,7 @@ mod tests {
             ("-?", None, "run nothing"),
         ] {
             let words = refused(line, target);
-            assert!(words.contains(says) && words.starts_with("--b:"), "{line}: {words}");
+            assert!(words.contains(says) && words.starts_with("ERROR: --b:"), "{line}: {words}");
         }
     }
 }

@@ -135,6 +135,12 @@ impl Refusal {
         self.hints.iter().chain(&self.switch_hints)
     }
 
+    /// The same behind what it is about: `--a: these words run nothing`.
+    pub fn behind(mut self, subject: impl fmt::Display) -> Self {
+        self.message = format!("{subject}: {}", self.message);
+        self
+    }
+
     /// The same about these options instead.
     pub fn about(mut self, switches: &[&'static str]) -> Self {
         self.switches = switches.to_vec();
@@ -202,6 +208,12 @@ impl Refusals {
     /// The same with the words as typed.
     pub fn of(mut self, program: &str, arguments: &[String]) -> Self {
         self.typed = Some(Typed { program: program.to_string(), arguments: arguments.to_vec() });
+        self
+    }
+
+    /// The same, each behind what it is about.
+    pub fn behind(mut self, subject: impl fmt::Display) -> Self {
+        self.all = self.all.into_iter().map(|one| one.behind(&subject)).collect();
         self
     }
 

@@ -15,7 +15,16 @@ use std::time::Duration;
 
 use crate::fault::Fault;
 use crate::request::Line;
-use crate::result::Document;
+use crate::result::{Document, Grade, envelope};
+
+/// What a suite leaves: a versioned document.
+pub trait SuiteDocument: envelope::Kind {
+    /// Whether anything was measured.
+    fn has_figures(&self) -> bool;
+
+    /// The worst verdict of its runs; none when no run was judged.
+    fn grade(&self) -> Option<Grade>;
+}
 
 /// One run of a series.
 #[derive(Debug, Clone, PartialEq)]

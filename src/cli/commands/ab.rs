@@ -5,14 +5,13 @@ use std::time::Instant;
 use clap::Args;
 
 use crate::cli::commands::comparing::Comparing;
-use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::commands::suite::{self, SeriesArguments, Suite, end_early, nothing_measured};
+use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::commands::values::file_bytes;
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::cli::words::Variant;
-use crate::session::outputs::later_json;
+use crate::fault::{Fault, Refusal, Refusals};
 use crate::session::place::{FILE_BYTES_MIN, Place, names_no_target, target_named};
-use crate::session::required::{Answer, Required, UnknownWord, required};
+use crate::session::required::{Required, required};
 use crate::session::series::Series;
 use crate::suite::ab::{self, Outcome, Surroundings};
 use crate::suite::{Draft, Ended, Kind, Runner};
@@ -25,7 +24,7 @@ use crate::text::split_line;
 /// larger than the margin", or, when blocks or time are over, undecided. The more often one looks, the easier one is
 /// fooled: interval and p value allow for that.
 #[derive(Debug, Args)]
-#[command(mut_arg("require", |arg| arg.value_parser(ab_required).help(
+#[command(mut_arg("require", |arg| arg.value_parser(|text: &str| required(text, &[Required::NotWorse, Required::Better])).help(
     "Exit code 5 unless B is shown to be better (better), or shown to be better or not to differ by more than the margin \
      (not-worse), or unless the verdict is this or better (certified, or suspect); may be repeated"
 )))]
@@ -49,12 +48,76 @@ pub(crate) struct AbArguments {
     #[command(flatten)]
     comparing: Comparing,
 
-    /// Write the comparison to this file as JSON (`truespd schema ab`)
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
-
     #[command(flatten)]
     series: SeriesArguments,
+}
+
+/// Size of the file of `--file` unless told otherwise.
+const FILE_BYTES: u64 = 1 << 30;
+/// Its name.
+const FILE: &str = "data";
+
+/// What is to be compared.
+pub(crate) struct Work {
+    /// The words as typed, each behind its option.
+    split: [(&'static str, Vec<String>); 2],
+    variants: [Variant; 2],
+    /// The directory of `--file`.
+    place: Option<Place>,
+}
+
+impl Suite for AbArguments {
+    const NAME: &'static str = "ab";
+    type Work = Work;
+    type Document = ab::Report;
+
+    fn series(&self) -> &SeriesArguments {
+        &self.series
+    }
+
+    fn ask(&self) -> Result<Asked<Work>, Fault> {
+        let split = [split("--a", &self.a)?, split("--b", &self.b)?];
+        if self.file.is_none() && self.size_bytes.is_some() {
+            let message =
+                "--size is for the file that --file makes; the targets that the words name have theirs";
+            return Err(Refusal::command_line(message).into());
+        }
+        // Whether both can run, before a file is made for them.
+        let mut variants = self.variants(&split, self.file.as_ref().map(|_| FILE))?;
+        self.comparing.plan("", variants.clone())?;
+        let place = self.file.as_deref().map(|typed| self.directory(typed)).transpose()?;
+        let used = used(&variants, place.is_some());
+        allow_each(&mut variants, &self.series.overwrite)?;
+        Ok(Asked::Work { work: Work { split, variants, place }, used })
+    }
+
+    fn measure(&self, work: Work, series: &mut Series) -> Measured<ab::Report> {
+        let Work { split, variants, place } = work;
+        let plan = if let Some(place) = place {
+            let file = series.scratch(&place.folder(), Self::NAME, &[FILE])?.file(FILE);
+            let plan = self.comparing.plan("", self.variants(&split, Some(&file))?)?;
+            series.ahead(plan.ahead());
+            fill(series, &file, self.file_bytes())?;
+            plan
+        } else {
+            // The write guard is asked of all targets, before the first run takes its time.
+            variants.iter().flat_map(|one| &one.written).try_for_each(|path| series.check_write(path))?;
+            // The words of each variant hold what the person allowed for it.
+            series.allow(Vec::new());
+            self.comparing.plan("", variants)?
+        };
+        let begin = Instant::now();
+        let mut surroundings = Surroundings { arrange: &mut |_| Ok(()), elapsed: &|| begin.elapsed() };
+        Ok(ab::compare(&plan, series, &mut surroundings))
+    }
+
+    fn text(&self, report: &ab::Report, style: Style) -> String {
+        ab::text(report) + &series_verdict(&report.verdict, style)
+    }
+
+    fn lacks(report: &ab::Report, required: Required) -> Option<String> {
+        lacks(report.outcome, report.is_b_better(), required)
+    }
 }
 
 impl AbArguments {
@@ -62,82 +125,35 @@ impl AbArguments {
     fn file_bytes(&self) -> u64 {
         self.size_bytes.unwrap_or(FILE_BYTES)
     }
-}
 
-/// Size of the file of `--file` unless told otherwise.
-const FILE_BYTES: u64 = 1 << 30;
+    /// Both lines, on `target` when there is one.
+    fn variants(
+        &self,
+        split: &[(&'static str, Vec<String>); 2],
+        target: Option<&str>,
+    ) -> Result<[Variant; 2], Refusals> {
+        let variant =
+            |(option, words): &(&str, Vec<String>)| self.comparing.variant(option, words.clone(), target);
+        Ok([variant(&split[0])?, variant(&split[1])?])
+    }
 
-fn ab_required(text: &str) -> Result<Required, UnknownWord> {
-    required(text, &[Required::NotWorse, Required::Better])
-}
-
-impl Suite for AbArguments {
-    const NAME: &'static str = "ab";
-    const WRITES: &'static str = "What `ab --json` writes";
-    type Document = ab::Report;
-
-    fn run(&self) -> ExitCode {
-        match prepare_and_run(self) {
-            Ok(code) => code,
-            Err(words) => suite::refused(&words),
+    /// The directory of `--file`, where there is room for the file.
+    fn directory(&self, typed: &str) -> Result<Place, Refusal> {
+        let place = Place::find(typed)?;
+        if !place.is_directory() {
+            let message = format!("--file {typed}: this is no directory");
+            return Err(Refusal::command_line(message).hint("name one, or name the target in --a and --b"));
         }
+        place.check_overwrite(&self.series.overwrite)?;
+        place.check_room(self.file_bytes(), 1, FILE_BYTES_MIN)?;
+        Ok(place)
     }
 }
 
-/// The error is for [`suite::refused`]: refused before anything was touched.
-fn prepare_and_run(arguments: &AbArguments) -> Result<ExitCode, String> {
-    let typed = [("--a", &arguments.a), ("--b", &arguments.b)];
-    let mut split = Vec::new();
-    for (option, text) in typed {
-        split.push((
-            option,
-            split_line(text).map_err(|open| format!("{option}: a quote ({open}) has no end"))?,
-        ));
-    }
-    if arguments.file.is_none() && arguments.size_bytes.is_some() {
-        return Err(
-            "--size is for the file that --file makes; the targets that the words name have theirs".into()
-        );
-    }
-    // Whether both can run, before a file is made for them.
-    let placeholder = arguments.file.as_ref().map(|_| "data");
-    let mut variants = variants(&arguments.comparing, &split, placeholder)?;
-    arguments.comparing.plan("", both(&variants)).fitted()?;
-    let place = arguments.file.as_deref().map(|dir| directory(dir, arguments)).transpose()?;
-    let output = later_json(arguments.json.as_deref(), &taken(&variants, place.is_some()))?;
-    allow_each(&mut variants, &arguments.series.overwrite)?;
-    let mut series = arguments.series.begin("ab", &output).map_err(|refusal| refusal.to_string())?;
-    let file = match file(&mut series, place.as_ref(), &variants) {
-        Ok(file) => file,
-        Err(ended) => return Ok(end_early(series, ended)),
-    };
-    if let Some(file) = &file {
-        variants = self::variants(&arguments.comparing, &split, Some(file))?;
-    }
-    let plan = arguments.comparing.plan("", both(&variants)).fitted()?;
-    if let Some(file) = &file
-        && let Err(ended) = {
-            series.ahead(plan.ahead());
-            fill(&mut series, file, arguments.file_bytes())
-        }
-    {
-        return Ok(end_early(series, ended));
-    }
-    let begin = Instant::now();
-    let mut surroundings = Surroundings { arrange: &mut |_| Ok(()), elapsed: &|| begin.elapsed() };
-    let (report, result) = ab::compare(&plan, &mut series, &mut surroundings);
-    let is_complete = result.is_ok();
-    let is_worth_telling = is_complete || !report.blocks.is_empty();
-    let ended = series.end(result);
-    if !is_worth_telling {
-        return Ok(nothing_measured(ended, false));
-    }
-    let shown = ab::text(&report) + &series_verdict(&report.verdict, Style::of_stdout());
-    let printed = print(&shown, ended);
-    let code = suite::write_document(&output, &report, printed);
-    let lacks = |required| lacks(report.outcome, report.is_b_better(), required);
-    let answer = Answer { is_complete, grade: report.verdict.grade, lacks: &lacks };
-    Ok(arguments.series.held_to(&answer, code))
+/// An option and its words.
+fn split(option: &'static str, typed: &str) -> Result<(&'static str, Vec<String>), Refusal> {
+    let split = split_line(typed).map_err(|open| format!("{option}: a quote ({open}) has no end"));
+    Ok((option, split.map_err(Refusal::command_line)?))
 }
 
 /// What keeps the answer from being what is required.
@@ -152,55 +168,15 @@ fn lacks(outcome: Outcome, is_b_better: Option<bool>, required: Required) -> Opt
     Some(lack.to_string())
 }
 
-/// Both lines, on `target` when there is one. The error is for [`suite::refused`].
-fn variants(
-    comparing: &Comparing,
-    split: &[(&str, Vec<String>)],
-    target: Option<&str>,
-) -> Result<Vec<Variant>, String> {
-    split.iter().map(|(option, words)| comparing.variant(option, words.clone(), target)).collect()
-}
-
-fn both(variants: &[Variant]) -> [Variant; 2] {
-    variants.to_vec().try_into().expect("two options")
-}
-
-/// What the variants read and write, without a file that is still to be made: no result may take the place of one.
-fn taken(variants: &[Variant], is_made: bool) -> Vec<String> {
+/// What the variants read and write, without a file that is still to be made.
+fn used(variants: &[Variant], is_made: bool) -> Vec<String> {
     let targets = |variant: &Variant| if is_made { Vec::new() } else { variant.targets.clone() };
-    variants
-        .iter()
-        .flat_map(|variant| targets(variant).into_iter().chain(variant.profile_file.clone()))
-        .collect()
+    let all = |variant: &Variant| targets(variant).into_iter().chain(variant.profile_file.clone());
+    variants.iter().flat_map(all).collect()
 }
 
-/// The file in the directory of `--file`. Without one, the write guard is asked of all targets, before the first run takes
-/// its time.
-fn file(series: &mut Series, place: Option<&Place>, variants: &[Variant]) -> Result<Option<String>, Ended> {
-    if let Some(place) = place {
-        return Ok(Some(series.scratch(&place.folder(), "ab", &["data"])?.file("data")));
-    }
-    variants.iter().flat_map(|variant| &variant.written).try_for_each(|path| series.check_write(path))?;
-    // The words of each variant hold what the person allowed for it.
-    series.allow(Vec::new());
-    Ok(None)
-}
-
-/// The directory of `--file`, where there is room for the file. The error is a sentence.
-fn directory(typed: &str, arguments: &AbArguments) -> Result<Place, String> {
-    let place = Place::find(typed)?;
-    if !place.is_directory() {
-        return Err(format!(
-            "--file {typed}: this is no directory; name one, or name the target in --a and --b"
-        ));
-    }
-    place.check_overwrite(&arguments.series.overwrite)?;
-    place.check_room(arguments.file_bytes(), 1, FILE_BYTES_MIN)?;
-    Ok(place)
-}
-
-/// Gives each variant the person's word for its own targets. The error is a sentence.
-fn allow_each(variants: &mut [Variant], overwrite: &[String]) -> Result<(), String> {
+/// Gives each variant the person's word for its own targets.
+fn allow_each(variants: &mut [Variant], overwrite: &[String]) -> Result<(), Refusal> {
     for path in overwrite {
         let mut is_named = false;
         for variant in variants.iter_mut() {
@@ -211,7 +187,7 @@ fn allow_each(variants: &mut [Variant], overwrite: &[String]) -> Result<(), Stri
             }
         }
         if !is_named {
-            return Err(names_no_target(path));
+            return Err(Refusal::command_line(names_no_target(path)));
         }
     }
     Ok(())
@@ -270,7 +246,7 @@ mod tests {
         allow_each(&mut variants, &["/dev/y".to_string()]).unwrap();
         assert_eq!(variants.each_ref().map(shown), ["-w100 /dev/x", "--overwrite /dev/y -w100 /dev/y"]);
         for (path, says) in [("/dev/z", "none of the targets"), ("#1", "by its name")] {
-            let words = allow_each(&mut variants, &[path.to_string()]).unwrap_err();
+            let words = allow_each(&mut variants, &[path.to_string()]).unwrap_err().to_string();
             assert!(words.contains(says), "{path}: {words}");
         }
         // However it is spelt.

@@ -5,18 +5,17 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::commands::suite::{self, SeriesArguments, Suite, end_early, nothing_measured};
-use crate::cli::commands::values::{between, bytes};
-use crate::cli::console::say_line;
+use crate::cli::commands::suite::{
+    Asked, Measured, SeriesArguments, Suite, say_read_only, would_destroy, write_profile,
+};
+use crate::cli::commands::values::{between, bytes, legal};
 use crate::cli::show::verdict::{Style, series as series_verdict};
-use crate::fault::{Refusal, RefusalKind};
-use crate::session::outputs::{LaterOutputs, later_json};
+use crate::fault::{Fault, Refusal};
 use crate::session::place::Place;
-use crate::session::required::{Answer, Required, required};
-use crate::suite::assess::{Assessment, FILE_BYTES, Part, Plan, SIZE_MIN_BYTES, Test};
-use crate::sys::error::system_text;
-use crate::text::{printable, shell_line, shell_word, typed_size, wrap};
+use crate::session::required::{Required, required};
+use crate::session::series::Series;
+use crate::suite::assess::{Assessment, FILE_BYTES, Plan, SIZE_MIN_BYTES, Test};
+use crate::text::{shell_line, typed_size, wrap};
 
 /// winsat's words that are long options here.
 const WINSAT_WORDS: [&str; 11] =
@@ -87,9 +86,6 @@ pub(crate) struct AssessArguments {
     /// Run nothing; print the lines of DiskSpd and the profiles that would run
     #[arg(long)]
     print: bool,
-    /// Write the figures to this file as JSON (`truespd schema assess`)
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
     #[command(flatten)]
     series: SeriesArguments,
 }
@@ -106,89 +102,122 @@ pub(crate) fn long_words(args: &[OsString]) -> Vec<OsString> {
     args.iter().map(long).collect()
 }
 
-fn block(text: &str) -> Result<u64, String> {
-    let bytes = bytes(text)?;
-    match bytes.is_multiple_of(SECTOR_BYTES) && bytes <= BLOCK_BYTES_MAX {
-        true => Ok(bytes),
-        false => {
-            Err(format!("an I/O is a multiple of 512 bytes and at most {}", typed_size(BLOCK_BYTES_MAX)))
-        }
+fn block(text: &str) -> Result<u64, Refusal> {
+    match bytes(text)? {
+        bytes if bytes.is_multiple_of(SECTOR_BYTES) && bytes <= BLOCK_BYTES_MAX => Ok(bytes),
+        _ => Err(legal(&format!("a multiple of 512 bytes, at most {}", typed_size(BLOCK_BYTES_MAX)))),
     }
 }
 
 impl Suite for AssessArguments {
     const NAME: &'static str = "assess";
-    const WRITES: &'static str = "What `assess --json` writes";
+    type Work = (Place, Plan);
     type Document = Assessment;
 
     fn words(args: &[OsString]) -> Vec<OsString> {
         long_words(args)
     }
 
-    fn run(&self) -> ExitCode {
-        match prepare(self) {
-            Ok((place, plan)) if self.print => print(&lines(&place, &plan), ExitCode::Done),
-            Ok((place, plan)) => assess(self, &place, plan).unwrap_or_else(|words| suite::refused(&words)),
-            Err(words) => suite::refused(&words),
+    fn series(&self) -> &SeriesArguments {
+        &self.series
+    }
+
+    fn ask(&self) -> Result<Asked<Self::Work>, Fault> {
+        self.winsats_own()?;
+        let target = self.n.map_or(self.target.clone(), |number| format!("#{number}"));
+        let place = self.series.place(&target)?;
+        let plan = self.plan(&place)?;
+        if self.print {
+            return Ok(Asked::Text(lines(&place, &plan)));
         }
+        place.check_room(plan.size_bytes, 1, self.least_bytes())?;
+        let used = vec![place.word()];
+        Ok(Asked::Work { work: (place, plan), used })
+    }
+
+    fn measure(&self, (place, mut plan): Self::Work, series: &mut Series) -> Measured<Assessment> {
+        let since = Instant::now();
+        if place.is_device() && plan.tests.iter().any(|test| test.writes()) {
+            series.check_write(&place.word())?;
+        }
+        let files = [DATA, profile_name(Test::FlushSequential), profile_name(Test::FlushRandom)];
+        let scratch = series.scratch(&place.folder(), Self::NAME, &files)?;
+        if plan.is_made {
+            plan.target = scratch.file(DATA);
+        }
+        let parts = plan.parts(|test| scratch.file(profile_name(test)));
+        for part in &parts {
+            let Some(profile) = &part.profile else { continue };
+            write_profile(&scratch.file(profile_name(part.test)), profile)?;
+        }
+        let (mut assessment, result) = plan.run(&parts, series);
+        assessment.run_time_s = since.elapsed().as_secs_f64();
+        Ok((assessment, result))
+    }
+
+    fn text(&self, assessment: &Assessment, style: Style) -> String {
+        let verdict = series_verdict(&assessment.verdict, style);
+        let approximate = wrap(&assessment.approximate(), style.columns).join("\n");
+        format!("{}\n{verdict}\n{approximate}\n", assessment.text())
+    }
+
+    fn lacks(assessment: &Assessment, _required: Required) -> Option<String> {
+        let labels = assessment.not_passed();
+        (!labels.is_empty()).then(|| format!("not passed: {}", labels.join("; ")))
     }
 }
 
-/// What is to be done. The error is one sentence.
-fn prepare(arguments: &AssessArguments) -> Result<(Place, Plan), String> {
-    if let Some(drive) = &arguments.drive {
-        return Err(format!(
-            "-drive {drive}: there are no drive letters here; name a folder on the disk, or its device: truespd assess \
-             /mnt/data"
-        ));
-    }
-    if let Some(file) = &arguments.xml {
-        return Err(format!("-xml {file}: winsat's file is not written; --json FILE holds all figures"));
-    }
-    let target = arguments.n.map_or(arguments.target.clone(), |number| format!("#{number}"));
-    let place = Place::find(&target)?.directory_or_device()?;
-    place.check_overwrite(&arguments.series.overwrite)?;
-    let mut tests = tests(arguments);
-    let is_made = place.is_directory();
-    if !is_made && arguments.series.overwrite.is_empty() {
-        tests.retain(|test| !test.writes());
-        let (shown, word) = (printable(&place.word()), shell_word(&place.word()));
-        if tests.is_empty() {
-            return Err(format!(
-                "these tests would write to '{shown}', whatever it holds; if that may be lost: --overwrite {word}"
-            ));
+impl AssessArguments {
+    /// Words of winsat that mean something else here.
+    fn winsats_own(&self) -> Result<(), Refusal> {
+        if let Some(drive) = &self.drive {
+            let hint = "name a folder on the disk, or its device: truespd assess /mnt/data";
+            let message = format!("-drive {drive}: there are no drive letters here");
+            return Err(Refusal::command_line(message).hint(hint));
         }
-        say_line(format_args!(
-            "note: only reads: write tests destroy what is on '{shown}', and run with --overwrite {word}"
-        ));
+        if let Some(file) = &self.xml {
+            let message = format!("-xml {file}: winsat's file is not written");
+            return Err(Refusal::command_line(message).hint("--json FILE holds all figures"));
+        }
+        Ok(())
     }
-    let asked_bytes = arguments.size.or(place.size_bytes()).unwrap_or(FILE_BYTES);
-    let size_bytes = asked_bytes / SECTOR_BYTES * SECTOR_BYTES;
-    let needed = SIZE_MIN_BYTES.max(arguments.ransize.max(arguments.seqsize).saturating_mul(4));
-    if size_bytes < needed {
-        let (what, at) = match arguments.size {
-            Some(_) => ("--size", ""),
-            None => ("the size of the device", "; choose another place"),
-        };
-        return Err(format!(
-            "{what}: {} is too small; at least {}{at}",
-            typed_size(asked_bytes),
-            typed_size(needed)
-        ));
+
+    /// The smallest size that its tests can use.
+    fn least_bytes(&self) -> u64 {
+        SIZE_MIN_BYTES.max(self.ransize.max(self.seqsize).saturating_mul(4))
     }
-    if !arguments.print {
-        place.check_room(size_bytes, 1, needed)?;
+
+    fn plan(&self, place: &Place) -> Result<Plan, Refusal> {
+        let mut tests = tests(self);
+        if !self.series.may_write(place) {
+            tests.retain(|test| !test.writes());
+            if tests.is_empty() {
+                return Err(would_destroy("write tests", place));
+            }
+            say_read_only(&place.word());
+        }
+        let asked_bytes = self.size.or(place.size_bytes()).unwrap_or(FILE_BYTES);
+        let size_bytes = asked_bytes / SECTOR_BYTES * SECTOR_BYTES;
+        if size_bytes < self.least_bytes() {
+            let what = if self.size.is_some() { "--size" } else { "the size of the device" };
+            let (asked, least) = (typed_size(asked_bytes), typed_size(self.least_bytes()));
+            let refusal = Refusal::command_line(format!("{what}: {asked} is too small"));
+            let refusal = refusal.hint(format!("at least {least}"));
+            return Err(match self.size {
+                Some(_) => refusal,
+                None => refusal.hint("choose another place"),
+            });
+        }
+        Ok(Plan {
+            target: if place.is_directory() { DATA.to_string() } else { place.word() },
+            size_bytes,
+            is_made: place.is_directory(),
+            tests,
+            random_bytes: self.ransize,
+            sequential_bytes: self.seqsize,
+            seconds: self.duration,
+        })
     }
-    let plan = Plan {
-        target: if is_made { DATA.to_string() } else { place.word() },
-        size_bytes,
-        is_made,
-        tests,
-        random_bytes: arguments.ransize,
-        sequential_bytes: arguments.seqsize,
-        seconds: arguments.duration,
-    };
-    Ok((place, plan))
 }
 
 /// The tests that the words choose; without any, winsat's formal set.
@@ -228,69 +257,6 @@ fn lines(place: &Place, plan: &Plan) -> String {
         }
     }
     out
-}
-
-/// Runs and shows. The error is a sentence.
-fn assess(arguments: &AssessArguments, place: &Place, mut plan: Plan) -> Result<ExitCode, String> {
-    let since = Instant::now();
-    let json = later_json(arguments.json.as_deref(), &[place.word()])?;
-    let mut series = arguments.series.begin("assess", &json).map_err(|refusal| refusal.to_string())?;
-    if place.is_device()
-        && plan.tests.iter().any(|test| test.writes())
-        && let Err(ended) = series.check_write(&place.word())
-    {
-        return Ok(end_early(series, ended));
-    }
-    let files = [DATA, profile_name(Test::FlushSequential), profile_name(Test::FlushRandom)];
-    let scratch = match series.scratch(&place.folder(), "assess", &files) {
-        Ok(scratch) => scratch,
-        Err(ended) => return Ok(end_early(series, ended)),
-    };
-    if plan.is_made {
-        plan.target = scratch.file(DATA);
-    }
-    let parts = plan.parts(|test| scratch.file(profile_name(test)));
-    let (mut assessment, result) = match write_profiles(&parts) {
-        Ok(()) => plan.run(&parts, &mut series),
-        Err(words) => return Ok(end_early(series, Refusal::new(RefusalKind::Target, words).into())),
-    };
-    assessment.run_time_s = since.elapsed().as_secs_f64();
-    let is_complete = result.is_ok();
-    let code = series.end(result);
-    if !assessment.has_figures() {
-        return Ok(nothing_measured(code, is_complete));
-    }
-    let answer = Answer {
-        is_complete,
-        grade: assessment.verdict.grade,
-        lacks: &|_| {
-            let labels = assessment.not_passed();
-            (!labels.is_empty()).then(|| format!("not passed: {}", labels.join("; ")))
-        },
-    };
-    Ok(arguments.series.held_to(&answer, show(&assessment, &json, code)))
-}
-
-fn write_profiles(parts: &[Part]) -> Result<(), String> {
-    for part in parts {
-        let Some((profile, word)) = part.profile.as_ref().zip(part.step.words.first()) else { continue };
-        let path = word.trim_start_matches("-X");
-        std::fs::write(path, profile)
-            .map_err(|error| format!("'{path}': could not be written: {}", system_text(&error)))?;
-    }
-    Ok(())
-}
-
-/// Prints what was measured.
-fn show(assessment: &Assessment, json: &LaterOutputs, code: ExitCode) -> ExitCode {
-    let style = Style::of_stdout();
-    let shown = [
-        assessment.text(),
-        series_verdict(&assessment.verdict, style),
-        wrap(&assessment.approximate(), style.columns).join("\n") + "\n",
-    ];
-    let code = print(&shown.join("\n"), code);
-    suite::write_document(json, assessment, code)
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::cli::commands::values::{number, one_of};
 use crate::cli::words::{self, Variant, Wanted};
+use crate::fault::{Fault, Refusal, Refusals};
 use crate::suite::ab::{Metric, Plan};
 
 /// How to compare: for all that is built on it.
@@ -41,33 +43,27 @@ pub(crate) struct Comparing {
     pub warm_up: u32,
 }
 
-fn metric(text: &str) -> Result<Metric, String> {
-    let names = || Metric::compared().map(Metric::name).collect::<Vec<_>>().join(", ");
-    Metric::compared().find(|m| m.name() == text).ok_or_else(|| format!("legal are {}", names()))
+fn metric(text: &str) -> Result<Metric, Refusal> {
+    one_of(text, Metric::compared().map(|metric| (metric, metric.name())))
 }
 
-fn number(text: &str, what: &str, is_legal: impl Fn(f64) -> bool) -> Result<f64, String> {
-    let value = text.parse().ok().filter(|v: &f64| v.is_finite() && is_legal(*v));
-    value.ok_or_else(|| format!("legal is {what}"))
-}
-
-fn margin(text: &str) -> Result<f64, String> {
+fn margin(text: &str) -> Result<f64, Refusal> {
     number(text, "more than 0 and up to 100 percent", |v| v > 0.0 && v <= 100.0)
 }
 
-fn significance(text: &str) -> Result<f64, String> {
+fn significance(text: &str) -> Result<f64, Refusal> {
     number(text, "0.0001 to 0.05", |v| (0.0001..=0.05).contains(&v))
 }
 
-fn minutes(text: &str) -> Result<f64, String> {
+fn minutes(text: &str) -> Result<f64, Refusal> {
     number(text, "more than 0 and up to 10000", |v| v > 0.0 && v <= 10_000.0)
 }
 
 impl Comparing {
-    /// The plan for two lines.
-    pub fn plan(&self, title: &str, variants: [Variant; 2]) -> Plan {
+    /// The plan for two lines, with as many blocks as its time has room for.
+    pub fn plan(&self, title: &str, variants: [Variant; 2]) -> Result<Plan, Fault> {
         let run_s = variants.iter().map(|v| v.seconds).sum::<f64>() / 2.0;
-        Plan {
+        let plan = Plan {
             title: title.to_string(),
             lines: variants.map(|v| v.line),
             metric: self.metric,
@@ -76,11 +72,17 @@ impl Comparing {
             blocks_max: self.blocks as usize,
             time_max: Duration::from_secs_f64(self.max_minutes * 60.0),
             run_s,
-        }
+        };
+        Ok(plan.fitted()?)
     }
 
     /// The words of a variant as they are run.
-    pub fn variant(&self, option: &str, typed: Vec<String>, target: Option<&str>) -> Result<Variant, String> {
+    pub fn variant(
+        &self,
+        option: &str,
+        typed: Vec<String>,
+        target: Option<&str>,
+    ) -> Result<Variant, Refusals> {
         let needs_latency = self.metric.needs_latency();
         let wanted = Wanted { seconds: self.seconds, warm_up: self.warm_up, needs_latency };
         words::variant(option, typed, target, wanted)

@@ -8,7 +8,7 @@ use crate::cli::console::{Console, say, say_line, tell};
 use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
 use crate::cli::show::verdict::{Extent, Style, line, text};
 pub use crate::fault::ExitCode;
-use crate::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
+use crate::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use crate::load::{self, Event, FinishedRun};
 use crate::machine::host::uptime_ms;
 use crate::profile::xml;
@@ -265,12 +265,6 @@ fn print_report(report: &FinishedRun, outputs: Outputs, console: &Console, show:
     }
     say_line(format_args!("Error generating I/O requests"));
     code
-}
-
-/// What to show for refusals of a plan, and the exit code.
-pub(crate) fn plan_refused(program: &Program, args: &[OsString], refusals: &[Refusal]) -> (String, ExitCode) {
-    let refusals = refuse_plan(&typed(args), &program.name, refusals);
-    (refusals.to_string(), Fault::from(refusals).exit_code())
 }
 
 /// The first SIGINT or SIGTERM stops the run in an orderly way.

@@ -4,22 +4,21 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::commands::suite::{self, SeriesArguments, Suite, end_early, nothing_measured};
-use crate::cli::commands::values::{between, file_bytes};
-use crate::cli::console::say_line;
+use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, say_read_only, would_destroy};
+use crate::cli::commands::values::{between, file_bytes, legal};
 use crate::cli::show::mark as mark_table;
 use crate::cli::show::verdict::Style;
+use crate::fault::{Fault, Refusal};
 use crate::request::Output;
 use crate::result::envelope;
-use crate::session::outputs::LaterOutputs;
 use crate::session::place::{FILE_BYTES_MIN, Place};
+use crate::session::series::Series;
 use crate::suite::mark::text::{Reader, text};
 use crate::suite::mark::{
     self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, NAME, Part, Preset, Profile, Report,
     Settings, Target, Test,
 };
-use crate::text::{shell_line, shell_word, typed_size};
+use crate::text::{shell_line, typed_size};
 
 /// CrystalDiskMark's tests on a file of this directory, or on a device
 ///
@@ -85,10 +84,6 @@ pub(crate) struct MarkArguments {
     /// Write CrystalDiskMark's text to this file, for programs that read that
     #[arg(long, value_name = "FILE")]
     save: Option<String>,
-
-    /// Write everything to this file as JSON (`truespd schema mark`)
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
 
     /// A line to keep in the file of --save
     #[arg(long, value_name = "TEXT", requires = "save")]
@@ -162,58 +157,79 @@ pub(crate) fn joined_words(args: &[OsString]) -> Vec<OsString> {
     words
 }
 
-fn mix_read_percent(typed: &str) -> Result<u32, String> {
+fn mix_read_percent(typed: &str) -> Result<u32, Refusal> {
     let percent =
         typed.trim_end_matches('%').parse().ok().filter(|percent| MIX_READ_PERCENT.contains(percent));
-    percent.ok_or_else(|| "legal: 10, 20, ... 90, the percentage of reads".to_string())
+    percent.ok_or_else(|| legal("10, 20, ... 90, the percentage of reads"))
 }
 
 /// `16M`, `1G`; in whole MiB.
-fn size_bytes(typed: &str) -> Result<u64, String> {
+fn size_bytes(typed: &str) -> Result<u64, Refusal> {
     Ok(file_bytes(typed)? >> 20 << 20)
 }
 
 impl Suite for MarkArguments {
     const NAME: &'static str = "mark";
-    const WRITES: &'static str = "What `mark --json` writes";
+    type Work = (Settings, Place);
     type Document = Report;
 
     fn words(args: &[OsString]) -> Vec<OsString> {
         joined_words(args)
     }
 
-    fn run(&self) -> ExitCode {
-        match prepare(self) {
-            Ok((settings, place)) if self.print => print(&lines(&settings, &place), ExitCode::Done),
-            Ok((settings, place)) => measure(self, settings, &place).unwrap_or_else(refuse),
-            Err(words) => refuse(words),
+    fn series(&self) -> &SeriesArguments {
+        &self.series
+    }
+
+    fn outputs(&self) -> Vec<Output> {
+        let output = |format, path: &Option<String>| path.clone().map(|path| Output { format, path });
+        [output("save", &self.save), output("json", &self.series.json)].into_iter().flatten().collect()
+    }
+
+    fn ask(&self) -> Result<Asked<Self::Work>, Fault> {
+        let place = self.series.place(&self.target)?;
+        let settings = settings(self, &place)?;
+        let largest = settings.tests.iter().map(|test| test.block_bytes).max().unwrap_or_default();
+        if largest > settings.size_bytes {
+            let (block, size) = (typed_size(largest), typed_size(settings.size_bytes));
+            let message = format!("--test: a block of {block} does not fit into --size {size}");
+            return Err(Refusal::command_line(message).into());
+        }
+        if self.print {
+            return Ok(Asked::Text(lines(&settings, &place)));
+        }
+        place.check_room(settings.size_bytes, 1, FILE_BYTES_MIN)?;
+        let used = vec![place.word()];
+        Ok(Asked::Work { work: (settings, place), used })
+    }
+
+    fn measure(&self, (settings, place): Self::Work, series: &mut Series) -> Measured<Report> {
+        let does_write = settings.parts.iter().any(|&part| part != Part::Read);
+        let target = if place.is_device() {
+            if does_write {
+                series.check_write(&place.word())?;
+            }
+            Target::Device(place.word())
+        } else {
+            Target::File(series.scratch(&place.folder(), NAME, &[FILE])?.file(FILE))
+        };
+        let (rows, result) = settings.run(&target, series);
+        Ok((Report::new(Host::this(), described(&place), settings, rows, result.is_ok()), result))
+    }
+
+    fn text(&self, report: &Report, style: Style) -> String {
+        format!("{}\n{}", text(report, Reader::Person), mark_table::text(report, style))
+    }
+
+    fn content(&self, output: &Output, report: &Report) -> String {
+        match output.format {
+            "json" => envelope::write(report),
+            _ => text(report, Reader::Program { comment: self.comment.as_deref() }),
         }
     }
 }
 
-fn refuse(words: String) -> ExitCode {
-    suite::refused(&words)
-}
-
-/// Everything that can be refused without touching anything. The error is a sentence.
-fn prepare(arguments: &MarkArguments) -> Result<(Settings, Place), String> {
-    let place = Place::find(&arguments.target)?.directory_or_device()?;
-    let settings = settings(arguments, &place)?;
-    let largest = settings.tests.iter().map(|test| test.block_bytes).max().unwrap_or_default();
-    if largest > settings.size_bytes {
-        return Err(format!(
-            "--test: a block of {} does not fit into --size {}",
-            typed_size(largest),
-            typed_size(settings.size_bytes)
-        ));
-    }
-    if !arguments.print {
-        place.check_room(settings.size_bytes, 1, FILE_BYTES_MIN)?;
-    }
-    Ok((settings, place))
-}
-
-fn settings(arguments: &MarkArguments, place: &Place) -> Result<Settings, String> {
+fn settings(arguments: &MarkArguments, place: &Place) -> Result<Settings, Refusal> {
     let preset = match arguments.preset {
         PresetWord::Default => Preset::Default,
         PresetWord::Nvme => Preset::Nvme,
@@ -245,7 +261,7 @@ fn settings(arguments: &MarkArguments, place: &Place) -> Result<Settings, String
     })
 }
 
-fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<Vec<Part>, String> {
+fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<Vec<Part>, Refusal> {
     let only: Vec<Part> = arguments
         .only
         .iter()
@@ -263,29 +279,20 @@ fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<V
         [Part::Read, Part::Write, Part::Mix].into_iter().filter(|&part| is_wanted(part)).collect();
     if wanted.contains(&Part::Mix) && profile == Profile::Demo {
         let option = if arguments.mix.is_some() { "--mix" } else { "--only mix" };
-        return Err(format!(
-            "{option}: the profile demo has no mixed test; choose another profile, or --test SEQ1M-Q8T1"
-        ));
+        let message = format!("{option}: the profile demo has no mixed test");
+        return Err(Refusal::command_line(message).hint("choose another profile, or --test SEQ1M-Q8T1"));
     }
-    place.check_overwrite(&arguments.series.overwrite)?;
-    if !place.is_device() || !arguments.series.overwrite.is_empty() {
+    if arguments.series.may_write(place) {
         return Ok(wanted);
     }
-    let path = shell_word(&place.word());
-    match only.iter().find(|&&part| part != Part::Read) {
-        Some(part) => Err(format!(
-            "--only {}: this would write to {path}, whatever it holds; if that may be lost: --overwrite {path}",
-            part.word()
-        )),
-        None => {
-            if !arguments.print {
-                say_line(format_args!(
-                    "note: only reads; to write to {path}, and lose what it holds: --overwrite {path}"
-                ));
-            }
-            Ok(vec![Part::Read])
-        }
+    if let Some(part) = only.iter().find(|&&part| part != Part::Read) {
+        let option = format!("--only {}", part.word());
+        return Err(would_destroy(&option, place));
     }
+    if !arguments.print {
+        say_read_only(&place.word());
+    }
+    Ok(vec![Part::Read])
 }
 
 /// The lines, each once: loops differ in the seed (`-z`).
@@ -303,11 +310,6 @@ fn lines(settings: &Settings, place: &Place) -> String {
     out
 }
 
-fn outputs(arguments: &MarkArguments) -> Vec<Output> {
-    let output = |format, path: &Option<String>| path.clone().map(|path| Output { format, path });
-    [output("save", &arguments.save), output("json", &arguments.json)].into_iter().flatten().collect()
-}
-
 /// What the tests go to, for the document.
 fn described(place: &Place) -> mark::Place {
     mark::Place {
@@ -316,41 +318,6 @@ fn described(place: &Place) -> mark::Place {
         size_bytes: place.size_bytes().or(place.room().map(|room| room.size_bytes)),
         used_bytes: place.room().map(|room| room.used_bytes),
     }
-}
-
-/// Runs and shows. The error is a sentence.
-fn measure(arguments: &MarkArguments, settings: Settings, place: &Place) -> Result<ExitCode, String> {
-    let outputs = LaterOutputs::check(outputs(arguments), &[place.word()])?;
-    let mut series = arguments.series.begin(NAME, &outputs).map_err(|refusal| refusal.to_string())?;
-    let target = match place.is_device() {
-        true => Ok(Target::Device(place.word())),
-        false => series.scratch(&place.folder(), NAME, &[FILE]).map(|folder| Target::File(folder.file(FILE))),
-    };
-    let does_write = place.is_device() && settings.parts.iter().any(|&part| part != Part::Read);
-    let is_free = if does_write { series.check_write(&place.word()) } else { Ok(()) };
-    let target = match is_free.and(target) {
-        Ok(target) => target,
-        Err(ended) => return Ok(end_early(series, ended)),
-    };
-    let (rows, ended) = settings.run(&target, &mut series);
-    let is_complete = ended.is_ok();
-    let code = series.end(ended);
-    let report = Report::new(Host::this(), described(place), settings, rows, is_complete);
-    if !report.has_results() {
-        return Ok(nothing_measured(code, is_complete));
-    }
-    let code = show(&report, code);
-    let content = |output: &Output| match output.format {
-        "json" => envelope::write(&report),
-        _ => text(&report, Reader::Program { comment: arguments.comment.as_deref() }),
-    };
-    let code = suite::write(&outputs, content, code);
-    Ok(arguments.series.held_to_grade(is_complete, report.verdict.grade, code))
-}
-
-fn show(report: &Report, code: ExitCode) -> ExitCode {
-    let shown = format!("{}\n{}", text(report, Reader::Person), mark_table::text(report, Style::of_stdout()));
-    print(&shown, code)
 }
 
 #[cfg(test)]
@@ -382,12 +349,12 @@ mod tests {
             assert_eq!(size_bytes(typed), Ok(bytes), "{typed}");
         }
         for typed in ["1", "15M", "1K"] {
-            assert!(size_bytes(typed).is_err_and(|words| words.contains("at least 16M,")), "{typed}");
+            assert!(size_bytes(typed).is_err_and(|why| why.to_string().contains("at least 16M,")), "{typed}");
         }
         assert_eq!(mix_read_percent("70"), Ok(70));
         assert_eq!(mix_read_percent("30%"), Ok(30));
         for typed in ["", "0", "75", "100", "R70"] {
-            assert!(mix_read_percent(typed).is_err_and(|words| words.contains("10, 20")), "{typed}");
+            assert!(mix_read_percent(typed).is_err_and(|why| why.to_string().contains("10, 20")), "{typed}");
         }
     }
 }

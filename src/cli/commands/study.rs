@@ -11,16 +11,15 @@ use clap::{Args, Subcommand};
 
 use crate::cli::commands::ab::fill;
 use crate::cli::commands::comparing::Comparing;
-use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::commands::suite::{self, SeriesArguments, Suite, nothing_measured};
+use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::commands::values::file_bytes;
 use crate::cli::show::verdict::{Style, series as series_verdict};
-use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use crate::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 use crate::machine::write_cache::{BACK, Reach, THROUGH};
-use crate::session::outputs::{LaterOutputs, later_json};
 use crate::session::place::{absolute, names_no_target, target_named};
 use crate::session::series::Series;
 use crate::suite::ab::{self, Side, Surroundings};
+use crate::suite::study::nodes::Node;
 use crate::suite::study::{self, Part, Place, Question, Report, Study};
 use crate::suite::{Ended, Runner};
 use places::{Found, fill_made, find, other_paths};
@@ -71,10 +70,6 @@ struct Common {
     #[command(flatten)]
     comparing: Comparing,
 
-    /// Write the study to this file as JSON (`truespd schema study`)
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
-
     #[command(flatten)]
     series: SeriesArguments,
 }
@@ -88,25 +83,25 @@ struct Consent {
 }
 
 impl Common {
-    /// What may be written. The error is a sentence.
-    fn consents(&self) -> Result<Vec<Consent>, String> {
+    /// What may be written.
+    fn consents(&self) -> Result<Vec<Consent>, Refusal> {
         let targets: Vec<String> = self.targets.iter().cloned().map(absolute).collect();
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
         let consent = |path: &String| match target_named(path, &targets) {
             Some(target) => Ok(Consent { path: path.clone(), target: target.to_string() }),
-            None => Err(names_no_target(path)),
+            None => Err(refusal(names_no_target(path))),
         };
         self.series.overwrite.iter().map(consent).collect()
     }
 
     /// How the questions are answered, before anything is filled: time may be too short for them.
-    fn plans(&self, questions: &[Question]) -> Result<Vec<ab::Plan>, Ended> {
+    fn plans(&self, questions: &[Question]) -> Result<Vec<ab::Plan>, Fault> {
         let plan = |question: &Question| {
             let line = |words: &Vec<String>| self.comparing.variant(&question.title, words.clone(), None);
             let [a, b] = &question.words;
-            self.comparing.plan(&format!("{}: ", question.title), [line(a)?, line(b)?]).fitted()
+            self.comparing.plan(&format!("{}: ", question.title), [line(a)?, line(b)?])
         };
-        questions.iter().map(plan).collect::<Result<_, String>>().map_err(refused)
+        questions.iter().map(plan).collect()
     }
 }
 
@@ -131,144 +126,132 @@ struct LocalityArguments {
     nodes: Vec<String>,
 }
 
+impl StudyArguments {
+    fn study(&self) -> Study {
+        match &self.study {
+            Ask::Cache(_) => Study::Cache,
+            Ask::WriteCache(_) => Study::WriteCache,
+            Ask::Locality(_) => Study::Locality,
+        }
+    }
+
+    fn common(&self) -> &Common {
+        match &self.study {
+            Ask::Cache(common) => common,
+            Ask::WriteCache(arguments) => &arguments.common,
+            Ask::Locality(arguments) => &arguments.common,
+        }
+    }
+
+    /// Documents of other nodes, as typed.
+    fn nodes(&self) -> &[String] {
+        match &self.study {
+            Ask::Locality(arguments) => &arguments.nodes,
+            Ask::Cache(_) | Ask::WriteCache(_) => &[],
+        }
+    }
+}
+
 impl Suite for StudyArguments {
     const NAME: &'static str = "study";
-    const WRITES: &'static str = "What `study --json` writes";
+    type Work = Vec<Node>;
     type Document = Report;
 
-    fn run(&self) -> ExitCode {
-        let (study, common) = match &self.study {
-            Ask::Cache(common) => (Study::Cache, common),
-            Ask::WriteCache(arguments) => (Study::WriteCache, &arguments.common),
-            Ask::Locality(arguments) => (Study::Locality, &arguments.common),
-        };
-        let name = study.name();
-        let typed_nodes = match &self.study {
-            Ask::Locality(arguments) => arguments.nodes.as_slice(),
-            Ask::Cache(_) | Ask::WriteCache(_) => &[],
-        };
-        let nodes = match documents::nodes(typed_nodes, common.comparing.metric) {
-            Ok(nodes) => nodes,
-            Err(words) => {
-                return suite::refused(&words);
-            }
-        };
-        if common.targets.is_empty() && nodes.is_empty() {
-            return suite::refused(&format!(
-                "truespd study {name} needs a TARGET: a directory, a file or a device"
-            ));
+    fn series(&self) -> &SeriesArguments {
+        &self.common().series
+    }
+
+    fn title(&self) -> String {
+        format!("study {}", self.study().name())
+    }
+
+    fn ask(&self) -> Result<Asked<Vec<Node>>, Fault> {
+        let targets = &self.common().targets;
+        let nodes = documents::nodes(self.nodes(), self.common().comparing.metric)?;
+        if targets.is_empty() && nodes.is_empty() {
+            let message = format!("truespd {} needs a TARGET: a directory, a file or a device", self.title());
+            return Err(Refusal::command_line(message).into());
         }
-        // Results take the place of no target, nor of a node's document.
-        let taken: Vec<String> =
-            common.targets.iter().cloned().chain(documents::paths(typed_nodes)).collect();
-        let output = later_json(common.json.as_deref(), &taken).map_err(|error| error.to_string());
-        let begun = output.and_then(|output| {
-            common
-                .series
-                .begin(&format!("study {name}"), &output)
-                .map(|s| (output, s))
-                .map_err(|refusal| refusal.to_string())
-        });
-        let (output, mut series) = match begun {
-            Ok(begun) => begun,
-            Err(words) => {
-                return suite::refused(&words);
-            }
+        let used = targets.iter().cloned().chain(documents::paths(self.nodes())).collect();
+        Ok(Asked::Work { work: nodes, used })
+    }
+
+    fn measure(&self, nodes: Vec<Node>, series: &mut Series) -> Measured<Report> {
+        let mut report = Report::new(self.study(), nodes);
+        let result = match &self.study {
+            Ask::Cache(common) => cache(series, common, &mut report),
+            Ask::WriteCache(arguments) => write_cache(series, arguments, &mut report),
+            Ask::Locality(arguments) => locality(series, &arguments.common, &mut report),
         };
-        let mut parts = Vec::new();
-        let says = match &self.study {
-            Ask::Cache(common) => cache(&mut series, common, &mut parts),
-            Ask::WriteCache(arguments) => write_cache(&mut series, arguments, &mut parts),
-            Ask::Locality(_) => locality(&mut series, common, &mut parts, !nodes.is_empty()),
-        };
-        let (says, result) = says;
-        let report = Report { nodes, ..Report::new(study, parts, says) };
-        let is_complete = result.is_ok();
-        let code = finish(series, &report, result, &output);
-        common.series.held_to_grade(is_complete, report.grade(), code)
+        Ok((report, result))
+    }
+
+    fn text(&self, report: &Report, style: Style) -> String {
+        study::text(report, |verdict| series_verdict(verdict, style))
     }
 }
 
-/// Undoes what was changed, then shows what was found, also when the study ended early.
-fn finish(series: Series, report: &Report, result: Result<(), Ended>, output: &LaterOutputs) -> ExitCode {
-    let code = series.end(result);
-    if report.parts.is_empty() && report.nodes.is_empty() {
-        return nothing_measured(code, false);
-    }
-    let code = print(&study::text(report, |verdict| series_verdict(verdict, Style::of_stdout())), code);
-    suite::write_document(output, report, code)
+/// Why a study does not begin.
+fn refusal(message: impl Into<String>) -> Refusal {
+    Refusal::new(RefusalKind::Target, message)
 }
 
-/// The end of a study that cannot go on, in a sentence.
-fn refused(words: impl Into<String>) -> Ended {
-    Refusal::new(RefusalKind::Target, words).into()
+/// The same as the end of its series.
+fn refused(message: impl Into<String>) -> Ended {
+    refusal(message).into()
 }
 
-/// The same after something was done.
-fn failed(words: impl Into<String>) -> Ended {
-    Failure::new(FailureKind::Open, words).into()
+/// The end of a study after something was done.
+fn failed(message: impl Into<String>) -> Ended {
+    Failure::new(FailureKind::Open, message).into()
 }
 
-/// What is said at the end, and how it ended.
-type Told = (Vec<String>, Result<(), Ended>);
-
-fn cache(series: &mut Series, common: &Common, parts: &mut Vec<Part>) -> Told {
-    let ready = find(series, Study::Cache, common).and_then(|found| {
-        let asked = Asked::of(study::cache(&places(&found)), common)?;
-        asked.announce(series);
-        fill_made(series, &found, common.size_bytes)?;
-        Ok((found, asked))
-    });
-    let (found, asked) = match ready {
-        Ok(ready) => ready,
-        Err(ended) => return (Vec::new(), Err(ended)),
-    };
+fn cache(series: &mut Series, common: &Common, report: &mut Report) -> Result<(), Ended> {
+    let found = find(series, Study::Cache, common)?;
+    let asked = Asking::of(study::cache(&places(&found)), common)?;
+    asked.announce(series);
+    fill_made(series, &found, common.size_bytes)?;
+    report.says = study::about_cache(&places(&found));
     // What a run through the cache left there would be written during the next one.
     let mut settle = |_: Side| found.iter().try_for_each(Found::settle);
-    let result = asked.ask(series, common, &mut settle, parts);
-    (study::about_cache(&places(&found)), result)
+    asked.ask(series, common, &mut settle, &mut report.parts)
 }
 
-fn locality(series: &mut Series, common: &Common, parts: &mut Vec<Part>, has_nodes: bool) -> Told {
-    let says = study::about_locality(has_nodes);
+fn locality(series: &mut Series, common: &Common, report: &mut Report) -> Result<(), Ended> {
+    let says = study::about_locality(!report.nodes.is_empty());
     if common.targets.is_empty() {
-        return (says, Ok(()));
+        report.says = says;
+        return Ok(());
     }
-    let ready = other_paths(series, common).and_then(|(places, is_made)| {
-        let asked = Asked::of(study::locality(&places), common)?;
-        asked.announce(series);
-        if is_made {
-            fill(series, &places[0].word, common.size_bytes)?;
-        }
-        Ok(asked)
-    });
-    match ready {
-        Ok(asked) => (says, asked.ask(series, common, &mut |_| Ok(()), parts)),
-        Err(ended) => (Vec::new(), Err(ended)),
+    let (places, is_made) = other_paths(series, common)?;
+    let asked = Asking::of(study::locality(&places), common)?;
+    asked.announce(series);
+    if is_made {
+        fill(series, &places[0].word, common.size_bytes)?;
     }
+    report.says = says;
+    asked.ask(series, common, &mut |_| Ok(()), &mut report.parts)
 }
 
-fn write_cache(series: &mut Series, arguments: &WriteCacheArguments, parts: &mut Vec<Part>) -> Told {
+fn write_cache(
+    series: &mut Series,
+    arguments: &WriteCacheArguments,
+    report: &mut Report,
+) -> Result<(), Ended> {
     let common = &arguments.common;
     // What is refused is refused before files are filled.
-    let ready = find(series, Study::WriteCache, common).and_then(|found| {
-        let asked = Asked::of(study::write_cache(&places(&found)), common)?;
-        let switches = switches(series, &found, arguments.risk_power_loss)?;
-        asked.announce(series);
-        fill_made(series, &found, common.size_bytes)?;
-        Ok((asked, switches))
-    });
-    let (asked, switches) = match ready {
-        Ok(ready) => ready,
-        Err(ended) => return (Vec::new(), Err(ended)),
-    };
+    let found = find(series, Study::WriteCache, common)?;
+    let asked = Asking::of(study::write_cache(&places(&found)), common)?;
+    let switches = switches(series, &found, arguments.risk_power_loss)?;
+    asked.announce(series);
+    fill_made(series, &found, common.size_bytes)?;
+    let kernel_only = switches.iter().filter(|s| s.reach == Reach::Kernel).map(|s| s.disk.clone());
+    report.says = study::about_write_cache(&kernel_only.collect::<Vec<_>>());
     let mut arrange = |side: Side| {
         let to = if study::is_cache_on(side) { BACK } else { THROUGH };
         switches.iter().try_for_each(|switch| switch.set(to)).map_err(|no| failed(no.to_string()))
     };
-    let result = asked.ask(series, common, &mut arrange, parts);
-    let kernel_only = switches.iter().filter(|s| s.reach == Reach::Kernel).map(|s| s.disk.clone());
-    (study::about_write_cache(&kernel_only.collect::<Vec<_>>()), result)
+    asked.ask(series, common, &mut arrange, &mut report.parts)
 }
 
 fn places(found: &[Found]) -> Vec<Place> {
@@ -276,15 +259,15 @@ fn places(found: &[Found]) -> Vec<Place> {
 }
 
 /// Comparisons, planned.
-struct Asked {
+struct Asking {
     questions: Vec<Question>,
     plans: Vec<ab::Plan>,
 }
 
-impl Asked {
-    fn of(questions: Vec<Question>, common: &Common) -> Result<Self, Ended> {
+impl Asking {
+    fn of(questions: Vec<Question>, common: &Common) -> Result<Self, Fault> {
         let plans = common.plans(&questions)?;
-        Ok(Asked { questions, plans })
+        Ok(Asking { questions, plans })
     }
 
     /// Tells what is to come.
@@ -301,7 +284,7 @@ impl Asked {
         parts: &mut Vec<Part>,
     ) -> Result<(), Ended> {
         let begin = Instant::now();
-        let consents = common.consents().map_err(refused)?;
+        let consents = common.consents()?;
         for (number, (question, plan)) in self.questions.iter().zip(&self.plans).enumerate() {
             series.later(self.plans[number + 1..].iter().map(ab::Plan::ahead).sum());
             // The guard refuses a word for what is no target of a run.

@@ -1,4 +1,4 @@
-//! What the commands of all suites share: options, the begin of a series, and what is told at its end.
+//! What is the same in all suites: their options, and the one way from words to an exit code.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -6,42 +6,123 @@ use std::sync::Arc;
 
 use clap::{Args, FromArgMatches};
 
-use crate::cli::commands::diskspd::ExitCode;
-use crate::cli::console::{say_error, say_line, tell};
+use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::console::{say_line, tell};
 use crate::cli::grammar::lines::Lines;
 use crate::cli::show::series::{View, tell_left};
-use crate::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind};
+use crate::cli::show::verdict::Style;
+use crate::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use crate::request::Output;
-use crate::result::Grade;
-use crate::result::envelope::{self, Kind};
+use crate::result::envelope;
 use crate::session::caretaker;
 use crate::session::outputs::LaterOutputs;
+use crate::session::place::Place;
 use crate::session::required::{Answer, Required, required_grade};
 use crate::session::series::{Series, Wishes};
-use crate::suite::Ended;
+use crate::suite::{Ended, SuiteDocument};
 use crate::sys::error::system_text;
+use crate::text::{printable, shell_word};
 
-/// A suite as a command: its options (its own and [`SeriesArguments`]), what it does with them, and its documents.
+/// A suite as a command: its options (its own and [`SeriesArguments`]), its steps, its document and its tables. [`run`]
+/// does the rest.
 pub(crate) trait Suite: Args + FromArgMatches {
     /// The subcommand, and the kind of documents.
     const NAME: &'static str;
-    /// What the documents are, for the help of `truespd schema`.
-    const WRITES: &'static str;
+    /// What is to be done, once nothing speaks against it.
+    type Work;
     /// What `--json` writes.
-    type Document: Kind;
+    type Document: SuiteDocument;
 
     /// Words as people write them to words that the parser takes.
     fn words(args: &[OsString]) -> Vec<OsString> {
         args.to_vec()
     }
 
-    /// Asks what is to be asked, runs the steps and shows what they say.
-    fn run(&self) -> ExitCode;
+    /// The options that all suites share.
+    fn series(&self) -> &SeriesArguments;
+
+    /// What stands behind `truespd` in messages and in the documents of its runs.
+    fn title(&self) -> String {
+        Self::NAME.to_string()
+    }
+
+    /// Files that are written at the end.
+    fn outputs(&self) -> Vec<Output> {
+        self.series().json.iter().map(|path| Output { format: "json", path: path.clone() }).collect()
+    }
+
+    /// Everything that can be refused without touching anything.
+    fn ask(&self) -> Result<Asked<Self::Work>, Fault>;
+
+    /// Runs the steps. The error is the end of a series that has nothing to show.
+    fn measure(&self, work: Self::Work, series: &mut Series) -> Measured<Self::Document>;
+
+    /// The tables for standard output.
+    fn text(&self, document: &Self::Document, style: Style) -> String;
+
+    /// What one of the files holds.
+    fn content(&self, _output: &Output, document: &Self::Document) -> String {
+        envelope::write(document)
+    }
+
+    /// What keeps the answer from being what a word of `--require` asks for that only this suite has.
+    fn lacks(_document: &Self::Document, _required: Required) -> Option<String> {
+        None
+    }
+}
+
+/// What the words ask for.
+pub(crate) enum Asked<W> {
+    /// Only this text; nothing runs.
+    Text(String),
+    /// To do this.
+    Work {
+        /// What.
+        work: W,
+        /// Paths that are tested or read: no result may replace them.
+        used: Vec<String>,
+    },
+}
+
+/// A document, and how the series ended: it holds what was measured until then.
+pub(crate) type Measured<D> = Result<(D, Result<(), Ended>), Ended>;
+
+/// Runs a suite.
+pub(crate) fn run<S: Suite>(suite: &S) -> ExitCode {
+    ask_and_run(suite).unwrap_or_else(tell)
+}
+
+fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
+    let (work, used) = match suite.ask()? {
+        Asked::Text(text) => return Ok(print(&text, ExitCode::Done)),
+        Asked::Work { work, used } => (work, used),
+    };
+    let outputs = LaterOutputs::check(suite.outputs(), &used).map_err(Refusal::from)?;
+    let mut series = suite.series().begin(&format!("truespd {}", suite.title()), &outputs)?;
+    let (document, result) = match suite.measure(work, &mut series) {
+        Ok((document, result)) => (Some(document), result),
+        Err(ended) => (None, Err(ended)),
+    };
+    let is_complete = result.is_ok();
+    let code = series.end(result);
+    let Some(document) = document.filter(SuiteDocument::has_figures) else {
+        return Ok(nothing_measured(code, is_complete));
+    };
+    let code = print(&suite.text(&document, Style::of_stdout()), code);
+    let errors = outputs.write(|output| suite.content(output, &document));
+    let code = errors.into_iter().fold(code, |_, error| tell(Failure::from(error)));
+    let lacks = |required| S::lacks(&document, required);
+    let answer = Answer { is_complete, grade: document.grade(), lacks: &lacks };
+    Ok(suite.series().held_to(&answer, code))
 }
 
 /// Options that all suites share.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SeriesArguments {
+    /// Write the result to this file as JSON (`truespd schema` describes the documents)
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<String>,
+
     /// Keep the document of every run in this folder, which is made when it is missing
     #[arg(long, value_name = "FOLDER")]
     pub keep: Option<String>,
@@ -60,18 +141,29 @@ pub(crate) struct SeriesArguments {
 }
 
 impl SeriesArguments {
-    /// A series called `truespd <suite>`, shown on standard error.
-    pub fn begin(&self, suite: &str, outputs: &LaterOutputs) -> Result<Series, Refusal> {
-        let program = format!("truespd {suite}");
+    /// A series of this program (`truespd <suite>`), shown on standard error.
+    fn begin(&self, program: &str, outputs: &LaterOutputs) -> Result<Series, Refusal> {
         let wishes =
             Wishes { keep: self.keep.clone(), resume: self.resume, overwrite: self.overwrite.clone() };
-        let grammar = Box::new(Lines { program: program.clone() });
-        Series::begin(&program, &wishes, outputs, grammar, Arc::new(View::new()))
+        let grammar = Box::new(Lines { program: program.to_string() });
+        Series::begin(program, &wishes, outputs, grammar, Arc::new(View::new()))
+    }
+
+    /// The directory or device that a suite tests.
+    pub fn place(&self, typed: &str) -> Result<Place, Refusal> {
+        let place = Place::find(typed)?.directory_or_device()?;
+        place.check_overwrite(&self.overwrite)?;
+        Ok(place)
+    }
+
+    /// Whether that may be written: files that are made always, a device where the person says so.
+    pub fn may_write(&self, place: &Place) -> bool {
+        place.is_directory() || !self.overwrite.is_empty()
     }
 
     /// The exit code of a suite that ended with `code`: what is required and not so is told, and makes a success
     /// [`Outcome::Unmet`].
-    pub fn held_to(&self, answer: &Answer<'_>, code: ExitCode) -> ExitCode {
+    fn held_to(&self, answer: &Answer<'_>, code: ExitCode) -> ExitCode {
         let lacking = answer.lacking(&self.require);
         for (required, lack) in &lacking {
             say_line(format_args!("--require {}: {lack}", required.word()));
@@ -81,26 +173,35 @@ impl SeriesArguments {
             code => code,
         }
     }
-
-    /// The same for a suite whose answer has nothing but a verdict.
-    pub fn held_to_grade(&self, is_complete: bool, grade: Option<Grade>, code: ExitCode) -> ExitCode {
-        self.held_to(&Answer { is_complete, grade, lacks: &|_| None }, code)
-    }
 }
 
-/// Tells why a suite does not begin: a sentence, or what are complete lines already.
-pub(crate) fn refused(words: &str) -> ExitCode {
-    say_error(words);
-    ExitCode::of(Outcome::Refused(RefusalKind::CommandLine))
+/// Tells that a target is not written.
+pub(crate) fn say_read_only(typed: &str) {
+    say_line(format_args!(
+        "note: '{}' is only read; to test writes as well, which destroys its contents: --overwrite {}",
+        printable(typed),
+        shell_word(typed)
+    ));
 }
 
-/// Ends a series that has measured nothing.
-pub(crate) fn end_early(series: Series, ended: Ended) -> ExitCode {
-    nothing_measured(series.end(Err(ended)), false)
+/// Why `tests` (the words that ask for them) do not run on a device that may not be written.
+pub(crate) fn would_destroy(tests: &str, place: &Place) -> Refusal {
+    let path = place.word();
+    let message = format!("{tests}: this would write to '{}' and destroy its contents", printable(&path));
+    let hint = format!("if they may be lost: --overwrite {}", shell_word(&path));
+    Refusal::command_line(message).hint(hint).on(path)
+}
+
+/// A profile for `-X`, in a folder of the series.
+pub(crate) fn write_profile(path: &str, profile: &str) -> Result<(), Ended> {
+    std::fs::write(path, profile).map_err(|error| {
+        let message = format!("'{path}': could not be written: {}", system_text(&error));
+        Refusal::new(RefusalKind::Target, message).into()
+    })
 }
 
 /// A series that has no figure, with the exit code so far: who waits for a result must not take that for one.
-pub(crate) fn nothing_measured(code: ExitCode, is_complete: bool) -> ExitCode {
+fn nothing_measured(code: ExitCode, is_complete: bool) -> ExitCode {
     if code != ExitCode::Done {
         return code;
     }
@@ -110,16 +211,6 @@ pub(crate) fn nothing_measured(code: ExitCode, is_complete: bool) -> ExitCode {
     }
     say_line(format_args!("stopped before anything was measured"));
     ExitCode::of(Outcome::Failed(FailureKind::Interrupted))
-}
-
-/// Writes the files of a suite; `code` unless that fails, which is told.
-pub(crate) fn write(outputs: &LaterOutputs, text: impl Fn(&Output) -> String, code: ExitCode) -> ExitCode {
-    outputs.write(text).into_iter().fold(code, |_, error| tell(Failure::from(error)))
-}
-
-/// Writes the file of `--json`; `code` unless that fails, which is told.
-pub(crate) fn write_document<T: Kind>(outputs: &LaterOutputs, document: &T, code: ExitCode) -> ExitCode {
-    write(outputs, |_| envelope::write(document), code)
 }
 
 /// The life of the caretaker of the journal at `path`.
@@ -136,6 +227,7 @@ pub(crate) fn caretaker(path: &str) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::Grade;
 
     #[test]
     fn what_is_not_so_changes_a_success_only() {

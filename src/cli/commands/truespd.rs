@@ -65,8 +65,10 @@ const SELF_COST: &str = "self-cost";
 
 /// Kinds of documents with what they are.
 fn kinds_of_documents() -> PossibleValuesParser {
-    let own = [(RESULT, "Results of runs"), (SELF_COST, "What `bench-self --json` writes")];
-    let all = own.into_iter().chain(suites::TABLE.iter().map(|row| (row.name, row.writes)));
+    let own =
+        [(RESULT, "Results of runs".to_string()), (SELF_COST, "What `bench-self --json` writes".into())];
+    let of_suite = |row: &Row| (row.name, format!("What `{} --json` writes", row.name));
+    let all = own.into_iter().chain(suites::TABLE.iter().map(of_suite));
     all.map(|(name, about)| PossibleValue::new(name).help(about)).collect::<Vec<_>>().into()
 }
 

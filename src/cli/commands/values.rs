@@ -1,31 +1,54 @@
 //! Values of options that several commands take.
 
 use crate::cli::grammar::value::size_above_zero;
+use crate::fault::Refusal;
 use crate::session::place::FILE_BYTES_MIN;
 use crate::text::typed_size;
 
 /// Reads a size as DiskSpd writes them (`4096`, `64K`, `1G`).
-pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    size_above_zero(text, 1).map_err(|slip| format!("{}; write digits and a unit: 4096, 64K, 1G", slip.what))
+pub(crate) fn bytes(text: &str) -> Result<u64, Refusal> {
+    size_above_zero(text, 1)
+        .map_err(|slip| Refusal::command_line(slip.what).hint("write digits and a unit: 4096, 64K, 1G"))
 }
 
 /// Reads the size of a test file.
-pub(crate) fn file_bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn file_bytes(text: &str) -> Result<u64, Refusal> {
     match bytes(text)? {
-        bytes if bytes < FILE_BYTES_MIN => {
-            Err(format!("at least {}, e.g. 512M or 4G", typed_size(FILE_BYTES_MIN)))
+        bytes if bytes >= FILE_BYTES_MIN => Ok(bytes),
+        _ => {
+            let least = typed_size(FILE_BYTES_MIN);
+            Err(Refusal::command_line(format!("at least {least}, e.g. 512M or 4G")))
         }
-        bytes => Ok(bytes),
     }
 }
 
 /// Reads a whole number from `LEAST` to `MOST`.
-pub(crate) fn between<const LEAST: u32, const MOST: u32>(text: &str) -> Result<u32, String> {
+pub(crate) fn between<const LEAST: u32, const MOST: u32>(text: &str) -> Result<u32, Refusal> {
     let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
-    number.ok_or_else(|| match MOST {
-        u32::MAX => format!("legal is a whole number from {LEAST} on"),
-        _ => format!("legal is a whole number from {LEAST} to {MOST}"),
-    })
+    number.ok_or_else(|| legal(&format!("a whole number from {LEAST} to {MOST}")))
+}
+
+/// Reads a number that is within what `words` say.
+pub(crate) fn number(text: &str, words: &str, is_legal: impl Fn(f64) -> bool) -> Result<f64, Refusal> {
+    let value = text.parse().ok().filter(|v: &f64| v.is_finite() && is_legal(*v));
+    value.ok_or_else(|| legal(words))
+}
+
+/// Reads one of several words.
+pub(crate) fn one_of<T>(text: &str, all: impl IntoIterator<Item = (T, &'static str)>) -> Result<T, Refusal> {
+    let mut words = Vec::new();
+    for (one, word) in all {
+        if word == text {
+            return Ok(one);
+        }
+        words.push(word);
+    }
+    Err(legal(&words.join(", ")))
+}
+
+/// Refuses a value by what is legal.
+pub(crate) fn legal(words: &str) -> Refusal {
+    Refusal::command_line(format!("legal: {words}"))
 }
 
 #[cfg(test)]
@@ -34,11 +57,11 @@ mod tests {
 
     #[test]
     fn numbers_are_told_what_is_legal() {
-        assert_eq!((between::<1, 9>("9"), between::<0, { u32::MAX }>("0")), (Ok(9), Ok(0)));
+        assert_eq!(between::<1, 9>("9"), Ok(9));
         for text in ["0", "10", "", "x", "-1", "1.5", "99999999999"] {
-            assert_eq!(between::<1, 9>(text), Err("legal is a whole number from 1 to 9".into()), "{text}");
+            let error = between::<1, 9>(text).unwrap_err();
+            assert_eq!(error.to_string(), "legal: a whole number from 1 to 9", "{text}");
         }
-        assert!(between::<1, { u32::MAX }>("0").is_err_and(|words| words.ends_with("from 1 on")));
     }
 
     #[test]
@@ -51,7 +74,7 @@ mod tests {
         }
         assert_eq!((typed_size(3 << 19), typed_size(0)), ("1536K".into(), "0".into()));
         for text in ["", "0", "G", "-1G", "1.5G", "4q", "99999999999999999999G"] {
-            assert!(bytes(text).is_err_and(|words| words.contains("64K")), "{text}");
+            assert!(bytes(text).is_err_and(|error| error.to_string().contains("64K")), "{text}");
         }
     }
 }

@@ -107,8 +107,8 @@ impl Plan {
     /// come.
     ///
     /// # Errors
-    /// Time for fewer blocks than tell anything: a sentence with the minutes that would do.
-    pub fn fitted(&self) -> Result<Plan, String> {
+    /// Time for fewer blocks than tell anything; names the minutes that would do.
+    pub fn fitted(&self) -> Result<Plan, Refusal> {
         let fits = (self.time_max.as_secs_f64() / self.block_seconds()) as usize;
         let blocks_max = self.blocks_max.min(fits);
         let least = self.least();
@@ -116,14 +116,15 @@ impl Plan {
             return Ok(Plan { blocks_max, ..self.clone() });
         }
         let minutes = |seconds: f64| precise((seconds / 6.0).ceil() / 10.0);
-        Err(format!(
-            "a block of four runs of {} s takes {} minutes, and {least} blocks are the least that tell anything: \
-             --max-minutes {:.0} (it is {}), or shorter runs (-d, --seconds)",
+        let message = format!(
+            "--max-minutes {} is too short: a block of four runs of {} s takes {} minutes, and at least {least} blocks are needed",
+            precise(self.time_max.as_secs_f64() / 60.0),
             precise(self.run_s),
             minutes(self.block_seconds()),
-            (self.block_seconds() * least as f64 / 60.0).ceil(),
-            precise(self.time_max.as_secs_f64() / 60.0),
-        ))
+        );
+        let needed = (self.block_seconds() * least as f64 / 60.0).ceil();
+        let hint = format!("--max-minutes {needed:.0}, or shorter runs (--seconds, or -d in the words)");
+        Err(Refusal::command_line(message).hint(hint))
     }
 
     /// Blocks before there is anything to tell; who asks for fewer gets one look, after the last.
@@ -233,7 +234,7 @@ pub fn compare(
 ) -> (Report, Result<(), Ended>) {
     let (plan, fits) = match plan.fitted() {
         Ok(fitted) => (fitted, Ok(())),
-        Err(words) => (plan.clone(), Err(Refusal::command_line(words).into())),
+        Err(refusal) => (plan.clone(), Err(refusal.into())),
     };
     let plan = &plan;
     let design = Design::of(plan);

@@ -9,9 +9,9 @@ use super::{BLOCK_RUNS, CONFIDENCE, Design, Plan, Side, figure};
 use crate::result::envelope::Kind;
 use crate::result::metrics::{Better, Metric, is_paced};
 use crate::result::{Document, Grade, Summary};
-use crate::suite::Ended;
 use crate::suite::figures::Spread;
 use crate::suite::findings::{SeriesVerdict, judged};
+use crate::suite::{Ended, SuiteDocument};
 
 /// A comparison of two variants of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -328,6 +328,16 @@ pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped
         stopped,
         verdict,
         remarks,
+    }
+}
+
+impl SuiteDocument for Report {
+    fn has_figures(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
+    fn grade(&self) -> Option<Grade> {
+        self.verdict.grade
     }
 }
 

@@ -359,7 +359,11 @@ fn no_room_for_what_tells_anything_is_refused_before_a_run() {
     let (report, result, _) = run(&long, &mut fake);
     let Err(Ended::Failed(failure)) = result else { panic!("{result:?}") };
     assert_eq!((failure.exit_code() as u8, fake.ran.len(), report.blocks.len()), (3, 0, 0));
-    assert!(failure.to_string().contains("--max-minutes 961 (it is 30)"), "{failure}");
+    assert!(
+        failure.to_string().contains("--max-minutes 30 is too short: ")
+            && failure.to_string().contains("; --max-minutes 961, or"),
+        "{failure}"
+    );
     // And the minutes that it names would do, also when runs take a little longer than planned.
     let enough = Plan { time_max: Duration::from_secs(961 * 60), ..long };
     assert_eq!(enough.fitted().map(|plan| plan.blocks_max), Ok(4));

@@ -8,6 +8,7 @@ use crate::profile::Size;
 use crate::result::Grade;
 use crate::result::envelope::Kind;
 use crate::result::metrics::Metric;
+use crate::suite::SuiteDocument;
 use crate::suite::findings::{SeriesVerdict, word};
 
 /// Column at which winsat's values begin.
@@ -162,6 +163,16 @@ impl Kind for Assessment {
     const NAME: &'static str = "assessment by TrueSpd";
 }
 
+impl SuiteDocument for Assessment {
+    fn has_figures(&self) -> bool {
+        self.figures.iter().any(|figure| figure.value.is_some())
+    }
+
+    fn grade(&self) -> Option<Grade> {
+        self.verdict.grade
+    }
+}
+
 impl Assessment {
     /// With gaps for everything that the plan measures.
     pub(super) fn begin(plan: &Plan) -> Self {
@@ -175,11 +186,6 @@ impl Assessment {
             verdict: SeriesVerdict::default(),
             run_time_s: 0.0,
         }
-    }
-
-    /// Anything was measured.
-    pub fn has_figures(&self) -> bool {
-        self.figures.iter().any(|figure| figure.value.is_some())
     }
 
     /// Labels of figures that do not pass their limits, with why; where there is no limit at all, that.

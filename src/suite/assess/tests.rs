@@ -6,6 +6,7 @@ use crate::result::TimeSpanResult;
 use crate::result::envelope::{read, schema, write};
 use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
 use crate::suite::Step;
+use crate::suite::SuiteDocument;
 use crate::suite::assess::report::Unit;
 use std::time::Duration;
 

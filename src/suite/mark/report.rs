@@ -9,6 +9,7 @@ use super::{Part, Planned, Settings, Target, Test};
 use crate::result::envelope::Kind;
 use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Finding, Grade, Summary};
+use crate::suite::SuiteDocument;
 use crate::suite::figures::Spread;
 use crate::suite::findings::SeriesVerdict;
 
@@ -145,10 +146,15 @@ impl Report {
         let tool_version = env!("CARGO_PKG_VERSION").to_string();
         Report { tool_version, host, place, settings, rows, verdict, is_complete }
     }
+}
 
-    /// Whether any test has a result.
-    pub fn has_results(&self) -> bool {
+impl SuiteDocument for Report {
+    fn has_figures(&self) -> bool {
         self.rows.iter().any(|row| row.outcome.is_some())
+    }
+
+    fn grade(&self) -> Option<Grade> {
+        self.verdict.grade
     }
 }
 

@@ -7,6 +7,7 @@ use crate::result::{
     Direction, Document, Finding, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult, Verdict,
 };
 use crate::suite::Step;
+use crate::suite::SuiteDocument;
 
 fn settings() -> Settings {
     Settings {
@@ -376,7 +377,7 @@ fn documents_come_back_and_others_are_refused() {
     let report = report(settings, rows, false);
     let written = write(&report);
     assert_eq!(read::<Report>(written.as_bytes()).expect("its own"), report);
-    assert!(!report.is_complete && report.has_results());
+    assert!(!report.is_complete && report.has_figures());
     assert_eq!(report.rows.iter().filter(|row| row.outcome.is_some()).count(), 2);
     let refused = |text: &str| read::<Report>(text.as_bytes()).expect_err(text).to_string();
     assert!(refused("{}").contains("no result of truespd mark"));

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::profile::Profile;
+use crate::result::metrics::NoFigure;
 use crate::result::{Document, Grade};
 use crate::suite::ab::Metric;
 use crate::suite::ab::sequential::{student_beyond, student_quantile};
@@ -31,10 +32,10 @@ impl Runs {
     /// Of documents.
     ///
     /// # Errors
-    /// Why a document has no such figure, to stand after the node's name.
-    pub fn of(name: &str, documents: &[Document], metric: Metric) -> Result<Self, String> {
-        let figure = |document| metric.of(document).map_err(|why| why.to_string());
-        let figures: Result<Vec<f64>, String> = documents.iter().map(figure).collect();
+    /// Why a document has no such figure.
+    pub fn of(name: &str, documents: &[Document], metric: Metric) -> Result<Self, NoFigure> {
+        let figures: Result<Vec<f64>, NoFigure> =
+            documents.iter().map(|document| metric.of(document)).collect();
         let grades = documents.iter().filter_map(|document| document.verdict.as_ref()).map(|v| v.grade);
         Ok(Runs {
             name: name.to_string(),

@@ -7,6 +7,7 @@ use super::Study;
 use super::nodes::{self, Node};
 use crate::result::Grade;
 use crate::result::envelope::Kind;
+use crate::suite::SuiteDocument;
 use crate::suite::ab::{self, Variant};
 use crate::suite::findings::SeriesVerdict;
 use crate::text::{printable, shell_line};
@@ -39,13 +40,19 @@ pub struct Part {
 }
 
 impl Report {
-    /// Of what was compared.
-    pub fn new(study: Study, parts: Vec<Part>, says: Vec<String>) -> Self {
-        Report { tool_version: env!("CARGO_PKG_VERSION").to_string(), study, parts, nodes: Vec::new(), says }
+    /// Before anything is compared here.
+    pub fn new(study: Study, nodes: Vec<Node>) -> Self {
+        let tool_version = env!("CARGO_PKG_VERSION").to_string();
+        Report { tool_version, study, parts: Vec::new(), nodes, says: Vec::new() }
+    }
+}
+
+impl SuiteDocument for Report {
+    fn has_figures(&self) -> bool {
+        !(self.parts.is_empty() && self.nodes.is_empty())
     }
 
-    /// The worst verdict of a run; none when no run was judged.
-    pub fn grade(&self) -> Option<Grade> {
+    fn grade(&self) -> Option<Grade> {
         let parts = self.parts.iter().map(|part| part.comparison.verdict.grade);
         parts.chain(self.nodes.iter().map(|node| node.grade)).max().flatten()
     }

@@ -3,6 +3,8 @@
 use serde::Deserialize;
 
 use super::sweep::{Limit, Of};
+use crate::fault::{Refusal, RefusalKind};
+use crate::profile::xml::XmlError;
 use crate::profile::{Precreate, Profile, Size, Target, xml};
 
 /// Size of a file for presets that say nothing.
@@ -91,39 +93,63 @@ fn one() -> u32 {
     1
 }
 
+/// Why a text is no preset; [`Refusal::behind`] the name of its file.
+fn refusal(message: impl Into<String>) -> Refusal {
+    Refusal::new(RefusalKind::Input, message)
+}
+
+/// At a line and a column, both from 1.
+fn refusal_of_toml(text: &str, error: &toml::de::Error) -> Refusal {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let (line, column) = (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1);
+    refusal(error.message().lines().collect::<Vec<_>>().join(", "))
+        .behind(format!("line {line}, column {column}"))
+}
+
+fn refusal_of_xml(error: XmlError) -> Refusal {
+    let mut refusal = refusal(error.reason);
+    refusal.legal.extend(error.legal);
+    let refusal = if error.element.is_empty() { refusal } else { refusal.behind(error.element) };
+    refusal.behind(format!("line {}, column {}", error.line, error.column))
+}
+
 impl Preset {
-    /// Reads a preset. `size` reads a size such as `10G`. The error is one sentence without the file's name.
+    /// Reads a preset. `size` reads a size such as `10G`.
     ///
     /// # Errors
     /// What is wrong and where.
-    pub fn read(form: Form, text: &str, size: impl Fn(&str) -> Result<u64, String>) -> Result<Self, String> {
+    pub fn read(
+        form: Form,
+        text: &str,
+        size: impl Fn(&str) -> Result<u64, Refusal>,
+    ) -> Result<Self, Refusal> {
         match form {
             Form::Toml => Self::from_toml(text, size),
             Form::Xml => Self::from_xml(text),
         }
     }
 
-    fn from_toml(text: &str, size: impl Fn(&str) -> Result<u64, String>) -> Result<Self, String> {
-        let written: Written =
-            toml::from_str(text).map_err(|error| error.to_string().trim_end().to_string())?;
+    fn from_toml(text: &str, size: impl Fn(&str) -> Result<u64, Refusal>) -> Result<Self, Refusal> {
+        let written: Written = toml::from_str(text).map_err(|error| refusal_of_toml(text, &error))?;
         let lines: Vec<Vec<String>> =
             written.lines.iter().map(|line| line.split_whitespace().map(str::to_string).collect()).collect();
         if lines.iter().any(Vec::is_empty) || lines.is_empty() {
-            return Err(
-                "lines: name at least one line of DiskSpd, without a target: lines = [\"-b8K -r -o8\"]"
-                    .into(),
-            );
+            let message =
+                "lines: name at least one line of DiskSpd, without a target: lines = [\"-b8K -r -o8\"]";
+            return Err(refusal(message));
         }
         if !(1..=FILES_MAX).contains(&written.files) {
-            return Err(format!("files: {} is out of range; 1 to {FILES_MAX}", written.files));
+            return Err(refusal(format!("files: {} is out of range; 1 to {FILES_MAX}", written.files)));
         }
         let file_bytes = match &written.size {
-            Some(text) => size(text).map_err(|error| format!("size: '{text}': {error}"))?,
+            Some(text) => size(text).map_err(|why| why.behind(format!("size: '{text}'")))?,
             None => FILE_BYTES,
         };
-        let limit = written.sweep.map(|sweep| Limit::new(sweep.of, sweep.limit_ms)).transpose()?;
+        let limit = written.sweep.map(|sweep| Limit::new(sweep.of, sweep.limit_ms)).transpose();
+        let limit = limit.map_err(|why| why.behind("sweep"))?;
         if limit.is_some() && lines.len() > 1 {
-            return Err("sweep: a search for a rate takes one line".into());
+            return Err(refusal("sweep: a search for a rate takes one line"));
         }
         Ok(Preset {
             about: written.about,
@@ -133,22 +159,20 @@ impl Preset {
         })
     }
 
-    fn from_xml(text: &str) -> Result<Self, String> {
-        let profile = xml::read(text).map_err(|error| error.to_string())?;
+    fn from_xml(text: &str) -> Result<Self, Refusal> {
+        let profile = xml::read(text).map_err(refusal_of_xml)?;
         let targets = || profile.time_spans.iter().flat_map(|span| &span.targets);
         if let Some(target) = targets().find(|target| target.template_number().is_none()) {
-            return Err(format!(
-                "the path '{}' is no template; write *1, *2, ... for the targets",
-                target.path
-            ));
+            let message = format!("the path '{}' is no template", target.path);
+            return Err(refusal(message).hint("write *1, *2, ... for the targets"));
         }
         let count = targets().filter_map(Target::template_number).max().unwrap_or(0);
         if count == 0 || count > FILES_MAX {
-            return Err(format!("templates go from *1 to *{FILES_MAX}"));
+            return Err(refusal(format!("templates go from *1 to *{FILES_MAX}")));
         }
         let numbers: Vec<u32> = targets().filter_map(Target::template_number).collect();
-        if let Some(number) = (1..=count).find(|number| !numbers.contains(number)) {
-            return Err(format!("no path is the template *{number}, though there is *{count}"));
+        if let Some(missing) = (1..=count).find(|number| !numbers.contains(number)) {
+            return Err(refusal(format!("no path is the template *{missing}, though there is *{count}")));
         }
         let file_bytes = (1..=count).map(|number| needed_bytes(&profile, number)).collect();
         let (about, source) = comment(text);
@@ -158,8 +182,8 @@ impl Preset {
     /// Puts a share of writes and a block size in the place of the preset's own, where there is one load to have them.
     ///
     /// # Errors
-    /// The preset has several lines or targets, as one sentence.
-    pub fn vary(&mut self, write_percent: Option<u32>, block_bytes: Option<u64>) -> Result<(), String> {
+    /// The preset has several lines or targets.
+    pub fn vary(&mut self, write_percent: Option<u32>, block_bytes: Option<u64>) -> Result<(), Refusal> {
         let mut says: Vec<String> = Vec::new();
         says.extend(write_percent.map(|percent| format!("{percent} % writes")));
         says.extend(block_bytes.map(|bytes| format!("blocks of {}", Size(bytes))));
@@ -198,8 +222,10 @@ impl Preset {
     }
 }
 
-fn several(count: usize, of: &str) -> String {
-    format!("this workload has {count} {of}, each with a share of writes and a block size of its own")
+fn several(count: usize, of: &str) -> Refusal {
+    let message =
+        format!("this workload has {count} {of}, each with a share of writes and a block size of its own");
+    Refusal::command_line(message)
 }
 
 /// Targets of template `number`.
@@ -262,9 +288,9 @@ fn comment(text: &str) -> (String, String) {
 mod tests {
     use super::*;
 
-    fn size(text: &str) -> Result<u64, String> {
-        let digits = text.strip_suffix('M').ok_or("an M is missing")?;
-        digits.parse::<u64>().map(|n| n << 20).map_err(|e| e.to_string())
+    fn size(text: &str) -> Result<u64, Refusal> {
+        let digits = text.strip_suffix('M').ok_or_else(|| Refusal::command_line("an M is missing"))?;
+        digits.parse::<u64>().map(|n| n << 20).map_err(|e| Refusal::command_line(e.to_string()))
     }
 
     #[test]
@@ -292,10 +318,13 @@ mod tests {
             ("about = 'x'\nlines = ['-r']\nsise = '64M'", "sise"),
             ("about = 'x'\nlines = ['-r', '-s']\n[sweep]\nof = 'p99'\nlimit_ms = 1.0", "one line"),
             ("about = 'x'\nlines = ['-r']\n[sweep]\nof = 'p42'\nlimit_ms = 1.0", "p42"),
-            ("about = 'x'\nlines = ['-r']\n[sweep]\nof = 'p99'\nlimit_ms = 0.0", "above 0"),
-            ("about = ", "TOML parse error"),
+            (
+                "about = 'x'\nlines = ['-r']\n[sweep]\nof = 'p99'\nlimit_ms = 0.0",
+                "sweep: a latency limit is from",
+            ),
+            ("about = ", "line 1, column 9: "),
         ] {
-            let error = Preset::read(Form::Toml, text, size).unwrap_err();
+            let error = Preset::read(Form::Toml, text, size).unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");
         }
         let target = |path: &str| {
@@ -306,7 +335,7 @@ mod tests {
         for (text, word) in
             [(target("data"), "no template"), (target("*2"), "*1"), ("<Profil/>".into(), "Profil")]
         {
-            let error = Preset::read(Form::Xml, &text, size).unwrap_err();
+            let error = Preset::read(Form::Xml, &text, size).unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");
         }
         assert_eq!(Preset::read(Form::Xml, &target("*1"), size).unwrap().file_bytes, [FILE_BYTES]);
@@ -332,9 +361,9 @@ mod tests {
         own.vary(Some(0), Some(512)).unwrap();
         let Load::Lines { lines, .. } = own.load else { panic!("lines") };
         assert_eq!(lines[0].join(" "), "-r4K -W1 -bsn -w0 -b512");
-        assert!(built_in("fleet-sql").vary(Some(0), None).unwrap_err().contains("2 targets"));
+        assert!(built_in("fleet-sql").vary(Some(0), None).unwrap_err().to_string().contains("2 targets"));
         let two = Preset::read(Form::Toml, "about = 'x'\nlines = ['-r', '-s']", size).unwrap();
-        assert!(two.clone().vary(None, Some(512)).unwrap_err().contains("2 lines"));
+        assert!(two.clone().vary(None, Some(512)).unwrap_err().to_string().contains("2 lines"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::result::metrics::{Metric, Since};
 use crate::result::{
     Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Summary, TimeSpanResult,
 };
+use crate::suite::SuiteDocument;
 use crate::suite::findings::{SeriesVerdict, judged, word};
 use crate::text::printable;
 
@@ -131,6 +132,16 @@ impl Kind for Outcome {
     const NAME: &'static str = "result of truespd workload";
 }
 
+impl SuiteDocument for Outcome {
+    fn has_figures(&self) -> bool {
+        self.runs.iter().any(|run| !run.rows.is_empty())
+    }
+
+    fn grade(&self) -> Option<Grade> {
+        self.verdict.grade
+    }
+}
+
 impl Outcome {
     pub(super) fn begin(plan: &Plan) -> Self {
         Outcome {
@@ -175,11 +186,6 @@ impl Outcome {
         self.verdict.take(name, grade, findings);
         self.verdict.advise(advice);
         grade
-    }
-
-    /// Anything was measured.
-    pub fn has_figures(&self) -> bool {
-        self.runs.iter().any(|run| !run.rows.is_empty())
     }
 
     /// The tables.

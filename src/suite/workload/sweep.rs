@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::fault::Refusal;
 use crate::result::metrics::Metric;
 use crate::result::{Grade, LatencySummary};
 
@@ -78,16 +79,15 @@ pub struct Limit {
 
 impl Limit {
     /// # Errors
-    /// A limit that is none, in words.
-    pub fn new(of: Of, ms: f64) -> Result<Self, String> {
-        match (MS_MIN..=MS_MAX).contains(&ms) {
-            true => Ok(Limit { of, ms }),
-            // In full, some numbers have hundreds of digits.
-            false => Err(format!(
-                "a latency limit of {ms:e} ms makes no sense; a number of milliseconds above 0, from {MS_MIN} (a nanosecond) \
-                 to {MS_MAX} (a day)"
-            )),
+    /// A number that is no limit.
+    pub fn new(of: Of, ms: f64) -> Result<Self, Refusal> {
+        if (MS_MIN..=MS_MAX).contains(&ms) {
+            return Ok(Limit { of, ms });
         }
+        // In full, some numbers have hundreds of digits.
+        Err(Refusal::command_line(format!(
+            "a latency limit is from {MS_MIN} ms (a nanosecond) to {MS_MAX} ms (a day), not {ms:e} ms"
+        )))
     }
 }
 
@@ -355,8 +355,8 @@ mod tests {
         assert!(slow.is_reached && !slow.is_within);
         assert_eq!(Of::ALL.map(|(of, _)| of.ms(&response(8.0))), [4.0, 8.0, 8.0, 16.0]);
         for ms in [-1.0, 0.0, f64::NAN, f64::INFINITY, 1e308, 1e-300, MS_MAX * 1.01] {
-            let words = Limit::new(Of::Mean, ms).unwrap_err();
-            assert!(words.contains("above 0") && words.len() < 150, "{words}");
+            let words = Limit::new(Of::Mean, ms).unwrap_err().to_string();
+            assert!(words.contains("(a nanosecond) to") && words.len() < 150, "{words}");
         }
         assert!(Limit::new(Of::Mean, MS_MAX).is_ok());
     }

@@ -6,6 +6,7 @@ use crate::result::TimeSpanResult;
 use crate::result::envelope::{read, schema, write};
 use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
 use crate::suite::Step;
+use crate::suite::SuiteDocument;
 use crate::suite::workload::sweep::Of;
 
 const TIMES: Times = Times { warmup_s: 1, duration_s: 10, cooldown_s: 0 };

@@ -1,6 +1,7 @@
 //! The profiles and presets that come with the program, held against the DiskSpd lines that they stand for.
 
 use truespd::cli::{Invocation, parse};
+use truespd::fault::Refusal;
 use truespd::profile::{Profile, Severity, Target, TimeSpan, validate, xml};
 use truespd::suite::workload::preset::{BUILT_IN, Form, Load, Preset};
 
@@ -102,9 +103,9 @@ fn every_preset_is_a_run_that_diskspd_takes() {
         let shift = match unit {
             "G" => 30,
             "M" => 20,
-            _ => return Err(format!("{text}?")),
+            _ => return Err(Refusal::command_line(format!("{text}?"))),
         };
-        digits.parse::<u64>().map(|n| n << shift).map_err(|e| e.to_string())
+        digits.parse::<u64>().map(|n| n << shift).map_err(|e| Refusal::command_line(e.to_string()))
     };
     let mut names = Vec::new();
     for (name, form, text) in BUILT_IN {

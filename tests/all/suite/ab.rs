@@ -60,7 +60,10 @@ fn what_cannot_be_compared_is_refused_before_anything_is_made() {
         (format!("ab --a {A}"), "--b"),
         (format!("ab --a {A}\tx --b {B}\tx --size 16M"), "--size is for the file that --file makes"),
         (format!("ab --a {A} --b {B}\t-c1G --file ."), "-c (FileSize in a profile)"),
-        (format!("ab --a {A} --b {B} --file . --size 16M --seconds 3600"), "--max-minutes 961 (it is 30)"),
+        (
+            format!("ab --a {A} --b {B} --file . --size 16M --seconds 3600"),
+            "--max-minutes 30 is too short: a block of four runs of 3,601 s takes 240 minutes",
+        ),
         (format!("ab --a {A} --b {B} --file . --size 1M"), "at least 16M,"),
         (format!("ab --a {A} --b {B} --file . --overwrite /dev/null"), "nothing overwritten; leave it out"),
         (format!("ab --a {A}\tx --b {B}\tx --overwrite /dev/null"), "none of the targets"),

@@ -115,7 +115,7 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
         ("assess -xml f", "--json FILE holds all figures"),
         (
             "assess -d 0",
-            "ERROR: invalid value '0' for '--duration <SECONDS>': legal is a whole number from 1 to 3600",
+            "ERROR: invalid value '0' for '--duration <SECONDS>': legal: a whole number from 1 to 3600",
         ),
     ] {
         let ran = run(&lab, line).expect_code(3);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::fault::{Refusal, RefusalKind};
 use crate::result::{Document, json};
 use crate::session::keep::is_of_uncounted;
 use crate::suite::ab::Metric;
@@ -11,20 +12,19 @@ use crate::suite::study::nodes::{Node, Runs, compare, differs};
 use crate::sys::error::system_text;
 use crate::text::printable_path;
 
-/// Reads the documents of `NAME=PATH` and compares the first node with the others. The error is a sentence.
-pub fn nodes(typed: &[String], metric: Metric) -> Result<Vec<Node>, String> {
+/// Reads the documents of `NAME=PATH` and compares the first node with the others.
+pub fn nodes(typed: &[String], metric: Metric) -> Result<Vec<Node>, Refusal> {
     let mut seen = Seen::default();
     let read: Vec<(Runs, Document)> =
         typed.iter().map(|typed| runs(typed, metric, &mut seen)).collect::<Result<_, _>>()?;
     if read.len() == 1 {
-        return Err("--node: give at least two nodes to compare".into());
+        return Err(refusal("--node: give at least two nodes to compare"));
     }
     for (nth, (_, document)) in read.iter().enumerate().skip(1) {
         if let Some(what) = differs(&read[0].1, document) {
-            return Err(format!(
-                "--node {} and --node {} are of different runs: {what}; run one line on all nodes",
-                typed[0], typed[nth]
-            ));
+            let message =
+                format!("--node {} and --node {} are of different runs: {what}", typed[0], typed[nth]);
+            return Err(refusal(message).hint("run one line on all nodes"));
         }
     }
     let runs: Vec<Runs> = read.into_iter().map(|(runs, _)| runs).collect();
@@ -38,15 +38,15 @@ pub fn paths(typed: &[String]) -> Vec<String> {
 }
 
 /// The runs of a node, and the document of one.
-fn runs(typed: &str, metric: Metric, seen: &mut Seen) -> Result<(Runs, Document), String> {
-    let refused = |why: String| format!("--node {typed}: {why}");
+fn runs(typed: &str, metric: Metric, seen: &mut Seen) -> Result<(Runs, Document), Refusal> {
+    let of_node = |why: Refusal| why.behind(format!("--node {typed}"));
     let (name, path) = typed
         .split_once('=')
         .filter(|(name, path)| !name.is_empty() && !path.is_empty())
-        .ok_or_else(|| refused("legal is NAME=PATH, a name and the documents of its runs".into()))?;
-    let paths = documents_of(Path::new(path)).map_err(refused)?;
-    let mut documents = counting(Path::new(path), &paths, seen).map_err(refused)?;
-    let runs = Runs::of(name, &documents, metric).map_err(refused)?;
+        .ok_or_else(|| of_node(refusal("legal: NAME=PATH, a name and the documents of its runs")))?;
+    let paths = documents_of(Path::new(path)).map_err(of_node)?;
+    let mut documents = counting(Path::new(path), &paths, seen).map_err(of_node)?;
+    let runs = Runs::of(name, &documents, metric).map_err(|why| of_node(refusal(why.to_string())))?;
     Ok((runs, documents.swap_remove(0)))
 }
 
@@ -55,25 +55,26 @@ fn runs(typed: &str, metric: Metric, seen: &mut Seen) -> Result<(Runs, Document)
 struct Seen(HashMap<String, PathBuf>);
 
 impl Seen {
-    /// A document that counts. A copy tells nothing new, and would make the runs look more alike than they are: the error
-    /// is a sentence.
-    fn take(&mut self, path: &Path, document: &Document) -> Result<(), String> {
+    /// Takes a document that counts, each once: a copy would make the runs look more alike than they are.
+    fn take(&mut self, path: &Path, document: &Document) -> Result<(), Refusal> {
         match self.0.insert(json::write(document), path.to_path_buf()) {
             None => Ok(()),
             Some(before) if before == path => {
-                Err(format!("{} is named twice; name the documents of each node once", printable_path(path)))
+                Err(refusal(format!("{} is named twice", printable_path(path)))
+                    .hint("name the documents of each node once"))
             }
-            Some(before) => Err(format!(
-                "{} and {} are documents of one and the same run, which counts once; leave one of them out",
+            Some(before) => Err(refusal(format!(
+                "{} and {} are documents of one and the same run, which counts once",
                 printable_path(&before),
                 printable_path(path)
-            )),
+            ))
+            .hint("leave one of them out")),
         }
     }
 }
 
-/// The documents of runs that count, all of the same run. The error is a sentence.
-fn counting(folder: &Path, paths: &[PathBuf], seen: &mut Seen) -> Result<Vec<Document>, String> {
+/// The documents of runs that count, all of the same run.
+fn counting(folder: &Path, paths: &[PathBuf], seen: &mut Seen) -> Result<Vec<Document>, Refusal> {
     let mut documents = Vec::new();
     for path in paths {
         documents.push((path, read(path)?));
@@ -82,15 +83,16 @@ fn counting(folder: &Path, paths: &[PathBuf], seen: &mut Seen) -> Result<Vec<Doc
         documents.retain(|(path, document)| !is_uncounted(path, document));
     }
     let Some(((first_path, first), rest)) = documents.split_first() else {
-        return Err(format!("{}: no document of a run that counts is there", printable_path(folder)));
+        return Err(refusal(format!(
+            "{}: no document of a run that counts is there",
+            printable_path(folder)
+        )));
     };
     for (path, document) in rest {
         if let Some(what) = differs(first, document) {
-            return Err(format!(
-                "{} and {} are of different runs: {what}; put the documents of one line into a folder of their own",
-                printable_path(first_path),
-                printable_path(path)
-            ));
+            let (one, other) = (printable_path(first_path), printable_path(path));
+            return Err(refusal(format!("{one} and {other} are of different runs: {what}"))
+                .hint("put the documents of one line into a folder of their own"));
         }
     }
     documents.iter().try_for_each(|(path, document)| seen.take(path, document))?;
@@ -104,23 +106,31 @@ fn is_uncounted(path: &Path, document: &Document) -> bool {
 }
 
 /// A file, or the JSON files in a folder.
-fn documents_of(path: &Path) -> Result<Vec<PathBuf>, String> {
+fn documents_of(path: &Path) -> Result<Vec<PathBuf>, Refusal> {
     if !path.is_dir() {
         return Ok(vec![path.to_path_buf()]);
     }
-    let entries = fs::read_dir(path).map_err(|e| format!("{}: {}", printable_path(path), system_text(&e)))?;
+    let entries = fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
     let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     found.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     found.sort();
     match found.is_empty() {
-        true => Err(format!("{}: no document (*.json) is there", printable_path(path))),
+        true => Err(refusal(format!("{}: no document (*.json) is there", printable_path(path)))),
         false => Ok(found),
     }
 }
 
-fn read(path: &Path) -> Result<Document, String> {
-    let bytes = fs::read(path).map_err(|e| format!("{}: {}", printable_path(path), system_text(&e)))?;
-    json::read(&bytes).map_err(|e| format!("{} {e}", printable_path(path)))
+fn read(path: &Path) -> Result<Document, Refusal> {
+    let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
+    json::read(&bytes).map_err(|error| refusal(format!("{} {error}", printable_path(path))))
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Refusal {
+    refusal(format!("{}: {}", printable_path(path), system_text(error)))
+}
+
+fn refusal(message: impl Into<String>) -> Refusal {
+    Refusal::new(RefusalKind::Input, message)
 }
 
 #[cfg(test)]
@@ -168,14 +178,16 @@ mod tests {
         put(folder, "making-the-test-file.json", "diskspd", 0, 990);
         assert_eq!(runs(&typed, Metric::IOPS, &mut Seen::default()).expect("three").0.figures.len(), 3);
         put(folder, "006-writes-a-block-1.json", "truespd ab", 100, 500);
-        let words = runs(&typed, Metric::IOPS, &mut Seen::default()).expect_err("reads and writes");
+        let words =
+            runs(&typed, Metric::IOPS, &mut Seen::default()).expect_err("reads and writes").to_string();
         for says in ["004-a", "006-writes", "write_percent (0 and 100)", "folder of their own"] {
             assert!(words.contains(says), "{says}: {words}");
         }
         let empty = tempfile::tempdir().expect("a folder");
         put(empty.path(), "001-making-the-test-file.json", "truespd ab", 100, 9000);
         let words = runs(&format!("node={}", empty.path().display()), Metric::IOPS, &mut Seen::default())
-            .expect_err("none");
+            .expect_err("none")
+            .to_string();
         assert!(words.contains("no document of a run that counts"), "{words}");
     }
     #[test]
@@ -190,10 +202,11 @@ mod tests {
         }
         let typed = |node: &str| format!("{node}={}", place.path().join(node).display());
         assert_eq!(nodes(&[typed("one"), typed("two")], Metric::IOPS).map(|nodes| nodes.len()), Ok(2));
-        let words = nodes(&[typed("one"), typed("one")], Metric::IOPS).expect_err("the same twice");
+        let words =
+            nodes(&[typed("one"), typed("one")], Metric::IOPS).expect_err("the same twice").to_string();
         assert!(words.contains("one/0.json is named twice"), "{words}");
         fs::copy(place.path().join("one/1.json"), place.path().join("two/7.json")).expect("a copy");
-        let words = nodes(&[typed("one"), typed("two")], Metric::IOPS).expect_err("a copy");
+        let words = nodes(&[typed("one"), typed("two")], Metric::IOPS).expect_err("a copy").to_string();
         for says in ["one/1.json", "two/7.json", "one and the same run"] {
             assert!(words.contains(says), "{says}: {words}");
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::commands::ab::fill;
 use crate::cli::commands::study::{Common, failed, refused, same};
+use crate::cli::commands::suite::say_read_only;
 use crate::cli::console::say_line;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{OpenedTarget, ReadFlags, TargetKind, resolve};
@@ -15,7 +16,7 @@ use crate::session::series::Series;
 use crate::suite::Ended;
 use crate::suite::study::{Place, Study};
 use crate::sys::error::system_text;
-use crate::text::{printable, printable_path, shell_word};
+use crate::text::{printable, printable_path};
 
 /// A target with what else is known of it.
 pub struct Found {
@@ -42,10 +43,10 @@ impl Found {
 
 /// Finds the targets, and makes the files, which are empty.
 pub fn find(series: &mut Series, study: Study, common: &Common) -> Result<Vec<Found>, Ended> {
-    let consents = common.consents().map_err(refused)?;
+    let consents = common.consents()?;
     let mut found: Vec<Found> = Vec::new();
     for typed in &common.targets {
-        let there = place::Place::find(typed).map_err(refused)?;
+        let there = place::Place::find(typed)?;
         check_size(typed, there.size_bytes(), study)?;
         let is_made = there.is_directory();
         let word = match is_made {
@@ -67,14 +68,8 @@ pub fn find(series: &mut Series, study: Study, common: &Common) -> Result<Vec<Fo
             place: Place { shown: typed.clone(), is_device, is_writable, word },
         });
     }
-    for read_only in found.iter().filter(|found| !found.place.is_writable) {
-        let typed = &read_only.place.shown;
-        say_line(format_args!(
-            "note: '{}' is only read: to write to it, and lose what it holds: --overwrite {}",
-            printable(typed),
-            shell_word(typed)
-        ));
-    }
+    let read_only = found.iter().filter(|found| !found.place.is_writable);
+    read_only.for_each(|found| say_read_only(&found.place.shown));
     Ok(found)
 }
 
@@ -99,7 +94,7 @@ pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<Place>, 
         is_device: false,
         is_writable: false,
     };
-    let there = place::Place::find(first).map_err(refused)?;
+    let there = place::Place::find(first)?;
     if !there.is_directory() {
         let mut opened = Vec::new();
         for path in &common.targets {
@@ -107,7 +102,7 @@ pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<Place>, 
             check_size(path, Some(found.facts.size_bytes), Study::Locality)?;
             opened.push((path.as_str(), found));
         }
-        if let Some(unsure) = same::check(&opened).map_err(refused)? {
+        if let Some(unsure) = same::check(&opened)? {
             say_line(format_args!("note: {unsure}"));
         }
         return Ok((common.targets.iter().map(|typed| place(typed.clone(), typed)).collect(), false));
@@ -145,7 +140,7 @@ fn check_size(typed: &str, size_bytes: Option<u64>, study: Study) -> Result<(), 
 
 /// An empty file in a folder that goes with the study, where there is room for it.
 fn made(series: &mut Series, study: Study, there: &place::Place, size_bytes: u64) -> Result<String, Ended> {
-    there.check_room(size_bytes, 1, place::FILE_BYTES_MIN).map_err(refused)?;
+    there.check_room(size_bytes, 1, place::FILE_BYTES_MIN)?;
     let file = series.scratch(&there.folder(), study.name(), &["data"])?.file("data");
     fs::write(&file, "").map_err(|error| {
         refused(format!("'{}': no file can be made: {}", there.word(), system_text(&error)))

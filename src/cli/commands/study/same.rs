@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::cli::commands::study::refusal;
+use crate::fault::Refusal;
 use crate::machine::storage::OpenedTarget;
 use crate::profile::Size;
 use crate::sys::error::system_text;
@@ -17,10 +19,9 @@ const PLACES: u64 = 17;
 /// What is being written while it is compared may differ once; three times in a row it is something else.
 const TRIES: usize = 3;
 
-/// Two paths of other storage would be compared as if their difference were one of the way to it. The error is a
-/// sentence. Where the places have nothing but zeros, so that nothing speaks for the same storage either, a sentence
-/// that says so.
-pub fn check(paths: &[(&str, OpenedTarget)]) -> Result<Option<String>, String> {
+/// Refuses paths of different storage: their difference would be taken for one of the way to it. Where only zeros are found,
+/// which tell nothing, a sentence that says so.
+pub fn check(paths: &[(&str, OpenedTarget)]) -> Result<Option<String>, Refusal> {
     let Some(((first_typed, first), others)) = paths.split_first() else { return Ok(None) };
     let mut unsure = None;
     for (typed, other) in others {
@@ -54,13 +55,13 @@ pub fn check(paths: &[(&str, OpenedTarget)]) -> Result<Option<String>, String> {
     Ok(unsure)
 }
 
-fn differ(first: &str, other: &str, what: &str) -> String {
-    format!(
+fn differ(first: &str, other: &str, what: &str) -> Refusal {
+    refusal(format!(
         "'{}' and '{}' are not the same storage: {what}; locality compares ways to one place: give paths to the same \
          file or device",
         printable(first),
         printable(other)
-    )
+    ))
 }
 
 fn is_one(one: &Path, other: &Path) -> bool {
@@ -83,7 +84,7 @@ enum Alike {
     No,
 }
 
-fn alike(one: &OpenedTarget, other: &OpenedTarget, offset: u64) -> Result<Alike, String> {
+fn alike(one: &OpenedTarget, other: &OpenedTarget, offset: u64) -> Result<Alike, Refusal> {
     for _ in 0..TRIES {
         let bytes = block(one, offset)?;
         if bytes == block(other, offset)? {
@@ -94,12 +95,12 @@ fn alike(one: &OpenedTarget, other: &OpenedTarget, offset: u64) -> Result<Alike,
 }
 
 /// A block as the storage has it: each way has a cache of its own, which does not hear of what the others write.
-fn block(target: &OpenedTarget, offset: u64) -> Result<Vec<u8>, String> {
+fn block(target: &OpenedTarget, offset: u64) -> Result<Vec<u8>, Refusal> {
     // No more than a wish: without it, what is cached is compared.
     drop_cached(&target.file, offset, BLOCK_BYTES as u64);
     let mut bytes = vec![0; BLOCK_BYTES.min(target.facts.size_bytes as usize)];
     read_exact_at(&target.file, &mut bytes, offset).map_err(|error| {
-        format!("'{}': could not be read: {}", target.facts.path.display(), system_text(&error))
+        refusal(format!("'{}': could not be read: {}", target.facts.path.display(), system_text(&error)))
     })?;
     Ok(bytes)
 }
@@ -113,7 +114,7 @@ mod tests {
 
     const SIZE: usize = 1 << 20;
 
-    fn checked(contents: [&[u8]; 2]) -> Result<Option<String>, String> {
+    fn checked(contents: [&[u8]; 2]) -> Result<Option<String>, Refusal> {
         let folder = tempfile::tempdir().expect("a folder");
         let opened = |name: &str, content: &[u8]| {
             let path = folder.path().join(name);
@@ -127,12 +128,12 @@ mod tests {
     fn other_storage_is_told_by_its_size_and_by_what_it_holds() {
         let content: Vec<u8> = (0..SIZE).map(|n| (n / 7) as u8).collect();
         assert_eq!(checked([&content, &content]), Ok(None));
-        let words = checked([&content, &content[..SIZE / 2]]).unwrap_err();
+        let words = checked([&content, &content[..SIZE / 2]]).unwrap_err().to_string();
         assert!(words.contains("'a' and 'b' are not the same storage: they have 1MiB and 512KiB"), "{words}");
         for place in [0, SIZE / 2, SIZE - 1] {
             let mut other = content.clone();
             other[place] ^= 1;
-            let words = checked([&content, &other]).unwrap_err();
+            let words = checked([&content, &other]).unwrap_err().to_string();
             assert!(words.contains("is not the same; locality compares"), "{place}: {words}");
         }
         let zeros = vec![0; SIZE];

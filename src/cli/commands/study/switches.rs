@@ -3,7 +3,8 @@
 use std::fs::File;
 
 use super::places::Found;
-use crate::cli::commands::study::refused;
+use crate::cli::commands::study::{refusal, refused};
+use crate::fault::Refusal;
 use crate::guard::claim;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
@@ -31,7 +32,7 @@ pub fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> 
         disks.iter().map(|disk| claimed(series, disk, &roots)).collect::<Result<_, _>>()?;
     for switch in &switches {
         let user = user_of(&switch.disk, found, &roots);
-        may_switch(switch, user.as_deref(), risk_power_loss).map_err(refused)?;
+        may_switch(switch, user.as_deref(), risk_power_loss)?;
     }
     for switch in &switches {
         note(series, switch, &roots)?;
@@ -81,19 +82,19 @@ fn claims(disk: &str, roots: &Roots) -> Result<Option<String>, String> {
     Ok(claim.map(|claim| claim.to_string()))
 }
 
-/// What else is on a disk must not lose more with the power than it would without the study. The error is a sentence.
-fn may_switch(switch: &Switch, user: Option<&str>, risk_power_loss: bool) -> Result<(), String> {
+/// What else is on a disk must not lose more with the power than it would without the study.
+fn may_switch(switch: &Switch, user: Option<&str>, risk_power_loss: bool) -> Result<(), Refusal> {
     let Some(user) = user.filter(|_| !risk_power_loss) else { return Ok(()) };
     let risk = match switch.reach {
         Reach::Kernel => "only queue/write_cache can be switched there; off, the kernel sends no flushes",
         Reach::Disk if switch.now == THROUGH => "its write cache is off, and the study would turn it on",
         Reach::Disk => return Ok(()),
     };
-    Err(format!(
-        "{}: {risk}, and a loss of power can cost what else is on it; it is in use: {user}; give a disk that nothing uses, \
-         or --risk-power-loss",
+    let message = format!(
+        "{}: {risk}, and a loss of power can cost other data on it; it is in use: {user}",
         switch.disk
-    ))
+    );
+    Err(refusal(message).hint("give a disk that nothing uses, or --risk-power-loss"))
 }
 
 fn note(series: &mut Series, switch: &Switch, roots: &Roots) -> Result<(), Ended> {
@@ -134,7 +135,7 @@ mod tests {
             match says {
                 "" => assert_eq!(may, Ok(()), "{reach:?} {now}"),
                 says => {
-                    let words = may.unwrap_err();
+                    let words = may.unwrap_err().to_string();
                     for part in [says, "sda2 is mounted", "--risk-power-loss"] {
                         assert!(words.contains(part), "{words}");
                     }

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::cli::commands::values::bytes;
+use crate::fault::{Refusal, RefusalKind, Refusals};
 use crate::profile::Size;
 use crate::suite::workload::preset::{BUILT_IN, Form, Preset};
 use crate::sys::error::system_text;
@@ -20,7 +21,7 @@ fn folder(given: Option<&str>) -> Option<PathBuf> {
 }
 
 /// Names and files of a person's presets, by name. A folder that was not asked for may be missing.
-fn own(given: Option<&str>) -> Result<Vec<(String, Form, PathBuf)>, String> {
+fn own(given: Option<&str>) -> Result<Vec<(String, Form, PathBuf)>, Refusal> {
     let Some(folder) = folder(given) else { return Ok(Vec::new()) };
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -28,7 +29,11 @@ fn own(given: Option<&str>) -> Result<Vec<(String, Form, PathBuf)>, String> {
             return Ok(Vec::new());
         }
         Err(error) => {
-            return Err(format!("presets in '{}': {}", printable_path(&folder), system_text(&error)));
+            return Err(refusal(format!(
+                "presets in '{}': {}",
+                printable_path(&folder),
+                system_text(&error)
+            )));
         }
     };
     let mut found = Vec::new();
@@ -45,49 +50,45 @@ fn own(given: Option<&str>) -> Result<Vec<(String, Form, PathBuf)>, String> {
 }
 
 /// The preset called `name`; a person's own comes first.
-pub(crate) fn find(name: &str, given: Option<&str>) -> Result<Preset, String> {
+pub(crate) fn find(name: &str, given: Option<&str>) -> Result<Preset, Refusals> {
     let own = own(given)?;
     let mut same = own.iter().filter(|(known, ..)| known == name);
     if let Some((_, form, path)) = same.next() {
         if let Some((_, _, other)) = same.next() {
-            return Err(format!(
-                "'{name}' is there twice: {} and {}; keep one",
-                printable_path(path),
-                printable_path(other)
-            ));
+            let (one, other) = (printable_path(path), printable_path(other));
+            let twice = refusal(format!("'{name}' is there twice: {one} and {other}"));
+            return Err(twice.hint("keep one").into());
         }
-        return read(*form, path).map_err(|words| error_of_lines(&words));
+        // With its blocks of what is legal.
+        return read(*form, path).map_err(|why| Refusals::from(why).of("", &[]));
     }
     if let Some((_, form, text)) = BUILT_IN.iter().find(|(known, ..)| *known == name) {
-        return Preset::read(*form, text, bytes);
+        return Ok(Preset::read(*form, text, bytes)?);
     }
-    Err(format!("there is no workload '{name}'; there are {}", names(given)?))
+    Err(refusal(format!("there is no workload '{name}'; there are {}", names(given)?)).into())
 }
 
 /// The names of all workloads, a person's own first, with commas between them.
-pub(crate) fn names(given: Option<&str>) -> Result<String, String> {
+pub(crate) fn names(given: Option<&str>) -> Result<String, Refusal> {
     let own = own(given)?;
     let own_names = own.iter().map(|(name, ..)| name.as_str());
     let names: Vec<&str> = own_names.chain(BUILT_IN.iter().map(|(name, ..)| *name)).collect();
     Ok(names.join(", "))
 }
 
-/// What is wrong with a preset can take several lines, which show the place: they stay lines.
-fn error_of_lines(words: &str) -> String {
-    let lines: Vec<String> = words.lines().map(printable).collect();
-    format!("ERROR: {}", lines.join("\n"))
+fn read(form: Form, path: &Path) -> Result<Preset, Refusal> {
+    let text = text_of(path).map_err(|error| refusal(system_text(&error)));
+    let text = text.and_then(|text| {
+        text.ok_or_else(|| {
+            refusal(format!("a preset is a regular file of {} at most", Size(PRESET_BYTES_MAX)))
+        })
+    });
+    text.and_then(|text| Preset::read(form, &text, bytes))
+        .map_err(|why| why.behind(format!("'{}'", printable_path(path))))
 }
 
-fn read(form: Form, path: &Path) -> Result<Preset, String> {
-    // Errors of a profile begin as lines of their own do.
-    let failed = |what: String| {
-        format!("'{}': {}", printable_path(path), what.strip_prefix("ERROR: ").unwrap_or(&what))
-    };
-    let text = text_of(path).map_err(|error| failed(system_text(&error)))?;
-    let text = text.ok_or_else(|| {
-        failed(format!("a preset is a file of {} at most; this is none", Size(PRESET_BYTES_MAX)))
-    })?;
-    Preset::read(form, &text, bytes).map_err(failed)
+fn refusal(message: impl Into<String>) -> Refusal {
+    Refusal::new(RefusalKind::Input, message)
 }
 
 /// What a preset's file holds; none where it is no file, or a longer one: pipes and devices may never end.
@@ -108,7 +109,7 @@ fn about(preset: &Preset) -> String {
 }
 
 /// Names and what they are, a line each.
-pub(crate) fn list(given: Option<&str>) -> Result<String, String> {
+pub(crate) fn list(given: Option<&str>) -> Result<String, Refusal> {
     let own = own(given)?;
     let mut out = String::new();
     for (name, form, text) in BUILT_IN {
@@ -120,7 +121,7 @@ pub(crate) fn list(given: Option<&str>) -> Result<String, String> {
     for (name, form, path) in &own {
         let about = match read(*form, path) {
             Ok(preset) => format!("{} ({})", about(&preset), path.to_string_lossy()),
-            Err(words) => format!("cannot be used: {}", words.lines().collect::<Vec<_>>().join(" ")),
+            Err(why) => format!("cannot be used: {why}"),
         };
         // A person's preset may hold anything.
         out.push_str(&format!("{:<16}{}\n", printable(name), printable(&about)));
@@ -147,10 +148,11 @@ mod tests {
             |name: &str, words: &str| list.lines().any(|line| line.starts_with(name) && line.contains(words));
         assert!(says("good", "x [makes"), "{list}");
         for name in ["long", "pipe", "zero"] {
-            assert!(says(name, "a preset is a file of 1MiB at most"), "{name}: {list}");
+            assert!(says(name, "a preset is a regular file of 1MiB at most"), "{name}: {list}");
         }
-        assert!(says("wrong", "': failed to load profile, line 1"), "{list}");
-        let words = find("wrong", given).expect_err("no profile");
-        assert!(words.starts_with("ERROR: '") && !words.contains("': ERROR"), "{words}");
+        let wrong = "wrong.xml': line 1, column 1: Profil: the outermost element is \"Profil\"";
+        assert!(says("wrong", wrong), "{list}");
+        let words = find("wrong", given).expect_err("no profile").to_string();
+        assert!(words.contains(&format!("{wrong}\n  legal: Profile\n")), "{words}");
     }
 }
