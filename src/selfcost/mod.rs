@@ -18,7 +18,7 @@ use crate::sys::thread::running_ns_of_this_thread;
 
 pub use callgrind::count_here;
 pub use loads::{Case, WORDS};
-pub use report::{CountedBy, Counting, Load, Machine, Part, Report, Spread, Unit};
+pub use report::{CostReport, CountedBy, Counting, Load, LoopPart, Machine, PerUnit, Spread};
 
 use loads::load;
 use parts::{Piece, pieces};
@@ -54,7 +54,7 @@ pub fn measure(
     effort: Effort,
     counted: &[OsString],
     tell: &dyn Fn(&str),
-) -> Result<Report, Failure> {
+) -> Result<CostReport, Failure> {
     let clock = MachineClock::start();
     let mut pieces = pieces(&clock);
     let no_counter = Instructions::of_this_thread().err();
@@ -73,7 +73,7 @@ pub fn measure(
             turns.iter_mut().chain(&mut costs).for_each(Vec::clear);
         }
     }
-    let mut report = Report {
+    let mut report = CostReport {
         tool_version: env!("CARGO_PKG_VERSION").to_string(),
         machine: Machine::this(&clock),
         rounds: effort.rounds,
@@ -93,7 +93,7 @@ pub fn measure(
 }
 
 /// Puts what callgrind counted to what it was counted for.
-fn put(report: &mut Report, counts: &[f64]) -> Counting {
+fn put(report: &mut CostReport, counts: &[f64]) -> Counting {
     // Threads that take turns on one simulated processor are not what was asked for.
     let loads = report.loads.iter_mut().filter(|load| load.threads == 1).map(|load| &mut load.instructions);
     let parts = report.parts.iter_mut().map(|part| &mut part.instructions);
@@ -120,8 +120,8 @@ fn piece_turn(piece: &mut Piece, calls: u32, probe: &dyn Fn() -> Option<u64>) ->
     Turn { ios: piece.amount(calls), running_ns, elapsed_ns: running_ns, counted }
 }
 
-fn part(piece: &Piece, turns: &[Turn]) -> Part {
-    Part {
+fn part(piece: &Piece, turns: &[Turn]) -> LoopPart {
+    LoopPart {
         name: piece.name.clone(),
         unit: piece.unit,
         ns: Spread::per(turns, |turn| turn.running_ns),

@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use super::report::Unit;
+use super::report::PerUnit;
 use crate::access::{
     DataRng, EffectiveDistribution, Meter, Pace, Pattern, PatternSpec, RangeSpec, Rng, SharedOffset,
     SourceWindow, UsableRange,
@@ -20,7 +20,7 @@ const FILL_BYTES: usize = 64 << 10;
 /// A part that can be called many times.
 pub(super) struct Piece {
     pub name: String,
-    pub unit: Unit,
+    pub unit: PerUnit,
     /// How many calls go where one of the others has a thousand.
     pub calls_per_1000: u32,
     /// Makes so many calls.
@@ -31,8 +31,8 @@ impl Piece {
     /// How many of its unit so many calls are.
     pub fn amount(&self, calls: u32) -> u64 {
         let per_call = match self.unit {
-            Unit::Call => 1,
-            Unit::Kib => (FILL_BYTES >> 10) as u64,
+            PerUnit::Call => 1,
+            PerUnit::Kib => (FILL_BYTES >> 10) as u64,
         };
         u64::from(calls) * per_call
     }
@@ -44,7 +44,7 @@ fn piece(name: &str, mut call: impl FnMut(u32) + 'static) -> Piece {
             call(number);
         }
     };
-    Piece { name: name.to_string(), unit: Unit::Call, calls_per_1000: 1000, run: Box::new(run) }
+    Piece { name: name.to_string(), unit: PerUnit::Call, calls_per_1000: 1000, run: Box::new(run) }
 }
 
 /// All parts, with what they work on.
@@ -78,7 +78,7 @@ pub(super) fn pieces(clock: &MachineClock) -> Vec<Piece> {
     }));
     let (mut data, mut rng) = (vec![0; FILL_BYTES], DataRng::new(0));
     let fill = piece("data: random (-Zr), per KiB", move |_| rng.fill(black_box(&mut data)));
-    pieces.push(Piece { unit: Unit::Kib, calls_per_1000: 1, ..fill });
+    pieces.push(Piece { unit: PerUnit::Kib, calls_per_1000: 1, ..fill });
     pieces
 }
 

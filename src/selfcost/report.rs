@@ -14,7 +14,8 @@ use crate::sys::thread::allowed_processors;
 
 /// What the tool itself cost on a machine, without storage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Report {
+#[schemars(rename = "Report")]
+pub struct CostReport {
     /// Version of the tool.
     pub tool_version: String,
     /// Where and when.
@@ -28,7 +29,7 @@ pub struct Report {
     /// The null engine under loads.
     pub loads: Vec<Load>,
     /// Parts of the loop by themselves.
-    pub parts: Vec<Part>,
+    pub parts: Vec<LoopPart>,
 }
 
 /// The machine and the moment.
@@ -101,11 +102,12 @@ pub struct Load {
 
 /// A part of the loop.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Part {
+#[schemars(rename = "Part")]
+pub struct LoopPart {
     /// What it is.
     pub name: String,
     /// What the figures are per.
-    pub unit: Unit,
+    pub unit: PerUnit,
     /// Processor time per unit in nanoseconds.
     pub ns: Spread,
     /// Instructions per unit, where they were counted.
@@ -115,7 +117,8 @@ pub struct Part {
 /// What a part's figures are per.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Unit {
+#[schemars(rename = "Unit")]
+pub enum PerUnit {
     /// One call, which is once per I/O at most.
     Call,
     /// 1024 bytes.
@@ -163,7 +166,7 @@ impl Machine {
     }
 }
 
-impl Kind for Report {
+impl Kind for CostReport {
     const FORMAT: &'static str = "truespd-self-cost";
     const MEMBER: &'static str = "self_cost";
     const MEMBER_ABOUT: &'static str = "The figures.";
@@ -191,9 +194,9 @@ mod tests {
 
     #[test]
     fn what_is_no_such_document_is_refused() {
-        let refused = |text: &str| read::<Report>(text.as_bytes()).expect_err(text).to_string();
+        let refused = |text: &str| read::<CostReport>(text.as_bytes()).expect_err(text).to_string();
         assert!(refused("{}").contains("no self-cost"), "{}", refused("{}"));
-        let report = Report {
+        let report = CostReport {
             tool_version: "1".into(),
             machine: Machine::this(&MachineClock::monotonic("a test".into())),
             rounds: 1,
@@ -203,10 +206,10 @@ mod tests {
             parts: Vec::new(),
         };
         let text = write(&report);
-        assert_eq!(read::<Report>(text.as_bytes()).expect("its own"), report);
+        assert_eq!(read::<CostReport>(text.as_bytes()).expect("its own"), report);
         let newer = text.replace("\"format_version\": 1", "\"format_version\": 2");
         assert!(refused(&newer).contains("version 2"), "{}", refused(&newer));
-        assert!(refused(&text.replace(Report::FORMAT, "truespd-result")).contains("truespd-result"));
+        assert!(refused(&text.replace(CostReport::FORMAT, "truespd-result")).contains("truespd-result"));
     }
 
     #[test]
@@ -214,7 +217,7 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/self-cost-v1.json");
         let published = std::fs::read_to_string(path).unwrap_or_default();
         assert!(
-            published == schema::<Report>(),
+            published == schema::<CostReport>(),
             "publish it anew: truespd schema self-cost > schema/self-cost-v1.json"
         );
     }

@@ -69,7 +69,7 @@ pub(crate) struct Work {
 impl Suite for AbArguments {
     const NAME: &'static str = "ab";
     type Work = Work;
-    type Document = ab::Report;
+    type Document = ab::Comparison;
 
     fn series(&self) -> &SeriesArguments {
         &self.series
@@ -91,7 +91,7 @@ impl Suite for AbArguments {
         Ok(Asked::Work { work: Work { split, variants, place }, used })
     }
 
-    fn measure(&self, work: Work, series: &mut Series) -> Measured<ab::Report> {
+    fn measure(&self, work: Work, series: &mut Series) -> Measured<ab::Comparison> {
         let Work { split, variants, place } = work;
         let plan = if let Some(place) = place {
             let file = series.scratch(&place.folder(), Self::NAME, &[FILE])?.file(FILE);
@@ -111,11 +111,11 @@ impl Suite for AbArguments {
         Ok(ab::compare(&plan, series, &mut surroundings))
     }
 
-    fn text(&self, report: &ab::Report, style: Style) -> String {
+    fn text(&self, report: &ab::Comparison, style: Style) -> String {
         ab::text(report) + &series_verdict(&report.verdict, style)
     }
 
-    fn lacks(report: &ab::Report, required: Required) -> Option<String> {
+    fn lacks(report: &ab::Comparison, required: Required) -> Option<String> {
         lacks(report.outcome, report.is_b_better(), required)
     }
 }

@@ -15,8 +15,8 @@ use crate::session::place::{FILE_BYTES_MIN, Place};
 use crate::session::series::Series;
 use crate::suite::mark::text::{Reader, text};
 use crate::suite::mark::{
-    self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, NAME, Part, Preset, Profile, Report,
-    Settings, Target, Test,
+    self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, MarkReport, NAME, Operation, Preset,
+    Profile, Settings, Target, Test,
 };
 use crate::text::{shell_line, typed_size};
 
@@ -57,7 +57,7 @@ pub(crate) struct MarkArguments {
 
     /// Only reads, only writes or only mixed tests; again, or with commas, for two of them
     #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
-    only: Vec<PartWord>,
+    only: Vec<OperationWord>,
 
     /// Runs of each test that count; one more before them does not
     #[arg(long, value_name = "N", default_value_t = 3, visible_alias = "count",
@@ -121,7 +121,7 @@ enum ProfileWord {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PartWord {
+enum OperationWord {
     #[value(alias = "reads")]
     Read,
     #[value(alias = "writes")]
@@ -171,7 +171,7 @@ fn size_bytes(typed: &str) -> Result<u64, Refusal> {
 impl Suite for MarkArguments {
     const NAME: &'static str = "mark";
     type Work = (Settings, Place);
-    type Document = Report;
+    type Document = MarkReport;
 
     fn words(args: &[OsString]) -> Vec<OsString> {
         joined_words(args)
@@ -203,8 +203,8 @@ impl Suite for MarkArguments {
         Ok(Asked::Work { work: (settings, place), used })
     }
 
-    fn measure(&self, (settings, place): Self::Work, series: &mut Series) -> Measured<Report> {
-        let does_write = settings.parts.iter().any(|&part| part != Part::Read);
+    fn measure(&self, (settings, place): Self::Work, series: &mut Series) -> Measured<MarkReport> {
+        let does_write = settings.parts.iter().any(|&part| part != Operation::Read);
         let target = if place.is_device() {
             if does_write {
                 series.check_write(&place.word())?;
@@ -214,14 +214,14 @@ impl Suite for MarkArguments {
             Target::File(series.scratch(&place.folder(), NAME, &[FILE])?.file(FILE))
         };
         let (rows, result) = settings.run(&target, series);
-        Ok((Report::new(Host::this(), described(&place), settings, rows, result.is_ok()), result))
+        Ok((MarkReport::new(Host::this(), described(&place), settings, rows, result.is_ok()), result))
     }
 
-    fn text(&self, report: &Report, style: Style) -> String {
+    fn text(&self, report: &MarkReport, style: Style) -> String {
         format!("{}\n{}", text(report, Reader::Person), mark_table::text(report, style))
     }
 
-    fn content(&self, output: &Output, report: &Report) -> String {
+    fn content(&self, output: &Output, report: &MarkReport) -> String {
         match output.format {
             "json" => envelope::write(report),
             _ => text(report, Reader::Program { comment: self.comment.as_deref() }),
@@ -261,23 +261,25 @@ fn settings(arguments: &MarkArguments, place: &Place) -> Result<Settings, Refusa
     })
 }
 
-fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<Vec<Part>, Refusal> {
-    let only: Vec<Part> = arguments
+fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<Vec<Operation>, Refusal> {
+    let only: Vec<Operation> = arguments
         .only
         .iter()
         .map(|word| match word {
-            PartWord::Read => Part::Read,
-            PartWord::Write => Part::Write,
-            PartWord::Mix => Part::Mix,
+            OperationWord::Read => Operation::Read,
+            OperationWord::Write => Operation::Write,
+            OperationWord::Mix => Operation::Mix,
         })
         .collect();
-    let is_wanted = |part: Part| match only.is_empty() {
-        true => part != Part::Mix || arguments.mix.is_some(),
-        false => only.contains(&part) || (part == Part::Mix && arguments.mix.is_some()),
+    let is_wanted = |part: Operation| match only.is_empty() {
+        true => part != Operation::Mix || arguments.mix.is_some(),
+        false => only.contains(&part) || (part == Operation::Mix && arguments.mix.is_some()),
     };
-    let wanted: Vec<Part> =
-        [Part::Read, Part::Write, Part::Mix].into_iter().filter(|&part| is_wanted(part)).collect();
-    if wanted.contains(&Part::Mix) && profile == Profile::Demo {
+    let wanted: Vec<Operation> = [Operation::Read, Operation::Write, Operation::Mix]
+        .into_iter()
+        .filter(|&part| is_wanted(part))
+        .collect();
+    if wanted.contains(&Operation::Mix) && profile == Profile::Demo {
         let option = if arguments.mix.is_some() { "--mix" } else { "--only mix" };
         let message = format!("{option}: the profile demo has no mixed test");
         return Err(Refusal::command_line(message).hint("choose another profile, or --test SEQ1M-Q8T1"));
@@ -285,14 +287,14 @@ fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<V
     if arguments.series.may_write(place) {
         return Ok(wanted);
     }
-    if let Some(part) = only.iter().find(|&&part| part != Part::Read) {
+    if let Some(part) = only.iter().find(|&&part| part != Operation::Read) {
         let option = format!("--only {}", part.word());
         return Err(would_destroy(&option, place));
     }
     if !arguments.print {
         say_read_only(&place.word());
     }
-    Ok(vec![Part::Read])
+    Ok(vec![Operation::Read])
 }
 
 /// The lines, each once: loops differ in the seed (`-z`).
@@ -311,8 +313,8 @@ fn lines(settings: &Settings, place: &Place) -> String {
 }
 
 /// What the tests go to, for the document.
-fn described(place: &Place) -> mark::Place {
-    mark::Place {
+fn described(place: &Place) -> mark::Storage {
+    mark::Storage {
         path: place.word(),
         is_device: place.is_device(),
         size_bytes: place.size_bytes().or(place.room().map(|room| room.size_bytes)),

@@ -20,7 +20,7 @@ use crate::session::place::{absolute, names_no_target, target_named};
 use crate::session::series::Series;
 use crate::suite::ab::{self, Side, Surroundings};
 use crate::suite::study::nodes::Node;
-use crate::suite::study::{self, Part, Place, Question, Report, Study};
+use crate::suite::study::{self, ComparedPair, Question, Study, StudyReport, StudyTarget};
 use crate::suite::{Ended, Runner};
 use places::{Found, fill_made, find, other_paths};
 use switches::switches;
@@ -155,7 +155,7 @@ impl StudyArguments {
 impl Suite for StudyArguments {
     const NAME: &'static str = "study";
     type Work = Vec<Node>;
-    type Document = Report;
+    type Document = StudyReport;
 
     fn series(&self) -> &SeriesArguments {
         &self.common().series
@@ -176,8 +176,8 @@ impl Suite for StudyArguments {
         Ok(Asked::Work { work: nodes, used })
     }
 
-    fn measure(&self, nodes: Vec<Node>, series: &mut Series) -> Measured<Report> {
-        let mut report = Report::new(self.study(), nodes);
+    fn measure(&self, nodes: Vec<Node>, series: &mut Series) -> Measured<StudyReport> {
+        let mut report = StudyReport::new(self.study(), nodes);
         let result = match &self.study {
             Ask::Cache(common) => cache(series, common, &mut report),
             Ask::WriteCache(arguments) => write_cache(series, arguments, &mut report),
@@ -186,7 +186,7 @@ impl Suite for StudyArguments {
         Ok((report, result))
     }
 
-    fn text(&self, report: &Report, style: Style) -> String {
+    fn text(&self, report: &StudyReport, style: Style) -> String {
         study::text(report, |verdict| series_verdict(verdict, style))
     }
 }
@@ -206,7 +206,7 @@ fn failed(message: impl Into<String>) -> Ended {
     Failure::new(FailureKind::Open, message).into()
 }
 
-fn cache(series: &mut Series, common: &Common, report: &mut Report) -> Result<(), Ended> {
+fn cache(series: &mut Series, common: &Common, report: &mut StudyReport) -> Result<(), Ended> {
     let found = find(series, Study::Cache, common)?;
     let asked = Asking::of(study::cache(&places(&found)), common)?;
     asked.announce(series);
@@ -217,7 +217,7 @@ fn cache(series: &mut Series, common: &Common, report: &mut Report) -> Result<()
     asked.ask(series, common, &mut settle, &mut report.parts)
 }
 
-fn locality(series: &mut Series, common: &Common, report: &mut Report) -> Result<(), Ended> {
+fn locality(series: &mut Series, common: &Common, report: &mut StudyReport) -> Result<(), Ended> {
     let says = study::about_locality(!report.nodes.is_empty());
     if common.targets.is_empty() {
         report.says = says;
@@ -236,7 +236,7 @@ fn locality(series: &mut Series, common: &Common, report: &mut Report) -> Result
 fn write_cache(
     series: &mut Series,
     arguments: &WriteCacheArguments,
-    report: &mut Report,
+    report: &mut StudyReport,
 ) -> Result<(), Ended> {
     let common = &arguments.common;
     // What is refused is refused before files are filled.
@@ -254,7 +254,7 @@ fn write_cache(
     asked.ask(series, common, &mut arrange, &mut report.parts)
 }
 
-fn places(found: &[Found]) -> Vec<Place> {
+fn places(found: &[Found]) -> Vec<StudyTarget> {
     found.iter().map(|found| found.place.clone()).collect()
 }
 
@@ -281,7 +281,7 @@ impl Asking {
         series: &mut Series,
         common: &Common,
         arrange: &mut dyn FnMut(Side) -> Result<(), Ended>,
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<ComparedPair>,
     ) -> Result<(), Ended> {
         let begin = Instant::now();
         let consents = common.consents()?;
@@ -294,7 +294,7 @@ impl Asking {
             let (comparison, result) = ab::compare(plan, series, &mut surroundings);
             if result.is_ok() || !comparison.blocks.is_empty() {
                 let (title, names) = (question.title.clone(), question.names.clone());
-                parts.push(Part { title, names, comparison });
+                parts.push(ComparedPair { title, names, comparison });
             }
             result?;
         }

@@ -76,7 +76,7 @@ fn kinds_of_documents() -> PossibleValuesParser {
 fn schema(kind: &str) -> String {
     match Row::named(kind) {
         Some(row) => (row.schema)(),
-        None if kind == SELF_COST => envelope::schema::<selfcost::Report>(),
+        None if kind == SELF_COST => envelope::schema::<selfcost::CostReport>(),
         None => json::schema(),
     }
 }

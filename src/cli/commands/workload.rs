@@ -13,7 +13,7 @@ use crate::profile::xml;
 use crate::session::place::{FILE_BYTES_MIN, Place};
 use crate::session::series::Series;
 use crate::suite::workload::preset::{Load, Preset};
-use crate::suite::workload::sweep::{Limit, Of};
+use crate::suite::workload::sweep::{LatencyLimit, Of};
 use crate::suite::workload::{Outcome, Plan, Times, Work};
 use crate::text::shell_line;
 use prepared::Prepared;
@@ -235,7 +235,7 @@ fn choose_limit(preset: &mut Preset, arguments: &WorkloadArguments) -> Result<()
         return refused("--limit is for workloads of one line".into());
     }
     let of = arguments.of.or(limit.map(|limit| limit.of)).unwrap_or(Of::P99);
-    *limit = Some(Limit::new(of, ms).map_err(|why| why.behind("--limit"))?);
+    *limit = Some(LatencyLimit::new(of, ms).map_err(|why| why.behind("--limit"))?);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! The figures as a table of 80 columns.
 
-use crate::selfcost::{CountedBy, Load, Report, Spread, Unit};
+use crate::selfcost::{CostReport, CountedBy, Load, PerUnit, Spread};
 use crate::text::{grouped, hanging, printable};
 
 const COLUMNS: usize = 80;
@@ -8,7 +8,7 @@ const COLUMNS: usize = 80;
 const NAME_COLUMNS: usize = 14;
 
 /// All of it.
-pub(crate) fn text(report: &Report) -> String {
+pub(crate) fn text(report: &CostReport) -> String {
     let mut out = head(report);
     out.push_str(&format!("\n{:26}|{:^22}|{:^22}|\n", "null engine, per I/O", "without -L", "with -L"));
     out.push_str(&format!("{:26}|{1}|{1}| spread\n", "", "   cpu   wall   instr "));
@@ -21,7 +21,7 @@ pub(crate) fn text(report: &Report) -> String {
     out.push_str(&format!("\n{:42}|{:>8}{:>10} | spread\n", "part, per call", "cpu", "instr"));
     for part in &report.parts {
         let Spread { median, .. } = part.ns;
-        debug_assert!(part.unit == Unit::Call || part.name.contains("KiB"), "{}", part.name);
+        debug_assert!(part.unit == PerUnit::Call || part.name.contains("KiB"), "{}", part.name);
         let instructions = count(part.instructions, 10);
         let spread = percent(part.ns.relative());
         out.push_str(&format!("{:42}|{:>8}{instructions:>10} | {spread:>6}\n", part.name, figure(median, 8)));
@@ -33,7 +33,7 @@ pub(crate) fn text(report: &Report) -> String {
     out
 }
 
-fn head(report: &Report) -> String {
+fn head(report: &CostReport) -> String {
     let machine = &report.machine;
     let processor = machine.processor.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
     let why = machine.why_not_counter.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
@@ -77,9 +77,9 @@ fn percent(part: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::selfcost::{Counting, Machine, Part};
+    use crate::selfcost::{Counting, LoopPart, Machine};
 
-    fn report() -> Report {
+    fn report() -> CostReport {
         let spread = |median| Spread { median, min: median * 0.95, max: median * 1.05 };
         let load = |words: &str, ns, instructions| Load {
             words: words.to_string(),
@@ -90,9 +90,13 @@ mod tests {
             elapsed_ns: spread(ns * 1.01),
             instructions,
         };
-        let part =
-            |name: &str, unit, ns| Part { name: name.into(), unit, ns: spread(ns), instructions: Some(12.0) };
-        Report {
+        let part = |name: &str, unit, ns| LoopPart {
+            name: name.into(),
+            unit,
+            ns: spread(ns),
+            instructions: Some(12.0),
+        };
+        CostReport {
             tool_version: "1.2.3".into(),
             machine: Machine {
                 computer_name: "host".into(),
@@ -112,7 +116,7 @@ mod tests {
                 load("-b64K -r -w100 -Zr -o32", 7910.4, Some(123_456.0)),
                 load("-b64K -r -w100 -Zr -o32 -L", 99.96, None),
             ],
-            parts: vec![part("stamp: TSC", Unit::Call, 11.9), part("data, per KiB", Unit::Kib, 120.0)],
+            parts: vec![part("stamp: TSC", PerUnit::Call, 11.9), part("data, per KiB", PerUnit::Kib, 120.0)],
         }
     }
 

@@ -4,14 +4,14 @@ use crate::cli::show::verdict::{Style, series};
 use crate::result::Grade;
 use crate::suite::figures::Spread;
 use crate::suite::mark::text::mark;
-use crate::suite::mark::{Report, Row};
+use crate::suite::mark::{MarkReport, Row};
 
 /// Columns of `write SEQ128K-Q32T16`, and of its test.
 const LABEL_COLUMNS: usize = 20;
 const REST: usize = LABEL_COLUMNS - "write ".len();
 
 /// All of it.
-pub(crate) fn text(report: &Report, style: Style) -> String {
+pub(crate) fn text(report: &MarkReport, style: Style) -> String {
     let rows: Vec<&Row> = report.rows.iter().filter(|row| row.outcome.is_some()).collect();
     let mut out = legend(&rows);
     let loops = match report.settings.loops {

@@ -21,7 +21,7 @@ use crate::suite::{Ahead, Ended, Kind, Known, Runner, Step};
 use crate::text::precise;
 
 pub use crate::result::metrics::Metric;
-pub use report::{Block, Effect, Outcome, Report, Stopped, Variant};
+pub use report::{Block, Comparison, Effect, Outcome, Stopped, Variant};
 pub use table::{sentence, text};
 
 use report::Collected;
@@ -231,7 +231,7 @@ pub fn compare(
     plan: &Plan,
     runner: &mut dyn Runner,
     surroundings: &mut Surroundings<'_>,
-) -> (Report, Result<(), Ended>) {
+) -> (Comparison, Result<(), Ended>) {
     let (plan, fits) = match plan.fitted() {
         Ok(fitted) => (fitted, Ok(())),
         Err(refusal) => (plan.clone(), Err(refusal.into())),

@@ -15,7 +15,8 @@ use crate::suite::{Ended, SuiteDocument};
 
 /// A comparison of two variants of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Report {
+#[schemars(rename = "Report")]
+pub struct Comparison {
     /// Version of the tool.
     pub tool_version: String,
     /// Host name.
@@ -51,7 +52,7 @@ pub struct Report {
     pub remarks: Vec<String>,
 }
 
-impl Report {
+impl Comparison {
     /// What was compared, for people, in the middle of a sentence.
     pub fn what(&self) -> &'static str {
         self.metric.words(self.is_response)
@@ -287,7 +288,7 @@ fn advice(rule: &str) -> Option<&'static str> {
     })
 }
 
-pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped: Stopped) -> Report {
+pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped: Stopped) -> Comparison {
     let remarks = remarks(plan, &collected.sides, &collected.verdict);
     let view = design.view(&collected.log_ratios());
     let mut verdict = collected.verdict;
@@ -311,7 +312,7 @@ pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped
         }
     });
     debug_assert!(collected.blocks.iter().all(|block| block.order.len() == BLOCK_RUNS));
-    Report {
+    Comparison {
         tool_version: env!("CARGO_PKG_VERSION").to_string(),
         computer_name: collected.computer_name,
         start_unix_s: collected.start_unix_s,
@@ -331,7 +332,7 @@ pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped
     }
 }
 
-impl SuiteDocument for Report {
+impl SuiteDocument for Comparison {
     fn has_figures(&self) -> bool {
         !self.blocks.is_empty()
     }
@@ -341,7 +342,7 @@ impl SuiteDocument for Report {
     }
 }
 
-impl Kind for Report {
+impl Kind for Comparison {
     const FORMAT: &'static str = "truespd-ab";
     const MEMBER: &'static str = "comparison";
     const MEMBER_ABOUT: &'static str = "The comparison.";

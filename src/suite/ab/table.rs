@@ -1,11 +1,11 @@
 //! A comparison as people read it.
 
-use super::report::{Effect, Outcome, Report, Stopped, Variant};
+use super::report::{Comparison, Effect, Outcome, Stopped, Variant};
 use crate::result::Grade;
 use crate::text::{precise, printable, shell_line};
 
 /// The comparison: both lines, their figures, the effect, the answer, what to know.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &Comparison) -> String {
     let mut out = String::new();
     for (name, variant) in [("A", &report.a), ("B", &report.b)] {
         out.push_str(&format!("{name}: {}\n", line(variant)));
@@ -33,7 +33,7 @@ pub fn text(report: &Report) -> String {
 }
 
 /// What is compared, short: `response time p99.9` reaches into the next column, where its head has room.
-fn head(report: &Report) -> String {
+fn head(report: &Comparison) -> String {
     match report.what().split_once(" at the ") {
         Some((times, _)) => format!("{times} {}", report.metric.name()),
         None => report.what().to_string(),
@@ -44,7 +44,7 @@ fn line(variant: &Variant) -> String {
     printable(&shell_line(&variant.words))
 }
 
-fn row(report: &Report, name: &str, variant: &Variant) -> String {
+fn row(report: &Comparison, name: &str, variant: &Variant) -> String {
     let Some(figures) = variant.figures else {
         return format!("{name:<18}{:>14}{:>14}{:>14}{:>6}\n", "-", "-", "-", 0);
     };
@@ -64,7 +64,7 @@ fn row(report: &Report, name: &str, variant: &Variant) -> String {
     )
 }
 
-fn effect_lines(report: &Report, effect: &Effect) -> String {
+fn effect_lines(report: &Comparison, effect: &Effect) -> String {
     let show = |value: f64| {
         let sign = if value < 0.0 { "-" } else { "+" };
         format!("{sign}{}", report.metric.show(value.abs()))
@@ -105,7 +105,7 @@ fn percent(ratio: f64) -> String {
 }
 
 /// The answer in a sentence or two, without a line end.
-pub fn sentence(report: &Report) -> String {
+pub fn sentence(report: &Comparison) -> String {
     let what = report.what();
     let margin = precise(report.margin_percent);
     let Some(effect) = &report.effect else {

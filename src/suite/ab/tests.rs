@@ -235,7 +235,7 @@ impl Runner for Fake {
     }
 }
 
-fn run(plan: &Plan, fake: &mut Fake) -> (Report, Result<(), Ended>, Vec<Side>) {
+fn run(plan: &Plan, fake: &mut Fake) -> (Comparison, Result<(), Ended>, Vec<Side>) {
     let mut arranged = Vec::new();
     let mut arrange = |side| {
         arranged.push(side);
@@ -264,7 +264,11 @@ fn a_difference_ends_the_series_at_once() {
     let text = text(&report);
     assert!(text.contains("different: IOPS ") && text.contains("which is better"), "{text}");
     assert_eq!(report.is_b_better(), Some(true));
-    assert_eq!(Report { metric: Metric::P99, ..report.clone() }.is_b_better(), Some(false), "more is worse");
+    assert_eq!(
+        Comparison { metric: Metric::P99, ..report.clone() }.is_b_better(),
+        Some(false),
+        "more is worse"
+    );
     assert!(report.a.figures.unwrap().count == 2 * report.blocks.len(), "the first run does not count");
 }
 
@@ -294,7 +298,7 @@ fn limits_leave_it_undecided() {
     assert!(fake.told > 0);
     // An interval without zero is an answer to most: what is still asked for is told.
     let effect = Effect { ratio_low: 1.1, ratio_high: 1.5, p: 0.045, ..report.effect.unwrap() };
-    let words = sentence(&Report { effect: Some(effect), ..report });
+    let words = sentence(&Comparison { effect: Some(effect), ..report });
     assert!(words.contains("+50.0 %; p = 0.045, and --significance asks for less than 0.01; all"), "{words}");
 }
 
@@ -326,7 +330,7 @@ fn the_head_of_the_table_names_the_percentile() {
         (Metric::P99, false, "latency p99 "),
         (Metric::P999, true, "response time p99.9 "),
     ] {
-        let words = text(&Report { metric, is_response, ..report.clone() });
+        let words = text(&Comparison { metric, is_response, ..report.clone() });
         let line = words.lines().find(|line| line.contains("median")).unwrap();
         assert!(line.starts_with(head) && line.find("median") == Some(26), "{line}");
     }
@@ -418,7 +422,7 @@ fn the_title_says_from_when_times_count() {
     let mut fake = Fake::new(CALM, [100_000.0, 105_000.0]);
     let (report, _, _) = run(&Plan { metric: Metric::P99, ..plan(4) }, &mut fake);
     assert!(!report.is_response && text(&report).contains("\nlatency "), "{}", text(&report));
-    let report = Report { is_response: true, ..report };
+    let report = Comparison { is_response: true, ..report };
     assert!(text(&report).contains("\nresponse time "), "{}", text(&report));
     assert!(sentence(&report).contains("response time at the 99th percentile"), "{}", sentence(&report));
 }
@@ -505,7 +509,7 @@ fn the_published_schema_is_that_of_the_types() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/ab-v1.json");
     let published = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
-        published == crate::result::envelope::schema::<Report>(),
+        published == crate::result::envelope::schema::<Comparison>(),
         "renew it: truespd schema ab > schema/ab-v1.json"
     );
 }

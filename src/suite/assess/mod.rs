@@ -5,7 +5,7 @@
 
 mod report;
 
-pub use report::{Assessment, Check, Figure, Limit, Unit};
+pub use report::{Assessment, Check, Figure, Requirement, WinsatUnit};
 
 use crate::profile::{CacheMode, Profile, Target, Throughput, TimeSpan, xml};
 use crate::result::metrics::{Metric, Since};
@@ -112,7 +112,7 @@ pub struct Plan {
 
 /// A run of the plan.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct TestRun {
     /// Which test.
     pub test: Test,
     /// The line.
@@ -123,7 +123,7 @@ pub struct Part {
 
 impl Plan {
     /// The runs. `profile_path` tells where the profile for a test is going to be.
-    pub fn parts(&self, profile_path: impl Fn(Test) -> String) -> Vec<Part> {
+    pub fn parts(&self, profile_path: impl Fn(Test) -> String) -> Vec<TestRun> {
         let part = |&test: &Test| match test.is_flush() {
             true => self.flush_part(test, &profile_path(test)),
             false => self.throughput_part(test),
@@ -144,7 +144,7 @@ impl Plan {
         if test.is_random() { self.random_bytes } else { self.sequential_bytes }
     }
 
-    fn throughput_part(&self, test: Test) -> Part {
+    fn throughput_part(&self, test: Test) -> TestRun {
         let size = match self.is_made {
             true => format!("-c{}", self.size_bytes),
             false => format!("-f{}", self.size_bytes),
@@ -170,12 +170,16 @@ impl Plan {
             &self.target,
         ];
         let step = self.step(test, words.iter().map(ToString::to_string).collect());
-        Part { test, step, profile: None }
+        TestRun { test, step, profile: None }
     }
 
-    fn flush_part(&self, test: Test, path: &str) -> Part {
+    fn flush_part(&self, test: Test, path: &str) -> TestRun {
         let words = vec![format!("-X{path}"), self.target.clone()];
-        Part { test, step: self.step(test, words), profile: Some(xml::write(&self.flush_profile(test), 0)) }
+        TestRun {
+            test,
+            step: self.step(test, words),
+            profile: Some(xml::write(&self.flush_profile(test), 0)),
+        }
     }
 
     /// A reader in the first half, whose reads are timed; a writer in the rest, as fast as the drive takes it; and small
@@ -229,7 +233,7 @@ impl Plan {
     }
 
     /// Runs the parts. What is done when it ends early is in the assessment.
-    pub fn run(&self, parts: &[Part], runner: &mut dyn Runner) -> (Assessment, Result<(), Ended>) {
+    pub fn run(&self, parts: &[TestRun], runner: &mut dyn Runner) -> (Assessment, Result<(), Ended>) {
         let steps: Vec<Draft> = parts.iter().map(|part| part.step.clone()).collect();
         let mut assessment = Assessment::begin(self);
         for (index, part) in parts.iter().enumerate() {

@@ -20,7 +20,8 @@ const SOURCE: &str =
 
 /// Unit of a figure, as winsat prints it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Unit {
+#[schemars(rename = "Unit")]
+pub enum WinsatUnit {
     /// 1,000,000 bytes per second.
     #[serde(rename = "MB/s")]
     MbPerS,
@@ -29,19 +30,19 @@ pub enum Unit {
     Ms,
 }
 
-impl Unit {
+impl WinsatUnit {
     fn word(self) -> &'static str {
         match self {
-            Unit::MbPerS => "MB/s",
-            Unit::Ms => "ms",
+            WinsatUnit::MbPerS => "MB/s",
+            WinsatUnit::Ms => "ms",
         }
     }
 
     /// With winsat's number of decimals.
     fn number(self, value: f64) -> String {
         match self {
-            Unit::MbPerS => format!("{value:.2}"),
-            Unit::Ms => format!("{value:.3}"),
+            WinsatUnit::MbPerS => format!("{value:.2}"),
+            WinsatUnit::Ms => format!("{value:.3}"),
         }
     }
 }
@@ -49,25 +50,26 @@ impl Unit {
 /// What a disk had to reach to be certified for Windows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Limit {
+#[schemars(rename = "Limit")]
+pub enum Requirement {
     /// More than this.
     Above(f64),
     /// Less than this.
     Below(f64),
 }
 
-impl Limit {
+impl Requirement {
     fn holds(self, value: f64) -> bool {
         match self {
-            Limit::Above(limit) => value > limit,
-            Limit::Below(limit) => value < limit,
+            Requirement::Above(limit) => value > limit,
+            Requirement::Below(limit) => value < limit,
         }
     }
 
-    fn text(self, unit: Unit) -> String {
+    fn text(self, unit: WinsatUnit) -> String {
         match self {
-            Limit::Above(limit) => format!("> {limit} {}", unit.word()),
-            Limit::Below(limit) => format!("< {limit} {}", unit.word()),
+            Requirement::Above(limit) => format!("> {limit} {}", unit.word()),
+            Requirement::Below(limit) => format!("< {limit} {}", unit.word()),
         }
     }
 }
@@ -100,13 +102,13 @@ pub struct Figure {
     /// The value; none when it was not measured.
     pub value: Option<f64>,
     /// Its unit.
-    pub unit: Unit,
+    pub unit: WinsatUnit,
     /// winsat prints it too.
     pub is_winsats: bool,
     /// The verdict of the run behind it.
     pub grade: Option<Grade>,
     /// Microsoft's limit, for winsat's own block sizes.
-    pub limit: Option<Limit>,
+    pub limit: Option<Requirement>,
 }
 
 impl Figure {
@@ -265,22 +267,22 @@ fn figures(plan: &Plan, test: Test) -> Vec<Figure> {
         Test::SequentialRead | Test::SequentialWrite => standard.1,
         Test::FlushSequential => standard.0 && standard.1,
     };
-    let figure = |label: &str, metric: Metric, is_winsats: bool, limit: Option<Limit>| Figure {
+    let figure = |label: &str, metric: Metric, is_winsats: bool, limit: Option<Requirement>| Figure {
         label: label.to_string(),
         test: test.words().to_string(),
         metric,
         value: None,
-        unit: if metric == Metric::BYTES { Unit::MbPerS } else { Unit::Ms },
+        unit: if metric == Metric::BYTES { WinsatUnit::MbPerS } else { WinsatUnit::Ms },
         is_winsats,
         grade: None,
         limit: limit.filter(|_| is_standard),
     };
-    let throughput = |way: &str, limit: Option<Limit>| {
+    let throughput = |way: &str, limit: Option<Requirement>| {
         let pattern = if test.is_random() { "Random" } else { "Sequential" };
         let label = format!("Disk  {pattern} {:.1} {way}", block_bytes as f64 / 1024.0);
         vec![figure(&label, Metric::BYTES, true, limit)]
     };
-    let (above, below) = (|n| Some(Limit::Above(n)), |n| Some(Limit::Below(n)));
+    let (above, below) = (|n| Some(Requirement::Above(n)), |n| Some(Requirement::Below(n)));
     match test {
         Test::RandomRead => throughput("Read", above(0.5)),
         Test::SequentialRead => throughput("Read", above(25.0)),

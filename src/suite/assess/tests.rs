@@ -7,7 +7,7 @@ use crate::result::envelope::{read, schema, write};
 use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
 use crate::suite::Step;
 use crate::suite::SuiteDocument;
-use crate::suite::assess::report::Unit;
+use crate::suite::assess::report::WinsatUnit;
 use std::time::Duration;
 
 fn plan(tests: &[Test]) -> Plan {
@@ -161,7 +161,7 @@ fn limits_are_sharp_and_only_for_winsats_sizes() {
     assert_eq!(whole(&small, 100).not_passed(), ["none of the figures has a limit"]);
     let figure = one(&small, 100);
     assert_eq!((figure.check(), figure.label.as_str()), (Check::NoLimit, "Disk  Sequential 4.0 Read"));
-    assert_eq!((figure.unit, figure.value), (Unit::MbPerS, Some(10.0)));
+    assert_eq!((figure.unit, figure.value), (WinsatUnit::MbPerS, Some(10.0)));
     let half = Plan { random_bytes: 512, ..plan(&[Test::RandomRead]) };
     assert_eq!(one(&half, 1).label, "Disk  Random 0.5 Read");
 }

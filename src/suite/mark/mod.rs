@@ -15,7 +15,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use report::{Host, Loop, Place, Report, Row};
+pub use report::{Host, Loop, MarkReport, Row, Storage};
 pub use test::{NoTest, Pattern, Test};
 
 use super::{Ahead, Draft, Ended, Kind, Known, Runner};
@@ -95,7 +95,8 @@ impl Preset {
 /// What a test does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+#[schemars(rename = "Part")]
+pub enum Operation {
     /// Reads.
     Read,
     /// Writes.
@@ -104,13 +105,13 @@ pub enum Part {
     Mix,
 }
 
-impl Part {
+impl Operation {
     /// `read`, `write` or `mix`.
     pub fn word(self) -> &'static str {
         match self {
-            Part::Read => "read",
-            Part::Write => "write",
-            Part::Mix => "mix",
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::Mix => "mix",
         }
     }
 }
@@ -125,7 +126,7 @@ pub struct Settings {
     /// The tests.
     pub tests: Vec<Test>,
     /// What each of them does, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<Operation>,
     /// Share of reads of mixed tests, in percent.
     pub mix_read_percent: u32,
     /// Runs of a test that count.
@@ -155,13 +156,13 @@ pub struct Planned {
     /// The test.
     pub test: Test,
     /// What it does.
-    pub part: Part,
+    pub part: Operation,
 }
 
 impl Settings {
     /// All tests in CrystalDiskMark's order: all of a part before the next part.
     pub fn planned(&self) -> Vec<Planned> {
-        let of = |&part: &Part| self.tests.iter().map(move |&test| Planned { test, part });
+        let of = |&part: &Operation| self.tests.iter().map(move |&test| Planned { test, part });
         self.parts.iter().flat_map(of).collect()
     }
 
@@ -173,16 +174,18 @@ impl Settings {
         let Planned { test, part } = planned;
         let (block, unit) = test.block();
         let write_percent = match part {
-            Part::Read => 0,
-            Part::Write => 100,
-            Part::Mix => 100 - self.mix_read_percent,
+            Operation::Read => 0,
+            Operation::Write => 100,
+            Operation::Mix => 100 - self.mix_read_percent,
         };
         let data = if self.zero_data { "-Z" } else { SOURCE_WORD };
         let mut words: Vec<String> = Vec::new();
         match target {
             // Of every run: one whose documents were kept from before makes no file.
             Target::File(_) => words.extend([format!("-c{}M", self.size_bytes >> 20), data.into()]),
-            Target::Device(_) if part == Part::Read => words.push(format!("-f{}M", self.size_bytes >> 20)),
+            Target::Device(_) if part == Operation::Read => {
+                words.push(format!("-f{}M", self.size_bytes >> 20))
+            }
             Target::Device(_) => words.extend([format!("-f{}M", self.size_bytes >> 20), data.into()]),
         }
         words.extend([

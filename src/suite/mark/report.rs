@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Part, Planned, Settings, Target, Test};
+use super::{Operation, Planned, Settings, Target, Test};
 use crate::result::envelope::Kind;
 use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Finding, Grade, Summary};
@@ -15,13 +15,14 @@ use crate::suite::findings::SeriesVerdict;
 
 /// What was measured, where and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Report {
+#[schemars(rename = "Report")]
+pub struct MarkReport {
     /// Version of the tool.
     pub tool_version: String,
     /// Where and when.
     pub host: Host,
     /// What the tests went to.
-    pub place: Place,
+    pub place: Storage,
     /// What was asked for.
     pub settings: Settings,
     /// One per test and part, in order; also those that were not reached.
@@ -53,7 +54,8 @@ pub struct Host {
 
 /// What the tests went to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+#[schemars(rename = "Place")]
+pub struct Storage {
     /// Absolute path of the directory or device.
     pub path: String,
     /// Whether it is a device.
@@ -70,7 +72,7 @@ pub struct Row {
     /// The test.
     pub test: Test,
     /// What it does.
-    pub part: Part,
+    pub part: Operation,
     /// The words of DiskSpd's command line of its first loop; the others have another seed (`-z`).
     pub words: Vec<String>,
     /// The run before those that count.
@@ -135,20 +137,20 @@ impl Host {
     }
 }
 
-impl Report {
+impl MarkReport {
     /// The report of `rows`.
-    pub fn new(host: Host, place: Place, settings: Settings, rows: Vec<Row>, is_complete: bool) -> Self {
+    pub fn new(host: Host, place: Storage, settings: Settings, rows: Vec<Row>, is_complete: bool) -> Self {
         let mut verdict = SeriesVerdict::default();
         for row in &rows {
             row.loops.iter().for_each(|run| verdict.take(&row.label(), Some(run.grade), &run.findings));
         }
         verdict.advise(advice);
         let tool_version = env!("CARGO_PKG_VERSION").to_string();
-        Report { tool_version, host, place, settings, rows, verdict, is_complete }
+        MarkReport { tool_version, host, place, settings, rows, verdict, is_complete }
     }
 }
 
-impl SuiteDocument for Report {
+impl SuiteDocument for MarkReport {
     fn has_figures(&self) -> bool {
         self.rows.iter().any(|row| row.outcome.is_some())
     }
@@ -241,7 +243,7 @@ impl Outcome {
     }
 }
 
-impl Kind for Report {
+impl Kind for MarkReport {
     const FORMAT: &'static str = "truespd-mark";
     const MEMBER: &'static str = "mark";
     const MEMBER_ABOUT: &'static str = "The result.";

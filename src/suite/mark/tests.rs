@@ -14,7 +14,7 @@ fn settings() -> Settings {
         preset: Preset::Default,
         profile: Profile::Default,
         tests: Preset::Default.tests(Profile::Default),
-        parts: vec![Part::Read, Part::Write],
+        parts: vec![Operation::Read, Operation::Write],
         mix_read_percent: 70,
         loops: 3,
         size_bytes: 1 << 30,
@@ -106,7 +106,7 @@ fn same(count: usize) -> Vec<Document> {
     vec![document(4_096_000, 1_000, Grade::Certified); count]
 }
 
-fn report(settings: Settings, rows: Vec<Row>, is_complete: bool) -> Report {
+fn report(settings: Settings, rows: Vec<Row>, is_complete: bool) -> MarkReport {
     let host = Host {
         computer_name: "host".into(),
         system: "Debian GNU/Linux 13 (trixie)".into(),
@@ -117,13 +117,13 @@ fn report(settings: Settings, rows: Vec<Row>, is_complete: bool) -> Report {
         unix_s: Some(1_795_000_000),
     };
     let gib = 1 << 30;
-    let place = Place {
+    let place = Storage {
         path: "/mnt".into(),
         is_device: false,
         size_bytes: Some(476 * gib),
         used_bytes: Some(214 * gib),
     };
-    Report::new(host, place, settings, rows, is_complete)
+    MarkReport::new(host, place, settings, rows, is_complete)
 }
 
 #[test]
@@ -156,35 +156,35 @@ fn lines_mean_what_crystaldiskmarks_mean() {
     for (test, part, number, target, line) in [
         (
             Test::seq(1024, 8, 1),
-            Part::Read,
+            Operation::Read,
             Settings::DISCARDED,
             &file(),
             "-c1024M -Z64M -b1M -o8 -t1 -w0 -s -z1 -n -Su -L -W0 -d5 /m/data",
         ),
         (
             Test::rnd(4, 32, 16),
-            Part::Write,
+            Operation::Write,
             3,
             &file(),
             "-c1024M -Z64M -b4K -o32 -t16 -w100 -r -z4 -n -Su -L -W0 -d5 /m/data",
         ),
         (
             Test::seq(128, 32, 4),
-            Part::Mix,
+            Operation::Mix,
             1,
             &file(),
             "-c1024M -Z64M -b128K -o32 -t4 -w30 -si -z2 -n -Su -L -W0 -d5 /m/data",
         ),
         (
             Test::rnd(4, 1, 1),
-            Part::Read,
+            Operation::Read,
             1,
             &device,
             "-f1024M -b4K -o1 -t1 -w0 -r -z2 -n -Su -L -W0 -d5 /dev/sdx",
         ),
         (
             Test::rnd(4, 1, 1),
-            Part::Write,
+            Operation::Write,
             1,
             &device,
             "-f1024M -Z64M -b4K -o1 -t1 -w100 -r -z2 -n -Su -L -W0 -d5 /dev/sdx",
@@ -193,7 +193,7 @@ fn lines_mean_what_crystaldiskmarks_mean() {
         assert_eq!(words(test, part, number, target), line);
     }
     let zeros = Settings { zero_data: true, ..settings.clone() };
-    let planned = Planned { test: Test::rnd(4, 1, 1), part: Part::Write };
+    let planned = Planned { test: Test::rnd(4, 1, 1), part: Operation::Write };
     assert_eq!(zeros.words(planned, 1, &file())[1], "-Z");
 }
 
@@ -201,7 +201,7 @@ fn lines_mean_what_crystaldiskmarks_mean() {
 fn reads_then_writes_then_mixes_with_pauses_between_tests() {
     let settings = Settings {
         tests: vec![Test::seq(1024, 8, 1), Test::rnd(4, 1, 1)],
-        parts: vec![Part::Read, Part::Write, Part::Mix],
+        parts: vec![Operation::Read, Operation::Write, Operation::Mix],
         loops: 1,
         ..settings()
     };
@@ -231,7 +231,7 @@ fn reads_then_writes_then_mixes_with_pauses_between_tests() {
 
 #[test]
 fn the_best_of_the_loops_and_what_it_hides() {
-    let settings = Settings { tests: vec![Test::rnd(4, 1, 1)], parts: vec![Part::Read], ..settings() };
+    let settings = Settings { tests: vec![Test::rnd(4, 1, 1)], parts: vec![Operation::Read], ..settings() };
     let runs = [
         (90, 1, Grade::Invalid),
         (4, 300, Grade::Certified),
@@ -260,7 +260,7 @@ fn the_best_of_the_loops_and_what_it_hides() {
 #[test]
 fn advice_is_in_options_of_this_suite_where_it_has_one() {
     let settings =
-        Settings { tests: vec![Test::rnd(4, 1, 1)], parts: vec![Part::Read], loops: 1, ..settings() };
+        Settings { tests: vec![Test::rnd(4, 1, 1)], parts: vec![Operation::Read], loops: 1, ..settings() };
     let mut answers = same(2);
     let short = Finding { rule: "too-short".into(), advice: "-d60".into(), ..Finding::default() };
     answers[1].verdict = Some(Verdict { findings: vec![short], ..Verdict::default() });
@@ -274,7 +274,7 @@ fn the_text_is_crystaldiskmarks() {
     let settings = Settings {
         preset: Preset::Nvme,
         tests: Preset::Nvme.tests(Profile::Default),
-        parts: vec![Part::Read, Part::Mix],
+        parts: vec![Operation::Read, Operation::Mix],
         zero_data: true,
         size_bytes: 1536 << 20,
         ..settings()
@@ -352,7 +352,7 @@ fn small_volumes_are_told_in_mib() {
 #[test]
 fn people_see_which_figures_are_not_the_storages() {
     let tests = vec![Test::seq(1024, 8, 1), Test::seq(1024, 1, 1), Test::rnd(4, 1, 1)];
-    let settings = Settings { tests, parts: vec![Part::Read], loops: 1, ..settings() };
+    let settings = Settings { tests, parts: vec![Operation::Read], loops: 1, ..settings() };
     let grades = [Grade::Certified, Grade::Suspect, Grade::Invalid];
     let answers = grades.iter().flat_map(|&grade| vec![document(1_000_000, 1_000, grade); 2]).collect();
     let (rows, _) = settings.run(&file(), &mut Fake::new(answers));
@@ -372,14 +372,14 @@ fn people_see_which_figures_are_not_the_storages() {
 
 #[test]
 fn documents_come_back_and_others_are_refused() {
-    let settings = Settings { parts: vec![Part::Read], loops: 2, ..settings() };
+    let settings = Settings { parts: vec![Operation::Read], loops: 2, ..settings() };
     let (rows, _) = settings.run(&file(), &mut Fake::new(same(7)));
     let report = report(settings, rows, false);
     let written = write(&report);
-    assert_eq!(read::<Report>(written.as_bytes()).expect("its own"), report);
+    assert_eq!(read::<MarkReport>(written.as_bytes()).expect("its own"), report);
     assert!(!report.is_complete && report.has_figures());
     assert_eq!(report.rows.iter().filter(|row| row.outcome.is_some()).count(), 2);
-    let refused = |text: &str| read::<Report>(text.as_bytes()).expect_err(text).to_string();
+    let refused = |text: &str| read::<MarkReport>(text.as_bytes()).expect_err(text).to_string();
     assert!(refused("{}").contains("no result of truespd mark"));
     assert!(
         refused(&written.replace("\"format_version\": 1", "\"format_version\": 2")).contains("version 2")
@@ -390,5 +390,8 @@ fn documents_come_back_and_others_are_refused() {
 fn the_published_schema_is_that_of_the_types() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/mark-v1.json");
     let published = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(published == schema::<Report>(), "publish it anew: truespd schema mark > schema/mark-v1.json");
+    assert!(
+        published == schema::<MarkReport>(),
+        "publish it anew: truespd schema mark > schema/mark-v1.json"
+    );
 }

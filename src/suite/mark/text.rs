@@ -1,6 +1,6 @@
 //! CrystalDiskMark's text, number for number, so that what reads its results reads these.
 
-use super::{Part, Profile, Report, Row};
+use super::{MarkReport, Operation, Profile, Row};
 use crate::text::printable;
 
 /// Of its header.
@@ -21,7 +21,7 @@ pub enum Reader<'a> {
 }
 
 /// All of it.
-pub fn text(report: &Report, reader: Reader<'_>) -> String {
+pub fn text(report: &MarkReport, reader: Reader<'_>) -> String {
     let rule = "-".repeat(COLUMNS);
     let product = format!(
         "TrueSpd {} {} (tests and format of CrystalDiskMark)",
@@ -47,22 +47,22 @@ pub fn text(report: &Report, reader: Reader<'_>) -> String {
 }
 
 /// CrystalDiskMark always has reads and writes.
-fn parts(report: &Report, reader: Reader<'_>) -> Vec<Part> {
+fn parts(report: &MarkReport, reader: Reader<'_>) -> Vec<Operation> {
     let is_asked = |part| report.settings.parts.contains(&part);
-    let is_there = |&part: &Part| is_asked(part) || (reader != Reader::Person && part != Part::Mix);
-    [Part::Read, Part::Write, Part::Mix].into_iter().filter(is_there).collect()
+    let is_there = |&part: &Operation| is_asked(part) || (reader != Reader::Person && part != Operation::Mix);
+    [Operation::Read, Operation::Write, Operation::Mix].into_iter().filter(is_there).collect()
 }
 
-fn title(part: Part, mix_read_percent: u32) -> String {
+fn title(part: Operation, mix_read_percent: u32) -> String {
     match part {
-        Part::Read => "[Read]\n".into(),
-        Part::Write => "[Write]\n".into(),
-        Part::Mix => format!("[Mix] Read {mix_read_percent}%/Write {}%\n", 100 - mix_read_percent),
+        Operation::Read => "[Read]\n".into(),
+        Operation::Write => "[Write]\n".into(),
+        Operation::Mix => format!("[Mix] Read {mix_read_percent}%/Write {}%\n", 100 - mix_read_percent),
     }
 }
 
 /// The rows of a part; of a part that was not asked for, the tests without results.
-fn rows(report: &Report, part: Part) -> Vec<Row> {
+fn rows(report: &MarkReport, part: Operation) -> Vec<Row> {
     let asked: Vec<Row> = report.rows.iter().filter(|row| row.part == part).cloned().collect();
     if !asked.is_empty() {
         return asked;
@@ -98,7 +98,7 @@ pub fn mark(grade: crate::result::Grade) -> Option<char> {
     }
 }
 
-fn about(report: &Report, reader: Reader<'_>) -> String {
+fn about(report: &MarkReport, reader: Reader<'_>) -> String {
     let settings = &report.settings;
     let profile = match settings.profile {
         Profile::Default => "Default",
@@ -139,7 +139,7 @@ fn about(report: &Report, reader: Reader<'_>) -> String {
 }
 
 /// ` [/mnt: 45% (214/476GiB)]`, for a device ` [/dev/sdb: 477GiB]`; MiB below 8 GiB.
-fn capacity(report: &Report) -> String {
+fn capacity(report: &MarkReport) -> String {
     let place = &report.place;
     let Some(size_bytes) = place.size_bytes.filter(|&bytes| bytes > 0) else { return String::new() };
     let path = printable(&place.path);

@@ -7,7 +7,7 @@ mod tests;
 
 use super::ab::Side;
 
-pub use report::{Part, Report, text};
+pub use report::{ComparedPair, StudyReport, text};
 
 /// Which question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -66,7 +66,7 @@ impl Question {
 
 /// A target of a study.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct StudyTarget {
     /// As a word of the command line.
     pub word: String,
     /// For people: what the person named.
@@ -78,9 +78,9 @@ pub struct Place {
 }
 
 /// Reads and writes, past the page cache (A) and through it (B).
-pub fn cache(places: &[Place]) -> Vec<Question> {
+pub fn cache(places: &[StudyTarget]) -> Vec<Question> {
     const NAMES: [&str; 2] = ["past the cache", "through the cache"];
-    let questions = |place: &Place| {
+    let questions = |place: &StudyTarget| {
         let targets = [place.word.clone()];
         let question = |what: &str, words| {
             Question::new(format!("{what}, {}", place.shown), NAMES, words, [&targets, &targets])
@@ -96,13 +96,13 @@ pub fn cache(places: &[Place]) -> Vec<Question> {
 }
 
 /// 4 KiB random I/O with the drives' write caches on (A) and off (B), on the first target and on all of them.
-pub fn write_cache(places: &[Place]) -> Vec<Question> {
+pub fn write_cache(places: &[StudyTarget]) -> Vec<Question> {
     const LOAD: &str = "-b4K -r -t8 -o40 -L";
     let mut sets = vec![&places[..places.len().min(1)]];
     if places.len() > 1 {
         sets.push(places);
     }
-    let questions = |set: &[Place]| {
+    let questions = |set: &[StudyTarget]| {
         let targets: Vec<String> = set.iter().map(|place| place.word.clone()).collect();
         let count = if set.len() == 1 { "1 target".to_string() } else { format!("{} targets", set.len()) };
         let question = |what: &str, words: &str| {
@@ -122,10 +122,10 @@ pub fn write_cache(places: &[Place]) -> Vec<Question> {
 }
 
 /// The first path (A) against each of the others (B), reads.
-pub fn locality(paths: &[Place]) -> Vec<Question> {
+pub fn locality(paths: &[StudyTarget]) -> Vec<Question> {
     const LOAD: &str = "-b4K -r4K -t4 -o32 -w0 -Sh -L";
     let Some((first, others)) = paths.split_first() else { return Vec::new() };
-    let question = |other: &Place| {
+    let question = |other: &StudyTarget| {
         let title = format!("{} against {}", first.shown, other.shown);
         let targets = [[first.word.clone()], [other.word.clone()]];
         Question::new(title, [&first.shown, &other.shown], [LOAD, LOAD], [&targets[0], &targets[1]])
@@ -139,7 +139,7 @@ pub fn is_cache_on(side: Side) -> bool {
 }
 
 /// What a person should know who reads the page cache's figures.
-pub fn about_cache(places: &[Place]) -> Vec<String> {
+pub fn about_cache(places: &[StudyTarget]) -> Vec<String> {
     let mut says = vec![
         "Through the cache, reads of what is in memory never reach the disks, and a write counts when it is in memory, where a \
          loss of power takes it. Such figures are marked INVALID: they are not those of the storage. -Su measures the \

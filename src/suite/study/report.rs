@@ -14,13 +14,14 @@ use crate::text::{printable, shell_line};
 
 /// A study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Report {
+#[schemars(rename = "Report")]
+pub struct StudyReport {
     /// Version of the tool.
     pub tool_version: String,
     /// Which.
     pub study: Study,
     /// Its comparisons.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ComparedPair>,
     /// Runs that were made elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<Node>,
@@ -30,24 +31,25 @@ pub struct Report {
 
 /// One comparison of a study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Part {
+#[schemars(rename = "Part")]
+pub struct ComparedPair {
     /// What is compared.
     pub title: String,
     /// What A and B are.
     pub names: [String; 2],
     /// The comparison.
-    pub comparison: ab::Report,
+    pub comparison: ab::Comparison,
 }
 
-impl Report {
+impl StudyReport {
     /// Before anything is compared here.
     pub fn new(study: Study, nodes: Vec<Node>) -> Self {
         let tool_version = env!("CARGO_PKG_VERSION").to_string();
-        Report { tool_version, study, parts: Vec::new(), nodes, says: Vec::new() }
+        StudyReport { tool_version, study, parts: Vec::new(), nodes, says: Vec::new() }
     }
 }
 
-impl SuiteDocument for Report {
+impl SuiteDocument for StudyReport {
     fn has_figures(&self) -> bool {
         !(self.parts.is_empty() && self.nodes.is_empty())
     }
@@ -59,7 +61,7 @@ impl SuiteDocument for Report {
 }
 
 /// The whole study: a table of each comparison with its `verdict`, the answers, what they mean.
-pub fn text(report: &Report, verdict: impl Fn(&SeriesVerdict) -> String) -> String {
+pub fn text(report: &StudyReport, verdict: impl Fn(&SeriesVerdict) -> String) -> String {
     let mut out = String::new();
     for part in &report.parts {
         out.push_str(&part_text(part));
@@ -80,7 +82,7 @@ fn printable_lines(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", printable(line))).collect()
 }
 
-fn part_text(part: &Part) -> String {
+fn part_text(part: &ComparedPair) -> String {
     let comparison = &part.comparison;
     let sides = [("A", &comparison.a), ("B", &comparison.b)];
     let mut out = format!("== {}\n", printable(&part.title));
@@ -114,7 +116,7 @@ fn row(name: &str, metric: ab::Metric, variant: &Variant) -> String {
     )
 }
 
-impl Kind for Report {
+impl Kind for StudyReport {
     const FORMAT: &'static str = "truespd-study";
     const MEMBER: &'static str = "study";
     const MEMBER_ABOUT: &'static str = "The study.";

@@ -2,8 +2,13 @@
 
 use super::*;
 
-fn place(word: &str, is_writable: bool) -> Place {
-    Place { word: word.into(), shown: word.to_uppercase(), is_device: word.starts_with("/dev"), is_writable }
+fn place(word: &str, is_writable: bool) -> StudyTarget {
+    StudyTarget {
+        word: word.into(),
+        shown: word.to_uppercase(),
+        is_device: word.starts_with("/dev"),
+        is_writable,
+    }
 }
 
 fn lines(questions: &[Question]) -> Vec<String> {
@@ -70,7 +75,7 @@ fn the_published_schema_is_that_of_the_types() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/study-v1.json");
     let published = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
-        published == crate::result::envelope::schema::<Report>(),
+        published == crate::result::envelope::schema::<StudyReport>(),
         "renew it: truespd schema study > schema/study-v1.json"
     );
 }

@@ -12,7 +12,7 @@ use super::{Ahead, Draft, Ended, Kind, Known, Runner};
 use crate::profile::Profile;
 use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Summary};
-use sweep::{Limit, Next, Point, RUNS_USUAL};
+use sweep::{LatencyLimit, Next, Point, RUNS_USUAL};
 
 /// Starting and ending a run, roughly, in seconds.
 const AROUND_S: f64 = 0.5;
@@ -77,7 +77,7 @@ pub enum Work {
         /// The line, without targets.
         line: Vec<String>,
         /// What is kept.
-        limit: Limit,
+        limit: LatencyLimit,
         /// Threads times targets: what a rate per thread is multiplied with.
         streams: u64,
         /// I/Os of all threads that are outstanding at once, at most.
@@ -202,7 +202,7 @@ impl Plan {
 
 /// What a run at a rate reached; none when it did no I/O at all.
 fn point(
-    limit: Limit,
+    limit: LatencyLimit,
     rate: u64,
     streams: u64,
     document: &Document,

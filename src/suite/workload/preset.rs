@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::sweep::{Limit, Of};
+use super::sweep::{LatencyLimit, Of};
 use crate::fault::{Refusal, RefusalKind};
 use crate::profile::xml::XmlError;
 use crate::profile::{Precreate, Profile, Size, Target, xml};
@@ -63,7 +63,7 @@ pub enum Load {
         /// Words of each line.
         lines: Vec<Vec<String>>,
         /// Look for the highest rate of the only line that keeps this.
-        limit: Option<Limit>,
+        limit: Option<LatencyLimit>,
     },
     /// A profile with templates `*1`, `*2`, ... for the targets.
     Profile(Box<Profile>),
@@ -146,7 +146,7 @@ impl Preset {
             Some(text) => size(text).map_err(|why| why.behind(format!("size: '{text}'")))?,
             None => FILE_BYTES,
         };
-        let limit = written.sweep.map(|sweep| Limit::new(sweep.of, sweep.limit_ms)).transpose();
+        let limit = written.sweep.map(|sweep| LatencyLimit::new(sweep.of, sweep.limit_ms)).transpose();
         let limit = limit.map_err(|why| why.behind("sweep"))?;
         if limit.is_some() && lines.len() > 1 {
             return Err(refusal("sweep: a search for a rate takes one line"));

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sweep::{self, Limit, Next, Point};
+use super::sweep::{self, LatencyLimit, Next, Point};
 use super::{Draft, Plan};
 use crate::profile::{Size, Target, Throughput, TimeSpan};
 use crate::result::envelope::Kind;
@@ -72,7 +72,7 @@ pub enum SearchEnd {
 
 impl SearchEnd {
     /// How a search over these points ended.
-    pub(super) fn of(next: Next, limit: Limit, points: &[Point]) -> Self {
+    pub(super) fn of(next: Next, limit: LatencyLimit, points: &[Point]) -> Self {
         // A rate that was only missed broke no limit. Runs of the answer itself were outvoted.
         let is_broken = |rate: u64| points.iter().any(|p| p.per_stream > rate && p.held_ms > limit.ms);
         match next {
@@ -88,7 +88,7 @@ impl SearchEnd {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Search {
     /// What had to be kept.
-    pub limit: Limit,
+    pub limit: LatencyLimit,
     /// Threads times targets.
     pub streams: u64,
     /// I/Os of all threads that are outstanding at once, at most; 0 in documents from before this was noted.
@@ -348,7 +348,7 @@ fn ms(ns: f64) -> String {
 }
 
 fn search_text(search: &Search) -> String {
-    let Limit { of, ms: limit_ms } = search.limit;
+    let LatencyLimit { of, ms: limit_ms } = search.limit;
     let of = of.word();
     let mut out = format!("limit: {of} of the response times at most {limit_ms} ms, the rate reached\n");
     out.push_str(&format!(
@@ -392,7 +392,7 @@ fn bar(value: f64, limit: f64) -> String {
 
 /// How the search ended, for people; with a line end.
 fn answer(search: &Search) -> String {
-    let Limit { of, ms } = search.limit;
+    let LatencyLimit { of, ms } = search.limit;
     let of = of.word();
     match search.end {
         Some(SearchEnd::Found(rate)) => format!("highest rate within the limit: {}\n", found(search, rate)),

@@ -70,19 +70,20 @@ fn ms(metric: Metric, response: &LatencySummary) -> f64 {
 
 /// What response times have to keep.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Limit {
+#[schemars(rename = "Limit")]
+pub struct LatencyLimit {
     /// Which figure.
     pub of: Of,
     /// At most this, in milliseconds.
     pub ms: f64,
 }
 
-impl Limit {
+impl LatencyLimit {
     /// # Errors
     /// A number that is no limit.
     pub fn new(of: Of, ms: f64) -> Result<Self, Refusal> {
         if (MS_MIN..=MS_MAX).contains(&ms) {
-            return Ok(Limit { of, ms });
+            return Ok(LatencyLimit { of, ms });
         }
         // In full, some numbers have hundreds of digits.
         Err(Refusal::command_line(format!(
@@ -125,7 +126,7 @@ pub struct Point {
 impl Point {
     /// Of what a run at `per_stream` on so many streams reached.
     pub fn of(
-        limit: Limit,
+        limit: LatencyLimit,
         per_stream: u64,
         streams: u64,
         reached_iops: f64,
@@ -238,8 +239,8 @@ fn decide(unlimited: f64, points: &[Point]) -> Next {
 mod tests {
     use super::*;
 
-    fn limit() -> Limit {
-        Limit::new(Of::P99, 10.0).unwrap()
+    fn limit() -> LatencyLimit {
+        LatencyLimit::new(Of::P99, 10.0).unwrap()
     }
 
     fn response(p99_ms: f64) -> LatencySummary {
@@ -355,9 +356,9 @@ mod tests {
         assert!(slow.is_reached && !slow.is_within);
         assert_eq!(Of::ALL.map(|(of, _)| of.ms(&response(8.0))), [4.0, 8.0, 8.0, 16.0]);
         for ms in [-1.0, 0.0, f64::NAN, f64::INFINITY, 1e308, 1e-300, MS_MAX * 1.01] {
-            let words = Limit::new(Of::Mean, ms).unwrap_err().to_string();
+            let words = LatencyLimit::new(Of::Mean, ms).unwrap_err().to_string();
             assert!(words.contains("(a nanosecond) to") && words.len() < 150, "{words}");
         }
-        assert!(Limit::new(Of::Mean, MS_MAX).is_ok());
+        assert!(LatencyLimit::new(Of::Mean, MS_MAX).is_ok());
     }
 }

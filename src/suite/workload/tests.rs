@@ -134,7 +134,7 @@ impl Runner for Storage {
 
 fn search() -> Plan {
     let line = ["-b8K", "-r", "-t4", "-L"].map(str::to_string).to_vec();
-    plan(Work::Search { line, limit: Limit::new(Of::P99, 10.0).unwrap(), streams: 4, outstanding: 32 })
+    plan(Work::Search { line, limit: LatencyLimit::new(Of::P99, 10.0).unwrap(), streams: 4, outstanding: 32 })
 }
 
 #[test]

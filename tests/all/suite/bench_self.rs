@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use crate::support::program::Lab;
 use serde_json::Value;
 use truespd::result::envelope::{read, schema, write};
-use truespd::selfcost::{CountedBy, Load, Report, Spread, WORDS};
+use truespd::selfcost::{CostReport, CountedBy, Load, Spread, WORDS};
 
 /// A first look from a folder of its own; `path` stands for the places of programs.
 fn bench(folder: &Path, path: Option<&Path>) -> Output {
@@ -19,11 +19,11 @@ fn bench(folder: &Path, path: Option<&Path>) -> Output {
     command.output().expect("the program starts")
 }
 
-fn report(folder: &Path, output: &Output) -> (String, Report) {
+fn report(folder: &Path, output: &Output) -> (String, CostReport) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout.clone()).expect("is text");
     let json = fs::read(folder.join("cost.json")).expect("was written");
-    let report = read::<Report>(&json).expect("its own document");
+    let report = read::<CostReport>(&json).expect("its own document");
     assert_eq!(write(&report).as_bytes(), json, "nothing is lost on the way");
     (text, report)
 }
@@ -142,7 +142,7 @@ fn a_file_that_cannot_be_written_is_refused_before_anything_is_measured() {
 #[test]
 fn the_schema_is_printed() {
     let output = Command::new(env!("CARGO_BIN_EXE_truespd")).args(["schema", "self-cost"]).output();
-    assert_eq!(String::from_utf8(output.expect("it starts").stdout).expect("text"), schema::<Report>());
+    assert_eq!(String::from_utf8(output.expect("it starts").stdout).expect("text"), schema::<CostReport>());
 }
 
 /// `evidence` of the only time span of a run.

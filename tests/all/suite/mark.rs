@@ -7,13 +7,13 @@ use crate::support::devices;
 use crate::support::killed::{self, run, scratch_folders, truespd};
 use crate::support::program::{Lab, Ran, Running};
 use truespd::result::envelope::{read, schema};
-use truespd::suite::mark::{Part, Report};
+use truespd::suite::mark::{MarkReport, Operation};
 
 /// Small and short, and nothing of the defaults' length.
 const QUICK: &str = "--size 16M --measure 1 --interval 0 --loops 2 --test RND4K-Q4T1";
 
-fn report(lab: &Lab, name: &str) -> Report {
-    read::<Report>(&lab.read(name)).expect("its own document")
+fn report(lab: &Lab, name: &str) -> MarkReport {
+    read::<MarkReport>(&lab.read(name)).expect("its own document")
 }
 
 /// What programs that read CrystalDiskMark's files take from a line.
@@ -85,12 +85,12 @@ fn the_table_the_text_and_the_document_agree() {
         let median = format!("{:10.3}", best.bytes_per_s.median / 1e6);
         assert!(ran.stdout.contains(&median), "{median}\n{ran}");
     }
-    for part in [Part::Read, Part::Write, Part::Mix] {
+    for part in [Operation::Read, Operation::Write, Operation::Mix] {
         let words = report.rows.iter().filter(|row| row.part == part).map(|row| row.words.join(" "));
         let share = match part {
-            Part::Read => "-w0 ",
-            Part::Write => "-w100 ",
-            Part::Mix => "-w70 ",
+            Operation::Read => "-w0 ",
+            Operation::Write => "-w100 ",
+            Operation::Mix => "-w70 ",
         };
         assert!(words.into_iter().all(|words| words.contains(share)), "{part:?}");
     }
@@ -305,5 +305,5 @@ fn devices_are_only_read_unless_named() {
 fn the_schema_is_printed() {
     let lab = Lab::new();
     let ran: Ran = Running::new(truespd(&lab, "schema mark"), "schema mark").finish();
-    assert_eq!(ran.expect_code(0).stdout, schema::<Report>());
+    assert_eq!(ran.expect_code(0).stdout, schema::<MarkReport>());
 }

@@ -11,17 +11,17 @@ use crate::machine::roots::Roots;
 use crate::machine::storage::{OpenedTarget, ReadFlags, TargetKind, resolve};
 use crate::machine::write_cache::disks;
 use crate::machine::{chain, storage};
-use crate::session::place::{self, absolute};
+use crate::session::place::{self, Place, absolute};
 use crate::session::series::Series;
 use crate::suite::Ended;
-use crate::suite::study::{Place, Study};
+use crate::suite::study::{Study, StudyTarget};
 use crate::sys::error::system_text;
 use crate::text::{printable, printable_path};
 
 /// A target with what else is known of it.
 pub struct Found {
     /// For the study.
-    pub place: Place,
+    pub place: StudyTarget,
     /// Kernel names of the disks right below it.
     pub disks: Vec<String>,
     /// Whether it is a device that nothing uses.
@@ -46,7 +46,7 @@ pub fn find(series: &mut Series, study: Study, common: &Common) -> Result<Vec<Fo
     let consents = common.consents()?;
     let mut found: Vec<Found> = Vec::new();
     for typed in &common.targets {
-        let there = place::Place::find(typed)?;
+        let there = Place::find(typed)?;
         check_size(typed, there.size_bytes(), study)?;
         let is_made = there.is_directory();
         let word = match is_made {
@@ -65,7 +65,7 @@ pub fn find(series: &mut Series, study: Study, common: &Common) -> Result<Vec<Fo
             is_unused: is_device && place::check_write(&word, std::slice::from_ref(&word)).is_ok(),
             is_made,
             path: opened.facts.path.clone(),
-            place: Place { shown: typed.clone(), is_device, is_writable, word },
+            place: StudyTarget { shown: typed.clone(), is_device, is_writable, word },
         });
     }
     let read_only = found.iter().filter(|found| !found.place.is_writable);
@@ -80,7 +80,7 @@ pub fn fill_made(series: &mut Series, found: &[Found], size_bytes: u64) -> Resul
 }
 
 /// The first target, and what the others show of it. In a directory an empty file is made: then the second is `true`.
-pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<Place>, bool), Ended> {
+pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<StudyTarget>, bool), Ended> {
     let [first, others @ ..] = &common.targets[..] else { return Ok((Vec::new(), false)) };
     if let Some(path) = common.series.overwrite.first() {
         return Err(refused(format!("--overwrite {path}: locality only reads; leave it out")));
@@ -88,13 +88,13 @@ pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<Place>, 
     if others.is_empty() {
         return Err(refused("locality compares paths to the same storage: give at least two"));
     }
-    let place = |word: String, shown: &String| Place {
+    let place = |word: String, shown: &String| StudyTarget {
         word: absolute(word),
         shown: shown.clone(),
         is_device: false,
         is_writable: false,
     };
-    let there = place::Place::find(first)?;
+    let there = Place::find(first)?;
     if !there.is_directory() {
         let mut opened = Vec::new();
         for path in &common.targets {
@@ -139,7 +139,7 @@ fn check_size(typed: &str, size_bytes: Option<u64>, study: Study) -> Result<(), 
 }
 
 /// An empty file in a folder that goes with the study, where there is room for it.
-fn made(series: &mut Series, study: Study, there: &place::Place, size_bytes: u64) -> Result<String, Ended> {
+fn made(series: &mut Series, study: Study, there: &Place, size_bytes: u64) -> Result<String, Ended> {
     there.check_room(size_bytes, 1, place::FILE_BYTES_MIN)?;
     let file = series.scratch(&there.folder(), study.name(), &["data"])?.file("data");
     fs::write(&file, "").map_err(|error| {

@@ -11,7 +11,7 @@ use crate::plan::check_alignment;
 use crate::profile::{Severity, Size, Target, TimeSpan, validate, xml};
 use crate::session::place::Place;
 use crate::suite::workload::preset::{Load, Preset, fitted};
-use crate::suite::workload::sweep::Limit;
+use crate::suite::workload::sweep::LatencyLimit;
 use crate::suite::workload::{Plan, Times, Work};
 
 /// A workload that fits its targets.
@@ -80,7 +80,7 @@ impl Prepared {
     fn lines(
         &self,
         lines: &[Vec<String>],
-        limit: Option<Limit>,
+        limit: Option<LatencyLimit>,
         targets: &[String],
     ) -> Result<(Work, Vec<TimeSpan>), Fault> {
         let spans =
