@@ -299,6 +299,15 @@ impl Metric {
         self.0.words[usize::from(is_response)]
     }
 
+    /// The same for the head of a column: `response time p99.9`.
+    pub fn heading(self, is_response: bool) -> String {
+        let times = if is_response { "response time" } else { "latency" };
+        match self.0.part_above {
+            Some(_) => format!("{times} {}", self.name()),
+            None => self.words(is_response).to_string(),
+        }
+    }
+
     /// What it counts in.
     pub fn unit(self) -> Unit {
         self.0.unit

@@ -63,6 +63,24 @@ impl Draft {
     }
 }
 
+/// Runs steps one after the other: `ahead` tells what the rest takes, `take` gets the document of the step at a place.
+///
+/// # Errors
+/// [`Ended`]; what was taken until then counts.
+pub fn run_steps(
+    steps: &[Draft],
+    runner: &mut dyn Runner,
+    ahead: impl Fn(&[Draft]) -> Ahead,
+    mut take: impl FnMut(usize, &Document),
+) -> Result<(), Ended> {
+    for (place, step) in steps.iter().enumerate() {
+        runner.ahead(ahead(&steps[place + 1..]));
+        let step = step.clone().read(runner)?;
+        take(place, &runner.run(&step)?);
+    }
+    Ok(())
+}
+
 /// What a step is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Kind {

@@ -9,7 +9,7 @@ use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::commands::values::file_bytes;
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::cli::words::Variant;
-use crate::fault::{Fault, Refusal, Refusals};
+use crate::fault::{Fault, Refusal};
 use crate::session::place::{FILE_BYTES_MIN, Place, names_no_target, target_named};
 use crate::session::required::{Required, required};
 use crate::session::series::Series;
@@ -59,8 +59,6 @@ const FILE: &str = "data";
 
 /// What is to be compared.
 pub(crate) struct Work {
-    /// The words as typed, each behind its option.
-    split: [(&'static str, Vec<String>); 2],
     variants: [Variant; 2],
     /// The directory of `--file`.
     place: Option<Place>,
@@ -76,26 +74,25 @@ impl Suite for AbArguments {
     }
 
     fn ask(&self) -> Result<Asked<Work>, Fault> {
-        let split = [split("--a", &self.a)?, split("--b", &self.b)?];
         if self.file.is_none() && self.size_bytes.is_some() {
             let message =
                 "--size is for the file that --file makes; the targets that the words name have theirs";
             return Err(Refusal::command_line(message).into());
         }
         // Whether both can run, before a file is made for them.
-        let mut variants = self.variants(&split, self.file.as_ref().map(|_| FILE))?;
+        let mut variants = self.variants(self.file.as_ref().map(|_| FILE))?;
         self.comparing.plan("", variants.clone())?;
         let place = self.file.as_deref().map(|typed| self.directory(typed)).transpose()?;
         let used = used(&variants, place.is_some());
         allow_each(&mut variants, &self.series.overwrite)?;
-        Ok(Asked::Work { work: Work { split, variants, place }, used })
+        Ok(Asked::Work { work: Work { variants, place }, used })
     }
 
     fn measure(&self, work: Work, series: &mut Series) -> Measured<ab::Comparison> {
-        let Work { split, variants, place } = work;
+        let Work { variants, place } = work;
         let plan = if let Some(place) = place {
             let file = series.scratch(&place.folder(), Self::NAME, &[FILE])?.file(FILE);
-            let plan = self.comparing.plan("", self.variants(&split, Some(&file))?)?;
+            let plan = self.comparing.plan("", self.variants(Some(&file))?)?;
             series.ahead(plan.ahead());
             fill(series, &file, self.file_bytes())?;
             plan
@@ -127,14 +124,13 @@ impl AbArguments {
     }
 
     /// Both lines, on `target` when there is one.
-    fn variants(
-        &self,
-        split: &[(&'static str, Vec<String>); 2],
-        target: Option<&str>,
-    ) -> Result<[Variant; 2], Refusals> {
-        let variant =
-            |(option, words): &(&str, Vec<String>)| self.comparing.variant(option, words.clone(), target);
-        Ok([variant(&split[0])?, variant(&split[1])?])
+    fn variants(&self, target: Option<&str>) -> Result<[Variant; 2], Fault> {
+        let variant = |option: &str, typed: &str| -> Result<Variant, Fault> {
+            let words = split_line(typed)
+                .map_err(|open| Refusal::command_line(format!("{option}: a quote ({open}) has no end")))?;
+            Ok(self.comparing.variant(option, words, target)?)
+        };
+        Ok([variant("--a", &self.a)?, variant("--b", &self.b)?])
     }
 
     /// The directory of `--file`, where there is room for the file.
@@ -148,12 +144,6 @@ impl AbArguments {
         place.check_room(self.file_bytes(), 1, FILE_BYTES_MIN)?;
         Ok(place)
     }
-}
-
-/// An option and its words.
-fn split(option: &'static str, typed: &str) -> Result<(&'static str, Vec<String>), Refusal> {
-    let split = split_line(typed).map_err(|open| format!("{option}: a quote ({open}) has no end"));
-    Ok((option, split.map_err(Refusal::command_line)?))
 }
 
 /// What keeps the answer from being what is required.

@@ -22,6 +22,7 @@ use crate::text::precise;
 
 pub use crate::result::metrics::Metric;
 pub use report::{Block, Comparison, Effect, Outcome, Stopped, Variant};
+pub(in crate::suite) use table::columns;
 pub use table::{sentence, text};
 
 use report::Collected;

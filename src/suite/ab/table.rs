@@ -2,6 +2,8 @@
 
 use super::report::{Comparison, Effect, Outcome, Stopped, Variant};
 use crate::result::Grade;
+use crate::result::metrics::Metric;
+use crate::suite::figures::Spread;
 use crate::text::{precise, printable, shell_line};
 
 /// The comparison: both lines, their figures, the effect, the answer, what to know.
@@ -12,7 +14,7 @@ pub fn text(report: &Comparison) -> String {
     }
     out.push_str(&format!(
         "\n{:<26}{:>6}{:>14}{:>14}{:>6}  verdict\n",
-        head(report),
+        report.metric.heading(report.is_response),
         "median",
         "smallest",
         "largest",
@@ -32,14 +34,6 @@ pub fn text(report: &Comparison) -> String {
     out
 }
 
-/// What is compared, short: `response time p99.9` reaches into the next column, where its head has room.
-fn head(report: &Comparison) -> String {
-    match report.what().split_once(" at the ") {
-        Some((times, _)) => format!("{times} {}", report.metric.name()),
-        None => report.what().to_string(),
-    }
-}
-
 fn line(variant: &Variant) -> String {
     printable(&shell_line(&variant.words))
 }
@@ -48,20 +42,18 @@ fn row(report: &Comparison, name: &str, variant: &Variant) -> String {
     let Some(figures) = variant.figures else {
         return format!("{name:<18}{:>14}{:>14}{:>14}{:>6}\n", "-", "-", "-", 0);
     };
-    let show = |value| report.metric.show(value);
     let grade = match (variant.grade, variant.invalid_runs) {
         (Grade::Invalid, runs) if runs != figures.count => {
             format!("{} ({runs} of {})", Grade::Invalid.loud_word(), figures.count)
         }
         (grade, _) => grade.loud_word().to_string(),
     };
-    format!(
-        "{name:<18}{:>14}{:>14}{:>14}{:>6}  {grade}\n",
-        show(figures.median),
-        show(figures.min),
-        show(figures.max),
-        figures.count
-    )
+    format!("{name:<18}{}{:>6}  {grade}\n", columns(report.metric, &figures), figures.count)
+}
+
+/// Median, smallest and largest.
+pub(in crate::suite) fn columns(metric: Metric, figures: &Spread) -> String {
+    [figures.median, figures.min, figures.max].map(|value| format!("{:>14}", metric.show(value))).concat()
 }
 
 fn effect_lines(report: &Comparison, effect: &Effect) -> String {

@@ -7,12 +7,14 @@ mod report;
 
 pub use report::{Assessment, Check, Figure, Requirement, WinsatUnit};
 
+use std::time::Duration;
+
 use crate::profile::{CacheMode, Profile, Target, Throughput, TimeSpan, xml};
 use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Finding, Summary};
 
 use super::findings::judged;
-use super::{Ahead, Draft, Ended, Kind, Runner};
+use super::{Ahead, Draft, Ended, Kind, Runner, run_steps};
 
 /// Block size of random tests unless told otherwise.
 pub const RANDOM_BYTES: u64 = 16 << 10;
@@ -236,14 +238,10 @@ impl Plan {
     pub fn run(&self, parts: &[TestRun], runner: &mut dyn Runner) -> (Assessment, Result<(), Ended>) {
         let steps: Vec<Draft> = parts.iter().map(|part| part.step.clone()).collect();
         let mut assessment = Assessment::begin(self);
-        for (index, part) in parts.iter().enumerate() {
-            runner.ahead(Ahead::of(&steps[index + 1..], std::time::Duration::ZERO));
-            match part.step.clone().read(runner).and_then(|step| runner.run(&step)) {
-                Ok(document) => self.take(&mut assessment, part.test, &document),
-                Err(ended) => return (assessment, Err(ended)),
-            }
-        }
-        (assessment, Ok(()))
+        let take =
+            |place: usize, document: &Document| self.take(&mut assessment, parts[place].test, document);
+        let result = run_steps(&steps, runner, |rest| Ahead::of(rest, Duration::ZERO), take);
+        (assessment, result)
     }
 
     /// Puts what a run measured where its figures stand.

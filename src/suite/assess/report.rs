@@ -31,6 +31,10 @@ pub enum WinsatUnit {
 }
 
 impl WinsatUnit {
+    fn of(metric: Metric) -> Self {
+        if metric.is_rate() { WinsatUnit::MbPerS } else { WinsatUnit::Ms }
+    }
+
     fn word(self) -> &'static str {
         match self {
             WinsatUnit::MbPerS => "MB/s",
@@ -272,7 +276,7 @@ fn figures(plan: &Plan, test: Test) -> Vec<Figure> {
         test: test.words().to_string(),
         metric,
         value: None,
-        unit: if metric == Metric::BYTES { WinsatUnit::MbPerS } else { WinsatUnit::Ms },
+        unit: WinsatUnit::of(metric),
         is_winsats,
         grade: None,
         limit: limit.filter(|_| is_standard),

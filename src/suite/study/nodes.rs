@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::profile::Profile;
 use crate::result::metrics::NoFigure;
 use crate::result::{Document, Grade};
-use crate::suite::ab::Metric;
 use crate::suite::ab::sequential::{student_beyond, student_quantile};
+use crate::suite::ab::{Metric, columns};
 use crate::suite::figures::Spread;
 use crate::suite::findings::word;
 
@@ -200,15 +200,8 @@ pub fn text(nodes: &[Node]) -> String {
                 d.p
             ),
         };
-        let show = |value| node.metric.show(value);
-        let row = format!(
-            "{:<22}{:>14}{:>14}{:>14}{:>6}  {grade:<10}{beside}",
-            node.name,
-            show(node.figures.median),
-            show(node.figures.min),
-            show(node.figures.max),
-            node.figures.count
-        );
+        let figures = columns(node.metric, &node.figures);
+        let row = format!("{:<22}{figures}{:>6}  {grade:<10}{beside}", node.name, node.figures.count);
         out.push_str(row.trim_end());
         out.push('\n');
     }

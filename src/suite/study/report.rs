@@ -107,13 +107,7 @@ fn row(name: &str, metric: ab::Metric, variant: &Variant) -> String {
     let Some(figures) = variant.figures else { return format!("{name:<22}{:>14}\n", "-") };
     let grade = variant.grade.loud_word();
     let disks = variant.disk_iops.map_or("-".to_string(), |iops| ab::Metric::IOPS.show(iops.round()));
-    format!(
-        "{name:<22}{:>14}{:>14}{:>14}{disks:>14}{:>6}  {grade}\n",
-        metric.show(figures.median),
-        metric.show(figures.min),
-        metric.show(figures.max),
-        figures.count
-    )
+    format!("{name:<22}{}{disks:>14}{:>6}  {grade}\n", ab::columns(metric, &figures), figures.count)
 }
 
 impl Kind for StudyReport {

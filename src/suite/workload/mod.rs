@@ -8,7 +8,7 @@ pub use report::{Outcome, Row, Run, Search, SearchEnd};
 
 use std::time::Duration;
 
-use super::{Ahead, Draft, Ended, Kind, Known, Runner};
+use super::{Ahead, Draft, Ended, Kind, Known, Runner, run_steps};
 use crate::profile::Profile;
 use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Summary};
@@ -127,22 +127,15 @@ impl Plan {
     pub fn run(&self, runner: &mut dyn Runner) -> (Outcome, Result<(), Ended>) {
         let mut outcome = Outcome::begin(self);
         let steps = self.steps();
-        let mut result = Ok(());
-        for (index, step) in steps.iter().enumerate() {
-            let mut ahead = Ahead::of(&steps[index + 1..], Duration::ZERO);
-            if matches!(self.work, Work::Search { .. }) {
-                ahead = self.search_ahead(0);
-                ahead.seconds += SETTLE.as_secs_f64();
+        let ahead = |rest: &[Draft]| match self.work {
+            Work::Search { .. } => {
+                let search = self.search_ahead(0);
+                Ahead { seconds: search.seconds + SETTLE.as_secs_f64(), ..search }
             }
-            runner.ahead(ahead);
-            match step.clone().read(runner).and_then(|step| runner.run(&step)) {
-                Ok(document) => outcome.take(step, &document),
-                Err(ended) => {
-                    result = Err(ended);
-                    break;
-                }
-            }
-        }
+            Work::Lines(_) | Work::Profile { .. } => Ahead::of(rest, Duration::ZERO),
+        };
+        let mut result =
+            run_steps(&steps, runner, ahead, |place, document| outcome.take(&steps[place], document));
         let unlimited = outcome.runs.first().and_then(|run| run.total_iops);
         if let (Ok(()), Work::Search { line, limit, streams, outstanding }, Some(unlimited_iops)) =
             (&result, &self.work, unlimited)

@@ -16,6 +16,8 @@ use crate::suite::findings::{SeriesVerdict, judged, word};
 use crate::text::printable;
 
 const MIB: f64 = 1_048_576.0;
+/// Columns of a run's table.
+const LATENCIES: [Metric; 4] = [Metric::MEAN, Metric::P50, Metric::P99, Metric::MAX];
 /// Columns of a bar whose middle is the limit.
 const BAR_COLUMNS: usize = 20;
 
@@ -320,15 +322,11 @@ fn run_text(run: &Run) -> String {
     ));
     for row in &run.rows {
         let star = if row.is_response { "*" } else { "" };
-        let latency = row.latency.as_ref().map_or(format!("{:>10}", "-").repeat(4), |l| {
-            format!(
-                "{:>10}{:>10}{:>10}{:>10}",
-                ms(l.mean_ns),
-                ms(l.p50_ns as f64),
-                ms(l.p99_ns as f64),
-                ms(l.max_ns as f64)
-            )
+        let latency = LATENCIES.map(|metric| {
+            let ns = row.latency.as_ref().and_then(|latency| metric.of_latencies(latency));
+            format!("{:>10}", ns.map_or("-".into(), |ns| format!("{:.3}", ns / 1e6)))
         });
+        let latency = latency.concat();
         out.push_str(&format!(
             "{:<32}{:<6}{:>11.1}{:>10.2}{latency}{star}{mark}\n",
             row.what,
@@ -341,10 +339,6 @@ fn run_text(run: &Run) -> String {
         out.push_str("* response time, from when the rate wanted the I/O\n");
     }
     out
-}
-
-fn ms(ns: f64) -> String {
-    format!("{:.3}", ns / 1e6)
 }
 
 fn search_text(search: &Search) -> String {
