@@ -54,8 +54,9 @@ pub(super) fn count(command: &[OsString]) -> Result<Vec<f64>, Failure> {
     let failed = |words: String| Failure::new(FailureKind::Figure, words);
     // In memory where there is such a place: this must not disturb a disk.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let folder =
-        folder.map_err(|e| failed("no folder for what callgrind counts".into()).because(system_text(&e)))?;
+    let folder = folder.map_err(|e| {
+        failed("no directory could be created for callgrind's counts".into()).because(system_text(&e))
+    })?;
     let dumps = folder.path().join("counts");
     let mut file = OsString::from("--callgrind-out-file=");
     file.push(&dumps);
@@ -81,9 +82,12 @@ pub(super) fn count(command: &[OsString]) -> Result<Vec<f64>, Failure> {
         (amount > 0).then(|| counted as f64 / amount as f64)
     });
     let counts: Option<Vec<f64>> = counts.collect();
-    counts
-        .filter(|counts| !counts.is_empty())
-        .ok_or_else(|| failed("callgrind did not see where to count (is this program stripped?)".into()))
+    counts.filter(|counts| !counts.is_empty()).ok_or_else(|| {
+        failed(
+            "callgrind did not find the function that marks what to count (the program may be stripped)"
+                .into(),
+        )
+    })
 }
 
 /// Instructions in one dump.

@@ -17,31 +17,31 @@ use crate::suite::ab::{self, Outcome, Surroundings};
 use crate::suite::{Draft, Ended, Kind, Runner};
 use crate::text::split_line;
 
-/// Compare two variants of a run, in turns, until their difference is decided or shown not to matter
+/// Compare two variants of a run in turns, until a difference is shown or ruled out
 ///
-/// Runs blocks of four, A B B A or B A A B, so that a drift of the machine meets both alike, and looks after 4, 5, 7,
-/// 9, 12, ... of 100 blocks. Ends with "different" (the effect with a 95 % interval and a p value), with "no difference
-/// larger than the margin", or, when blocks or time are over, undecided. The more often one looks, the easier one is
-/// fooled: interval and p value allow for that.
+/// Runs blocks of four (A B B A or B A A B), so that a drift of the machine affects both variants alike, and checks the result
+/// after 4, 5, 7, 9, 12, ... of 100 blocks. The answer is "different" (the effect with a 95 % interval and a p value), "no
+/// difference larger than the margin", or "undecided" when the blocks or the time run out. The interval and the p value
+/// are corrected for the repeated checks.
 #[derive(Debug, Args)]
 #[command(mut_arg("require", |arg| arg.value_parser(|text: &str| required(text, &[Required::NotWorse, Required::Better])).help(
-    "Exit code 5 unless B is shown to be better (better), or shown to be better or not to differ by more than the margin \
-     (not-worse), or unless the verdict is this or better (certified, or suspect); may be repeated"
+    "Exit with code 5 unless B is shown to be better (better), unless B is shown to be better or equal within the margin \
+     (not-worse), or unless the verdict is at least this (certified or suspect); may be repeated"
 )))]
 pub(crate) struct AbArguments {
-    /// Words of the diskspd command line of A, as one quoted argument: '-b4K -r -o32 -Su FILE'
+    /// diskspd options and targets of variant A, as one quoted argument: '-b4K -r -o32 -Su FILE'
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     a: String,
 
-    /// Words of B
+    /// The same for variant B
     #[arg(long, value_name = "WORDS", allow_hyphen_values = true)]
     b: String,
 
-    /// Make one test file in this directory for both variants, which then name no target; removed afterwards
+    /// Create one test file in this directory for both variants, which then name no target; it is removed at the end
     #[arg(long, value_name = "DIR")]
     file: Option<String>,
 
-    /// Size of that file, as after -c [default: 1G]
+    /// Size of that file [default: 1G]
     #[arg(long = "size", value_name = "SIZE", value_parser = file_bytes)]
     size_bytes: Option<u64>,
 
@@ -76,7 +76,7 @@ impl Suite for AbArguments {
     fn ask(&self) -> Result<Asked<Work>, Fault> {
         if self.file.is_none() && self.size_bytes.is_some() {
             let message =
-                "--size is for the file that --file makes; the targets that the words name have theirs";
+                "--size is for the file that --file creates; targets in --a and --b keep their size";
             return Err(Refusal::command_line(message).into());
         }
         // Whether both can run, before a file is made for them.
@@ -127,7 +127,7 @@ impl AbArguments {
     fn variants(&self, target: Option<&str>) -> Result<[Variant; 2], Fault> {
         let variant = |option: &str, typed: &str| -> Result<Variant, Fault> {
             let words = split_line(typed)
-                .map_err(|open| Refusal::command_line(format!("{option}: a quote ({open}) has no end")))?;
+                .map_err(|open| Refusal::command_line(format!("{option}: the quote {open} is not closed")))?;
             Ok(self.comparing.variant(option, words, target)?)
         };
         Ok([variant("--a", &self.a)?, variant("--b", &self.b)?])
@@ -137,7 +137,7 @@ impl AbArguments {
     fn directory(&self, typed: &str) -> Result<Place, Refusal> {
         let place = Place::find(typed)?;
         if !place.is_directory() {
-            let message = format!("--file {typed}: this is no directory");
+            let message = format!("--file {typed}: this is not a directory");
             return Err(Refusal::command_line(message).hint("name one, or name the target in --a and --b"));
         }
         place.check_overwrite(&self.series.overwrite)?;

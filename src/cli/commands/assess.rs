@@ -27,63 +27,62 @@ const SECTOR_BYTES: u64 = 512;
 /// The test file in its folder.
 const DATA: &str = "data";
 
-/// Test a disk as `winsat disk` does: random and sequential reads, sequential writes, and how long reads take
-/// while writes and flushes go on; with winsat's labels and Microsoft's limits, without scores
+/// Test a disk as `winsat disk` does, with winsat's labels and Microsoft's limits, but without scores
 ///
-/// Makes a file of 1 GiB in the folder (default: this one), takes about a minute and removes the file. A device
-/// is only read unless --overwrite names it. Single tests as in winsat, with one or two dashes: -ran -write,
-/// -seq -read, -flush -seq.
+/// Measures random and sequential reads, sequential writes, and the latency of reads during writes and flushes. Creates a
+/// file of 1 GiB in the directory, takes about a minute and removes the file. A device is only read, unless --overwrite
+/// names it. Choose single tests as in winsat, with one or two dashes: -ran -write, -seq -read, -flush -seq.
 #[derive(Debug, Args)]
 #[command(mut_arg("require", |arg| arg.value_parser(|text: &str| required(text, &[Required::Pass])).help(
-    "Exit code 5 unless the verdict is this or better (certified, or suspect), or unless every limit is kept by a valid \
+    "Exit with code 5 unless the verdict is at least this (certified or suspect), or unless every limit is met by a valid \
      figure (pass); may be repeated"
 )))]
 pub(crate) struct AssessArguments {
-    /// Folder for the test file, or a device
+    /// Directory for the test file, or a device
     #[arg(value_name = "DIR|DEVICE", default_value = ".")]
     target: String,
-    /// Random tests only
+    /// Only random tests
     #[arg(long)]
     ran: bool,
-    /// Sequential tests only
+    /// Only sequential tests
     #[arg(long)]
     seq: bool,
-    /// Throughput of reads only
+    /// Only throughput of reads
     #[arg(long)]
     read: bool,
-    /// Throughput of writes only
+    /// Only throughput of writes
     #[arg(long)]
     write: bool,
-    /// Latency of reads while writes and flushes go on, only
+    /// Only latency of reads during writes and flushes
     #[arg(long, conflicts_with_all = ["read", "write"])]
     flush: bool,
-    /// winsat's drive letter, for a sentence on what stands for it
+    /// winsat's drive letter: refused with advice
     #[arg(long, value_name = "LETTER", hide = true)]
     drive: Option<String>,
-    /// winsat's number of a disk: that of `#n`
+    /// winsat's number of a disk: the number in `#n`
     #[arg(long, value_name = "NUMBER", hide = true, conflicts_with = "target",
           value_parser = between::<0, 9999>)]
     n: Option<u32>,
-    /// winsat's file of results, for a sentence on what stands for it
+    /// winsat's file of results: refused with advice
     #[arg(long, value_name = "FILE", hide = true)]
     xml: Option<String>,
-    /// winsat's wish for more words; there are enough
+    /// winsat's verbose output: accepted, and changes nothing
     #[arg(long, hide = true)]
     v: bool,
-    /// I/O size of random tests and of the reads that are timed
+    /// I/O size of random tests, and of the reads during writes and flushes
     #[arg(long, value_name = "SIZE", value_parser = block, default_value = "16K")]
     ransize: u64,
     /// I/O size of sequential tests
     #[arg(long, value_name = "SIZE", value_parser = block, default_value = "64K")]
     seqsize: u64,
-    /// Size of the test file (default 1G), or how much of a device is used (default: all)
+    /// Size of the test file [default: 1G]; of a device, so much is used [default: all]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     size: Option<u64>,
     /// Measured seconds of a throughput test; tests with flushes take twice as long
     #[arg(long, short = 'd', value_name = "SECONDS", default_value_t = 8,
           value_parser = between::<1, 3600>)]
     duration: u32,
-    /// Run nothing; print the lines of DiskSpd and the profiles that would run
+    /// Print the diskspd commands and profiles without running them
     #[arg(long)]
     print: bool,
     #[command(flatten)]
@@ -171,13 +170,13 @@ impl AssessArguments {
     /// Words of winsat that mean something else here.
     fn winsats_own(&self) -> Result<(), Refusal> {
         if let Some(drive) = &self.drive {
-            let hint = "name a folder on the disk, or its device: truespd assess /mnt/data";
+            let hint = "name a directory on the disk, or its device: truespd assess /mnt/data";
             let message = format!("-drive {drive}: there are no drive letters here");
             return Err(Refusal::command_line(message).hint(hint));
         }
         if let Some(file) = &self.xml {
-            let message = format!("-xml {file}: winsat's file is not written");
-            return Err(Refusal::command_line(message).hint("--json FILE holds all figures"));
+            let message = format!("-xml {file}: winsat's XML results are not written");
+            return Err(Refusal::command_line(message).hint("use --json FILE"));
         }
         Ok(())
     }
@@ -205,7 +204,7 @@ impl AssessArguments {
             let refusal = refusal.hint(format!("at least {least}"));
             return Err(match self.size {
                 Some(_) => refusal,
-                None => refusal.hint("choose another place"),
+                None => refusal.hint("choose another device"),
             });
         }
         Ok(Plan {

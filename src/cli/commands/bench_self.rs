@@ -20,12 +20,11 @@ use crate::sys::error::system_text;
 
 /// Measure what the tool itself costs on this machine: processor time and instructions per I/O
 ///
-/// Runs the null engine under many loads, with and without -L, and the parts of the loop by themselves. Touches no
-/// storage. Instructions are counted by the processor where it lets programs do so, else by callgrind where valgrind
-/// is installed.
+/// Runs the null engine under many loads, with and without -L, and single parts of the I/O loop. Touches no storage.
+/// Instructions are counted by the processor where possible, otherwise by callgrind, if valgrind is installed.
 #[derive(Debug, Args)]
 pub(crate) struct BenchArguments {
-    /// A first look: fewer and shorter rounds
+    /// Quick estimate: fewer and shorter rounds
     #[arg(long)]
     quick: bool,
     /// Write the figures to this file as JSON (`truespd schema self-cost`)
@@ -89,7 +88,7 @@ fn time_span(words: &str) -> Result<TimeSpan, Failure> {
         Ok(Invocation::Run(request)) if request.profile.time_spans.len() == 1 => {
             Ok(request.profile.time_spans[0].clone())
         }
-        Ok(_) => Err(failed(format!("{words}: these words are no run"))),
+        Ok(_) => Err(failed(format!("{words}: these options do not run a load"))),
         Err(refusal) => Err(failed(refusal.to_string())),
     }
 }

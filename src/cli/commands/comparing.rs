@@ -12,33 +12,34 @@ use crate::suite::ab::{Metric, Plan};
 /// How to compare: for all that is built on it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Comparing {
-    /// What is compared: iops, bytes, latency (mean), p99, p99.9, cpu (processor time per I/O)
+    /// Figure to compare: iops, bytes, latency (mean), p99, p99.9, cpu (processor time per I/O)
     ///
-    /// Where the words of ab set a rate (-g), the three latencies are response times: they count from when the rate wanted the I/O.
+    /// With a rate (-g) in --a or --b, latency, p99 and p99.9 are response times: they count from the time for which the rate
+    /// scheduled the I/O.
     #[arg(long, default_value = "iops", value_parser = metric)]
     pub metric: Metric,
 
-    /// A difference up to this many percent does not matter
+    /// Differences up to this percentage do not matter
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = margin)]
     pub margin: f64,
 
-    /// Probability with which variants that are the same may be called different
+    /// Highest accepted probability of calling two equal variants different
     #[arg(long, value_name = "P", default_value_t = 0.01, value_parser = significance)]
     pub significance: f64,
 
-    /// Blocks of four runs at most; the first look comes after 4 of them, and with 2 or 3 the only one after the last
+    /// Maximum number of blocks of four runs; the first check comes after 4 blocks, or after the last one of 2 or 3
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub blocks: u32,
 
-    /// Minutes at most, for the blocks of each comparison (a study has several): no more blocks are planned than fit
+    /// Maximum minutes for the blocks of one comparison (a study has several)
     #[arg(long, value_name = "MINUTES", default_value_t = 30.0, value_parser = minutes)]
     pub max_minutes: f64,
 
-    /// Measured seconds of each run; -d in the words of ab counts instead
+    /// Measured seconds of each run, where --a or --b of ab has no -d
     #[arg(long, value_name = "S", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     pub seconds: u32,
 
-    /// Seconds of warm-up before them; -W in the words of ab counts instead
+    /// Warm-up seconds of each run, where --a or --b of ab has no -W
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub warm_up: u32,
 }

@@ -20,76 +20,76 @@ use crate::suite::mark::{
 };
 use crate::text::{shell_line, typed_size};
 
-/// CrystalDiskMark's tests on a file of this directory, or on a device
+/// Run CrystalDiskMark's tests on a file in this directory, or on a device
 ///
-/// Shows CrystalDiskMark's table (the best of the loops), and beside it median, spread and the verdict of every run.
-/// The file is made for the test and removed, whatever ends it. A device is only read, unless --overwrite names it.
-/// Takes about four minutes with nothing else said.
+/// Prints CrystalDiskMark's table (the best run of each test), then the median, the spread and the verdict. The test file is
+/// removed at the end, even when the program is killed. A device is only read, unless --overwrite names it. Takes about four
+/// minutes by default.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  truespd mark                               the four tests, in the current directory
-  truespd mark --preset nvme --mix /mnt/fast with NVMe's tests and mixed ones, 70 % reads
+  truespd mark                                  the four default tests in the current directory
+  truespd mark --preset nvme --mix /mnt/fast    tests for NVMe, also mixed with 70 % reads
   truespd mark --profile peak --loops 5 --size 16G /mnt/fast
   truespd mark --test RND4K-Q32T1 --test SEQ128K-Q4T2 --only read --save result.txt
-  truespd mark /dev/nvme1n1                  reads of the first GiB of a disk, which may hold data")]
+  truespd mark /dev/nvme1n1                     only reads, of the first GiB of a disk")]
 pub(crate) struct MarkArguments {
-    /// Directory for the test file, or a block device (`#n` is the n-th whole disk)
+    /// Directory for the test file, or a block device (`#n` is the nth disk)
     #[arg(value_name = "DIR|DEVICE", default_value = ".")]
     target: String,
 
-    /// Tests for a kind of disk
+    /// Set of tests for a kind of disk
     #[arg(long, value_enum, default_value_t = PresetWord::Default)]
     preset: PresetWord,
 
-    /// Which of the tests
+    /// Which tests of the preset to run
     #[arg(long, value_enum, default_value_t = ProfileWord::Default)]
     profile: ProfileWord,
 
-    /// This test instead, e.g. RND4K-Q32T1: SEQ or RND, block size, queue depth, threads; again for more
+    /// Run this test instead, e.g. RND4K-Q32T1: SEQ or RND, block size, queue depth, threads; may be repeated
     #[arg(long = "test", value_name = "TEST", conflicts_with = "profile")]
     tests: Vec<Test>,
 
-    /// Mixed tests, too; the number is the percentage of reads: 10, 20, ... 90
+    /// Run mixed tests as well; READ is the percentage of reads: 10, 20, ... 90 (without a number: 70)
     #[arg(long, value_name = "READ", num_args = 0..=1, require_equals = true,
           default_missing_value = "70", value_parser = mix_read_percent)]
     mix: Option<u32>,
 
-    /// Only reads, only writes or only mixed tests; again, or with commas, for two of them
-    #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
+    /// Run only reads, only writes or only mixed tests; repeat it, or use commas, for two of them
+    #[arg(long, value_enum, value_name = "OPERATION", value_delimiter = ',')]
     only: Vec<OperationWord>,
 
-    /// Runs of each test that count; one more before them does not
+    /// Runs per test; one extra warm-up run is discarded
     #[arg(long, value_name = "N", default_value_t = 3, visible_alias = "count",
           value_parser = between::<1, 99>)]
     loops: u32,
 
-    /// Size of the test file, or of the part of a device that is used, from its beginning: 16M to what fits
+    /// Size of the test file; of a device, so much is used from its beginning; at least 16M
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size_bytes)]
     size: u64,
 
-    /// Seconds that each run measures [default: 5; with --preset flash 1]
+    /// Measured seconds of each run [default: 5; with --preset flash: 1]
     #[arg(long, value_name = "SECONDS", visible_alias = "duration",
           value_parser = between::<1, 3600>)]
     measure: Option<u32>,
 
-    /// Seconds between two tests [default: 5; with --preset flash 30]
+    /// Pause between two tests, in seconds [default: 5; with --preset flash: 30]
     #[arg(long, value_name = "SECONDS", value_parser = between::<0, 3600>)]
     interval: Option<u32>,
 
-    /// What the file holds and what is written
+    /// Contents of the test file and of the writes
     #[arg(long, value_enum, default_value_t = DataWord::Random)]
     data: DataWord,
 
-    /// Write CrystalDiskMark's text to this file, for programs that read that
+    /// Write the result to this file in CrystalDiskMark's text format
     #[arg(long, value_name = "FILE")]
     save: Option<String>,
 
-    /// A line to keep in the file of --save
+    /// Comment for the file of --save
     #[arg(long, value_name = "TEXT", requires = "save")]
     comment: Option<String>,
 
-    /// Only print the lines of `diskspd` that would be run
+    /// Print the diskspd commands without running them
     #[arg(long)]
     print: bool,
 
@@ -103,7 +103,7 @@ enum PresetWord {
     Default,
     /// SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1
     Nvme,
-    /// The default tests, measured for 1 s with pauses of 30 s
+    /// The default tests, measured for 1 s each, with pauses of 30 s
     Flash,
 }
 
@@ -111,7 +111,7 @@ enum PresetWord {
 enum ProfileWord {
     /// All four tests
     Default,
-    /// SEQ1M Q8T1 and the preset's random test with the most in flight
+    /// SEQ1M Q8T1 and the preset's random test with the highest queue depth
     Peak,
     /// SEQ1M Q1T1 and RND4K Q1T1
     #[value(aliases = ["real-world", "realworld"])]
@@ -133,7 +133,7 @@ enum OperationWord {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DataWord {
-    /// Random bytes, which cannot be compressed or stored once for many
+    /// Random bytes, which can be neither compressed nor deduplicated
     Random,
     /// Zeros
     #[value(aliases = ["zeros", "0fill", "0x00"])]

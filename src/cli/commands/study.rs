@@ -25,7 +25,7 @@ use crate::suite::{Ended, Runner};
 use places::{Found, fill_made, find, other_paths};
 use switches::switches;
 
-/// Questions that come up again and again, answered by comparing in turns (see `truespd ab --help`)
+/// Ready-made comparisons of common questions (each runs like `truespd ab`)
 #[derive(Debug, Args)]
 pub(crate) struct StudyArguments {
     #[command(subcommand)]
@@ -34,36 +34,37 @@ pub(crate) struct StudyArguments {
 
 #[derive(Debug, Subcommand)]
 enum Ask {
-    /// What does the operating system's cache change? Reads and writes, past it and through it
+    /// What does the page cache change? Compares reads and writes past it and through it
     #[command(mut_arg("targets", |arg| arg.required(true)))]
     Cache(Common),
-    /// What do the drives' write caches change? 4 KiB random I/O, on one target and on all of them
+    /// What do the drives' write caches change? Compares 4 KiB random I/O with them on and off
     ///
-    /// Switches the cache of every disk right below the targets before each run, through sysfs, and sets it back at the end,
-    /// also when the program is killed. Needs root. Of SCSI, SAS and SATA disks it is the drive's own cache; of NVMe, and of virtio
-    /// where the host does not let one, only whether the kernel sends flushes, so that "off" shows what flushes cost. Such a disk
-    /// is refused while something uses it, but for --risk-power-loss.
+    /// Runs on the first target and on all of them. Switches the write cache of every disk directly below the targets before
+    /// each run, through sysfs, and restores it at the end, even when the program is killed. Needs root. On SCSI, SAS and SATA
+    /// disks this switches the drive's own cache. On NVMe disks, and on virtio disks whose host does not allow it, it switches
+    /// only whether the kernel sends flushes: "cache off" then shows what flushes cost. Such a disk is refused while
+    /// something uses it, unless --risk-power-loss is given.
     #[command(mut_arg("targets", |arg| arg.required(true)))]
     WriteCache(WriteCacheArguments),
-    /// From where is the same storage faster? Reads by the first path and by each of the others
+    /// Which path to the same storage is faster? Compares reads by the first path and by each other path
     ///
-    /// Give the same file or device by several paths, or directories that show the same place: a file is then made in the
-    /// first. Or compare what several nodes measured: --node takes their documents.
+    /// Name the same file or device by several paths, or directories that show the same place: a test file is then created in
+    /// the first. Or compare what several nodes measured: --node reads their documents.
     #[command(mut_arg("targets", |arg| arg.help(
-        "Paths to the same file or device, which is only read, or directories that show the same place: a test file is made in \
-         the first, and removed"
+        "Paths to the same file or device, which is only read, or directories that show the same place: a test file is \
+         created in the first, and removed at the end"
     )))]
     Locality(LocalityArguments),
 }
 
 #[derive(Debug, Clone, Args)]
 struct Common {
-    /// Directories, in which a test file is made and removed, files, or devices; of the latter two only reads are measured,
-    /// unless --overwrite names them
+    /// Directories, in which a test file is created and removed, files, or devices; files and devices are only read, unless
+    /// --overwrite names them
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
 
-    /// Size of the test files, as after -c
+    /// Size of each test file
     #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = file_bytes)]
     size_bytes: u64,
 
@@ -110,8 +111,8 @@ struct WriteCacheArguments {
     #[command(flatten)]
     common: Common,
 
-    /// Go on where the study is refused otherwise: something uses the disk, and its cache is off and would be turned on, or only
-    /// the kernel's flushes can be switched off. A loss of power during the study can then cost what else is on it
+    /// Run even if the disk is in use and either its cache, which is off, would be turned on, or only the kernel's flushes can be
+    /// switched off. A power loss during the study can then destroy other data on the disk
     #[arg(long)]
     risk_power_loss: bool,
 }
@@ -121,7 +122,8 @@ struct LocalityArguments {
     #[command(flatten)]
     common: Common,
 
-    /// Documents of a node's runs (--json, --keep): a file or a folder; once for each node, the first is compared with the others
+    /// Documents of one node's runs (from --json or --keep): a file or a directory; repeat it for each node; the first node is
+    /// compared with each other
     #[arg(long = "node", value_name = "NAME=PATH")]
     nodes: Vec<String>,
 }

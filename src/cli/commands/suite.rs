@@ -119,23 +119,23 @@ fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
 /// Options that all suites share.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SeriesArguments {
-    /// Write the result to this file as JSON (`truespd schema` describes the documents)
+    /// Write the result to this file as JSON (`truespd schema` prints its schema)
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
 
-    /// Keep the document of every run in this folder, which is made when it is missing
-    #[arg(long, value_name = "FOLDER")]
+    /// Keep the document of every run in this directory, which is created if it is missing
+    #[arg(long, value_name = "DIR")]
     pub keep: Option<String>,
 
-    /// Go on where a series with the same --keep folder ended: runs whose documents are there are not repeated
+    /// Continue a series that was interrupted: runs whose documents are in the --keep directory are not repeated
     #[arg(long, requires = "keep")]
     pub resume: bool,
 
-    /// This device or file may be written although it holds something else: what is on it will be lost
+    /// Allow writes to this device or file although it holds data: its contents will be lost
     #[arg(long, value_name = "PATH")]
     pub overwrite: Vec<String>,
 
-    /// Exit code 5 unless the verdict is this or better: certified, or suspect
+    /// Exit with code 5 unless the verdict is at least this: certified or suspect
     #[arg(long, value_name = "WORD", value_parser = required_grade)]
     pub require: Vec<Required>,
 }
@@ -178,7 +178,7 @@ impl SeriesArguments {
 /// Tells that a target is not written.
 pub(crate) fn say_read_only(typed: &str) {
     say_line(format_args!(
-        "note: '{}' is only read; to test writes as well, which destroys its contents: --overwrite {}",
+        "note: '{}' is only read. Write tests destroy its contents; to run them: --overwrite {}",
         printable(typed),
         shell_word(typed)
     ));
@@ -206,7 +206,7 @@ fn nothing_measured(code: ExitCode, is_complete: bool) -> ExitCode {
         return code;
     }
     if is_complete {
-        let words = "no I/O was completed in the measured time of any run: measure longer";
+        let words = "no run completed any I/O in its measured time; measure longer";
         return tell(Failure::new(FailureKind::Figure, words));
     }
     say_line(format_args!("stopped before anything was measured"));

@@ -30,51 +30,50 @@ const RATE_DURATION_S: u32 = 10;
 /// A day: none of the times is longer.
 const SECONDS_MAX: u32 = 86_400;
 
-/// Run a load by its name: oltp, olap, web, vdi, sql, VM Fleet's, or one of your own
+/// Run a named load: oltp, olap, web, vdi, sql, VM Fleet's, or one of your own
 ///
-/// In a folder, files are made for it and removed at the end. `oltp` looks for the highest rate whose response
-/// times stay under a limit. `--list` shows all names, `--print` what would run.
+/// In a directory, test files are created and removed at the end. `oltp` searches for the highest rate that keeps a
+/// latency limit. `--list` shows all workloads, `--print` what would run.
 #[derive(Debug, Args)]
 pub(crate) struct WorkloadArguments {
     /// Name of the workload
     name: Option<String>,
-    /// Folder for the test files (default: this one), or as many files or devices as the workload needs
+    /// Directory for the test files [default: .], or as many files or devices as the workload needs
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
-    /// Show the names of all workloads
+    /// List all workloads
     #[arg(long)]
     list: bool,
-    /// Run nothing; print the lines of DiskSpd, and the profile, that would run
+    /// Print the diskspd commands and the profile without running them
     #[arg(long)]
     print: bool,
-    /// Folder with presets of your own, NAME.toml or NAME.xml (default: ~/.config/truespd/workloads, or
-    /// truespd/workloads in $XDG_CONFIG_HOME)
+    /// Directory with your own presets, NAME.toml or NAME.xml [default: ~/.config/truespd/workloads, or
+    /// truespd/workloads in $XDG_CONFIG_HOME]
     #[arg(long, value_name = "DIR")]
     presets: Option<String>,
-    /// Size of each test file that is made; regions of a profile shrink in proportion
+    /// Size of each test file; regions of a profile shrink in proportion
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     size: Option<u64>,
-    /// Share of writes in percent, in the place of the workload's own; refused where it is several loads (web, sql, fleet-vdi,
-    /// fleet-sql)
+    /// Percentage of writes, instead of the workload's own; not for several loads at once (web, sql, fleet-vdi, fleet-sql)
     #[arg(long, short = 'w', value_name = "PERCENT", value_parser = between::<0, 100>)]
     write_ratio: Option<u32>,
-    /// Size of the I/Os, in the place of the workload's own; refused where it is several loads
+    /// I/O size, instead of the workload's own; not for several loads at once
     #[arg(long, short = 'b', value_name = "SIZE", value_parser = bytes)]
     block: Option<u64>,
-    /// Measured seconds of each run [default: 30, in a search 10]
+    /// Measured seconds of each run [default: 30; in a search: 10]
     #[arg(long, short = 'd', value_name = "SECONDS", value_parser = between::<1, SECONDS_MAX>)]
     duration: Option<u32>,
-    /// Seconds before each measurement [default: 5, in a search 2]
+    /// Warm-up seconds before each measurement [default: 5; in a search: 2]
     #[arg(long, short = 'W', value_name = "SECONDS", value_parser = between::<0, SECONDS_MAX>)]
     warmup: Option<u32>,
-    /// Seconds after each measurement
+    /// Cool-down seconds after each measurement
     #[arg(long, short = 'C', value_name = "SECONDS", default_value_t = 0, value_parser = between::<0, SECONDS_MAX>)]
     cooldown: u32,
-    /// Look for the highest rate whose response times keep this, in milliseconds; 0: run once, without a search. For
+    /// Search for the highest rate that keeps this latency limit, in milliseconds; 0 runs once, without a search. For
     /// workloads of one line (oltp, olap, olap-si, vdi, your own)
     #[arg(long, value_name = "MS", allow_negative_numbers = true)]
     limit: Option<f64>,
-    /// Which figure of the response times the limit is about: mean, p95, p99 or p99.9 [default: that of the preset, or p99]
+    /// Which response time the limit is for: mean, p95, p99 or p99.9 [default: the preset's, or p99]
     #[arg(long, value_name = "FIGURE", value_parser = figure)]
     of: Option<Of>,
     #[command(flatten)]
@@ -101,7 +100,7 @@ impl Suite for WorkloadArguments {
         }
         let Some(name) = &self.name else {
             let names = presets::names(presets)?;
-            let message = format!("name a workload; there are {names} (--list says what they are)");
+            let message = format!("name a workload: {names} (--list describes them)");
             return Err(Refusal::command_line(message).into());
         };
         let prepared = self.prepare(name)?;
@@ -163,10 +162,14 @@ impl WorkloadArguments {
         let is_made = places.iter().all(Place::is_directory);
         let refused = |message: &str| Err(Refusal::command_line(message).into());
         if !is_made && self.size.is_some() {
-            return refused("--size is for files that are made in a folder; what is there has its size");
+            return refused(
+                "--size is for files that are created in a directory; existing files and devices keep their size",
+            );
         }
         if places.iter().any(|place| place.size_bytes() == Some(0)) {
-            return refused("an empty file cannot be tested; name the folder, and files are made");
+            return refused(
+                "an empty file cannot be tested; name its directory, and test files are created there",
+            );
         }
         let (warmup_s, duration_s) = match preset.load {
             Load::Lines { limit: Some(_), .. } => (RATE_WARMUP_S, RATE_DURATION_S),
@@ -198,7 +201,8 @@ impl WorkloadArguments {
         let needed = preset.file_bytes.len();
         let has_folder = places.iter().any(Place::is_directory);
         if has_folder && places.len() > 1 {
-            let message = "name one folder, in which all files are made, or files and devices only";
+            let message =
+                "name either one directory, in which all files are created, or only files and devices";
             return Err(Refusal::command_line(message));
         }
         // Lines run on any number of targets.
@@ -206,8 +210,8 @@ impl WorkloadArguments {
             return Ok(places);
         }
         let are_named = if places.len() == 1 { "is named" } else { "are named" };
-        let message = format!("'{name}' needs {needed} targets, and {} {are_named}", places.len());
-        Err(Refusal::command_line(message).hint(format!("name {needed} files or devices, or one folder")))
+        let message = format!("'{name}' needs {needed} targets, but {} {are_named}", places.len());
+        Err(Refusal::command_line(message).hint(format!("name {needed} files or devices, or one directory")))
     }
 }
 
@@ -220,9 +224,7 @@ fn choose_limit(preset: &mut Preset, arguments: &WorkloadArguments) -> Result<()
         (None, Some(_)) => "--of",
     };
     let Load::Lines { lines, limit } = &mut preset.load else {
-        return refused(format!(
-            "{option} is for workloads that are written as one line; this one is a DiskSpd profile"
-        ));
+        return refused(format!("{option} is for workloads of one line; this one is a DiskSpd profile"));
     };
     let Some(ms) = arguments.limit.or(limit.map(|limit| limit.ms)) else {
         return refused("--of: this workload has no limit; give one, in milliseconds: --limit MS".into());
@@ -255,8 +257,8 @@ fn lines(plan: &Plan) -> String {
             out.push_str(&format!("<!-- {path} -->\n{}", xml::write(profile, 0)));
         }
         Work::Search { limit, streams, .. } => out.push_str(&format!(
-            "# then the same with -g<rate>i at rates up to what that reached, divided by {streams} (threads x \
-             targets), until\n# the highest is found whose response times keep {} at {} ms\n",
+            "# then the same line with -g<rate>i, where rate is the IOPS to try divided by {streams} (threads x targets),\n\
+             # until the highest rate is found whose {} response time is at most {} ms\n",
             limit.of.word(),
             limit.ms
         )),

@@ -15,8 +15,8 @@ pub(crate) fn text(report: &MarkReport, style: Style) -> String {
     let rows: Vec<&Row> = report.rows.iter().filter(|row| row.outcome.is_some()).collect();
     let mut out = legend(&rows);
     let loops = match report.settings.loops {
-        1 => "One loop; its spread is not known:\n".to_string(),
-        loops => format!("Median of {loops} loops, \u{b1} half of their range (above: the best):\n"),
+        1 => "One run per test; its spread is not known:\n".to_string(),
+        loops => format!("Median of {loops} runs, \u{b1} half of their range (above: the best):\n"),
     };
     out.push_str(&loops);
     out.push_str(&format!(
@@ -31,7 +31,7 @@ pub(crate) fn text(report: &MarkReport, style: Style) -> String {
     for row in report.rows.iter().filter(|row| report.is_complete && row.loops.len() < loops) {
         let empty = loops - row.loops.len();
         let label = row.label();
-        out.push_str(&format!("{label}: no I/O was completed in {empty} of {loops} loops: --measure 60\n"));
+        out.push_str(&format!("{label}: {empty} of {loops} runs completed no I/O; use --measure 60\n"));
     }
     out.push_str(&format!("\n{}", series(&report.verdict, style)));
     out
@@ -44,7 +44,7 @@ fn legend(rows: &[&Row]) -> String {
     let mut out = String::new();
     for (grade, means) in [
         (Grade::Invalid, "invalid: these are not the storage's figures"),
-        (Grade::Suspect, "suspect: measured rightly, may mean something else than it seems"),
+        (Grade::Suspect, "suspect: measured correctly, but may not mean what it seems to mean"),
     ] {
         if let Some(mark) = mark(grade).filter(|_| has(grade)) {
             out.push_str(&format!("{mark} {means}\n"));

@@ -124,7 +124,8 @@ impl Plan {
             minutes(self.block_seconds()),
         );
         let needed = (self.block_seconds() * least as f64 / 60.0).ceil();
-        let hint = format!("--max-minutes {needed:.0}, or shorter runs (--seconds, or -d in the words)");
+        let hint =
+            format!("use --max-minutes {needed:.0}, or shorter runs (--seconds, or -d in --a and --b)");
         Err(Refusal::command_line(message).hint(hint))
     }
 

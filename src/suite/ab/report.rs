@@ -236,8 +236,8 @@ fn remarks(plan: &Plan, sides: &[Gathered; 2], verdict: &SeriesVerdict) -> Vec<S
     match (a.invalid_runs, b.invalid_runs) {
         (0, 0) => {}
         (x, y) => remarks.push(format!(
-            "invalid runs are compared here ({x} of {} of A, {y} of {} of B): the figures are not those of the storage, nor \
-             is their difference",
+            "some runs are invalid ({x} of {} of A, {y} of {} of B): neither their figures nor the difference describe the \
+             storage",
             a.figures.len(),
             b.figures.len()
         )),
@@ -247,31 +247,28 @@ fn remarks(plan: &Plan, sides: &[Gathered; 2], verdict: &SeriesVerdict) -> Vec<S
         // Threads that wait for their next turn are no limit.
     } else if both("generator-bound") {
         remarks.push(
-            "the processor set the pace of both, not the storage alone: this compares what an I/O costs the processor".into(),
-        );
-    } else if let Some(name) = one("generator-bound") {
-        remarks.push(format!(
-            "the processor set the pace of {name}, not the storage alone: the other may be held back less"
-        ));
-    }
-    if both("provisioned-limit") {
-        remarks.push(
-            "both ran into a provisioned limit: it decides, and hides what else would make them differ"
+            "the processor limited both, not only the storage: this compares what an I/O costs the processor"
                 .into(),
         );
+    } else if let Some(name) = one("generator-bound") {
+        remarks
+            .push(format!("the processor limited {name}, not only the storage; it may limit the other less"));
+    }
+    if both("provisioned-limit") {
+        remarks.push("both reached a provisioned limit, which hides other differences".into());
     } else if let Some(name) = one("provisioned-limit") {
-        remarks.push(format!("{name} ran into a provisioned limit, not into what the medium can do"));
+        remarks.push(format!("{name} reached a provisioned limit, not the limit of the medium"));
     }
     if are_paced && plan.metric.is_rate() {
-        remarks.push("both keep a rate that was set (-g): it is that rate which is compared".into());
+        remarks.push("both run at a set rate (-g): this compares the two rates".into());
     }
     if let Some(name) = [(a, b, "A"), (b, a, "B")]
         .into_iter()
         .find_map(|(one, other, name)| (one.is_response && !other.is_response).then_some(name))
     {
         remarks.push(format!(
-            "the times of {name} count from when its rate (-g) wanted the I/O; the other has no rate, and they count from when \
-             an I/O was issued"
+            "the latencies of {name} count from the time for which its rate (-g) scheduled the I/O; those of the other, which has \
+             no rate, from the time of issue"
         ));
     }
     remarks.extend(a.figures.first().and(plan.metric.doubt(a.ios.min(b.ios))));
@@ -281,9 +278,9 @@ fn remarks(plan: &Plan, sides: &[Gathered; 2], verdict: &SeriesVerdict) -> Vec<S
 /// Advice in options of the comparison.
 fn advice(rule: &str) -> Option<&'static str> {
     Some(match rule {
-        "too-short" | "not-steady" | "step-down" => "--seconds 60, or -d60 in the words",
-        "warm-up-short" => "--warm-up 10, or -W10 in the words",
-        "working-set" => "--size 20G, or a target that is much larger than the caches",
+        "too-short" | "not-steady" | "step-down" => "use --seconds 60, or -d60 in --a and --b",
+        "warm-up-short" => "use --warm-up 10, or -W10 in --a and --b",
+        "working-set" => "use --size 20G, or a target much larger than the caches",
         _ => return None,
     })
 }

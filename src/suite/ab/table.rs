@@ -104,11 +104,14 @@ pub fn sentence(report: &Comparison) -> String {
         let why = match report.stopped {
             Stopped::Person => "stopped",
             Stopped::Failure => "a run failed",
-            Stopped::Decided | Stopped::Blocks | Stopped::Time => "the limits leave no room",
+            Stopped::Decided | Stopped::Blocks | Stopped::Time => "the limits are reached",
         };
         return format!(
-            "undecided: {why} after {} blocks, and {} are the least that tell anything",
-            report.blocks.len(),
+            "undecided: {why} after {}, but at least {} are needed",
+            match report.blocks.len() {
+                1 => "1 block".to_string(),
+                blocks => format!("{blocks} blocks"),
+            },
             super::sequential::BLOCKS_MIN.min(report.blocks_max)
         );
     };
@@ -136,10 +139,10 @@ pub fn sentence(report: &Comparison) -> String {
         }
         Outcome::Undecided => {
             let by = match report.stopped {
-                Stopped::Time => "the time was over; --max-minutes gives more",
+                Stopped::Time => "the time ran out; raise --max-minutes",
                 Stopped::Person => "stopped",
                 Stopped::Failure => "a run failed",
-                Stopped::Decided | Stopped::Blocks => "all blocks are done; --blocks gives more",
+                Stopped::Decided | Stopped::Blocks => "all blocks are done; raise --blocks",
             };
             // The interval alone would look like an answer.
             let but = match effect.ratio_low > 1.0 || effect.ratio_high < 1.0 {

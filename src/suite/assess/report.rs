@@ -232,17 +232,17 @@ impl Assessment {
         let has_flush = self.figures.iter().any(|figure| figure.test.starts_with("-flush"));
         let flush = match has_flush {
             true => format!(
-                " Reads under flushes: {} random reads in the first half beside writes in the rest and {FLUSHES_PER_S} \
-                 writes of {} per second that each end with a flush of the drive's cache.",
+                " Reads during flushes: {} random reads in the first half, beside writes in the second half and {FLUSHES_PER_S} \
+                 writes of {} per second, each followed by a flush of the drive's cache.",
                 Size(self.random_bytes),
                 Size(FLUSHED_WRITE_BYTES)
             ),
             false => String::new(),
         };
         format!(
-            "approximate: how many I/Os winsat issues, how many at a time, on what size, and how often it flushes is not \
-             public, nor how it makes scores, so there are none. Here: one I/O at a time, no page cache, {} s a test{}, {}; \
-             MB are 1,000,000 bytes.{flush}",
+            "approximate: Microsoft does not publish how many I/Os winsat issues, its queue depth, its file size, how often it \
+             flushes, or how it computes scores, so there are no scores. Here: queue depth 1, no page cache, {} s per test{}, {}; \
+             1 MB is 1,000,000 bytes.{flush}",
             self.seconds,
             if has_flush { " (twice that with flushes)" } else { "" },
             Size(self.size_bytes),
@@ -253,10 +253,10 @@ impl Assessment {
 /// Advice in options of this suite.
 pub(super) fn advice(rule: &str) -> Option<&'static str> {
     Some(match rule {
-        "too-short" | "not-steady" | "step-down" | "warm-up-short" => "-d 60",
-        "working-set" => "--size 20G, or what fits and is much larger than the caches",
+        "too-short" | "not-steady" | "step-down" | "warm-up-short" => "use -d 60",
+        "working-set" => "use --size 20G, or another size much larger than the caches",
         "volatile-cache" => {
-            "as winsat measures; for durable writes run the lines of --print with -Sh in the place of -Su"
+            "winsat measures so, too; for durable writes, run the commands of --print with -Sh instead of -Su"
         }
         _ => return None,
     })

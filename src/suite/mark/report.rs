@@ -163,13 +163,15 @@ impl SuiteDocument for MarkReport {
 /// Advice in options of this suite.
 fn advice(rule: &str) -> Option<&'static str> {
     Some(match rule {
-        "too-short" | "not-steady" | "step-down" | "warm-up-short" => "--measure 60",
-        "working-set" => "--size 20G, or what fits and is much larger than the caches",
-        "zero-data" | "reducible-reads" | "reducible-writes" => "--data random",
-        "generator-bound" => "stop what else uses the processors, and repeat",
-        "queue-depth" => "a test with more threads of less depth each, e.g. --test RND4K-Q8T4",
+        "too-short" | "not-steady" | "step-down" | "warm-up-short" => "use --measure 60",
+        "working-set" => "use --size 20G, or another size much larger than the caches",
+        "zero-data" | "reducible-reads" | "reducible-writes" => "use --data random",
+        "generator-bound" => "stop other programs that use the processors, and repeat",
+        "queue-depth" => {
+            "use a test with more threads and a smaller queue depth each, e.g. --test RND4K-Q8T4"
+        }
         "volatile-cache" => {
-            "as CrystalDiskMark measures; for durable writes run the lines of --print with -Sh in the place of -Su"
+            "CrystalDiskMark measures so, too; for durable writes, run the commands of --print with -Sh instead of -Su"
         }
         _ => return None,
     })

@@ -103,11 +103,11 @@ impl FromStr for Test {
             _ => return Err(NoTest("it begins with neither SEQ nor RND".into())),
         };
         let block = number(&mut rest)
-            .ok_or_else(|| NoTest(format!("there is no block size behind {}", &name[..3])))?;
+            .ok_or_else(|| NoTest(format!("the block size is missing after {}", &name[..3])))?;
         let unit = match rest.chars().next() {
             Some('K') => KIB,
             Some('M') => MIB,
-            _ => return Err(NoTest(format!("there is no K or M behind the block size {block}"))),
+            _ => return Err(NoTest(format!("K or M is missing after the block size {block}"))),
         };
         rest = &rest[1..];
         rest = rest.strip_prefix("IB").or_else(|| rest.strip_prefix('B')).unwrap_or(rest);
@@ -116,7 +116,7 @@ impl FromStr for Test {
         rest = rest.trim_start_matches(['-', '_', ' ']);
         let threads = counted(&mut rest, 'T', "the number of threads", THREADS)?;
         if !rest.is_empty() {
-            return Err(NoTest(format!("'{rest}' means nothing at its end")));
+            return Err(NoTest(format!("unexpected '{rest}' at its end")));
         }
         let block_bytes = block.saturating_mul(unit);
         if !BLOCK_BYTES.contains(&block_bytes) {
@@ -143,7 +143,7 @@ fn counted(
 ) -> Result<u32, NoTest> {
     let Some(after) = rest.strip_prefix(letter) else { return Ok(1) };
     *rest = after;
-    let count = number(rest).ok_or_else(|| NoTest(format!("there is no number behind {letter}")))?;
+    let count = number(rest).ok_or_else(|| NoTest(format!("the number is missing after {letter}")))?;
     let legal = u32::try_from(count).ok().filter(|_| range.contains(&count));
     legal.ok_or_else(|| NoTest(format!("{what} is not between {} and {}", range.start(), range.end())))
 }
@@ -173,14 +173,14 @@ mod tests {
     fn what_is_no_name_is_told_where() {
         for (typed, words) in [
             ("4K", "begins with neither SEQ nor RND"),
-            ("RND", "no block size behind RND"),
-            ("RND4", "no K or M behind the block size 4"),
-            ("RND4G-Q1T1", "no K or M"),
-            ("RND4K-Q", "no number behind Q"),
+            ("RND", "the block size is missing after RND"),
+            ("RND4", "K or M is missing after the block size 4"),
+            ("RND4G-Q1T1", "K or M is missing"),
+            ("RND4K-Q", "the number is missing after Q"),
             ("RND4K-Q0T1", "the queue depth is not between 1 and 512"),
             ("RND4K-Q1T65", "the number of threads is not between 1 and 64"),
-            ("RND4K-Q1T1x", "'X' means nothing at its end"),
-            ("RND4K-Q1T1-", "'-' means nothing at its end"),
+            ("RND4K-Q1T1x", "unexpected 'X' at its end"),
+            ("RND4K-Q1T1-", "unexpected '-' at its end"),
             ("SEQ0K-Q1T1", "block size is not between"),
             ("SEQ99999999999999999999M", "block size is not between"),
         ] {

@@ -266,7 +266,7 @@ fn advice_is_in_options_of_this_suite_where_it_has_one() {
     answers[1].verdict = Some(Verdict { findings: vec![short], ..Verdict::default() });
     let (rows, _) = settings.run(&file(), &mut Fake::new(answers));
     assert_eq!(rows[0].loops[0].findings[0].advice, "-d60", "each run's own stays");
-    assert_eq!(report(settings, rows, true).verdict.findings[0].advice, "--measure 60");
+    assert_eq!(report(settings, rows, true).verdict.findings[0].advice, "use --measure 60");
 }
 
 #[test]

@@ -141,15 +141,15 @@ pub fn is_cache_on(side: Side) -> bool {
 /// What a person should know who reads the page cache's figures.
 pub fn about_cache(places: &[StudyTarget]) -> Vec<String> {
     let mut says = vec![
-        "Through the cache, reads of what is in memory never reach the disks, and a write counts when it is in memory, where a \
-         loss of power takes it. Such figures are marked INVALID: they are not those of the storage. -Su measures the \
-         storage, -Sh durable writes."
+        "Through the page cache, reads of cached data never reach the disks, and a write is complete once it is in memory, \
+         where a power loss destroys it. Such figures are marked INVALID: they do not describe the storage. -Su measures \
+         the storage, -Sh durable writes."
             .to_string(),
     ];
     if places.iter().any(|place| place.is_device) {
         says.push(
-            "On Linux the page cache serves a device as it serves a file, unless it is bypassed; on Windows it never serves a \
-             raw disk."
+            "On Linux the page cache serves devices as well as files, unless it is bypassed; on Windows it never serves a raw \
+             disk."
                 .into(),
         );
     }
@@ -159,15 +159,15 @@ pub fn about_cache(places: &[StudyTarget]) -> Vec<String> {
 /// What a person should know of write caches. `kernel_only` names the disks where only the kernel's part was switched.
 pub fn about_write_cache(kernel_only: &[String]) -> Vec<String> {
     let mut says = vec![
-        "A write cache acknowledges writes before they are durable: what a loss of power finds there is lost, unless the program \
-         flushes or the cache is protected. Writes that wait until they are durable (-Sh; databases do that) gain little \
-         from it; plain direct writes (-Su) show all of its gain, and reads hardly any."
+        "A write cache acknowledges writes before they are durable: a power loss destroys them, unless the program has flushed \
+         them or the cache is protected. Writes that wait until they are durable (-Sh, as databases do) gain little from the \
+         cache; plain direct writes (-Su) gain the most, and reads hardly anything."
             .to_string(),
     ];
     if !kernel_only.is_empty() {
         says.push(format!(
-            "Of {} only the kernel's part was switched (queue/write_cache): off, the kernel sends no flushes, and the disk's own \
-             cache stays as volatile as it is. \"Cache off\" there shows what flushes cost, not what a disk without a cache \
+            "On {} only the kernel's setting was switched (queue/write_cache): with it off, the kernel sends no flushes, and the \
+             disk's own cache stays in use. \"Cache off\" there shows what flushes cost, not what a disk without a cache \
              would do.",
             kernel_only.join(", ")
         ));
@@ -178,13 +178,13 @@ pub fn about_write_cache(kernel_only: &[String]) -> Vec<String> {
 /// What a person should know of paths to the same storage.
 pub fn about_locality(has_nodes: bool) -> Vec<String> {
     let mut says = vec![
-        "The node that owns the data answers without the network and so with more IOPS and lower latency; mirrored writes \
-         cross the network from every node. More depth hides a longer way in IOPS, never in latency."
+        "The node that owns the data answers without the network, and so with more IOPS and lower latency; mirrored writes \
+         cross the network from every node. A larger queue depth hides the network in IOPS, never in latency."
             .into(),
     ];
     if has_nodes {
         says.push(
-            "The nodes' runs were not taken in turns: what changed between them counts as their difference. Repeat them on \
+            "The nodes did not run in turns: whatever else changed between their runs counts as a difference. Repeat the runs on \
              each node, one node after the other and back again."
                 .into(),
         );

@@ -177,7 +177,7 @@ fn welch(a: &[f64], b: &[f64]) -> Option<Difference> {
 pub fn text(nodes: &[Node]) -> String {
     let Some(first) = nodes.first() else { return String::new() };
     let mut out = format!(
-        "== {} of the nodes' runs\n{:<22}{:>14}{:>14}{:>14}{:>6}  {:<10}beside {}\n",
+        "== {} of the nodes' runs\n{:<22}{:>14}{:>14}{:>14}{:>6}  {:<10}compared with {}\n",
         first.metric.words(nodes.iter().any(|node| node.is_response)),
         "",
         "median",
@@ -191,7 +191,7 @@ pub fn text(nodes: &[Node]) -> String {
         let grade = node.grade.map_or(word(None), Grade::loud_word);
         let beside = match (&node.difference, std::ptr::eq(node, first)) {
             (_, true) => String::new(),
-            (None, false) => "two runs of each are the least that tell".to_string(),
+            (None, false) => "needs at least two runs of each".to_string(),
             (Some(d), false) => format!(
                 "{:+.1} % (95 % interval {:+.1} % to {:+.1} %; p = {:.4})",
                 (d.ratio - 1.0) * 100.0,

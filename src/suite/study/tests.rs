@@ -56,7 +56,7 @@ fn one_target_and_all_of_them() {
     assert_eq!(write_cache(&[place("a", false)]).len(), 1, "what may not be written is read");
     assert!(write_cache(&[]).is_empty());
     assert_eq!(about_write_cache(&[]).len(), 1);
-    assert!(about_write_cache(&["nvme0n1".into()])[1].starts_with("Of nvme0n1 only the kernel's part"));
+    assert!(about_write_cache(&["nvme0n1".into()])[1].starts_with("On nvme0n1 only the kernel's setting"));
 }
 
 #[test]

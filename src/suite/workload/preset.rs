@@ -149,7 +149,7 @@ impl Preset {
         let limit = written.sweep.map(|sweep| LatencyLimit::new(sweep.of, sweep.limit_ms)).transpose();
         let limit = limit.map_err(|why| why.behind("sweep"))?;
         if limit.is_some() && lines.len() > 1 {
-            return Err(refusal("sweep: a search for a rate takes one line"));
+            return Err(refusal("sweep: a search needs exactly one line"));
         }
         Ok(Preset {
             about: written.about,
@@ -163,7 +163,7 @@ impl Preset {
         let profile = xml::read(text).map_err(refusal_of_xml)?;
         let targets = || profile.time_spans.iter().flat_map(|span| &span.targets);
         if let Some(target) = targets().find(|target| target.template_number().is_none()) {
-            let message = format!("the path '{}' is no template", target.path);
+            let message = format!("the path '{}' is not a template", target.path);
             return Err(refusal(message).hint("write *1, *2, ... for the targets"));
         }
         let count = targets().filter_map(Target::template_number).max().unwrap_or(0);
@@ -172,7 +172,7 @@ impl Preset {
         }
         let numbers: Vec<u32> = targets().filter_map(Target::template_number).collect();
         if let Some(missing) = (1..=count).find(|number| !numbers.contains(number)) {
-            return Err(refusal(format!("no path is the template *{missing}, though there is *{count}")));
+            return Err(refusal(format!("the template *{missing} is missing, although there is *{count}")));
         }
         let file_bytes = (1..=count).map(|number| needed_bytes(&profile, number)).collect();
         let (about, source) = comment(text);
@@ -224,7 +224,7 @@ impl Preset {
 
 fn several(count: usize, of: &str) -> Refusal {
     let message =
-        format!("this workload has {count} {of}, each with a share of writes and a block size of its own");
+        format!("this workload has {count} {of}, each with its own percentage of writes and block size");
     Refusal::command_line(message)
 }
 
@@ -332,9 +332,11 @@ mod tests {
                 "<Profile><TimeSpans><TimeSpan><Targets><Target><Path>{path}</Path></Target></Targets></TimeSpan></TimeSpans></Profile>"
             )
         };
-        for (text, word) in
-            [(target("data"), "no template"), (target("*2"), "*1"), ("<Profil/>".into(), "Profil")]
-        {
+        for (text, word) in [
+            (target("data"), "the path 'data' is not a template; write *1"),
+            (target("*2"), "*1"),
+            ("<Profil/>".into(), "Profil"),
+        ] {
             let error = Preset::read(Form::Xml, &text, size).unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");
         }

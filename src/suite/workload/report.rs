@@ -212,9 +212,9 @@ impl Outcome {
 /// Advice in options of this suite.
 fn advice(rule: &str) -> Option<&'static str> {
     Some(match rule {
-        "working-set" => "--size 20G, or what fits and is much larger than the caches",
+        "working-set" => "use --size 20G, or another size much larger than the caches",
         "generator-bound" => {
-            "stop what else runs, or write a preset of your own with fewer threads (-t), or with -n"
+            "stop other programs, or write a preset of your own with fewer threads (-t), or with -n"
         }
         _ => return None,
     })
@@ -336,7 +336,7 @@ fn run_text(run: &Run) -> String {
         ));
     }
     if run.rows.iter().any(|row| row.is_response) {
-        out.push_str("* response time, from when the rate wanted the I/O\n");
+        out.push_str("* response time, from the time for which the rate scheduled the I/O\n");
     }
     out
 }
@@ -344,9 +344,9 @@ fn run_text(run: &Run) -> String {
 fn search_text(search: &Search) -> String {
     let LatencyLimit { of, ms: limit_ms } = search.limit;
     let of = of.word();
-    let mut out = format!("limit: {of} of the response times at most {limit_ms} ms, the rate reached\n");
+    let mut out = format!("limit: {of} response time at most {limit_ms} ms, and the rate reached\n");
     out.push_str(&format!(
-        "{:>12}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}  {:<6}{:<11}{of} to twice the limit\n",
+        "{:>12}{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}  {:<6}{:<11}{of}, up to twice the limit\n",
         "offered IOPS", "reached", "mean ms", "p50 ms", "p95 ms", "p99 ms", "max ms", "kept", "verdict"
     ));
     let mut points: Vec<&Point> = search.points.iter().collect();
@@ -391,8 +391,8 @@ fn answer(search: &Search) -> String {
     match search.end {
         Some(SearchEnd::Found(rate)) => format!("highest rate within the limit: {}\n", found(search, rate)),
         Some(SearchEnd::AllKeepIt(rate)) => format!(
-            "highest rate within the limit: {}\n{}: the {} outstanding I/Os end this, not the limit; more -o (a preset of \
-             your own) shows more\n",
+            "highest rate within the limit: {}\n{}: the {} outstanding I/Os are what ends the search, not the limit; \
+             a preset of your own with a larger -o can reach more\n",
             found(search, rate),
             // The table says "no" of both.
             match search.points.iter().all(|point| point.is_reached) {
@@ -403,17 +403,17 @@ fn answer(search: &Search) -> String {
         ),
         Some(SearchEnd::NoneKeepsIt) => match search.points.iter().min_by_key(|point| point.per_stream) {
             Some(point) => format!(
-                "no rate keeps {of} at {ms} ms: at {:.0} IOPS {of} is {:.3} ms\n",
+                "no rate keeps {of} within {ms} ms: at {:.0} IOPS, {of} is {:.3} ms\n",
                 point.offered_iops, point.held_ms
             ),
             None => format!(
                 "no rate could be tried: {:.1} IOPS without a limit are less than one for each of {} (threads x targets); \
-                 fewer threads (a preset of your own) can be searched\n",
+                 use a preset of your own with fewer threads\n",
                 search.unlimited_iops, search.streams
             ),
         },
         Some(SearchEnd::GaveUp) => format!(
-            "undecided after {} runs: this storage does not answer twice alike; longer runs (-d) may help{}\n",
+            "undecided after {} runs: runs at the same rate disagree; longer runs (-d) may help{}\n",
             search.points.len(),
             best_so_far(search)
         ),

@@ -163,7 +163,7 @@ fn the_highest_rate_under_the_limit_is_found_and_shown() {
 fn storage_that_is_never_quick_enough_is_told() {
     let (outcome, _) = search().run(&mut Storage::new(0.0));
     let text = outcome.text();
-    assert!(text.contains("no rate keeps p99 at 10 ms: at "), "{text}");
+    assert!(text.contains("no rate keeps p99 within 10 ms: at "), "{text}");
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn where_every_rate_keeps_the_limit_what_is_outstanding_is_named() {
     assert!(rate * 4 >= 7700, "{rate}");
     let text = outcome.text();
     assert!(text.contains(&format!("highest rate within the limit: {} IOPS", rate * 4)), "{text}");
-    assert!(text.contains("the 32 outstanding I/Os end this, not the limit; more -o"), "{text}");
+    assert!(text.contains("the 32 outstanding I/Os are what ends the search, not the limit; a preset of your own with a larger -o"), "{text}");
     assert!(text.contains("the limit was kept at every rate tried: the 32"), "{text}");
     assert!(write(&outcome).contains("\"all_keep_it\": "), "{}", write(&outcome));
     // The table says "no" of a rate that was not reached.

@@ -22,7 +22,7 @@ fn a_planted_difference_is_found_kept_and_told_again() {
     for words in ["different: IOPS", "higher with B than with A, which is better", "2 blocks of four runs"] {
         assert!(ran.stdout.contains(words), "{words}: {ran}");
     }
-    assert!(ran.stdout.contains("both keep a rate that was set (-g)"), "{ran}");
+    assert!(ran.stdout.contains("both run at a set rate (-g)"), "{ran}");
     assert!(ran.stderr.contains(" at most] A, block 1: "), "{ran}");
     assert!(ran.stderr.starts_with("making the test file: done\n"), "it measures nothing: {ran}");
     let document = fs::read_to_string(lab.path("out.json")).expect("the comparison");
@@ -56,9 +56,9 @@ fn what_cannot_be_compared_is_refused_before_anything_is_made() {
         (format!("ab --a {A} --b {B} --file . --require pass"), "certified, suspect, not-worse, better"),
         (format!("ab --a {A} --b {B} --file . --significance 0.2"), "0.0001 to 0.05"),
         (format!("ab --a {A} --b {B} --file none"), "give a directory"),
-        (format!("ab --a {A} --b {B}\t'x --file ."), "no end"),
+        (format!("ab --a {A} --b {B}\t'x --file ."), "--b: the quote ' is not closed"),
         (format!("ab --a {A}"), "--b"),
-        (format!("ab --a {A}\tx --b {B}\tx --size 16M"), "--size is for the file that --file makes"),
+        (format!("ab --a {A}\tx --b {B}\tx --size 16M"), "--size is for the file that --file creates"),
         (format!("ab --a {A} --b {B}\t-c1G --file ."), "-c (FileSize in a profile)"),
         (
             format!("ab --a {A} --b {B} --file . --size 16M --seconds 3600"),

@@ -112,7 +112,7 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
         ("assess --json no/where.json", "no/where.json: no file can be made in"),
         ("assess --json mine --keep new -drive c", "there are no drive letters here"),
         ("assess --json mine --keep mine", "this is a file; give a folder"),
-        ("assess -xml f", "--json FILE holds all figures"),
+        ("assess -xml f", "use --json FILE"),
         (
             "assess -d 0",
             "ERROR: invalid value '0' for '--duration <SECONDS>': legal: a whole number from 1 to 3600",

@@ -287,8 +287,9 @@ fn devices_are_only_read_unless_named() {
     let loop_device = devices::Loop::new(32 << 20);
     let device = devices::text(&loop_device.node);
     let line = format!("mark {QUICK} {device}");
-    let ran = run(&lab, &line).expect_code(0)
-        .says(&[&format!("note: '{device}' is only read; to test writes as well, which destroys its contents: --overwrite {device}\n")]);
+    let ran = run(&lab, &line).expect_code(0).says(&[&format!(
+        "note: '{device}' is only read. Write tests destroy its contents; to run them: --overwrite {device}\n"
+    )]);
     assert!(ran.stdout.contains("[Read]") && !ran.stdout.contains("[Write]"), "{ran}");
     refused(&lab, &format!("{line} --only write"), &["--only write", "--overwrite"]);
     let ran = run(&lab, &format!("{line} --overwrite {device}")).expect_code(0);

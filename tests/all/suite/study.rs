@@ -66,10 +66,13 @@ fn what_is_there_is_looked_at_before_anything_runs() {
         lab.write(name, &vec![byte; size]);
     }
     for (line, says) in [
-        ("cache tiny", "'tiny' has 5 bytes, and one I/O of study cache takes 8192"),
-        ("locality tiny tiny", "takes 4096"),
+        ("cache tiny", "'tiny' has 5 bytes, but one I/O of study cache needs 8192 bytes"),
+        ("locality tiny tiny", "needs 4096 bytes"),
         ("locality one half", "they have 1MiB and 512KiB"),
-        ("locality one one other", "'one' and 'other' are not the same storage: what they hold at byte 0"),
+        (
+            "locality one one other",
+            "'one' and 'other' are not the same storage: their contents differ at byte 0",
+        ),
     ] {
         let ran = killed::run(&lab, &format!("study {line}")).expect_code(3);
         assert!(ran.stdout.is_empty() && ran.stderr.contains(says), "{line}: {says}: {ran}");
@@ -89,7 +92,9 @@ fn nodes_are_compared_by_their_documents() {
     }
     let ran =
         killed::run(&lab, "study locality --node one=one --node two=two --json out.json").expect_code(0);
-    for words in ["== IOPS of the nodes' runs", "beside one", "+300.0 %", "INVALID", "not taken in turns"] {
+    for words in
+        ["== IOPS of the nodes' runs", "compared with one", "+300.0 %", "INVALID", "did not run in turns"]
+    {
         assert!(ran.stdout.contains(words), "{words}: {ran}");
     }
     assert!(fs::read_to_string(lab.path("out.json")).expect("the study").contains("\"nodes\""));
@@ -99,7 +104,10 @@ fn nodes_are_compared_by_their_documents() {
     lab.run("--json other.json --engine sim:latency=100us -b8K -r -c1M -o1 -t1 -d1 -W0 -L test.dat")
         .expect_code(0);
     for (line, says) in [
-        ("--node one=one --node other=other.json", "block_bytes (4096 and 8192); run one line on all nodes"),
+        (
+            "--node one=one --node other=other.json",
+            "block_bytes (4096 and 8192); run the same line on all nodes",
+        ),
         ("--node one=one --node two=two --json one/1.json", "tested or read"),
         ("--node one", "NAME=PATH"),
         ("--node one=none --node two=two", "none"),
@@ -136,7 +144,8 @@ fn a_write_cache_is_switched_and_set_back() {
     running.wait_until("switched", || read(&path) == other);
     let ran = running.finish().expect_code(0);
     assert_eq!(read(&path), before);
-    for words in ["== reads, 1 target\n", "A cache on", "B cache off", "only the kernel's part was switched"]
+    for words in
+        ["== reads, 1 target\n", "A cache on", "B cache off", "only the kernel's setting was switched"]
     {
         assert!(ran.stdout.contains(words), "{words}: {ran}");
     }

@@ -33,16 +33,20 @@ fn a_search_under_a_limit_ends_with_an_answer() {
     let lab = Lab::new();
     // Nothing takes a minute, so every rate keeps it and the search goes to the top.
     let ran = run(&lab, "workload oltp . --size 16M -d 1 -W 0 --limit 60000 --of mean").expect_code(0);
-    assert!(ran.stdout.contains("limit: mean of the response times at most 60000 ms"), "{ran}");
+    assert!(ran.stdout.contains("limit: mean response time at most 60000 ms"), "{ran}");
     let answered = ["highest rate within the limit: ", "undecided after", "no rate keeps"];
     assert_eq!(answered.iter().filter(|words| ran.stdout.contains(*words)).count(), 1, "{ran}");
     let is_found = ran.stdout.contains("highest rate within the limit: ");
-    assert_eq!(ran.stdout.contains("the 32 outstanding I/Os end this, not the limit"), is_found, "{ran}");
+    assert_eq!(
+        ran.stdout.contains("the 32 outstanding I/Os are what ends the search, not the limit"),
+        is_found,
+        "{ran}"
+    );
     // Where no rate could be kept, none is within the limit.
     assert!(!is_found || ran.stdout.contains(" yes "), "{ran}");
     // Nothing answers within a nanosecond.
     let ran = run(&lab, "workload oltp . --size 16M -d 1 -W 0 --limit 0.000001").expect_code(0);
-    assert!(ran.stdout.contains("no rate keeps p99 at 0.000001 ms: at "), "{ran}");
+    assert!(ran.stdout.contains("no rate keeps p99 within 0.000001 ms: at "), "{ran}");
     assert!(lab.names().is_empty());
 }
 
@@ -83,7 +87,7 @@ fn a_persons_presets() {
     let list = run(&lab, "workload --list --presets mine").expect_code(0);
     assert!(
         list.stdout.contains("fleet-vdi ")
-            && list.stdout.contains("ours            our database [makes 16MiB]"),
+            && list.stdout.contains("ours            our database [creates 16MiB]"),
         "{list}"
     );
     assert!(list.stdout.contains("broken          cannot be used"), "{list}");
@@ -96,7 +100,7 @@ fn a_persons_presets() {
     for (line, word) in [
         ("workload broken . --presets mine", "broken.toml"),
         ("workload wrong . --presets mine", "no size suffix"),
-        ("workload twice . --presets mine", "there twice"),
+        ("workload twice . --presets mine", "there are two presets 'twice': "),
         ("workload ours . --presets none", "'none'"),
     ] {
         let ran = run(&lab, line).expect_code(3);
@@ -111,22 +115,22 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
     lab.write("mine", b"data");
     lab.write("empty", b"");
     for (line, word) in [
-        ("workload", "there are oltp, olap, "),
+        ("workload", "name a workload: oltp, olap, "),
         ("workload oltp empty", "an empty file"),
         ("workload sql empty empty", "an empty file"),
         ("workload olap . --of mean", "--limit MS"),
-        ("workload sql . --of mean", "--of is for workloads that are written as one line"),
-        ("workload oltq .", "there are oltp, olap"),
+        ("workload sql . --of mean", "--of is for workloads of one line"),
+        ("workload oltq .", "there is no workload 'oltq'; legal: oltp, olap"),
         ("workload oltp missing", "No such file"),
         ("workload sql mine", "needs 2 targets"),
-        ("workload oltp . mine", "one folder"),
-        ("workload oltp mine --size 1G", "--size"),
         (
-            "workload sql . --limit 5",
-            "--limit is for workloads that are written as one line; this one is a DiskSpd profile",
+            "workload oltp . mine",
+            "name either one directory, in which all files are created, or only files and devices",
         ),
+        ("workload oltp mine --size 1G", "--size"),
+        ("workload sql . --limit 5", "--limit is for workloads of one line; this one is a DiskSpd profile"),
         ("workload oltp . --limit -5", "--limit"),
-        ("workload sql . -w 30", "each with a share of writes and a block size of its own"),
+        ("workload sql . -w 30", "each with its own percentage of writes and block size"),
         ("workload oltp . -w 101", "0 to 100"),
         ("workload oltp . -b 8Q", "no size suffix"),
         ("workload oltp . --limit 5 --of p42", "mean, p95, p99, p99.9"),
@@ -145,7 +149,7 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
     }
     // The figure alone, where the preset has a limit.
     let printed = run(&lab, "workload oltp . --of mean --print").expect_code(0);
-    assert!(printed.stdout.contains("whose response times keep mean at 10 ms"), "{printed}");
+    assert!(printed.stdout.contains("whose mean response time is at most 10 ms"), "{printed}");
     // A file that somebody else made is not written.
     let ran = run(&lab, "workload vdi mine -d 1 -W 0").expect_code(4);
     assert!(ran.stdout.is_empty() && ran.stderr.contains("--overwrite"), "{ran}");
@@ -163,9 +167,9 @@ fn a_preset_cannot_say_what_is_for_the_person_to_say() {
         ("text", "--text out.txt", "--keep FOLDER"),
         ("csv", "--csv out.csv", "--keep FOLDER"),
         ("require", "--require certified", "single runs"),
-        ("time", "-d5", "-d does not belong in a preset"),
-        ("warmup", "-W5", "-W does not belong in a preset"),
-        ("cooldown", "-C5", "-C does not belong in a preset"),
+        ("time", "-d5", "-d is not allowed in a preset"),
+        ("warmup", "-W5", "-W is not allowed in a preset"),
+        ("cooldown", "-C5", "-C is not allowed in a preset"),
         ("profile", "-Rp", "runs nothing"),
     ];
     for (name, words, says) in presets {

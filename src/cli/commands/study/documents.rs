@@ -23,8 +23,8 @@ pub fn nodes(typed: &[String], metric: Metric) -> Result<Vec<Node>, Refusal> {
     for (nth, (_, document)) in read.iter().enumerate().skip(1) {
         if let Some(what) = differs(&read[0].1, document) {
             let message =
-                format!("--node {} and --node {} are of different runs: {what}", typed[0], typed[nth]);
-            return Err(refusal(message).hint("run one line on all nodes"));
+                format!("--node {} and --node {} are of different loads: {what}", typed[0], typed[nth]);
+            return Err(refusal(message).hint("run the same line on all nodes"));
         }
     }
     let runs: Vec<Runs> = read.into_iter().map(|(runs, _)| runs).collect();
@@ -64,11 +64,11 @@ impl Seen {
                     .hint("name the documents of each node once"))
             }
             Some(before) => Err(refusal(format!(
-                "{} and {} are documents of one and the same run, which counts once",
+                "{} and {} are copies of the same run",
                 printable_path(&before),
                 printable_path(path)
             ))
-            .hint("leave one of them out")),
+            .hint("remove one of them")),
         }
     }
 }
@@ -84,15 +84,15 @@ fn counting(folder: &Path, paths: &[PathBuf], seen: &mut Seen) -> Result<Vec<Doc
     }
     let Some(((first_path, first), rest)) = documents.split_first() else {
         return Err(refusal(format!(
-            "{}: no document of a run that counts is there",
+            "{}: there is no document of a run that counts",
             printable_path(folder)
         )));
     };
     for (path, document) in rest {
         if let Some(what) = differs(first, document) {
             let (one, other) = (printable_path(first_path), printable_path(path));
-            return Err(refusal(format!("{one} and {other} are of different runs: {what}"))
-                .hint("put the documents of one line into a folder of their own"));
+            return Err(refusal(format!("{one} and {other} are of different loads: {what}"))
+                .hint("put the documents of each line into their own directory"));
         }
     }
     documents.iter().try_for_each(|(path, document)| seen.take(path, document))?;
@@ -115,7 +115,7 @@ fn documents_of(path: &Path) -> Result<Vec<PathBuf>, Refusal> {
     found.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     found.sort();
     match found.is_empty() {
-        true => Err(refusal(format!("{}: no document (*.json) is there", printable_path(path)))),
+        true => Err(refusal(format!("{}: there is no document (*.json)", printable_path(path)))),
         false => Ok(found),
     }
 }
@@ -180,7 +180,7 @@ mod tests {
         put(folder, "006-writes-a-block-1.json", "truespd ab", 100, 500);
         let words =
             runs(&typed, Metric::IOPS, &mut Seen::default()).expect_err("reads and writes").to_string();
-        for says in ["004-a", "006-writes", "write_percent (0 and 100)", "folder of their own"] {
+        for says in ["004-a", "006-writes", "write_percent (0 and 100)", "their own directory"] {
             assert!(words.contains(says), "{says}: {words}");
         }
         let empty = tempfile::tempdir().expect("a folder");
@@ -207,7 +207,7 @@ mod tests {
         assert!(words.contains("one/0.json is named twice"), "{words}");
         fs::copy(place.path().join("one/1.json"), place.path().join("two/7.json")).expect("a copy");
         let words = nodes(&[typed("one"), typed("two")], Metric::IOPS).expect_err("a copy").to_string();
-        for says in ["one/1.json", "two/7.json", "one and the same run"] {
+        for says in ["one/1.json", "two/7.json", "copies of the same run"] {
             assert!(words.contains(says), "{says}: {words}");
         }
     }

@@ -83,10 +83,10 @@ pub fn fill_made(series: &mut Series, found: &[Found], size_bytes: u64) -> Resul
 pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<StudyTarget>, bool), Ended> {
     let [first, others @ ..] = &common.targets[..] else { return Ok((Vec::new(), false)) };
     if let Some(path) = common.series.overwrite.first() {
-        return Err(refused(format!("--overwrite {path}: locality only reads; leave it out")));
+        return Err(refused(format!("--overwrite {path}: locality only reads; remove it")));
     }
     if others.is_empty() {
-        return Err(refused("locality compares paths to the same storage: give at least two"));
+        return Err(refused("locality compares paths to the same storage; name at least two"));
     }
     let place = |word: String, shown: &String| StudyTarget {
         word: absolute(word),
@@ -114,7 +114,7 @@ pub fn other_paths(series: &mut Series, common: &Common) -> Result<(Vec<StudyTar
         let path = Path::new(other).join(&inside);
         if path.metadata().is_err() {
             return Err(refused(format!(
-                "'{}' does not show what was made in '{}': give directories that are the same place",
+                "'{}' does not show the file that was created in '{}'; name directories that show the same place",
                 printable_path(Path::new(other)),
                 printable_path(Path::new(first))
             )));
@@ -129,8 +129,8 @@ fn check_size(typed: &str, size_bytes: Option<u64>, study: Study) -> Result<(), 
     let (Some(has_bytes), block_bytes) = (size_bytes, study.block_bytes()) else { return Ok(()) };
     match has_bytes < block_bytes {
         true => Err(refused(format!(
-            "'{}' has {has_bytes} bytes, and one I/O of study {} takes {block_bytes}; give a larger file, or a directory, \
-             where a test file is made and removed",
+            "'{}' has {has_bytes} bytes, but one I/O of study {} needs {block_bytes} bytes; name a larger file, or a directory for a \
+             test file",
             printable(typed),
             study.name()
         ))),
@@ -143,7 +143,7 @@ fn made(series: &mut Series, study: Study, there: &Place, size_bytes: u64) -> Re
     there.check_room(size_bytes, 1, place::FILE_BYTES_MIN)?;
     let file = series.scratch(&there.folder(), study.name(), &["data"])?.file("data");
     fs::write(&file, "").map_err(|error| {
-        refused(format!("'{}': no file can be made: {}", there.word(), system_text(&error)))
+        refused(format!("'{}': no file can be created: {}", there.word(), system_text(&error)))
     })?;
     Ok(file)
 }

@@ -39,14 +39,14 @@ pub fn check(paths: &[(&str, OpenedTarget)]) -> Result<Option<String>, Refusal> 
                 Alike::Zeros => {}
                 Alike::Yes => is_blank = false,
                 Alike::No => {
-                    let what = format!("what they hold at byte {offset} is not the same");
+                    let what = format!("their contents differ at byte {offset}");
                     return Err(differ(first_typed, typed, &what));
                 }
             }
         }
         if is_blank && unsure.is_none() {
             unsure = Some(format!(
-                "'{}' and '{}': only zeros were found there, so that nothing tells whether they are the same storage",
+                "'{}' and '{}' hold only zeros where they were compared, so they may be different storage",
                 printable(first_typed),
                 printable(typed)
             ));
@@ -57,8 +57,7 @@ pub fn check(paths: &[(&str, OpenedTarget)]) -> Result<Option<String>, Refusal> 
 
 fn differ(first: &str, other: &str, what: &str) -> Refusal {
     refusal(format!(
-        "'{}' and '{}' are not the same storage: {what}; locality compares ways to one place: give paths to the same \
-         file or device",
+        "'{}' and '{}' are not the same storage: {what}; name paths to the same file or device",
         printable(first),
         printable(other)
     ))
@@ -134,7 +133,10 @@ mod tests {
             let mut other = content.clone();
             other[place] ^= 1;
             let words = checked([&content, &other]).unwrap_err().to_string();
-            assert!(words.contains("is not the same; locality compares"), "{place}: {words}");
+            assert!(
+                words.contains("are not the same storage: their contents differ at byte "),
+                "{place}: {words}"
+            );
         }
         let zeros = vec![0; SIZE];
         assert!(checked([&zeros, &zeros]).is_ok_and(|note| note.unwrap().contains("only zeros")));

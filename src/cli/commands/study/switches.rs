@@ -22,7 +22,7 @@ pub fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> 
     for place in found {
         if place.disks.is_empty() {
             let shown = &place.place.shown;
-            return Err(refused(format!("'{shown}': there is no disk of this machine below it")));
+            return Err(refused(format!("'{shown}' lies on no disk of this machine")));
         }
         disks.extend(&place.disks);
     }
@@ -63,15 +63,15 @@ fn claimed(series: &mut Series, disk: &str, roots: &Roots) -> Result<Switch, End
 
 /// Who uses the disk, in words: whatever is on it or made of it, not only the targets.
 fn user_of(disk: &str, found: &[Found], roots: &Roots) -> Option<String> {
-    let of_disk =
-        claims(disk, roots).unwrap_or_else(|why| Some(format!("whether it is in use is unknown: {why}")));
+    let of_disk = claims(disk, roots)
+        .unwrap_or_else(|why| Some(format!("it is not known whether it is in use: {why}")));
     let is_over_it = |place: &&Found| place.disks.iter().any(|name| name == disk);
     let target = || found.iter().filter(is_over_it).find(|place| !place.is_unused);
     of_disk.or_else(|| target().map(|place| format!("'{}', which lies on it, is in use", place.place.shown)))
 }
 
 fn claims(disk: &str, roots: &Roots) -> Result<Option<String>, String> {
-    let device = BlockDevice::named(disk, roots).ok_or("sysfs does not know it")?;
+    let device = BlockDevice::named(disk, roots).ok_or("it is not in sysfs")?;
     let node = roots.dev.join(device.node_name());
     let failed = |error: std::io::Error| format!("{}: {}", node.display(), system_text(&error));
     let file = File::open(&node).map_err(failed)?;
@@ -86,19 +86,21 @@ fn claims(disk: &str, roots: &Roots) -> Result<Option<String>, String> {
 fn may_switch(switch: &Switch, user: Option<&str>, risk_power_loss: bool) -> Result<(), Refusal> {
     let Some(user) = user.filter(|_| !risk_power_loss) else { return Ok(()) };
     let risk = match switch.reach {
-        Reach::Kernel => "only queue/write_cache can be switched there; off, the kernel sends no flushes",
+        Reach::Kernel => {
+            "only the kernel's setting (queue/write_cache) can be switched; with it off, the kernel sends no flushes"
+        }
         Reach::Disk if switch.now == THROUGH => "its write cache is off, and the study would turn it on",
         Reach::Disk => return Ok(()),
     };
     let message = format!(
-        "{}: {risk}, and a loss of power can cost other data on it; it is in use: {user}",
+        "{}: {risk}, and a power loss can destroy other data on it, which is in use: {user}",
         switch.disk
     );
-    Err(refusal(message).hint("give a disk that nothing uses, or --risk-power-loss"))
+    Err(refusal(message).hint("name a disk that nothing uses, or use --risk-power-loss"))
 }
 
 fn note(series: &mut Series, switch: &Switch, roots: &Roots) -> Result<(), Ended> {
-    let unknown = || refused(format!("{}: sysfs does not know this disk any more; try again", switch.disk));
+    let unknown = || refused(format!("{}: the disk is no longer in sysfs; try again", switch.disk));
     let entry = Undo::Setting {
         path: switch.path.clone(),
         before: switch.now.clone(),
@@ -106,7 +108,10 @@ fn note(series: &mut Series, switch: &Switch, roots: &Roots) -> Result<(), Ended
         disk: Disk::named(&switch.disk, roots).ok_or_else(unknown)?,
     };
     series.journal()?.add(entry).map_err(|error| {
-        refused(format!("could not note what to set back if the program is killed: {}", system_text(&error)))
+        refused(format!(
+            "the setting could not be saved for restoring it if the program is killed: {}",
+            system_text(&error)
+        ))
     })
 }
 

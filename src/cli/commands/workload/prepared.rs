@@ -39,7 +39,7 @@ impl Prepared {
                     let sizes: Vec<String> =
                         self.file_bytes.iter().map(|&bytes| Size(bytes).to_string()).collect();
                     say_line(format_args!(
-                        "note: the profile's regions are larger than {}: they are shrunk in proportion",
+                        "note: the profile's regions do not fit into {}; they are shrunk in proportion",
                         sizes.join(", ")
                     ));
                 }
@@ -92,7 +92,7 @@ impl Prepared {
             return Err(self.wrong(line, "a search needs latencies; add -L").into());
         }
         if span.targets.iter().any(Target::is_rate_limited) {
-            return Err(self.wrong(line, "a search sets the rate itself; leave -g out").into());
+            return Err(self.wrong(line, "a search sets the rate itself; remove -g").into());
         }
         // What cannot have a rate is told before anything is made.
         let with_rate: Vec<String> = line.iter().cloned().chain(["-g1i".to_string()]).collect();
@@ -115,25 +115,27 @@ impl Prepared {
         let invocation = parse(&words, "diskspd", &|| 0)
             .map_err(|refusals| refusals.behind(format!("'{}'", self.name)))?;
         let wrong = |why: &str| Err(self.wrong(line, why).into());
-        let Invocation::Run(request) = invocation else { return wrong("this is no run") };
+        let Invocation::Run(request) = invocation else { return wrong("this line does not run a load") };
         if request.profile_file.is_some() {
-            return wrong("-X does not belong here; a profile is a preset of its own: NAME.xml");
+            return wrong("-X is not allowed in a preset; save the profile as a preset of its own, NAME.xml");
         }
         if let Some(why) = unwanted(&request) {
             return wrong(why);
         }
         if let Some(letter) = ['d', 'W', 'C'].into_iter().find(|&letter| has_number(line, letter)) {
             return wrong(&format!(
-                "-{letter} does not belong in a preset: -d, -W and -C are options of truespd workload, the same for all loads"
+                "-{letter} is not allowed in a preset; -d, -W and -C are options of truespd workload"
             ));
         }
         match &request.profile.time_spans[..] {
-            [span] if span.targets.len() != targets.len() => wrong("a line of a preset names no target"),
+            [span] if span.targets.len() != targets.len() => {
+                wrong("a line of a preset must not name a target")
+            }
             [span] if span.targets.iter().any(|target| target.create_bytes.is_some()) => {
-                wrong("-c does not belong here: files are made in a folder; write size = \"...\"")
+                wrong("-c is not allowed in a preset; write size = \"...\"")
             }
             [span] => Ok(span.clone()),
-            _ => wrong("this is no run"),
+            _ => wrong("this line does not run a load"),
         }
     }
 }

@@ -30,7 +30,7 @@ fn own(given: Option<&str>) -> Result<Vec<(String, Form, PathBuf)>, Refusal> {
         }
         Err(error) => {
             return Err(refusal(format!(
-                "presets in '{}': {}",
+                "presets in '{}' cannot be read: {}",
                 printable_path(&folder),
                 system_text(&error)
             )));
@@ -56,7 +56,7 @@ pub(crate) fn find(name: &str, given: Option<&str>) -> Result<Preset, Refusals> 
     if let Some((_, form, path)) = same.next() {
         if let Some((_, _, other)) = same.next() {
             let (one, other) = (printable_path(path), printable_path(other));
-            let twice = refusal(format!("'{name}' is there twice: {one} and {other}"));
+            let twice = refusal(format!("there are two presets '{name}': {one} and {other}"));
             return Err(twice.hint("keep one").into());
         }
         // With its blocks of what is legal.
@@ -65,7 +65,7 @@ pub(crate) fn find(name: &str, given: Option<&str>) -> Result<Preset, Refusals> 
     if let Some((_, form, text)) = BUILT_IN.iter().find(|(known, ..)| *known == name) {
         return Ok(Preset::read(*form, text, bytes)?);
     }
-    Err(refusal(format!("there is no workload '{name}'; there are {}", names(given)?)).into())
+    Err(refusal(format!("there is no workload '{name}'; legal: {}", names(given)?)).into())
 }
 
 /// The names of all workloads, a person's own first, with commas between them.
@@ -105,7 +105,7 @@ fn text_of(path: &Path) -> std::io::Result<Option<String>> {
 
 /// What a preset is, and the room it takes in a folder.
 fn about(preset: &Preset) -> String {
-    format!("{} [makes {}]", preset.about, Size(preset.file_bytes.iter().sum()))
+    format!("{} [creates {}]", preset.about, Size(preset.file_bytes.iter().sum()))
 }
 
 /// Names and what they are, a line each.
@@ -115,7 +115,7 @@ pub(crate) fn list(given: Option<&str>) -> Result<String, Refusal> {
     for (name, form, text) in BUILT_IN {
         let is_hidden = own.iter().any(|(own, ..)| own == name);
         let about = about(&Preset::read(*form, text, bytes)?);
-        let hidden = if is_hidden { " (hidden by yours)" } else { "" };
+        let hidden = if is_hidden { " (replaced by your own)" } else { "" };
         out.push_str(&format!("{name:<16}{about}{hidden}\n"));
     }
     for (name, form, path) in &own {
@@ -146,7 +146,7 @@ mod tests {
         let list = list(given).expect("a list");
         let says =
             |name: &str, words: &str| list.lines().any(|line| line.starts_with(name) && line.contains(words));
-        assert!(says("good", "x [makes"), "{list}");
+        assert!(says("good", "x [creates"), "{list}");
         for name in ["long", "pipe", "zero"] {
             assert!(says(name, "a preset is a regular file of 1MiB at most"), "{name}: {list}");
         }
