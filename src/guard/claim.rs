@@ -1,9 +1,9 @@
 //! Who claims a block device.
 //!
-//! The kernel answers whether: a claimed device (mounted, swap, part of device-mapper, md, ...; also
+//! The kernel tells whether it is claimed: a claimed device (mounted, swap, part of device-mapper, md, ...; also
 //! through one of its partitions) cannot be opened with `O_EXCL`. Mountinfo, the list of swap areas and
-//! sysfs answer who. Loop devices do not claim what they stand on, and neither do programs that write to a
-//! device: those are looked for besides.
+//! sysfs tell by whom. Loop devices do not claim the device below them, and programs that write to a device do
+//! not claim it either: both are searched for separately.
 
 use std::fmt;
 use std::fs::File;
@@ -30,7 +30,7 @@ use crate::text::printable_path;
 pub struct Claim {
     /// Each claimant; never empty.
     pub by: Vec<Use>,
-    /// The running system stands on the device, or on the disk that it is a partition of.
+    /// The running system is on the device, or on the disk that it is a partition of.
     pub is_system: bool,
 }
 
@@ -41,15 +41,15 @@ impl fmt::Display for Claim {
     }
 }
 
-/// How often to look again when the device is claimed and nobody is seen to claim it: another test may be
-/// making this same check at this moment.
-const LOOKS: u32 = 12;
-const LOOK_PAUSE: Duration = Duration::from_millis(100);
+/// A device that is claimed, but by nothing that can be found, is checked this often: another test may be making the
+/// same check at that moment.
+const CHECKS: u32 = 12;
+const CHECK_PAUSE: Duration = Duration::from_millis(100);
 
 /// Who claims the block device that was opened as `file` by `path`; `None`: nobody.
 ///
 /// Everything about it counts: its partitions, its disk, what is built on any of them, loop devices over
-/// it, and below a loop device what that stands on. The device is held exclusively for a moment only.
+/// it, and the file or device below a loop device. The device is held exclusively for a moment only.
 ///
 /// # Errors
 /// [`GuardError::Open`], [`GuardError::Changed`].
@@ -59,16 +59,16 @@ pub fn claim(file: &File, path: &Path, roots: &Roots) -> Result<Option<Claim>, G
         return Err(GuardError::Changed { path: printable_path(path) });
     };
     let mut visited = Vec::new();
-    let by = Look { roots }.at(&[&own_path(file), path], DeviceNumber::from_raw(number), &mut visited)?;
+    let by = Search { roots }.at(&[&own_path(file), path], DeviceNumber::from_raw(number), &mut visited)?;
     let is_system = by.iter().any(|u| u.is_system);
     Ok((!by.is_empty()).then_some(Claim { by, is_system }))
 }
 
-struct Look<'a> {
+struct Search<'a> {
     roots: &'a Roots,
 }
 
-impl Look<'_> {
+impl Search<'_> {
     /// Everybody who uses the device. `paths` lead to it; `visited` are the devices asked about already.
     fn at(
         &self,
@@ -78,7 +78,7 @@ impl Look<'_> {
     ) -> Result<Vec<Use>, GuardError> {
         visited.push(device);
         let mut writers: Option<Vec<Opener>> = None;
-        for look in 1..=LOOKS {
+        for check in 1..=CHECKS {
             let is_busy = is_busy(paths, device)? && !Self::is_held_by_a_run(paths, device);
             let mut found = Uses::read(self.roots).of(device);
             let asked = visited.len();
@@ -88,20 +88,21 @@ impl Look<'_> {
             if is_busy {
                 found.extend(self.runs_beside(device));
             }
-            // A tool that looks at many devices may have this one open for a moment: only who stays counts.
+            // A tool that reads many devices may have this one open for a moment: only processes that keep it open count.
             let now: Vec<Opener> = openers::of(device, self.roots).into_iter().filter(|o| o.writes).collect();
             let stayed = match writers.take() {
                 Some(before) => now.into_iter().filter(|o| before.contains(o)).collect(),
                 None => now,
             };
-            if !found.is_empty() || (!is_busy && stayed.is_empty()) || (look == LOOKS && !stayed.is_empty()) {
+            if !found.is_empty() || (!is_busy && stayed.is_empty()) || (check == CHECKS && !stayed.is_empty())
+            {
                 found.extend(stayed.into_iter().map(|opener| Use::plain(How::Open(opener))));
                 return Ok(found);
             }
             writers = Some(stayed);
-            if look < LOOKS {
+            if check < CHECKS {
                 visited.truncate(asked);
-                std::thread::sleep(LOOK_PAUSE);
+                std::thread::sleep(CHECK_PAUSE);
             }
         }
         let mut found = vec![Use::plain(How::Unknown)];
@@ -143,12 +144,12 @@ impl Look<'_> {
         if node.exists() {
             return self.at(&[&node], number, visited);
         }
-        // No node to ask the kernel with, as in a container: what is seen must do.
+        // There is no node to open, as in a container: what sysfs and mountinfo tell must do.
         visited.push(number);
         Ok(Uses::read(self.roots).of(number))
     }
 
-    /// Users of loop devices that stand on the device, a partition of it or its disk.
+    /// Users of loop devices over the device, a partition of it or its disk.
     fn through_loops(
         &self,
         device: DeviceNumber,
@@ -166,7 +167,7 @@ impl Look<'_> {
         Ok(found)
     }
 
-    /// What a loop device stands on, or what the devices below a device stand on, may be in use by others.
+    /// The file or device below a loop device, or below a device in the stack, may be in use by others.
     fn below(&self, device: DeviceNumber, visited: &mut Vec<DeviceNumber>) -> Result<Vec<Use>, GuardError> {
         let Some(own) = BlockDevice::find(device, self.roots) else { return Ok(Vec::new()) };
         let mut found = Vec::new();

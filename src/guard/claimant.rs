@@ -11,7 +11,7 @@ use crate::text::{printable, printable_path};
 /// One user of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Use {
-    /// The running system stands on it.
+    /// The running system is on it.
     pub is_system: bool,
     /// Who uses what of it, and how.
     pub how: How,
@@ -29,9 +29,9 @@ pub enum How {
         /// Type of the file system.
         filesystem: String,
     },
-    /// It carries a part of a file system that is mounted from another device: a log, a journal.
+    /// It holds a part of a file system that is mounted from another device: a log, a journal.
     Serves {
-        /// What carries it.
+        /// What holds it.
         what: Subject,
         /// Where the file system is mounted.
         point: PathBuf,
@@ -132,7 +132,7 @@ impl fmt::Display for Use {
             }
             How::Serves { what, point, filesystem } => {
                 let (point, filesystem) = (printable_path(point), printable(filesystem));
-                write!(f, "{what} serves the file system mounted at {point} ({filesystem})")
+                write!(f, "{what} is used by the file system mounted at {point} ({filesystem})")
             }
             How::InBtrfs { what, point: Some(point) } => {
                 write!(f, "{what} is part of the btrfs file system mounted at {}", printable_path(point))
@@ -144,28 +144,28 @@ impl fmt::Display for Use {
                 write!(f, "the running system is on the same disk, {disk}: {}", Listed(by))
             }
             How::BelowLoop { device, by } => {
-                write!(f, "{} stands on it and is itself in use: {}", printable(device), Listed(by))
+                write!(f, "{} is built on it and is in use: {}", printable(device), Listed(by))
             }
             How::OverDevice { node, by } => {
-                write!(f, "{}, which it stands on, is in use: {}", printable_path(node), Listed(by))
+                write!(f, "{}, which it is built on, is in use: {}", printable_path(node), Listed(by))
             }
             How::OverFile { file, user } => {
-                write!(f, "{}, the file it stands on, {user}", printable_path(file))
+                write!(f, "{}, the file behind it, {user}", printable_path(file))
             }
             How::SameFile { device, by } => {
-                write!(f, "{device} stands on the same file and is in use: {}", Listed(by))
+                write!(f, "{device} has the same file behind it and is in use: {}", Listed(by))
             }
             How::Twin { disk, by } => {
                 let disk = printable(disk);
-                write!(f, "{disk} is the same storage by another name and is in use: {}", Listed(by))
+                write!(f, "{disk} is the same storage under another name and is in use: {}", Listed(by))
             }
             How::Tested { what } => {
-                write!(f, "{what} is being tested, by this run of TrueSpd or another")
+                write!(f, "{what} is being tested by this or another run of TrueSpd")
             }
             How::Open(opener) => opener.fmt(f),
             How::Unknown => f.write_str(
-                "it is claimed by something that the kernel does not name here: a mount of another namespace \
-                 (container), a ZFS pool, or a program that opened it exclusively; lsblk, lsof and zpool status may \
+                "it is in exclusive use, and the kernel does not tell by what: perhaps a mount in another namespace \
+                 (container), a ZFS pool, or a program that opened it exclusively; lsblk, lsof or zpool status may \
                  show it",
             ),
         }

@@ -19,7 +19,8 @@ use crate::text::{coarse_size, printable, printable_path};
 
 /// More partitions than this are counted, not described.
 const PARTITIONS_TOLD_MAX: usize = 16;
-/// Places looked at on a device where nothing is known: what fills a tenth of it is missed once in a thousand.
+/// Samples taken of a device on which nothing known is found: data that fills a tenth of it is missed once in a thousand
+/// times.
 const PLACES: u64 = 64;
 
 /// Something that lies on a device or in a file.
@@ -78,18 +79,19 @@ impl fmt::Display for Holding {
             Holding::Signature(signature) => write!(f, "it holds {signature}"),
             Holding::Partition(partition) => partition.fmt(f),
             Holding::MorePartitions(count) => write!(f, "it has {count} more partitions"),
-            Holding::OfType(kind) => write!(f, "by its type, {kind}, it holds data without a signature"),
+            Holding::OfType(kind) => {
+                write!(f, "it has the type {kind}, and such partitions hold data without a signature")
+            }
             Holding::Around { disk, signature } => {
                 write!(f, "the whole disk {} holds {signature}", printable_path(disk))
             }
             Holding::Unrecognised { offset_bytes } => write!(
                 f,
-                "it holds data that nothing here recognises, perhaps of an earlier test (at or after byte {offset_bytes})"
+                "it holds data of an unknown kind, perhaps from an earlier test (at or after byte {offset_bytes})"
             ),
-            Holding::Unreadable { offset_bytes, text } => write!(
-                f,
-                "it could not be read at byte {offset_bytes}, so nobody can tell what it holds: {text}"
-            ),
+            Holding::Unreadable { offset_bytes, text } => {
+                write!(f, "it may hold data, because byte {offset_bytes} cannot be read: {text}")
+            }
         }
     }
 }
@@ -104,7 +106,7 @@ impl fmt::Display for PartitionHeld {
         write!(f, "its partition {} ({}) ", self.number, facts.join(", "))?;
         match self.holds.as_deref() {
             None => f.write_str("cannot be read"),
-            Some([]) => f.write_str("holds nothing that is known"),
+            Some([]) => f.write_str("holds nothing known"),
             Some(all) => {
                 let all: Vec<String> = all.iter().map(Signature::to_string).collect();
                 write!(f, "holds {}", all.join(" and "))
@@ -116,8 +118,8 @@ impl fmt::Display for PartitionHeld {
 /// What is known to lie on an open device or in an open file.
 ///
 /// `device` is the number when it is one: then the kernel's partitions count too, and for a partition what
-/// stands on its disk outside of all partitions. Where nothing of all that is found, samples of the device are
-/// looked at: only zeros are nothing.
+/// lies on its disk outside of all partitions. Where none of that is found, samples of the device are read: only
+/// zeros are no data.
 ///
 /// # Errors
 /// [`GuardError`] when the target cannot be read: then nothing is known about its content.
@@ -194,8 +196,8 @@ fn held(part: &Partition, own: Option<&BlockDevice>, holds: Option<Vec<Signature
     }
 }
 
-/// What stands on a disk outside of its partitions and is no table: a member of something larger. And the type
-/// of partition `number` when such hold data that has no signature.
+/// What lies on a disk outside of its partitions and is no table: the disk is a member of something larger. And the
+/// type of partition `number` when partitions of that type hold data without a signature.
 fn around(disk: &BlockDevice, number: Option<u32>, roots: &Roots) -> Vec<Holding> {
     let node = roots.dev.join(disk.node_name());
     let Ok(file) = read(&node, Reading { at_once: true, ..Reading::default() }) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! What a run has made and what it keeps, until its end.
+//! What a run has made and what it reserves, until its end.
 
 use std::fs::File;
 use std::io;
@@ -7,10 +7,10 @@ use super::hold::{Hold, Kept};
 use super::make::NewFile;
 use crate::sys::identity::Identity;
 
-/// Files that a run made, and files and devices that it keeps while it writes them, each once.
+/// Files that a run made, and files and devices that it reserves while it writes them, each once.
 #[derive(Debug, Default)]
 pub struct Custody {
-    /// Files that the run made, and devices that it has written and kept since: what they hold is its own.
+    /// Files that the run made, and devices that it has written and reserved since: what they hold is its own.
     own: Vec<Identity>,
     holds: Vec<(Identity, Hold)>,
 }
@@ -21,7 +21,7 @@ impl Custody {
         self.own.push(made.identity());
     }
 
-    /// What it holds is of this run.
+    /// This run wrote what it holds.
     pub(super) fn is_of_this_run(&self, identity: Identity) -> bool {
         self.own.contains(&identity)
     }
@@ -40,18 +40,18 @@ impl Custody {
         self.holds.iter().filter(|(kept, _)| *kept == identity).for_each(|(_, hold)| hold.says_it_writes());
     }
 
-    /// Nothing is left to be taken over from other runs.
+    /// No device is still to be taken over from another run.
     pub fn is_settled(&self) -> bool {
         self.holds.iter().all(|(_, hold)| hold.is_settled())
     }
 
-    /// Takes devices over from runs that have ended. Tells which one somebody else has taken instead.
+    /// Takes devices over from runs that have ended. Returns one that another program has taken instead, if any.
     pub fn settle(&mut self) -> Option<Identity> {
         let mut holds = self.holds.iter_mut();
         holds.find_map(|(identity, hold)| (hold.settle() == Kept::Lost).then_some(*identity))
     }
 
-    /// The devices it keeps were written: what they hold from here on is of this run.
+    /// The reserved devices were written: from here on this run wrote what they hold.
     pub fn devices_are_written(&mut self) {
         let devices = self.holds.iter().filter(|(_, hold)| hold.is_device());
         self.own.extend(devices.map(|(identity, _)| *identity));

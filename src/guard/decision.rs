@@ -1,7 +1,7 @@
 //! The decision: what may be written, by the facts about the opened descriptor.
 //!
-//! A device that something uses is never written. Data that TrueSpd did not make is written only when the
-//! person names its path again (`--overwrite`).
+//! A device in use is never written. Data that TrueSpd did not make are overwritten only when the person gives the path
+//! with `--overwrite`.
 
 use std::fs::File;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::text::printable;
 /// What the guard knows besides the target.
 #[derive(Debug, Clone, Copy)]
 pub struct Guard<'a> {
-    /// Paths that the person let through, as typed.
+    /// Paths of `--overwrite`, as typed.
     pub overwrite: &'a [String],
     /// Which files TrueSpd made.
     pub marks: &'a Marks,
@@ -36,18 +36,18 @@ impl Guard<'_> {
         Overrides { again: self.overwrite, roots: self.roots }
     }
 
-    /// The person named this very file or device again: as typed, as the path it stands for, or by another
+    /// The person gave this file or device with `--overwrite`: as typed, as the path it stands for, or by another
     /// path that leads to it now.
     pub fn is_let_through(&self, typed: &str, path: &Path, file: Option<&File>) -> bool {
         self.overrides().let_through(typed, path, file)
     }
 
-    /// Which of the targets (as typed) a path names that was given to let one through.
+    /// Which of the targets (as typed) a path of `--overwrite` names.
     pub fn named_by<'t>(&self, again: &str, targets: &[&'t str]) -> Option<&'t str> {
         self.overrides().named_by(again, targets)
     }
 
-    /// Overrides that name no target of the run: a slip, and with it perhaps the wrong target.
+    /// Paths of `--overwrite` that name no target of the run: a typing error, perhaps in the name of the target.
     ///
     /// `targets` are the targets as typed.
     pub fn refuse_unused_overrides(&self, targets: &[&str]) -> Vec<Refusal> {
@@ -57,7 +57,7 @@ impl Guard<'_> {
     /// May the open target be written? Decided on the descriptor; one refusal says everything.
     ///
     /// # Errors
-    /// What it holds and who uses it, and what lets the test through.
+    /// What it holds and who uses it, and what allows the test.
     pub fn check(&self, typed: &str, path: &Path, file: &File, facts: &TargetFacts) -> Result<(), Refusal> {
         match facts.kind {
             TargetKind::Block => self.check_device(typed, path, file, facts),
@@ -74,7 +74,7 @@ impl Guard<'_> {
     ) -> Result<(), Refusal> {
         let mut found = Findings::default();
         found.claims_of(file, path, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
-        // Whoever names a device again need not be able to read it: a failing one is worth a test too.
+        // With `--overwrite` a device need not be readable: a failing one is worth a test too.
         if found.in_use.is_empty() && self.is_let_through(typed, path, Some(file)) {
             return Ok(());
         }
@@ -97,7 +97,7 @@ impl Guard<'_> {
         Err(found.holds_refusal(typed, &self.overrides().word_for(typed), words))
     }
 
-    /// Whose file a loop device stands on.
+    /// The file behind a loop device, and whose it is.
     fn file_below(&self, facts: &TargetFacts) -> Option<Reason> {
         let own = BlockDevice::find(facts.device, self.roots)?;
         let path = own.whole_disk().unwrap_or(own).loop_backing_file()?;
@@ -106,7 +106,7 @@ impl Guard<'_> {
         Some(Reason::StandsOn { whose: self.marks.whose(&file), file: path })
     }
 
-    /// May a device that this run has written and kept since be written by its next time span?
+    /// May a device that this run has written and reserved since be written by its next time span?
     ///
     /// # Errors
     /// Who uses it now.
@@ -132,7 +132,7 @@ impl Guard<'_> {
         }
     }
 
-    /// What speaks against writing a file, whoever made it. Uses that no option overrides refuse at once.
+    /// What speaks against writing a file, whoever made it. A use that no option overrides is an error.
     fn findings_of_file(
         &self,
         typed: &str,
@@ -147,7 +147,7 @@ impl Guard<'_> {
         found.uses_of(file, typed, self.roots)?;
         match contents(file, path, None, self.roots) {
             Ok(holds) => found.holds = holds.into_iter().map(Reason::Holds).collect(),
-            // The person's word can let an unreadable file through, as it can a device.
+            // `--overwrite` allows to write an unreadable file, as it does a device.
             Err(e) => found.holds.push(Reason::Unknown(e)),
         }
         if found.in_use.is_empty() {
@@ -159,8 +159,8 @@ impl Guard<'_> {
         Err(found.in_use_refusal(typed, &format!("'{typed}'")))
     }
 
-    /// May `-c` do what was decided? Replacing or writing a foreign file needs the person's word, and so
-    /// does one of ours that holds a file system now. `existing` is the file that is there already.
+    /// May `-c` do what was decided? Replacing or writing a foreign file needs `--overwrite`, and so does one of ours that
+    /// holds a file system now. `existing` is the file that is there already.
     ///
     /// # Errors
     /// As [`Guard::check`].

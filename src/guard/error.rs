@@ -3,7 +3,7 @@
 /// Why a fact for the guard could not be had. A write test must then not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GuardError {
-    /// The device could not be opened for a look.
+    /// The device could not be opened for the check.
     #[error("{path}: could not be opened to check that it is not in use: {text}")]
     Open {
         /// Path as given.
@@ -12,7 +12,7 @@ pub enum GuardError {
         text: String,
     },
     /// The path means another device than the one opened for the test.
-    #[error("{path}: came to mean another device while it was being checked; try again")]
+    #[error("{path}: another device took this path while it was being checked; try again")]
     Changed {
         /// Path as given.
         path: String,

@@ -16,7 +16,7 @@ use crate::text::printable;
 pub enum FileUse {
     /// Swap.
     Swap,
-    /// A loop device stands on it.
+    /// It is the file behind a loop device.
     Loop {
         /// Kernel name of the loop device.
         device: String,
@@ -31,7 +31,7 @@ impl fmt::Display for FileUse {
         match self {
             FileUse::Swap => f.write_str("is in use as swap"),
             FileUse::Loop { device, is_read_only } => {
-                let read_only = if *is_read_only { ", which is read-only," } else { "" };
+                let read_only = if *is_read_only { " (read-only)" } else { "" };
                 write!(f, "is the file behind loop device {}{read_only}", printable(device))
             }
         }

@@ -20,11 +20,11 @@ use crate::text::shell_word;
 pub(super) struct Findings {
     /// Who uses it, or what else no option overrides.
     pub in_use: Vec<Reason>,
-    /// The running system stands on it.
+    /// The running system is on it.
     pub is_system: bool,
     /// It is a regular file.
     pub is_file: bool,
-    /// What it holds: the person's word overrides that.
+    /// What it holds: `--overwrite` allows to write it all the same.
     pub holds: Vec<Reason>,
     /// What should be known besides, but speaks against nothing by itself.
     pub besides: Vec<Reason>,
@@ -45,7 +45,7 @@ impl Findings {
             self.in_use.push(Reason::FileUsed(user.clone()));
             let FileUse::Loop { device: name, .. } = user else { continue };
             let node = roots.dev.join(&name);
-            // A node that cannot be asked changes nothing: the file is in use already.
+            // A node that cannot be opened changes nothing: the file is in use already.
             let Ok(device) = open_file(&node, ReadFlags::CACHED) else { continue };
             let above = claim(&device, &node, roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
             let Some(above) = above else { continue };
@@ -86,10 +86,10 @@ impl Findings {
         refusal
     }
 
-    /// `again` is what lets it through.
+    /// `again` is the path for `--overwrite`.
     pub fn holds_refusal(self, typed: &str, again: &str, words: String) -> Refusal {
         let mut refusal = Refusal::guard(typed, words)
-            .hint(format!("if nobody needs that any more, name it again: --overwrite {again}"))
+            .hint(format!("if this data is no longer needed, add --overwrite {again}"))
             .switch_hint("or test reads only (-w0)");
         refusal.reasons = self.holds.iter().chain(&self.besides).map(Reason::to_string).collect();
         refusal
@@ -100,21 +100,19 @@ impl Findings {
         if self.holds.is_empty() {
             return Ok(());
         }
-        let words = format!("'{typed}' holds something now, which a write test would destroy");
+        let words = format!("TrueSpd made '{typed}', but it now holds data that a write test would destroy");
         Err(self.holds_refusal(typed, &shell_word(typed), words))
     }
 
     pub fn foreign(self, typed: &str, whose: Whose, why: &str) -> Refusal {
-        let mut refusal = Refusal::guard(typed, format!("'{typed}' {whose}, and {why}")).hint(format!(
-            "if its content does not matter, name it again: --overwrite {}",
-            shell_word(typed)
-        ));
+        let mut refusal = Refusal::guard(typed, format!("'{typed}' {whose}, and {why}"))
+            .hint(format!("if its content is no longer needed, add --overwrite {}", shell_word(typed)));
         refusal = match whose {
             Whose::Unfinished => refusal.switch_hint(
-                "or repeat the line that made it: -c<size> makes it anew as long as it holds only what that -c wrote",
+                "or repeat the command line that made it: -c<size> creates the file again if it holds only what that run wrote",
             ),
             Whose::Interrupted => refusal.hint(
-                "random write data (-Zr, -Z<size>) cannot be told from anybody's; a killed run that writes the usual pattern is known again",
+                "random write data (-Zr, -Z<size>) looks like any other data; without these options the file of a killed run is recognised as test data",
             ),
             _ => refusal.switch_hint("or give another path with -c<size>, which creates a test file"),
         };

@@ -1,8 +1,8 @@
-//! What keeps a target for the time of a test, and tells other runs that it is a test that does.
+//! Reserves a target for the time of a test, and tells other runs that a test has it.
 //!
 //! A device is held open exclusively, so that nobody can mount it, swap to it or build on it meanwhile. Devices
-//! and files carry a lock on bytes far beyond their end, which no other program has a reason to lock: by it runs
-//! know each other, whatever the program is called. Claim and lock end with the process, however that ends.
+//! and files get a lock on bytes far beyond their end, which no other program has a reason to lock: runs recognise each
+//! other by it, whatever the program is called. Claim and lock end with the process, however that ends.
 
 use std::fs::File;
 use std::io;
@@ -21,7 +21,7 @@ const LOCK_START: u64 = 0x0054_7275_6553_7064;
 /// What a lock says; the number is the byte it is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
-    /// A run is here: it may be asking still whether it may write.
+    /// A run has opened it, and may still be checking whether it may write.
     Here = 0,
     /// A run holds the device exclusively.
     Held = 1,
@@ -29,7 +29,7 @@ enum Says {
     Writes = 2,
 }
 
-/// How often, and after which pauses, a device is asked for that is busy: another run may be checking it.
+/// A busy device is tried this often, with this pause between: another run may be checking it.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -44,7 +44,7 @@ pub struct Hold {
     is_exclusive: bool,
 }
 
-/// What became of a claim that another run had.
+/// Who has a device now that another run held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
     /// By this run.
@@ -64,7 +64,7 @@ impl Hold {
         let own = own_path(file);
         if block_device(file)?.is_none() {
             let file = read(&own, SHARED)?;
-            // File systems without such locks lose nothing by that: other runs are taken for strangers.
+            // A file system without such locks is no problem: other runs then count as foreign programs.
             let _ = lock(&file, Says::Here);
             return Ok(Hold { file, is_device: false, is_exclusive: false });
         }
@@ -97,7 +97,7 @@ impl Hold {
 
     /// Says that the run may write and does.
     pub fn says_it_writes(&self) {
-        // Where it cannot be said, a run beside this one asks for the person's word.
+        // Without this lock, a run on the same target asks for `--overwrite`.
         let _ = lock(&self.file, Says::Writes);
     }
 

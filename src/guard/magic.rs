@@ -1,6 +1,6 @@
 //! A small table of signatures, for machines without libblkid.
 //!
-//! It errs on the side of finding something: a false alarm costs one long option, a miss costs data.
+//! It rather finds too much than too little: a false alarm costs one long option, a miss costs data.
 //! Offsets and numbers are those of the on-disk formats.
 
 use std::fs::File;
@@ -45,7 +45,7 @@ impl Source for OpenFile<'_> {
     }
 }
 
-/// Looks at an open file or device, or at a part of it.
+/// Searches an open file or device, or a part of it.
 pub(super) fn probe_file(mut file: &File, range: Option<Range>) -> io::Result<Vec<Signature>> {
     let size = file.seek(SeekFrom::End(0))?;
     let range = range.unwrap_or(Range { start_bytes: 0, length_bytes: size });
@@ -264,7 +264,7 @@ fn zfs<S: Source + ?Sized>(source: &S) -> io::Result<Option<Signature>> {
     Ok(None)
 }
 
-/// A boot signature over entries that make sense, also when all are empty: libblkid says the same.
+/// A boot signature with entries that make sense, also when all are empty: libblkid decides the same way.
 fn mbr<S: Source + ?Sized>(source: &S) -> io::Result<Option<Signature>> {
     let Some(sector) = bytes::<512, S>(source, 0)? else { return Ok(None) };
     if sector[510..] != [0x55, 0xaa] {

@@ -25,8 +25,8 @@ pub struct Wish<'a> {
     pub writes: bool,
     /// It is made anew in any case (`--recreate`).
     pub recreate: bool,
-    /// Whether samples of a file show nothing but what a killed run has left that was making this one: the same line
-    /// goes on.
+    /// Whether samples of a file show only what a killed run of the same command line wrote while it was making this
+    /// file: then it may be made again.
     pub is_left_over: &'a dyn Fn(&File) -> bool,
 }
 
@@ -47,7 +47,7 @@ pub enum Wished<'a> {
     },
 }
 
-/// Leave to make a file, replacing what is there.
+/// The permission to make a file, replacing what is there.
 pub struct PermitToMake<'a> {
     guard: &'a Guard<'a>,
     wish: Wish<'a>,
@@ -70,10 +70,10 @@ pub struct NewFile {
 fn not_made(typed: &str, action: &str, error: &io::Error) -> Failure {
     let advice = match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            Some("this user may not write there: name a path in a directory of their own")
+            Some("this user may not write there; choose a directory that this user may write to")
         }
         io::ErrorKind::ReadOnlyFilesystem => {
-            Some("the file system is read-only there: name a path on another one")
+            Some("the file system is read-only; choose a path on another file system")
         }
         io::ErrorKind::NotADirectory => Some("a part of the path is a file"),
         io::ErrorKind::ExecutableFileBusy => Some("it is a running program or active swap"),
@@ -116,18 +116,17 @@ impl Guard<'_> {
 }
 
 impl PermitToMake<'_> {
-    /// Opens the file for reading and writing, and makes it and missing folders above it first. What is in it stays, for
-    /// now.
+    /// Opens the file for reading and writing, after making it and missing folders above it. What is in it stays for now.
     ///
     /// # Errors
-    /// What the system says, or that another file was put there since the decision. Nothing was changed then, but for
-    /// missing folders.
+    /// The system's error, or that another file was put there since the decision. Then nothing was changed, except that
+    /// missing folders were made.
     pub fn open(self) -> Result<NewFile, Failure> {
         let PermitToMake { guard, wish } = self;
         let Wish { typed, path, .. } = wish;
         let failed = |action| move |error| not_made(typed, action, &error);
         if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists()) {
-            std::fs::create_dir_all(parent).map_err(failed("make its directory"))?;
+            std::fs::create_dir_all(parent).map_err(failed("its directory could not be made"))?;
         }
         let file = File::options()
             .read(true)
@@ -135,8 +134,8 @@ impl PermitToMake<'_> {
             .create(true)
             .truncate(false)
             .open(path)
-            .map_err(failed("open it for writing"))?;
-        let bytes = file.metadata().map_err(failed("ask its size"))?.len();
+            .map_err(failed("it could not be opened for writing"))?;
+        let bytes = file.metadata().map_err(failed("its size could not be read"))?.len();
         let may_go = || {
             guard.marks.is_ours(&file)
                 || guard.is_left_over(&file, wish)
@@ -144,11 +143,11 @@ impl PermitToMake<'_> {
         };
         if bytes > 0 && !may_go() {
             let words = format!(
-                "'{typed}' came to be another file while the test was being prepared; nothing was changed"
+                "another file took the place of '{typed}' while the test was being prepared; nothing was changed"
             );
             return Err(Failure::new(FailureKind::Lost, words).on(typed));
         }
-        let identity = Identity::of(&file).map_err(failed("ask which it is"))?;
+        let identity = Identity::of(&file).map_err(failed("its identity could not be read"))?;
         Ok(NewFile { file, identity })
     }
 }

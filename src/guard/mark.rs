@@ -26,7 +26,7 @@ use crate::text::printable_path;
 
 const ATTRIBUTE: &str = "user.truespd.made";
 const VERSION: u32 = 1;
-/// How often, and after which pauses, a shared lock is asked for that another run holds alone.
+/// A shared lock that another run holds alone is tried this often, with this pause between.
 const LOCK_TRIES: u32 = 5;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 /// Longest mark that is read.
@@ -50,8 +50,8 @@ pub struct Mark {
     pub size_bytes: u64,
     /// How far the making got.
     pub state: MarkState,
-    /// Time of last modification after we wrote last, or of a file that is being written the latest it can get,
-    /// in seconds and nanoseconds; `None` where it is settled by others (remote file systems) or not known.
+    /// Time of last modification after our last write; for a file that is being written, the latest time that is
+    /// possible. In seconds and nanoseconds; `None` where a server sets it (remote file systems) or it is not known.
     pub written: Option<Moment>,
 }
 
@@ -67,7 +67,7 @@ pub enum Whose {
     /// TrueSpd was making it and was killed; what it holds now is for [`Marks::whose`]'s caller to compare with
     /// what should have been made.
     Unfinished,
-    /// A run that wrote it was killed, and it holds what cannot be told from other people's data.
+    /// A run that wrote it was killed, and samples of it show data that may be other people's.
     Interrupted,
     /// It carries no mark that this program knows.
     Foreign,
@@ -82,7 +82,7 @@ impl fmt::Display for Whose {
             Whose::Rewritten => "was made by TrueSpd, but something else wrote to it since",
             Whose::Unfinished => "was being made by a run of TrueSpd that was killed",
             Whose::Interrupted => {
-                "was being written by a run of TrueSpd that was killed, and holds what may as well be somebody's data"
+                "was being written by a run of TrueSpd that was killed, so it may hold data other than test data"
             }
             Whose::Foreign => "was not made by TrueSpd",
         })
@@ -158,21 +158,21 @@ pub enum MarkPlace {
     Registry(PathBuf),
 }
 
-/// Why a file could not be marked; it is usable, but a later write test will not know it.
+/// Why a file could not be marked; it is usable, but a later write test will not recognise it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MarkError {
     /// No attributes on the filesystem and no state directory.
     #[error(
-        "the file system keeps no extended attributes ({attribute}) and there is no directory to remember the \
-         file in; set XDG_STATE_HOME or HOME"
+        "the file system has no extended attributes ({attribute}), and there is no state directory for the mark; \
+         set XDG_STATE_HOME or HOME"
     )]
     NoRegistry {
         /// The system's text about the attribute.
         attribute: String,
     },
-    /// The state directory does not take it.
+    /// The mark could not be written to the state directory.
     #[error(
-        "the file system keeps no extended attributes ({attribute}), and it could not be remembered in {registry}: {text}"
+        "the file system has no extended attributes ({attribute}), and the mark could not be written to {registry}: {text}"
     )]
     Registry {
         /// The system's text about the attribute.
@@ -182,7 +182,7 @@ pub enum MarkError {
         /// The system's text about that.
         text: String,
     },
-    /// The file itself could not be asked or changed.
+    /// The file itself could not be read or changed.
     #[error("could not {action}: {text}")]
     File {
         /// What was tried.
@@ -247,7 +247,7 @@ impl Marks {
     }
 
     fn put(&self, file: &File, state: MarkState, end: Option<Moment>) -> Result<MarkPlace, MarkError> {
-        let stamp = Stamp::of(file).map_err(|e| file_error("ask what the file is", &e))?;
+        let stamp = Stamp::of(file).map_err(|e| file_error("read the facts of the file", &e))?;
         let written = if state == MarkState::Complete { Some(stamp.modified) } else { end };
         let written = written.filter(|_| keeps_own_times(file));
         let mark = Mark { size_bytes: stamp.size_bytes, state, written };
@@ -302,7 +302,7 @@ impl Marks {
         if !self.is_ours(file) {
             return false;
         }
-        // A run that ends holds the lock alone for a moment. Who gets no lock is not kept from running.
+        // A run that ends holds the lock alone for a moment. A run without the lock may go on all the same.
         for _ in 0..LOCK_TRIES {
             match lock::try_share(file) {
                 Ok(false) => std::thread::sleep(LOCK_PAUSE),
@@ -324,8 +324,8 @@ impl Marks {
     /// As [`Marks::mark`]; nothing is lost, a later write test will ask for `-c` or `--overwrite`.
     pub fn end_writing(&self, file: &File) -> Result<(), MarkError> {
         let is_alone = !matches!(lock::try_alone(file), Ok(false));
-        // A registry entry without birth time fits no longer: this process knows whose file it is. No run of
-        // ours changes a size: whoever did that owns what is there.
+        // A registry entry without birth time does not fit any more: this process knows whose file it is. No run of
+        // ours changes a size: if it changed, the data are somebody else's.
         let size = file.metadata().map(|m| m.len()).ok();
         let is_whole = self
             .read(file)
@@ -391,14 +391,14 @@ fn is_later(moment: Option<Moment>, longest: Duration) -> bool {
     since.zip(end).is_some_and(|(since, end)| since > end)
 }
 
-/// Places of a file that are looked at after a run was killed.
+/// Samples that are read of a file after a run was killed.
 const PLACES: u64 = 256;
-/// Bytes in which the pattern may begin anew in the middle a few times, where writes of odd sizes overlap.
+/// In so many bytes the pattern may start again a few times, where writes of odd sizes overlap.
 const PATTERN_BYTES: usize = 4096;
 const BREAKS_MAX: usize = 4;
 
 /// Samples of the file show nothing but what tests write unless told otherwise: zeros, and 0, 1, ... 255 again and
-/// again. Random data (`-Zr`) looks like anybody's.
+/// again. Random data (`-Zr`) look like any other data.
 fn is_test_data(file: &File) -> bool {
     let is_odd = |_, bytes: &[u8]| !bytes.chunks(PATTERN_BYTES).all(is_pattern);
     find_odd(file, PLACES, &is_odd).is_ok_and(|odd| odd.is_none())
@@ -434,7 +434,7 @@ fn file_error(action: &'static str, error: &io::Error) -> MarkError {
     MarkError::File { action, text: system_text(error) }
 }
 
-/// Writes beside and renames, so that a reader never sees half an entry.
+/// Writes another file and renames it, so that a reader never sees half an entry.
 fn write_entry(dir: &Path, entry: &Path, text: &str) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     let beside = dir.join(format!(".{}.{:?}", std::process::id(), std::thread::current().id()));
@@ -667,7 +667,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let marks = Marks { registry: Some(file.path().join("below-a-file")), attributes: false };
         let error = marks.mark(file.as_file(), MarkState::Complete).unwrap_err();
-        assert!(error.to_string().contains("could not be remembered in"), "{error}");
+        assert!(error.to_string().contains("the mark could not be written to"), "{error}");
     }
 
     #[test]

@@ -2,16 +2,16 @@
 //!
 //! Read it in this order:
 //!
-//! 1. **Facts.** [`claim`](claim()) tells who has a device: the kernel by an exclusive open; mounts, swap and holders
-//!    (`uses`), and programs that have it open (`openers`), by name. `files` tells the same of a regular file. `contents`
-//!    tells what lies there: known signatures (`scan`, with libblkid or the small table in `magic`) and samples
+//! 1. **Facts.** [`claim`](claim()) tells who uses a device: an exclusive open asks the kernel whether it is in use;
+//!    mounts, swap and holders (`uses`) and programs that have it open (`openers`) are named. `files` tells the same of a
+//!    regular file. `contents` tells what lies there: known signatures (`scan`, with libblkid or the small table in `magic`) and samples
 //!    (`sample`). [`mark`] tells whose data a file holds. `claimant`, `subject` and `signature` are the types.
-//! 2. **Decision.** [`Guard::check`] weighs the facts (`findings`, with every `reason`), the person's word (`overrides`)
-//!    and where the target is (`no_storage`). [`reuse`] decides what `-c` means for a file that is there.
+//! 2. **Decision.** [`Guard::check`] weighs the facts (`findings`, with every `reason`), `--overwrite` (`overrides`) and
+//!    where the target is (`no_storage`). [`reuse`] decides what `-c` means for a file that is there.
 //! 3. **Permit.** [`Guard::permit`] holds a target, decides on the very descriptor, and gives a [`Permit`];
 //!    [`Guard::permit_to_make`] does so for a file of `-c`. Only a permit opens a target for writing (`tests/all/house.rs`).
-//! 4. **Hold.** [`Custody`] keeps devices from others for the time of a run, knows what the run made itself, and by locks
-//!    (`hold`) other runs know what is being tested.
+//! 4. **Hold.** [`Custody`] reserves devices for the time of a run and knows what the run made itself. By its locks
+//!    (`hold`) other runs recognise what is being tested.
 //! 5. **Mark.** [`mark::Marks`] notes on a file that TrueSpd made it and when it wrote last.
 
 mod claim;

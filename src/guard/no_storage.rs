@@ -1,4 +1,4 @@
-//! Places that look like files and are no storage: controls of the kernel, and nodes of devices.
+//! Paths that look like files and are no storage: controls of the kernel, and device nodes.
 
 use std::path::Path;
 
@@ -39,14 +39,14 @@ pub(super) fn is_of_the_kernel(filesystem: &str) -> bool {
 pub(super) fn of_the_kernel(typed: &str, filesystem: &str) -> Refusal {
     Refusal::guard(
         typed,
-        format!("'{typed}' is on {filesystem}, where files are controls of the kernel and not storage"),
+        format!("'{typed}' is on {filesystem}, where files are controls of the kernel, not storage"),
     )
-    .hint("writing there can change or stop the machine; name a file on a real file system, or a device")
+    .hint("writing there can change or stop the machine; choose a file on a file system that stores data, or a device")
 }
 
-/// A slip in a device's name must not become a file in `/dev` that fills the memory.
+/// A typing error in a device's name must not create a file in `/dev` that fills the memory.
 pub(super) fn check_place_of_new(typed: &str, path: &Path) -> Result<(), Refusal> {
-    // Missing directories are made too, below the nearest one that is there.
+    // `-c` makes missing directories too, below the nearest one that exists.
     let above = path.ancestors().skip(1).map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
     let Some(parent) = above.into_iter().find_map(|p| std::fs::canonicalize(p).ok()) else { return Ok(()) };
     let is_in = |dir: &str| parent.starts_with(dir);
@@ -54,14 +54,15 @@ pub(super) fn check_place_of_new(typed: &str, path: &Path) -> Result<(), Refusal
         return Err(of_the_kernel(typed, if is_in("/proc") { "proc" } else { "sysfs" }));
     }
     if is_in("/dev") && !is_in("/dev/shm") {
-        let words = format!("'{typed}' does not exist, and -c would make an ordinary file in memory of it");
+        let words =
+            format!("there is no device '{typed}', and -c would create an ordinary file there, in memory");
         return Err(Refusal::guard(typed, words)
             .hint("check the name of the device (lsblk lists them); a device is tested without -c"));
     }
     Ok(())
 }
 
-/// May a suite make its files in the directory? Asked before a folder is made there.
+/// May a suite make its files in the directory? To be called before a folder is made there.
 ///
 /// # Errors
 /// What is there instead of storage.
@@ -70,15 +71,16 @@ pub fn check_directory(directory: &Path, roots: &Roots) -> Result<(), Refusal> {
     let typed = printable_path(&path);
     let mounts = read_mounts(roots).unwrap_or_default();
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
-    // Of several at one place the last one hides the others.
+    // Of several mounts at one path the last one hides the others.
     let mount = above.max_by_key(|mount| mount.mount_point.components().count());
     if let Some(mount) = mount.filter(|mount| is_of_the_kernel(&mount.fs_type)) {
         return Err(of_the_kernel(&typed, &mount.fs_type));
     }
     if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
-        let words = format!("'{typed}' is for nodes of devices: a test file there would lie in memory");
+        let words =
+            format!("'{typed}' holds device nodes: a test file there would be in memory, not on storage");
         return Err(Refusal::guard(&typed, words)
-            .hint("name a directory on the storage to be tested, or a device (lsblk lists them)"));
+            .hint("choose a directory on the storage to be tested, or a device (lsblk lists them)"));
     }
     check_place_of_new(&typed, &path.join("file"))
 }
@@ -90,7 +92,7 @@ mod tests {
     #[test]
     fn new_files_do_not_go_where_no_storage_is() {
         let refused = |path: &str| check_place_of_new(path, Path::new(path)).err().map(|r| r.message.clone());
-        assert!(refused("/dev/nvme9n9").unwrap().contains("ordinary file in memory"));
+        assert!(refused("/dev/nvme9n9").unwrap().contains("ordinary file there, in memory"));
         assert!(refused("/dev/../dev/nvme9n9").is_some());
         assert!(refused("/dev/nosuch/disk").is_some());
         assert!(refused("/proc/sys/new").unwrap().contains("on proc"));
@@ -107,7 +109,7 @@ mod tests {
             ("/proc", "on proc"),
             ("/sys", "on sysfs"),
             ("/sys/fs/cgroup", "controls of the kernel"),
-            ("/dev", "nodes of devices"),
+            ("/dev", "device nodes"),
         ] {
             let refusal = refused(path).unwrap_or_else(|| panic!("{path} is no storage"));
             assert!(refusal.contains(words), "{path}: {refusal}");

@@ -44,7 +44,7 @@ pub(super) fn of(device: DeviceNumber, roots: &Roots) -> Vec<Opener> {
     let parts = own.as_ref().map(BlockDevice::partitions).unwrap_or_default();
     let parts: Vec<_> = parts.into_iter().filter_map(|p| Some((p.number()?, p.name))).collect();
     openers(roots, &|link, fd, _| {
-        // Only nodes of devices are asked more closely: asking a file of a dead server hangs.
+        // Only device nodes are examined: reading the facts of a file on a dead server hangs.
         let number = block_device_at(fd).filter(|_| link.starts_with(&roots.dev))?;
         let number = DeviceNumber::from_raw(number);
         if number == device {
@@ -54,10 +54,10 @@ pub(super) fn of(device: DeviceNumber, roots: &Roots) -> Vec<Opener> {
     })
 }
 
-/// How often to look for programs that write a file, and after which pauses: only who stays counts. A process that
-/// is just being started has for a moment what its parent had.
-const LOOKS: u32 = 5;
-const LOOK_PAUSE: Duration = Duration::from_millis(40);
+/// How often programs that write a file are searched for, and with which pause: only processes that keep it open count.
+/// A process that is being started has the descriptors of its parent for a moment.
+const CHECKS: u32 = 5;
+const CHECK_PAUSE: Duration = Duration::from_millis(40);
 
 /// Programs other than runs of this one that have the file open for writing.
 pub(super) fn writers_of_file(file: &File, roots: &Roots) -> Vec<Opener> {
@@ -72,20 +72,20 @@ pub(super) fn writers_of_file(file: &File, roots: &Roots) -> Vec<Opener> {
         (Identity::at(fd).ok()? == own).then_some(Subject::It)
     };
     let mut stayed: Option<Vec<Opener>> = None;
-    for look in 1..=LOOKS {
+    for check in 1..=CHECKS {
         let now = openers(roots, &of_file).into_iter().filter(|o| o.writes);
         let now: Vec<Opener> = now.filter(|o| stayed.as_ref().is_none_or(|s| s.contains(o))).collect();
-        if now.is_empty() || look == LOOKS {
+        if now.is_empty() || check == CHECKS {
             return now;
         }
         stayed = Some(now);
-        std::thread::sleep(LOOK_PAUSE);
+        std::thread::sleep(CHECK_PAUSE);
     }
     Vec::new()
 }
 
-/// Processes other than this one and other runs that have open what `named` knows, by where a descriptor leads, its
-/// place in `/proc` and that of its `fdinfo`.
+/// Processes that have a file open for which `named` gives a subject, without this process and other runs. `named` gets
+/// where a descriptor leads, its path in `/proc` and that of its `fdinfo`.
 fn openers(roots: &Roots, named: &dyn Fn(&Path, &Path, &Path) -> Option<Subject>) -> Vec<Opener> {
     let mut found: Vec<Opener> = Vec::new();
     for entry in fs::read_dir(&roots.proc).into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! The person's word: paths given again after `--overwrite`.
+//! Paths given with `--overwrite`: targets that may be written although they hold data.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::machine::storage::resolve;
 use crate::sys::identity::Identity;
 use crate::text::shell_word;
 
-/// Paths that the person let through.
+/// Paths that the person allowed to overwrite.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Overrides<'a> {
     /// As typed.
@@ -18,9 +18,9 @@ pub(super) struct Overrides<'a> {
 }
 
 impl Overrides<'_> {
-    /// The person named this very file or device again: as typed, as the path it stands for, or by another
+    /// The person gave this file or device with `--overwrite`: as typed, as the path it stands for, or by another
     /// path that leads to it now. A whole disk and its partition, or a device and the file behind it, are two. A
-    /// number (`#3`) names nothing: which disk it means can change with the next one that is plugged in.
+    /// number (`#3`) names nothing: it can mean another disk after the next one is plugged in.
     pub fn let_through(&self, typed: &str, path: &Path, file: Option<&File>) -> bool {
         let opened = file.and_then(|f| Identity::of(f).ok());
         self.again.iter().any(|again| self.names(again, typed, path, opened))
@@ -35,7 +35,7 @@ impl Overrides<'_> {
         again == typed || resolved == path || (opened.is_some() && Identity::at(&resolved).ok() == opened)
     }
 
-    /// Which of the targets (as typed) a path names that was given to let one through.
+    /// Which of the targets (as typed) a path of `--overwrite` names.
     pub fn named_by<'t>(&self, again: &str, targets: &[&'t str]) -> Option<&'t str> {
         targets.iter().copied().find(|typed| {
             let path = resolve(typed, self.roots).map_or_else(|_| (*typed).into(), |r| r.path);
@@ -43,7 +43,7 @@ impl Overrides<'_> {
         })
     }
 
-    /// Overrides that name no target of the run: a slip, and with it perhaps the wrong target.
+    /// Paths of `--overwrite` that name no target of the run: a typing error, perhaps in the name of the target.
     ///
     /// `targets` are the targets as typed.
     pub fn refuse_unused(&self, targets: &[&str]) -> Vec<Refusal> {
@@ -53,11 +53,11 @@ impl Overrides<'_> {
                 refusals.extend((!refusals.contains(&refusal)).then_some(refusal));
                 continue;
             }
-            let words = format!("--overwrite names '{again}', which is no target of this run");
+            let words = format!("--overwrite names '{again}', which is not a target of this run");
             let names: Vec<String> = targets.iter().map(|t| format!("'{t}'")).collect();
             let refusal = Refusal::machine(&["-overwrite"], None, words).hint(format!(
-                "it names the target itself again, and lets nothing else through: neither the disk of a \
-                 partition nor its partitions; the run has {}",
+                "repeat the path of a target: its disk or a partition of it does not count; targets of this \
+                 run: {}",
                 names.join(", ")
             ));
             if !refusals.contains(&refusal) {
@@ -70,9 +70,9 @@ impl Overrides<'_> {
     fn refuse_number(&self, again: &str) -> Option<Refusal> {
         let path = resolve(again, self.roots).ok().filter(|r| r.disk_number.is_some())?.path;
         let word = shell_word(&path.to_string_lossy());
-        let words = format!("--overwrite wants the device by its name, and '{again}' is a number");
+        let words = format!("--overwrite {again}: give the device by its name, not by a number");
         Some(Refusal::machine(&["-overwrite"], None, words).hint(format!(
-            "which disk a number means changes when disks come and go; if you mean this one: --overwrite {word}"
+            "a number may mean another disk when disks are added or removed; for this disk: --overwrite {word}"
         )))
     }
 

@@ -17,7 +17,7 @@ use crate::machine::storage::{
 use crate::sys::error::system_text;
 use crate::sys::identity::Identity;
 
-/// Leave to write one file or device.
+/// The permission to write one file or device.
 #[derive(Debug, Clone)]
 pub struct Permit {
     path: PathBuf,
@@ -30,29 +30,30 @@ pub enum PermitError {
     /// The system refused.
     #[error(transparent)]
     Open(#[from] TargetError),
-    /// It cannot be told what was opened.
+    /// What was opened is not known.
     #[error("{0}")]
     Unknown(String),
-    /// The path means another file or device than the one that was checked.
-    #[error("it came to mean another file or device")]
+    /// The path leads to another file or device than the one that was checked.
+    #[error("another file or device has this path now")]
     Changed,
 }
 
 impl Guard<'_> {
-    /// Holds the target that is open as `look` and asks whether it may be written. `custody` knows what the run has
-    /// made and holds already, and keeps the target from here on: nobody else can take a device then.
+    /// Reserves the open target `look` and checks whether it may be written. `custody` knows what the run has made and
+    /// reserved already, and holds the target from here on: no other program can take a device then.
     ///
     /// # Errors
     /// The refusal, or why it could not be held.
     pub fn permit(&self, typed: &str, look: &OpenedTarget, custody: &mut Custody) -> Result<Permit, Failure> {
         let OpenedTarget { file, facts } = look;
         let not_kept = |e: io::Error| {
-            let words = format!("'{typed}': could not be kept from others while it is written");
+            let words =
+                format!("'{typed}': could not be reserved for this run, so another program could use it");
             Failure::new(FailureKind::Open, words).on(typed).because(system_text(&e))
         };
         let identity = Identity::of(file).map_err(not_kept)?;
-        // Held first: what is checked then stays so, and two runs that ask at the same time know each other. Who has
-        // it instead is said by the check.
+        // Held first, so that the checked facts stay true, and two runs that check at the same time see each other. If
+        // somebody else has it, the check names them.
         let held = custody.hold(identity, file);
         let is_device = facts.kind == TargetKind::Block;
         match (is_device, custody.is_of_this_run(identity)) {
@@ -60,7 +61,7 @@ impl Guard<'_> {
             (false, true) => {}
             (_, false) => self.check(typed, &facts.path, file, facts)?,
         }
-        // A file's lock only tells other runs who writes.
+        // A file's lock only tells other runs who writes: it may be missing.
         held.or_else(|e| if is_device { Err(e) } else { Ok(()) }).map_err(not_kept)?;
         custody.says_it_writes(identity);
         Ok(Permit { path: facts.path.clone(), identity })
@@ -101,11 +102,11 @@ impl Permit {
         Ok(file)
     }
 
-    /// Before the open: opening another device for writing, and closing it, is seen by others.
+    /// Checked before the open, because other programs notice when another device is opened for writing and closed.
     fn check_path(&self) -> Result<(), PermitError> {
         match Identity::at(&self.path) {
             Ok(there) if there != self.identity => Err(PermitError::Changed),
-            // What is not there is told by the open.
+            // If it is not there, the open fails and says so.
             _ => Ok(()),
         }
     }

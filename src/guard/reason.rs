@@ -37,7 +37,7 @@ pub enum Reason {
     Whose(Whose),
     /// Names (hard links) of the file.
     Names(u64),
-    /// The loop device stands on a file.
+    /// The loop device is built on a file.
     StandsOn {
         /// The file.
         file: PathBuf,
@@ -62,7 +62,7 @@ impl fmt::Display for Reason {
                 write!(f, "it has {count} names (hard links), and each of them is this data")
             }
             Reason::StandsOn { file, whose } => {
-                write!(f, "it stands on the file {}, which {whose}", printable_path(file))
+                write!(f, "it is built on the file {}, which {whose}", printable_path(file))
             }
         }
     }

@@ -26,8 +26,7 @@ pub enum Reuse {
     Create {
         /// One sentence for the person, which says why a file that is there was not taken.
         sentence: String,
-        /// A file that TrueSpd did not make, and that holds data, is replaced: only with the
-        /// person's leave.
+        /// A file that TrueSpd did not make, and that holds data, is replaced: only with `--overwrite`.
         replaces_foreign_data: bool,
     },
     /// The path cannot be a created file.
@@ -39,7 +38,7 @@ pub enum Reuse {
 
 /// Why the question could not be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: could not {action} to see whether it can be used again: {text}")]
+#[error("{path}: could not {action} to check whether it can be reused: {text}")]
 pub struct ReuseError {
     /// Path as given.
     pub path: String,
@@ -65,21 +64,21 @@ pub fn reuse_decision(path: &Path, size_bytes: u64, marks: &Marks) -> Result<Reu
             let sentence = format!("{name} does not exist and is created with {size_bytes} bytes");
             return Ok(Reuse::Create { sentence, replaces_foreign_data: false });
         }
-        Err(e) => return Err(failed("look at it")(e)),
+        Err(e) => return Err(failed("read its metadata")(e)),
     };
     if !about.is_file() {
         let what = if about.is_dir() {
             "a directory"
         } else if block_device_of(&about).is_some() {
-            "a block device, which has its size already; leave out -c"
+            "a block device, whose size is fixed; leave out -c"
         } else {
             "not a regular file"
         };
         return Ok(Reuse::Refuse { sentence: format!("{name} cannot be created with -c: it is {what}") });
     }
-    // Not blocking, in case the path came to mean a pipe since.
+    // Without waiting, in case the path leads to a pipe by now.
     let file = read(path, Reading { at_once: true, ..Reading::default() }).map_err(failed("open it"))?;
-    decide_for_file(&name, &file, size_bytes, marks).map_err(failed("find out what is written of it"))
+    decide_for_file(&name, &file, size_bytes, marks).map_err(failed("read which parts of it are written"))
 }
 
 fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> io::Result<Reuse> {
@@ -87,7 +86,7 @@ fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> i
     let mark = marks.read(file);
     let ours = marks.is_ours(file);
     let create = |because: String| Reuse::Create {
-        sentence: format!("{name} is created anew: {because}"),
+        sentence: format!("{name} is created again: {because}"),
         replaces_foreign_data: !ours && found_bytes > 0,
     };
     if mark.is_some_and(|m| m.state == MarkState::Filling) {
@@ -110,7 +109,7 @@ fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> i
                 Whose::Foreign => "not made by TrueSpd",
             };
             let sentence =
-                format!("{name} is used as it is: {whose}, exactly {size_bytes} bytes, written throughout");
+                format!("{name} is used as it is: {whose}, exactly {size_bytes} bytes, every byte written");
             Reuse::Reuse { ours, sentence }
         }
         other => create(format!("the file there {other}")),

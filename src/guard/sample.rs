@@ -1,4 +1,4 @@
-//! Looks at samples of what a file or device holds: its start, its end, and places spread between them.
+//! Reads samples of what a file or device holds: its start, its end, and pieces spread between them.
 //!
 //! Only reads, by direct I/O where that is possible; where it is not, what was read leaves the page cache
 //! again. Several reads are in flight, so that a disk can put them in order.
@@ -16,12 +16,12 @@ use crate::sys::residency::drop_cached;
 
 /// Every piece starts at a multiple of this and is at most as long.
 pub const PIECE_BYTES: u64 = 1 << 20;
-/// Bytes read at a place between start and end.
+/// Bytes of a piece between start and end.
 const SPREAD_BYTES: u64 = 16 << 10;
 /// Reads in flight.
 const READERS: usize = 8;
 
-/// What ended a look.
+/// The sample that ended the search.
 #[derive(Debug)]
 pub struct Odd {
     /// First byte of the piece.
@@ -30,7 +30,7 @@ pub struct Odd {
     pub error: Option<io::Error>,
 }
 
-/// Offset and length of the pieces looked at: the first and the last mebibyte, and up to `count` places between.
+/// Offset and length of the pieces to read: the first and the last mebibyte, and up to `count` between them.
 fn pieces(size_bytes: u64, count: u64) -> Vec<(u64, u64)> {
     let floor = |offset: u64| offset / PIECE_BYTES * PIECE_BYTES;
     let tail = floor(size_bytes.saturating_sub(PIECE_BYTES));
@@ -41,14 +41,14 @@ fn pieces(size_bytes: u64, count: u64) -> Vec<(u64, u64)> {
     for (offset, length) in &mut found {
         *length = (*length).min(size_bytes - *offset);
     }
-    // Of two at one place the longer one.
+    // Of two at one offset the longer one.
     found.sort_by_key(|&(offset, length)| (offset, std::cmp::Reverse(length)));
     found.dedup_by_key(|(offset, _)| *offset);
     found
 }
 
 /// The first sampled piece that cannot be read or for which `is_odd`, given its offset and its bytes, says so; pieces
-/// are looked at until one is found. `count` is the number of places besides start and end.
+/// are read until one is found. `count` is the number of pieces besides start and end.
 ///
 /// # Errors
 /// When the file cannot be opened once more for reading, or there is no memory.
@@ -91,7 +91,7 @@ pub fn find_odd(
     let buffers = buffers.map_err(io::Error::other)?;
     std::thread::scope(|scope| {
         for buffer in &buffers[1..] {
-            // Without threads it takes longer, that is all.
+            // Without the thread it only takes longer.
             let _ = std::thread::Builder::new().spawn_scoped(scope, || work(buffer));
         }
         work(&buffers[0]);

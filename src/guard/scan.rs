@@ -1,4 +1,4 @@
-//! Looks for signatures, with libblkid or without it.
+//! Searches for signatures, with libblkid or without it.
 
 use std::fs::File;
 use std::io;
@@ -13,7 +13,7 @@ use crate::sys::identity::Identity;
 use crate::sys::open::{Reading, read, read_again};
 use crate::text::printable_path;
 
-/// Looks for known signatures on an open device or in an open file.
+/// Searches for known signatures on an open device or in an open file.
 ///
 /// The descriptor itself is not used for reading: it may be write-only or need alignment.
 ///
@@ -23,7 +23,7 @@ pub fn signatures(file: &File, path: &Path) -> Result<Scan, GuardError> {
     scan(&reopen_for_reading(file, path)?, path, None)
 }
 
-/// Looks at all of a readable file, or at a part as if it were a device of its own.
+/// Searches all of a readable file, or a part as if it were a device of its own.
 pub(super) fn scan(reader: &File, path: &Path, range: Option<Range>) -> Result<Scan, GuardError> {
     let part = range.map(|range| (range.start_bytes, range.length_bytes));
     let why = match blkid::library() {
@@ -64,8 +64,8 @@ fn kind(name: &str, usage: Option<&str>) -> SignatureKind {
     }
 }
 
-/// A descriptor of its own for the same file or device, for buffered reads. A look must leave no trace, not even the
-/// time of the last access.
+/// Another descriptor for the same file or device, for buffered reads. The check must leave no trace, not even the time
+/// of the last access.
 pub(super) fn reopen_for_reading(file: &File, path: &Path) -> Result<File, GuardError> {
     let name = || printable_path(path);
     let failed = |e: io::Error| GuardError::Read { path: name(), text: system_text(&e) };

@@ -30,7 +30,7 @@ pub struct Signature {
     pub name: String,
     /// Label, when there is one.
     pub label: Option<String>,
-    /// Where its magic number stands, in bytes.
+    /// Offset of its magic number in bytes.
     pub offset_bytes: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Display for Signature {
     }
 }
 
-/// Who looked for signatures.
+/// What searched for signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScannedBy {
     /// libblkid of the machine: knows everything that `wipefs` and `mount` know.
@@ -75,12 +75,12 @@ pub enum ScannedBy {
     BuiltIn(String),
 }
 
-/// Result of looking for signatures.
+/// Result of a search for signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scan {
     /// What was found; empty when nothing known is there.
     pub signatures: Vec<Signature>,
-    /// Who looked.
+    /// What searched.
     pub by: ScannedBy,
 }
 

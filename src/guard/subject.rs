@@ -1,4 +1,4 @@
-//! What of a device a use or a process is about.
+//! The part of a device that a use or a process is about.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Who is seen to use a block device: mounts, swap areas, holders, and whether the running system is among
+//! The known users of a block device: mounts, swap areas, holders, and whether the running system is among
 //! them. Read from mountinfo, the list of swap areas and sysfs; nothing is opened.
 
 use std::fs;
@@ -286,7 +286,7 @@ mod tests {
         let log = roots.dev.join("sda1");
         let line = format!("30 1 8:32 / /x rw - xfs /dev/sdc rw,logdev={},noquota\n", log.display());
         mountinfo(&roots, &line);
-        assert_eq!(words(SDA1, &roots)[0], "it serves the file system mounted at /x (xfs)");
+        assert_eq!(words(SDA1, &roots)[0], "it is used by the file system mounted at /x (xfs)");
         let both = format!("{}:{}", roots.dev.join("sdx").display(), log.display());
         mountinfo(&roots, &format!("30 1 0:50 / /c rw - bcachefs {both} rw\n"));
         assert_eq!(words(SDA1, &roots)[0], "it is mounted at /c (bcachefs)");

@@ -100,7 +100,7 @@ pub const SITUATIONS: &[Situation] = &[
         "GPT table with file systems in its partitions",
         &[
             "it holds a GPT partition table",
-            "EFI system, \"start\") holds nothing that is known",
+            "EFI system, \"start\") holds nothing known",
             "Linux file system, \"files\") holds a file system of type ext4, label \"inner\"",
         ],
         |_| {
@@ -131,14 +131,14 @@ pub const SITUATIONS: &[Situation] = &[
         write(&made.target, 0, &[0; 8192]);
         Some(made)
     }),
-    row("device that an earlier test wrote", &["perhaps of an earlier test"], |lab| {
+    row("device that an earlier test wrote", &["perhaps from an earlier test"], |lab| {
         let made = device(8 * MIB, &[])?;
         lab.run(&format!("-d1 -W0 -b4K -g64 -w100 {}", text(&made.target))).expect_code(0);
         Some(made)
     }),
     row(
         "loop device over a file of somebody else",
-        &["it holds data that nothing here recognises", "it stands on the file", "was not made by TrueSpd"],
+        &["it holds data of an unknown kind", "it is built on the file", "was not made by TrueSpd"],
         |lab| {
             let above = Loop::over(&foreign(lab));
             Some(Made::at(&above.node).with_bytes(&above.image).keeping(above))
@@ -153,7 +153,7 @@ pub const SITUATIONS: &[Situation] = &[
     row("blank partition", &[], |_| disk(TWO, true).map(|(made, nodes)| moved(made, &nodes[0]))),
     row(
         "blank partition that holds a boot loader by its type",
-        &["by its type, BIOS boot, it holds data without a signature"],
+        &["it has the type BIOS boot, and such partitions hold data without a signature"],
         |_| {
             let (made, nodes) =
                 disk("label: gpt\nsize=4096, type=21686148-6449-6E6F-744E-656564454649\n", true)?;
@@ -168,7 +168,7 @@ pub const SITUATIONS: &[Situation] = &[
     }),
     row(
         "partition, its disk named after --overwrite",
-        &["holds a file system", "is no target of this run"],
+        &["holds a file system", "is not a target of this run"],
         |_| {
             let (made, nodes) = disk(TWO, true)?;
             run("mkswap", &[text(&nodes[0])]);
@@ -206,7 +206,7 @@ pub const SITUATIONS: &[Situation] = &[
         let mount = Mount::new(&["-o", &devices, text(&first.node)]);
         Some(Made::at(&second.node).keeping(mount).keeping(first).keeping(second))
     }),
-    row("log device of a mounted xfs", &["it serves the file system mounted at"], |_| {
+    row("log device of a mounted xfs", &["it is used by the file system mounted at"], |_| {
         has_tool("mkfs.xfs").then_some(())?;
         let (data, log) = (Loop::new(300 * MIB), Loop::new(64 * MIB));
         let log_option = format!("logdev={}", log.node.display());
@@ -221,7 +221,7 @@ pub const SITUATIONS: &[Situation] = &[
     }),
     row(
         "device under a loop device that is mounted",
-        &["stands on it and is itself in use", "is mounted at"],
+        &["is built on it and is in use", "is mounted at"],
         |_| {
             let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
             let above = Loop::over(&made.target);
@@ -231,7 +231,7 @@ pub const SITUATIONS: &[Situation] = &[
     ),
     row(
         "loop device over a device that is mounted",
-        &["which it stands on, is in use", "is mounted at"],
+        &["which it is built on, is in use", "is mounted at"],
         |_| {
             let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
             let above = Loop::over(&made.target);
@@ -242,7 +242,7 @@ pub const SITUATIONS: &[Situation] = &[
     ),
     row(
         "second loop device on the file of a mounted one",
-        &["stands on the same file and is in use"],
+        &["has the same file behind it and is in use"],
         |_| {
             let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
             let image = made.bytes.clone()?;
@@ -316,7 +316,7 @@ pub const SITUATIONS: &[Situation] = &[
     row("file of ours that a killed run was writing", &[], |lab| Some(file(&killed(lab, "")))),
     row(
         "file of ours that a killed run was writing, then another file copied over it",
-        &["was being written by a run of TrueSpd that was killed", "may as well be somebody's data"],
+        &["was being written by a run of TrueSpd that was killed", "may hold data other than test data"],
         |lab| {
             let path = killed(lab, "");
             write(&path, 0, &noise(MIB as usize));
@@ -330,12 +330,12 @@ pub const SITUATIONS: &[Situation] = &[
     }),
     row(
         "file of ours that a killed run was writing with random data",
-        &["random write data (-Zr, -Z<size>) cannot be told from anybody's"],
+        &["random write data (-Zr, -Z<size>) looks like any other data"],
         |lab| Some(file(&killed(lab, "-Zr -r -o32"))),
     ),
     row(
         "file that a killed -c left unfinished",
-        &["was being made by a run of TrueSpd that was killed", "repeat the line that made it"],
+        &["was being made by a run of TrueSpd that was killed", "repeat the command line that made it"],
         |lab| Some(file(&half_made(lab, b""))),
     ),
     row("the same with that -c again", &[], |lab| {
@@ -411,7 +411,7 @@ pub const SITUATIONS: &[Situation] = &[
     }),
 ];
 
-const UNKNOWN: &[&str] = &["it holds data that nothing here recognises", "perhaps of an earlier test"];
+const UNKNOWN: &[&str] = &["it holds data of an unknown kind", "perhaps from an earlier test"];
 
 /// Bytes that nothing recognises.
 fn noise(bytes: usize) -> Vec<u8> {

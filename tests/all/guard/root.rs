@@ -229,11 +229,11 @@ fn the_same_storage_by_another_name() {
     let machine = machine_with(DATA, [ID, ID], [2048, 2048]);
     let refusal = machine.write(&device, "sdc").expect_err("mounted by another name").to_string();
     let words =
-        "sda is the same storage by another name and is in use: its partition sda2 is mounted at /srv";
+        "sda is the same storage under another name and is in use: its partition sda2 is mounted at /srv";
     assert!(refusal.contains(words), "{refusal}");
     assert_eq!(machine.write(&device, "sdb"), Ok(()), "another disk");
     let root = machine_with("30 1 8:2 / / rw - ext4 /dev/sda2 rw\n", [ID, ID], [2048, 2048]);
-    root.refuses(&device, "sdc", "sda is the same storage by another name");
+    root.refuses(&device, "sdc", "sda is the same storage under another name");
     for (ids, sizes) in [
         ([ID, "naa.600140587654321"], [2048, 2048]),
         // Disks that have no name, or one that their maker gave to more than one.

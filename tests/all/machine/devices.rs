@@ -135,7 +135,7 @@ fn a_loop_device_in_use_claims_the_device_it_stands_on() {
     let by = claimants(&below.node).expect("in use");
     let (name, node) = (above.name(), below.node.display());
     let words =
-        format!("loop device {name} of file {node} stands on it and is itself in use: it is in use as swap");
+        format!("loop device {name} of file {node} is built on it and is in use: it is in use as swap");
     assert_eq!(by, words);
     drop(swap);
     assert_eq!(claimants(&below.node), None);

@@ -67,7 +67,7 @@ fn taken_as_it_is_or_made_anew() {
     create(&lab, "-c1M --recreate", "f").expect_code(0).says_not(&["used as it is"]);
     assert!(lab.read("f").iter().enumerate().all(|(j, &b)| b == j as u8));
     for bytes in [2 << 20, 512 << 10] {
-        create(&lab, &format!("-v -c{bytes}"), "f").expect_code(0).says(&["is created anew"]);
+        create(&lab, &format!("-v -c{bytes}"), "f").expect_code(0).says(&["is created again"]);
         assert_written_throughout(&lab, "f", bytes);
     }
 }

@@ -44,7 +44,7 @@ fn measure_blank(device: &Path) {
     assert_measured(run_on(&lab, "-d1 -W0 -Su -r -b4K -o32 -w100", device));
     for words in ["-Sh -r -b4K -o4 -w50", "-b64K -w30"] {
         let words = format!("-d1 -W0 {words}");
-        run_on(&lab, &words, device).refused(4, &["perhaps of an earlier test", "--overwrite"]);
+        run_on(&lab, &words, device).refused(4, &["perhaps from an earlier test", "--overwrite"]);
         assert_measured(run_on(&lab, &format!("{words} --overwrite {}", device.display()), device));
     }
     // Alignment is checked before anything runs.
@@ -126,7 +126,7 @@ fn a_file_system_is_not_overwritten() {
     assert!(differ < before.len() / 100, "{differ} bytes differ");
     assert_measured(run_on(&lab, &format!("-d1 -W0 -w100 -s -b64K -o8 -Su {overwrite}"), &device.node));
     // The file system is gone, and what is there now is known to nobody.
-    run_on(&lab, "-d1 -W0 -w100 -b4K -Su", &device.node).refused(4, &["nothing here recognises"]);
+    run_on(&lab, "-d1 -W0 -w100 -b4K -Su", &device.node).refused(4, &["data of an unknown kind"]);
 }
 
 /// A run keeps what it writes: its next time span need not ask again.
@@ -145,7 +145,7 @@ fn time_spans_of_one_run_write_a_device_one_after_the_other() {
     );
     lab.write("p.xml", format!("<Profile><TimeSpans>{span}{span}</TimeSpans></Profile>").as_bytes());
     lab.run("-Xp.xml").expect_code(0);
-    lab.run("-Xp.xml").refused(4, &["nothing here recognises"]);
+    lab.run("-Xp.xml").refused(4, &["data of an unknown kind"]);
 }
 
 /// Scripts measure and unmount: the kernel takes a ring apart later, and must not hold the file till then.
