@@ -28,7 +28,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Looks at the folder, which need not be there yet. Without `resume` it must hold no documents of a series. What is
+    /// Checks the folder, which need not exist yet. Without `resume` it must hold no documents of a series. What is
     /// there must take new documents.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Kept {
         let names = names.map(|name| name.to_string_lossy().into_owned());
         let there: BTreeMap<usize, String> = names.filter_map(|name| Some((number(&name)?, name))).collect();
         if !resume && !there.is_empty() {
-            let already = refused("documents of a series are there already");
+            let already = refused("it already holds documents of a series");
             return Err(already.hint("choose another folder, or go on with --resume"));
         }
         let mut kept = Kept { folder: folder.to_path_buf(), resume, count: 0, there, lock: None };
@@ -101,11 +101,11 @@ impl Kept {
         let path = self.path(step);
         let other = |what: &str| {
             refusal(&self.folder.join(name), what).hint(
-                "--resume goes on with the words of the series that began there: repeat them, or choose another folder",
+                "--resume needs the options of the series that began there: repeat them, or choose another folder",
             )
         };
         if path.file_name().is_none_or(|own| own.to_string_lossy() != *name) {
-            return Err(other(&format!("another run than '{}'", step.name)));
+            return Err(other(&format!("this is not the run '{}'", step.name)));
         }
         let read = fs::read(&path).ok().and_then(|bytes| json::read(&bytes).ok());
         let Some(document) = read else { return Ok(None) };
@@ -167,26 +167,27 @@ impl Planned<'_> {
     /// How a document is that of another run; none when it is of this one.
     fn differs(&self, document: &Document) -> Option<String> {
         let Some((suite, words)) = document.command_line.split_first() else {
-            return Some("no run of a suite".to_string());
+            return Some("this is not a run of a suite".to_string());
         };
         if suite != self.program {
-            return Some(format!("a run of {suite}"));
+            return Some(format!("this is a run of {suite}"));
         }
         if document.system.computer_name != self.computer_name {
-            return Some(format!("a run on the machine {}", document.system.computer_name));
+            return Some(format!("this is a run on the machine {}", document.system.computer_name));
         }
         let (own, other) = (comparable(self.line.words()), comparable(words));
         if own != other {
             let only = |all: &[String], of: &[String]| {
                 let words: Vec<&str> =
                     all.iter().filter(|word| !of.contains(word)).map(String::as_str).collect();
-                if words.is_empty() { "nothing more".to_string() } else { words.join(" ") }
+                if words.is_empty() { "nothing else".to_string() } else { words.join(" ") }
             };
-            return Some(format!("a run with {} where this has {}", only(&other, &own), only(&own, &other)));
+            let (there, here) = (only(&other, &own), only(&own, &other));
+            return Some(format!("its command line has {there}, and that of this series has {here}"));
         }
         let is_same =
             with_comparable_paths(&document.profile) == with_comparable_paths(&self.line.request().profile);
-        (!is_same).then(|| "a run of another profile".to_string())
+        (!is_same).then(|| "this is a run of another profile".to_string())
     }
 }
 
@@ -295,11 +296,13 @@ mod tests {
         let (_, other) = step("", &["-s", "-b8K", "/m/truespd-mark-77-0/data"]);
         let error = find(&mut kept, &second, &other).unwrap_err();
         assert!(
-            error.message.ends_with("002-seq.json': a run with nothing more where this has -b8K"),
+            error.message.ends_with(
+                "002-seq.json': its command line has nothing else, and that of this series has -b8K"
+            ),
             "{error}"
         );
         let error = find(&mut kept, &step("RND", &[]).0, &second_words).unwrap_err();
-        assert!(error.message.contains("002-seq.json': another run than 'RND'"), "{error}");
+        assert!(error.message.contains("002-seq.json': this is not the run 'RND'"), "{error}");
         let profile = Profile { progress_ios: 7, ..Profile::default() };
         let same = line(&second_words);
         let other = Line::new(second_words.clone(), Request { profile, ..Request::default() });

@@ -43,7 +43,7 @@ pub enum OutputError {
         what: &'static str,
     },
     /// A result would replace something of this run.
-    #[error("--{option} {path}: this is {what} too; give another file")]
+    #[error("--{option} {path}: this file is also {what}; give another one")]
     Clash {
         /// Format.
         option: &'static str,
@@ -232,11 +232,11 @@ fn open(output: &Output, path: &Path) -> Result<TextOutput, OutputError> {
                 Err(error) => Err(OutputError::Write { option, path: output.path.clone(), error }),
             };
         }
-        Ok(facts) if !facts.is_file() => return no_file("this is no file"),
+        Ok(facts) if !facts.is_file() => return no_file("this is not a file"),
         _ => {}
     }
     let folder = path.parent().unwrap_or(Path::new("/"));
-    // The crate wraps the system's error with a path that is told already.
+    // The crate adds a path to the system's error, which the message has already.
     let mut code = None;
     let make = |path: &Path| {
         // Readable for whom the person's umask says, like any file a program makes.
@@ -259,7 +259,7 @@ fn put(sink: Sink, text: &str) -> io::Result<()> {
         Sink::Stream(mut stream) => stream.write_all(text.as_bytes()).and_then(|()| stream.flush()),
         Sink::File { mut temporary, path } => {
             temporary.write_all(text.as_bytes())?;
-            // A name for a file whose content a power cut may take back would be worth nothing.
+            // After a power failure the file must not have its name without its content.
             temporary.as_file().sync_all()?;
             temporary.persist(path).map_err(|refused| refused.error)?;
             Ok(())
@@ -280,13 +280,13 @@ impl LaterOutputs {
     /// # Errors
     /// [`OutputError`].
     pub fn check(outputs: Vec<Output>, taken: &[String]) -> Result<Self, OutputError> {
-        let what = |path: &String| format!("'{path}', which is tested or read,");
+        let what = |path: &String| format!("'{path}', which is tested or read");
         let taken = taken.iter().map(|path| (PathBuf::from(path), what(path)));
         let mut taken: Vec<(PathBuf, String)> = taken.map(|(path, what)| (real(&path), what)).collect();
         for output in &outputs {
             let path = real(Path::new(&output.path));
             refuse_taken(output, &path, &taken)?;
-            // Opening a pipe and leaving it would tell its reader that this was all.
+            // A reader of a pipe would take opening and closing it for the end of the result.
             if !path.metadata().is_ok_and(|facts| is_stream(&facts)) {
                 open(output, &path)?;
             }
@@ -336,8 +336,8 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&second).unwrap(), "save");
         let taken = [second.to_string_lossy().into_owned()];
         for (outputs, taken, says) in [
-            (vec![json(&first), json(&first)], &[][..], "this is the file of --json too"),
-            (vec![json(&second)], &taken[..], "which is tested or read, too"),
+            (vec![json(&first), json(&first)], &[][..], "this file is also the file of --json"),
+            (vec![json(&second)], &taken[..], "which is tested or read; give another one"),
             (vec![json(Path::new(""))], &[][..], "the name of a file is missing"),
             (vec![json(dir.path())], &[][..], "this is a folder"),
             (vec![json(&dir.path().join("none/x"))], &[][..], "none: No such file or directory"),

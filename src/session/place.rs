@@ -59,7 +59,7 @@ impl Place {
             if path.to_str().is_none() {
                 return Err(not_utf8("choose another directory"));
             }
-            // Some file systems of memory, networks and programs tell no size.
+            // Some file systems in memory, on networks or in programs report no size.
             let room = File::open(&path).and_then(|directory| room(&directory)).ok();
             let room = room.filter(|room| room.size_bytes > 0 || room.is_read_only);
             return Ok(Place { path, kind: Kind::Directory(room) });
@@ -146,7 +146,7 @@ impl Place {
                 return Err(refused(format!("'{path}': the file system is read-only"))
                     .hint("choose a directory on another one"));
             }
-            // A file system wants some of it for itself.
+            // A file system needs some of it for itself.
             (_, Some(room)) => (
                 room.free_bytes,
                 share(room.free_bytes) / 8 * 7,
@@ -203,7 +203,7 @@ pub fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
     let device = is_block.then(|| BlockDevice::find(opened.facts.device, &roots)).flatten();
     if device.is_some_and(|device| device.is_read_only()) {
         let message = format!("'{typed}' is write-protected");
-        let hint = "test reads only, or lift the protection (blockdev --setrw)";
+        let hint = "test reads only, or remove the protection (blockdev --setrw)";
         return Err(Refusal::machine(&["-w"], Some(typed), message).hint(hint));
     }
     let guard = Guard { overwrite, marks: &Marks::of_this_user(), roots: &roots };
@@ -241,7 +241,7 @@ pub fn absolute(word: String) -> String {
     }
 }
 
-/// Without resolving links. `None` where the present directory has a name that is no UTF-8.
+/// Without resolving links. `None` where the name of the current directory is not UTF-8.
 fn absolute_path(path: &str) -> Option<String> {
     std::path::absolute(path).ok()?.into_os_string().into_string().ok()
 }

@@ -37,7 +37,7 @@ impl Scratch {
         };
         let noted = |error: std::io::Error| {
             let why = system_text(&error);
-            refused(format!("could not note what to remove if the program is killed: {why}"))
+            refused(format!("the clean-up journal could not be written: {why}"))
         };
         let parent = fs::canonicalize(parent).map_err(failed)?;
         for number in 0..NAMES_TRIED {

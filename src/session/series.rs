@@ -94,7 +94,7 @@ impl Series {
         let is_kept = |path: &str| keep.as_ref().is_some_and(|keep| keep.would_hold(Path::new(path)));
         if let Some(file) = outputs.files().find(|file| is_kept(&file.path)) {
             let words = format!(
-                "--{} '{}': --keep calls the documents of runs so in that folder; choose another name",
+                "--{} '{}': --keep uses such names for the documents of runs in that folder; choose another name",
                 file.format, file.path
             );
             return Err(Refusal::new(RefusalKind::Output, words).on(&file.path));
@@ -118,7 +118,7 @@ impl Series {
         })
     }
 
-    /// The person's word for targets of the steps that follow: the write guard refuses one that names no target of a run.
+    /// The paths of `--overwrite` for targets of the steps that follow: the write guard refuses one that names no target of a run.
     /// What it was before.
     pub fn allow(&mut self, overwrite: Vec<String>) -> Vec<String> {
         std::mem::replace(&mut self.overwrite, overwrite)
@@ -176,11 +176,11 @@ impl Series {
     fn watched_journal(&self) -> Result<(Journal, Option<Caretaker>), Refusal> {
         let refused = |words: String| Refusal::new(RefusalKind::Machine, words);
         let dir = journals_of_this_user().ok_or_else(|| {
-            refused("there is no folder to note in what to clean up; set XDG_STATE_HOME or HOME".into())
+            refused("there is no folder for the clean-up journal; set XDG_STATE_HOME or HOME".into())
         })?;
         let journal = Journal::begin(&dir).map_err(|error| {
             refused(format!(
-                "could not note in {} what to clean up: {}; set XDG_STATE_HOME to a folder that can be written",
+                "the clean-up journal could not be written in {}: {}; set XDG_STATE_HOME to a folder that you may write to",
                 dir.display(),
                 system_text(&error)
             ))

@@ -2,8 +2,8 @@
 //!
 //! A [`Journal`] in the user's state directory says what to undo, and says so before anything is changed. The program
 //! undoes it at its end. When it is killed, its caretaker does (a process that waits for nothing else), and when that
-//! was killed too or the power failed, the next program that looks ([`sweep`]). Whose journal it is tells a lock
-//! (`flock(2)`) that ends with the process.
+//! was killed too or the power failed, the next program that looks ([`sweep`]). A lock (`flock(2)`)
+//! that ends with the process tells whose journal it is.
 //!
 //! Only what this user noted is undone, and only what this program makes: folders of its names, settings of disks.
 
@@ -69,7 +69,7 @@ struct Entry {
 pub struct Undone {
     /// What it was: `removed '/mnt/truespd-mark-x1'`.
     pub words: String,
-    /// Whether it is undone. If not, the words say why, and whether anybody will try again does `is_settled`.
+    /// Whether it is undone. If not, the words say why, and `is_settled` says whether it will be tried again.
     pub is_done: bool,
     /// Nothing is left to do: undone, or not this program's any more.
     pub is_settled: bool,
@@ -126,7 +126,7 @@ impl Journal {
                 .tempfile_in(dir)?
                 .keep()
                 .map_err(|e| e.error)?;
-            // Somebody who sweeps can have it before its maker, for a moment, and removes it as empty.
+            // A sweep of another process can lock it before its maker does, and removes it as empty.
             lock(&file, Lock::Wait)?;
             if is_at(&file, &path) {
                 return Ok(Journal {
@@ -154,7 +154,7 @@ impl Journal {
         let refused = |words: String| Refusal::new(RefusalKind::Target, words);
         let told =
             |error: io::Error| refused(format!("{}: {}", printable_path(setting), system_text(&error)));
-        let taken = "another series of TrueSpd has its write cache switched, and sets it back at its end; wait for that";
+        let taken = "another series of TrueSpd has changed its write cache and sets it back at its end; wait until then";
         let file = File::open(setting).map_err(told)?;
         match lock(&file, Lock::Try) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(refused(taken.into())),
@@ -168,7 +168,7 @@ impl Journal {
         }
         let names_it = |entry: &Entry| matches!(&entry.undo, Undo::Setting { path, .. } if path == setting);
         let others = journals(dir).into_iter().filter(|path| *path != self.path);
-        // What is still there has an owner, or a caretaker that is at it.
+        // A journal that is still there has an owner, or a caretaker that is undoing it.
         if others
             .filter_map(|path| fs::read_to_string(path).ok())
             .any(|text| entries(&text).any(|e| names_it(&e)))
@@ -208,7 +208,7 @@ impl Journal {
             undone.extend(undo_one(&entry.undo, entry.boot == boot, &self.roots));
         }
         if undone.iter().all(|one| one.is_settled) {
-            // What is left of it says nothing any more.
+            // If it cannot be removed, it holds nothing that is still to be undone.
             let _ = fs::remove_file(&self.path);
         }
         undone
@@ -249,10 +249,11 @@ fn entries(text: &str) -> impl Iterator<Item = Entry> {
     text.lines().filter_map(|line| serde_json::from_str(line).ok())
 }
 
-/// The journal, when nobody has it any more. Only what this user wrote: others would have it do their work.
+/// The journal, when its owner is gone. Only one that this user wrote: another user could have this program remove files
+/// for them.
 fn take_over(path: &Path, how: Lock, roots: &Roots) -> Option<Journal> {
     check_folder(path.parent()?).ok()?;
-    // Nothing that is no plain file: neither links nor pipes are followed or waited for.
+    // Only a plain file: links are not followed, pipes are not waited for.
     let mut file = file::open_unlinked(path).ok()?;
     let about = Stat::of_open(&file).ok()?;
     if about.kind != FileKind::Regular || about.owner != user() || about.mode & WRITABLE_BY_OTHERS != 0 {
@@ -278,14 +279,14 @@ fn check_folder(dir: &Path) -> Result<(), String> {
     let about = Stat::at(dir).map_err(|error| system_text(&error))?;
     let why = match about.owner == user() {
         true if about.mode & WRITABLE_BY_OTHERS == 0 => return Ok(()),
-        true => "others may write to this folder; take that from them (chmod 700)",
+        true => "other users may write to this folder; forbid that (chmod 700)",
         false => "this folder belongs to another user; set XDG_STATE_HOME to a folder of your own",
     };
     Err(why.into())
 }
 
-/// A file with a lock of this program's. It is given back in so many words, not just by closing the file: a process that
-/// another thread is starting has a copy of every descriptor until it executes its program, and the lock with it.
+/// A file with a lock of this program. The lock is released explicitly, not only by closing the file: a process that
+/// another thread is starting has a copy of every descriptor, and so the lock, until it executes its program.
 #[derive(Debug)]
 struct Locked(File);
 

@@ -21,7 +21,7 @@ pub(super) fn remove(
 ) -> Option<Result<(), Left>> {
     let is_named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(FOLDER_PREFIX));
     if !is_named || !path.is_absolute() {
-        return Some(Err(Left::Foreign("no folder that TrueSpd makes has such a name".into())));
+        return Some(Err(Left::Foreign("TrueSpd makes no folder of this name".into())));
     }
     let emptied = match identity {
         Some(identity) => remove_files(path, identity, files, is_same_boot),
@@ -29,7 +29,7 @@ pub(super) fn remove(
     };
     let removed = emptied.and_then(|()| match remove_directory(path) {
         Err(Code::NOT_EMPTY | Code::ALREADY_EXISTS) => {
-            Err(Removal::Left(Left::Foreign("somebody else keeps files there".into())))
+            Err(Removal::Left(Left::Foreign("it holds files that TrueSpd did not make".into())))
         }
         other => Ok(other?),
     });
@@ -76,7 +76,7 @@ fn remove_files(
     Ok(())
 }
 
-/// Where a file system keeps no attributes, what says that a file is ours lies in a folder of the user's and would stay.
+/// Where a file system has no extended attributes, the mark of a file is in the user's state folder and would stay there.
 fn forget_mark(folder: &Directory, name: &str) {
     if let Ok(file) = folder.open_entry(name) {
         // The file goes, whatever becomes of its mark.
@@ -84,8 +84,8 @@ fn forget_mark(folder: &Directory, name: &str) {
     }
 }
 
-/// The number of a file system is another after a boot (btrfs, NFS, overlay, device-mapper). Then inode, owner and mode
-/// must do, with the name.
+/// The device number of a file system can change with a boot (btrfs, NFS, overlay, device-mapper). Then name, inode, owner
+/// and mode identify the folder.
 pub(super) fn is_the_one(now: &Stat, identity: Identity, is_same_boot: bool) -> bool {
     let is_private = now.owner == user() && now.mode == 0o700;
     let is_same_place = if is_same_boot { now.device == identity.device() } else { is_private };

@@ -20,7 +20,7 @@ pub struct Disk {
     pub name: String,
     /// Grows with every disk that appears, until the next boot (`diskseq`, Linux 5.15).
     sequence: Option<u64>,
-    /// World wide name or serial number: the only one that a boot leaves as it is.
+    /// World wide name or serial number: the only identification that stays the same after a boot.
     id: Option<String>,
     /// Device number.
     number: Option<String>,
@@ -56,7 +56,8 @@ impl Disk {
     }
 }
 
-/// Where the setting is now, and what became of it. `None` when it is as it was, or gone with its device or the boot.
+/// Where the setting is now, and whether it was restored. `None` when it is as it was, or gone with its device or the
+/// boot.
 pub(super) fn restore(
     path: &Path,
     disk: &Disk,
@@ -93,7 +94,7 @@ fn find(
     roots: &Roots,
 ) -> Result<Option<PathBuf>, Left> {
     if !is_of_a_disk(path, roots) {
-        return Err(Left::Foreign("it is no setting of a disk that TrueSpd switches".into()));
+        return Err(Left::Foreign("TrueSpd does not change this setting".into()));
     }
     let now = Disk::named(&disk.name, roots);
     if is_same_boot && now.is_some_and(|now| disk.is_still(&now)) {
@@ -112,8 +113,8 @@ fn find(
     match switch.filter(|switch| switch.reach == Reach::Disk) {
         Some(switch) => Ok(Some(switch.path)),
         None => Err(Left::Foreign(format!(
-            "the disk is not there, or cannot be told from another that has its name now ({}, {}); its write cache was \
-             '{before}': write that to its cache_type when it is there",
+            "the disk ({}, {}) is not there, or it is not certain that the disk of that name is the same; its write cache \
+             was '{before}': write that to its cache_type when the disk is there",
             disk.name,
             disk.id.as_deref().unwrap_or("without a name of its own")
         ))),
@@ -126,7 +127,7 @@ fn is_of_a_disk(path: &Path, roots: &Roots) -> bool {
     is_plain && is_below && (path.ends_with("cache_type") || path.ends_with("queue/write_cache"))
 }
 
-/// Writes and looks whether that helped.
+/// Writes, and checks that the setting changed.
 pub(super) fn set_back(
     path: &Path,
     before: &str,
@@ -134,8 +135,8 @@ pub(super) fn set_back(
 ) -> Result<(), Left> {
     put(path, before, write).map_err(|not_set| match not_set {
         NotSet::Refused(error) => Left::Refused(system_text(&error)),
-        NotSet::Still(now) => Left::Refused(format!(
-            "it took '{before}' and still says '{now}'; it was '{before}' before: set it by hand"
-        )),
+        NotSet::Still(now) => {
+            Left::Refused(format!("'{before}' was written, but it is still '{now}'; set it by hand"))
+        }
     })
 }

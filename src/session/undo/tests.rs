@@ -144,7 +144,10 @@ fn nothing_is_touched_that_this_program_never_makes() {
     let files = vec!["thesis".to_string()];
     let folder = Undo::Folder { path: path.clone(), identity, files };
     let words = undo_one(&folder, true, &lab.roots()).unwrap().words;
-    assert!(words.contains("has such a name") && path.join("thesis").exists(), "{words}");
+    assert!(
+        words.contains("TrueSpd makes no folder of this name") && path.join("thesis").exists(),
+        "{words}"
+    );
     let disk = Disk::named("sda", &lab.roots()).unwrap();
     lab.put("etc/cache_type", THROUGH);
     lab.put("sys/block/sda/queue/scheduler", THROUGH);
@@ -152,7 +155,10 @@ fn nothing_is_touched_that_this_program_never_makes() {
         let (before, during) = (BACK.to_string(), THROUGH.to_string());
         let undo = Undo::Setting { path: lab.at(name), before, during, disk: disk.clone() };
         let undone = undo_one(&undo, true, &lab.roots()).unwrap();
-        assert!(!undone.is_done && undone.words.contains("no setting of a disk"), "{undone:?}");
+        assert!(
+            !undone.is_done && undone.words.contains("TrueSpd does not change this setting"),
+            "{undone:?}"
+        );
         assert_eq!(lab.says(name), THROUGH, "{name}");
     }
 }
@@ -220,7 +226,7 @@ fn only_this_users_journals_count() {
     mode(&path, 0o600);
     mode(&lab.undo, 0o777);
     let told = lab.sweep();
-    assert!(told.len() == 1 && told[0].words.contains("others may write to this folder"), "{told:?}");
+    assert!(told.len() == 1 && told[0].words.contains("other users may write to this folder"), "{told:?}");
     assert_eq!(undo_abandoned(&path), vec![], "nor the caretaker");
     if user() == 0 {
         mode(&lab.undo, 0o700);
@@ -327,7 +333,7 @@ fn a_setting_that_does_not_take_is_told() {
     let Err(Left::Refused(words)) = setting::set_back(&lab.at(QUEUE), BACK, |_, _| Ok(())) else {
         panic!("it still says write through");
     };
-    assert!(words.contains("still says 'write through'"), "{words}");
+    assert!(words.contains("it is still 'write through'"), "{words}");
 }
 
 #[test]

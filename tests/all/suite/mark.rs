@@ -168,7 +168,7 @@ fn a_killed_series_goes_on() {
     suite.wait_for_scratch();
     suite.running().wait_for_stderr("[2/4]");
     let (lab, _) = suite.end_by(rustix::process::Signal::KILL);
-    run(&lab, line).refused(3, &["documents of a series are there already", "--resume"]);
+    run(&lab, line).refused(3, &["it already holds documents of a series", "--resume"]);
     let ran = run(&lab, &format!("{line} --resume --json r.json")).expect_code(0);
     assert_eq!(ran.stderr.matches("(kept from before)").count(), 2, "{ran}");
     assert!(report(&lab, "r.json").rows.iter().all(|row| row.outcome.is_some()), "{ran}");
@@ -179,24 +179,24 @@ fn a_killed_series_goes_on() {
         paths
     };
     assert_eq!(documents().len(), 4);
-    assert!(!ran.stderr.contains("once more"), "the discarded run of the second test was not there: {ran}");
+    assert!(!ran.stderr.contains("repeated"), "the discarded run of the second test was not there: {ran}");
 
     // In the middle of a test: the discarded run is made once more, as a run that counts comes after it.
     fs::remove_file(&documents()[3]).expect("the run that counts");
     let ran = run(&lab, &format!("{line} --resume")).expect_code(0);
     assert_eq!(ran.stderr.matches("(kept from before)").count(), 3, "{ran}");
     let ran =
-        ran.says(&["RND4K-Q1T1 read, discarded run: once more, for the runs that are still to be made\n"]);
-    assert_eq!(ran.stderr.matches("once more").count(), 1, "{ran}");
+        ran.says(&["RND4K-Q1T1 read, discarded run: repeated for the runs that are still to be made\n"]);
+    assert_eq!(ran.stderr.matches("repeated for the runs").count(), 1, "{ran}");
     // With other words it is another series, and nothing of this one is lost.
     let before: Vec<_> = documents().iter().map(|path| fs::read(path).expect("a document")).collect();
     for (more, says) in [
         (
             "--measure 2",
-            "001-rnd4k-q4t1-read-discarded-run.json': a run with -d1 where this has -d2: --resume goes on",
+            "001-rnd4k-q4t1-read-discarded-run.json': its command line has -d1, and that of this series has -d2; --resume needs the options",
         ),
-        ("--loops 2", "another run than 'RND4K-Q4T1 read, 1 of 2'"),
-        ("--json kept/009-x.json", "--keep calls the documents of runs so"),
+        ("--loops 2", "this is not the run 'RND4K-Q4T1 read, 1 of 2'"),
+        ("--json kept/009-x.json", "--keep uses such names for the documents of runs"),
     ] {
         let line = line.replace(&format!("{} 1", more.split(' ').next().expect("a word")), "");
         let ran = run(&lab, &format!("{line} --resume {more}")).expect_code(3).says(&[says]);
@@ -206,7 +206,7 @@ fn a_killed_series_goes_on() {
     }
     // Not when nothing comes after it.
     let ran = run(&lab, &format!("{line} --resume")).expect_code(0);
-    assert!(!ran.stderr.contains("once more"), "{ran}");
+    assert!(!ran.stderr.contains("repeated"), "{ran}");
     assert_eq!(documents().len(), 4);
     assert!(scratch_folders(&lab).is_empty());
 }

@@ -122,7 +122,7 @@ pub fn assert_leaves_nothing(line: &str, mut is_ready: impl FnMut(&Running) -> b
         let (lab, ran) = suite.end_by(signal);
         assert_eq!(lab.names(), Vec::<String>::new(), "{ran}");
         let ran = match signal {
-            Signal::KILL => ran.expect_signal(9).says(&["left by a series that was ended: removed '"]),
+            Signal::KILL => ran.expect_signal(9).says(&["left by a series that was killed: removed '"]),
             // 1 before there is anything to show.
             _ => {
                 let code = i32::from(ran.stdout.is_empty());
