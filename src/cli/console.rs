@@ -11,11 +11,11 @@ use crate::load::Event;
 use crate::profile::Size;
 use crate::text::printable;
 
-/// Plain progress lines come this far apart when nobody watches a terminal.
+/// Pause between plain progress lines, where standard error is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
-/// Writes to standard error. When nobody can be told, there is nobody to tell that: a full disk or a closed
-/// pipe behind standard error must not end a run.
+/// Writes to standard error. An error of that is ignored: a full disk or a closed pipe behind standard error must not
+/// end a run.
 pub(crate) fn say(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
@@ -41,7 +41,7 @@ pub struct Console {
     state: Mutex<State>,
 }
 
-/// When the next plain line about something long comes due, where nobody watches a terminal.
+/// Decides when the next plain progress line is due, where standard error is no terminal.
 #[derive(Debug, Default)]
 pub(crate) struct PlainPace {
     last: Option<Instant>,
@@ -137,7 +137,7 @@ impl Console {
         self.state.lock().is_ok_and(|state| state.warned.iter().any(|w| w == words))
     }
 
-    /// Takes down what is still shown and ends a row of dots.
+    /// Clears what is still shown and ends a row of dots.
     pub fn finish(&self) {
         let Ok(mut state) = self.state.lock() else { return };
         if let Some(bar) = state.bar.take() {

@@ -304,7 +304,7 @@ mod tests {
             ("assess -ransize 4097", "multiple of 512"),
             ("assess -seqsize 32M", "at most 16M"),
             ("assess -ransize 0", "size of 0"),
-            ("assess -ransize 4q", "no size suffix"),
+            ("assess -ransize 4q", "is not a size suffix"),
             ("assess -d 0", "from 1 to 3600"),
             ("assess -n c", "from 0 to 9999"),
             ("assess -n 1 /mnt", "cannot be used with"),

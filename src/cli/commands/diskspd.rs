@@ -117,7 +117,7 @@ fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: V
     }
     if request.profile_only {
         if !request.options.outputs.is_empty() {
-            say_line(format_args!("note: -Rp runs nothing, so there is no result to write to a file"));
+            say_line(format_args!("note: -Rp runs nothing, so no result is written to a file"));
         }
         let text = match request.profile.result_format {
             ResultFormat::Text => render::profile_text(&command_line(program, args), &request.profile),
@@ -131,7 +131,7 @@ fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: V
     }
 }
 
-/// The request, when its engine is to be had.
+/// The request, when its engine is available.
 fn ready<'a>(program: &Program, args: &[OsString], request: &'a Request) -> Result<Ready<'a>, Refusals> {
     Ready::of(request, command_line(program, args))
         .map_err(|error| refuse_option(&typed(args), &program.name, "-engine", &error.to_string()))
@@ -225,7 +225,7 @@ impl Show {
         match self.has_all {
             _ if is_told => String::new(),
             true => text(&self.verdict, "verdict", Extent::All, Style::of_stderr()),
-            // The reasons of a failure follow anyway.
+            // The reasons of a failure are shown below.
             false if !report.failures.is_empty() => String::new(),
             false => format!("{}\n", line(&self.verdict, Style::of_stderr())),
         }
@@ -240,7 +240,7 @@ fn print_report(report: &FinishedRun, outputs: Outputs, console: &Console, show:
     };
     result.push_str(&show.under_result(format));
     let mut code = print(&result, ExitCode::Done);
-    // DiskSpd's text ends in the middle of a line, which a terminal would go on with.
+    // DiskSpd's text does not end with a line end, so the next line would follow it on a terminal.
     if !result.ends_with('\n') && std::io::stdout().is_terminal() && std::io::stderr().is_terminal() {
         say("\n");
     }

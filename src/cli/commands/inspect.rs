@@ -1,4 +1,4 @@
-//! `truespd inspect`: what a run's evidence would say of its targets, told before the run.
+//! `truespd inspect`: the evidence that a run would collect about its targets, shown before the run.
 //!
 //! Opens read-only and for a moment; writes nothing, anywhere.
 
@@ -20,11 +20,11 @@ use crate::machine::storage::{OpenedTarget, ReadFlags, resolve};
 use crate::verdict;
 use crate::verdict::before::{FreeSpace, Known, OfTarget};
 
-/// Tell what is known of files and devices before a run: the layers down to the disks, what the target
-/// holds, caches, limits, who else uses the disks, whether a write test may run, and what that means
+/// Show what is known of files and devices before a run: the layers down to the disks, what the target
+/// holds, caches, limits, other users of the disks, whether a write test is allowed, and what that means
 /// for the numbers
 ///
-/// Opens read-only and changes nothing. Watches disks and machine for 0.2 s.
+/// Opens targets read-only and changes nothing. Watches the disks and the machine for 0.2 s.
 #[derive(Debug, Args)]
 pub(crate) struct InspectArguments {
     /// Files or block devices, as for a run; `#n` is the n-th whole disk
@@ -62,7 +62,7 @@ fn open(typed: &str, roots: &Roots) -> Result<OpenedTarget, Refusal> {
 fn inspection(found: &[(&str, OpenedTarget)], roots: &Roots) -> Inspection {
     let mut targets: Vec<before::Inspected<'_>> =
         found.iter().map(|(typed, opened)| before::Inspected::new(typed, opened, roots)).collect();
-    // First of all, before anything that is done here shows.
+    // First, before the reads below can be seen in the counters.
     let machine = before::watch(&targets, roots);
     before::look(&mut targets);
     let limits = facts::limits(targets.iter().map(before::Inspected::chain), roots);

@@ -19,10 +19,10 @@ pub(crate) struct JudgeArguments {
     /// Results written with --json; - for standard input
     #[arg(required_unless_present = "rules")]
     documents: Vec<PathBuf>,
-    /// Exit code 5 when a result is worse than this
+    /// Exit code 5 when a result has a worse grade than this: certified, or suspect
     #[arg(long, value_name = "GRADE", value_parser = grade)]
     require: Option<Grade>,
-    /// Print what the rules look for, and what to do about it
+    /// Print all rules: what they check, and what to do when they find something
     #[arg(long, conflicts_with = "documents")]
     rules: bool,
 }

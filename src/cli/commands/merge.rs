@@ -1,4 +1,4 @@
-//! `truespd merge`: results of runs that ran at the same time, added up.
+//! `truespd merge`: adds up results of runs that ran at the same time.
 
 use std::path::PathBuf;
 
@@ -15,8 +15,8 @@ use crate::session::outputs::Outputs;
 
 /// Add up results of runs that ran at the same time, on one host or several
 ///
-/// Histograms and interval series are summed, nothing is averaged that can be added. Each run keeps its
-/// row in the sum, which is a result like any other: it can be rendered and merged again.
+/// Histograms and interval series are summed; nothing that can be added is averaged. Each run keeps its
+/// row in the sum, which is a result like any other: it can be printed and merged again.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {
     /// Results written with --json
@@ -24,10 +24,10 @@ pub(crate) struct MergeArguments {
     documents: Vec<PathBuf>,
     #[command(flatten)]
     format: FormatArgument,
-    /// Write the sum to this file as JSON; prints nothing then, unless -R is given
+    /// Write the sum to this file as JSON; then nothing is printed, unless -R is given
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
-    /// Add results of different tests, of different times, and one result more than once
+    /// Also add results of different tests or different times, and one result more than once
     #[arg(long)]
     force: bool,
 }

@@ -19,8 +19,8 @@ use crate::result::{envelope, json};
 use crate::selfcost;
 use crate::session::series::CARETAKER;
 
-/// Storage performance with evidence: run a load as DiskSpd does, keep the whole result, show it in any
-/// format, add results up.
+/// Measure storage with evidence: run a load as DiskSpd does, keep the whole result, print it in any format,
+/// add results up.
 #[derive(Debug, Parser)]
 #[command(name = "truespd", version, arg_required_else_help = true, max_term_width = 100)]
 struct Arguments {
@@ -30,7 +30,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a load: the words of `diskspd` (`truespd run -?` lists them)
+    /// Run a load with the options of `diskspd` (`truespd run -?` lists them)
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Run {
         /// Options and targets as for `diskspd`
@@ -50,9 +50,9 @@ enum Command {
         /// Journal of the suite
         journal: String,
     },
-    /// Print the JSON Schema of a kind of documents
+    /// Print the JSON Schema of a kind of document
     Schema {
-        /// Which documents
+        /// Kind of document
         #[arg(value_parser = kinds_of_documents(), default_value = RESULT)]
         of: String,
     },
@@ -83,7 +83,7 @@ fn schema(kind: &str) -> String {
 
 /// Runs the `truespd` command with `args` (without the program name).
 pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
-    // What stands behind `run` is DiskSpd's and would only be spoilt by other rules for options.
+    // What follows `run` are DiskSpd's options, which the parser of subcommands would read by other rules.
     if let Some((first, words)) = args.split_first()
         && first == "run"
     {
@@ -115,10 +115,10 @@ fn told(answer: &clap::Error, args: &[OsString]) -> ExitCode {
     ExitCode::of(Outcome::Refused(RefusalKind::CommandLine))
 }
 
-/// A refusal of options as the program's own ones look.
+/// A refusal of options in the form of the program's own refusals.
 fn refusal_text(refusal: &clap::Error, args: &[OsString]) -> String {
     let mut text = refusal.to_string();
-    // Behind an option it was meant as the value, which `--` would make a target of.
+    // After an option the word was meant as its value; `--` would make it a target.
     if let Some(clap::error::ContextValue::String(word)) = refusal.get(clap::error::ContextKind::InvalidArg)
         && args.windows(2).any(|two| two[1] == **word && two[0].to_string_lossy().starts_with("--"))
     {

@@ -18,7 +18,7 @@ pub fn version() -> String {
 ///
 /// At most 100 columns wide, except where the program's name is very long; ends with a line end.
 pub fn help(program: &str) -> String {
-    // Where the program lies matters to nobody here.
+    // The folder of the program does not matter here.
     let program = program.rsplit('/').next().unwrap_or(program);
     let mut text = version();
     text.push_str(&format!("\nUsage: {program} [options] target [targets]\n\n"));
@@ -46,28 +46,33 @@ pub fn help(program: &str) -> String {
 
 const INTRODUCTION: &[&str] = &[
     "A target is a file or a block device; #<n> is the n-th whole disk. Options come before targets. The value of an \
-     option is glued to its letter (-b4k), letters are case sensitive, and every option is an argument of its own.",
+     option follows its letter without a blank (-b4k), letters are case sensitive, and every option is an argument of \
+     its own.",
     "<size> is a number and one suffix of K M G T (2^10, 2^20, 2^30, 2^40) or b (blocks of -b).",
     "Quote what the shell would take for itself: '#1' (a comment), '*1' and '-?' (patterns).",
-    "Where nothing is said about Linux an option means what it means in DiskSpd.",
+    "Without a note on Linux, an option means the same as in DiskSpd.",
 ];
 
 const ENGINES_END: &str = "Without --engine: psync for one outstanding I/O, mmap with -Sm, otherwise the first of \
-    io_uring, libaio and threads that this machine offers. Which one ran, and why not a better one, is said on \
-    standard error.";
+    io_uring, libaio and threads that this machine offers. Standard error says which one \
+    ran, and why no better one.";
 
 const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done, also when stopped by Ctrl+C, and after -Rp, -Rs, -ye and help that was asked for"),
     (
         1,
-        "the run failed: a target cannot be opened or is too small, an I/O or a thread failed; the reason is on \
-        standard error, what is known of the run is still printed",
+        "the run failed: a target cannot be opened or is too small, or an I/O or a thread failed; the reason is on \
+        standard error, and the result so far is still printed",
     ),
-    (3, "command line, profile or machine check refused; nothing on standard output, nothing was touched"),
+    (
+        3,
+        "the command line, the profile or a check of the machine was refused; nothing on standard output, nothing was \
+        changed",
+    ),
     (
         4,
         "write guard: the target is in use or holds data that TrueSpd did not make; nothing on standard output, \
-        nothing was touched",
+        nothing was changed",
     ),
     (5, "--require: the run is done, and its verdict is worse than required"),
 ];
@@ -84,7 +89,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ),
     (
         "-c1G -b4K -r -w100 -Zr -o8 -Sh -L test.dat",
-        "Random writes of new random data to a file that TrueSpd makes, durable when they are counted.",
+        "Random writes of new random data to a file that TrueSpd makes; a write counts when it is durable.",
     ),
     (
         "-b512K -si -t2 -o8 -Su /dev/disk/by-id/...",

@@ -27,7 +27,7 @@ pub(crate) fn no_target(target: &str, index: usize, line: &Arguments) -> Option<
             Refusal::command_line("a target is empty")
                 .at([Mark { word: index, chars: 0..0, main: true }])
                 .legal("the path of a file or a device")
-                .hint("a variable of the shell may be empty: \"$FILE\""),
+                .hint("perhaps a variable of the shell is empty: \"$FILE\""),
         );
     }
     let first = target.chars().next()?;
@@ -37,7 +37,7 @@ pub(crate) fn no_target(target: &str, index: usize, line: &Arguments) -> Option<
             "{target} begins with U+{:04X} ({name}), not with '-', so it would be taken for a file",
             u32::from(*dash)
         )).at([Mark { word: index, chars: 0..1, main: true }]).legal("options begin with the '-' of the keyboard").hint(format!(
-            "probably copied from a page that replaces dashes: type -{plain}; for a file of this name give ./{}",
+            "the line was probably copied from a page that replaces dashes: type -{plain}; for a file of this name write ./{}",
             line.args[index]
         )))
 }
@@ -54,11 +54,11 @@ pub(crate) fn misplaced(line: &Arguments, option: usize) -> Vec<String> {
         hints
             .push(format!("on Linux a path begins with /, an option only with -: write {plain} for {first}"));
     } else if is_long(&line.args[option]) {
-        hints.push("long options come before the targets, too".into());
+        hints.push("long options also come before the targets".into());
     } else if is_option(&line.args[option]) {
         hints.push(format!("move {} in front of {first}", line.args[option]));
     } else {
-        hints.push(format!("for a file whose name begins with a dash give ./{}", line.args[option]));
+        hints.push(format!("for a file whose name begins with a dash write ./{}", line.args[option]));
     }
     hints
 }
@@ -76,7 +76,7 @@ fn glued(line: &Arguments, word: &Word) -> Option<String> {
     let plausible =
         next.starts_with(|c: char| c.is_ascii_digit()) || matches!(row.name, "X" | "R" | "N" | "e" | "S");
     (word.value.is_empty() && plausible && is_option(&option))
-        .then(|| format!("a value is glued to its letter, without a blank: {option}"))
+        .then(|| format!("a value follows its letter without a blank: {option}"))
 }
 
 /// `/b4k` as an option of Windows, in our spelling.
@@ -100,7 +100,7 @@ pub(crate) fn for_slip(line: &Arguments, word: &Word, slip: &Slip) -> Vec<String
     } else if let Some(value) = word.value.strip_prefix(['=', ':', ' '])
         && is_option(&format!("-{}{value}", row.name))
     {
-        hints.push(format!("a value is glued to its letter: -{}{value}", row.name));
+        hints.push(format!("a value follows its letter directly: -{}{value}", row.name));
     } else if slip.earlier.is_none()
         && !(is_number(word.value) || row.name == "X")
         && let Some(meant) = other_case(typed)
@@ -186,7 +186,8 @@ pub(crate) fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec
     };
     if typed == "-" || typed == "--" {
         hints.push(
-            "targets need no mark in front; for a file whose name begins with a dash give ./-name".into(),
+            "a target needs nothing in front of it; for a file whose name begins with a dash write ./-name"
+                .into(),
         );
     } else if let Some(long) = long_option(typed) {
         hints.push(long);
@@ -205,7 +206,7 @@ pub(crate) fn without_target(line: &Arguments) -> Vec<String> {
         .last()
         .filter(|word| word.row.is_some_and(|row| row.is_long()) && word.value_index > word.index);
     match last {
-        _ if only_h => vec!["-h is DiskSpd's old name of -Sh; for help give --help or '-?'".into()],
+        _ if only_h => vec!["-h is DiskSpd's old name of -Sh; for help write --help or '-?'".into()],
         Some(word) => vec![format!("'{}' was taken as the value of {}", word.value, line.args[word.index])],
         None => vec!["all options: --help".into()],
     }

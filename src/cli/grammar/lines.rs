@@ -1,4 +1,4 @@
-//! The grammar for those below it: lines that suites put together.
+//! The grammar for the rooms below: command lines that suites make.
 
 use crate::cli::Invocation;
 use crate::cli::grammar::parse::{parse, refuse_findings, refuse_plan};
@@ -15,7 +15,7 @@ pub struct Lines {
 impl Grammar for Lines {
     fn line(&self, words: Vec<String>) -> Result<Line, Refusals> {
         let Invocation::Run(mut request) = parse(&words, &self.program, &uptime_ms)? else {
-            return Err(Refusal::command_line("a line of a suite has to run something").into());
+            return Err(Refusal::command_line("a command line of a suite must run something").into());
         };
         request.load_profile().map_err(|error| {
             error.refusals(|profile, findings| refuse_findings(&words, &self.program, profile, findings))

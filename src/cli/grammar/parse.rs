@@ -85,7 +85,7 @@ pub fn parse_os(args: &[OsString], program: &str, boot_ms: &dyn Fn() -> u64) -> 
             let mark = Mark { word: index, chars: 0..length(&shown[index]), main: true };
             let refusal = Refusal::command_line(format!("argument {} is not UTF-8 text", index + 1))
                 .at([mark])
-                .legal("arguments in UTF-8; results and profiles could not name the target otherwise")
+                .legal("arguments in UTF-8, because results and profiles name the target in UTF-8")
                 .hint("for a file with such a name, make a link with another name and give that");
             Err(Refusals::from(refusal).of(program, &shown))
         }
@@ -130,7 +130,7 @@ impl<'a> Arguments<'a> {
         let Some((index, option)) = misplaced else { return Ok(()) };
         let target = &self.args[self.targets];
         Err(self.refusal(
-            Refusal::command_line(format!("option {option} stands behind the target '{target}'"))
+            Refusal::command_line(format!("option {option} follows the target '{target}'"))
                 .at([self.mark_all(index, true), self.mark_all(self.targets, false)])
                 .legal("all options come before the first target")
                 .with_hints(hints::misplaced(self, index)),
@@ -142,12 +142,9 @@ impl<'a> Arguments<'a> {
         let alone = self.words.iter().find(|word| word.row.is_some_and(|row| row.name == "Rs"));
         match alone {
             Some(word) if self.args.len() > 1 => Err(self.refusal(
-                Refusal::command_line(format!(
-                    "{}: system information is printed alone",
-                    self.args[word.index]
-                ))
-                .at([self.mark_all(word.index, true)])
-                .legal("-Rs, -Rstext or -Rsxml as the only argument"),
+                Refusal::command_line(format!("{} is not the only argument", self.args[word.index]))
+                    .at([self.mark_all(word.index, true)])
+                    .legal("-Rs, -Rstext or -Rsxml as the only argument"),
             )),
             _ => Ok(()),
         }
@@ -222,7 +219,7 @@ impl<'a> Arguments<'a> {
             return Err(self.refusal(
                 Refusal::command_line("there is no target to test")
                     .at([Mark { word: end, chars: at + 1..at + 1, main: true }])
-                    .legal("at least one file or device behind the options")
+                    .legal("at least one file or device after the options")
                     .with_hints(hints::without_target(self)),
             ));
         }

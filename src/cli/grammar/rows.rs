@@ -1,4 +1,4 @@
-//! The options: one row each. Parser, help, hints and refusals read nothing else.
+//! The options: one row each. Parser, help, hints and refusals are made from these rows.
 //!
 //! To add an option, add a row and its function. Letters that DiskSpd uses (2.2, and 2.3 in
 //! `command-line.md` §14) keep DiskSpd's meaning; long options are TrueSpd's own.
@@ -135,19 +135,19 @@ pub(crate) static SECTIONS: &[Section] = &[
             row("B", "<base>[:<length>]", extent::base)
                 .keys(&["-B"])
                 .help("Start of the tested range, and its length. Default: from 0 to the end.")
-                .linux("with -Su or -Sh aligned; a base past the end is refused."),
+                .linux("with -Su or -Sh a multiple of the device's alignment; a base beyond the end is refused."),
             row("f", "<size>", extent::maximum)
                 .starts(DIGITS)
                 .keys(&["-f"])
                 .help("End of the tested range, counted from the start of the target. Default: its end."),
             row("f", "<rst>", extent::access_hints)
                 .help("Access hints: r random, s sequential scan, t temporary file; one or more letters.")
-                .linux("posix_fadvise for r and s (r wins over s); t has no counterpart and is only kept."),
+                .linux("posix_fadvise for r and s (r wins over s); t has no counterpart and is only kept in the profile."),
             row("c", "<size>", extent::create)
                 .keys(&["-c"])
                 .help("Create the target files with this size before the run.")
                 .linux(
-                    "every byte is written once, so that reads reach the device; a fitting file that \
+                    "every byte is written once, so that reads reach the device; a file of that size that \
                 TrueSpd made is reused (see --recreate). Not with devices.",
                 ),
         ],
@@ -161,15 +161,15 @@ pub(crate) static SECTIONS: &[Section] = &[
             ),
             row("si", "[<size>]", pattern::interlocked)
                 .keys(&["-si", "-s"])
-                .help("Sequential, all threads of a target share one offset.")
-                .linux("an atomic counter."),
+                .help("Sequential; all threads of a target share one offset.")
+                .linux("the offset is an atomic counter."),
             row("r", "[<size>]", pattern::random)
                 .keys(&["-r"])
                 .help("Random I/O; the alignment of its offsets, default one block.")
                 .linux("with -Su or -Sh a multiple of the device's alignment."),
             row("rs", "<pct>", pattern::mixed).keys(&["-r", "-rs"]).help(
-                "Mixed: this percentage (1 to 100) of the I/O is random, the rest goes on where it \
-                was. Alignment from -r<size>.",
+                "Mixed: this percentage (1 to 100) of the I/O is random, the rest is sequential from the \
+                last offset. Alignment from -r<size>.",
             ),
             row("rdpct", "<io>/<target>[:...]", pattern::distribution_percent).keys(&["-rd"]).help(
                 "Random I/O by shares: <io> percent of it over the next <target> percent of the \
@@ -181,7 +181,7 @@ pub(crate) static SECTIONS: &[Section] = &[
             ),
             row("p", "", pattern::parallel)
                 .keys(&["-p"])
-                .help("Parallel sequential: each outstanding request walks the target on its own."),
+                .help("Parallel sequential: each outstanding request goes through the target on its own."),
             row("T", "<size>", pattern::thread_stride)
                 .keys(&["-T"])
                 .help("Distance between the starting offsets of successive threads on a target."),
@@ -201,8 +201,8 @@ pub(crate) static SECTIONS: &[Section] = &[
                 opens for reading only.",
                 ),
             row("Z", "<size>[,<file>]", load::source_data).starts(DIGITS).keys(&["-Z"]).help(
-                "Each write takes a random window of a source of this size, filled at random or \
-                from a file.",
+                "Each write takes its data from a random place in a source of this size, which is filled \
+                with random bytes or from a file.",
             ),
             row("Zr", "", load::random_data).help(
                 "Fill the write buffer with new random bytes before each write (costs processor time).",
@@ -222,7 +222,7 @@ pub(crate) static SECTIONS: &[Section] = &[
             row("o", "<n>", load::requests_per_target)
                 .keys(&["-o"])
                 .help("Outstanding I/Os per thread and target, default 2; 1 is synchronous.")
-                .linux("above 1 by io_uring, or what --engine names."),
+                .linux("above 1 with io_uring, or with the engine of --engine."),
             row("O", "<n>", load::requests_per_thread)
                 .keys(&["-O"])
                 .help("Outstanding I/Os per thread over all targets; each I/O picks a target. Only with -F."),
@@ -236,14 +236,14 @@ pub(crate) static SECTIONS: &[Section] = &[
                     "Requests per submission to the ring: a count, or a percentage with p; default 25p. \
                 n: buffers not registered.",
                 )
-                .linux("io_uring."),
+                .linux("the ring is io_uring."),
             row("oc", "<n>", load::completion_batch)
                 .keys(&["-oc"])
                 .help("Completions taken at a time, default 16."),
             row("bs", "<n|p>", load::buffer_separation)
                 .keys(&["-bs"])
                 .help("Buffers of different threads: p separated (default), n packed.")
-                .linux("always separated; n is only kept."),
+                .linux("always separated; n is only kept in the profile."),
         ],
     },
     Section {
@@ -253,7 +253,7 @@ pub(crate) static SECTIONS: &[Section] = &[
                 .keys(&["-a"])
                 .help(
                     "Pin threads round robin to the processors of the list: -a0,2,8-11, with groups \
-                -ag0,0,1,g1,0, or a whole group -ag1. Several lists add up. -a and -ag alone: the default.",
+                -ag0,0,1,g1,0, or a whole group -ag1. Several lists add up. -a and -ag alone are the default.",
                 )
                 .linux(
                     "processor = 64 x group + number; without group any CPU id. Default: all CPUs the \
@@ -264,10 +264,10 @@ pub(crate) static SECTIONS: &[Section] = &[
                 .keys(&["-a<placement>"])
                 .help(
                     "Order without a list: c a thread per core first, s spread over groups, p performance \
-                cores first within each group, P over all groups, e/E the same for efficiency cores, up by \
-                number. May be joined: -acsE.",
+                cores first within each group, P over all groups, e/E the same for efficiency cores, up in order \
+                of number. Letters may be joined: -acsE.",
                 )
-                .linux("default is ascending CPU ids."),
+                .linux("the default is ascending CPU ids."),
             row("n", "", affinity::off).keys(&["-n"]).help("Do not pin threads. Not with a list of -a."),
         ],
     },
@@ -282,7 +282,7 @@ pub(crate) static SECTIONS: &[Section] = &[
                 )
                 .linux(
                     "u is O_DIRECT, w is O_DSYNC, m is mmap, r is O_DIRECT on network file systems \
-                only. Never silently cached. y and Y of DiskSpd 2.3 (BypassIO) change nothing.",
+                only. I/O is never cached without a message. y and Y of DiskSpd 2.3 (BypassIO) change nothing.",
                 ),
             row("h", "", caching::all_off)
                 .keys(&["-S"])
@@ -305,7 +305,7 @@ pub(crate) static SECTIONS: &[Section] = &[
                     "Limit per thread and target: <n> bytes per millisecond, or with i <n> I/Os per \
                 second.",
                 )
-                .linux("exact, no rounding to whole bytes per millisecond."),
+                .linux("exact: no rounding to whole bytes per millisecond."),
             row("i", "<n>", load::burst)
                 .keys(&["-i"])
                 .help("I/Os per burst, shared by the threads of the target. Needs -j."),
@@ -315,23 +315,23 @@ pub(crate) static SECTIONS: &[Section] = &[
             row(":", "<flags>", report::experiment_flags)
                 .first_pass()
                 .with_profile()
-                .help("Experiment bits; 1: long rate-limit sleeps.")
-                .linux("accepted; sleeps are always exact."),
+                .help("Experiment bits; bit 1: long sleeps under a rate limit.")
+                .linux("accepted, but sleeps are always exact."),
         ],
     },
     Section {
-        title: "Time and chance",
+        title: "Time and random numbers",
         rows: &[
             row("d", "<s>", report::duration)
                 .keys(&["-d"])
                 .first_pass()
                 .with_profile()
                 .help("Measured time in seconds, default 10."),
-            row("W", "<s>", report::warmup).first_pass().with_profile().help("Warm-up before it, default 5."),
+            row("W", "<s>", report::warmup).first_pass().with_profile().help("Warm-up in seconds before the measured time, default 5."),
             row("C", "<s>", report::cooldown)
                 .first_pass()
                 .with_profile()
-                .help("Cool-down after it, default 0."),
+                .help("Cool-down in seconds after the measured time, default 0."),
             row("z", "[<seed>]", report::seed)
                 .first_pass()
                 .with_profile()
@@ -341,7 +341,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         title: "Results",
         rows: &[
-            row("L", "", report::latency).keys(&["-L"]).help("Measure latency."),
+            row("L", "", report::latency).keys(&["-L"]).help("Measure latencies."),
             row("D", "[<ms>]", report::intervals)
                 .keys(&["-D"])
                 .help("IOPS statistics per interval, default 1000 ms."),
@@ -360,9 +360,9 @@ pub(crate) static SECTIONS: &[Section] = &[
             row("v", "", report::verbose)
                 .first_pass()
                 .with_profile()
-                .help("Verbose.")
-                .linux("on standard error, so that results stay clean."),
-            row("vs", "", report::verbose_stats).first_pass().with_profile().help("Wait statistics."),
+                .help("Verbose: tell what is done.")
+                .linux("on standard error, so that standard output holds the result only."),
+            row("vs", "", report::verbose_stats).first_pass().with_profile().help("Statistics of the waits for completions."),
             row("P", "[<n>]", report::progress)
                 .help("A dot for every <n> completed I/Os of a thread, default 65536.")
                 .linux("on standard error."),
@@ -388,7 +388,7 @@ pub(crate) static SECTIONS: &[Section] = &[
         rows: &[
             row("ys", "<name>", windows::start_event)
                 .help("Signal this event when the measurement starts.")
-                .linux("events are files in shared memory, per user."),
+                .linux("events are files in shared memory, for each user."),
             row("yf", "<name>", windows::finish_event).help("Signal this event when the measurement ends."),
             row("yr", "<name>", windows::wait_event).help("Wait for this event before the warm-up."),
             row("yp", "<name>", windows::stop_event).help("Stop when this event is set; Ctrl+C sets it."),
@@ -400,7 +400,7 @@ pub(crate) static SECTIONS: &[Section] = &[
                     "Trace: PROCESS THREAD IMAGE_LOAD DISK_IO MEMORY_PAGE_FAULTS MEMORY_HARD_FAULTS \
                 NETWORK REGISTRY.",
                 )
-                .linux("no kernel tracing of this kind: kept in the profile, nothing is traced."),
+                .linux("kept in the profile, but nothing is traced."),
             row("eq", "", windows::perf_timer)
                 .help("Trace clock: performance counter.")
                 .linux("kept in the profile."),
@@ -425,25 +425,25 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         title: "Help and TrueSpd's own options",
         rows: &[
-            row("?", "", report::help).help("This help.").linux("quote it: '-?'."),
+            row("?", "", report::help).help("This help.").linux("quote it as '-?'."),
             row("-help", "", report::help).with_profile().help("This help."),
             row("-version", "", report::version).with_profile().help("The version."),
             row("-engine", "NAME[:parameters]", long::engine)
                 .with_profile()
                 .help("The engine that issues I/O, instead of the best one available; listed below."),
             row("-overwrite", "PATH", long::overwrite).with_profile().help(
-                "Lets a write test, or -c, through on this target although it carries data that TrueSpd \
-                did not make. PATH names it again, a disk not by #n. Repeatable. What is in use stays refused.",
+                "Allows a write test, or -c, on this target although it holds data that TrueSpd did not \
+                make. PATH is the target again, a disk not by #n. Repeatable. A target in use is refused all the same.",
             ),
             row("-json", "FILE", long::json).with_profile().help(
-                "Write the result to this file as JSON too: everything measured, for truespd render and \
-                merge. Repeatable, like the next three.",
+                "Also write the result to this file as JSON: everything measured, for truespd render and \
+                merge. Repeatable, as are the next three.",
             ),
-            row("-xml", "FILE", long::xml).with_profile().help("Write the XML result to this file too."),
-            row("-text", "FILE", long::text).with_profile().help("Write the text result to this file too."),
+            row("-xml", "FILE", long::xml).with_profile().help("Also write the XML result to this file."),
+            row("-text", "FILE", long::text).with_profile().help("Also write the text result to this file."),
             row("-csv", "FILE", long::csv)
                 .with_profile()
-                .help("Write a table of threads, targets, reads and writes to this file too."),
+                .help("Also write a table of threads, targets, reads and writes to this file."),
             row("-verdict", "", long::verdict).with_profile().help(
                 "Show all of the verdict on standard error: every finding with its numbers and advice, and the \
                 rules that lacked evidence. Without it, one line.",
@@ -451,7 +451,7 @@ pub(crate) static SECTIONS: &[Section] = &[
             row("-require", "<certified|suspect>", long::require)
                 .with_profile()
                 .help("Exit code 5 when the verdict is worse than this."),
-            row("-recreate", "", long::recreate).with_profile().help("Always create the files of -c anew."),
+            row("-recreate", "", long::recreate).with_profile().help("Always create the files of -c again."),
         ],
     },
 ];

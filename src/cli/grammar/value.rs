@@ -107,9 +107,9 @@ pub(crate) fn whole(text: &str, range: RangeInclusive<u64>) -> Result<u64, Slip>
 
 fn not_a_digit(c: char, at: usize, text: &str, range: &RangeInclusive<u64>) -> Slip {
     let slip = match c {
-        '-' if at == 0 => Slip::new("a negative number makes no sense here"),
+        '-' if at == 0 => Slip::new("a negative number is not allowed here"),
         '+' if at == 0 => Slip::new("a sign is not allowed"),
-        _ => Slip::new(format!("'{c}' is no digit")),
+        _ => Slip::new(format!("'{c}' is not a digit")),
     };
     let number = text.chars().take(at).collect::<String>();
     let tail: String = text.chars().skip(at).collect();
@@ -142,7 +142,7 @@ pub(crate) fn size_until(text: &str, block_bytes: u64, stops: &[char]) -> Result
             None => Slip::new("a size is missing").at(0..0),
             Some(c) if stops.contains(&c) => Slip::new("a size is missing").at(0..0),
             Some('-' | '+') => Slip::new("a size has no sign").at(0..1),
-            Some(c) => Slip::new(format!("'{c}' is no digit, and a size begins with one")).at(0..1),
+            Some(c) => Slip::new(format!("'{c}' is not a digit, and a size begins with one")).at(0..1),
         }
         .legal(SIZE_LEGAL));
     }
@@ -166,14 +166,14 @@ pub(crate) fn size_until(text: &str, block_bytes: u64, stops: &[char]) -> Result
         Some(bytes) => Ok((bytes, used)),
         None => {
             let typed: String = text.chars().take(used).collect();
-            let slip = Slip::new(format!("{typed} is more than 64 bits can hold")).at(0..used);
+            let slip = Slip::new(format!("{typed} does not fit into 64 bits")).at(0..used);
             Err(slip.legal(format!("sizes up to {} bytes", u64::MAX)))
         }
     }
 }
 
 fn wrong_suffix(c: char, at: usize, text: &str) -> Slip {
-    let slip = Slip::new(format!("'{c}' is no size suffix")).at(at..at + 1).legal(SIZE_LEGAL);
+    let slip = Slip::new(format!("'{c}' is not a size suffix")).at(at..at + 1).legal(SIZE_LEGAL);
     match c {
         '.' | ',' => {
             slip.hint("there are no fractions: use the next smaller unit, such as 1536K for 1.5 MiB")
@@ -189,7 +189,7 @@ fn wrong_suffix(c: char, at: usize, text: &str) -> Slip {
 fn after_the_suffix(text: &str, used: usize) -> Slip {
     let tail: String = text.chars().skip(used).collect();
     let slip =
-        Slip::new(format!("'{tail}' stands after the size")).at(used..used + length(&tail)).legal(SIZE_LEGAL);
+        Slip::new(format!("'{tail}' follows the size")).at(used..used + length(&tail)).legal(SIZE_LEGAL);
     if ["b", "ib", "i"].contains(&tail.to_ascii_lowercase().as_str()) {
         let number: String = text.chars().take(used).collect();
         return slip.hint(format!("write {number}: a suffix is a single letter, and K already means KiB"));
@@ -205,7 +205,7 @@ pub(crate) fn size(text: &str, block_bytes: u64) -> Result<u64, Slip> {
 /// A size above 0 that takes the whole value.
 pub(crate) fn size_above_zero(text: &str, block_bytes: u64) -> Result<u64, Slip> {
     match size(text, block_bytes)? {
-        0 => Err(Slip::new("a size of 0 makes no sense here").at(0..length(text)).legal("a size above 0")),
+        0 => Err(Slip::new("a size of 0 is not allowed here").at(0..length(text)).legal("a size above 0")),
         bytes => Ok(bytes),
     }
 }

@@ -15,7 +15,7 @@ const COLUMNS: usize = 80;
 /// Where the values of named facts begin.
 const VALUE_COLUMN: usize = 14;
 
-/// Everything there is to tell.
+/// Everything that is known of the targets and the machine.
 #[derive(Debug, Serialize)]
 pub(crate) struct Inspection {
     /// [`FORMAT`].
@@ -63,10 +63,10 @@ pub(crate) struct Inspected {
     pub(crate) makes_file: bool,
 }
 
-/// What the write guard would say.
+/// The answer of the write guard.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct WriteTest {
-    /// Whether a run with writes may start, as far as the guard is concerned.
+    /// Whether the guard allows a run with writes.
     pub(crate) allowed: bool,
     /// Why not, in words; empty when allowed.
     pub(crate) refusal: String,
@@ -108,7 +108,7 @@ pub(crate) fn text(inspection: &Inspection) -> String {
 }
 
 fn push_machine(text: &mut String, inspection: &Inspection) {
-    text.push_str("This machine just now\n");
+    text.push_str("This machine now\n");
     machine::lines(&inspection.machine).iter().for_each(|(name, words)| push_fact(text, name, words));
 }
 
@@ -121,8 +121,8 @@ fn push_know(text: &mut String, know: &[&String]) {
 
 fn push_beginning(text: &mut String, target: &Inspected) {
     if let Some(line) = &target.suggested {
-        let does = if target.makes_file { "makes a file and reads it" } else { "only reads" };
-        text.push_str(&format!("\nA line to begin with (it {does})\n  {}\n", printable(line)));
+        let does = if target.makes_file { "makes a file and reads it" } else { "reads only" };
+        text.push_str(&format!("\nSuggested command line ({does})\n  {}\n", printable(line)));
     }
 }
 
@@ -164,7 +164,7 @@ fn push_limits(text: &mut String, target: &Inspected, limits: &[Limit]) {
     let is_below = |name: &str| target.facts.layers.iter().any(|l| l.name == name);
     let mine: Vec<&Limit> = limits.iter().filter(|l| l.device.as_deref().is_none_or(is_below)).collect();
     if mine.is_empty() {
-        push_fact(text, "Limits", "none on this process by cgroups");
+        push_fact(text, "Limits", "no cgroup limits this process");
     }
     for (i, limit) in mine.iter().enumerate() {
         push_fact(text, if i == 0 { "Limits" } else { "" }, &format!("at most {}", limit_words(limit)));
@@ -173,7 +173,7 @@ fn push_limits(text: &mut String, target: &Inspected, limits: &[Limit]) {
 
 fn push_write_test(text: &mut String, test: &WriteTest) {
     if test.allowed {
-        return push_fact(text, "Write test", "may run, as far as the write guard is concerned");
+        return push_fact(text, "Write test", "allowed by the write guard");
     }
     push_fact(text, "Write test", &format!("refused: {}", test.refusal));
     test.hints.iter().for_each(|hint| push_item(text, &format!("{:VALUE_COLUMN$}- ", ""), hint));
@@ -187,7 +187,7 @@ fn extents_words(map: &ExtentMap) -> String {
         (map.written_bytes, "written"),
         (map.unwritten_bytes, "allocated and never written"),
         (map.hole_bytes, "in holes"),
-        (map.encoded_bytes, "of the written compressed or encrypted by the filesystem"),
+        (map.encoded_bytes, "of it compressed or encrypted by the file system"),
     ];
     let parts =
         parts.iter().filter(|(bytes, _)| *bytes > 0).map(|(bytes, what)| format!("{} {what}", size(*bytes)));
@@ -213,10 +213,10 @@ fn residency_words(residency: &Residency) -> String {
 
 fn content_words(sample: &ContentSample) -> String {
     let bytes = f64::from(sample.blocks) * f64::from(sample.block_bytes);
-    let looked =
+    let sample_of =
         format!("sample of {} blocks of {}", grouped(sample.blocks), size(sample.block_bytes.into()));
     if sample.zero_blocks == sample.blocks {
-        return format!("{looked}: nothing but zeros");
+        return format!("{sample_of}: only zeros");
     }
     let mut parts = Vec::new();
     let repeated = sample.repeated_blocks.saturating_sub(sample.zero_blocks);
@@ -230,10 +230,10 @@ fn content_words(sample: &ContentSample) -> String {
         true => "do not compress".to_string(),
         false => format!("compress to {}", part_percent(share)),
     });
-    format!("{looked}: {}", parts.join(", "))
+    format!("{sample_of}: {}", parts.join(", "))
 }
 
-/// The layers, each below what stands on it.
+/// The layers, each below the one that is built on it.
 fn push_tree(text: &mut String, layers: &[Layer]) {
     let mut tree = Tree { layers, text, seen: vec![false; layers.len()] };
     if !layers.is_empty() {
@@ -248,7 +248,7 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// One layer and what lies below; `lead` stands before its first line, `rest` before all others.
+    /// One layer and those below it; `lead` comes before its first line, `rest` before all others.
     fn push(&mut self, at: usize, lead: &str, rest: &str) {
         let Some(layer) = self.layers.get(at) else { return };
         if std::mem::replace(&mut self.seen[at], true) {
@@ -279,12 +279,12 @@ impl Tree<'_> {
 
 fn noun(kind: LayerKind) -> &'static str {
     match kind {
-        LayerKind::Unknown => "something called",
+        LayerKind::Unknown => "unknown layer",
         LayerKind::File => "file",
-        LayerKind::Filesystem => "filesystem",
-        LayerKind::MemoryFilesystem => "filesystem in memory",
-        LayerKind::RemoteFilesystem => "filesystem of another machine",
-        LayerKind::UserFilesystem => "filesystem served by a program",
+        LayerKind::Filesystem => "file system",
+        LayerKind::MemoryFilesystem => "file system in memory",
+        LayerKind::RemoteFilesystem => "file system of another machine",
+        LayerKind::UserFilesystem => "file system served by a program",
         LayerKind::Partition => "partition",
         LayerKind::DeviceMapper => "device-mapper",
         LayerKind::Md => "md array",
@@ -319,15 +319,15 @@ fn head(layer: &Layer) -> String {
     }
 }
 
-/// The facts that change numbers: of disks all, of what lies between only what is its own.
+/// The facts that change numbers: all those of disks, and of layers above them only their own.
 fn facts(layer: &Layer) -> Vec<String> {
     let mut lines = Vec::new();
     lines.extend(layer.mount_options.as_ref().map(|o| format!("options {}", o.replace(',', ", "))));
     lines.extend(layer.compression.as_ref().map(|c| format!("compresses: {c}")));
     lines.extend(layer.deduplicates.filter(|&d| d).map(|_| "deduplicates".to_string()));
     lines.extend(layer.direct_io.map(|direct| match direct {
-        true => "reaches its file by direct I/O".to_string(),
-        false => "reaches its file through the page cache".to_string(),
+        true => "direct I/O to its file".to_string(),
+        false => "its file is accessed through the page cache".to_string(),
     }));
     if !matches!(
         layer.kind,
@@ -351,7 +351,8 @@ fn sector_words(layer: &Layer) -> Option<String> {
         let physical = layer.sector_physical_bytes.unwrap_or(logical);
         format!("sectors {} logical, {} physical", size(logical.into()), size(physical.into()))
     });
-    let turns = layer.rotational.map(|r| if r { "said to turn" } else { "does not turn" }.to_string());
+    let turns =
+        layer.rotational.map(|r| if r { "rotating, as it reports" } else { "not rotating" }.to_string());
     joined(sectors.into_iter().chain(turns).collect())
 }
 
@@ -363,7 +364,7 @@ fn cache_words(layer: &Layer) -> Option<String> {
     });
     let forced = layer.forces_unit_access.filter(|_| layer.has_volatile_cache() == Some(true));
     let forced = forced.map(|f| match f {
-        true => "single writes can pass it (FUA)".to_string(),
+        true => "single writes can bypass it (FUA)".to_string(),
         false => "a durable write flushes all of it (no FUA)".to_string(),
     });
     joined(cache.into_iter().chain(forced).collect())
@@ -372,8 +373,8 @@ fn cache_words(layer: &Layer) -> Option<String> {
 fn queue_words(layer: &Layer) -> Option<String> {
     let mut parts = Vec::new();
     parts.extend(layer.scheduler.as_ref().map(|s| format!("scheduler {s}")));
-    parts.extend(layer.queue_requests.map(|n| format!("queue of {}", grouped(n))));
-    parts.extend(layer.queue_depth.map(|n| format!("the device takes {} at once", grouped(n))));
+    parts.extend(layer.queue_requests.map(|n| format!("queue of {} requests", grouped(n))));
+    parts.extend(layer.queue_depth.map(|n| format!("device queue depth {}", grouped(n))));
     joined(parts)
 }
 
@@ -384,7 +385,7 @@ fn request_words(layer: &Layer) -> Option<String> {
         format!("requests up to {}{}", size(bytes), segments.unwrap_or_default())
     }));
     parts.extend(layer.discard_bytes_max.map(|bytes| match bytes {
-        0 => "takes no discards".to_string(),
+        0 => "no discards".to_string(),
         bytes => format!("discards up to {}", size(bytes)),
     }));
     joined(parts)
@@ -425,7 +426,7 @@ mod tests {
                 compressed_bytes,
             })
         };
-        assert_eq!(sample(64, 63, 700), "sample of 64 blocks of 4 KiB: nothing but zeros");
+        assert_eq!(sample(64, 63, 700), "sample of 64 blocks of 4 KiB: only zeros");
         assert_eq!(
             sample(16, 20, 131_072),
             "sample of 64 blocks of 4 KiB: 16 all zeros, 4 equal to others, compress to 50 %"

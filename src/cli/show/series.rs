@@ -156,17 +156,17 @@ impl View {
         }
     }
 
-    /// A line above what changes.
+    /// A line above those that change.
     fn line(&self, words: &str) {
-        // `suspend` of the crate panics when the terminal has gone away; what changes is drawn again with its next change.
+        // `suspend` of the crate panics when the terminal has gone away. The bars are drawn again with their next change.
         self.clear();
         say_line(format_args!("{}", printable(words)));
     }
 
-    /// Takes down what changes.
+    /// Clears the lines that change.
     fn clear(&self) {
         if let Some(bars) = &self.bars {
-            // A terminal that is gone needs no cleaning.
+            // If the terminal is gone, there is nothing to clear.
             let _ = bars.all.clear();
         }
     }
@@ -202,7 +202,7 @@ impl Watch for View {
             Event::Ahead(ahead) => self.ahead(ahead),
             Event::Begins(step) => self.begin(step),
             Event::Again(step) => {
-                self.line(&format!("{}: once more, for the runs that are still to be made", step.name));
+                self.line(&format!("{}: repeated for the runs that are still to be made", step.name));
             }
             Event::Pause(length) => self.pause(length),
             Event::Run(event) => self.run(event),
@@ -210,14 +210,15 @@ impl Watch for View {
             Event::Told(words) => self.line(words),
             Event::Stopping => {
                 self.clear();
-                say_line(format_args!("stopping; once more to stop at once"));
+                say_line(format_args!("stopping; press Ctrl+C again to stop at once"));
             }
             Event::Over => self.clear(),
             Event::Fault { fault, line } => say(&with_line(fault, line)),
             Event::Left(undone) => tell_left(undone),
             Event::NotUndone(undone) => say_line(format_args!("WARNING: {}", undone.words)),
             Event::NoCaretaker(error) => say_line(format_args!(
-                "note: if this is killed, the next suite cleans up: there is nobody to do it at once ({})",
+                "note: the process that cleans up after a killed suite could not be started ({}); if this suite is killed, the next \
+                 one cleans up",
                 system_text(error)
             )),
         }
@@ -227,7 +228,7 @@ impl Watch for View {
 /// Tells what a series that was ended had left, and what became of it.
 pub(crate) fn tell_left(undone: &Undone) {
     let kind = if undone.is_done { "note" } else { "WARNING" };
-    say_line(format_args!("{kind}: left by a series that was ended: {}", undone.words));
+    say_line(format_args!("{kind}: left by a series that was killed: {}", undone.words));
 }
 
 /// What is told of a fault, with the line that it is about when it may speak of options that the suite itself does not
@@ -241,7 +242,7 @@ fn with_line(fault: &Fault, line: Option<&[String]>) -> String {
     };
     let Some(words) = line.filter(|_| names_options) else { return fault.to_string() };
     let line = printable(&shell_line(words));
-    format!("{fault}note: options of one letter are DiskSpd's, and this was the line: diskspd {line}\n")
+    format!("{fault}note: options of one letter are those of diskspd; this was the line: diskspd {line}\n")
 }
 
 impl Bars {
@@ -261,7 +262,7 @@ impl Bars {
     }
 }
 
-/// What stands behind a number of what is still to come.
+/// What follows a number of runs that may still change.
 fn behind(known: Known) -> &'static str {
     match known {
         Known::Exactly => "",
@@ -297,7 +298,7 @@ fn latency(mean_ns: f64) -> String {
 /// A run in a line.
 fn outcome(document: &Document) -> String {
     let mut targets = document.profile.time_spans.iter().flat_map(|span| &span.targets);
-    // With a rate on some targets only, response times would be those of some I/Os.
+    // With a rate on some targets only, there would be response times of some I/Os only.
     let are_paced = targets.all(Target::is_rate_limited);
     let figures: Vec<String> =
         document.measured().map(|measured| figures(&Summary::of(measured).total, are_paced)).collect();
@@ -305,7 +306,7 @@ fn outcome(document: &Document) -> String {
     format!("{}, {}", figures.join("; "), word(grade))
 }
 
-/// Under a rate times count from when it wanted the I/O, as in the tables of the suites: others would contradict them.
+/// Under a rate, times count from the moment the rate wanted the I/O, as in the tables of the suites.
 fn figures(total: &DirectionSummary, are_paced: bool) -> String {
     let mean = |what, since| Some((what, Metric::MEAN.of_sum(total, since)?));
     let response = are_paced.then(|| mean(", response time ", Since::Wanted)).flatten();

@@ -11,12 +11,12 @@ use crate::verdict::RULES;
 
 /// Width where there is no terminal.
 const COLUMNS: usize = 80;
-/// Narrower makes no sentence readable, wider no eye finds the next line.
+/// Narrower lines make sentences hard to read, wider ones make the next line hard to find.
 const COLUMNS_LEGAL: std::ops::RangeInclusive<usize> = 40..=120;
 /// Column at which findings start.
 const INDENT: usize = 10;
 
-/// How a stream wants its text.
+/// How text is written to a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Style {
     /// Width in columns.
@@ -61,7 +61,7 @@ fn takes_colour(no_color: &OsStr, term: &OsStr) -> bool {
     no_color.is_empty() && term != "dumb"
 }
 
-/// The word for what a finding does: one that leaves the result alone is a remark.
+/// The word for the effect of a finding: one that does not change the grade is a remark.
 fn effect(grade: Grade) -> &'static str {
     if grade == Grade::Certified { "remark" } else { grade.word() }
 }
@@ -106,7 +106,7 @@ fn subject(finding: &Finding) -> String {
     }
 }
 
-/// What of a verdict is shown.
+/// How much of a verdict is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// The findings.
@@ -142,16 +142,16 @@ pub(crate) fn text(verdict: &Verdict, of: &str, extent: Extent, style: Style) ->
     }
     if extent == Extent::All {
         let rules = verdict.rules.len();
-        out.push_str(&format!("  {} looked\n", plural(rules, "rule")));
+        out.push_str(&format!("  {} checked\n", plural(rules, "rule")));
     }
     out
 }
 
-/// What a finding of many runs is about is listed up to so many.
+/// A finding of several runs lists at most so many of them.
 const LISTED: usize = 2;
 
-/// The verdict of a series of runs, a paragraph each finding: rule, the runs it is of, what is so, what to do. Remarks
-/// stand without advice. Ends with a line end.
+/// The verdict of a series of runs, one paragraph for each finding: rule, its runs, what was found, what to do. Remarks
+/// have no advice. Ends with a line end.
 pub(crate) fn series(verdict: &SeriesVerdict, style: Style) -> String {
     let words = word(verdict.grade);
     let grade = verdict.grade.map_or(words.to_string(), |grade| style.paint(grade, words));
@@ -165,13 +165,13 @@ pub(crate) fn series(verdict: &SeriesVerdict, style: Style) -> String {
         }
         let mut paragraph = String::new();
         push_wrapped(&mut paragraph, &words, style.columns - INDENT, "");
-        // The grade stands in the indentation of the first line.
+        // The grade fills the indentation of the first line.
         out.push_str(&format!("  {}{gap}{}", style.paint(one.grade, grade), &paragraph[INDENT..]));
     }
     out
 }
 
-/// The runs that a finding is of.
+/// The runs that have a finding.
 fn of(told: &Told, runs: usize) -> String {
     if told.runs == runs {
         return if runs == 1 { "the only run".to_string() } else { format!("all {runs} runs") };
@@ -196,10 +196,10 @@ fn push_wrapped(out: &mut String, words: &str, columns: usize, mark: &str) {
 pub(crate) fn rules() -> String {
     const WIDTH: usize = 110;
     let mut out = String::from("# Rules of the verdict\n\n");
-    let introduction = "A result is as good as the worst that a rule does to it. `certified`: the rules had the \
-        evidence they need and found nothing. `suspect`: the numbers are right for what ran, and may well not be what \
-        you think they are. `invalid`: they do not describe the target. A rule may also just remark. This page is \
-        what `truespd judge --rules` prints.";
+    let introduction = "The grade of a result is the worst grade that a rule gives it. `certified`: the rules had the \
+        evidence they need and found nothing. `suspect`: the numbers are right for what ran, but may not mean what \
+        you think. `invalid`: they do not describe the target. A rule may also add a remark, which does not change the \
+        grade. This page is what `truespd judge --rules` prints.";
     out.push_str(&wrap(introduction, WIDTH).join("\n"));
     out.push('\n');
     for rule in RULES {
@@ -277,7 +277,7 @@ mod tests {
              \x20            for other caches\n\
              \x20 without evidence:\n\
              \x20         steal: not known: times of others\n\
-             \x20 3 rules looked\n"
+             \x20 3 rules checked\n"
         );
         assert!(!text(&verdict(), "verdict", Extent::Findings, PLAIN).contains("steal"));
     }

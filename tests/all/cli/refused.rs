@@ -40,8 +40,8 @@ fn check(rows: &[Row]) {
 fn shape_2_to_4() {
     check(&[
         ("-r", "", "no target"),
-        ("f -r", "-r", "behind the target"),
-        ("f -r g", "-r", "behind the target"),
+        ("f -r", "-r", "follows the target"),
+        ("f -r g", "-r", "follows the target"),
         ("-q f", "-q", "no such option"),
         ("- f", "-", "no such option"),
         ("-- f", "--", "no such option"),
@@ -55,26 +55,26 @@ fn shape_2_to_4() {
 fn sizes_5_to_13() {
     check(&[
         ("-b f", "", "a size is missing"),
-        ("-b4KB f", "B", "stands after the size"),
-        ("-b4KiB f", "iB", "stands after the size"),
-        ("-b4.5k f", ".", "no size suffix"),
-        ("-b0x1000 f", "x", "no size suffix"),
+        ("-b4KB f", "B", "follows the size"),
+        ("-b4KiB f", "iB", "follows the size"),
+        ("-b4.5k f", ".", "is not a size suffix"),
+        ("-b0x1000 f", "x", "is not a size suffix"),
         ("-b-4k f", "-", "sign"),
         ("-b+4k f", "+", "sign"),
         ("-b4G f", "4G", "too large"),
         ("-b4294967295 f", "4294967295", "too large"),
-        ("-b18446744073709551616 f", "18446744073709551616", "more than 64 bits"),
-        ("-b30000000000000000000 f", "30000000000000000000", "more than 64 bits"),
-        ("-b99999999999999999999 f", "99999999999999999999", "more than 64 bits"),
+        ("-b18446744073709551616 f", "18446744073709551616", "does not fit into 64 bits"),
+        ("-b30000000000000000000 f", "30000000000000000000", "does not fit into 64 bits"),
+        ("-b99999999999999999999 f", "99999999999999999999", "does not fit into 64 bits"),
         ("-b0 f", "0", "block size is 0"),
         ("-b0 -r8b f", "0", "block size is 0"),
         ("-c f", "", "a size is missing"),
-        ("-c1e9 f", "e", "no size suffix"),
-        ("-c1GB f", "B", "stands after the size"),
+        ("-c1e9 f", "e", "is not a size suffix"),
+        ("-c1GB f", "B", "follows the size"),
         ("-c-1 f", "-", "sign"),
         ("-c0 f", "0", "size of 0"),
-        ("-f16777216T f", "16777216T", "more than 64 bits"),
-        ("-f18014398509481984K f", "18014398509481984K", "more than 64 bits"),
+        ("-f16777216T f", "16777216T", "does not fit into 64 bits"),
+        ("-f18014398509481984K f", "18014398509481984K", "does not fit into 64 bits"),
     ]);
 }
 
@@ -83,14 +83,14 @@ fn ranges_14_to_24() {
     check(&[
         ("-B f", "", "a size is missing"),
         ("-B:1m f", "", "a size is missing"),
-        ("-Bx f", "x", "no digit"),
-        ("-B5mx f", "x", "stands after the size"),
+        ("-Bx f", "x", "is not a digit"),
+        ("-B5mx f", "x", "follows the size"),
         ("-B5m: f", "", "a size is missing"),
-        ("-B5m:j f", "j", "no digit"),
-        ("-B5m:1x f", "x", "no size suffix"),
-        ("-B5m:1mx f", "x", "stands after the size"),
-        ("-B5M:1M:2M f", ":2M", "stands after the size"),
-        ("-B18446744073709551615:1 f", "18446744073709551615:1", "more than 64 bits"),
+        ("-B5m:j f", "j", "is not a digit"),
+        ("-B5m:1x f", "x", "is not a size suffix"),
+        ("-B5m:1mx f", "x", "follows the size"),
+        ("-B5M:1M:2M f", ":2M", "follows the size"),
+        ("-B18446744073709551615:1 f", "18446744073709551615:1", "does not fit into 64 bits"),
         ("-B5m -B6m f", "-B6m", "base offset is given twice"),
         ("-B5m:1m -B5m f", "-B5m", "base offset is given twice"),
         ("-f5m -f6m f", "-f6m", "maximum offset is given twice"),
@@ -102,9 +102,9 @@ fn ranges_14_to_24() {
         ("-B0:0 f", "0", "length of the range is 0"),
         ("-f0 f", "0", "maximum offset is 0"),
         ("-f f", "", "access hints are missing"),
-        ("-fx f", "x", "no access hint"),
-        ("-fr1 f", "1", "no access hint"),
-        ("-f1r f", "r", "no size suffix"),
+        ("-fx f", "x", "is not an access hint"),
+        ("-fr1 f", "1", "is not an access hint"),
+        ("-f1r f", "r", "is not a size suffix"),
     ]);
 }
 
@@ -112,7 +112,7 @@ fn ranges_14_to_24() {
 fn patterns_25_to_38() {
     check(&[
         ("-r0 f", "0", "size of 0"),
-        ("-rx f", "x", "no digit"),
+        ("-rx f", "x", "is not a digit"),
         ("-r -r f", "-r", "given twice"),
         ("-r8k -r4k f", "-r4k", "given twice"),
         ("-r -s f", "-s", "already random"),
@@ -122,8 +122,8 @@ fn patterns_25_to_38() {
         ("-s -s f", "-s", "stride is given twice"),
         ("-s8k -s f", "-s", "stride is given twice"),
         ("-s -si f", "-si", "stride is given twice"),
-        ("-sx f", "x", "no digit"),
-        ("-s8ki f", "i", "stands after the size"),
+        ("-sx f", "x", "is not a digit"),
+        ("-s8ki f", "i", "follows the size"),
         ("-rs f", "", "a number is missing"),
         ("-rs0 f", "0", "out of range"),
         ("-rs101 f", "101", "out of range"),
@@ -160,14 +160,14 @@ fn distributions_39_to_51() {
         ("-rdpct10[ -r f", "[", "the / between"),
         ("-rdpct10/ -r f", "", "a number is missing"),
         ("-rdabs10/ -r f", "", "a size is missing"),
-        ("-rdabs10/BAD -r f", "B", "no digit"),
-        ("-rdpct10/10[ -r f", "[", "no digit"),
+        ("-rdabs10/BAD -r f", "B", "is not a digit"),
+        ("-rdpct10/10[ -r f", "[", "is not a digit"),
         ("-rdpct10/10: -r f", "", "a pair <io>/<share> is missing"),
         ("-rdpct101/10 -r f", "101", "above 100"),
         ("-rdpct10/101 -r f", "101", "out of range"),
         ("-rdpct10/0 -r f", "0", "out of range"),
         ("-rdabs10/0 -r f", "0", "size of 0"),
-        ("-rdpct10/10:5/x -r f", "x", "no digit"),
+        ("-rdpct10/10:5/x -r f", "x", "is not a digit"),
         ("-rdabs10/10 -r f", "-rdabs10/10", "shorter than the block size"),
         ("-rdpct60/10:60/10 -r f", "-rdpct60/10:60/10", "only 40 % are left"),
         ("-rdabs60/10g:60/10g -r f", "-rdabs60/10g:60/10g", "only 40 % are left"),
@@ -199,9 +199,9 @@ fn threads_and_rates_52_to_65() {
         ("-gi f", "", "a number is missing"),
         ("-g0 f", "0", "out of range"),
         ("-g0i f", "0", "out of range"),
-        ("-gi100 f", "i", "no digit"),
-        ("-g100x f", "x", "no digit"),
-        ("-g1K f", "K", "no digit"),
+        ("-gi100 f", "i", "is not a digit"),
+        ("-g100x f", "x", "is not a digit"),
+        ("-g1K f", "K", "is not a digit"),
         ("-g-5 f", "-", "negative"),
         ("-x -g100 f", "-g100 -x", "exclude each other"),
         ("-i10 f", "-i10", "go together"),
@@ -215,8 +215,8 @@ fn threads_and_rates_52_to_65() {
         ("-d-1 f", "-", "negative"),
         ("-W-1 f", "-", "negative"),
         ("-C-1 f", "-", "negative"),
-        ("-z12x f", "x", "no digit"),
-        ("-z0x10 f", "x", "no digit"),
+        ("-z12x f", "x", "is not a digit"),
+        ("-z0x10 f", "x", "is not a digit"),
         ("-I0 f", "0", "out of range"),
         ("-I4 f", "4", "out of range"),
     ]);
@@ -240,13 +240,13 @@ fn caching_66_to_72() {
         ("-h -Suw f", "u", "'h' has already set the cache mode"),
         ("-Sw -h f", "-h", "'w' has already set write-through"),
         ("-h -Sw f", "w", "'h' has already set write-through"),
-        ("-Sx f", "x", "no cache letter"),
-        ("-SU f", "U", "no cache letter"),
+        ("-Sx f", "x", "is not a cache letter"),
+        ("-SU f", "U", "is not a cache letter"),
         ("-Syy f", "y", "'y' has already set BypassIO"),
         ("-Nv f", "-Nv", "needs memory mapped I/O"),
         ("-N -Sm f", "", "kind of flush is missing"),
-        ("-Nvn -Sm f", "vn", "no kind of flush"),
-        ("-Nq -Sm f", "q", "no kind of flush"),
+        ("-Nvn -Sm f", "vn", "is not a kind of flush"),
+        ("-Nq -Sm f", "q", "is not a kind of flush"),
         ("-x -Sm f", "-x -Sm", "exclude each other"),
     ]);
 }
@@ -257,7 +257,7 @@ fn data_and_affinity_73_to_80() {
         ("-Z0 f", "0", "empty"),
         ("-Zx f", "x", "takes no value"),
         ("-Zr1M f", "1M", "takes no value"),
-        ("-Z1Mx f", "x", "stands after the size"),
+        ("-Z1Mx f", "x", "follows the size"),
         ("-Z4k f", "-Z4k", "smaller than the block size"),
         ("-Z1M -b2M f", "-Z1M -b2M", "smaller than the block size"),
         ("-ag0,0,g1 f", "g1", "group without any processor"),
@@ -289,18 +289,18 @@ fn data_and_affinity_73_to_80() {
 fn reports_81_to_84() {
     check(&[
         ("-R f", "", "result format is missing"),
-        ("-RXML f", "XML", "no result format"),
-        ("-Rxmlp f", "xmlp", "no result format"),
-        ("-Rjson f", "json", "no result format"),
-        ("-Rpjson f", "json", "no result format"),
+        ("-RXML f", "XML", "is not a result format"),
+        ("-Rxmlp f", "xmlp", "is not a result format"),
+        ("-Rjson f", "json", "is not a result format"),
+        ("-Rpjson f", "json", "is not a result format"),
         ("-vx f", "x", "takes no value"),
         ("-vss f", "s", "takes no value"),
         ("-y f", "-y", "no such option"),
         ("-yx f", "-yx", "no such option"),
         ("-ys f", "", "name of the event is missing"),
         ("-e f", "", "name of a trace is missing"),
-        ("-eFOO f", "FOO", "no trace"),
-        ("-edisk_io f", "disk_io", "no trace"),
+        ("-eFOO f", "FOO", "is not a trace"),
+        ("-edisk_io f", "disk_io", "is not a trace"),
     ]);
 }
 
@@ -321,7 +321,7 @@ fn xml_profiles_85_to_88() {
         ("-Xp.xml -Xq.xml", "-Xq.xml", "two XML profiles"),
         ("-X", "", "file of the XML profile is missing"),
         ("-Xp.xml -d0", "0", "out of range"),
-        ("-Xp.xml f -d1", "-d1", "behind the target"),
+        ("-Xp.xml f -d1", "-d1", "follows the target"),
         ("'*1'", "*1", "not replaced by a target"),
         ("f '*1'", "*1", "not replaced by a target"),
     ]);
@@ -340,7 +340,11 @@ fn strict_integers() {
     for letter in ["d", "W", "C", "F", "t", "o", "O", "i", "j", "I", ":", "oc"] {
         check(&[(Box::leak(format!("-{letter} f").into_boxed_str()), "", "a number is missing")]);
     }
-    check(&[("-d0 f", "0", "out of range"), ("-w50% f", "%", "no digit"), ("-d10s f", "s", "no digit")]);
+    check(&[
+        ("-d0 f", "0", "out of range"),
+        ("-w50% f", "%", "is not a digit"),
+        ("-d10s f", "s", "is not a digit"),
+    ]);
 }
 
 #[test]
@@ -379,8 +383,8 @@ fn strict_combinations() {
         ("-n -ap f", "-ap -n", "would have no effect"),
         ("-acc f", "c", "given twice"),
         ("-ap -ae f", "e", "given twice"),
-        ("-acx f", "x", "no placement"),
-        ("-au f", "u", "no placement"),
+        ("-acx f", "x", "is not a placement"),
+        ("-au f", "u", "is not a placement"),
         ("-bs f", "", "kind of separation"),
         ("-bsx f", "x", "kind of separation"),
         ("-u0 f", "0", "out of range"),
@@ -389,16 +393,16 @@ fn strict_combinations() {
         ("-un101p f", "101", "out of range"),
         ("-up f", "", "a number is missing"),
         ("-oc0 f", "0", "out of range"),
-        ("-Rs f", "-Rs", "printed alone"),
-        ("-b4k -Rsxml", "-Rsxml", "printed alone"),
-        ("-Rsjson", "json", "no result format"),
+        ("-Rs f", "-Rs", "is not the only argument"),
+        ("-b4k -Rsxml", "-Rsxml", "is not the only argument"),
+        ("-Rsjson", "json", "is not a result format"),
         ("--engine psync", "", "no target"),
         ("--engine f", "f", "there is no engine"),
         ("--engine sim:speed=9 f", "speed=9", "there is no parameter"),
         ("--engine null:x f", "x", "takes none"),
-        ("--engine", "", "no name of an engine"),
-        ("--engine -b4k f", "", "no name of an engine"),
-        ("--engine PSYNC f", "PSYNC", "no name of an engine"),
+        ("--engine", "", "is not the name of an engine"),
+        ("--engine -b4k f", "", "is not the name of an engine"),
+        ("--engine PSYNC f", "PSYNC", "is not the name of an engine"),
         ("--overwrite= f", "", "path of the target is missing"),
         ("--require good f", "good", "is not a grade that can be required"),
         ("--require=invalid f", "invalid", "is not a grade that can be required"),
@@ -478,7 +482,8 @@ fn usual_slips_get_a_hint() {
 
 #[test]
 fn hints_do_not_mislead() {
-    for (line, wrong) in [("-b4q f", "case sensitive"), ("-Lfoo f", "argument of its own"), ("-b f", "glued")]
+    for (line, wrong) in
+        [("-b4q f", "case sensitive"), ("-Lfoo f", "argument of its own"), ("-b f", "follows its letter")]
     {
         let text = refused(line).to_string();
         assert!(!text.contains(wrong), "{line}\n{text}");

@@ -152,9 +152,9 @@ fn conflicts_exhaustively_and_in_both_orders() {
 
 #[test]
 fn targets_are_scanned_before_anything_else() {
-    assert!(refused("-b4Q f -r").all[0].message.contains("behind the target"));
-    assert!(refused("-q f -r").all[0].message.contains("behind the target"));
-    assert!(refused("f '-?'").all[0].message.contains("behind the target"));
+    assert!(refused("-b4Q f -r").all[0].message.contains("follows the target"));
+    assert!(refused("-q f -r").all[0].message.contains("follows the target"));
+    assert!(refused("f '-?'").all[0].message.contains("follows the target"));
 }
 
 #[test]

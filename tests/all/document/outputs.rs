@@ -106,10 +106,10 @@ fn bad_paths_are_refused_before_anything_happens() {
         (&["--xml", "file/r.xml"], "Not a directory"),
         (&["--text", "sub"], "this is a folder"),
         (&["--text", "new/"], "this names a folder"),
-        (&["--csv", "t.dat"], "the target 't.dat' too"),
-        (&["--csv", "./t.dat"], "the target 't.dat' too"),
-        (&["--json", "a", "--xml", "./a"], "the file of --json too"),
-        (&["--json", "a", "--xml", "a"], "another result already"),
+        (&["--csv", "t.dat"], "this file is also the target 't.dat'"),
+        (&["--csv", "./t.dat"], "this file is also the target 't.dat'"),
+        (&["--json", "a", "--xml", "./a"], "this file is also the file of --json"),
+        (&["--json", "a", "--xml", "a"], "another result is already to be written to this file"),
         (&["--json="], "the path of the file is missing"),
     ] {
         let refused = run(at, words);

@@ -112,7 +112,9 @@ pub fn placement(d: &mut Draft, v: &Value) -> Result<(), Slip> {
             's' => (&mut d.placement.groups, 1),
             'p' | 'P' | 'e' | 'E' => (&mut d.placement.efficiency, 1),
             'u' if letters.get(i + 1) == Some(&'p') => (&mut d.placement.efficiency, 2),
-            other => return Err(Slip::new(format!("'{other}' is no placement")).at(i..i + 1).legal(LEGAL)),
+            other => {
+                return Err(Slip::new(format!("'{other}' is not a placement")).at(i..i + 1).legal(LEGAL));
+            }
         };
         if let Some(earlier) = state.replace(here) {
             return Err(Slip::new("this part of the placement is given twice")

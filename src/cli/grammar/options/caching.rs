@@ -72,11 +72,11 @@ fn letter(d: &mut Draft, c: char, here: Position) -> Result<(), Slip> {
                 return Err(clash(c, here, by, earlier, "BypassIO"));
             }
             state.bypass = Some((c, here));
-            d.note("-Sy and -SY ask for BypassIO of Windows, which Linux does not need: they change nothing");
+            d.note("-Sy and -SY ask for BypassIO of Windows, which Linux does not have: they change nothing");
         }
         _ => {
             let at = here.char.unwrap_or(0);
-            return Err(Slip::new(format!("'{c}' is no cache letter")).at(at..at + 1).legal(LEGAL));
+            return Err(Slip::new(format!("'{c}' is not a cache letter")).at(at..at + 1).legal(LEGAL));
         }
     }
     Ok(())
@@ -100,7 +100,7 @@ pub fn flush(d: &mut Draft, v: &Value) -> Result<(), Slip> {
         "i" | "I" => FlushMode::NonVolatileMemoryNoDrain,
         text => {
             let what =
-                if text.is_empty() { "the kind of flush is missing" } else { "this is no kind of flush" };
+                if text.is_empty() { "the kind of flush is missing" } else { "this is not a kind of flush" };
             return Err(Slip::new(what).at(0..length(text)).legal("exactly one of -Nv, -Nn, -Ni"));
         }
     });

@@ -44,7 +44,7 @@ pub fn base(d: &mut Draft, v: &Value) -> Result<(), Slip> {
                 .hint("give -f<end>, counted from the start of the target, or -B<base>:<length>"));
         }
         let Some(end) = base_bytes.checked_add(length_bytes) else {
-            return Err(Slip::new("base plus length is more than 64 bits can hold")
+            return Err(Slip::new("base plus length does not fit into 64 bits")
                 .at(0..length(v.text))
                 .legal(format!("a range that ends at {} or before", u64::MAX)));
         };
@@ -91,7 +91,9 @@ pub fn access_hints(d: &mut Draft, v: &Value) -> Result<(), Slip> {
             'r' => d.target.random_access = true,
             's' => d.target.sequential_scan = true,
             't' => d.target.temporary_file = true,
-            _ => return Err(Slip::new(format!("'{letter}' is no access hint")).at(i..i + 1).legal(LEGAL)),
+            _ => {
+                return Err(Slip::new(format!("'{letter}' is not an access hint")).at(i..i + 1).legal(LEGAL));
+            }
         }
     }
     if d.target.temporary_file {

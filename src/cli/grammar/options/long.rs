@@ -11,9 +11,9 @@ pub fn engine(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     let (name, parameters) = v.text.split_once(':').unwrap_or((v.text, ""));
     let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
     if name.is_empty() || !name.chars().all(is_name) {
-        return Err(Slip::new(format!("'{name}' is no name of an engine"))
+        return Err(Slip::new(format!("'{name}' is not the name of an engine"))
             .at(0..length(name))
-            .legal("a name in lower case, and parameters behind a colon: --engine psync"));
+            .legal("a name in lower case, and parameters after a colon: --engine psync"));
     }
     let Some(row) = engine::find(name) else {
         let names: Vec<&str> = engine::TABLE.iter().map(|row| row.name).collect();
@@ -50,7 +50,9 @@ fn output(d: &mut Draft, v: &Value, format: &'static str) -> Result<(), Slip> {
     }
     let path = v.text.to_string();
     if d.long.outputs.iter().any(|known| known.path == path) {
-        return Err(Slip::new("this file is to hold another result already").legal("a file for each result"));
+        return Err(
+            Slip::new("another result is already to be written to this file").legal("a file for each result")
+        );
     }
     d.long.outputs.push(Output { format, path });
     Ok(())

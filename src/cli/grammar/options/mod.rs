@@ -15,7 +15,7 @@ use crate::cli::grammar::value::{Slip, Value, length};
 fn nothing(value: &Value) -> Result<(), Slip> {
     match value.text {
         "" => Ok(()),
-        text => Err(Slip::new(format!("'{text}' stands behind an option that takes no value"))
+        text => Err(Slip::new(format!("'{text}' follows an option that takes no value"))
             .at(0..length(text))
             .legal("the option alone")),
     }

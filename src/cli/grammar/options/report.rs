@@ -40,9 +40,7 @@ pub fn seed(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 pub fn experiment_flags(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     let flags = whole32(v.text, 0)?;
     if flags & !EXPERIMENT_BITS != 0 {
-        d.note(&format!(
-            "-:{flags} has bits that mean nothing; they are only kept in the profile (bit 1 is known)"
-        ));
+        d.note(&format!("-:{flags} has unknown bits, which are only kept in the profile (bit 1 is known)"));
     }
     d.overrides.experiment_flags = Some(flags);
     Ok(())
@@ -85,7 +83,7 @@ fn format(v: &Value, legal: &str) -> Result<ResultFormat, Slip> {
         "xml" => Ok(ResultFormat::Xml),
         text => {
             let what =
-                if text.is_empty() { "the result format is missing" } else { "this is no result format" };
+                if text.is_empty() { "the result format is missing" } else { "this is not a result format" };
             Err(Slip::new(what).at(0..length(text)).legal(legal))
         }
     }

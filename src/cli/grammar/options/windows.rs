@@ -77,7 +77,7 @@ pub fn trace(d: &mut Draft, v: &Value) -> Result<(), Slip> {
         "NETWORK" => |etw| etw.network = true,
         "REGISTRY" => |etw| etw.registry = true,
         text => {
-            let what = if text.is_empty() { "the name of a trace is missing" } else { "this is no trace" };
+            let what = if text.is_empty() { "the name of a trace is missing" } else { "this is not a trace" };
             return Err(Slip::new(what).at(0..length(text)).legal(
                 "-eq, -es, -ec, -ep, or -e and one of PROCESS, THREAD, IMAGE_LOAD, DISK_IO, MEMORY_PAGE_FAULTS, \
                  MEMORY_HARD_FAULTS, NETWORK, REGISTRY",

@@ -51,14 +51,14 @@ fn memory(machine: &MachineNow) -> Option<String> {
     Some(available.map_or(total.clone(), |bytes| format!("{} of {total} available", size(bytes))))
 }
 
-/// Name, why that one, and what a stamp costs.
+/// Name, why that one, and how long reading it takes.
 fn clock_words(machine: &MachineNow) -> String {
     let clock = &machine.clock;
     let why = match &clock.why_not_counter {
-        None => "constant, and the kernel's own".to_string(),
+        None => "constant rate, and the kernel's clock source".to_string(),
         Some(why) => why.clone(),
     };
-    format!("{}: {why}; a stamp costs {:.0} ns", clock.name, clock.stamp_cost_ns)
+    format!("{}: {why}; reading it takes {:.0} ns", clock.name, clock.stamp_cost_ns)
 }
 
 #[cfg(test)]
@@ -103,7 +103,7 @@ mod tests {
                 "Memory: 6 GiB of 8 GiB available",
                 "Disk: vda idle",
                 "Tasks waited: for processors 2 %, I/O 60 %, memory 0 % of the last 10 s",
-                "Clock: TSC: constant, and the kernel's own; a stamp costs 15 ns",
+                "Clock: TSC: constant rate, and the kernel's clock source; reading it takes 15 ns",
             ]
         );
     }
