@@ -1,7 +1,7 @@
-//! A run as it is asked for: a profile and what comes with it, and the line of DiskSpd's command line that says so.
+//! A requested run: a profile with its options, and the command line of DiskSpd for it.
 //!
-//! A [`Request`] is what a line means, a [`Line`] both. Words are read by a [`Grammar`], which stands above; nobody reads the
-//! words of a [`Line`] again.
+//! A [`Request`] is what a command line means, a [`Line`] is both. A [`Grammar`], in a room above, parses the words of a
+//! [`Line`] once.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -12,7 +12,7 @@ use crate::profile::xml::{self, Overrides, TemplateError, XmlError};
 use crate::profile::{EventNames, Finding, Profile, ResultFormat, Severity, validate};
 use crate::result::Grade;
 
-/// A profile to run and what comes with it.
+/// A profile to run, with its options.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
     /// The profile; empty while [`Request::profile_file`] names one that was not read yet.
@@ -25,11 +25,11 @@ pub struct Request {
     pub options: LongOptions,
     /// An XML profile to read, with what overrides it (`-X`).
     pub profile_file: Option<ProfileFile>,
-    /// The seed is that of the moment in which the line was read (`-z` alone): each run of a series has its own.
+    /// The seed comes from the time at which the line was read (`-z` alone): each run of a series has its own.
     pub is_seed_of_moment: bool,
     /// Warnings of the profile's rules, without the leading `WARNING: `.
     pub findings_warnings: Vec<String>,
-    /// What the person should know about how options were taken, one sentence each.
+    /// How options were understood, where the person should know that; one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -38,11 +38,11 @@ pub struct Request {
 pub struct LongOptions {
     /// `--engine`: the engine to use instead of the best one available.
     pub engine: Option<EngineChoice>,
-    /// `--overwrite`: targets that may be written although they carry data TrueSpd did not make.
+    /// `--overwrite`: targets that may be written although they hold data that TrueSpd did not make.
     pub overwrite: Vec<String>,
-    /// `--recreate`: create `-c` files anew even when they could be reused.
+    /// `--recreate`: create files of `-c` again even when they could be reused.
     pub recreate: bool,
-    /// `--json`, `--xml`, `--text`, `--csv`: files that the result is written to as well.
+    /// `--json`, `--xml`, `--text`, `--csv`: files to which the result is also written.
     pub outputs: Vec<Output>,
     /// `--verdict`: show all of the verdict.
     pub verdict: bool,
@@ -96,21 +96,21 @@ pub struct ProfileFile {
 /// Why the profile of `-X` cannot be used.
 #[derive(Debug)]
 pub enum ProfileError {
-    /// It cannot be read, or is none.
+    /// It cannot be read, or is not a profile.
     Xml(XmlError),
     /// Templates and targets do not fit.
     Templates(Vec<TemplateError>),
-    /// The profile's rules speak against it.
+    /// The profile breaks its rules.
     Rules {
         /// The profile, with overrides and targets.
         profile: Box<Profile>,
-        /// What they say, at least one of them an error.
+        /// What is wrong; at least one is an error.
         findings: Vec<Finding>,
     },
 }
 
 impl ProfileError {
-    /// As refusals; `of_rules` marks what the rules say in the words that were typed.
+    /// As refusals; `of_rules` marks findings of the rules in the typed arguments.
     pub fn refusals(self, of_rules: impl FnOnce(&Profile, &[Finding]) -> Refusals) -> Refusals {
         let input = |message: String| Refusal::new(RefusalKind::Input, message);
         match self {
@@ -120,7 +120,7 @@ impl ProfileError {
                 let mut refusal = input(format!("reason: {element}{}", error.reason));
                 refusal.headline = Some(format!("failed to load profile, {place}"));
                 refusal.legal.extend(error.legal);
-                // The file is what is wrong, no word of the line.
+                // The file is wrong, not a word of the command line.
                 Refusals::from(refusal).of("", &[])
             }
             ProfileError::Templates(errors) => {
@@ -188,19 +188,19 @@ impl ProfileFile {
     }
 }
 
-/// The grammar of DiskSpd's command line, for those below it who put lines together.
+/// The grammar of DiskSpd's command line, for rooms below it that make command lines.
 pub trait Grammar: Send + Sync {
-    /// Reads a line that is to run something, with the profile of `-X`.
+    /// Parses a command line that runs something, with the profile of `-X`.
     ///
     /// # Errors
     /// What is wrong with it, marked in its words.
     fn line(&self, words: Vec<String>) -> Result<Line, Refusals>;
 
-    /// What speaks against running a line, marked in its words.
+    /// Marks refusals in the words of a command line.
     fn marked(&self, words: &[String], refusals: Vec<Refusal>) -> Refusals;
 }
 
-/// A request with the line that says it, without the program's name: people can type it, documents keep it.
+/// A request with its command line, without the program's name: people can type it, documents keep it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Line {
     words: Vec<String>,
@@ -223,7 +223,7 @@ impl Line {
         &self.request
     }
 
-    /// The same with the person's word that these targets may be overwritten.
+    /// The same with `--overwrite` for these targets.
     pub fn allowing(mut self, paths: &[String]) -> Self {
         // Options come before targets.
         let options = paths.iter().flat_map(|path| ["--overwrite".to_string(), path.clone()]);

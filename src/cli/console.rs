@@ -21,7 +21,7 @@ pub(crate) fn say(text: &str) {
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
-/// Shows what ends a command, and returns the exit code for it.
+/// Shows the fault that ends a command, and returns its exit code.
 pub(crate) fn tell(fault: impl Into<Fault>) -> ExitCode {
     let fault = fault.into();
     say(&fault.to_string());
@@ -100,7 +100,7 @@ impl Console {
         }
     }
 
-    /// A line by itself: ends a row of dots, and leaves a bar that is shown in one piece.
+    /// A line by itself: ends a row of dots first, and does not damage a progress bar.
     fn line(&self, state: &mut State, words: &str) {
         let words = printable(words);
         if std::mem::take(&mut state.dots) {

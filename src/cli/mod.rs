@@ -1,8 +1,8 @@
-//! Words to profiles and subcommands: DiskSpd's command line (`command-line.md`).
+//! Command lines: DiskSpd's (`command-line.md`) and the subcommands of `truespd`.
 //!
 //! Every option is a row of one table (`rows`); the parser, the help and the refusals come from the
-//! rows. [`parse()`] is pure: it opens nothing, sets no event, asks no machine. What it returns says what
-//! is to be done; what it refuses touches nothing (a deliberate difference: DiskSpd 2.2 sets events
+//! rows. [`parse()`] is pure: it opens nothing, sets no event, reads nothing of the machine. It only returns
+//! what is to be done, so a refusal changes nothing (a deliberate difference: DiskSpd 2.2 sets events
 //! while it is still reading).
 
 mod commands;

@@ -22,7 +22,7 @@ pub enum ExitCode {
 pub enum Outcome {
     /// All of it was done.
     Done,
-    /// It was refused, and nothing was touched.
+    /// It was refused, and nothing was changed.
     Refused(RefusalKind),
     /// It had begun and failed.
     Failed(FailureKind),

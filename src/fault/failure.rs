@@ -1,4 +1,4 @@
-//! What had begun and failed.
+//! Errors of something that had begun.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub enum FailureKind {
     Open,
     /// A file cannot be created or filled.
     Create,
-    /// A target was taken by something else, or came to mean something else.
+    /// Another program took a target, or its path leads to something else now.
     Lost,
     /// A read, write or flush failed.
     Io,
@@ -21,15 +21,15 @@ pub enum FailureKind {
     Resource,
     /// A named event.
     Event,
-    /// A fact about this machine cannot be had.
+    /// A fact about this machine is not available.
     Machine,
     /// A result, a document or a note cannot be written.
     Output,
     /// It was stopped before there was anything to show.
     Interrupted,
-    /// There is no figure: nothing was measured, or what was measured does not tell.
+    /// There is no figure: nothing was measured, or the measurement does not give one.
     Figure,
-    /// It was refused when something had been done already.
+    /// It was refused after something had been done.
     Refused,
 }
 
@@ -42,7 +42,7 @@ pub struct Failure {
     pub subject: Option<String>,
     /// What failed.
     pub message: String,
-    /// Why: the system's words, or those of a part below.
+    /// Why: the system's error, or that of a room below.
     pub cause: Option<String>,
     /// What to do next.
     pub hints: Vec<String>,
@@ -51,7 +51,7 @@ pub struct Failure {
 impl std::error::Error for Failure {}
 
 impl fmt::Display for Failure {
-    /// All of it in one line.
+    /// Everything in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         self.cause.iter().try_for_each(|cause| write!(f, ": {cause}"))?;

@@ -1,5 +1,5 @@
-//! What standard error shows of a fault: complete lines that begin with `ERROR: `. Where the words as typed are known,
-//! with a mark under the culprit.
+//! A fault as standard error shows it: complete lines that begin with `ERROR: `. Where the typed arguments are known, a mark
+//! points at the wrong one.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,14 +9,14 @@ use crate::text::{columns_of, hanging, hides, printable};
 
 /// Columns that the quoted command line may take.
 const LINE_COLUMNS: usize = 92;
-/// Columns kept before the culprit when the line is cut.
+/// Columns kept before the mark when the line is cut.
 const LEAD_COLUMNS: usize = 36;
 /// Columns of wrapped text.
 const TEXT_COLUMNS: usize = 100;
 /// Columns of a list of reasons and of the hints below it.
 const REASON_COLUMNS: usize = 80;
 
-/// Columns below a headline, as the reader of profiles breaks its lines.
+/// Columns of text below a headline.
 const HEADED_COLUMNS: usize = 99;
 
 impl fmt::Display for Fault {
@@ -33,7 +33,7 @@ fn write_failure(f: &mut fmt::Formatter<'_>, failure: &Failure) -> fmt::Result {
 }
 
 impl fmt::Display for Refusals {
-    /// Ends with a line end. Without the words a line each.
+    /// Ends with a line end. Without the typed arguments each refusal is one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, refusal) in self.all.iter().enumerate() {
             match &self.typed {
@@ -51,7 +51,7 @@ impl fmt::Display for Refusals {
 }
 
 fn write_marked(f: &mut fmt::Formatter<'_>, refusal: &Refusal, typed: &Typed) -> fmt::Result {
-    // A list is read line by line: it is kept as narrow as the narrowest terminal.
+    // A list is easier to read when no terminal breaks its lines.
     let columns = match &refusal.headline {
         Some(_) => HEADED_COLUMNS,
         None if refusal.reasons.is_empty() => TEXT_COLUMNS,
@@ -68,7 +68,7 @@ fn write_marked(f: &mut fmt::Formatter<'_>, refusal: &Refusal, typed: &Typed) ->
     write_block(f, "  hint:  ", refusal.all_hints(), columns)
 }
 
-/// One line, or with a list below it as many as that is wide.
+/// One line; above a list of reasons it is broken to the width of that list.
 fn write_message(f: &mut fmt::Formatter<'_>, refusal: &Refusal) -> fmt::Result {
     const LEAD: &str = "ERROR: ";
     let message = printable(&refusal.message);
@@ -125,8 +125,8 @@ fn marked_line(typed: &Typed, marks: &[Mark]) -> (String, String) {
         cells.extend(word.chars().map(Cell::new));
         cells.extend(quote.map(Cell::new));
     }
-    // The blank behind each word, also the last, is where a missing value is marked; the one behind that
-    // is where a missing word is.
+    // The blank after each argument, also the last, is where a missing value is marked; the one after that
+    // is where a missing argument is.
     cells.extend([Cell::new(' '), Cell::new(' ')]);
     let ordered = marks.iter().filter(|m| !m.main).chain(marks.iter().filter(|m| m.main));
     for mark in ordered {
@@ -139,7 +139,7 @@ fn marked_line(typed: &Typed, marks: &[Mark]) -> (String, String) {
     draw(&cells, &window(&cells))
 }
 
-/// The quotes in which a word is shown so that its limits can be seen, as one would type them.
+/// The quotes around an argument that needs them, as one would type it.
 fn quote_of(word: &str) -> Option<char> {
     let needs = word.is_empty()
         || word
@@ -148,7 +148,7 @@ fn quote_of(word: &str) -> Option<char> {
     needs.then_some(if word.contains('\'') { '"' } else { '\'' })
 }
 
-/// The cells to show: all of them, or as many as fit with the first culprit in view.
+/// The cells to show: all of them, or as many as fit around the first mark.
 fn window(cells: &[Cell]) -> Range<usize> {
     let total: usize = cells.iter().map(|cell| cell.columns).sum();
     if total <= LINE_COLUMNS {

@@ -1,8 +1,8 @@
-//! Why something is not done: the one family of errors, below all rooms.
+//! The one family of errors, below all rooms.
 //!
-//! A [`Refusal`] was found before anything was touched, a [`Failure`] after something had begun. A [`Fault`] is what ends
-//! a command: either of them, with the words that were typed. Reasons that a room knows better stay types of that room and
-//! convert into the family. The exit code follows from the kind, in [`ExitCode::of`] and nowhere else. Nothing here prints.
+//! A [`Refusal`] comes before anything was changed, a [`Failure`] after something had begun. A [`Fault`] is what ends a
+//! command: either of them, with the typed arguments. A room may have error types of its own, which convert into the family.
+//! The exit code follows from the kind, in [`ExitCode::of`] and nowhere else. Nothing here prints.
 
 mod exit;
 mod failure;
@@ -16,7 +16,7 @@ pub use refusal::{Details, Mark, Refusal, RefusalKind, Refusals, Typed};
 /// What ends a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing was touched.
+    /// Nothing was changed.
     Refused(Refusals),
     /// A later step was refused: something was done before it, which the exit code of a refusal would deny.
     RefusedLater(Refusals),

@@ -1,4 +1,4 @@
-//! What is refused before anything was touched.
+//! Errors that are found before anything was changed.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
@@ -6,15 +6,15 @@ use std::ops::{Deref, DerefMut, Range};
 /// What kind of refusal it is; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// The words as such: an option that is not, a value that is not legal, what does not go together.
+    /// The command line: an unknown option, an illegal value, options that exclude each other.
     CommandLine,
-    /// A profile, a preset or a document that is read and not usable.
+    /// A profile, a preset or a document that cannot be used.
     Input,
     /// The options do not fit this machine.
     Machine,
-    /// A target or place is not there or not fit for what is to be done.
+    /// A target or place does not exist, or is not suitable.
     Target,
-    /// Where a result or document should go cannot take it.
+    /// A result or document cannot be written where it should be.
     Output,
     /// The target may hold data that TrueSpd did not make.
     Guard,
@@ -27,13 +27,13 @@ pub struct Mark {
     pub word: usize,
     /// Characters of the word, not bytes; an empty range marks the place where something is missing.
     pub chars: Range<usize>,
-    /// The culprit itself (`^`) or something that it collides with (`~`).
+    /// The wrong word itself (`^`) or another one that it conflicts with (`~`).
     pub main: bool,
 }
 
-/// A reason not to run, found before anything was touched.
+/// A reason not to run, found before anything was changed.
 ///
-/// Boxed, as it travels through results that nearly always hold something else.
+/// Boxed, because most results that could hold it hold something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal(Box<Details>);
 
@@ -44,11 +44,11 @@ pub struct Details {
     pub kind: RefusalKind,
     /// The options that it is about, for pointing at the typed words.
     pub switches: Vec<&'static str>,
-    /// The words that it is about, where the one who refuses has read them itself.
+    /// The words that it is about, when the parser itself refuses.
     pub marks: Vec<Mark>,
     /// Path of the target or file concerned, as typed.
     pub subject: Option<String>,
-    /// A line of DiskSpd's that stands above the message, for programs that look for it.
+    /// A line of DiskSpd above the message, for programs that search for it.
     pub headline: Option<String>,
     /// What is wrong.
     pub message: String,
@@ -79,7 +79,7 @@ impl DerefMut for Refusal {
 impl std::error::Error for Refusal {}
 
 impl fmt::Display for Refusal {
-    /// All of it but what would be legal in one line.
+    /// Everything but what would be legal, in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.without_hints())?;
         self.all_hints().try_for_each(|hint| write!(f, "; {hint}"))
@@ -103,7 +103,7 @@ impl Refusal {
         }))
     }
 
-    /// A refusal of the words.
+    /// A refusal of the command line.
     pub fn command_line(message: impl Into<String>) -> Self {
         Self::new(RefusalKind::CommandLine, message)
     }
@@ -217,7 +217,7 @@ impl Refusals {
         self
     }
 
-    /// The kind of all together: the write guard stands above everything else.
+    /// The kind of all together: the write guard comes before everything else.
     pub fn kind(&self) -> RefusalKind {
         let is_guard = self.all.iter().any(|refusal| refusal.kind == RefusalKind::Guard);
         let first = || self.all.first().map_or(RefusalKind::CommandLine, |first| first.kind);

@@ -1,4 +1,4 @@
-//! Documents of a series in a folder, and finding them again.
+//! Documents of a series in a folder, kept and found again.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -23,7 +23,7 @@ pub struct Kept {
     count: usize,
     /// Names of the documents that were there at the beginning, by their numbers.
     there: BTreeMap<usize, String>,
-    /// The folder, locked: two series would take each other's names.
+    /// The folder, locked: two series would use the same names.
     lock: Option<File>,
 }
 
@@ -32,7 +32,7 @@ impl Kept {
     /// there must take new documents.
     ///
     /// # Errors
-    /// Why the folder is not to be used.
+    /// Why the folder cannot be used.
     pub fn open(folder: &Path, resume: bool) -> Result<Self, Refusal> {
         let refused = |why: &str| refusal(folder, why);
         let entries = match fs::read_dir(folder) {
@@ -68,7 +68,7 @@ impl Kept {
         self.lock()
     }
 
-    /// Claims the folder until this is dropped. Where there are no locks, nobody is kept out.
+    /// Locks the folder until this is dropped. A file system without locks is no error.
     fn lock(&mut self) -> Result<(), Refusal> {
         if self.lock.is_some() {
             return Ok(());
@@ -90,9 +90,9 @@ impl Kept {
         name.is_some_and(|name| number(&name).is_some()) && real(folder) == real(&self.folder)
     }
 
-    /// The document of the next run, when it is there from before, of the same machine and suite, with the same command
-    /// line and the same profile: that of `-X` may have changed behind its name. After that (or after [`Kept::put`]) comes the
-    /// one after it. Half a document is none.
+    /// The kept document of the next run, of the same machine and suite, with the same command line and the same profile:
+    /// the file of `-X` may have changed. After that (or after [`Kept::put`]) the run after it is the next one. A document
+    /// that cannot be read counts as missing.
     ///
     /// # Errors
     /// It is the document of another run.
@@ -121,14 +121,14 @@ impl Kept {
     /// Keeps the document of the next run.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn put(&mut self, step: &Step, document: &Document) -> Result<(), Failure> {
         let path = self.path(step);
         self.count += 1;
         let stored = tempfile::NamedTempFile::new_in(&self.folder).and_then(
             |mut file: tempfile::NamedTempFile<File>| {
                 file.write_all(json::write(document).as_bytes())?;
-                // With --resume it may take the place of one that could not be read, or of one that is made anew.
+                // With --resume it may replace one that could not be read, or one of a run that is repeated.
                 match self.resume {
                     true => file.persist(&path),
                     false => file.persist_noclobber(&path),
@@ -148,23 +148,23 @@ impl Kept {
     }
 }
 
-/// What speaks against the folder, or a document in it.
+/// Why the folder, or a document in it, is refused.
 fn refusal(path: &Path, why: &str) -> Refusal {
     Refusal::new(RefusalKind::Output, format!("--keep '{}': {why}", printable_path(path)))
 }
 
-/// What a series is about to run.
+/// The next run of a series.
 pub struct Planned<'a> {
     /// Name of this machine.
     pub computer_name: &'a str,
     /// `truespd mark`.
     pub program: &'a str,
-    /// Its line, as it is going to run.
+    /// Its command line.
     pub line: &'a Line,
 }
 
 impl Planned<'_> {
-    /// How a document is that of another run; none when it is of this one.
+    /// What shows that a document is of another run; none when it is of this one.
     fn differs(&self, document: &Document) -> Option<String> {
         let Some((suite, words)) = document.command_line.split_first() else {
             return Some("this is not a run of a suite".to_string());
@@ -191,7 +191,7 @@ impl Planned<'_> {
     }
 }
 
-/// Whether the document of a series at `path` is of a step whose figures do not count: such names end so.
+/// Whether the document of a series at `path` is of a step whose figures do not count, by the end of its name.
 pub fn is_of_uncounted(path: &Path) -> bool {
     let name = slug(&path.file_stem().unwrap_or_default().to_string_lossy());
     Kind::UNCOUNTED.iter().any(|kind| name.ends_with(&slug(kind.name())))
@@ -225,7 +225,7 @@ fn with_comparable_paths(profile: &Profile) -> Profile {
     profile
 }
 
-/// Words in which the folders that suites make for their files look the same every time.
+/// The command line with the same name for every folder that a suite makes for its files.
 fn comparable(words: &[String]) -> Vec<String> {
     let made_up = |part: &str| {
         let mut ends = part.rsplit('-');

@@ -1,15 +1,15 @@
 //! One judged run, or a series of them, on a target.
 //!
-//! * [`run`] runs a request once: is its engine there, run it, judge the document. `diskspd` and every step of a series go
-//!   this way.
-//! * [`series`] runs the lines of a suite ([`crate::suite::Runner`]): it asks the write guard first, has a folder for test files
-//!   ([`scratch`]), keeps the document of every run and goes on where an earlier series ended (`keep`), ends at Ctrl+C
-//!   ([`signals`]), and undoes what it changed however it ends ([`undo`], [`caretaker`]).
-//! * [`place`] is what a person named for a test, [`outputs`] are the files that results go to, [`required`] is what an answer has
-//!   to be.
+//! * [`run`] runs a request once: checks that its engine is available, runs it, judges the document. `diskspd` and every
+//!   step of a series use it.
+//! * [`series`] runs the command lines of a suite ([`crate::suite::Runner`]): it asks the write guard first, makes a folder
+//!   for test files ([`scratch`]), keeps the document of every run and resumes an earlier series (`keep`), stops at Ctrl+C
+//!   ([`signals`]), and undoes its changes, whatever ends it ([`undo`], [`caretaker`]).
+//! * [`place`] is the directory, file or device that a person chose for a test, [`outputs`] are the files for results,
+//!   [`required`] is `--require`.
 //!
-//! Nothing here prints or reads words. What goes on is told to a [`watch::Watch`], which whoever shows it implements; what ends a
-//! series is a [`crate::fault::Fault`]; lines are read by a [`crate::request::Grammar`], once, when their step is made.
+//! Nothing here prints or parses a command line. Progress goes to a [`watch::Watch`]; what ends a series is a
+//! [`crate::fault::Fault`]; a [`crate::request::Grammar`] parses each command line once, when its step is made.
 
 pub mod caretaker;
 pub mod keep;

@@ -1,8 +1,8 @@
 //! Files that a result is written to (`--json --xml --text --csv`).
 //!
-//! Each is made before the run, under another name in the same folder, and takes its real name only when
-//! it is complete: a path that cannot be written is refused before anything runs, and nobody ever finds
-//! half a result, or loses an earlier one to a run that failed to write.
+//! Each is made before the run, under another name in the same folder, and gets its real name only when
+//! it is complete: a path that cannot be written is refused before anything runs, a result is never
+//! half written, and an earlier one is not lost when writing fails.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use crate::sys::file::{FileKind, Stat};
 /// Why a result file was refused or not written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// The folder does not take a new file.
+    /// No file can be made in the folder.
     #[error("--{option} {path}: no file can be made in {}: {}", folder.display(), system_text(error))]
     Folder {
         /// Format.
@@ -32,14 +32,14 @@ pub enum OutputError {
         /// Why.
         error: io::Error,
     },
-    /// Something stands there that results must not replace.
+    /// The path is of something that a result must not replace.
     #[error("--{option} {path}: {what}; give the path of a file")]
     NoFile {
         /// Format.
         option: &'static str,
         /// As given.
         path: String,
-        /// What stands there.
+        /// What it is.
         what: &'static str,
     },
     /// A result would replace something of this run.
@@ -108,7 +108,7 @@ pub struct TextOutput {
 }
 
 impl TextOutput {
-    /// Makes the file, or says why it cannot be made. Nothing that exists is touched.
+    /// Makes the file. Nothing that exists is changed.
     ///
     /// # Errors
     /// [`OutputError`].
@@ -132,10 +132,10 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Makes all files, or says which cannot be made. Nothing that exists is touched.
+    /// Makes all files. Nothing that exists is changed.
     ///
     /// # Errors
-    /// [`OutputError`]; the run is then to be refused.
+    /// [`OutputError`]; the run must then be refused.
     pub fn open(outputs: &[Output], request: &Request) -> Result<Self, OutputError> {
         let targets = request.profile.time_spans.iter().flat_map(|span| &span.targets);
         let targets = targets.map(|target| (target.path.as_str(), format!("the target '{}'", target.path)));
@@ -144,7 +144,7 @@ impl Outputs {
         Self::open_beside(outputs, targets.chain(profile).map(|(path, what)| (PathBuf::from(path), what)))
     }
 
-    /// Makes all files outside a run; none may be one of `taken`, which come with what they are.
+    /// Makes all files outside a run; none may be one of `taken`, which are paths with a description.
     ///
     /// # Errors
     /// [`OutputError`].
@@ -167,7 +167,7 @@ impl Outputs {
         Ok(Outputs { opened })
     }
 
-    /// Writes every file and gives it its name; returns what went wrong, and goes on with the others.
+    /// Writes every file and gives it its name; an error with one does not stop the others.
     pub fn write(self, document: &Document) -> Vec<OutputError> {
         let failed = |opened: Opened| opened.file.write(&(opened.render)(document)).err();
         self.opened.into_iter().filter_map(failed).collect()
@@ -189,14 +189,14 @@ fn real(path: &Path) -> PathBuf {
     }
 }
 
-/// Refuses an output that is one of the files with a use of their own.
+/// Refuses an output that is a file with another use.
 fn refuse_taken(output: &Output, path: &Path, taken: &[(PathBuf, String)]) -> Result<(), OutputError> {
     let Some((_, what)) = taken.iter().find(|(known, _)| is_same(known, path)) else { return Ok(()) };
     let (option, path) = (output.format, output.path.clone());
     Err(OutputError::Clash { option, path, what: what.clone() })
 }
 
-/// One file under two names, also by hard links. Streams may be shared.
+/// Whether two names are of one file, also by hard links. Streams may be shared.
 fn is_same(a: &Path, b: &Path) -> bool {
     let facts = |path: &Path| path.metadata().ok();
     match (facts(a), facts(b)) {
@@ -239,7 +239,7 @@ fn open(output: &Output, path: &Path) -> Result<TextOutput, OutputError> {
     // The crate adds a path to the system's error, which the message has already.
     let mut code = None;
     let make = |path: &Path| {
-        // Readable for whom the person's umask says, like any file a program makes.
+        // With the permissions of the person's umask, like any file that a program makes.
         let file = OpenOptions::new().write(true).create_new(true).open(path);
         file.inspect_err(|error| code = error.raw_os_error())
     };
@@ -267,15 +267,15 @@ fn put(sink: Sink, text: &str) -> io::Result<()> {
     }
 }
 
-/// Files that a suite writes at its end. Whether they can be made is tried before the suite begins, and they are opened
-/// again then: a suite that is killed meanwhile leaves no unfinished file.
+/// Files that a suite writes at its end. Before the suite begins they are made and removed as a trial: a suite that is
+/// killed meanwhile leaves no unfinished file.
 #[derive(Debug)]
 pub struct LaterOutputs {
     outputs: Vec<Output>,
 }
 
 impl LaterOutputs {
-    /// Tries all; none may be another, nor one of the `taken`, which are what the suite tests or reads.
+    /// Tries all; no two may be the same file, and none may be one of `taken`, which the suite tests or reads.
     ///
     /// # Errors
     /// [`OutputError`].
@@ -300,7 +300,7 @@ impl LaterOutputs {
         self.outputs.iter()
     }
 
-    /// Writes them and gives them their names; returns what went wrong, and goes on with the others.
+    /// Writes them and gives them their names; an error with one does not stop the others.
     pub fn write(&self, text: impl Fn(&Output) -> String) -> Vec<OutputError> {
         let write = |output: &Output| TextOutput::open(output).and_then(|file| file.write(&text(output)));
         self.outputs.iter().filter_map(|output| write(output).err()).collect()

@@ -1,4 +1,4 @@
-//! Where a suite tests: a directory for files of its own, or a file or device that is there.
+//! Where a suite tests: a directory for files of its own, or an existing file or device.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::text::{printable_path, shell_word, size, typed_size};
 /// CrystalDiskMark's smallest test file. A smaller one is no test of a disk: a run is over the same blocks again and again.
 pub const FILE_BYTES_MIN: u64 = 16 << 20;
 
-/// What a person named.
+/// A directory, file or device that a person chose.
 #[derive(Debug)]
 pub struct Place {
     path: PathBuf,
@@ -38,7 +38,7 @@ impl Place {
     /// Finds out what `typed` names; opens read-only.
     ///
     /// # Errors
-    /// It is not there, or nothing that can be tested.
+    /// It does not exist, or cannot be tested.
     pub fn find(typed: &str) -> Result<Self, Refusal> {
         let roots = Roots::default();
         let path = resolve(typed, &roots)?.path;
@@ -75,7 +75,7 @@ impl Place {
         Ok(Place { path: absolute.ok_or_else(|| not_utf8("choose another file or device"))?, kind })
     }
 
-    /// For suites that test no file that is there.
+    /// For suites that do not test an existing file.
     ///
     /// # Errors
     /// It is one.
@@ -110,7 +110,7 @@ impl Place {
         matches!(self.kind, Kind::Device { .. })
     }
 
-    /// Room of the directory's file system, where it tells.
+    /// Room of the directory's file system, if it reports that.
     pub fn room(&self) -> Option<&Room> {
         match &self.kind {
             Kind::Directory(room) => room.as_ref(),
@@ -137,7 +137,7 @@ impl Place {
     /// Whether `count` files of `--size`, or so much of a device, fit.
     ///
     /// # Errors
-    /// They do not; with a size that does and is at least `least_bytes`, if there is one.
+    /// They do not; with a size that fits and is at least `least_bytes`, if there is one.
     pub fn check_room(&self, size_bytes: u64, count: u64, least_bytes: u64) -> Result<(), Refusal> {
         let path = printable_path(&self.path);
         let share = |bytes: u64| bytes / count.max(1);
@@ -174,7 +174,7 @@ impl Place {
         Err(refused(format!("'{path}': {wanted}: {has}")).hint(next))
     }
 
-    /// `--overwrite` is for what is there, and nothing else.
+    /// `--overwrite` is for existing targets.
     ///
     /// # Errors
     /// It is given for a directory.
@@ -191,8 +191,8 @@ impl Place {
     }
 }
 
-/// Whether a write test can go to what is there: it takes writes, and the write guard lets them through. What cannot be
-/// opened is told by the run.
+/// Whether a write test of an existing target is possible: it is not write-protected, and the write guard allows it. If it
+/// cannot be opened, the run says so.
 pub fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
     let roots = Roots::default();
     let opened = resolve(typed, &roots)
@@ -232,8 +232,8 @@ fn refused(words: String) -> Refusal {
     Refusal::new(RefusalKind::Target, words)
 }
 
-/// A target as it is called from any directory, so that a line that a suite shows or keeps means the same everywhere.
-/// Numbers of disks and templates stay.
+/// A target with an absolute path, so that a command line that a suite shows or keeps means the same in any directory.
+/// Numbers of disks and templates stay as they are.
 pub fn absolute(word: String) -> String {
     match word.chars().next() {
         None | Some('#' | '*' | '/') => word,

@@ -7,7 +7,7 @@ use crate::result::Grade;
 pub enum Required {
     /// The verdict of every run is this or better.
     Grade(Grade),
-    /// Every limit is kept by a valid figure (`assess`).
+    /// Every figure is valid and within its limit (`assess`).
     Pass,
     /// B is shown to be better than A, or not to differ from it by more than the margin (`ab`).
     NotWorse,
@@ -27,11 +27,11 @@ impl Required {
     }
 }
 
-/// A word that `--require` does not take.
+/// A word that is not legal after `--require`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("legal are {}", legal.join(", "))]
 pub struct UnknownWord {
-    /// The words that it takes.
+    /// The legal words.
     pub legal: Vec<&'static str>,
 }
 
@@ -67,13 +67,13 @@ pub fn required_grade(text: &str) -> Result<Required, UnknownWord> {
     required(text, &[])
 }
 
-/// What a suite has to say to what is required of it.
+/// The answer of a suite to `--require`.
 pub struct Answer<'a> {
     /// It ran to its end.
     pub is_complete: bool,
     /// The worst verdict of its runs; none when none was judged.
     pub grade: Option<Grade>,
-    /// What keeps it from being what a word of its own requires; none when nothing does.
+    /// Why a requirement that only this suite has is not met; none when it is.
     pub lacks: &'a dyn Fn(Required) -> Option<String>,
 }
 
@@ -90,7 +90,7 @@ impl Answer<'_> {
         }
     }
 
-    /// What is required and not so, each with what is lacking.
+    /// The requirements that are not met, each with the reason.
     pub fn lacking(&self, required: &[Required]) -> Vec<(Required, String)> {
         required.iter().filter_map(|&one| Some((one, self.lack(one)?))).collect()
     }

@@ -9,7 +9,7 @@ use crate::request::{EngineChoice, Request};
 use crate::sys::wake::Latch;
 use crate::verdict::judge;
 
-/// A request that this machine has the engine for.
+/// A request whose engine is available on this machine.
 #[derive(Debug)]
 pub struct Ready<'a> {
     request: &'a Request,
@@ -17,10 +17,10 @@ pub struct Ready<'a> {
 }
 
 impl<'a> Ready<'a> {
-    /// `command_line` stands in the document, program first. Whoever read the request has read its profile, too.
+    /// `command_line` goes into the document, program first. The profile of the request must have been read.
     ///
     /// # Errors
-    /// Why the engine of `--engine` is not to be had here.
+    /// Why the engine of `--engine` is not available here.
     pub fn of(request: &'a Request, command_line: Vec<String>) -> Result<Self, EngineError> {
         let options = &request.options;
         let options = load::Options {
@@ -34,7 +34,7 @@ impl<'a> Ready<'a> {
         Ok(Ready { request, options })
     }
 
-    /// The same, and its run tells where it is this often.
+    /// The same, and its run reports its progress this often.
     pub fn telling(mut self, progress_every: Option<Duration>) -> Self {
         self.options.progress_every = progress_every;
         self
@@ -43,7 +43,7 @@ impl<'a> Ready<'a> {
     /// Runs it until it is done or `stop` is set. The document has its verdict, also when the run failed.
     ///
     /// # Errors
-    /// Why it is refused; nothing was touched.
+    /// Why it is refused; nothing was changed.
     pub fn run(&self, on_event: OnEvent<'_>, stop: &Latch) -> Result<FinishedRun, Vec<Refusal>> {
         let mut report = load::run(&self.request.profile, &self.options, on_event, stop)?;
         report.document.verdict = Some(judge(&report.document));

@@ -1,4 +1,4 @@
-//! The place of a suite's own files: a folder that is removed at the end, whatever ends the suite.
+//! The folder for a suite's own files, which is removed at the end, whatever ends the suite.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use crate::text::printable_path;
 /// Attempts to find a name that is free.
 const NAMES_TRIED: u32 = 100;
 
-/// A folder for files of the names that were told when it was made.
+/// A folder for files whose names were given when it was made.
 #[derive(Debug, Clone)]
 pub struct Scratch {
     path: PathBuf,
-    /// The folder itself, opened: while it is, the file system that it is on cannot be unmounted by mistake.
+    /// The open folder: while it is open, its file system cannot be unmounted by mistake.
     folder: Arc<File>,
 }
 
@@ -65,7 +65,7 @@ impl Scratch {
         Err(refused(words).hint(format!("remove {FOLDER_PREFIX}{suite}-*")))
     }
 
-    /// Checks that the path still leads to the folder: a run would make it again, maybe on another disk.
+    /// Checks that the path still leads to the folder: otherwise a run would make it again, perhaps on another disk.
     ///
     /// # Errors
     /// It does not.

@@ -1,4 +1,4 @@
-//! Runs the lines of a suite: keeps documents, obeys Ctrl+C, leaves nothing behind, and tells a [`Watch`] what goes on.
+//! Runs the command lines of a suite: keeps documents, stops at Ctrl+C, undoes its changes, and reports to a [`Watch`].
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -32,13 +32,13 @@ pub const CARETAKER: &str = "caretaker";
 pub struct Wishes {
     /// Folder for the document of every run.
     pub keep: Option<String>,
-    /// Runs whose documents are there are not repeated.
+    /// Runs whose documents are kept already are not repeated.
     pub resume: bool,
     /// Targets that may be written although they hold something.
     pub overwrite: Vec<String>,
 }
 
-/// A series that runs.
+/// A running series.
 pub struct Series {
     /// `truespd <suite>`, for the program in documents.
     program: String,
@@ -47,18 +47,18 @@ pub struct Series {
     stop: Latch,
     overwrite: Vec<String>,
     keep: Option<Kept>,
-    /// Notes and warnings told so far: each run of a series would repeat them.
+    /// Notes and warnings shown so far: each run of a series would repeat them.
     told: Mutex<Vec<String>>,
     undo: Option<(Journal, Option<Caretaker>)>,
     /// Folders of the series' own files.
     scratch: Vec<Scratch>,
-    /// What comes after the present part of the series.
+    /// The steps after the present part of the series.
     later: Ahead,
-    /// Whether a run has gone on since the last pause. Kept documents need no pauses between them.
+    /// Whether a run was made since the last pause. Kept documents need no pauses between them.
     has_run: bool,
-    /// Whether a run has been made: what follows is no refusal any more.
+    /// Whether a run has been made: then an error is not a refusal any more.
     has_begun: bool,
-    /// Runs that prepare the next ones, and were not made as their documents are kept.
+    /// Runs that prepare the next ones, and were skipped because their documents are kept.
     owed: Vec<Step>,
     /// The last run prepared something.
     has_prepared: bool,
@@ -70,7 +70,7 @@ impl Series {
     /// A series called `program` (`truespd <suite>`), with results in `outputs`. What a killed one left is undone first.
     ///
     /// # Errors
-    /// Why it cannot begin; nothing was touched.
+    /// Why it cannot begin; nothing was changed.
     pub fn begin(
         program: &str,
         wishes: &Wishes,
@@ -118,13 +118,13 @@ impl Series {
         })
     }
 
-    /// The paths of `--overwrite` for targets of the steps that follow: the write guard refuses one that names no target of a run.
-    /// What it was before.
+    /// Sets the paths of `--overwrite` for the steps that follow, and returns those before. The write guard refuses a path
+    /// that names no target of a run.
     pub fn allow(&mut self, overwrite: Vec<String>) -> Vec<String> {
         std::mem::replace(&mut self.overwrite, overwrite)
     }
 
-    /// Refuses a device that a later step could not write, before the steps that only read it have taken their time.
+    /// Refuses a device that a later step could not write, before the time for the steps that only read it is spent.
     ///
     /// # Errors
     /// The write guard's reasons.
@@ -138,7 +138,7 @@ impl Series {
         })
     }
 
-    /// What comes after the part of the series that tells what is ahead of it.
+    /// Sets the steps after the present part of the series.
     pub fn later(&mut self, later: Ahead) {
         self.later = later;
     }
@@ -146,7 +146,7 @@ impl Series {
     /// A folder for files called `files` in `parent`, removed when the series ends, however it ends.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why it cannot be made.
     pub fn scratch(&mut self, parent: &Path, suite: &str, files: &[&str]) -> Result<Scratch, Ended> {
         check_directory(parent, &Roots::default()).map_err(|refusal| {
             self.grammar.marked(&[parent.to_string_lossy().into_owned()], vec![refusal])
@@ -156,10 +156,10 @@ impl Series {
         Ok(made)
     }
 
-    /// Notes what to undo when the series ends, however it ends.
+    /// The journal of changes to be undone when the series ends, whatever ends it.
     ///
     /// # Errors
-    /// Why nothing can be noted.
+    /// Why there can be no journal.
     pub fn journal(&mut self) -> Result<&mut Journal, Ended> {
         if self.undo.is_none() {
             self.undo = Some(self.watched_journal()?);
@@ -167,7 +167,7 @@ impl Series {
         Ok(&mut self.undo.as_mut().expect("just made").0)
     }
 
-    /// Tells what a killed series left, when that is found later than at the beginning.
+    /// Reports what a killed series left, when that is found later than at the beginning.
     pub fn tell_left(&self, undone: &super::undo::Undone) {
         self.watch.see(Event::Left(undone));
     }
@@ -217,18 +217,18 @@ impl Series {
         code
     }
 
-    /// The end of the series for what keeps its next run from being made: a refusal only while nothing has been done.
+    /// The end of the series because its next run cannot be made: a refusal only while nothing has been done.
     fn hindered(&self, fault: impl Into<Fault>) -> Ended {
         let fault = fault.into();
         Ended::Failed(if self.has_begun { fault.later() } else { fault })
     }
 
-    /// The document of a run that an earlier series has made, or a folder for the next one.
+    /// The kept document of a run of an earlier series. If there is none, the folder is made for the next one.
     fn kept(&mut self, step: &Step, line: &Line) -> Result<Option<Document>, Ended> {
         let Some(keep) = &mut self.keep else { return Ok(None) };
         let computer_name = host_name();
         let planned = Planned { computer_name: &computer_name, program: &self.program, line };
-        // A file is filled anew in every series, with other data.
+        // Every series fills its files again, with other data.
         let found = if step.kind == Kind::Fill { Ok(None) } else { keep.found(step, &planned) };
         let found = found.and_then(|found| keep.make().map(|()| found));
         found.map_err(|refusal| self.hindered(refusal))
@@ -262,11 +262,11 @@ impl Series {
         if report.failures.is_empty() { Ok(report.document) } else { Err(report.failures.into()) }
     }
 
-    /// Tells of a run what was not told of an earlier one.
+    /// Reports an event of a run, unless an earlier run reported the same.
     fn tell_of_run(&self, event: load::Event) {
         if let load::Event::Reused { path, .. } = &event {
             let is_own = |own: &Scratch| Path::new(path).starts_with(own.path());
-            // That the next run takes the file that this one made is no news.
+            // It is expected that a run uses the file that an earlier one made.
             if self.scratch.iter().any(is_own) {
                 return;
             }

@@ -1,4 +1,4 @@
-//! Ctrl+C and what means the same: the first ends what runs in an orderly way, the second at once.
+//! Ctrl+C and SIGTERM: the first ends the run in an orderly way, the second at once.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const SAME_WISH: Duration = Duration::from_millis(500);
 /// Sets `stop` at the first SIGINT or SIGTERM, after `notice`; the second ends the process.
 ///
 /// # Errors
-/// What the system says, with what to do.
+/// The system's error, with what to do.
 pub fn stop_on_signals(stop: &Latch, notice: impl Fn() + Send + 'static) -> io::Result<()> {
     let mut wishes = EndWishes::receive()?;
     let stop = stop.clone();
@@ -22,7 +22,7 @@ pub fn stop_on_signals(stop: &Latch, notice: impl Fn() + Send + 'static) -> io::
         for exit_code in wishes.forever() {
             match first {
                 None => first = Some(Instant::now()),
-                // `timeout` signals the process and then its group: that is one wish, not two.
+                // `timeout` signals the process and then its group, which means one request to stop.
                 Some(at) if at.elapsed() < SAME_WISH => continue,
                 Some(_) => std::process::exit(exit_code),
             }

@@ -1,11 +1,12 @@
 //! What must be put back or removed when a program ends, however it ends.
 //!
-//! A [`Journal`] in the user's state directory says what to undo, and says so before anything is changed. The program
-//! undoes it at its end. When it is killed, its caretaker does (a process that waits for nothing else), and when that
-//! was killed too or the power failed, the next program that looks ([`sweep`]). A lock (`flock(2)`)
-//! that ends with the process tells whose journal it is.
+//! A [`Journal`] in the user's state directory says what to undo, and is written before anything is changed. The program
+//! undoes it at its end. When it is killed, its caretaker does (a process that only waits for that); when that was killed
+//! too, or the power failed, the next series does ([`sweep`]). A lock (`flock(2)`) that ends with the process tells whose
+//! journal it is.
 //!
-//! Only what this user noted is undone, and only what this program makes: folders of its names, settings of disks.
+//! Only journals of this user are used, and only changes that this program makes are undone: folders with its names,
+//! settings of disks.
 
 mod folder;
 mod setting;

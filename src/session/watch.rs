@@ -1,4 +1,4 @@
-//! What a series tells of itself while it goes on. Who shows it implements [`Watch`]; nothing here prints.
+//! What a series reports while it runs. A view implements [`Watch`]; nothing here prints.
 
 use std::io;
 use std::time::Duration;
@@ -9,27 +9,27 @@ use crate::result::Document;
 use crate::session::undo::Undone;
 use crate::suite::{Ahead, Step};
 
-/// Sees what goes on. Called from several threads, also from that which hears of signals.
+/// Receives the reports of a series. Called from several threads, also from the one that waits for signals.
 pub trait Watch: Send + Sync {
-    /// How often it wants to hear where a run is.
+    /// How often it wants the progress of a run.
     fn progress_every(&self) -> Option<Duration>;
 
-    /// Something goes on.
+    /// Something happened.
     fn see(&self, event: Event<'_>);
 }
 
-/// What goes on.
+/// What happened.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// What comes after the step that begins next.
+    /// The steps after the one that begins next.
     Ahead(Ahead),
     /// A step begins.
     Begins(&'a Step),
-    /// A step that prepares others is made once more, for runs whose documents are not kept.
+    /// A step that prepares others is repeated, for runs whose documents are not kept.
     Again(&'a Step),
     /// A pause begins.
     Pause(Duration),
-    /// Something of the present run, each note and warning once in a series.
+    /// An event of the present run; each note and warning comes once in a series.
     Run(load::Event),
     /// A step is done.
     Done {
@@ -37,26 +37,26 @@ pub enum Event<'a> {
         step: &'a Step,
         /// What it measured.
         document: &'a Document,
-        /// It was made before, by a series that this one goes on with.
+        /// It was made before, by the series that this one resumes.
         is_kept: bool,
     },
-    /// A suite says so, beside what is shown of the present step.
+    /// A line of the suite itself, beside what is shown of the present step.
     Told(&'a str),
     /// Ctrl+C: the present run is being ended.
     Stopping,
-    /// The runs are over; how, is told by what follows.
+    /// The runs are over. Later events tell how the series ended.
     Over,
     /// Why the series could not go on.
     Fault {
         /// Why.
         fault: &'a Fault,
-        /// The words of the line that it is about.
+        /// The command line that it is about.
         line: Option<&'a [String]>,
     },
-    /// What a series that was killed had left.
+    /// Something that a killed series had left.
     Left(&'a Undone),
-    /// What this series changed and could not put back.
+    /// A change of this series that could not be undone.
     NotUndone(&'a Undone),
-    /// Nobody cleans up at once if this program is killed.
+    /// The process that cleans up after this program, if it is killed, could not be started.
     NoCaretaker(&'a io::Error),
 }

@@ -28,8 +28,8 @@ pub(crate) struct PlacementState {
     pub efficiency: Option<Position>,
 }
 
-/// Options read so far. Fields of `span` and `target` are filled directly where the last option simply
-/// wins; the rest remembers which argument set it, because a second one is refused.
+/// Options read so far. Fields of `span` and `target` are filled directly where the last option counts;
+/// the other fields hold which argument set them, because a second one is refused.
 pub(crate) struct Draft<'a> {
     pub boot_ms: &'a dyn Fn() -> u64,
     pub progress_ios: u32,

@@ -1,4 +1,4 @@
-//! What people usually meant: values detached from their letter, dashes from web pages, Windows
+//! Hints for frequent mistakes: values apart from their letter, dashes from web pages, Windows
 //! spellings, wrong case, several options in one word.
 
 use super::rows;
@@ -42,7 +42,7 @@ pub(crate) fn no_target(target: &str, index: usize, line: &Arguments) -> Option<
         )))
 }
 
-/// Hints for an option that stands behind the first target.
+/// Hints for an option after the first target.
 pub(crate) fn misplaced(line: &Arguments, option: usize) -> Vec<String> {
     let first = &line.args[line.targets];
     let mut hints = Vec::new();
@@ -67,12 +67,12 @@ fn is_long(typed: &str) -> bool {
     typed.strip_prefix('-').and_then(rows::find).is_some_and(|row| row.is_long())
 }
 
-/// `-b 4k`: the value stands alone where the first target should be.
+/// `-b 4k`: the value is separate, where the first target should be.
 fn glued(line: &Arguments, word: &Word) -> Option<String> {
     let row = word.row.filter(|row| !row.is_long() && !row.value.is_empty())?;
     let next = line.args.get(word.index + 1)?;
     let option = format!("{}{next}", line.args[word.index]);
-    // A path may fit as a value, too; a value begins with a digit, or is one of few words.
+    // A path could be a value, too: only a digit at its start, or certain options, make a value likely.
     let plausible =
         next.starts_with(|c: char| c.is_ascii_digit()) || matches!(row.name, "X" | "R" | "N" | "e" | "S");
     (word.value.is_empty() && plausible && is_option(&option))
@@ -116,7 +116,7 @@ pub(crate) fn for_slip(line: &Arguments, word: &Word, slip: &Slip) -> Vec<String
     hints
 }
 
-/// A number with or without suffix: one that is out of range, not one for another letter.
+/// A number with or without suffix, which is then out of range and not meant for another letter.
 fn is_number(value: &str) -> bool {
     let rest = value.trim_start_matches(|c: char| c.is_ascii_digit());
     rest.len() < value.len() && rest.chars().count() <= 1

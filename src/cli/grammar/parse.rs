@@ -35,7 +35,7 @@ pub enum Invocation {
 /// called only for a bare `-z`.
 ///
 /// # Errors
-/// [`Refusals`] with the words and the culprit marked.
+/// [`Refusals`] with the arguments, and a mark under the wrong one.
 pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Result<Invocation, Refusals> {
     if args.is_empty() {
         return Ok(Invocation::NoArguments);
@@ -101,7 +101,7 @@ pub fn refuse_findings(args: &[String], program: &str, profile: &Profile, findin
     Arguments::split(args, program).refuse(profile, findings)
 }
 
-/// Shows what speaks against an option (its row's `name`) with its word marked.
+/// Shows why an option (its row's `name`) is refused, with its word marked.
 pub(crate) fn refuse_option(args: &[String], program: &str, name: &str, what: &str) -> Refusals {
     let line = Arguments::split(args, program);
     let word = line.words.iter().rev().find(|word| word.row.is_some_and(|row| row.name == name));
@@ -110,8 +110,8 @@ pub(crate) fn refuse_option(args: &[String], program: &str, name: &str, what: &s
 
 /// Shows why the plan refuses, under the words it is about.
 ///
-/// The write guard points at the target; what does not fit the machine is shown at its switches, or at the
-/// target when no switch was typed.
+/// A refusal of the write guard is marked at the target; a refusal because of the machine at its switches, or at
+/// the target when no switch was typed.
 pub fn refuse_plan(args: &[String], program: &str, refusals: &[Refusal]) -> Refusals {
     let line = Arguments::split(args, program);
     let marked = |refusal: &Refusal| refusal.clone().at(line.marks_of_plan(refusal));

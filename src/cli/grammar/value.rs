@@ -1,4 +1,4 @@
-//! Reading the values glued to option letters: sizes and whole numbers (`command-line.md` §3).
+//! Reading the values that follow option letters: sizes and whole numbers (`command-line.md` §3).
 //!
 //! Positions are characters of the value, never bytes, so that odd input cannot break anything.
 

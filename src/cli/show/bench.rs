@@ -1,13 +1,13 @@
-//! The figures as a table of 80 columns.
+//! The cost of the tool itself, as a table of 80 columns.
 
 use crate::selfcost::{CostReport, CountedBy, Load, PerUnit, Spread};
 use crate::text::{grouped, hanging, printable};
 
 const COLUMNS: usize = 80;
-/// Of the names of the first rows.
+/// Width of the names of the first rows.
 const NAME_COLUMNS: usize = 14;
 
-/// All of it.
+/// The whole table.
 pub(crate) fn text(report: &CostReport) -> String {
     let mut out = head(report);
     out.push_str(&format!("\n{:26}|{:^22}|{:^22}|\n", "null engine, per I/O", "without -L", "with -L"));
@@ -57,7 +57,7 @@ fn figures(load: &Load) -> String {
     format!("{cpu:>6} {wall:>6} {:>7} ", count(load.instructions, 7))
 }
 
-/// `18.2`, `123`, `7,910`; `118k` where the column has no room: on a machine that hardly gets to it an I/O takes long.
+/// `18.2`, `123`, `7,910`; `118k` where the column has no room, as on a very busy machine.
 fn figure(value: f64, columns: usize) -> String {
     let whole = match value {
         v if v < 99.95 => format!("{v:.1}"),

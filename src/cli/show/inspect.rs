@@ -26,7 +26,7 @@ pub(crate) struct Inspection {
     /// As a run's evidence would hold them.
     pub(crate) limits: Vec<Limit>,
     pub(crate) machine: MachineNow,
-    /// What a person should know of the machine, in whole sentences.
+    /// What a person should know about the machine, in whole sentences.
     pub(crate) know: Vec<String>,
 }
 
@@ -51,12 +51,12 @@ pub(crate) struct Inspected {
     /// As a run's evidence would hold them.
     #[serde(flatten)]
     pub(crate) facts: TargetFacts,
-    /// Bytes that new files beside a file may take.
+    /// Bytes that are free for new files beside a file.
     pub(crate) free_bytes: Option<u64>,
     pub(crate) write_test: WriteTest,
     /// What a person should know, in whole sentences.
     pub(crate) know: Vec<String>,
-    /// A command line to begin with; reads only, and may make a new file. `None` when nothing useful fits.
+    /// A suggested command line, which reads only and may make a new file. `None` when no useful one fits.
     pub(crate) suggested: Option<String>,
     /// Whether that line makes a new file.
     #[serde(skip)]

@@ -74,7 +74,7 @@ impl View {
         View { bars, state: Mutex::new(State::default()) }
     }
 
-    /// What comes after the step that begins next. Shown when that has begun: until then it is in neither count.
+    /// The steps after the one that begins next. Shown when that has begun: until then it is in neither count.
     fn ahead(&self, ahead: Ahead) {
         self.with(|state| state.ahead = ahead);
     }
@@ -83,7 +83,7 @@ impl View {
     fn begin(&self, step: &Step) {
         self.with(|state| {
             state.name.clone_from(&step.name);
-            // One that makes a file is none of the runs.
+            // A step that makes a file does not count as a run.
             let is_run = step.kind.is_run();
             state.now = Some(Now { planned_s: step.seconds, since: Instant::now(), is_run });
         });
@@ -225,14 +225,13 @@ impl Watch for View {
     }
 }
 
-/// Tells what a series that was ended had left, and what became of it.
+/// Shows what a killed series had left, and whether it was undone.
 pub(crate) fn tell_left(undone: &Undone) {
     let kind = if undone.is_done { "note" } else { "WARNING" };
     say_line(format_args!("{kind}: left by a series that was killed: {}", undone.words));
 }
 
-/// What is told of a fault, with the line that it is about when it may speak of options that the suite itself does not
-/// have.
+/// A fault as it is shown; with its command line when it may name options that the suite itself does not have.
 fn with_line(fault: &Fault, line: Option<&[String]>) -> String {
     let names_options = match fault {
         Fault::Failed(_) => true,

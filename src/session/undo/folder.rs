@@ -62,7 +62,7 @@ fn remove_files(
     if !is_the_one(&folder.stat()?, identity, is_same_boot) {
         return Err(Removal::Left(Left::Foreign("another folder has its name now".into())));
     }
-    // Names, not paths: nothing outside of the folder.
+    // Only names, not paths: nothing outside of the folder is removed.
     for name in files.iter().filter(|name| !name.contains('/')) {
         forget_mark(&folder, name);
         match folder.remove_entry(name) {
@@ -79,7 +79,7 @@ fn remove_files(
 /// Where a file system has no extended attributes, the mark of a file is in the user's state folder and would stay there.
 fn forget_mark(folder: &Directory, name: &str) {
     if let Ok(file) = folder.open_entry(name) {
-        // The file goes, whatever becomes of its mark.
+        // The file is removed, also when its mark cannot be.
         let _ = Marks::of_this_user().unmark(&file);
     }
 }

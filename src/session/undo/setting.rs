@@ -13,12 +13,12 @@ use crate::machine::roots::Roots;
 use crate::machine::write_cache::{NotSet, Reach, Switch, put};
 use crate::sys::error::system_text;
 
-/// What tells a disk from another that has its name or path later.
+/// What distinguishes a disk from another one that gets its name or path later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disk {
     /// Kernel name.
     pub name: String,
-    /// Grows with every disk that appears, until the next boot (`diskseq`, Linux 5.15).
+    /// A number that is unique to each disk that appears, until the next boot (`diskseq`, Linux 5.15).
     sequence: Option<u64>,
     /// World wide name or serial number: the only identification that stays the same after a boot.
     id: Option<String>,
@@ -42,7 +42,7 @@ impl Disk {
         })
     }
 
-    /// Whether `now`, in the same boot, is this very disk and was never away.
+    /// Whether `now`, in the same boot, is this disk and was never removed.
     fn is_still(&self, now: &Self) -> bool {
         match (self.sequence, now.sequence) {
             (Some(then), Some(now)) => then == now,
@@ -50,7 +50,7 @@ impl Disk {
         }
     }
 
-    /// Whether `now` is this disk, perhaps after a boot and by another name.
+    /// Whether `now` is this disk, perhaps after a boot and under another name.
     fn is_again(&self, now: &Self) -> bool {
         self.id.is_some() && self.id == now.id && self.sectors == now.sectors
     }
@@ -101,10 +101,10 @@ fn find(
         return Ok(Some(path.to_path_buf()));
     }
     if path.parent().is_some_and(|dir| dir.ends_with("queue")) {
-        // The kernel forgets it with the boot, and with the disk.
+        // This setting of the kernel ends with the boot, or with the removal of the disk.
         return Ok(None);
     }
-    // The disk itself may remember it.
+    // The disk itself may have kept the setting.
     let disks = fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
     let again = disks
         .filter_map(|entry| Disk::named(&entry.file_name().to_string_lossy(), roots))

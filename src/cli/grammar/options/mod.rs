@@ -11,7 +11,7 @@ pub(crate) mod windows;
 
 use crate::cli::grammar::value::{Slip, Value, length};
 
-/// Refuses anything behind an option that takes no value (Strict; DiskSpd ignores it).
+/// Refuses anything after an option that takes no value (Strict; DiskSpd ignores it).
 fn nothing(value: &Value) -> Result<(), Slip> {
     match value.text {
         "" => Ok(()),

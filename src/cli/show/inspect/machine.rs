@@ -1,4 +1,4 @@
-//! The machine's lines of the report.
+//! The lines about the machine.
 
 use crate::result::MachineNow;
 use crate::text::{grouped, part_percent as percent, size};
