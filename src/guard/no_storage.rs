@@ -41,7 +41,7 @@ pub(super) fn of_the_kernel(typed: &str, filesystem: &str) -> Refusal {
         typed,
         format!("'{typed}' is on {filesystem}, where files are controls of the kernel, not storage"),
     )
-    .hint("writing there can change or stop the machine; choose a file on a file system that stores data, or a device")
+    .hint("writing there can change or stop the machine; choose a path on a file system that stores data, or a device")
 }
 
 /// A typing error in a device's name must not create a file in `/dev` that fills the memory.

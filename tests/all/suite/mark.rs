@@ -254,7 +254,7 @@ fn bad_input_is_refused_in_words_and_touches_nothing() {
     refused(&lab, "mark --overwrite /dev/sdx", &["--overwrite /dev/sdx", "leave it out"]);
     refused(&lab, "mark --json folder", &["--json folder", "this is a folder"]);
     refused(&lab, "mark --save none/r.txt", &["--save none/r.txt"]);
-    refused(&lab, "mark --save r --json r", &["this is the file of --save too"]);
+    refused(&lab, "mark --save r --json r", &["this file is also the file of --save"]);
     refused(&lab, "mark --keep new --save none/r.txt", &["no file can be made in"]);
     refused(&lab, "mark --resume", &["--keep"]);
     let ran = run(&lab, "mark --size -1").expect_code(3);
