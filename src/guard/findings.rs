@@ -109,10 +109,12 @@ impl Findings {
             .hint(format!("if its content is no longer needed, add --overwrite {}", shell_word(typed)));
         refusal = match whose {
             Whose::Unfinished => refusal.switch_hint(
-                "or repeat the command line that made it: -c<size> creates the file again if it holds only what that run wrote",
+                "or repeat the command line that made it: -c<size> creates the file again if it holds only what that \
+                 run wrote",
             ),
             Whose::Interrupted => refusal.hint(
-                "random write data (-Zr, -Z<size>) looks like any other data; without these options the file of a killed run is recognised as test data",
+                "random write data (-Zr, -Z<size>) looks like any other data; without these options the file of a killed \
+                 run is recognised as test data",
             ),
             _ => refusal.switch_hint("or give another path with -c<size>, which creates a test file"),
         };

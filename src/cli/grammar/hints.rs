@@ -33,13 +33,17 @@ pub(crate) fn no_target(target: &str, index: usize, line: &Arguments) -> Option<
     let first = target.chars().next()?;
     let (dash, name) = DASHES.iter().find(|(dash, _)| *dash == first)?;
     let plain: String = target.chars().skip(1).collect();
-    Some(Refusal::command_line(format!(
-            "{target} begins with U+{:04X} ({name}), not with '-', so it would be taken for a file",
-            u32::from(*dash)
-        )).at([Mark { word: index, chars: 0..1, main: true }]).legal("options begin with the '-' of the keyboard").hint(format!(
-            "the line was probably copied from a page that replaces dashes: type -{plain}; for a file of this name write ./{}",
-            line.args[index]
-        )))
+    let what = format!(
+        "{target} begins with U+{:04X} ({name}), not with '-', so it would be taken for a file",
+        u32::from(*dash)
+    );
+    let hint = format!(
+        "the line was probably copied from a page that replaces dashes: type -{plain}; for a file of this name write \
+         ./{}",
+        line.args[index]
+    );
+    let refusal = Refusal::command_line(what).at([Mark { word: index, chars: 0..1, main: true }]);
+    Some(refusal.legal("options begin with the '-' of the keyboard").hint(hint))
 }
 
 /// Hints for an option after the first target.

@@ -327,7 +327,10 @@ pub(crate) static SECTIONS: &[Section] = &[
                 .first_pass()
                 .with_profile()
                 .help("Measured time in seconds, default 10."),
-            row("W", "<s>", report::warmup).first_pass().with_profile().help("Warm-up in seconds before the measured time, default 5."),
+            row("W", "<s>", report::warmup)
+                .first_pass()
+                .with_profile()
+                .help("Warm-up in seconds before the measured time, default 5."),
             row("C", "<s>", report::cooldown)
                 .first_pass()
                 .with_profile()
@@ -362,7 +365,10 @@ pub(crate) static SECTIONS: &[Section] = &[
                 .with_profile()
                 .help("Verbose: tell what is done.")
                 .linux("on standard error, so that standard output holds the result only."),
-            row("vs", "", report::verbose_stats).first_pass().with_profile().help("Statistics of the waits for completions."),
+            row("vs", "", report::verbose_stats)
+                .first_pass()
+                .with_profile()
+                .help("Statistics of the waits for completions."),
             row("P", "[<n>]", report::progress)
                 .help("A dot for every <n> completed I/Os of a thread, default 65536.")
                 .linux("on standard error."),

@@ -217,8 +217,8 @@ impl Watch for View {
             Event::Left(undone) => tell_left(undone),
             Event::NotUndone(undone) => say_line(format_args!("WARNING: {}", undone.words)),
             Event::NoCaretaker(error) => say_line(format_args!(
-                "note: the process that cleans up after a killed suite could not be started ({}); if this suite is killed, the next \
-                 one cleans up",
+                "note: the process that cleans up after a killed suite could not be started ({}); if this suite is killed, \
+                 the next one cleans up",
                 system_text(error)
             )),
         }
