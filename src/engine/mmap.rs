@@ -18,7 +18,7 @@ use super::{
 mod bus;
 use bus::BusWatch;
 
-pub(super) const NAME: &str = "mmap";
+pub(super) use bus::NAME;
 
 /// A mapped file.
 #[derive(Debug)]

@@ -11,10 +11,8 @@
 
 mod difference;
 
+use super::{Source, SourceSpan, SourceTotals};
 use std::collections::{BTreeMap, BTreeSet};
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::{
     CpuUse, Direction, Document, EngineTraits, Evidence, LatencySummary, Measured, OwnCost, System,
@@ -27,58 +25,6 @@ use crate::profile::{Profile, ResultFormat};
 const COMMON_PART_NOTABLE: f64 = 0.98;
 /// Measured times that differ by more than this part are worth a warning.
 const TIMES_PART_NOTABLE: f64 = 0.01;
-
-/// One of the results that were added up.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Source {
-    /// The words as typed.
-    pub command_line: Vec<String>,
-    /// The machine.
-    pub system: System,
-    /// Version of the tool that ran.
-    pub tool_version: String,
-    /// Its numbers, `null` where nothing was measured.
-    pub time_spans: Vec<Option<SourceSpan>>,
-    /// Its warnings.
-    pub warnings: Vec<String>,
-    /// Its failures.
-    pub failures: Vec<String>,
-}
-
-/// The numbers of one source in one time span.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SourceSpan {
-    /// Measured time in seconds.
-    pub test_time_s: f64,
-    /// Measured time by the wall clock of its host.
-    pub window: Option<Window>,
-    /// Engine that ran.
-    pub engine: String,
-    /// What kind of engine that is; `None` when the document does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub engine_traits: Option<EngineTraits>,
-    /// Use of each logical processor of its machine.
-    pub cpu: Vec<CpuUse>,
-    /// Reads.
-    pub read: SourceTotals,
-    /// Writes.
-    pub write: SourceTotals,
-}
-
-/// What one source read or wrote.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SourceTotals {
-    /// Bytes transferred.
-    pub bytes: u64,
-    /// I/Os completed.
-    pub ios: u64,
-    /// Latencies, when measured.
-    pub latency: Option<LatencySummary>,
-    /// Latencies from the intended start, of the I/Os on targets with a rate (`-g`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response: Option<LatencySummary>,
-}
 
 /// Why results cannot be added.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

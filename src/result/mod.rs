@@ -2,236 +2,27 @@
 //!
 //! Numbers with their units, no judgement and no formatting. Renderers see only this.
 
+mod document;
 pub mod envelope;
 mod evidence;
 pub mod json;
+mod latency;
 pub(crate) mod legacy;
 pub mod merge;
 pub mod metrics;
 mod summary;
 mod verdict;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::machine::topology::Topology;
-use crate::measure::{Histogram, Intervals};
-use crate::profile::Profile;
-
+pub use document::{
+    CpuUse, Direction, DistributionPart, Document, EngineTraits, Measured, Source, SourceSpan, SourceTotals,
+    System, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics,
+};
 pub use evidence::{
     ClockFacts, ContentSample, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap, HostActivity,
     Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitKind, LoadCost, MachineNow, OpenedKind, OwnCost,
     Pressure, QueueDepth, Residency, SelfCost, Stalled, TargetFacts, ThreadCost, Timeline, Window,
     WriteCache,
 };
-pub use merge::{Source, SourceSpan, SourceTotals};
-pub use summary::{DirectionSummary, LatencySummary, Summary};
+pub use latency::LatencySummary;
+pub use summary::{DirectionSummary, Summary};
 pub use verdict::{Figure, Finding, Grade, Unchecked, Verdict};
-
-/// A run, as stored and rendered.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Document {
-    /// The words as typed, program name first.
-    pub command_line: Vec<String>,
-    /// The resolved profile.
-    pub profile: Profile,
-    /// The machine.
-    pub system: System,
-    /// One per time span of the profile, in order.
-    pub time_spans: Vec<TimeSpanResult>,
-    /// What the person should know, one sentence each.
-    pub warnings: Vec<String>,
-    /// Facts worth knowing, one sentence each: engine and how it was reached, queue depth.
-    pub notes: Vec<String>,
-    /// Why the run failed; empty when it did not.
-    pub failures: Vec<String>,
-    /// Version of the tool that ran.
-    pub tool_version: String,
-    /// What the rules of that version said of it; none in documents from before there were rules.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Verdict>,
-    /// The results this one was added up from, by host and start; empty for the result of one run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<Source>,
-}
-
-impl Document {
-    /// The numbers of the time spans that have some, in order.
-    pub fn measured(&self) -> impl Iterator<Item = &Measured> {
-        self.time_spans.iter().filter_map(|span| match span {
-            TimeSpanResult::Measured(measured) => Some(&**measured),
-            TimeSpanResult::NotMeasured => None,
-        })
-    }
-}
-
-/// The machine and the moment.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct System {
-    /// Host name.
-    pub computer_name: String,
-    /// Start of the run, seconds since 1970 UTC.
-    pub start_unix_s: Option<i64>,
-    /// Processors.
-    pub topology: Topology,
-    /// Frequency governor, or `<unknown>`.
-    pub power_scheme: String,
-    /// Release of the kernel, e.g. `6.1.0-28-amd64`.
-    pub kernel_release: String,
-    /// Memory of the machine in bytes, when known.
-    pub memory_bytes: Option<u64>,
-}
-
-/// What became of one time span.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeSpanResult {
-    /// Nothing was measured: stopped during warm-up, an error, or never started.
-    NotMeasured,
-    /// Measured.
-    Measured(Box<Measured>),
-}
-
-/// The numbers of one time span.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Measured {
-    /// Measured time in seconds, full precision.
-    pub test_time_s: f64,
-    /// Use of each logical processor of [`System::topology`], same order.
-    pub cpu: Vec<CpuUse>,
-    /// One per thread.
-    pub threads: Vec<ThreadResult>,
-    /// Engine that ran, as `--engine` names it.
-    pub engine: String,
-    /// What kind of engine that is; `None` when the document does not tell.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub engine_traits: Option<EngineTraits>,
-    /// How the engine was reached: each step down and why, in words.
-    pub engine_notes: Vec<String>,
-    /// What the numbers rest on.
-    pub evidence: Evidence,
-}
-
-/// What an engine does that changes what its numbers mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct EngineTraits {
-    /// Nothing is read from the target or written to it.
-    pub touches_no_storage: bool,
-    /// Time is simulated.
-    pub simulates_time: bool,
-    /// Its threads ask the device for completions all the time, and keep their processors busy.
-    pub polls: bool,
-}
-
-impl EngineTraits {
-    /// What several engines of one time span, or of several results, have in common; `None` when one does not tell.
-    pub fn common(all: impl IntoIterator<Item = Option<EngineTraits>>) -> Option<EngineTraits> {
-        let both = |a: EngineTraits, b: EngineTraits| EngineTraits {
-            touches_no_storage: a.touches_no_storage && b.touches_no_storage,
-            simulates_time: a.simulates_time && b.simulates_time,
-            polls: a.polls && b.polls,
-        };
-        let told: Vec<EngineTraits> = all.into_iter().collect::<Option<_>>()?;
-        told.into_iter().reduce(both)
-    }
-}
-
-/// Use of one logical processor over the measured time, in percent.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct CpuUse {
-    /// User and nice.
-    #[serde(rename = "user_percent")]
-    pub user: f64,
-    /// System, interrupts and soft interrupts.
-    #[serde(rename = "kernel_percent")]
-    pub kernel: f64,
-    /// Idle and waiting for I/O.
-    #[serde(rename = "idle_percent")]
-    pub idle: f64,
-}
-
-impl CpuUse {
-    /// User plus kernel.
-    pub fn usage(&self) -> f64 {
-        self.user + self.kernel
-    }
-}
-
-/// The numbers of one thread.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct ThreadResult {
-    /// Thread number, from 0.
-    pub id: u32,
-    /// One per target that the thread served.
-    pub targets: Vec<TargetResult>,
-    /// How the thread waited (`-vs`).
-    pub waits: WaitStatistics,
-}
-
-/// How a thread waited (`io-semantics.md` §13).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct WaitStatistics {
-    /// Waits without limit for completions.
-    pub completion_waits: u64,
-    /// Waits for completions while throttled.
-    pub throttle_waits: u64,
-    /// Pure throttle sleeps.
-    pub throttle_sleeps: u64,
-    /// Looks for completions without waiting.
-    pub lookasides: u64,
-    /// Looks that found 0, 1, ... 6, 7 or more completions.
-    pub lookaside_completions: [u64; 8],
-}
-
-/// The numbers of one thread on one target.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct TargetResult {
-    /// Path as given.
-    pub path: String,
-    /// Size in bytes as opened.
-    pub size_bytes: u64,
-    /// Reads.
-    pub read: Direction,
-    /// Writes.
-    pub write: Direction,
-    /// Ranges really used, when a distribution was given.
-    pub distribution: Option<Vec<DistributionPart>>,
-    /// Transfers shorter than the block.
-    pub short_transfers: u64,
-}
-
-/// One effective range of a distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct DistributionPart {
-    /// Sum of the shares before this range.
-    pub io_start: u32,
-    /// Share of I/O; all shares add up to 100, or less when ranges fell off the target.
-    pub io_percent: u32,
-    /// First byte relative to the base.
-    pub offset_bytes: u64,
-    /// Length in bytes.
-    pub length_bytes: u64,
-}
-
-/// Reads or writes of one thread on one target.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Direction {
-    /// Bytes transferred.
-    pub bytes: u64,
-    /// I/Os completed.
-    pub ios: u64,
-    /// Latencies, when measured (`-L`).
-    pub latency: Option<Histogram>,
-    /// Latencies from the intended start of each I/O (response times), of the same I/Os, when a rate was set
-    /// (`-g`) and latencies were measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub response: Option<Histogram>,
-    /// Series per interval, when gathered (`-D`).
-    pub intervals: Option<Intervals>,
-}

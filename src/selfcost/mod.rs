@@ -7,6 +7,7 @@ mod callgrind;
 mod loads;
 mod parts;
 mod report;
+mod turns;
 
 use std::ffi::OsString;
 
@@ -14,7 +15,6 @@ use crate::fault::Failure;
 use crate::load::bare::Turn;
 use crate::measure::clock::MachineClock;
 use crate::sys::instructions::Instructions;
-use crate::sys::thread::running_ns_of_this_thread;
 
 pub use callgrind::count_here;
 pub use loads::{Case, WORDS};
@@ -22,6 +22,7 @@ pub use report::{CostReport, CountedBy, Counting, Load, LoopPart, Machine, PerUn
 
 use loads::load;
 use parts::{Piece, pieces};
+use turns::{counted, instructions_of_thread, piece_turn};
 
 /// How long and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,24 +103,6 @@ fn put(report: &mut CostReport, counts: &[f64]) -> Counting {
     Counting { by: CountedBy::Callgrind, why_not: None }
 }
 
-/// Instructions of the calling thread so far, where the processor counts them.
-fn instructions_of_thread() -> Option<u64> {
-    thread_local! {
-        static COUNTER: Option<Instructions> = Instructions::of_this_thread().ok();
-    }
-    COUNTER.with(|counter| counter.as_ref()?.read())
-}
-
-/// One round of a part.
-fn piece_turn(piece: &mut Piece, calls: u32, probe: &dyn Fn() -> Option<u64>) -> Turn {
-    let calls = (calls / 1000 * piece.calls_per_1000).max(1);
-    let (counted, running_ns) = (probe(), running_ns_of_this_thread());
-    (piece.run)(calls);
-    let running_ns = running_ns_of_this_thread() - running_ns;
-    let counted = probe().zip(counted).map(|(after, before)| after.saturating_sub(before));
-    Turn { ios: piece.amount(calls), running_ns, elapsed_ns: running_ns, counted }
-}
-
 fn part(piece: &Piece, turns: &[Turn]) -> LoopPart {
     LoopPart {
         name: piece.name.clone(),
@@ -127,11 +110,4 @@ fn part(piece: &Piece, turns: &[Turn]) -> LoopPart {
         ns: Spread::per(turns, |turn| turn.running_ns),
         instructions: counted(turns),
     }
-}
-
-/// Instructions per I/O by the processor's counter, which hardly differ from round to round.
-fn counted(turns: &[Turn]) -> Option<f64> {
-    let each: Option<Vec<f64>> =
-        turns.iter().map(|turn| Some(turn.counted? as f64 / turn.ios.max(1) as f64)).collect();
-    each.map(Spread::of).map(|spread| spread.median)
 }

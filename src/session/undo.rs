@@ -9,6 +9,7 @@
 //! settings of disks.
 
 mod folder;
+mod outcome;
 mod setting;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,8 @@ use crate::sys::lock::{Lock, lock};
 use crate::sys::system::user;
 use crate::text::printable_path;
 pub use folder::FOLDER_PREFIX;
+use outcome::Left;
+pub use outcome::Undone;
 pub use setting::Disk;
 
 /// One thing to undo.
@@ -63,26 +66,6 @@ struct Entry {
     /// The boot that it was noted in (`random/boot_id` in procfs).
     boot: Option<String>,
     undo: Undo,
-}
-
-/// What became of one thing to undo, for people.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undone {
-    /// What it was: `removed '/mnt/truespd-mark-x1'`.
-    pub words: String,
-    /// Whether it is undone. If not, the words say why, and `is_settled` says whether it will be tried again.
-    pub is_done: bool,
-    /// Nothing is left to do: undone, or not this program's any more.
-    pub is_settled: bool,
-}
-
-/// Why something was not undone.
-#[derive(Debug)]
-enum Left {
-    /// It is somebody else's now.
-    Foreign(String),
-    /// The system refused; it may take it later.
-    Refused(String),
 }
 
 /// What this program has to undo. Undo it with [`Journal::undo`]; dropped without that, it stays for a caretaker or

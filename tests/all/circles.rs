@@ -4,8 +4,7 @@
 //! A file uses another when one of its paths names something that is defined there; a name that a file only hands on
 //! (`pub use`) counts for the file that defines it. What is compiled for tests only does not count.
 //!
-//! A module and its direct children are one thing in several files: most rooms have a `mod.rs` with the shared types
-//! that calls children that use these types. Arrows between a module and its own child are therefore left out.
+//! A module that only hands on (`pub use`) what a child of it defines does not use the child.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -149,12 +148,16 @@ fn read(name: &str, module: &[String], text: &str) -> File {
     let mut at = 0;
     while at < tokens.len() {
         if tokens[at] == "use" {
+            let is_handed_on =
+                code.last().is_some_and(|before: &String| ["pub", ")"].contains(&before.as_str()));
             let (found, end) = use_tree(&tokens, at + 1, &[]);
             for (words, name) in found {
                 // A path without a keyword may begin at a child.
                 let path = absolute(module, &words).unwrap_or_else(|| [module, &words[..]].concat());
                 file.imports.insert(name, path.clone());
-                file.paths.push(path);
+                if !is_handed_on {
+                    file.paths.push(path);
+                }
             }
             at = end;
         } else {
@@ -209,14 +212,9 @@ fn graph(sources: &[(String, String)]) -> BTreeMap<String, BTreeSet<String>> {
     for (module, file) in &files {
         let used = file.paths.iter().filter_map(|path| defined_in(&files, path, 8));
         let used = used.filter(|other| other[0] == module[0] && *other != module);
-        let kept = used.filter(|other| !is_parent(other, module) && !is_parent(module, other));
-        graph.insert(file.name.clone(), kept.map(|other| files[other].name.clone()).collect());
+        graph.insert(file.name.clone(), used.map(|other| files[other].name.clone()).collect());
     }
     graph
-}
-
-fn is_parent(parent: &[String], child: &[String]) -> bool {
-    child.len() == parent.len() + 1 && child.starts_with(parent)
 }
 
 /// Files that reach each other, in groups.
@@ -281,6 +279,8 @@ fn the_test_of_circles_sees_circles() {
     let other =
         [("r/c.rs", "use super::d::D;"), ("r/d.rs", "use super::c::C;"), ("r/e.rs", "use super::a::A;")];
     assert_eq!(circles_of(&[two.as_slice(), &other].concat()), ["r/a.rs r/b.rs", "r/c.rs r/d.rs"]);
+    let child = [("r/mod.rs", "mod a;\nstruct Shared;\nfn r() { a::a() }"), ("r/a.rs", "use super::Shared;")];
+    assert_eq!(circles_of(&child), ["r/a.rs r/mod.rs"], "a module and its child");
 }
 
 #[test]
@@ -299,7 +299,12 @@ fn the_test_of_circles_sees_what_is_none() {
         let files = [room, ("r/a.rs", "use super::b::B;"), ("r/b.rs", b), ("r/c.rs", ""), ("other/a.rs", "")];
         assert!(circles_of(&files).is_empty(), "{b}: {:?}", circles_of(&files));
     }
-    let shared =
-        [("r/mod.rs", "mod a;\nstruct Shared;\nfn r() { a::a() }"), ("r/a.rs", "use super::Shared;")];
-    assert!(circles_of(&shared).is_empty(), "a module and its child");
+    let handed_on = [
+        ("r/mod.rs", "mod a;\nmod t;\npub use t::Shared;\nfn r() { a::a() }"),
+        ("r/a.rs", "use super::Shared;"),
+        ("r/t.rs", "struct Shared;"),
+    ];
+    assert!(circles_of(&handed_on).is_empty(), "{:?}", circles_of(&handed_on));
+    let shown = [("r/mod.rs", "mod a;\npub use a::a;\nstruct Shared;"), ("r/a.rs", "use super::Shared;")];
+    assert!(circles_of(&shown).is_empty(), "{:?}", circles_of(&shown));
 }

@@ -328,7 +328,7 @@ const MAY_WRITE: &[(&str, &str, &str)] = &[
     ("guard/make.rs", "File::options", "a file of -c, with the permit to make it"),
     ("guard/mark.rs", "fs::write", "an entry of the registry, in the user's state folder"),
     ("guard/mark.rs", "fs::rename", "an entry of the registry, in the user's state folder"),
-    ("machine/storage/mod.rs", "Opening {", "the open that wants the permit"),
+    ("machine/storage/facts.rs", "Opening {", "the open that wants the permit"),
     ("machine/storage/mod.rs", "open_to_write", "the open that wants the permit"),
     ("machine/storage/mod.rs", "open_file_to_write", "the open that wants the permit"),
     ("machine/write_cache.rs", "File::options", "the switch of a disk's write cache, in sysfs"),

@@ -1,28 +1,29 @@
 //! `truespd study`: ready-made comparisons.
 
+mod arguments;
 mod documents;
 mod places;
+mod refused;
 mod same;
 mod switches;
 
 use std::time::Instant;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use crate::cli::commands::ab::fill;
-use crate::cli::commands::comparing::Comparing;
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
-use crate::cli::commands::values::file_bytes;
 use crate::cli::show::verdict::{Style, series as series_verdict};
-use crate::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
+use crate::fault::{Fault, Refusal};
 use crate::machine::write_cache::{BACK, Reach, THROUGH};
-use crate::session::place::{absolute, names_no_target, target_named};
 use crate::session::series::Series;
 use crate::suite::ab::{self, Side, Surroundings};
 use crate::suite::study::nodes::Node;
 use crate::suite::study::{self, ComparedPair, Question, Study, StudyReport, StudyTarget};
 use crate::suite::{Ended, Runner};
+use arguments::{Ask, Common, WriteCacheArguments};
 use places::{Found, fill_made, find, other_paths};
+use refused::{failed, refusal, refused};
 use switches::switches;
 
 /// Ready-made comparisons of common questions (each runs like `truespd ab`)
@@ -30,102 +31,6 @@ use switches::switches;
 pub(crate) struct StudyArguments {
     #[command(subcommand)]
     study: Ask,
-}
-
-#[derive(Debug, Subcommand)]
-enum Ask {
-    /// What does the page cache change? Compares reads and writes past it and through it
-    #[command(mut_arg("targets", |arg| arg.required(true)))]
-    Cache(Common),
-    /// What do the drives' write caches change? Compares 4 KiB random I/O with them on and off
-    ///
-    /// Runs on the first target and on all of them. Switches the write cache of every disk directly below the targets before
-    /// each run, through sysfs, and restores it at the end, even when the program is killed. Needs root. On SCSI, SAS and SATA
-    /// disks this switches the drive's own cache. On NVMe disks, and on virtio disks whose host does not allow it, it switches
-    /// only whether the kernel sends flushes: "cache off" then shows what flushes cost. Such a disk is refused while
-    /// something uses it, unless --risk-power-loss is given.
-    #[command(mut_arg("targets", |arg| arg.required(true)))]
-    WriteCache(WriteCacheArguments),
-    /// Which path to the same storage is faster? Compares reads by the first path and by each other path
-    ///
-    /// Name the same file or device by several paths, or directories that show the same place: a test file is then created in
-    /// the first. Or compare what several nodes measured: --node reads their documents.
-    #[command(mut_arg("targets", |arg| arg.help(
-        "Paths to the same file or device, which is only read, or directories that show the same place: a test file is \
-         created in the first, and removed at the end"
-    )))]
-    Locality(LocalityArguments),
-}
-
-#[derive(Debug, Clone, Args)]
-struct Common {
-    /// Directories, in which a test file is created and removed, files, or devices; files and devices are only read, unless
-    /// --overwrite names them
-    #[arg(value_name = "TARGET")]
-    targets: Vec<String>,
-
-    /// Size of each test file
-    #[arg(long = "size", value_name = "SIZE", default_value = "1G", value_parser = file_bytes)]
-    size_bytes: u64,
-
-    #[command(flatten)]
-    comparing: Comparing,
-
-    #[command(flatten)]
-    series: SeriesArguments,
-}
-
-/// A target that may be written.
-struct Consent {
-    /// What `--overwrite` says.
-    path: String,
-    /// The target as it stands in a line.
-    target: String,
-}
-
-impl Common {
-    /// What may be written.
-    fn consents(&self) -> Result<Vec<Consent>, Refusal> {
-        let targets: Vec<String> = self.targets.iter().cloned().map(absolute).collect();
-        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
-        let consent = |path: &String| match target_named(path, &targets) {
-            Some(target) => Ok(Consent { path: path.clone(), target: target.to_string() }),
-            None => Err(refusal(names_no_target(path))),
-        };
-        self.series.overwrite.iter().map(consent).collect()
-    }
-
-    /// How the questions are answered, before anything is filled: time may be too short for them.
-    fn plans(&self, questions: &[Question]) -> Result<Vec<ab::Plan>, Fault> {
-        let plan = |question: &Question| {
-            let line = |words: &Vec<String>| self.comparing.variant(&question.title, words.clone(), None);
-            let [a, b] = &question.words;
-            self.comparing.plan(&format!("{}: ", question.title), [line(a)?, line(b)?])
-        };
-        questions.iter().map(plan).collect()
-    }
-}
-
-#[derive(Debug, Clone, Args)]
-struct WriteCacheArguments {
-    #[command(flatten)]
-    common: Common,
-
-    /// Run even if the disk is in use and either its cache, which is off, would be turned on, or only the kernel's flushes can be
-    /// switched off. A power loss during the study can then destroy other data on the disk
-    #[arg(long)]
-    risk_power_loss: bool,
-}
-
-#[derive(Debug, Clone, Args)]
-struct LocalityArguments {
-    #[command(flatten)]
-    common: Common,
-
-    /// Documents of one node's runs (from --json or --keep): a file or a directory; repeat it for each node; the first node is
-    /// compared with each other
-    #[arg(long = "node", value_name = "NAME=PATH")]
-    nodes: Vec<String>,
 }
 
 impl StudyArguments {
@@ -191,21 +96,6 @@ impl Suite for StudyArguments {
     fn text(&self, report: &StudyReport, style: Style) -> String {
         study::text(report, |verdict| series_verdict(verdict, style))
     }
-}
-
-/// Why a study does not begin.
-fn refusal(message: impl Into<String>) -> Refusal {
-    Refusal::new(RefusalKind::Target, message)
-}
-
-/// The same as the end of its series.
-fn refused(message: impl Into<String>) -> Ended {
-    refusal(message).into()
-}
-
-/// The end of a study after something was done.
-fn failed(message: impl Into<String>) -> Ended {
-    Failure::new(FailureKind::Open, message).into()
 }
 
 fn cache(series: &mut Series, common: &Common, report: &mut StudyReport) -> Result<(), Ended> {

@@ -107,7 +107,7 @@ impl Suite for WorkloadArguments {
         if self.print {
             let targets = match &prepared.places[..] {
                 [place] if prepared.is_made => prepared.names.iter().map(|name| place.file(name)).collect(),
-                places => words_of(places),
+                places => prepared::words_of(places),
             };
             let plan = prepared.plan(targets, PROFILE.into())?;
             prepared::check_printed(&plan)?;
@@ -122,7 +122,7 @@ impl Suite for WorkloadArguments {
         }
         // What is wrong with the preset is told before anything is made.
         prepared.written()?;
-        let used = words_of(&prepared.places);
+        let used = prepared::words_of(&prepared.places);
         Ok(Asked::Work { work: prepared, used })
     }
 
@@ -135,7 +135,7 @@ impl Suite for WorkloadArguments {
         let scratch = series.scratch(&folder, Self::NAME, &files)?;
         let targets = match prepared.is_made {
             true => names.iter().map(|name| scratch.file(name)).collect(),
-            false => words_of(places),
+            false => prepared::words_of(places),
         };
         let plan = prepared.plan(targets, scratch.file(PROFILE))?;
         if let Work::Profile { path, profile } = &plan.work {
@@ -239,10 +239,6 @@ fn choose_limit(preset: &mut Preset, arguments: &WorkloadArguments) -> Result<()
     let of = arguments.of.or(limit.map(|limit| limit.of)).unwrap_or(Of::P99);
     *limit = Some(LatencyLimit::new(of, ms).map_err(|why| why.behind("--limit"))?);
     Ok(())
-}
-
-fn words_of(places: &[Place]) -> Vec<String> {
-    places.iter().map(Place::word).collect()
 }
 
 /// What would run.

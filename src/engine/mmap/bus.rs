@@ -14,6 +14,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
 use super::super::transfer::numbered_text;
 use super::super::{EngineError, IoError};
 
+/// The engine, in messages.
+pub(in crate::engine) const NAME: &str = "mmap";
+
 /// The handler is installed. Not `Send`: it watches the thread that uses it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BusWatch(PhantomData<Cell<()>>);
@@ -43,7 +46,7 @@ impl BusWatch {
         match BEFORE.get_or_init(install_handler) {
             Ok(_) => Ok(BusWatch(PhantomData)),
             Err(error) => Err(EngineError::Setup {
-                engine: super::NAME,
+                engine: NAME,
                 action: "installing a handler for failing accesses to mapped files (SIGBUS)".into(),
                 error: numbered_text(*error),
             }),

@@ -1,5 +1,7 @@
 //! Block devices, from partitions and stacked ones down to disks.
 
+use crate::machine::device::DeviceNumber;
+use crate::sys::file::{FileKind, Stat};
 use std::path::{Path, PathBuf};
 
 use super::filesystem::names_in;
@@ -23,6 +25,34 @@ pub(super) fn mapped(name: &str, roots: &Roots) -> Option<BlockDevice> {
 }
 
 impl Builder<'_> {
+    /// A block device by number; one that sysfs does not know is a layer that tells nothing but its path.
+    pub(super) fn number(&mut self, number: DeviceNumber, path: &Path) -> usize {
+        match BlockDevice::find(number, self.roots) {
+            Some(device) => self.device(&device),
+            None => {
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+                let layer = |_: &Self| Layer { name, number: Some(number), ..Layer::default() };
+                self.add(&format!("number {number}"), layer, |_| Vec::new())
+            }
+        }
+    }
+
+    /// The device that a path below `/dev` names.
+    pub(super) fn node(&self, path: &Path) -> Option<BlockDevice> {
+        let inside = path.strip_prefix("/dev").ok()?;
+        let node = self.roots.dev.join(inside);
+        let by_number = Stat::at(&node)
+            .ok()
+            .filter(|stat| stat.kind == FileKind::Block)
+            .and_then(|stat| BlockDevice::find(DeviceNumber::from_raw(stat.node_of), self.roots));
+        let resolved = std::fs::canonicalize(&node).unwrap_or(node);
+        let by_name = || {
+            let name = resolved.file_name()?.to_str()?;
+            BlockDevice::named(name, self.roots).or_else(|| mapped(name, self.roots))
+        };
+        by_number.or_else(by_name)
+    }
+
     /// A block device and everything below it.
     pub(super) fn device(&mut self, device: &BlockDevice) -> usize {
         self.add(

@@ -5,140 +5,22 @@
 //! `testing/sysfs-block-loop`, `testing/sysfs-fs-btrfs`, `admin-guide/md.rst`.
 
 mod block;
+mod builder;
 mod details;
 mod filesystem;
+mod layer;
 mod transport;
 
-use std::collections::HashMap;
 use std::fs::File;
-use std::path::{Path, PathBuf};
 
 pub use details::{DELETED, DevicePath, LayerDetails, LayerRole};
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+pub use layer::{Layer, LayerKind, MountedAs, Queue};
 
 use super::roots::Roots;
-use crate::machine::device::{BlockDevice, DeviceNumber, SectorSizes};
-use crate::machine::mounts::{Mount, read_mounts};
+use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::storage::{TargetFacts, TargetKind};
-use crate::sys::file::{self, CompressionFlags, FileKind, Stat};
-
-/// What a layer is.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum LayerKind {
-    /// Something that was not recognised.
-    #[default]
-    Unknown,
-    /// A regular file.
-    File,
-    /// A filesystem with its data on devices of this machine.
-    Filesystem,
-    /// A filesystem in memory (tmpfs, ramfs).
-    MemoryFilesystem,
-    /// A filesystem whose data another machine holds (NFS, SMB, Ceph, ...).
-    RemoteFilesystem,
-    /// A filesystem served by a program (FUSE).
-    UserFilesystem,
-    /// A partition of a disk.
-    Partition,
-    /// A device-mapper device: LVM, dm-crypt, multipath, ...
-    DeviceMapper,
-    /// An md array.
-    Md,
-    /// A loop device.
-    Loop,
-    /// A device in memory (zram, brd).
-    Memory,
-    /// A block device over the network (nbd, rbd, drbd, NVMe over fabrics, iSCSI).
-    NetworkDisk,
-    /// A disk, as far down as this machine sees.
-    Disk,
-}
-
-/// How the block layer drives a device.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Queue {
-    /// Whether it is a disk that turns.
-    pub rotational: Option<bool>,
-    /// Scheduler in use.
-    pub scheduler: Option<String>,
-    /// `write back` or `write through`.
-    pub write_cache: Option<String>,
-    /// Whether single writes can be forced to the medium.
-    pub forces_unit_access: Option<bool>,
-    /// Requests that may wait (`nr_requests`).
-    pub requests: Option<u32>,
-    /// Largest request in bytes.
-    pub request_bytes_max: Option<u64>,
-    /// Separate parts of memory of a request.
-    pub segments_max: Option<u32>,
-    /// Largest discard in bytes; 0 when it takes none.
-    pub discard_bytes_max: Option<u64>,
-}
-
-/// What is mounted where.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct MountedAs {
-    /// What is mounted.
-    pub source: Option<PathBuf>,
-    /// Where.
-    pub point: Option<PathBuf>,
-    /// Options of the mount and the filesystem.
-    pub options: Option<String>,
-}
-
-/// One level between a target and its disks. Absent members: not applicable, or the kernel does not tell.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Layer {
-    /// What it is.
-    pub kind: LayerKind,
-    /// Kernel name of a device, type of a filesystem, path of a file.
-    pub name: String,
-    /// Layers directly below, as indexes into the same list.
-    pub below: Vec<usize>,
-    /// Number of a block device.
-    pub number: Option<DeviceNumber>,
-    /// What the name does not say, in words; of a loop device the path of its file.
-    pub detail: Option<String>,
-    /// The same and more as members.
-    pub details: Option<LayerDetails>,
-    /// Size in bytes.
-    pub size_bytes: Option<u64>,
-    /// Where a partition begins on its disk, in bytes.
-    pub starts_at_bytes: Option<u64>,
-    /// Sector sizes.
-    pub sectors: Option<SectorSizes>,
-    /// How the block layer drives it.
-    pub queue: Queue,
-    /// Commands that the device takes at once.
-    pub queue_depth: Option<u32>,
-    /// Model as the device tells it.
-    pub model: Option<String>,
-    /// How it is connected.
-    pub transport: Option<String>,
-    /// Host that holds the data.
-    pub server: Option<String>,
-    /// What is mounted, for a filesystem.
-    pub mount: MountedAs,
-    /// Algorithm when data are compressed here.
-    pub compression: Option<String>,
-    /// Whether equal data are stored once here.
-    pub deduplicates: Option<bool>,
-    /// Whether what a loop device hands down bypasses the page cache.
-    pub direct_io: Option<bool>,
-}
-
-impl Layer {
-    /// The layer with what is known of it beyond its kind, and the sentence made from that.
-    fn with(self, details: Option<LayerDetails>) -> Self {
-        let detail = details.as_ref().and_then(LayerDetails::sentence);
-        Layer { detail, details, ..self }
-    }
-}
+use crate::sys::file::{self, CompressionFlags};
+use builder::Builder;
 
 /// The layers of an open target: itself first, then everything below it, each once.
 pub fn of(file: &File, facts: &TargetFacts, roots: &Roots) -> Vec<Layer> {
@@ -233,80 +115,5 @@ fn apply_flags(layers: &mut [Layer], flags: CompressionFlags) {
         filesystem.compression = None;
     } else if flags.is_compressed && filesystem.compression.is_none() {
         filesystem.compression = Some("set on the file".to_string());
-    }
-}
-
-/// Builds the list, each file and device once.
-struct Builder<'a> {
-    roots: &'a Roots,
-    mounts: Vec<Mount>,
-    layers: Vec<Layer>,
-    /// Where a device or file stands in the list, by name.
-    known: HashMap<String, usize>,
-    /// The layers above the present one: none of them can be below itself.
-    open: Vec<usize>,
-}
-
-impl<'a> Builder<'a> {
-    fn new(roots: &'a Roots) -> Self {
-        let mounts = read_mounts(roots).unwrap_or_default();
-        Builder { roots, mounts, layers: Vec::new(), known: HashMap::new(), open: Vec::new() }
-    }
-
-    /// Adds `layer` and, by calling `descend`, what lies below it. `key` names it among all layers; what is known by
-    /// it already is not looked at again.
-    fn add(
-        &mut self,
-        key: &str,
-        layer: impl FnOnce(&Self) -> Layer,
-        descend: impl FnOnce(&mut Self) -> Vec<usize>,
-    ) -> usize {
-        if let Some(&known) = self.known.get(key) {
-            return known;
-        }
-        let at = self.layers.len();
-        let layer = layer(self);
-        self.layers.push(layer);
-        self.known.insert(key.to_string(), at);
-        self.open.push(at);
-        let mut below = descend(self);
-        below.retain(|b| !self.open.contains(b));
-        below.dedup();
-        self.open.pop();
-        self.layers[at].below = below;
-        at
-    }
-
-    /// A block device by number; one that sysfs does not know is a layer that tells nothing but its path.
-    fn number(&mut self, number: DeviceNumber, path: &Path) -> usize {
-        match BlockDevice::find(number, self.roots) {
-            Some(device) => self.device(&device),
-            None => {
-                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-                let layer = |_: &Self| Layer { name, number: Some(number), ..Layer::default() };
-                self.add(&format!("number {number}"), layer, |_| Vec::new())
-            }
-        }
-    }
-
-    /// Whether the trees are those of this machine, so that its paths may be asked.
-    fn is_live(&self) -> bool {
-        *self.roots == Roots::default()
-    }
-
-    /// The device that a path below `/dev` names.
-    fn node(&self, path: &Path) -> Option<BlockDevice> {
-        let inside = path.strip_prefix("/dev").ok()?;
-        let node = self.roots.dev.join(inside);
-        let by_number = Stat::at(&node)
-            .ok()
-            .filter(|stat| stat.kind == FileKind::Block)
-            .and_then(|stat| BlockDevice::find(DeviceNumber::from_raw(stat.node_of), self.roots));
-        let resolved = std::fs::canonicalize(&node).unwrap_or(node);
-        let by_name = || {
-            let name = resolved.file_name()?.to_str()?;
-            BlockDevice::named(name, self.roots).or_else(|| block::mapped(name, self.roots))
-        };
-        by_number.or_else(by_name)
     }
 }

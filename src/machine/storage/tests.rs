@@ -1,6 +1,7 @@
 use super::open_any_with_facts as open;
 use super::*;
 use crate::sys::made::{self, FileExt, symlink};
+use std::path::PathBuf;
 
 const READ: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };
 const BOTH: OpenFlags = OpenFlags { access: Access::ReadWrite, ..READ };

@@ -11,6 +11,7 @@ mod decode;
 mod distribution;
 mod error;
 mod guard;
+mod limits;
 mod overrides;
 mod read;
 mod schema;
@@ -22,10 +23,8 @@ mod write;
 
 pub use error::XmlError;
 pub use guard::FILE_BYTES_MAX;
+pub use limits::PATH_BYTES_MAX;
 pub use overrides::{Overrides, TemplateError, apply_overrides, substitute_templates};
 pub use read::{read, read_bytes, read_from};
 pub use tables::write;
 pub use write::Writer;
-
-/// Longest path in a profile, in bytes of UTF-8.
-pub const PATH_BYTES_MAX: usize = 259;

@@ -15,6 +15,7 @@ macro_rules! line {
 
 mod cpu;
 mod distribution;
+mod figure;
 mod latency;
 mod parameters;
 mod system;
@@ -22,11 +23,10 @@ mod tables;
 mod totals;
 mod waits;
 
-use std::fmt;
-
 use super::tally::measured;
 use crate::profile::{Profile, TimeSpan};
 use crate::result::{Document, Measured, System, TimeSpanResult};
+use figure::{OneLine, shown};
 
 /// The whole document as DiskSpd 2.2 text, from the first empty line to the end of the last line.
 pub fn text(document: &Document) -> String {
@@ -87,29 +87,6 @@ fn numbers(out: &mut String, document: &Document, span: &TimeSpan, measured: &Me
     if document.profile.verbose_stats {
         waits::table(out, &measured.threads);
     }
-}
-
-/// A name within a line: control characters, which Linux allows in paths, are written escaped, so that
-/// no name can look like another line of the result. Every other name is written as given.
-struct OneLine<'a>(&'a str);
-
-impl fmt::Display for OneLine<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = self.0;
-        while let Some(at) = rest.find(char::is_control) {
-            let (plain, tail) = rest.split_at(at);
-            let control = tail.chars().next().unwrap_or_default();
-            write!(f, "{plain}{}", control.escape_default())?;
-            rest = &tail[control.len_utf8()..];
-        }
-        f.write_str(rest)
-    }
-}
-
-/// A figure as it may be shown: no figure here is ever negative, and neither NaN nor infinity nor a
-/// negative zero gets into a result.
-fn shown(value: f64) -> f64 {
-    if value.is_finite() && value > 0.0 { value } else { 0.0 }
 }
 
 #[cfg(test)]

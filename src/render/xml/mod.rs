@@ -4,17 +4,17 @@
 //! is NaN, infinite or negative. Latencies are milliseconds, sizes bytes, rates per second.
 
 mod cpu;
+mod figure;
 mod iops;
 mod latency;
 mod system;
 mod thread;
 
-use std::fmt;
-
 use super::tally::measured;
 use crate::profile::TimeSpan;
 use crate::profile::xml::{Writer, write};
 use crate::result::{Document, Measured, System, TimeSpanResult};
+use figure::{Fixed, milliseconds};
 
 /// The whole document as DiskSpd 2.2 XML. As there, no line end follows `</Results>`.
 pub fn results(document: &Document) -> String {
@@ -68,21 +68,6 @@ fn numbers(out: &mut Writer, document: &Document, span: &TimeSpan, measured: &Me
     for thread in &measured.threads {
         thread::thread(out, span, thread, document.profile.verbose_stats);
     }
-}
-
-/// A figure with this many decimals. What is no number, or below zero, is written as zero.
-struct Fixed(f64, usize);
-
-impl fmt::Display for Fixed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = if self.0.is_finite() && self.0 > 0.0 { self.0 } else { 0.0 };
-        write!(f, "{value:.*}", self.1)
-    }
-}
-
-/// Nanoseconds as milliseconds with three decimals.
-fn milliseconds(latency_ns: f64) -> Fixed {
-    Fixed(latency_ns / 1e6, 3)
 }
 
 #[cfg(test)]

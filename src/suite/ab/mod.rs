@@ -4,8 +4,10 @@
 //! logarithm of the ratio B / A (of the geometric means). The order of blocks is Thue and Morse's, so that curved drift
 //! cancels over the blocks and no rhythm of the machine can follow it. When to stop tells [`sequential`].
 
+mod design;
 #[cfg(test)]
 mod noise;
+mod outcome;
 mod report;
 pub mod sequential;
 mod table;
@@ -14,148 +16,17 @@ mod tests;
 
 use std::time::Duration;
 
-use crate::fault::{Failure, FailureKind, Refusal};
-use crate::request::Line;
-use crate::result::Document;
-use crate::suite::{Ahead, Ended, Kind, Known, Runner, Step};
-use crate::text::precise;
+use crate::suite::{Ended, Kind, Runner, Step};
 
 pub use crate::result::metrics::Metric;
-pub use report::{Block, Comparison, Effect, Outcome, Stopped, Variant};
+pub use design::{BLOCK_RUNS, CONFIDENCE, Plan, Side};
+pub use outcome::Outcome;
+pub use report::{Block, Comparison, Effect, Stopped, Variant};
 pub(in crate::suite) use table::columns;
 pub use table::{sentence, text};
 
+use design::{Design, UNCOUNTED_RUNS, figure, log_ratio, order};
 use report::Collected;
-use sequential::{BLOCKS_MIN, Estimate, Look, looks};
-
-/// Runs of a block.
-pub const BLOCK_RUNS: usize = 4;
-/// Confidence of the intervals that are told.
-pub const CONFIDENCE: f64 = 0.95;
-/// Runs before the blocks: one of each variant.
-const UNCOUNTED_RUNS: usize = 2;
-/// More than a run itself takes: files are opened and threads started.
-const AROUND_A_RUN_S: f64 = 0.3;
-
-/// One of the two.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Side {
-    /// The first.
-    A,
-    /// The second.
-    B,
-}
-
-impl Side {
-    /// `A` or `B`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Side::A => "A",
-            Side::B => "B",
-        }
-    }
-}
-
-/// What is compared, and how sure to be.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    /// What stands before names of runs, e.g. `reads: `.
-    pub title: String,
-    /// What A and B run.
-    pub lines: [Line; 2],
-    /// What to compare.
-    pub metric: Metric,
-    /// A difference up to this does not matter, in percent.
-    pub margin_percent: f64,
-    /// The probability with which variants that are the same may be called different.
-    pub significance: f64,
-    /// Blocks at most.
-    pub blocks_max: usize,
-    /// Time at most, for the blocks; see [`Plan::fitted`].
-    pub time_max: Duration,
-    /// What one run takes, in seconds.
-    pub run_s: f64,
-}
-
-impl Plan {
-    /// Runs and seconds at most, those that do not count with the others.
-    pub fn ahead(&self) -> Ahead {
-        self.ahead_with(UNCOUNTED_RUNS)
-    }
-
-    /// The same before the first block, with so many runs to come that do not count.
-    fn ahead_with(&self, uncounted: usize) -> Ahead {
-        let mut ahead = self.ahead_after(0, 0, Duration::ZERO);
-        ahead.steps += uncounted;
-        ahead.seconds += uncounted as f64 * self.run_seconds();
-        ahead
-    }
-
-    /// With as many blocks as its time has room for by their planned length: the error is to be spent on blocks that can
-    /// come.
-    ///
-    /// # Errors
-    /// Time for fewer blocks than tell anything; names the minutes that would do.
-    pub fn fitted(&self) -> Result<Plan, Refusal> {
-        let fits = (self.time_max.as_secs_f64() / self.block_seconds()) as usize;
-        let blocks_max = self.blocks_max.min(fits);
-        let least = self.least();
-        if blocks_max >= least {
-            return Ok(Plan { blocks_max, ..self.clone() });
-        }
-        let minutes = |seconds: f64| precise((seconds / 6.0).ceil() / 10.0);
-        let message = format!(
-            "--max-minutes {} is too short: a block of four runs of {} s takes {} minutes, and at least {least} blocks are needed",
-            precise(self.time_max.as_secs_f64() / 60.0),
-            precise(self.run_s),
-            minutes(self.block_seconds()),
-        );
-        let needed = (self.block_seconds() * least as f64 / 60.0).ceil();
-        let hint =
-            format!("use --max-minutes {needed:.0}, or shorter runs (--seconds, or -d in --a and --b)");
-        Err(Refusal::command_line(message).hint(hint))
-    }
-
-    /// Blocks before there is anything to tell; who asks for fewer gets one look, after the last.
-    fn least(&self) -> usize {
-        BLOCKS_MIN.min(self.blocks_max)
-    }
-
-    fn block_seconds(&self) -> f64 {
-        BLOCK_RUNS as f64 * self.run_seconds()
-    }
-
-    fn run_seconds(&self) -> f64 {
-        self.run_s + AROUND_A_RUN_S
-    }
-
-    /// What can still come when `blocks` blocks and `runs` runs of the next one are done.
-    fn ahead_after(&self, blocks: usize, runs: usize, elapsed: Duration) -> Ahead {
-        let planned = (self.blocks_max.saturating_sub(blocks) * BLOCK_RUNS).saturating_sub(runs);
-        let left_s = (self.time_max.as_secs_f64() - elapsed.as_secs_f64()).max(0.0);
-        let fits = (left_s / self.run_seconds()) as usize;
-        // The least that tells anything, and a block that has begun, go on when the time is over.
-        let sure = match self.least().saturating_sub(blocks) {
-            0 if runs > 0 => 1,
-            blocks => blocks,
-        };
-        let steps = planned.min(fits.max((sure * BLOCK_RUNS).saturating_sub(runs)));
-        Ahead { steps, seconds: steps as f64 * self.run_seconds(), known: Known::AtMost }
-    }
-}
 
 /// What a plan needs besides a runner.
 pub struct Surroundings<'a> {
@@ -163,68 +34,6 @@ pub struct Surroundings<'a> {
     pub arrange: &'a mut dyn FnMut(Side) -> Result<(), Ended>,
     /// Time since the series began.
     pub elapsed: &'a dyn Fn() -> Duration,
-}
-
-/// When to stop, decided before the first run.
-struct Design {
-    margin: f64,
-    significance: f64,
-    looks: Vec<Look>,
-}
-
-/// What the blocks so far say.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct View {
-    look: Look,
-    estimate: Estimate,
-    low: f64,
-    high: f64,
-    outcome: Outcome,
-}
-
-impl Design {
-    fn of(plan: &Plan) -> Self {
-        Design {
-            margin: (plan.margin_percent / 100.0).ln_1p(),
-            significance: plan.significance,
-            looks: looks(plan.blocks_max),
-        }
-    }
-
-    /// The latest look that the blocks allow; `None` before the first. Blocks after it do not count.
-    fn view(&self, log_ratios: &[f64]) -> Option<View> {
-        let at = self.looks.partition_point(|look| look.blocks <= log_ratios.len()).checked_sub(1)?;
-        let look = self.looks[at];
-        let estimate = Estimate::of(&log_ratios[..look.blocks])?;
-        let (low, high) = estimate.interval((1.0 - CONFIDENCE) * look.share);
-        let outcome = if -self.margin <= low && high <= self.margin {
-            Outcome::Equivalent
-        } else if look.p(estimate.level()) < self.significance {
-            Outcome::Different
-        } else {
-            Outcome::Undecided
-        };
-        Some(View { look, estimate, low, high, outcome })
-    }
-
-    /// Whether there is a look right now.
-    fn is_look(&self, blocks: usize) -> bool {
-        self.looks.iter().any(|look| look.blocks == blocks)
-    }
-}
-
-/// The runs of a block in their order.
-fn order(block: usize) -> [Side; BLOCK_RUNS] {
-    match block.count_ones() % 2 {
-        0 => [Side::A, Side::B, Side::B, Side::A],
-        _ => [Side::B, Side::A, Side::A, Side::B],
-    }
-}
-
-/// What a complete block says: ln(B / A).
-fn log_ratio(a: [f64; 2], b: [f64; 2]) -> f64 {
-    let mean = |x: [f64; 2]| (x[0].ln() + x[1].ln()) / 2.0;
-    mean(b) - mean(a)
 }
 
 /// Compares: one run of each that does not count, then blocks until it is decided, or a limit is reached. What was
@@ -304,11 +113,4 @@ fn blocks(
 fn step(plan: &Plan, side: Side, kind: Kind, what: &str) -> Step {
     let name = format!("{}{}, {what}", plan.title, side.name());
     Step { name, line: plan.lines[side as usize].clone(), seconds: plan.run_seconds(), kind }
-}
-
-/// The figure of a run, or the end of the series; not as a refusal, for something has run.
-fn figure(plan: &Plan, side: Side, document: &Document) -> Result<f64, Ended> {
-    plan.metric.of(document).map_err(|why| {
-        Failure::new(FailureKind::Figure, format!("{}{}", plan.title, side.name())).because(why).into()
-    })
 }

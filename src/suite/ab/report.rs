@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::outcome::Outcome;
 use super::{BLOCK_RUNS, CONFIDENCE, Design, Plan, Side, figure};
 use crate::result::envelope::Kind;
 use crate::result::metrics::{Better, Metric, is_paced};
@@ -115,18 +116,6 @@ pub struct Effect {
     pub p: f64,
     /// Blocks it rests on.
     pub blocks: usize,
-}
-
-/// What is decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// They differ.
-    Different,
-    /// They do not differ by more than the margin.
-    Equivalent,
-    /// Neither is shown.
-    Undecided,
 }
 
 /// What ended the series.

@@ -1,6 +1,7 @@
 //! A comparison as people read it.
 
-use super::report::{Comparison, Effect, Outcome, Stopped, Variant};
+use super::outcome::Outcome;
+use super::report::{Comparison, Effect, Stopped, Variant};
 use crate::result::Grade;
 use crate::result::metrics::Metric;
 use crate::suite::figures::Spread;

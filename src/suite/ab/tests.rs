@@ -6,9 +6,11 @@ use crate::fault::{Failure, FailureKind};
 use crate::measure::Histogram;
 use crate::profile::Throughput;
 use crate::request::{Line, Request};
+use crate::result::Document;
 use crate::result::{
     Direction, Finding, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult, Verdict,
 };
+use crate::suite::Ahead;
 
 /// Scatter of 5 %, wandering of 8 % that stays, a steady fall, and every twentieth run loses up to 30 %.
 const MACHINE: Noise = Noise { scatter: 0.05, drift: (0.08, 0.9), slope: -0.002, outliers: (0.05, 0.30) };

@@ -3,8 +3,10 @@
 //! What is public of winsat: block sizes, order, labels, units and what the flush tests are for. The number of I/Os, the
 //! queue depth, the file's size and how often it flushes are not; they are chosen here and told under the table.
 
+mod plan;
 mod report;
 
+pub use plan::{FLUSHES_PER_S, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test, TestRun};
 pub use report::{Assessment, Check, Figure, Requirement, WinsatUnit};
 
 use std::time::Duration;
@@ -15,113 +17,18 @@ use crate::result::{Document, Finding, Summary};
 
 use super::findings::judged;
 use super::{Ahead, Draft, Ended, Kind, Runner, run_steps};
+use plan::FLUSHED_WRITE_BYTES;
 
-/// Block size of random tests unless told otherwise.
-pub const RANDOM_BYTES: u64 = 16 << 10;
-/// Block size of sequential tests unless told otherwise.
-pub const SEQUENTIAL_BYTES: u64 = 64 << 10;
 /// Size of the file unless told otherwise: at the 20 MB/s that Microsoft asked for, writing it takes 54 of the 120 s.
 pub const FILE_BYTES: u64 = 1 << 30;
 /// The smallest file or device.
 pub const SIZE_MIN_BYTES: u64 = 16 << 20;
-/// How often the drive's cache is flushed while reads are timed.
-pub const FLUSHES_PER_S: u64 = 10;
-/// Bytes of a write that ends with a flush.
-const FLUSHED_WRITE_BYTES: u64 = 4096;
 /// Region of those writes.
 const FLUSH_REGION_BYTES: u64 = 1 << 20;
 /// Before every measurement, in seconds.
 const WARMUP_S: u32 = 1;
 /// Starting and ending a run, roughly, in seconds.
 const AROUND_S: f64 = 0.5;
-
-/// A test of winsat's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Test {
-    /// `-ran -read`
-    RandomRead,
-    /// `-seq -read`
-    SequentialRead,
-    /// `-ran -write`
-    RandomWrite,
-    /// `-seq -write`
-    SequentialWrite,
-    /// `-flush -seq`
-    FlushSequential,
-    /// `-flush -ran`
-    FlushRandom,
-}
-
-impl Test {
-    /// The formal set in winsat's order.
-    pub const FORMAL: [Test; 5] = [
-        Test::RandomRead,
-        Test::SequentialRead,
-        Test::SequentialWrite,
-        Test::FlushSequential,
-        Test::FlushRandom,
-    ];
-
-    /// Whether it writes.
-    pub fn writes(self) -> bool {
-        !matches!(self, Test::RandomRead | Test::SequentialRead)
-    }
-
-    fn is_random(self) -> bool {
-        matches!(self, Test::RandomRead | Test::RandomWrite | Test::FlushRandom)
-    }
-
-    fn is_flush(self) -> bool {
-        matches!(self, Test::FlushSequential | Test::FlushRandom)
-    }
-
-    /// winsat's words for it.
-    pub fn words(self) -> &'static str {
-        match self {
-            Test::RandomRead => "-ran -read",
-            Test::SequentialRead => "-seq -read",
-            Test::RandomWrite => "-ran -write",
-            Test::SequentialWrite => "-seq -write",
-            Test::FlushSequential => "-flush -seq",
-            Test::FlushRandom => "-flush -ran",
-        }
-    }
-
-    /// Its name for people and documents: `ran read`.
-    fn name(self) -> String {
-        self.words().trim_start_matches('-').replace(" -", " ")
-    }
-}
-
-/// What is tested and how.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    /// The file or device, as a word of the command line.
-    pub target: String,
-    /// Bytes of it that are used.
-    pub size_bytes: u64,
-    /// It is a file to be made.
-    pub is_made: bool,
-    /// Tests in their order.
-    pub tests: Vec<Test>,
-    /// Block size of random tests.
-    pub random_bytes: u64,
-    /// Block size of sequential tests.
-    pub sequential_bytes: u64,
-    /// Measured time of a throughput test, in seconds; tests with flushes take twice as long.
-    pub seconds: u32,
-}
-
-/// A run of the plan.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TestRun {
-    /// Which test.
-    pub test: Test,
-    /// The line.
-    pub step: Draft,
-    /// Text of the XML profile that the line names, when it does.
-    pub profile: Option<String>,
-}
 
 impl Plan {
     /// The runs. `profile_path` tells where the profile for a test is going to be.

@@ -1,89 +1,22 @@
 //! `truespd workload`: named loads, and the highest rate that keeps a latency limit.
 
+mod plan;
 pub mod preset;
 mod report;
 pub mod sweep;
 
+pub use plan::{Plan, Times, Work};
 pub use report::{Outcome, Row, Run, Search, SearchEnd};
 
 use std::time::Duration;
 
 use super::{Ahead, Draft, Ended, Kind, Known, Runner, run_steps};
-use crate::profile::Profile;
 use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Summary};
 use sweep::{LatencyLimit, Next, Point, RUNS_USUAL};
 
-/// Starting and ending a run, roughly, in seconds.
-const AROUND_S: f64 = 0.5;
-
 /// Between the run without a limit and the first rate: what that run wrote, the storage may still be digesting.
 const SETTLE: Duration = Duration::from_secs(5);
-
-/// Measured times that were asked for, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Times {
-    /// `-W`
-    pub warmup_s: u32,
-    /// `-d`
-    pub duration_s: u32,
-    /// `-C`
-    pub cooldown_s: u32,
-}
-
-impl Times {
-    fn words(self) -> [String; 3] {
-        [format!("-W{}", self.warmup_s), format!("-d{}", self.duration_s), format!("-C{}", self.cooldown_s)]
-    }
-
-    fn seconds(self) -> f64 {
-        f64::from(self.warmup_s) + f64::from(self.duration_s) + f64::from(self.cooldown_s) + AROUND_S
-    }
-}
-
-/// A workload on its targets.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    /// Its name.
-    pub name: String,
-    /// What it is, in one line.
-    pub about: String,
-    /// Where its figures come from.
-    pub source: String,
-    /// Words of `-c` for lines whose files are to be made; the files of a line are equally large.
-    pub create: Option<String>,
-    /// Files or devices, as words of the command line.
-    pub targets: Vec<String>,
-    /// Times of every run.
-    pub times: Times,
-    /// What runs.
-    pub work: Work,
-}
-
-/// What a workload runs.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Work {
-    /// These lines, without targets.
-    Lines(Vec<Vec<String>>),
-    /// A profile in a file, for `-X`.
-    Profile {
-        /// Path of the file.
-        path: String,
-        /// What it holds.
-        profile: Box<Profile>,
-    },
-    /// A line at rates, until the highest that keeps the limit is found.
-    Search {
-        /// The line, without targets.
-        line: Vec<String>,
-        /// What is kept.
-        limit: LatencyLimit,
-        /// Threads times targets: what a rate per thread is multiplied with.
-        streams: u64,
-        /// I/Os of all threads that are outstanding at once, at most.
-        outstanding: u64,
-    },
-}
 
 impl Plan {
     /// The lines that run first: all, but those of a search that follow from what is found.

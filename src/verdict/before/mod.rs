@@ -5,34 +5,15 @@
 
 mod beginning;
 mod machine;
+mod rule;
 mod target;
 pub mod words;
 
 use crate::result::{Limit, MachineNow, TargetFacts};
+use rule::{Rule, rule};
 
 pub use beginning::{Beginning, FreeSpace};
-
-/// One thing that can be worth knowing before a run.
-#[derive(Debug, Clone, Copy)]
-struct Rule<L> {
-    /// Name: that of the rule which would judge a run by the same, if there is one.
-    name: &'static str,
-    /// How it looks.
-    look: L,
-}
-
-/// What a rule has to say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
-    /// Name of the rule.
-    pub rule: &'static str,
-    /// A whole sentence, or some.
-    pub says: String,
-}
-
-const fn rule<L: Copy>(name: &'static str, look: L) -> Rule<L> {
-    Rule { name, look }
-}
+pub use rule::Known;
 
 /// What a person should know of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -59,7 +59,7 @@ impl Prepared {
 
     /// Targets that are there and written, some perhaps several times.
     pub(super) fn written(&self) -> Result<Vec<String>, Fault> {
-        let targets = if self.is_made { self.names.clone() } else { super::words_of(&self.places) };
+        let targets = if self.is_made { self.names.clone() } else { words_of(&self.places) };
         let spans = match &self.preset.load {
             Load::Lines { lines, limit } => self.lines(lines, *limit, &targets)?.1,
             Load::Profile(profile) => profile.time_spans.clone(),
@@ -188,6 +188,10 @@ pub(super) fn check_printed(plan: &Plan) -> Result<(), Refusals> {
         }
     }
     Ok(())
+}
+
+pub(super) fn words_of(places: &[Place]) -> Vec<String> {
+    places.iter().map(Place::word).collect()
 }
 
 #[cfg(test)]

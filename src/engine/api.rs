@@ -1,0 +1,259 @@
+//! What an engine is given, what it returns, and what it is.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::IoError;
+use crate::sys::buffer::IoBuffer;
+
+/// What an I/O does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Read from the file into the buffer.
+    Read,
+    /// Write the buffer to the file.
+    Write,
+}
+
+/// One I/O to issue.
+#[derive(Debug, Clone, Copy)]
+pub struct Io {
+    /// Request slot, returned in the completion; below [`Setup::depth`], one I/O in flight each.
+    pub slot: u32,
+    /// Index into [`Setup::files`].
+    pub file: u32,
+    /// Index into [`Setup::regions`].
+    pub region: u32,
+    /// Read or write.
+    pub op: Op,
+    /// Length in bytes, at most 0x7ffff000.
+    pub len: u32,
+    /// Byte offset within the region.
+    pub region_offset: u64,
+    /// Byte offset within the file.
+    pub offset: u64,
+}
+
+/// One finished I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// The slot it was issued with.
+    pub slot: u32,
+    /// Bytes transferred, or why it failed.
+    pub result: Result<u32, IoError>,
+}
+
+/// Memory mapping of a file (`-Sm`), for the `mmap` engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MapMode {
+    /// Copies use non-temporal stores (`-Smw`); then `flush` is ignored.
+    pub non_temporal: bool,
+    /// Flush after each write (`-N`).
+    pub flush: Option<MapFlush>,
+    /// The mapping is for reading only.
+    pub read_only: bool,
+}
+
+/// Flush after a mapped write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MapFlush {
+    /// `msync(MS_SYNC)` over the covering pages (`-Nv`).
+    View,
+    /// Cache-line write-back and fence (`-Nn`), DAX mappings only.
+    CacheLines,
+    /// Cache-line write-back without fence (`-Ni`), DAX mappings only.
+    CacheLinesNoDrain,
+}
+
+/// An open file that threads and slots share; it is closed with the last copy. What the system knows it by is the
+/// engines' own business.
+#[derive(Debug, Clone)]
+pub struct Handle(pub(super) Arc<File>);
+
+impl Handle {
+    pub(super) fn file(&self) -> &File {
+        &self.0
+    }
+}
+
+impl From<File> for Handle {
+    fn from(file: File) -> Handle {
+        Handle(Arc::new(file))
+    }
+}
+
+/// A file the engine will use.
+#[derive(Debug, Clone)]
+pub struct EngineFile {
+    /// The open file.
+    pub handle: Handle,
+    /// Size in bytes when opened.
+    pub size_bytes: u64,
+    /// Kernel I/O priority of each request (`ioprio_set(2)` encoding), 0 = leave alone.
+    pub ioprio: u16,
+    /// Mapped I/O instead of calls.
+    pub map: Option<MapMode>,
+}
+
+/// Everything an engine needs before the first I/O. All memory is taken in `open`.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Largest number of I/Os in flight.
+    pub depth: u32,
+    /// The files.
+    pub files: Vec<EngineFile>,
+    /// The buffers; the engine keeps them alive until nothing is in flight.
+    pub regions: Vec<Arc<IoBuffer>>,
+    /// Register buffers with the kernel where the engine can (`-u` without `n`).
+    pub registered_buffers: bool,
+    /// Parameters after the colon of `--engine NAME:...` (`sim` only), empty otherwise.
+    pub parameters: String,
+}
+
+/// An opened engine.
+#[derive(Debug)]
+pub struct Opened {
+    /// The engine.
+    pub engine: Box<dyn Engine>,
+    /// Steps down taken inside the engine, in words, e.g. "buffers not registered: locked-memory
+    /// limit of 64 KiB". Empty when nothing was given up.
+    pub notes: Vec<String>,
+}
+
+/// What an engine does: take I/Os, return completions, and end.
+pub trait Engine: std::fmt::Debug {
+    /// Takes a batch of I/Os. The engine may hold them back until the next [`Engine::reap`], which
+    /// hands them to the kernel in the same call that collects completions. Never called with more
+    /// I/Os than free slots.
+    ///
+    /// # Errors
+    /// Only when the kernel refuses to take any I/O at all; a failing I/O is a [`Completion`].
+    fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError>;
+
+    /// Hands over whatever `submit` held back and appends finished I/Os to `done`, at most `max`.
+    ///
+    /// Waits until at least `min` are there (`min` 0: never waits), until `timeout` has passed, or
+    /// until a signal arrives; fewer than `min`, or none, is not an error. `min` is never larger than
+    /// the number in flight.
+    ///
+    /// # Errors
+    /// When the kernel refuses the call itself.
+    fn reap(
+        &mut self,
+        min: u32,
+        max: u32,
+        timeout: Option<Duration>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError>;
+
+    /// [`Engine::submit`] and then [`Engine::reap`], in one call.
+    ///
+    /// # Errors
+    /// Those of either.
+    fn exchange(
+        &mut self,
+        ios: &[Io],
+        min: u32,
+        max: u32,
+        timeout: Option<Duration>,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), EngineError> {
+        if !ios.is_empty() {
+            self.submit(ios)?;
+        }
+        self.reap(min, max, timeout, done)
+    }
+
+    /// I/Os taken by `submit` and not yet returned by `reap`.
+    fn in_flight(&self) -> u32;
+
+    /// Cancels what can be cancelled and waits for everything in flight, at most `limit`.
+    ///
+    /// Returns the number of I/Os still in flight, whose buffers the engine then keeps for ever.
+    /// Finished I/Os are dropped.
+    fn drain(&mut self, limit: Duration) -> u32;
+
+    /// Every I/O is finished when `submit` returns (psync, mmap): the worker then issues one at a time,
+    /// as DiskSpd's synchronous path does. The one exception is a signal that interrupts the call
+    /// before anything was moved: the I/O then stays in flight and `reap` tries it again.
+    fn is_inline(&self) -> bool {
+        false
+    }
+
+    /// The engine moves data in this program's own instructions (mmap), not by system calls.
+    fn copies(&self) -> bool {
+        false
+    }
+
+    /// The engine's own time in nanoseconds, for engines that simulate it.
+    fn virtual_now_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// Lets simulated time pass to `now_ns`, for engines that simulate it.
+    fn advance_virtual(&mut self, now_ns: u64) {
+        let _ = now_ns;
+    }
+}
+
+/// Why an engine cannot be used, or stopped working.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EngineError {
+    /// The machine does not offer it; the ladder may step down.
+    #[error("{engine} is not available here: {reason}. {advice}")]
+    Unavailable {
+        /// Engine name.
+        engine: &'static str,
+        /// Likely cause, with the system's words.
+        reason: String,
+        /// What to do next.
+        advice: String,
+    },
+    /// Setting up failed for a reason that another engine would meet as well.
+    #[error("{engine}: {action}: {error}")]
+    Setup {
+        /// Engine name.
+        engine: &'static str,
+        /// What was tried.
+        action: String,
+        /// The system's text.
+        error: String,
+    },
+    /// The kernel refused to take or return I/Os.
+    #[error("{engine}: {action}: {error}")]
+    Broken {
+        /// Engine name.
+        engine: &'static str,
+        /// What was tried.
+        action: &'static str,
+        /// The system's text.
+        error: String,
+    },
+}
+
+/// A row of the table of engines.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineRow {
+    /// Name for `--engine`.
+    pub name: &'static str,
+    /// One line for help.
+    pub summary: &'static str,
+    /// What it needs, for help; empty when nothing.
+    pub needs: &'static str,
+    /// Several I/Os can be in flight.
+    pub asynchronous: bool,
+    /// Submitting blocks on files that were not opened for direct I/O, so that the ladder passes the
+    /// engine over for them.
+    pub needs_direct: bool,
+    /// Reads and writes the files; false for engines that measure or imitate without touching them.
+    pub moves_data: bool,
+    /// Time is simulated: a run takes no real time.
+    pub simulates_time: bool,
+    /// Threads ask for completions all the time, and keep their processors busy.
+    pub polls: bool,
+    /// Tells why it cannot be used on this machine, without side effects.
+    pub probe: fn() -> Result<(), EngineError>,
+    /// Opens it.
+    pub open: fn(Setup) -> Result<Opened, EngineError>,
+}

@@ -1,0 +1,68 @@
+//! What a rule is, what it looks at, and what it finds.
+
+use crate::profile::TimeSpan;
+use crate::result::{Document, Finding, Grade, Measured};
+
+/// One thing that can be wrong with a result.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// Name in documents and messages, words joined by hyphens.
+    pub name: &'static str,
+    /// The worst it can do to a result; [`Grade::Certified`] for a rule that only remarks.
+    pub worst: Grade,
+    /// What it looks for.
+    pub about: &'static str,
+    /// What to do about it, in one line; a finding that has no advice of its own carries this.
+    pub advice: &'static str,
+    /// How it looks.
+    pub look: Looks,
+}
+
+/// How a rule looks.
+#[derive(Debug, Clone, Copy)]
+pub enum Looks {
+    /// At the document as a whole; its findings name their time span.
+    Document(fn(&Document) -> Look),
+    /// At every measured time span.
+    Span(fn(&Case<'_>) -> Look),
+    /// At every measured time span whose I/O reached the targets: not at simulated ones.
+    RealSpan(fn(&Case<'_>) -> Look),
+}
+
+/// What a rule looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    /// All of the document.
+    pub document: &'a Document,
+    /// What was asked for in this time span.
+    pub span: &'a TimeSpan,
+    /// What came of it.
+    pub measured: &'a Measured,
+}
+
+/// What a rule saw.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Look {
+    /// Evidence enough, and these findings (none: all is well). [`judge`] fills in rule and time span.
+    Saw(Vec<Finding>),
+    /// Some evidence is missing: which, in words.
+    Missing(String),
+}
+
+impl Look {
+    /// Evidence enough, and nothing wrong.
+    pub(super) fn nothing() -> Look {
+        Look::Saw(Vec::new())
+    }
+
+    pub(super) fn missing(what: &str) -> Look {
+        Look::Missing(what.to_string())
+    }
+}
+
+impl Case<'_> {
+    /// Whether the I/O reached no target (`--engine null`, `--engine sim`).
+    pub fn is_simulated(&self) -> bool {
+        self.measured.engine_traits.is_some_and(|engine| engine.touches_no_storage)
+    }
+}
