@@ -65,7 +65,10 @@ fn what_cannot_be_compared_is_refused_before_anything_is_made() {
             "--max-minutes 30 is too short: a block of four runs of 3,601 s takes 240 minutes",
         ),
         (format!("ab --a {A} --b {B} --file . --size 1M"), "at least 16M,"),
-        (format!("ab --a {A} --b {B} --file . --overwrite /dev/null"), "nothing overwritten; leave it out"),
+        (
+            format!("ab --a {A} --b {B} --file . --overwrite /dev/null"),
+            "nothing is overwritten; leave it out",
+        ),
         (format!("ab --a {A}\tx --b {B}\tx --overwrite /dev/null"), "none of the targets"),
         (format!("ab --a {A}\tx --b {B}\tx --overwrite #1"), "by its name"),
         (format!("ab --a {A}\tx --b {B}\tx --json ./x"), "tested or read"),
