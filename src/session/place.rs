@@ -217,14 +217,16 @@ pub fn target_named<'t>(path: &str, targets: &[&'t str]) -> Option<&'t str> {
 }
 
 /// Why a path of `--overwrite` is refused that names none of the targets.
-pub fn names_no_target(path: &str) -> String {
-    let why = match path.starts_with('#') {
-        true => "a number may mean another disk when disks are added or removed; give the device by its name",
+pub fn names_no_target(path: &str) -> Refusal {
+    let (why, hint) = match path.starts_with('#') {
+        true => {
+            ("a number may mean another disk when disks are added or removed", "give the device by its name")
+        }
         false => {
-            "this is none of the targets; repeat the path of a target, not its disk or a partition of it"
+            ("this is none of the targets", "repeat the path of a target, not its disk or a partition of it")
         }
     };
-    format!("--overwrite {path}: {why}")
+    Refusal::command_line(format!("--overwrite {path}: {why}")).hint(hint)
 }
 
 /// What cannot be tested.

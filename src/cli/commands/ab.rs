@@ -177,7 +177,7 @@ fn allow_each(variants: &mut [Variant], overwrite: &[String]) -> Result<(), Refu
             }
         }
         if !is_named {
-            return Err(Refusal::command_line(names_no_target(path)));
+            return Err(names_no_target(path));
         }
     }
     Ok(())

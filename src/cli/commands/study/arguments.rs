@@ -69,7 +69,7 @@ impl Common {
         let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
         let consent = |path: &String| match target_named(path, &targets) {
             Some(target) => Ok(Consent { path: path.clone(), target: target.to_string() }),
-            None => Err(refusal(names_no_target(path))),
+            None => Err(names_no_target(path)),
         };
         self.series.overwrite.iter().map(consent).collect()
     }
