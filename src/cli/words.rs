@@ -1,4 +1,4 @@
-//! Lines of DiskSpd's command line that a person hands to a suite.
+//! Options and targets of DiskSpd that a person gives to a suite as one word.
 
 use crate::cli::Invocation;
 use crate::cli::grammar::lines::Lines;
@@ -8,7 +8,7 @@ use crate::fault::{Refusal, Refusals};
 use crate::request::{Grammar, Line, Request};
 use crate::session::place::absolute;
 
-/// What the lines of a comparison have where they say nothing of it.
+/// What is added to the lines of a comparison where they do not have it.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
     /// `-d`.
@@ -45,11 +45,11 @@ pub fn has_number(words: &[String], letter: char) -> bool {
     })
 }
 
-/// The words that are run for a variant: those typed after `option`, with the length of a run and what the metric needs
-/// where they say nothing of it, on `target` when there is one.
+/// The command line of a variant: the words typed after `option`, on `target` when there is one. The length of a run and
+/// what the metric needs are added where the words do not have them.
 ///
 /// # Errors
-/// Why they cannot be run, each reason behind the option.
+/// Why it cannot be run; each reason follows the option.
 pub fn variant(
     option: &str,
     typed: Vec<String>,
@@ -77,7 +77,7 @@ pub fn variant(
     let of_option = |refusals: Refusals| refusals.behind(option);
     let mut request = match parse(&words, "diskspd", &|| 0) {
         Ok(Invocation::Run(request)) => request,
-        Ok(_) => return Err(refused("these words run nothing")),
+        Ok(_) => return Err(refused("these options run nothing")),
         Err(refusals) => return Err(of_option(refusals)),
     };
     if let Some(why) = unwanted(&request) {
@@ -93,12 +93,12 @@ pub fn variant(
         return Err(refused("the profile has several time spans; compare one at a time"));
     };
     if targets_expected.is_some_and(|expected| span.targets.len() != expected) {
-        return Err(refused("the words name a target already; leave it out, or leave out --file"));
+        return Err(refused("a target is given already; leave it out, or leave out --file"));
     }
     if targets_expected.is_some() && span.targets.iter().any(|target| target.create_bytes.is_some()) {
         return Err(refused(
-            "-c (FileSize in a profile) would make the file of --file anew, and one variant would meet what the other made; \
-             leave it out, and give --size",
+            "-c (FileSize in a profile) would create the file of --file again, so one variant would test the file that \
+             the other one made; leave it out, and give --size",
         ));
     }
     let written = span.targets.iter().filter(|target| target.writes());
@@ -115,24 +115,24 @@ pub fn variant(
     })
 }
 
-/// What words that were typed mean, now that their targets are called as from anywhere.
+/// Parses the words again, now that their targets have absolute paths.
 fn line(words: Vec<String>) -> Result<Line, Refusals> {
     Lines { program: "diskspd".into() }.line(words)
 }
 
-/// Why the words are not those of a run in a series, to stand after whose words they are.
+/// Why a request cannot be a run of a series.
 pub fn unwanted(request: &Request) -> Option<&'static str> {
     let options = &request.options;
     let rows = [
         (request.profile_only, "-Rp runs nothing"),
         (
             !options.outputs.is_empty(),
-            "files for results (--json, --xml, --text, --csv) are not written here; --keep FOLDER keeps every document",
+            "result files (--json, --xml, --text, --csv) are not possible here; --keep FOLDER keeps the document of every run",
         ),
         (options.require.is_some(), "--require is for single runs"),
         (
             !options.overwrite.is_empty(),
-            "--overwrite does not belong in these words: give it as an option of the command itself, which counts for all its runs",
+            "give --overwrite as an option of the command itself, where it counts for all runs",
         ),
     ];
     rows.iter().find(|(is_there, _)| *is_there).map(|(_, why)| *why)
@@ -182,7 +182,7 @@ mod tests {
             |line: &str, target| variant("--b", words(line), target, wanted(false)).unwrap_err().to_string();
         for (line, target, says) in [
             ("-b4K other", Some("f"), "leave out --file"),
-            ("-b4K -c1G", Some("f"), "-c (FileSize in a profile) would make the file of --file anew"),
+            ("-b4K -c1G", Some("f"), "-c (FileSize in a profile) would create the file of --file again"),
             ("-b4K", None, "--b"),
             ("-Rp f", None, "runs nothing"),
             ("--json x f", None, "--keep"),

@@ -135,7 +135,7 @@ impl Refusal {
         self.hints.iter().chain(&self.switch_hints)
     }
 
-    /// The same behind what it is about: `--a: these words run nothing`.
+    /// The same behind what it is about: `--a: these options run nothing`.
     pub fn behind(mut self, subject: impl fmt::Display) -> Self {
         self.message = format!("{subject}: {}", self.message);
         self
