@@ -223,7 +223,7 @@ fn killed_while_filling() {
     // Reads of what was never written cost nothing: that must not go unsaid.
     lab.run("-d1 -W0 -b4K -r -Su big")
         .expect_code(0)
-        .says(&["WARNING: ", "reads of it are answered with zeros"]);
+        .says(&["WARNING: ", "the system answers reads of it with zeros"]);
     // Cut to a size that is quickly written, all of it there, and still not whole: the mark says so.
     let file = fs::File::options().write(true).open(lab.path("big")).expect("writable");
     file.set_len(1 << 20).expect("cut");
