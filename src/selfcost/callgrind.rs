@@ -32,7 +32,7 @@ fn mark() -> Option<u64> {
 /// and one line with the number of I/Os or calls for each.
 ///
 /// # Errors
-/// A thread could not be started, or nobody listens.
+/// A thread could not be started, or the counts could not be written.
 pub fn count_here(cases: &[Case], length_ns: u64, out: &mut dyn Write) -> Result<(), Failure> {
     let clock = MachineClock::start();
     let unheard = |error: io::Error| Failure::new(FailureKind::Output, system_text(&error));
@@ -52,7 +52,7 @@ pub fn count_here(cases: &[Case], length_ns: u64, out: &mut dyn Write) -> Result
 /// Why there are none.
 pub(super) fn count(command: &[OsString]) -> Result<Vec<f64>, Failure> {
     let failed = |words: String| Failure::new(FailureKind::Figure, words);
-    // In memory where there is such a place: this must not disturb a disk.
+    // In memory if possible, so that no disk is disturbed.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let folder = folder.map_err(|e| {
         failed("no directory could be created for callgrind's counts".into()).because(system_text(&e))

@@ -62,7 +62,7 @@ pub fn measure(
     tell(&format!("measuring {} loads and {} parts, {} rounds", cases.len(), pieces.len(), effort.rounds));
     let mut turns: Vec<Vec<Turn>> = vec![Vec::new(); cases.len()];
     let mut costs: Vec<Vec<Turn>> = vec![Vec::new(); pieces.len()];
-    // One more: the first finds everything cold, and does not count.
+    // One extra round: the first runs with cold caches and is discarded.
     for round in 0..=effort.rounds {
         for (case, turns) in cases.iter().zip(&mut turns) {
             turns.push(case.bare.turn(&clock, effort.round_ns, &instructions_of_thread)?);
@@ -95,7 +95,7 @@ pub fn measure(
 
 /// Puts what callgrind counted to what it was counted for.
 fn put(report: &mut CostReport, counts: &[f64]) -> Counting {
-    // Threads that take turns on one simulated processor are not what was asked for.
+    // callgrind runs one thread at a time, so loads of several threads are not counted.
     let loads = report.loads.iter_mut().filter(|load| load.threads == 1).map(|load| &mut load.instructions);
     let parts = report.parts.iter_mut().map(|part| &mut part.instructions);
     let mut counts = counts.iter();

@@ -307,15 +307,6 @@ impl LaterOutputs {
     }
 }
 
-/// The file of `--json`; see [`LaterOutputs::check`].
-///
-/// # Errors
-/// [`OutputError`].
-pub fn later_json(path: Option<&str>, taken: &[String]) -> Result<LaterOutputs, OutputError> {
-    let output = path.map(|path| Output { format: "json", path: path.to_string() });
-    LaterOutputs::check(output.into_iter().collect(), taken)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

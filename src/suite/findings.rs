@@ -44,7 +44,7 @@ pub struct Of {
 
 impl SeriesVerdict {
     /// Takes a run that measured `what`, with its grade (none: it was not judged) and those of its findings that matter.
-    /// A rule that found several things in one run (of two targets) is told by the first.
+    /// Several findings of one rule in one run (of two targets) count as one, the first.
     pub fn take<'a>(
         &mut self,
         what: &str,
@@ -87,7 +87,7 @@ impl SeriesVerdict {
         told.flat_map(|told| &told.of).filter(|of| of.what == what).map(|of| of.runs).sum()
     }
 
-    /// Gives advice in options of a suite, where it has some for a rule; that of the rules is for single runs.
+    /// Replaces the advice of rules, which is for single runs, by advice in options of a suite, where there is some.
     pub fn advise(&mut self, advice: impl Fn(&str) -> Option<&'static str>) {
         for told in &mut self.findings {
             if let Some(own) = advice(&told.rule) {

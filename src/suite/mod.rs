@@ -109,8 +109,8 @@ impl Kind {
         }
     }
 
-    /// It counts for nothing but the state in which it leaves the storage to those after it: a series that goes on where an
-    /// earlier one ended repeats it before the first run that is still to be made.
+    /// Only the state in which it leaves the storage matters: a resumed series repeats it before the first run that it still
+    /// has to make.
     pub fn prepares(self) -> bool {
         matches!(self, Kind::First | Kind::Discarded)
     }

@@ -99,7 +99,7 @@ impl Suite for AbArguments {
         } else {
             // The write guard is asked of all targets, before the first run takes its time.
             variants.iter().flat_map(|one| &one.written).try_for_each(|path| series.check_write(path))?;
-            // The words of each variant hold what the person allowed for it.
+            // From here on, --overwrite stands in the lines of the variants.
             series.allow(Vec::new());
             self.comparing.plan("", variants)?
         };
@@ -165,7 +165,7 @@ fn used(variants: &[Variant], is_made: bool) -> Vec<String> {
     variants.iter().flat_map(all).collect()
 }
 
-/// Gives each variant the person's word for its own targets.
+/// Adds to each variant --overwrite of its own targets.
 fn allow_each(variants: &mut [Variant], overwrite: &[String]) -> Result<(), Refusal> {
     for path in overwrite {
         let mut is_named = false;
@@ -183,15 +183,15 @@ fn allow_each(variants: &mut [Variant], overwrite: &[String]) -> Result<(), Refu
     Ok(())
 }
 
-/// Makes a file of random data: neither compression nor never-written places then answer for the disk.
+/// Fills a file with random data, so that neither compression nor unwritten blocks answer instead of the disk.
 pub(crate) fn fill(series: &mut Series, file: &str, size_bytes: u64) -> Result<(), Ended> {
     let seed = std::process::id();
-    // The run after that reads one block, through the page cache: direct I/O is not everywhere.
+    // After filling, the run reads one block through the page cache, as not every file system has direct I/O.
     let words = [format!("-c{size_bytes}")].into_iter();
     let words = words.chain(["-Zr", "-b1M", "-f1M", "-o1", "-d1", "-W0"].map(String::from));
-    // With another seed in every process, so that a series that goes on makes the file anew, too.
+    // Each process has another seed, so that a resumed series creates the file anew as well.
     let words = words.chain([format!("-z{seed}"), file.to_string()]).collect();
-    // The fill is no write test of what the person named.
+    // --overwrite is not for the file that is filled.
     let allowed = series.allow(Vec::new());
     let draft = Draft { name: Kind::Fill.name().into(), words, seconds: 1.5, kind: Kind::Fill };
     let filled = draft.read(series).and_then(|step| series.run(&step)).map(|_| ());

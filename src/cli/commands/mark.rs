@@ -39,12 +39,12 @@ pub(crate) struct MarkArguments {
     target: String,
 
     /// Set of tests for a kind of disk
-    #[arg(long, value_enum, default_value_t = PresetWord::Default)]
-    preset: PresetWord,
+    #[arg(long, value_enum, default_value_t = Preset::Default)]
+    preset: Preset,
 
     /// Which tests of the preset to run
-    #[arg(long, value_enum, default_value_t = ProfileWord::Default)]
-    profile: ProfileWord,
+    #[arg(long, value_enum, default_value_t = Profile::Default)]
+    profile: Profile,
 
     /// Run this test instead, e.g. RND4K-Q32T1: SEQ or RND, block size, queue depth, threads; may be repeated
     #[arg(long = "test", value_name = "TEST", conflicts_with = "profile")]
@@ -57,7 +57,7 @@ pub(crate) struct MarkArguments {
 
     /// Run only reads, only writes or only mixed tests; repeat it, or use commas, for two of them
     #[arg(long, value_enum, value_name = "OPERATION", value_delimiter = ',')]
-    only: Vec<OperationWord>,
+    only: Vec<Operation>,
 
     /// Runs per test; one extra warm-up run is discarded
     #[arg(long, value_name = "N", default_value_t = 3, visible_alias = "count",
@@ -95,40 +95,6 @@ pub(crate) struct MarkArguments {
 
     #[command(flatten)]
     series: SeriesArguments,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum PresetWord {
-    /// SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1
-    Default,
-    /// SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1
-    Nvme,
-    /// The default tests, measured for 1 s each, with pauses of 30 s
-    Flash,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ProfileWord {
-    /// All four tests
-    Default,
-    /// SEQ1M Q8T1 and the preset's random test with the highest queue depth
-    Peak,
-    /// SEQ1M Q1T1 and RND4K Q1T1
-    #[value(aliases = ["real-world", "realworld"])]
-    Real,
-    /// SEQ1M Q8T1
-    Demo,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum OperationWord {
-    #[value(alias = "reads")]
-    Read,
-    #[value(alias = "writes")]
-    Write,
-    /// Implies --mix
-    #[value(alias = "mixed")]
-    Mix,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -230,17 +196,7 @@ impl Suite for MarkArguments {
 }
 
 fn settings(arguments: &MarkArguments, place: &Place) -> Result<Settings, Refusal> {
-    let preset = match arguments.preset {
-        PresetWord::Default => Preset::Default,
-        PresetWord::Nvme => Preset::Nvme,
-        PresetWord::Flash => Preset::Flash,
-    };
-    let profile = match arguments.profile {
-        ProfileWord::Default => Profile::Default,
-        ProfileWord::Peak => Profile::Peak,
-        ProfileWord::Real => Profile::Real,
-        ProfileWord::Demo => Profile::Demo,
-    };
+    let MarkArguments { preset, profile, .. } = *arguments;
     let mut tests: Vec<Test> = Vec::new();
     for &test in &arguments.tests {
         if !tests.contains(&test) {
@@ -262,15 +218,7 @@ fn settings(arguments: &MarkArguments, place: &Place) -> Result<Settings, Refusa
 }
 
 fn parts(arguments: &MarkArguments, profile: Profile, place: &Place) -> Result<Vec<Operation>, Refusal> {
-    let only: Vec<Operation> = arguments
-        .only
-        .iter()
-        .map(|word| match word {
-            OperationWord::Read => Operation::Read,
-            OperationWord::Write => Operation::Write,
-            OperationWord::Mix => Operation::Mix,
-        })
-        .collect();
+    let only = &arguments.only;
     let is_wanted = |part: Operation| match only.is_empty() {
         true => part != Operation::Mix || arguments.mix.is_some(),
         false => only.contains(&part) || (part == Operation::Mix && arguments.mix.is_some()),

@@ -104,7 +104,7 @@ fn cache(series: &mut Series, common: &Common, report: &mut StudyReport) -> Resu
     asked.announce(series);
     fill_made(series, &found, common.size_bytes)?;
     report.says = study::about_cache(&places(&found));
-    // What a run through the cache left there would be written during the next one.
+    // Otherwise, data that a run left in the cache would be written during the next run.
     let mut settle = |_: Side| found.iter().try_for_each(Found::settle);
     asked.ask(series, common, &mut settle, &mut report.parts)
 }
@@ -179,7 +179,7 @@ impl Asking {
         let consents = common.consents()?;
         for (number, (question, plan)) in self.questions.iter().zip(&self.plans).enumerate() {
             series.later(self.plans[number + 1..].iter().map(ab::Plan::ahead).sum());
-            // The guard refuses a word for what is no target of a run.
+            // The write guard refuses --overwrite for anything but a target of the run.
             let of_this = consents.iter().filter(|consent| question.words[0].contains(&consent.target));
             series.allow(of_this.map(|consent| consent.path.clone()).collect());
             let mut surroundings = Surroundings { arrange: &mut *arrange, elapsed: &|| begin.elapsed() };

@@ -200,7 +200,7 @@ pub(crate) fn write_profile(path: &str, profile: &str) -> Result<(), Ended> {
     })
 }
 
-/// A series that has no figure, with the exit code so far: who waits for a result must not take that for one.
+/// The exit code of a series without a figure, which scripts must not take for a success.
 fn nothing_measured(code: ExitCode, is_complete: bool) -> ExitCode {
     if code != ExitCode::Done {
         return code;

@@ -26,7 +26,7 @@ pub(crate) fn text(report: &MarkReport, style: Style) -> String {
     for row in &rows {
         out.push_str(&line(row, style));
     }
-    // A stopped series lacks runs of which it says so elsewhere.
+    // A stopped series lacks runs for another reason, which is told elsewhere.
     let loops = report.settings.loops as usize;
     for row in report.rows.iter().filter(|row| report.is_complete && row.loops.len() < loops) {
         let empty = loops - row.loops.len();

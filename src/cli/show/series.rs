@@ -329,7 +329,7 @@ mod tests {
         let about_size = Refusal::machine(&["-b"], None, "the block size (-b) is 512".into());
         let said = with_line(&about_size.into(), Some(&words));
         assert!(said.starts_with("ERROR: the block size"), "{said}");
-        assert!(said.ends_with("the line: diskspd -b512 -c1G '/mnt/a b'\n"), "{said}");
+        assert!(said.ends_with("this was the line: diskspd -b512 -c1G '/mnt/a b'\n"), "{said}");
         let full = Failure::new(FailureKind::Create, "no room").hint("ask for a smaller file (-c)");
         assert!(with_line(&full.into(), Some(&words)).contains("(-c)\nnote: "));
         let gone = Refusal::new(RefusalKind::Target, "'a-b' is gone").hint("name it again: --overwrite a-b");

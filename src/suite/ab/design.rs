@@ -90,11 +90,11 @@ impl Plan {
         ahead
     }
 
-    /// With as many blocks as its time has room for by their planned length: the error is to be spent on blocks that can
-    /// come.
+    /// The plan with as many blocks as fit into its time by their planned length, so that no part of the error is kept for
+    /// blocks that cannot come.
     ///
     /// # Errors
-    /// Time for fewer blocks than tell anything; names the minutes that would do.
+    /// The time is too short for the least number of blocks; names the minutes that are enough.
     pub fn fitted(&self) -> Result<Plan, Refusal> {
         let fits = (self.time_max.as_secs_f64() / self.block_seconds()) as usize;
         let blocks_max = self.blocks_max.min(fits);
@@ -115,7 +115,7 @@ impl Plan {
         Err(Refusal::command_line(message).hint(hint))
     }
 
-    /// Blocks before there is anything to tell; who asks for fewer gets one look, after the last.
+    /// The least number of blocks for an answer; with fewer planned, there is one look, after the last.
     pub(super) fn least(&self) -> usize {
         BLOCKS_MIN.min(self.blocks_max)
     }
@@ -133,7 +133,7 @@ impl Plan {
         let planned = (self.blocks_max.saturating_sub(blocks) * BLOCK_RUNS).saturating_sub(runs);
         let left_s = (self.time_max.as_secs_f64() - elapsed.as_secs_f64()).max(0.0);
         let fits = (left_s / self.run_seconds()) as usize;
-        // The least that tells anything, and a block that has begun, go on when the time is over.
+        // The least number of blocks, and a block that has begun, are finished also when the time is over.
         let sure = match self.least().saturating_sub(blocks) {
             0 if runs > 0 => 1,
             blocks => blocks,

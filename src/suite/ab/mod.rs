@@ -75,7 +75,7 @@ fn blocks(
     let begin = (surroundings.elapsed)();
     for block in 0..plan.blocks_max {
         let elapsed = (surroundings.elapsed)().saturating_sub(begin);
-        // The least that tells anything has room by plan, and may end a little late.
+        // The least number of blocks fits by plan, and may end a little late.
         let needed_s = if block < plan.least() { 0.0 } else { plan.block_seconds() };
         if elapsed.as_secs_f64() + needed_s > plan.time_max.as_secs_f64() {
             return Ok(Stopped::Time);

@@ -153,7 +153,7 @@ impl Plan {
 
     /// Puts what a run measured where its figures stand.
     fn take(&self, assessment: &mut Assessment, test: Test, document: &Document) {
-        // How the writes are kept says nothing about the time of the reads, and only the small writes use the page cache.
+        // Whether the writes are durable does not matter for the latency of the reads, and only the small writes use the page cache.
         let is_beside = |finding: &Finding| {
             test.is_flush() && ["volatile-cache", "working-set"].contains(&finding.rule.as_str())
         };

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FLUSHED_WRITE_BYTES, FLUSHES_PER_S, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test};
-use crate::profile::Size;
 use crate::result::Grade;
 use crate::result::envelope::Kind;
 use crate::result::metrics::Metric;
 use crate::suite::SuiteDocument;
 use crate::suite::findings::{SeriesVerdict, word};
+use crate::text::size;
 
 /// Column at which winsat's values begin.
 const VALUE_COLUMN: usize = 47;
@@ -234,8 +234,8 @@ impl Assessment {
             true => format!(
                 " Reads during flushes: {} random reads in the first half, beside writes in the second half and {FLUSHES_PER_S} \
                  writes of {} per second, each followed by a flush of the drive's cache.",
-                Size(self.random_bytes),
-                Size(FLUSHED_WRITE_BYTES)
+                size(self.random_bytes),
+                size(FLUSHED_WRITE_BYTES)
             ),
             false => String::new(),
         };
@@ -245,7 +245,7 @@ impl Assessment {
              1 MB is 1,000,000 bytes.{flush}",
             self.seconds,
             if has_flush { " (twice that with flushes)" } else { "" },
-            Size(self.size_bytes),
+            size(self.size_bytes),
         )
     }
 }
@@ -256,7 +256,7 @@ pub(super) fn advice(rule: &str) -> Option<&'static str> {
         "too-short" | "not-steady" | "step-down" | "warm-up-short" => "use -d 60",
         "working-set" => "use --size 20G, or another size much larger than the caches",
         "volatile-cache" => {
-            "winsat measures so, too; for durable writes, run the commands of --print with -Sh instead of -Su"
+            "this is how winsat measures; for durable writes, run the commands of --print with -Sh instead of -Su"
         }
         _ => return None,
     })

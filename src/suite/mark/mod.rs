@@ -29,8 +29,8 @@ pub const MIX_READ_PERCENT: [u32; 9] = [10, 20, 30, 40, 50, 60, 70, 80, 90];
 /// What it mixes when nothing is said.
 pub const MIX_READ_PERCENT_DEFAULT: u32 = 70;
 
-/// Random data that writes are taken from, each from another place. CrystalDiskMark's are as large as a block, so that
-/// one block is written everywhere. Fresh data for each write (`-Zr`) would cost time between the I/Os of depth 1.
+/// Random data for writes, each from another place in it. CrystalDiskMark's data is only as large as a block, so that it
+/// writes one block everywhere. Fresh data for each write (`-Zr`) would take time between the I/Os of depth 1.
 const SOURCE_WORD: &str = "-Z64M";
 /// Starting, looking at the file and ending a run, in seconds.
 const AROUND_A_RUN_S: f64 = 0.5;
@@ -57,7 +57,7 @@ impl Settings {
         let data = if self.zero_data { "-Z" } else { SOURCE_WORD };
         let mut words: Vec<String> = Vec::new();
         match target {
-            // Of every run: one whose documents were kept from before makes no file.
+            // In every line: a resumed series may skip the first run, which would otherwise create the file.
             Target::File(_) => words.extend([format!("-c{}M", self.size_bytes >> 20), data.into()]),
             Target::Device(_) if part == Operation::Read => {
                 words.push(format!("-f{}M", self.size_bytes >> 20))
@@ -76,7 +76,7 @@ impl Settings {
             (Pattern::Sequential, 2..) => words.push("-si".into()),
             (Pattern::Sequential, _) => words.push("-s".into()),
         }
-        // Without it every loop would do the same I/Os again, which a cache below remembers.
+        // Without another seed, every loop would repeat the same I/Os, which a cache below may still hold.
         words.push(format!("-z{}", number + 1));
         // The kernel places the threads, as it does those of other programs.
         words.extend(["-n", "-Su", "-L", "-W0"].map(String::from));

@@ -171,7 +171,7 @@ fn advice(rule: &str) -> Option<&'static str> {
             "use a test with more threads and a smaller queue depth each, e.g. --test RND4K-Q8T4"
         }
         "volatile-cache" => {
-            "CrystalDiskMark measures so, too; for durable writes, run the commands of --print with -Sh instead of -Su"
+            "this is how CrystalDiskMark measures; for durable writes, run the commands of --print with -Sh instead of -Su"
         }
         _ => return None,
     })

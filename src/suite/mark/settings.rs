@@ -1,35 +1,43 @@
 //! What the mark is asked to do.
 
+use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::test::Test;
 
 /// Sets of tests by the kind of disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
     /// For any disk.
     #[default]
+    #[value(help = "SEQ1M Q8T1, SEQ1M Q1T1, RND4K Q32T1, RND4K Q1T1")]
     Default,
     /// For NVMe: more in flight, from more threads.
+    #[value(help = "SEQ1M Q8T1, SEQ128K Q32T1, RND4K Q32T16, RND4K Q1T1")]
     Nvme,
     /// For memory sticks and cards: short tests and long pauses.
+    #[value(help = "The default tests, measured for 1 s each, with pauses of 30 s")]
     Flash,
 }
 
 /// Which of the tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
     /// Four tests.
     #[default]
+    #[value(help = "All four tests")]
     Default,
     /// The most a disk can do: much in flight.
+    #[value(help = "SEQ1M Q8T1 and the preset's random test with the highest queue depth")]
     Peak,
     /// What one program gets that waits for each I/O.
+    #[value(help = "SEQ1M Q1T1 and RND4K Q1T1", aliases = ["real-world", "realworld"])]
     Real,
     /// One test.
+    #[value(help = "SEQ1M Q8T1")]
     Demo,
 }
 
@@ -62,15 +70,18 @@ impl Preset {
 }
 
 /// What a test does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Part")]
 pub enum Operation {
     /// Reads.
+    #[value(help = "Reads", alias = "reads")]
     Read,
     /// Writes.
+    #[value(help = "Writes", alias = "writes")]
     Write,
     /// Reads and writes by chance.
+    #[value(help = "Reads and writes at random; implies --mix", alias = "mixed")]
     Mix,
 }
 

@@ -126,7 +126,7 @@ impl FromStr for Test {
     }
 }
 
-/// Leading digits; more than fit are as many as fit.
+/// The number at the beginning; one that is too large becomes the largest.
 fn number(rest: &mut &str) -> Option<u64> {
     let count = rest.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, after) = rest.split_at(count);

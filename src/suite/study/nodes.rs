@@ -1,7 +1,7 @@
 //! Runs that were made elsewhere, one after the other: nodes of a cluster, by the documents of their runs.
 //!
-//! Nothing was interleaved, so what changed between the nodes' runs counts as their difference; that is said. Means of
-//! logarithms, Welch's t (1947).
+//! The runs were not interleaved, so whatever else changed between them counts as a difference; the report says so. Means
+//! of logarithms, Welch's t (1947).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -15,7 +15,7 @@ use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Summary};
 use sweep::{LatencyLimit, Next, Point, RUNS_USUAL};
 
-/// Between the run without a limit and the first rate: what that run wrote, the storage may still be digesting.
+/// Pause between the run without a limit and the first rate, in which the storage finishes what that run wrote.
 const SETTLE: Duration = Duration::from_secs(5);
 
 impl Plan {

@@ -253,7 +253,7 @@ pub fn fitted(profile: &Profile, file_bytes: &[u64], is_made: bool) -> (Profile,
         let Some(&size) = (number as usize).checked_sub(1).and_then(|index| file_bytes.get(index)) else {
             continue;
         };
-        // What is there has its size: a size of the profile would cut it to that.
+        // An existing file keeps its size: a size in the profile would truncate it.
         target.create_bytes = is_made.then_some(size);
         let needed = needed_bytes(profile, number);
         let has_regions = of_template(profile, number).any(|t| t.max_bytes > 0 || t.base_bytes > 0);

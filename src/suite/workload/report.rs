@@ -75,7 +75,7 @@ pub enum SearchEnd {
 impl SearchEnd {
     /// How a search over these points ended.
     pub(super) fn of(next: Next, limit: LatencyLimit, points: &[Point]) -> Self {
-        // A rate that was only missed broke no limit. Runs of the answer itself were outvoted.
+        // A rate that was not reached broke no limit. Of the answer itself, most runs kept it.
         let is_broken = |rate: u64| points.iter().any(|p| p.per_stream > rate && p.held_ms > limit.ms);
         match next {
             Next::Found(rate) if !is_broken(rate) => SearchEnd::AllKeepIt(rate),
@@ -236,7 +236,7 @@ fn rows_of(span: &TimeSpan, measured: &Measured, prefix: &str) -> Vec<Row> {
     }
     if rows.len() > 1 {
         let mut total = Summary::of(measured).total;
-        // The sum of targets with and without a rate has responses of some of the I/Os only.
+        // With targets with and without a rate, the sum would have the response times of only some I/Os.
         total.response = total.response.filter(|_| rows.iter().all(|row: &Row| row.is_response));
         rows.push(row(&format!("{prefix}all"), "total", &total));
     }
@@ -394,7 +394,7 @@ fn answer(search: &Search) -> String {
             "highest rate within the limit: {}\n{}: the {} outstanding I/Os are what ends the search, not the limit; \
              a preset of your own with a larger -o can reach more\n",
             found(search, rate),
-            // The table says "no" of both.
+            // The table says "no" in both cases.
             match search.points.iter().all(|point| point.is_reached) {
                 true => "the limit was kept at every rate tried",
                 false => "no higher rate broke the limit, but some were not reached",
@@ -429,7 +429,7 @@ fn answer(search: &Search) -> String {
 /// The answer: `1000 IOPS (p99 2.000 ms, ...), 50 % of ...`
 fn found(search: &Search, rate: u64) -> String {
     let of = search.limit.of.word();
-    // The latest run of it that kept the limit: a rate that is found has more of these than others.
+    // The latest run at this rate that kept the limit; at a rate that is found, most did.
     let at = search.points.iter().rfind(|point| point.per_stream == rate && point.is_within);
     let held = at.map_or(0.0, |point| point.held_ms);
     let grade = at.and_then(|point| point.grade);

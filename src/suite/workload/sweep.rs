@@ -17,7 +17,7 @@ const NEAR: f64 = 0.025;
 const MISSED_MAX: f64 = 0.015;
 /// No search takes more runs, whatever the storage does.
 pub const RUNS_MAX: usize = 20;
-/// The least and the most that a limit can be: what is told apart, and what nobody waits for.
+/// The smallest and the largest limit: the resolution of latencies, and a day.
 const MS_MIN: f64 = 0.000_001;
 const MS_MAX: f64 = 86_400_000.0;
 /// What a search usually takes, with the run without limit.

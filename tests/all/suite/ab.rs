@@ -67,7 +67,7 @@ fn what_cannot_be_compared_is_refused_before_anything_is_made() {
         (format!("ab --a {A} --b {B} --file . --size 1M"), "at least 16M,"),
         (
             format!("ab --a {A} --b {B} --file . --overwrite /dev/null"),
-            "nothing is overwritten; leave it out",
+            "where a new file is made and nothing is overwritten; leave it out",
         ),
         (format!("ab --a {A}\tx --b {B}\tx --overwrite /dev/null"), "none of the targets"),
         (format!("ab --a {A}\tx --b {B}\tx --overwrite #1"), "by its name"),

@@ -68,7 +68,7 @@ fn what_is_there_is_looked_at_before_anything_runs() {
     for (line, says) in [
         ("cache tiny", "'tiny' has 5 bytes, but one I/O of study cache needs 8192 bytes"),
         ("locality tiny tiny", "needs 4096 bytes"),
-        ("locality one half", "they have 1MiB and 512KiB"),
+        ("locality one half", "they have 1 MiB and 512 KiB"),
         (
             "locality one one other",
             "'one' and 'other' are not the same storage: their contents differ at byte 0",

@@ -87,7 +87,7 @@ fn a_persons_presets() {
     let list = run(&lab, "workload --list --presets mine").expect_code(0);
     assert!(
         list.stdout.contains("fleet-vdi ")
-            && list.stdout.contains("ours            our database [creates 16MiB]"),
+            && list.stdout.contains("ours            our database [creates 16 MiB]"),
         "{list}"
     );
     assert!(list.stdout.contains("broken          cannot be used"), "{list}");

@@ -2,7 +2,6 @@
 
 use clap::{Args, Subcommand};
 
-use super::refused::refusal;
 use crate::cli::commands::comparing::Comparing;
 use crate::cli::commands::suite::SeriesArguments;
 use crate::cli::commands::values::file_bytes;

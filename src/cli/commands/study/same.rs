@@ -5,18 +5,17 @@ use std::path::Path;
 use crate::cli::commands::study::refusal;
 use crate::fault::Refusal;
 use crate::machine::storage::OpenedTarget;
-use crate::profile::Size;
 use crate::sys::error::system_text;
 use crate::sys::file::read_exact_at;
 use crate::sys::identity::Identity;
 use crate::sys::residency::drop_cached;
-use crate::text::printable;
+use crate::text::{printable, size};
 
 /// Bytes that are read at a place: the block of the study.
 const BLOCK_BYTES: usize = 4096;
 /// Places that are read, the first and the last block among them.
 const PLACES: u64 = 17;
-/// What is being written while it is compared may differ once; three times in a row it is something else.
+/// A block that is being written may differ once; differing three times in a row, it is other storage.
 const TRIES: usize = 3;
 
 /// Refuses paths of different storage: their difference would be taken for one of the way to it. Where only zeros are found,
@@ -27,7 +26,7 @@ pub fn check(paths: &[(&str, OpenedTarget)]) -> Result<Option<String>, Refusal> 
     for (typed, other) in others {
         let (here, there) = (first.facts.size_bytes, other.facts.size_bytes);
         if here != there {
-            return Err(differ(first_typed, typed, &format!("they have {} and {}", Size(here), Size(there))));
+            return Err(differ(first_typed, typed, &format!("they have {} and {}", size(here), size(there))));
         }
         // A file by its path and by a link, a device by two of its nodes.
         if is_one(&first.facts.path, &other.facts.path) {
@@ -93,9 +92,9 @@ fn alike(one: &OpenedTarget, other: &OpenedTarget, offset: u64) -> Result<Alike,
     Ok(Alike::No)
 }
 
-/// A block as the storage has it: each way has a cache of its own, which does not hear of what the others write.
+/// Reads a block from the storage: each path may have a cache of its own, which does not see writes by other paths.
 fn block(target: &OpenedTarget, offset: u64) -> Result<Vec<u8>, Refusal> {
-    // No more than a wish: without it, what is cached is compared.
+    // If that fails, cached data is compared.
     drop_cached(&target.file, offset, BLOCK_BYTES as u64);
     let mut bytes = vec![0; BLOCK_BYTES.min(target.facts.size_bytes as usize)];
     read_exact_at(&target.file, &mut bytes, offset).map_err(|error| {
@@ -128,7 +127,10 @@ mod tests {
         let content: Vec<u8> = (0..SIZE).map(|n| (n / 7) as u8).collect();
         assert_eq!(checked([&content, &content]), Ok(None));
         let words = checked([&content, &content[..SIZE / 2]]).unwrap_err().to_string();
-        assert!(words.contains("'a' and 'b' are not the same storage: they have 1MiB and 512KiB"), "{words}");
+        assert!(
+            words.contains("'a' and 'b' are not the same storage: they have 1 MiB and 512 KiB"),
+            "{words}"
+        );
         for place in [0, SIZE / 2, SIZE - 1] {
             let mut other = content.clone();
             other[place] ^= 1;

@@ -37,7 +37,7 @@ pub fn switches(series: &mut Series, found: &[Found], risk_power_loss: bool) -> 
     for switch in &switches {
         note(series, switch, &roots)?;
     }
-    // Once and back: a disk without a cache to switch is told now, and not after the files were filled.
+    // Once and back, so that a disk whose cache cannot be switched is refused before files are filled.
     for switch in &switches {
         let tried = switch.set(other(&switch.now)).and_then(|()| switch.set(&switch.now));
         tried.map_err(|no| refused(no.to_string()))?;
@@ -49,19 +49,19 @@ fn other(word: &str) -> &'static str {
     if word == BACK { THROUGH } else { BACK }
 }
 
-/// A switch that is this series' alone, and what it says.
+/// A switch that only this series may use, with its present setting.
 fn claimed(series: &mut Series, disk: &str, roots: &Roots) -> Result<Switch, Ended> {
     let find = || Switch::of(disk, roots).map_err(|no| refused(no.to_string()));
     let claimed = series.journal()?.claim(&find()?.path);
     let undone = claimed.map_err(|words| refused(format!("{disk}: {words}")))?;
     undone.iter().for_each(|one| series.tell_left(one));
-    // Only now: another series could have had it switched when it was looked for.
+    // Read again: another series may have had it switched before the claim.
     let switch = find()?;
     switch.check().map_err(|no| refused(no.to_string()))?;
     Ok(switch)
 }
 
-/// Who uses the disk, in words: whatever is on it or made of it, not only the targets.
+/// What uses the disk, in words: anything on it or made of it, not only the targets.
 fn user_of(disk: &str, found: &[Found], roots: &Roots) -> Option<String> {
     let of_disk = claims(disk, roots)
         .unwrap_or_else(|why| Some(format!("it is not known whether it is in use: {why}")));
@@ -82,7 +82,7 @@ fn claims(disk: &str, roots: &Roots) -> Result<Option<String>, String> {
     Ok(claim.map(|claim| claim.to_string()))
 }
 
-/// What else is on a disk must not lose more with the power than it would without the study.
+/// Refuses to put other data on a disk at a higher risk from a power loss than without the study.
 fn may_switch(switch: &Switch, user: Option<&str>, risk_power_loss: bool) -> Result<(), Refusal> {
     let Some(user) = user.filter(|_| !risk_power_loss) else { return Ok(()) };
     let risk = match switch.reach {
@@ -92,10 +92,7 @@ fn may_switch(switch: &Switch, user: Option<&str>, risk_power_loss: bool) -> Res
         Reach::Disk if switch.now == THROUGH => "its write cache is off, and the study would turn it on",
         Reach::Disk => return Ok(()),
     };
-    let message = format!(
-        "{}: {risk}, and a power loss can destroy other data on it, which is in use: {user}",
-        switch.disk
-    );
+    let message = format!("{}: {risk}, and a power loss can destroy other data on it: {user}", switch.disk);
     Err(refusal(message).hint("name a disk that nothing uses, or use --risk-power-loss"))
 }
 

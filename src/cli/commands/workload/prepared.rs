@@ -8,11 +8,12 @@ use crate::cli::words::{has_number, unwanted};
 use crate::fault::{Fault, Refusal, RefusalKind, Refusals};
 use crate::machine::storage::{AlignmentSource, DirectAlignment};
 use crate::plan::check_alignment;
-use crate::profile::{Severity, Size, Target, TimeSpan, validate, xml};
+use crate::profile::{Severity, Target, TimeSpan, validate, xml};
 use crate::session::place::Place;
 use crate::suite::workload::preset::{Load, Preset, fitted};
 use crate::suite::workload::sweep::LatencyLimit;
 use crate::suite::workload::{Plan, Times, Work};
+use crate::text::size;
 
 /// A workload that fits its targets.
 pub(crate) struct Prepared {
@@ -36,8 +37,7 @@ impl Prepared {
             Load::Profile(profile) => {
                 let (profile, is_shrunk) = fitted(profile, &self.file_bytes, self.is_made);
                 if is_shrunk {
-                    let sizes: Vec<String> =
-                        self.file_bytes.iter().map(|&bytes| Size(bytes).to_string()).collect();
+                    let sizes: Vec<String> = self.file_bytes.iter().map(|&bytes| size(bytes)).collect();
                     say_line(format_args!(
                         "note: the profile's regions do not fit into {}; they are shrunk in proportion",
                         sizes.join(", ")

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::commands::values::bytes;
 use crate::fault::{Refusal, RefusalKind, Refusals};
-use crate::profile::Size;
 use crate::suite::workload::preset::{BUILT_IN, Form, Preset};
 use crate::sys::error::system_text;
 use crate::sys::file::open_without_waiting;
 use crate::sys::folders;
-use crate::text::{printable, printable_path};
+use crate::text::{printable, printable_path, size};
 
 /// No preset is longer.
 const PRESET_BYTES_MAX: u64 = 1 << 20;
@@ -80,7 +79,7 @@ fn read(form: Form, path: &Path) -> Result<Preset, Refusal> {
     let text = text_of(path).map_err(|error| refusal(system_text(&error)));
     let text = text.and_then(|text| {
         text.ok_or_else(|| {
-            refusal(format!("a preset is a regular file of {} at most", Size(PRESET_BYTES_MAX)))
+            refusal(format!("a preset is a regular file of {} at most", size(PRESET_BYTES_MAX)))
         })
     });
     text.and_then(|text| Preset::read(form, &text, bytes))
@@ -93,7 +92,7 @@ fn refusal(message: impl Into<String>) -> Refusal {
 
 /// What a preset's file holds; none where it is no file, or a longer one: pipes and devices may never end.
 fn text_of(path: &Path) -> std::io::Result<Option<String>> {
-    // Without waiting for somebody who writes into a pipe.
+    // Without waiting for a writer, should it be a pipe.
     let file = open_without_waiting(path)?;
     let mut text = String::new();
     if !file.metadata()?.is_file() {
@@ -105,7 +104,7 @@ fn text_of(path: &Path) -> std::io::Result<Option<String>> {
 
 /// What a preset is, and the room it takes in a folder.
 fn about(preset: &Preset) -> String {
-    format!("{} [creates {}]", preset.about, Size(preset.file_bytes.iter().sum()))
+    format!("{} [creates {}]", preset.about, size(preset.file_bytes.iter().sum()))
 }
 
 /// Names and what they are, a line each.
@@ -148,7 +147,7 @@ mod tests {
             |name: &str, words: &str| list.lines().any(|line| line.starts_with(name) && line.contains(words));
         assert!(says("good", "x [creates"), "{list}");
         for name in ["long", "pipe", "zero"] {
-            assert!(says(name, "a preset is a regular file of 1MiB at most"), "{name}: {list}");
+            assert!(says(name, "a preset is a regular file of 1 MiB at most"), "{name}: {list}");
         }
         let wrong = "wrong.xml': line 1, column 1: Profil: the outermost element is \"Profil\"";
         assert!(says("wrong", wrong), "{list}");
