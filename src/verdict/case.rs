@@ -40,23 +40,17 @@ pub struct Case<'a> {
     pub measured: &'a Measured,
 }
 
-/// What a rule saw.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Look {
-    /// Evidence enough, and these findings (none: all is well). [`judge`] fills in rule and time span.
-    Saw(Vec<Finding>),
-    /// Some evidence is missing: which, in words.
-    Missing(String),
-}
+/// What a rule found (nothing: all is well), or which evidence it lacks. [`super::judge`] fills in rule and time span.
+pub type Look = Result<Vec<Finding>, Missing>;
 
-impl Look {
-    /// Evidence enough, and nothing wrong.
-    pub(super) fn nothing() -> Look {
-        Look::Saw(Vec::new())
-    }
+/// What a document does not show, as the object of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing(pub String);
 
-    pub(super) fn missing(what: &str) -> Look {
-        Look::Missing(what.to_string())
+impl Missing {
+    /// In fixed words.
+    pub fn of(what: &str) -> Self {
+        Missing(what.to_string())
     }
 }
 

@@ -1,10 +1,19 @@
 //! What every finding is made with.
 
+use super::{Look, Missing};
 use crate::result::{Figure, Finding, Grade};
 
 /// A finding about the run as a whole, with what is so. [`super::judge`] fills in the rest.
 pub fn found(grade: Grade, says: String) -> Finding {
     Finding { grade, says, ..Finding::default() }
+}
+
+/// The findings, unless there are none and evidence is missing for one target at least.
+pub fn unless_missing(findings: Vec<Finding>, missing: Option<Missing>) -> Look {
+    match missing {
+        Some(missing) if findings.is_empty() => Err(missing),
+        _ => Ok(findings),
+    }
 }
 
 /// What can be added to a finding.

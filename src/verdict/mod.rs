@@ -11,7 +11,7 @@ mod view;
 
 use crate::result::{Document, Grade, TimeSpanResult, Unchecked, Verdict};
 
-pub use case::{Case, Look, Looks, Rule};
+pub use case::{Case, Look, Looks, Missing, Rule};
 pub use rules::{RULES, thresholds};
 
 /// Judges a document by every rule.
@@ -50,7 +50,7 @@ fn cases(document: &Document) -> impl Iterator<Item = (u32, Case<'_>)> {
 
 fn take(verdict: &mut Verdict, rule: &Rule, time_span: Option<u32>, look: Look) {
     match look {
-        Look::Saw(findings) => verdict.findings.extend(findings.into_iter().map(|mut finding| {
+        Ok(findings) => verdict.findings.extend(findings.into_iter().map(|mut finding| {
             debug_assert!(finding.grade <= rule.worst, "{} promises no {:?}", rule.name, finding.grade);
             finding.rule = rule.name.to_string();
             finding.time_span = time_span.unwrap_or(finding.time_span);
@@ -59,7 +59,7 @@ fn take(verdict: &mut Verdict, rule: &Rule, time_span: Option<u32>, look: Look) 
             }
             finding
         })),
-        Look::Missing(why) => {
+        Err(Missing(why)) => {
             let time_span = time_span.unwrap_or_default();
             verdict.unchecked.push(Unchecked { rule: rule.name.to_string(), time_span, why });
         }

@@ -1,7 +1,7 @@
 //! A case as the rules need it: what was asked and completed per target, which disks are below, and
 //! what those did.
 
-use super::Case;
+use super::{Case, Missing};
 use crate::profile::Target;
 use crate::result::metrics::{self, Operations};
 use crate::result::{DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts};
@@ -266,9 +266,12 @@ pub enum RestsOn {
     Unknown,
 }
 
-/// What a document does not show, as the object of a sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing(pub String);
+impl Missing {
+    /// The layers of a target.
+    pub fn layers(target: &View<'_>) -> Self {
+        Missing(format!("the layers below '{}' down to the disks", target.path()))
+    }
+}
 
 /// Targets that share disks, with those disks.
 #[derive(Debug)]
@@ -382,7 +385,7 @@ impl<'a> Case<'a> {
             match view.rests_on() {
                 RestsOn::Disks => {}
                 RestsOn::Unknown => {
-                    return Err(Missing(format!("the layers below '{}' down to the disks", view.path())));
+                    return Err(Missing::layers(&view));
                 }
                 RestsOn::MemoryFilesystem | RestsOn::Remote | RestsOn::Program => continue,
             }

@@ -55,10 +55,12 @@ pub(super) fn check(text: &str) -> Result<(), XmlError> {
             depth = depth.saturating_sub(1);
             end_of(rest, 2, ">")
         } else {
-            let tag = tag(rest).map_err(|reason| {
+            let tag = tag(rest);
+            if tag.map_or(rest.len() - 1, str::len) > TAG_BYTES_MAX {
+                let reason = "this tag with its attributes is too long";
                 let legal = format!("at most {TAG_BYTES_MAX} bytes between < and >");
-                XmlError::at(text, start, reason, legal)
-            })?;
+                return Err(XmlError::at(text, start, reason, legal));
+            }
             namespaced += usize::from(tag.is_some_and(|tag| tag.contains("xmlns")));
             if namespaced > NAMESPACED_TAGS_MAX {
                 let reason = "too many elements declare a namespace";
@@ -92,20 +94,17 @@ fn end_of(rest: &str, from: usize, end: &str) -> Option<usize> {
 }
 
 /// What stands between `<` and the `>` that closes the tag; `None` when the text ends before it.
-fn tag(rest: &str) -> Result<Option<&str>, String> {
+fn tag(rest: &str) -> Option<&str> {
     let mut quote = None;
     for (i, b) in rest.bytes().enumerate().skip(1) {
         match (quote, b) {
-            (None, b'>') => return Ok(Some(&rest[1..i])),
+            (None, b'>') => return Some(&rest[1..i]),
             (None, b'"' | b'\'') => quote = Some(b),
             (Some(open), _) if open == b => quote = None,
-            _ if i > TAG_BYTES_MAX => {
-                return Err("this tag with its attributes is too long".to_string());
-            }
             _ => {}
         }
     }
-    Ok(None)
+    None
 }
 
 #[cfg(test)]

@@ -31,6 +31,32 @@ pub struct MachineNow {
     pub host: HostActivity,
 }
 
+#[cfg(test)]
+impl MachineNow {
+    /// A machine on which nothing disturbs a test.
+    pub(crate) fn quiet() -> Self {
+        let disk = DiskActivity { name: "vda".into(), window_ns: 200_000_000, ..DiskActivity::default() };
+        MachineNow {
+            processors: 4,
+            processors_allowed: 4,
+            memory_bytes: Some(8 << 30),
+            clock: ClockFacts {
+                name: "TSC".into(),
+                stamp_cost_ns: 15.2,
+                why_not_counter: None,
+                drift_ppm: 0.3,
+            },
+            clock_source: Some("tsc".into()),
+            steal_since_boot_percent: Some(0.4),
+            stalled: Some(Stalled { cpu_some_percent: 2.0, io_some_percent: 60.0, ..Stalled::default() }),
+            window_ns: 200_000_000,
+            busy_percent: Some(12.7),
+            disks: vec![disk],
+            host: HostActivity { memory_available_bytes: Some(6 << 30), ..HostActivity::default() },
+        }
+    }
+}
+
 /// Share of the last ten seconds that tasks waited, in percent (PSI).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Stalled {

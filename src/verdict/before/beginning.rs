@@ -25,7 +25,31 @@ pub struct Beginning {
     /// The line makes a file first.
     pub makes_file: bool,
     /// Why there is no line, or only one on a file that is too small.
-    pub why_not: Option<String>,
+    pub why_not: Option<NoNewFile>,
+}
+
+/// Why no new file can be made for a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoNewFile {
+    /// Nobody asked how much is free.
+    #[error("The free space there is not known: choose the size of a test file (-c) yourself.")]
+    FreeUnknown,
+    /// Nothing can be written.
+    #[error("The file system is mounted read-only: a test file cannot be made there.")]
+    ReadOnly,
+    /// Too little is free.
+    #[error(
+        "Only {} are free there: a test file of {}, the smallest that is worth measuring with, would take more than \
+         half of it.",
+        size(*free_bytes),
+        size(*least_bytes)
+    )]
+    TooLittle {
+        /// Free bytes, of the file system or of memory.
+        free_bytes: u64,
+        /// The smallest file that would do.
+        least_bytes: u64,
+    },
 }
 
 const MIB: u64 = 1 << 20;
@@ -76,15 +100,11 @@ fn new_file(
     facts: &TargetFacts,
     room: Option<FreeSpace>,
     memory_available_bytes: Option<u64>,
-) -> Result<&'static str, String> {
+) -> Result<&'static str, NoNewFile> {
     let is_memory = is_in_memory(facts);
-    let Some(room) = room else {
-        return Err(
-            "The free space there is not known: choose the size of a test file (-c) yourself.".to_string()
-        );
-    };
+    let room = room.ok_or(NoNewFile::FreeUnknown)?;
     if room.is_read_only {
-        return Err("The file system is mounted read-only: no test file can be made there.".to_string());
+        return Err(NoNewFile::ReadOnly);
     }
     let memory = memory_available_bytes.filter(|_| is_memory).unwrap_or(u64::MAX);
     let free = room.free_bytes.min(memory);
@@ -99,14 +119,7 @@ fn new_file(
     let least = SIZES.iter().rev().find(|(bytes, _)| *bytes >= small).unwrap_or(&SIZES[0]);
     let tenth = fits(free / 10).filter(|(bytes, _)| *bytes >= least.0);
     let chosen = tenth.or_else(|| (least.0 <= free / 2).then_some(least));
-    chosen.map(|(_, name)| *name).ok_or_else(|| {
-        format!(
-            "Only {} are free there: a test file of {}, the smallest that is worth measuring with, would take more \
-             than half of it.",
-            size(free),
-            size(least.0)
-        )
-    })
+    chosen.map(|(_, name)| *name).ok_or(NoNewFile::TooLittle { free_bytes: free, least_bytes: least.0 })
 }
 
 fn is_in_memory(facts: &TargetFacts) -> bool {
@@ -207,7 +220,11 @@ mod tests {
         assert!(line.contains(" -c20G ") && line.ends_with("/truespd.dat"), "{line}");
         let nothing = of(&sparse, free(1 << 30), None);
         assert_eq!(nothing.line, None, "reading zeros measures nothing");
-        assert!(nothing.why_not.is_some_and(|why| why.starts_with("Only 1 GiB are free there")));
+        assert!(
+            nothing
+                .why_not
+                .is_some_and(|why| why.to_string().starts_with("Only 1 GiB are free there: a test file of"))
+        );
     }
 
     #[test]
@@ -238,9 +255,9 @@ mod tests {
         }
         assert_eq!(size(9 * GIB, 0).ok(), Some("1G"), "a disk of unknown size");
         let read_only = Some(FreeSpace { free_bytes: 1 << 40, is_read_only: true });
-        let why = new_file(&facts(disk(false, None), 0, None), read_only, None).expect_err("read-only");
-        assert!(why.contains("read-only"), "{why}");
-        assert!(new_file(&facts(disk(false, None), 0, None), None, None).is_err(), "nothing was asked");
+        let why_not = |room| new_file(&facts(disk(false, None), 0, None), room, None);
+        assert_eq!(why_not(read_only), Err(NoNewFile::ReadOnly));
+        assert_eq!(why_not(None), Err(NoNewFile::FreeUnknown));
     }
 
     #[test]

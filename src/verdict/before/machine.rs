@@ -167,28 +167,9 @@ mod tests {
     }
 
     fn quiet() -> MachineNow {
-        MachineNow {
-            processors: 4,
-            processors_allowed: 4,
-            memory_bytes: Some(8 << 30),
-            clock: ClockFacts {
-                name: "TSC".into(),
-                stamp_cost_ns: 15.2,
-                why_not_counter: None,
-                drift_ppm: 0.3,
-            },
-            clock_source: Some("tsc".into()),
-            steal_since_boot_percent: Some(0.4),
-            stalled: Some(Stalled { cpu_some_percent: 2.0, io_some_percent: 60.0, ..Stalled::default() }),
-            window_ns: 200_000_000,
-            busy_percent: Some(12.7),
-            disks: vec![disk(0, 0)],
-            host: HostActivity {
-                memory_available_bytes: Some(6 << 30),
-                steal_percent: Some(2.5),
-                ..HostActivity::default()
-            },
-        }
+        let mut machine = MachineNow::quiet();
+        machine.host.steal_percent = Some(2.5);
+        machine
     }
 
     /// What `vda` did in the sample.

@@ -36,7 +36,7 @@ pub fn of_target(
     let mut tell = |rule, all: Vec<String>| know.extend(all.into_iter().map(|says| Known { rule, says }));
     tell(machine::OTHER_IO, machine::other_io(facts, machine).into_iter().collect());
     tell(machine::LIMITED, machine::limited(facts, limits));
-    tell(beginning::RULE, beginning.why_not.iter().cloned().collect());
+    tell(beginning::RULE, beginning.why_not.iter().map(ToString::to_string).collect());
     OfTarget { know, beginning }
 }
 

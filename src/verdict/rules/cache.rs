@@ -2,9 +2,9 @@
 
 use crate::result::{Finding, Grade, Layer, LayerKind};
 use crate::text::{bytes, number, percent};
-use crate::verdict::figures::{Details, found, ratio};
-use crate::verdict::view::{Flow, Group, Missing, RestsOn, View, Way};
-use crate::verdict::{Case, Look};
+use crate::verdict::figures::{Details, found, ratio, unless_missing};
+use crate::verdict::view::{Flow, Group, RestsOn, View, Way};
+use crate::verdict::{Case, Look, Missing};
 
 /// The disks may move this part of the bytes less before it is worth a word: readings of the counters and of
 /// the measured time are not taken in one instant, and a few reads always hit something.
@@ -14,10 +14,7 @@ const MOVED_INVALID: f64 = 0.50;
 
 /// Bytes completed against bytes moved, reads and writes apart.
 pub fn served_from_cache(case: &Case<'_>) -> Look {
-    let groups = match case.groups() {
-        Ok(groups) => groups,
-        Err(Missing(what)) => return Look::Missing(what),
-    };
+    let groups = case.groups()?;
     let mut findings = Vec::new();
     for group in &groups {
         for way in Way::BOTH {
@@ -56,7 +53,7 @@ pub fn served_from_cache(case: &Case<'_>) -> Look {
             );
         }
     }
-    Look::Saw(findings)
+    Ok(findings)
 }
 
 fn per_s(ios: f64) -> String {
@@ -188,10 +185,7 @@ const LARGE_BYTES: f64 = 64.0 * 1024.0;
 
 /// Mean size and rate at the disks against those issued.
 pub fn coalesced(case: &Case<'_>) -> Look {
-    let groups = match case.groups() {
-        Ok(groups) => groups,
-        Err(Missing(what)) => return Look::Missing(what),
-    };
+    let groups = case.groups()?;
     let mut findings = Vec::new();
     for group in &groups {
         for way in Way::BOTH {
@@ -223,7 +217,7 @@ pub fn coalesced(case: &Case<'_>) -> Look {
             );
         }
     }
-    Look::Saw(findings)
+    Ok(findings)
 }
 
 /// Direct I/O was asked for and something cached all the same.
@@ -247,19 +241,16 @@ pub fn direct_not_honoured(case: &Case<'_>) -> Look {
             }
             Some(_) => {}
             None if target.is_file() || target.facts.is_none() => {
-                missing.get_or_insert(format!(
+                missing.get_or_insert(Missing(format!(
                     "how much of '{}' was in the page cache before and after the run",
                     target.path()
-                ));
+                )));
             }
             // A device opened for direct I/O has no pages of its own here.
             None => {}
         }
     }
-    match missing {
-        Some(what) if findings.is_empty() => Look::Missing(what),
-        _ => Look::Saw(findings),
-    }
+    unless_missing(findings, missing)
 }
 
 /// A tested range below this fits into the cache of a controller, a drive or a host.
@@ -290,21 +281,18 @@ pub fn working_set(case: &Case<'_>) -> Look {
                 );
             }
             Some(_) => {}
-            None => missing = Some("the memory of the machine".to_string()),
+            None => missing = Some(Missing::of("the memory of the machine")),
         }
     }
     let direct: Vec<&View<'_>> =
         views.iter().filter(on_disk).filter(|target| target.cacheable_bytes() == 0).collect();
     for target in &direct {
         if target.range_bytes() == 0 {
-            missing.get_or_insert(format!("the size of '{}'", target.path()));
+            missing.get_or_insert(Missing(format!("the size of '{}'", target.path())));
         }
     }
     findings.extend(small_ranges(&direct));
-    match missing {
-        Some(what) if findings.is_empty() => Look::Missing(what),
-        _ => Look::Saw(findings),
-    }
+    unless_missing(findings, missing)
 }
 
 /// Ranges that fit into a cache of the disks they share: what lies on the same disks is one working set.

@@ -4,9 +4,9 @@ use super::cache::never_written_share;
 use crate::profile::Target;
 use crate::result::{ContentSample, Grade};
 use crate::text::{bytes, number, percent};
-use crate::verdict::figures::{Details, found, ratio};
+use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{RestsOn, View};
-use crate::verdict::{Case, Look};
+use crate::verdict::{Case, Look, Missing};
 
 /// Above this part of the range the reads are not those of a file with data.
 const UNWRITTEN_INVALID: f64 = 0.5;
@@ -17,14 +17,6 @@ pub const UNWRITTEN_REMARK: f64 = 0.001;
 fn reads<'a>(case: &Case<'a>) -> Vec<View<'a>> {
     let reads = |view: &View<'_>| view.entries.iter().any(|target| target.reads());
     case.views().into_iter().filter(reads).collect()
-}
-
-/// Findings, or what is missing when there are none.
-fn look(findings: Vec<crate::result::Finding>, missing: Option<String>) -> Look {
-    match missing {
-        Some(what) if findings.is_empty() => Look::Missing(what),
-        _ => Look::Saw(findings),
-    }
 }
 
 /// Reads of ranges that were never written.
@@ -41,11 +33,11 @@ pub fn never_written(case: &Case<'_>) -> Look {
             Some(map) if map.range_bytes > 0 && map.unknown.is_none() => map,
             Some(map) => {
                 let why = map.unknown.clone().unwrap_or_else(|| "it was not read".to_string());
-                missing.get_or_insert(format!("the layout of '{path}': {why}"));
+                missing.get_or_insert(Missing(format!("the layout of '{path}': {why}")));
                 continue;
             }
             None if matches!(target.rests_on(), RestsOn::Disks | RestsOn::Unknown) => {
-                missing.get_or_insert(format!("the layout of '{path}' on its file system"));
+                missing.get_or_insert(Missing(format!("the layout of '{path}' on its file system")));
                 continue;
             }
             None => continue,
@@ -72,13 +64,13 @@ pub fn never_written(case: &Case<'_>) -> Look {
                 .figure("range_bytes", map.range_bytes as f64),
         );
     }
-    look(findings, missing)
+    unless_missing(findings, missing)
 }
 
 /// The sample of what lay in the tested range, or what is missing.
-fn sample<'a>(target: &View<'a>) -> Result<&'a ContentSample, String> {
+fn sample<'a>(target: &View<'a>) -> Result<&'a ContentSample, Missing> {
     let sample = target.facts.and_then(|facts| facts.content.as_ref());
-    let missing = || format!("a sample of the content of '{}'", target.path());
+    let missing = || Missing(format!("a sample of the content of '{}'", target.path()));
     sample.filter(|sample| sample.blocks > 0 && sample.block_bytes > 0).ok_or_else(missing)
 }
 
@@ -121,7 +113,7 @@ pub fn zero_data(case: &Case<'_>) -> Look {
                 .figure("sampled_blocks", f64::from(sample.blocks)),
         );
     }
-    look(findings, missing)
+    unless_missing(findings, missing)
 }
 
 /// Storage that compresses has less to do when data compress below this part of their size.
@@ -189,7 +181,7 @@ pub fn reducible_reads(case: &Case<'_>) -> Look {
             }
         }
     }
-    look(findings, missing)
+    unless_missing(findings, missing)
 }
 
 /// What the profile says that writes hold.
@@ -239,10 +231,11 @@ pub fn reducible_writes(case: &Case<'_>) -> Look {
                 findings.push(found(grade, says).of(Some(target.path())));
             }
             (None, Writes::Unknown) => {
-                missing.get_or_insert(format!("a sample of what was written to '{}'", target.path()));
+                missing
+                    .get_or_insert(Missing(format!("a sample of what was written to '{}'", target.path())));
             }
             (None, Writes::Random | Writes::Zeros) => {}
         }
     }
-    look(findings, missing)
+    unless_missing(findings, missing)
 }

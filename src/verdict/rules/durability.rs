@@ -2,9 +2,9 @@
 
 use crate::result::{Grade, Layer, LayerKind, TargetFacts};
 use crate::text::number;
-use crate::verdict::figures::{Details, found, ratio};
+use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::View;
-use crate::verdict::{Case, Look};
+use crate::verdict::{Case, Look, Missing};
 
 /// How the lowest devices below a target cache writes.
 enum Below<'a> {
@@ -47,8 +47,8 @@ fn written<'a>(case: &Case<'a>) -> Vec<View<'a>> {
     case.views().into_iter().filter(|view| view.write.ios > 0.0).collect()
 }
 
-fn unknown(target: &View<'_>) -> String {
-    format!("whether the disks below '{}' have a volatile cache", target.path())
+fn unknown(target: &View<'_>) -> Missing {
+    Missing(format!("whether the disks below '{}' have a volatile cache", target.path()))
 }
 
 /// Writes without write-through, on something volatile.
@@ -81,10 +81,7 @@ pub fn volatile_cache(case: &Case<'_>) -> Look {
         let finding = found(Grade::Suspect, says).of(Some(target.path()));
         findings.push(finding.figure("completed_writes_per_s", target.write.ios));
     }
-    match missing {
-        Some(what) if findings.is_empty() => Look::Missing(what),
-        _ => Look::Saw(findings),
-    }
+    unless_missing(findings, missing)
 }
 
 /// Fewer flushes than this part of one per full queue of writes are none of these writes.
@@ -109,7 +106,10 @@ pub fn write_through_unseen(case: &Case<'_>) -> Look {
         let counted: Vec<_> =
             must_flush.iter().filter_map(|layer| disks.iter().find(|disk| disk.name == layer.name)).collect();
         if counted.len() < must_flush.len() {
-            missing.get_or_insert(format!("the counters of {} over the measured time", names(&must_flush)));
+            missing.get_or_insert(Missing(format!(
+                "the counters of {} over the measured time",
+                names(&must_flush)
+            )));
             continue;
         }
         if must_flush.is_empty() {
@@ -118,7 +118,7 @@ pub fn write_through_unseen(case: &Case<'_>) -> Look {
         let add =
             |sum: u64, disk: &&crate::result::DiskActivity| Some(sum.saturating_add(disk.total.flushes?));
         let Some(flushes) = counted.iter().try_fold(0u64, add) else {
-            missing.get_or_insert("the number of flushes, which Linux counts since 5.5".to_string());
+            missing.get_or_insert(Missing::of("the number of flushes, which Linux counts since 5.5"));
             continue;
         };
         // One flush may serve everything that was in flight; the flushes of others on the same disk are few.
@@ -143,8 +143,5 @@ pub fn write_through_unseen(case: &Case<'_>) -> Look {
         );
         findings.push(found(Grade::Suspect, says).of(Some(target.path())).figure("flushes", flushes as f64));
     }
-    match missing {
-        Some(what) if findings.is_empty() => Look::Missing(what),
-        _ => Look::Saw(findings),
-    }
+    unless_missing(findings, missing)
 }

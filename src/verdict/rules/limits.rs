@@ -5,7 +5,7 @@ use crate::result::{DiskActivity, Finding, Grade, Limit, LimitKind};
 use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::view::{Flow, Way};
-use crate::verdict::{Case, Look};
+use crate::verdict::{Case, Look, Missing};
 
 /// As near as this to a limit is at it.
 const AT_LIMIT: std::ops::RangeInclusive<f64> = 0.98..=1.05;
@@ -31,16 +31,12 @@ pub fn provisioned(case: &Case<'_>) -> Look {
     let mut findings: Vec<Finding> =
         evidence.limits.iter().filter_map(|limit| reached(case, limit)).collect();
     if !findings.is_empty() || case.is_paced() {
-        return Look::Saw(findings);
+        return Ok(findings);
     }
     let Some(depth) = evidence.queue_depth.filter(|depth| depth.reached.is_finite()) else {
-        return Look::missing("the mean number of I/Os in flight");
+        return Err(Missing::of("the mean number of I/Os in flight"));
     };
-    let (rates, of) = match flat_candidate(case) {
-        Ok(Some(candidate)) => candidate,
-        Ok(None) => return Look::nothing(),
-        Err(missing) => return missing,
-    };
+    let Some((rates, of)) = flat_candidate(case)? else { return Ok(Vec::new()) };
     let rate = ratio(rates.iter().sum(), rates.len() as f64);
     let variation = ratio(deviation(&rates, rate), rate);
     let done = [Way::Read, Way::Write].map(|way| case.done(way));
@@ -67,7 +63,7 @@ pub fn provisioned(case: &Case<'_>) -> Look {
                 .figure("latency_ns", latency_ns),
         );
     }
-    Look::Saw(findings)
+    Ok(findings)
 }
 
 fn is_serial(case: &Case<'_>) -> bool {
@@ -83,7 +79,7 @@ fn deviation(values: &[f64], mean: f64) -> f64 {
 }
 
 /// Rates per interval and whose they are: of the only disk, or the run's own; `None` when there are too few.
-fn flat_candidate(case: &Case<'_>) -> Result<Option<(Vec<f64>, String)>, Look> {
+fn flat_candidate(case: &Case<'_>) -> Result<Option<(Vec<f64>, String)>, Missing> {
     if let [disk] = case.measured.evidence.disks.as_slice()
         && disk.intervals.len() >= FLAT_INTERVALS
         && disk.interval_ns > 0
@@ -94,7 +90,7 @@ fn flat_candidate(case: &Case<'_>) -> Result<Option<(Vec<f64>, String)>, Look> {
     }
     let (series, interval_s) = case.series();
     match series.len() {
-        0 => Err(Look::missing("the number of completions over time")),
+        0 => Err(Missing::of("the number of completions over time")),
         n if n < FLAT_INTERVALS => Ok(None),
         _ => {
             let rates = series.iter().map(|count| ratio(*count, interval_s)).collect();

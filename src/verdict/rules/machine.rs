@@ -2,9 +2,9 @@
 
 use crate::result::Grade;
 use crate::text::{bytes, number, percent};
-use crate::verdict::figures::{Details, found, ratio};
-use crate::verdict::view::{Group, Missing, View, Way};
-use crate::verdict::{Case, Look};
+use crate::verdict::figures::{Details, found, ratio, unless_missing};
+use crate::verdict::view::{Group, View, Way};
+use crate::verdict::{Case, Look, Missing};
 
 /// Foreign bytes from this part of our own on.
 const FOREIGN_SUSPECT: f64 = 0.05;
@@ -13,22 +13,19 @@ pub const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
 
 /// Disks that moved more than the run did.
 pub fn other_io(case: &Case<'_>) -> Look {
-    let groups = match case.groups() {
-        Ok(groups) => groups,
-        Err(Missing(what)) => return Look::Missing(what),
-    };
-    let (mut findings, mut untold) = (Vec::new(), None);
+    let groups = case.groups()?;
+    let (mut findings, mut missing) = (Vec::new(), None);
     for group in &groups {
         let ours: f64 = Way::BOTH.iter().map(|&way| group.done(way).bytes).sum();
         let (mut foreign, mut parts) = (0.0, Vec::new());
         for way in Way::BOTH {
             let Some(own) = own(case, group, way, groups.len() == 1) else {
-                untold.get_or_insert(format!(
+                missing.get_or_insert(Missing(format!(
                     "which of the {} on {} came from this run: the layers above turn one {} into several, or delay it",
                     way.plural(),
                     group.names(),
                     way.word()
-                ));
+                )));
                 continue;
             };
             let others = (group.moved(way).bytes - own).max(0.0);
@@ -50,10 +47,7 @@ pub fn other_io(case: &Case<'_>) -> Look {
         let finding = found(Grade::Suspect, says).of(group.path());
         findings.push(finding.figure("foreign_bytes_per_s", foreign).figure("own_bytes_per_s", ours));
     }
-    match untold {
-        Some(what) if findings.is_empty() => Look::Missing(what),
-        _ => Look::Saw(findings),
-    }
+    unless_missing(findings, missing)
 }
 
 /// The most that the run itself can have made the disks move; `None` when that cannot be told.
@@ -93,7 +87,7 @@ const STEAL_WORST_SUSPECT: f64 = 15.0;
 pub fn steal(case: &Case<'_>) -> Look {
     let host = case.measured.evidence.host.as_ref();
     let Some(steal) = host.and_then(|host| host.steal_percent) else {
-        return Look::missing("the processor time that other virtual machines took");
+        return Err(Missing::of("the processor time that other virtual machines took"));
     };
     let worst = host.and_then(|host| host.steal_worst_percent).unwrap_or(steal);
     let grade = if steal > STEAL_SUSPECT || worst > STEAL_WORST_SUSPECT {
@@ -101,7 +95,7 @@ pub fn steal(case: &Case<'_>) -> Look {
     } else if steal > STEAL_REMARK || worst > STEAL_WORST_REMARK {
         Grade::Certified
     } else {
-        return Look::nothing();
+        return Ok(Vec::new());
     };
     let of_one = match worst > 2.0 * steal {
         true => format!(", and {} of the time of one processor", percent(worst / 100.0)),
@@ -112,7 +106,7 @@ pub fn steal(case: &Case<'_>) -> Look {
         percent(steal / 100.0)
     );
     let finding = found(grade, says).figure("steal_percent", steal);
-    Look::Saw(vec![finding.figure("steal_worst_percent", worst)])
+    Ok(vec![finding.figure("steal_worst_percent", worst)])
 }
 
 /// Share of the time that some task waited for memory.
@@ -125,11 +119,11 @@ const SWAP_PAGES_SUSPECT: u64 = 256;
 /// Tasks that waited for memory, and swapping.
 pub fn memory_pressure(case: &Case<'_>) -> Look {
     let Some(host) = &case.measured.evidence.host else {
-        return Look::missing("memory pressure and swapping over the measured time");
+        return Err(Missing::of("memory pressure and swapping over the measured time"));
     };
     let (swap_in, swap_out) = (host.swap_in_pages, host.swap_out_pages);
     if host.pressure.is_none() && swap_in.is_none() && swap_out.is_none() {
-        return Look::missing("memory pressure and swapping over the measured time");
+        return Err(Missing::of("memory pressure and swapping over the measured time"));
     }
     let mut findings = Vec::new();
     let share = |ns: u64| ratio(ns as f64 / 1e9, case.seconds());
@@ -153,7 +147,7 @@ pub fn memory_pressure(case: &Case<'_>) -> Look {
         );
         findings.push(found(Grade::Suspect, says).figure("swapped_pages", pages as f64));
     }
-    Look::Saw(findings)
+    Ok(findings)
 }
 
 /// Parts per million; times and rates are wrong by as much as the clock.
@@ -164,13 +158,13 @@ const DRIFT_SUSPECT: f64 = 1000.0;
 pub fn clock(case: &Case<'_>) -> Look {
     let Some(clock) = case.measured.evidence.clock.as_ref().filter(|clock| clock.drift_ppm.is_finite())
     else {
-        return Look::missing("the drift of the clock");
+        return Err(Missing::of("the drift of the clock"));
     };
     let drift = clock.drift_ppm.abs();
     let grade = match drift {
         d if d > DRIFT_SUSPECT => Grade::Suspect,
         d if d > DRIFT_REMARK => Grade::Certified,
-        _ => return Look::nothing(),
+        _ => return Ok(Vec::new()),
     };
     let says = format!(
         "The clock {} ran {} parts per million {} CLOCK_MONOTONIC: rates and times are wrong by as much.",
@@ -178,19 +172,19 @@ pub fn clock(case: &Case<'_>) -> Look {
         number(drift),
         if clock.drift_ppm > 0.0 { "faster than" } else { "slower than" }
     );
-    Look::Saw(vec![found(grade, says).figure("drift_ppm", clock.drift_ppm)])
+    Ok(vec![found(grade, says).figure("drift_ppm", clock.drift_ppm)])
 }
 
 /// Processors that may not run at their speed.
 pub fn governor(case: &Case<'_>) -> Look {
     let Some(host) = &case.measured.evidence.host else {
-        return Look::missing("the frequency governors");
+        return Err(Missing::of("the frequency governors"));
     };
     // Most virtual machines have none.
     if !host.governors.iter().any(|name| name == "powersave") {
-        return Look::nothing();
+        return Ok(Vec::new());
     }
     let says = "The frequency governor is powersave: some latencies include the time that a processor takes to speed \
         up.";
-    Look::Saw(vec![found(Grade::Certified, says.to_string())])
+    Ok(vec![found(Grade::Certified, says.to_string())])
 }

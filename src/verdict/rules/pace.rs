@@ -4,9 +4,9 @@ use crate::measure::Histogram;
 use crate::profile::Throughput;
 use crate::result::{Finding, Grade, HostActivity, LoadCost, SelfCost, ThreadCost};
 use crate::text::{bytes, duration_ns, number, percent};
-use crate::verdict::figures::{Details, found, ratio};
+use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{View, Way};
-use crate::verdict::{Case, Look};
+use crate::verdict::{Case, Look, Missing};
 
 /// Below this part of the asked depth the result is that of a shallower queue.
 const DEPTH_SUSPECT: f64 = 0.75;
@@ -17,16 +17,16 @@ const DEPTH_REMARK: f64 = 0.90;
 pub fn queue_depth(case: &Case<'_>) -> Look {
     // Under a set rate the queue need not be full.
     if case.is_paced() {
-        return Look::nothing();
+        return Ok(Vec::new());
     }
     let Some(depth) = case.measured.evidence.queue_depth else {
-        return Look::missing("the mean number of I/Os in flight");
+        return Err(Missing::of("the mean number of I/Os in flight"));
     };
     let (asked, threads) = (depth.asked as f64, case.span.threads_total() as f64);
     let part = ratio(depth.reached, asked);
     // One at a time is never more than one: what lies between two I/Os is the program's own time.
     if depth.asked == 0 || !depth.reached.is_finite() || asked <= threads || part >= DEPTH_REMARK {
-        return Look::nothing();
+        return Ok(Vec::new());
     }
     let how = match depth.from_latency {
         true => "IOPS times mean latency",
@@ -38,7 +38,7 @@ pub fn queue_depth(case: &Case<'_>) -> Look {
          {got}, not {wanted}."
     );
     let grade = if part < DEPTH_SUSPECT { Grade::Suspect } else { Grade::Certified };
-    Look::Saw(vec![found(grade, says).figure("asked", asked).figure("reached", depth.reached)])
+    Ok(vec![found(grade, says).figure("asked", asked).figure("reached", depth.reached)])
 }
 
 /// A thread that computes for this part of its time has no time left to wait for storage.
@@ -57,7 +57,7 @@ const STOOD_STILL_S: f64 = 0.25;
 pub fn generator_bound(case: &Case<'_>) -> Look {
     let evidence = &case.measured.evidence;
     if evidence.threads.is_empty() {
-        return Look::missing("the processor time of each thread");
+        return Err(Missing::of("the processor time of each thread"));
     }
     let mut findings = Vec::new();
     let share = |ns: u64, thread: &ThreadCost| ratio(ns as f64, thread.elapsed_ns as f64);
@@ -118,7 +118,7 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
         findings.push(finding.advise("raise the container's processor quota for the measurement"));
     }
     findings.extend(stood_still(case));
-    Look::Saw(findings)
+    Ok(findings)
 }
 
 /// The thread that ends the measured time woke up late, and so did every thread that makes the load.
@@ -190,18 +190,18 @@ const REASON: f64 = 0.5;
 pub fn generator_cost(case: &Case<'_>) -> Look {
     // A set rate leaves the threads idle time of any length.
     if case.is_paced() {
-        return Look::nothing();
+        return Ok(Vec::new());
     }
     let Some(cost) = &case.measured.evidence.self_cost else {
-        return Look::missing("a measurement of TrueSpd's own work");
+        return Err(Missing::of("a measurement of TrueSpd's own work"));
     };
     let each =
         case.measured.threads.iter().filter_map(|thread| Some((thread.id, own_work(case, cost, thread.id)?)));
     let Some((id, worst)) = each.max_by(|a, b| a.1.part().total_cmp(&b.1.part())) else {
-        return Look::nothing();
+        return Ok(Vec::new());
     };
     if worst.part() < GENERATOR_REMARK {
-        return Look::nothing();
+        return Ok(Vec::new());
     }
     let load = worst.load;
     let says = format!("{} (thread {id}: {})", worst.words(), percent(worst.part()));
@@ -212,7 +212,7 @@ pub fn generator_cost(case: &Case<'_>) -> Look {
     };
     // With statistics an I/O takes up to two stamps.
     let has_stamps = case.span.measure_latency || case.span.calculate_iops_std_dev;
-    Look::Saw(vec![if load.fill_ns >= REASON * load.generator_ns {
+    Ok(vec![if load.fill_ns >= REASON * load.generator_ns {
         finding(", most of it to make random data (-Zr)")
             .advise("use -Z<size>, which writes from one buffer of random data at almost no cost")
     } else if has_stamps
@@ -288,7 +288,7 @@ pub fn below_rate(case: &Case<'_>) -> Look {
                 .figure("reached_per_s", done),
         );
     }
-    Look::Saw(findings)
+    Ok(findings)
 }
 
 /// A response time this many times the latency is another number.
@@ -315,10 +315,7 @@ pub fn coordinated_omission(case: &Case<'_>) -> Look {
             findings.extend(late(case, &target, way, &service, &response));
         }
     }
-    match is_missing {
-        true if findings.is_empty() => Look::missing("response times from the intended start (-g)"),
-        _ => Look::Saw(findings),
-    }
+    unless_missing(findings, is_missing.then(|| Missing::of("response times from the intended start (-g)")))
 }
 
 /// Service and response times on a path, empty where none were measured; `None` when only response times are missing.
@@ -389,7 +386,7 @@ const BOUND_IDLE_PERCENT: f64 = 50.0;
 pub fn bound_away(case: &Case<'_>) -> Look {
     let evidence = &case.measured.evidence;
     if evidence.threads.is_empty() {
-        return Look::missing("the processor time of each thread");
+        return Err(Missing::of("the processor time of each thread"));
     }
     let processors = &case.document.system.topology.processors;
     let idle_elsewhere = |cpu: u32| {
@@ -411,5 +408,5 @@ pub fn bound_away(case: &Case<'_>) -> Look {
         Some(found(Grade::Certified, says).figure("waiting_for_cpu_percent", waiting * 100.0))
     };
     // One tells enough.
-    Look::Saw(evidence.threads.iter().find_map(finding).into_iter().collect())
+    Ok(evidence.threads.iter().find_map(finding).into_iter().collect())
 }

@@ -1,9 +1,9 @@
 //! Where the target is.
 
 use crate::result::{Grade, LayerKind};
-use crate::verdict::figures::{Details, found};
+use crate::verdict::figures::{Details, found, unless_missing};
 use crate::verdict::view::RestsOn;
-use crate::verdict::{Case, Look};
+use crate::verdict::{Case, Look, Missing};
 
 /// Memory instead of a disk.
 pub fn memory(case: &Case<'_>) -> Look {
@@ -18,12 +18,13 @@ pub fn memory(case: &Case<'_>) -> Look {
         };
         findings.push(found(says.0, says.1).of(Some(target.path())));
     }
-    match case.views().iter().find(|target| target.rests_on() == RestsOn::Unknown) {
-        Some(target) if findings.is_empty() => {
-            Look::Missing(format!("the layers below '{}' down to the disks", target.path()))
-        }
-        _ => Look::Saw(findings),
-    }
+    unless_missing(findings, unknown_layers(case))
+}
+
+/// What is missing where a document does not show the layers.
+fn unknown_layers(case: &Case<'_>) -> Option<Missing> {
+    let views = case.views();
+    views.iter().find(|target| target.rests_on() == RestsOn::Unknown).map(Missing::layers)
 }
 
 /// Another machine, or a program, holds the data.
@@ -51,10 +52,5 @@ pub fn remote(case: &Case<'_>) -> Look {
         };
         findings.push(found(Grade::Certified, says).of(Some(target.path())));
     }
-    match case.views().iter().find(|target| target.rests_on() == RestsOn::Unknown) {
-        Some(target) if findings.is_empty() => {
-            Look::Missing(format!("the layers below '{}' down to the disks", target.path()))
-        }
-        _ => Look::Saw(findings),
-    }
+    unless_missing(findings, unknown_layers(case))
 }

@@ -4,8 +4,8 @@ use crate::measure::Histogram;
 use crate::result::{Document, Finding, Grade, TimeSpanResult};
 use crate::text::number;
 use crate::verdict::figures::{Details, found};
-use crate::verdict::view::{Missing, RestsOn, Way};
-use crate::verdict::{Case, Look};
+use crate::verdict::view::{RestsOn, Way};
+use crate::verdict::{Case, Look, Missing};
 
 /// The run failed, or stopped before anything was measured.
 pub fn failed(document: &Document) -> Look {
@@ -14,19 +14,19 @@ pub fn failed(document: &Document) -> Look {
         |place: usize| matches!(document.time_spans.get(place), Some(TimeSpanResult::Measured(_)));
     let first = (0..spans).find(|&place| !is_measured(place));
     let says = match (document.failures.as_slice(), first) {
-        ([], None) if spans > 0 => return Look::nothing(),
+        ([], None) if spans > 0 => return Ok(Vec::new()),
         ([], _) => "The run ended before its measured time: nothing was measured.".to_string(),
         ([only], _) => format!("The run failed: {only}"),
         ([one, more @ ..], _) => format!("The run failed: {one} (and {} more failures)", more.len()),
     };
     let number = first.unwrap_or(spans.saturating_sub(1)) as u32 + 1;
-    Look::Saw(vec![Finding { time_span: number, ..found(Grade::Invalid, says) }])
+    Ok(vec![Finding { time_span: number, ..found(Grade::Invalid, says) }])
 }
 
 /// An engine whose I/O reaches nothing.
 pub fn simulated(case: &Case<'_>) -> Look {
     let says = format!("The engine {} only simulates I/O: nothing reached the target.", case.measured.engine);
-    Look::Saw(if case.is_simulated() { vec![found(Grade::Invalid, says)] } else { Vec::new() })
+    Ok(if case.is_simulated() { vec![found(Grade::Invalid, says)] } else { Vec::new() })
 }
 
 /// No I/O completed.
@@ -34,18 +34,18 @@ pub fn nothing_completed(case: &Case<'_>) -> Look {
     let targets = case.measured.threads.iter().flat_map(|thread| &thread.targets);
     let ios: u64 = targets.map(|target| target.read.ios.saturating_add(target.write.ios)).sum();
     let says = format!("No I/O completed in the measured {:.2} s.", case.seconds());
-    Look::Saw(if ios == 0 { vec![found(Grade::Invalid, says)] } else { Vec::new() })
+    Ok(if ios == 0 { vec![found(Grade::Invalid, says)] } else { Vec::new() })
 }
 
 /// Ctrl+C, or an event, ended the measured time.
 pub fn stopped_early(case: &Case<'_>) -> Look {
     let (asked, seconds) = (f64::from(case.span.duration_s), case.seconds());
     if seconds >= 0.99 * asked {
-        return Look::nothing();
+        return Ok(Vec::new());
     }
     let says =
         format!("The run was stopped after {} s of the {} s asked for.", number(seconds), number(asked));
-    Look::Saw(vec![found(Grade::Certified, says).figure("test_time_s", seconds)])
+    Ok(vec![found(Grade::Certified, says).figure("test_time_s", seconds)])
 }
 
 /// The evidence is missing without which no other rule proves anything.
@@ -58,10 +58,10 @@ pub fn unproven(case: &Case<'_>) -> Look {
         Err(Missing(what)) => format!("The result cannot be proven: it does not show {what}."),
         Ok(_) => match hidden(case) {
             Some(words) => format!("The result cannot be proven: {words}."),
-            None => return Look::nothing(),
+            None => return Ok(Vec::new()),
         },
     };
-    Look::Saw(vec![found(Grade::Suspect, says)])
+    Ok(vec![found(Grade::Suspect, says)])
 }
 
 /// Why the work of a target's disks cannot be seen from here.
@@ -105,6 +105,6 @@ pub fn percentiles(case: &Case<'_>) -> Look {
         ));
         least = Some(least.map_or(count, |known: u64| known.min(count)));
     }
-    let Some(least) = least else { return Look::nothing() };
-    Look::Saw(vec![found(Grade::Certified, words.join(" ")).figure("ios", least as f64)])
+    let Some(least) = least else { return Ok(Vec::new()) };
+    Ok(vec![found(Grade::Certified, words.join(" ")).figure("ios", least as f64)])
 }

@@ -6,7 +6,7 @@
 use crate::result::Grade;
 use crate::text::{change, number};
 use crate::verdict::figures::{Details, found, ratio};
-use crate::verdict::{Case, Look};
+use crate::verdict::{Case, Look, Missing};
 
 /// Rounds of a window.
 const ROUNDS: usize = 5;
@@ -171,22 +171,21 @@ const NO_SERIES: &str = "the number of completions over time";
 
 /// The shape of the run; `None` when there is no series, or too few intervals (another rule tells that), or bursts
 /// were asked for (`-i`, `-j`).
-fn shape_of(case: &Case<'_>) -> Result<Option<Shape>, Look> {
+fn shape_of(case: &Case<'_>) -> Result<Option<Shape>, Missing> {
     if case.is_in_bursts() {
         return Ok(None);
     }
     let (series, interval_s) = case.series();
     if series.is_empty() && case.measured.evidence.series.is_none() {
-        return Err(Look::missing(NO_SERIES));
+        return Err(Missing::of(NO_SERIES));
     }
     Ok((series.len() >= ROUNDS).then(|| shape(&series, interval_s)))
 }
 
 /// Range and trend over the measured time.
 pub fn not_steady(case: &Case<'_>) -> Look {
-    match shape_of(case) {
-        Err(missing) => missing,
-        Ok(Some(Shape::Unsteady { range, slope })) => {
+    match shape_of(case)? {
+        Some(Shape::Unsteady { range, slope }) => {
             let says = format!(
                 "The rate was not steady: the fifths of the measured time differ by {:.1} % of the mean, and the \
                  trend is {:+.1} % (up to 20 % and 10 % count as steady).",
@@ -194,19 +193,16 @@ pub fn not_steady(case: &Case<'_>) -> Look {
                 slope * 100.0
             );
             let finding = found(Grade::Suspect, says);
-            Look::Saw(vec![
-                finding.figure("range_percent", range * 100.0).figure("slope_percent", slope * 100.0),
-            ])
+            Ok(vec![finding.figure("range_percent", range * 100.0).figure("slope_percent", slope * 100.0)])
         }
-        Ok(_) => Look::nothing(),
+        _ => Ok(Vec::new()),
     }
 }
 
 /// A fall that stays.
 pub fn step_down(case: &Case<'_>) -> Look {
-    match shape_of(case) {
-        Err(missing) => missing,
-        Ok(Some(Shape::Step { after, from, to })) => {
+    match shape_of(case)? {
+        Some(Shape::Step { after, from, to }) => {
             let says = format!(
                 "After {} s the rate fell from {} to {} IOPS ({}) and stayed low: a cache was full, or burst credits \
                  were used up. The mean mixes both rates.",
@@ -216,17 +212,16 @@ pub fn step_down(case: &Case<'_>) -> Look {
                 change(-ratio(from - to, from))
             );
             let finding = found(Grade::Suspect, says);
-            Look::Saw(vec![finding.figure("iops_before", from).figure("iops_after", to)])
+            Ok(vec![finding.figure("iops_before", from).figure("iops_after", to)])
         }
-        Ok(_) => Look::nothing(),
+        _ => Ok(Vec::new()),
     }
 }
 
 /// A first part unlike the rest.
 pub fn warm_up(case: &Case<'_>) -> Look {
-    match shape_of(case) {
-        Err(missing) => missing,
-        Ok(Some(Shape::WarmUp { part, first, rest })) => {
+    match shape_of(case)? {
+        Some(Shape::WarmUp { part, first, rest }) => {
             let says = format!(
                 "The first {} s ran at {} IOPS, the rest at {}: the warm-up (-W{}) was too short.",
                 number(part * case.seconds()),
@@ -235,9 +230,9 @@ pub fn warm_up(case: &Case<'_>) -> Look {
                 case.span.warmup_s
             );
             let finding = found(Grade::Suspect, says);
-            Look::Saw(vec![finding.figure("iops_first", first).figure("iops_rest", rest)])
+            Ok(vec![finding.figure("iops_first", first).figure("iops_rest", rest)])
         }
-        Ok(_) => Look::nothing(),
+        _ => Ok(Vec::new()),
     }
 }
 
@@ -263,9 +258,9 @@ pub fn too_short(case: &Case<'_>) -> Look {
         let words = "burst credits, caches and a drive's housekeeping often show only after 30 s";
         (Grade::Certified, format!("The measured time is {} s: {words}.", number(seconds)))
     } else {
-        return Look::nothing();
+        return Ok(Vec::new());
     };
-    Look::Saw(vec![found(grade, says).figure("test_time_s", seconds)])
+    Ok(vec![found(grade, says).figure("test_time_s", seconds)])
 }
 
 #[cfg(test)]

@@ -64,28 +64,7 @@ fn clock_words(machine: &MachineNow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{ClockFacts, DiskActivity, DiskCounts, HostActivity, Stalled};
-
-    fn quiet() -> MachineNow {
-        MachineNow {
-            processors: 4,
-            processors_allowed: 4,
-            memory_bytes: Some(8 << 30),
-            clock: ClockFacts {
-                name: "TSC".into(),
-                stamp_cost_ns: 15.2,
-                why_not_counter: None,
-                drift_ppm: 0.3,
-            },
-            clock_source: Some("tsc".into()),
-            steal_since_boot_percent: Some(0.4),
-            stalled: Some(Stalled { cpu_some_percent: 2.0, io_some_percent: 60.0, ..Stalled::default() }),
-            window_ns: 200_000_000,
-            busy_percent: Some(12.7),
-            disks: vec![disk("vda", 0)],
-            host: HostActivity { memory_available_bytes: Some(6 << 30), ..HostActivity::default() },
-        }
-    }
+    use crate::result::{DiskActivity, DiskCounts};
 
     fn disk(name: &str, read_bytes: u64) -> DiskActivity {
         let total = DiskCounts { read_bytes, ..DiskCounts::default() };
@@ -95,7 +74,7 @@ mod tests {
     #[test]
     fn a_quiet_machine() {
         let lines: Vec<String> =
-            lines(&quiet()).iter().map(|(name, words)| format!("{name}: {words}")).collect();
+            lines(&MachineNow::quiet()).iter().map(|(name, words)| format!("{name}: {words}")).collect();
         assert_eq!(
             lines,
             [
@@ -110,7 +89,7 @@ mod tests {
 
     #[test]
     fn disks_that_others_use() {
-        let lines_of = |disks| lines(&MachineNow { disks, ..quiet() });
+        let lines_of = |disks| lines(&MachineNow { disks, ..MachineNow::quiet() });
         let one = lines_of(vec![disk("vda", 4096)]);
         assert!(one.contains(&("Disk", "vda read at 20 KiB/s by others".to_string())), "{one:?}");
         let many = lines_of((0..7).map(|n| disk(&format!("sd{n}"), n << 20)).collect());
