@@ -83,7 +83,7 @@ impl Map {
             && matches!(mode.flush, Some(MapFlush::CacheLines | MapFlush::CacheLinesNoDrain));
         if (mode.non_temporal || dax) && !persist::AVAILABLE {
             return Err(refuse(format!(
-                "{} need instructions that this program knows for x86-64 processors only; use -Sm without w, with -Nv",
+                "{} need instructions that this program has only for x86-64 processors; use -Sm without w, with -Nv",
                 if dax { "-Nn and -Ni" } else { "write-through mapped I/Os (-Smw)" }
             )));
         }

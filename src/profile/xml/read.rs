@@ -76,14 +76,14 @@ fn syntax(text: &str, error: &Error) -> XmlError {
             ("here is a & without an entity".to_string(), Some("&amp; for the character &".to_string()))
         }
         Error::InvalidAttributeValue(_) => {
-            ("< stands in an attribute".to_string(), Some("&lt; for the character <".to_string()))
+            ("an attribute contains <".to_string(), Some("&lt; for the character <".to_string()))
         }
         Error::UnknownNamespace(prefix, _) => (
             format!("the prefix {} is not declared", quoted(prefix)),
             Some("names without prefix".to_string()),
         ),
         Error::NonXmlChar(c, _) => {
-            (format!("the character U+{:04X} cannot stand in XML", u32::from(*c)), None)
+            (format!("the character U+{:04X} is not allowed in XML", u32::from(*c)), None)
         }
         Error::UnexpectedDeclaration(_) => (
             "the XML declaration is not at the start of the file".to_string(),

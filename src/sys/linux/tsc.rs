@@ -30,7 +30,7 @@ pub enum CounterUnfit {
         wanted: &'static str,
     },
     /// A file that would tell could not be read.
-    #[error("cannot tell whether the processor's counter is steady: {path}: {error}")]
+    #[error("it is not known whether the processor's counter is steady: {path}: {error}")]
     Unknown {
         /// The file.
         path: String,

@@ -248,7 +248,7 @@ mod tests {
             (0, 1 << 40, None),
         ] {
             let found = size(free, disk);
-            assert_eq!(found.clone().ok(), wanted, "{free} of {disk}: {found:?}");
+            assert_eq!(found.ok(), wanted, "{free} of {disk}: {found:?}");
             if let Some((bytes, _)) = SIZES.iter().find(|(_, name)| Some(*name) == wanted) {
                 assert!(*bytes <= free / 2);
             }
