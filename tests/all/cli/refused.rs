@@ -399,7 +399,7 @@ fn strict_combinations() {
         ("--engine psync", "", "no target"),
         ("--engine f", "f", "there is no engine"),
         ("--engine sim:speed=9 f", "speed=9", "there is no parameter"),
-        ("--engine null:x f", "x", "takes none"),
+        ("--engine null:x f", "x", "this engine has no parameters"),
         ("--engine", "", "is not the name of an engine"),
         ("--engine -b4k f", "", "is not the name of an engine"),
         ("--engine PSYNC f", "PSYNC", "is not the name of an engine"),

@@ -456,5 +456,8 @@ fn suggested_files_fit() {
     let line = seen["suggested"].as_str().expect("the file itself, small as it is");
     assert!(line.ends_with("/my data'") && !line.contains(" -c"), "{line}");
     let (_, words) = on(64 * MIB, &["-o", "remount,ro"]);
-    assert!(words.contains("mounted read-only: no test file can be made there"), "{words}");
+    assert!(
+        words.contains("The file system is mounted read-only: a test file cannot be made there."),
+        "{words}"
+    );
 }

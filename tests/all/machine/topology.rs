@@ -177,7 +177,7 @@ fn groups_reach_up_to_the_highest_processor() {
 #[test]
 fn refusals_name_file_and_content() {
     let words = |lines: &str| read(lines).expect_err(lines).to_string();
-    assert!(words("elsewhere\t1\n").contains("devices/system/cpu/online is not there"));
+    assert!(words("elsewhere\t1\n").contains("devices/system/cpu/online does not exist; is /sys mounted?"));
     assert!(words("devices/system/cpu/online\t\n").contains("cpu/online"));
     let malformed = words("devices/system/cpu/online\t0-x\n");
     assert!(malformed.contains("cpu/online holds \"0-x\", expected processor numbers"), "{malformed}");
