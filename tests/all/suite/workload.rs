@@ -99,7 +99,7 @@ fn a_persons_presets() {
     assert!(row(&ran.stdout, "8KiB random")[0] > 0.0 && row(&ran.stdout, "64KiB sequential")[0] > 0.0);
     for (line, word) in [
         ("workload broken . --presets mine", "broken.toml"),
-        ("workload wrong . --presets mine", "is not a size suffix"),
+        ("workload wrong . --presets mine", "'Q' is not a size suffix"),
         ("workload twice . --presets mine", "there are two presets 'twice': "),
         ("workload ours . --presets none", "'none'"),
     ] {
@@ -132,7 +132,7 @@ fn refusals_say_what_is_legal_and_touch_nothing() {
         ("workload oltp . --limit -5", "--limit"),
         ("workload sql . -w 30", "each with its own percentage of writes and block size"),
         ("workload oltp . -w 101", "0 to 100"),
-        ("workload oltp . -b 8Q", "is not a size suffix"),
+        ("workload oltp . -b 8Q", "'Q' is not a size suffix"),
         ("workload oltp . --limit 5 --of p42", "mean, p95, p99, p99.9"),
         ("workload oltp . --json no/where.json", "no/where.json"),
         ("workload oltp . --limit 1e308", "86400000 ms (a day)"),
