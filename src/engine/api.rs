@@ -220,6 +220,18 @@ pub enum EngineError {
         /// The system's text.
         error: String,
     },
+    /// A parameter after the colon of `--engine NAME:...` is wrong.
+    #[error("{engine}: reading the parameter \"{item}\": {problem}; legal are {legal}")]
+    Parameter {
+        /// Engine name.
+        engine: &'static str,
+        /// The parameter as typed.
+        item: String,
+        /// What is wrong with it.
+        problem: String,
+        /// All parameters of the engine.
+        legal: &'static str,
+    },
     /// The kernel refused to take or return I/Os.
     #[error("{engine}: {action}: {error}")]
     Broken {

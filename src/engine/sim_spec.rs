@@ -121,10 +121,11 @@ impl Spec {
         let mut spec = Spec::default();
         let mut write_latency = None;
         for item in text.split(',').filter(|item| !item.is_empty()) {
-            spec.take(item, &mut write_latency).map_err(|problem| EngineError::Setup {
+            spec.take(item, &mut write_latency).map_err(|problem| EngineError::Parameter {
                 engine: NAME,
-                action: format!("reading the parameter \"{item}\""),
-                error: format!("{problem}; legal are {KEYS}"),
+                item: item.to_string(),
+                problem,
+                legal: KEYS,
             })?;
         }
         spec.write_latency_ns = write_latency.unwrap_or(spec.read_latency_ns);

@@ -3,7 +3,7 @@
 use super::super::draft::Draft;
 use super::nothing;
 use crate::cli::grammar::value::{Slip, Value, length};
-use crate::engine;
+use crate::engine::{self, EngineError};
 use crate::request::{EngineChoice, Output};
 use crate::session::required::grade;
 
@@ -23,8 +23,13 @@ pub fn engine(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     };
     if let Err(error) = engine::check_parameters(row, parameters) {
         let start = length(name);
-        // What is legal is shown on a line of its own.
-        let what = error.to_string().replace(&format!("; legal are {}", engine::SIM_PARAMETERS), "");
+        let what = match &error {
+            // What is legal is shown on a line of its own.
+            EngineError::Parameter { engine, item, problem, .. } => {
+                format!("{engine}: reading the parameter \"{item}\": {problem}")
+            }
+            other => other.to_string(),
+        };
         return Err(Slip::new(what).at((start + 1).min(length(v.text))..length(v.text)).legal(
             match row.simulates_time {
                 true => engine::SIM_PARAMETERS.to_string(),
