@@ -135,7 +135,7 @@ pub fn check_parameters(row: &EngineRow, parameters: &str) -> Result<(), EngineE
     Err(EngineError::Setup {
         engine: row.name,
         action: format!("reading the parameters '{parameters}'"),
-        error: "this engine has no parameters; write --engine NAME without a colon".into(),
+        error: "this engine has no parameters".into(),
     })
 }
 

@@ -75,7 +75,7 @@ fn engines_that_are_refused() {
     let lab = lab_with_file();
     let names: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
     lab.run("--engine warp -d1 f").refused(3, &["--engine warp", &names.join(", ")]);
-    lab.run("--engine psync:fast -d1 f").refused(3, &["takes none"]);
+    lab.run("--engine psync:fast -d1 f").refused(3, &["this engine has no parameters"]);
     lab.run("--engine sim:speed=9 -d1 f").refused(3, &["speed"]);
     lab.run("--engine -d1 f").expect_code(3);
 }
