@@ -221,7 +221,7 @@ pub enum EngineError {
         error: String,
     },
     /// A parameter after the colon of `--engine NAME:...` is wrong.
-    #[error("{engine}: reading the parameter \"{item}\": {problem}; legal are {legal}")]
+    #[error("{engine}: reading the parameter \"{item}\": {problem}; legal: {legal}")]
     Parameter {
         /// Engine name.
         engine: &'static str,

@@ -164,7 +164,7 @@ fn check_target(
                 && may_write(&path) =>
         {
             let words = format!(
-                "'{typed}' can be written but not read, so TrueSpd cannot check what it holds: {error}"
+                "'{typed}' cannot be read, so TrueSpd cannot check what it holds before a write test: {error}"
             );
             return Err(Refusal::guard(typed, words).hint("make it readable for this user"));
         }

@@ -29,7 +29,7 @@ impl Required {
 
 /// A word that is not legal after `--require`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("legal are {}", legal.join(", "))]
+#[error("legal: {}", legal.join(", "))]
 pub struct UnknownWord {
     /// The legal words.
     pub legal: Vec<&'static str>,
@@ -106,12 +106,12 @@ mod tests {
     fn each_suite_knows_its_own_words() {
         assert_eq!(required_grade("suspect"), Ok(SUSPECT));
         assert_eq!(required("pass", &[Required::Pass]), Ok(Required::Pass));
-        assert_eq!(required_grade("pass").unwrap_err().to_string(), "legal are certified, suspect");
-        assert_eq!(grade("invalid").unwrap_err().to_string(), "legal are certified, suspect");
+        assert_eq!(required_grade("pass").unwrap_err().to_string(), "legal: certified, suspect");
+        assert_eq!(grade("invalid").unwrap_err().to_string(), "legal: certified, suspect");
         let own = [Required::NotWorse, Required::Better];
         assert_eq!(
             required("invalid", &own).unwrap_err().to_string(),
-            "legal are certified, suspect, not-worse, better"
+            "legal: certified, suspect, not-worse, better"
         );
     }
 

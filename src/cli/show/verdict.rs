@@ -91,9 +91,10 @@ pub(crate) fn line(verdict: &Verdict, style: Style) -> String {
     if !verdict.unchecked.is_empty() && verdict.grade == Grade::Certified {
         counts.push(format!("{} without evidence", plural(verdict.unchecked.len(), "rule")));
     }
-    let counts = match counts.is_empty() {
-        true => String::new(),
-        false => format!(" ({}; --verdict shows all)", counts.join(", ")),
+    let (said, counts) = match counts.is_empty() {
+        true => (said.as_str(), String::new()),
+        // The bracket belongs to the sentence.
+        false => (said.trim_end_matches('.'), format!(" ({}; --verdict shows all)", counts.join(", "))),
     };
     format!("verdict: {}{said}{counts}", style.paint(verdict.grade, verdict.grade.word()))
 }
@@ -251,6 +252,9 @@ mod tests {
             "verdict: invalid: served-from-cache: 'a\\u{1b}[2Jb': 215,000/s reads of 8 KiB completed; vda saw 0: the \
              page cache answered (and 1 more; --verdict shows all)"
         );
+        let mut whole = verdict();
+        whole.findings[0].says.push('.');
+        assert_eq!(line(&whole, PLAIN), line(&verdict(), PLAIN), "no full stop before the bracket");
         let mut good = Verdict { findings: verdict().findings[1..].to_vec(), ..Verdict::default() };
         assert_eq!(line(&good, PLAIN), "verdict: certified (1 remark; --verdict shows all)");
         good.unchecked = verdict().unchecked;

@@ -112,7 +112,7 @@ fn nodes_are_compared_by_their_documents() {
         ("--node one", "NAME=PATH"),
         ("--node one=none --node two=two", "none"),
         ("--node one=one", "at least two"),
-        ("--node one=one --node two=two --require pass", "legal are certified, suspect"),
+        ("--node one=one --node two=two --require pass", "legal: certified, suspect"),
         ("--node one=one --node two=test.dat", "test.dat"),
     ] {
         let ran = killed::run(&lab, &format!("study locality {line}")).expect_code(3);
