@@ -1,7 +1,7 @@
 //! Profile + machine facts -> exact work per thread, or a refusal in words.
 //!
 //! Nothing here writes, creates or changes anything. `load` asks before the first side effect, and again when the
-//! targets are open and their sizes known: [`ranges_of`] says where threads may go, [`lanes`] all that they need.
+//! targets are open and their sizes known: [`ranges_of`] says where threads may go, [`lanes()`] all that they need.
 
 mod affinity;
 mod lanes;
