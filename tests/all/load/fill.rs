@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::support::gate;
+use crate::support::{devices, gate};
 use truespd::load::fill::{Content, DirectAlignment, FillError, FillReport, FillSpec, fill};
 
 const DIRECT: Option<DirectAlignment> = Some(DirectAlignment { offset_bytes: 512, memory_bytes: 512 });
@@ -198,11 +198,23 @@ fn refusals_are_in_words() {
     let file = create(&path);
     let words = told(&file, 1 << 62);
     assert!(words.contains("reserving 4611686018427387904 bytes") && words.contains("-c"), "{words}");
-    let words = told(&file, 3 << 40);
-    assert!(words.contains("-c") && (words.contains("free") || words.contains("larger than")), "{words}");
     // A device that is always full refuses the reservation or the first write.
     let full = OpenOptions::new().write(true).open("/dev/full").expect("there");
     filled(&full, spec(1 << 20)).expect_err("/dev/full is no file to fill");
+}
+
+/// On a file system of its own: a reservation that does not fit takes all the room there is before it fails.
+#[test]
+fn a_full_file_system_is_told_with_what_is_free() {
+    if !devices::can_make_devices() {
+        return;
+    }
+    let tmpfs = devices::Mount::new(&["-t", "tmpfs", "-o", "size=4m", "tmpfs"]);
+    let file = create(&tmpfs.point.join("file"));
+    let spec = FillSpec { size_bytes: 3 << 40, content: Content::Zero, direct: None };
+    let words = filled(&file, spec).expect_err("refused").to_string();
+    assert!(words.contains("the file needs 3298534883328 bytes, ") && words.contains("(-c)"), "{words}");
+    drop(file);
 }
 
 #[test]
