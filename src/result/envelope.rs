@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::json::{indented, schema_of};
 
 /// A kind of documents.
-pub trait Kind: Serialize + DeserializeOwned + JsonSchema + 'static {
+pub trait DocumentKind: Serialize + DeserializeOwned + JsonSchema + 'static {
     /// What the member `format` says.
     const FORMAT: &'static str;
     /// The version this program writes and reads.
@@ -62,7 +62,7 @@ pub enum ReadError {
 /// A document in its envelope.
 struct Envelope<'a, T>(&'a T);
 
-impl<T: Kind> Serialize for Envelope<'_, T> {
+impl<T: DocumentKind> Serialize for Envelope<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut envelope = serializer.serialize_struct("Envelope", 3)?;
         envelope.serialize_field("format", T::FORMAT)?;
@@ -72,7 +72,7 @@ impl<T: Kind> Serialize for Envelope<'_, T> {
     }
 }
 
-impl<T: Kind> JsonSchema for Envelope<'_, T> {
+impl<T: DocumentKind> JsonSchema for Envelope<'_, T> {
     fn schema_name() -> Cow<'static, str> {
         "Envelope".into()
     }
@@ -105,7 +105,7 @@ impl<T: Kind> JsonSchema for Envelope<'_, T> {
 }
 
 /// Writes a document, indented: people compare them line by line.
-pub fn write<T: Kind>(document: &T) -> String {
+pub fn write<T: DocumentKind>(document: &T) -> String {
     indented(&Envelope(document))
 }
 
@@ -113,7 +113,7 @@ pub fn write<T: Kind>(document: &T) -> String {
 ///
 /// # Errors
 /// [`ReadError`].
-pub fn read<T: Kind>(text: &[u8]) -> Result<T, ReadError> {
+pub fn read<T: DocumentKind>(text: &[u8]) -> Result<T, ReadError> {
     let malformed = |error| ReadError::Malformed { name: T::NAME, error };
     let missing = |member| malformed(serde_json::Error::missing_field(member));
     let mut stored: Value = serde_json::from_slice(text).map_err(malformed)?;
@@ -128,6 +128,6 @@ pub fn read<T: Kind>(text: &[u8]) -> Result<T, ReadError> {
 }
 
 /// The JSON Schema of the documents that [`write()`] makes, generated from the type.
-pub fn schema<T: Kind>() -> String {
+pub fn schema<T: DocumentKind>() -> String {
     schema_of::<Envelope<'static, T>>()
 }

@@ -9,7 +9,7 @@ use crate::load::bare::Turn;
 use crate::machine::host::{host_name, kernel_release, processor_model, unix_time_s};
 use crate::machine::roots::Roots;
 use crate::measure::clock::MachineClock;
-use crate::result::envelope::Kind;
+use crate::result::envelope::DocumentKind;
 use crate::sys::thread::allowed_processors;
 
 /// What the tool itself cost on a machine, without storage.
@@ -166,7 +166,7 @@ impl Machine {
     }
 }
 
-impl Kind for CostReport {
+impl DocumentKind for CostReport {
     const FORMAT: &'static str = "truespd-self-cost";
     const MEMBER: &'static str = "self_cost";
     const MEMBER_ABOUT: &'static str = "The figures.";

@@ -18,7 +18,7 @@ use crate::request::Line;
 use crate::result::{Document, Grade, envelope};
 
 /// What a suite leaves: a versioned document.
-pub trait SuiteDocument: envelope::Kind {
+pub trait SuiteDocument: envelope::DocumentKind {
     /// Whether anything was measured.
     fn has_figures(&self) -> bool;
 

@@ -98,7 +98,7 @@ impl Subcommand for Chosen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::envelope::Kind;
+    use crate::result::envelope::DocumentKind;
 
     #[test]
     fn each_suite_has_a_name_and_a_schema_of_its_own() {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::Outcome;
 use super::{BLOCK_RUNS, CONFIDENCE, Design, Plan, Side, figure};
-use crate::result::envelope::Kind;
+use crate::result::envelope::DocumentKind;
 use crate::result::metrics::{Better, Metric, is_paced};
 use crate::result::{Document, Grade, Summary};
 use crate::suite::figures::Spread;
@@ -328,7 +328,7 @@ impl SuiteDocument for Comparison {
     }
 }
 
-impl Kind for Comparison {
+impl DocumentKind for Comparison {
     const FORMAT: &'static str = "truespd-ab";
     const MEMBER: &'static str = "comparison";
     const MEMBER_ABOUT: &'static str = "The comparison.";

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FLUSHED_WRITE_BYTES, FLUSHES_PER_S, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test};
 use crate::result::Grade;
-use crate::result::envelope::Kind;
+use crate::result::envelope::DocumentKind;
 use crate::result::metrics::Metric;
 use crate::suite::SuiteDocument;
 use crate::suite::findings::{SeriesVerdict, word};
@@ -158,7 +158,7 @@ pub struct Assessment {
     pub run_time_s: f64,
 }
 
-impl Kind for Assessment {
+impl DocumentKind for Assessment {
     const FORMAT: &'static str = "truespd-assess";
     const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and each of those may be missing.";
     const MEMBER: &'static str = "assessment";

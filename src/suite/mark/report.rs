@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Operation, Planned, Settings, Target, Test};
-use crate::result::envelope::Kind;
+use crate::result::envelope::DocumentKind;
 use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Finding, Grade, Summary};
 use crate::suite::SuiteDocument;
@@ -245,7 +245,7 @@ impl Outcome {
     }
 }
 
-impl Kind for MarkReport {
+impl DocumentKind for MarkReport {
     const FORMAT: &'static str = "truespd-mark";
     const MEMBER: &'static str = "mark";
     const MEMBER_ABOUT: &'static str = "The result.";

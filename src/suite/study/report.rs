@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Study;
 use super::nodes::{self, Node};
 use crate::result::Grade;
-use crate::result::envelope::Kind;
+use crate::result::envelope::DocumentKind;
 use crate::suite::SuiteDocument;
 use crate::suite::ab::{self, Variant};
 use crate::suite::findings::SeriesVerdict;
@@ -110,7 +110,7 @@ fn row(name: &str, metric: ab::Metric, variant: &Variant) -> String {
     format!("{name:<22}{}{disks:>14}{:>6}  {grade}\n", ab::columns(metric, &figures), figures.count)
 }
 
-impl Kind for StudyReport {
+impl DocumentKind for StudyReport {
     const FORMAT: &'static str = "truespd-study";
     const MEMBER: &'static str = "study";
     const MEMBER_ABOUT: &'static str = "The study.";

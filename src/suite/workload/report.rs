@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::sweep::{self, LatencyLimit, Next, Point};
 use super::{Draft, Plan};
 use crate::profile::{Size, Target, Throughput, TimeSpan};
-use crate::result::envelope::Kind;
+use crate::result::envelope::DocumentKind;
 use crate::result::metrics::{Metric, Since};
 use crate::result::{
     Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Summary, TimeSpanResult,
@@ -123,7 +123,7 @@ pub struct Outcome {
     pub verdict: SeriesVerdict,
 }
 
-impl Kind for Outcome {
+impl DocumentKind for Outcome {
     const FORMAT: &'static str = "truespd-workload";
     const VERSION_ABOUT: &'static str = "Version of this layout: 1. Within a version members are only added, and each of those may be missing.";
     const MEMBER: &'static str = "outcome";
