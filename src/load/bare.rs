@@ -167,7 +167,7 @@ impl Bare {
         let context = StartContext {
             targets: &[],
             wanted,
-            duration_ns: u64::from(self.span.duration_s) * 1_000_000_000,
+            duration_ns: Lengths::of(&self.span).duration_ns,
             progress_ios: 0,
             is_virtual: false,
         };

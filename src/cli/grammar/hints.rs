@@ -190,7 +190,7 @@ pub(crate) fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec
     };
     if typed == "-" || typed == "--" {
         hints.push(
-            "a target needs nothing in front of it; for a file whose name begins with a dash write ./-name"
+            "write the target without a dash in front; for a file whose name begins with a dash, write ./-name"
                 .into(),
         );
     } else if let Some(long) = long_option(typed) {

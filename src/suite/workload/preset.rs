@@ -135,8 +135,7 @@ impl Preset {
         let lines: Vec<Vec<String>> =
             written.lines.iter().map(|line| line.split_whitespace().map(str::to_string).collect()).collect();
         if lines.iter().any(Vec::is_empty) || lines.is_empty() {
-            let message =
-                "lines: name at least one line of DiskSpd, without a target: lines = [\"-b8K -r -o8\"]";
+            let message = "lines: give at least one line of DiskSpd options, without a target, for example lines = [\"-b8K -r -o8\"]";
             return Err(refusal(message));
         }
         if !(1..=FILES_MAX).contains(&written.files) {

@@ -84,7 +84,7 @@ fn counting(folder: &Path, paths: &[PathBuf], seen: &mut Seen) -> Result<Vec<Doc
     }
     let Some(((first_path, first), rest)) = documents.split_first() else {
         return Err(refusal(format!(
-            "{}: there is no document of a run that counts",
+            "'{}' holds no document of a run that counts, only of runs that prepare others",
             printable_path(folder)
         )));
     };
