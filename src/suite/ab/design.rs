@@ -5,6 +5,7 @@ use super::sequential::{BLOCKS_MIN, Estimate, Look, looks};
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::request::Line;
 use crate::result::Document;
+use crate::result::metrics::NoFigure;
 
 pub use crate::result::metrics::Metric;
 use crate::suite::{Ahead, Ended, Known};
@@ -14,8 +15,11 @@ use std::time::Duration;
 /// Runs of a block.
 pub const BLOCK_RUNS: usize = 4;
 
-/// Confidence of the intervals that are told.
-pub const CONFIDENCE: f64 = 0.95;
+/// Confidence of the interval that must lie within the margin.
+const EQUIVALENCE_CONFIDENCE: f64 = 0.95;
+
+/// Bounds of intervals, as logarithms, lie within this, so that the ratios stay numbers.
+const LOG_RATIO_MAX: f64 = 100.0;
 
 /// Runs before the blocks: one of each variant.
 pub(super) const UNCOUNTED_RUNS: usize = 2;
@@ -155,8 +159,11 @@ pub(super) struct Design {
 pub(super) struct View {
     pub(super) look: Look,
     pub(super) estimate: Estimate,
+    /// The interval that decides: at 95 % for [`Outcome::Equivalent`], else at the confidence that the significance asks
+    /// for. So an interval without 0 and "undecided" never stand together.
     pub(super) low: f64,
     pub(super) high: f64,
+    pub(super) confidence: f64,
     pub(super) outcome: Outcome,
 }
 
@@ -174,15 +181,22 @@ impl Design {
         let at = self.looks.partition_point(|look| look.blocks <= log_ratios.len()).checked_sub(1)?;
         let look = self.looks[at];
         let estimate = Estimate::of(&log_ratios[..look.blocks])?;
-        let (low, high) = estimate.interval((1.0 - CONFIDENCE) * look.share);
-        let outcome = if -self.margin <= low && high <= self.margin {
-            Outcome::Equivalent
-        } else if look.p(estimate.level()) < self.significance {
-            Outcome::Different
-        } else {
-            Outcome::Undecided
+        let interval = |confidence: f64| {
+            let (low, high) = estimate.interval((1.0 - confidence) * look.share);
+            (low.max(-LOG_RATIO_MAX), high.min(LOG_RATIO_MAX))
         };
-        Some(View { look, estimate, low, high, outcome })
+        let (low, high) = interval(EQUIVALENCE_CONFIDENCE);
+        if -self.margin <= low && high <= self.margin {
+            let (confidence, outcome) = (EQUIVALENCE_CONFIDENCE, Outcome::Equivalent);
+            return Some(View { look, estimate, low, high, confidence, outcome });
+        }
+        let confidence = 1.0 - self.significance;
+        let (low, high) = interval(confidence);
+        let outcome = match look.p(estimate.level()) < self.significance {
+            true => Outcome::Different,
+            false => Outcome::Undecided,
+        };
+        Some(View { look, estimate, low, high, confidence, outcome })
     }
 
     /// Whether there is a look right now.
@@ -205,9 +219,16 @@ pub(super) fn log_ratio(a: [f64; 2], b: [f64; 2]) -> f64 {
     mean(b) - mean(a)
 }
 
-/// The figure of a run, or the end of the series; not as a refusal, for something has run.
-pub(super) fn figure(plan: &Plan, side: Side, document: &Document) -> Result<f64, Ended> {
-    plan.metric.of(document).map_err(|why| {
-        Failure::new(FailureKind::Figure, format!("{}{}", plan.title, side.name())).because(why).into()
-    })
+/// The figure of a run; or why this run has none, though another may; or the end of the series.
+pub(super) fn figure(plan: &Plan, side: Side, document: &Document) -> Result<Result<f64, NoFigure>, Ended> {
+    match plan.metric.of(document) {
+        Ok(figure) => Ok(Ok(figure)),
+        Err(why @ (NoFigure::NoIo | NoFigure::Zero(_))) => Ok(Err(why)),
+        Err(why) => Err(without_figure(plan, side, why)),
+    }
+}
+
+/// The end of a series; not as a refusal, for something has run.
+pub(super) fn without_figure(plan: &Plan, side: Side, why: NoFigure) -> Ended {
+    Failure::new(FailureKind::Figure, format!("{}{}", plan.title, side.name())).because(why).into()
 }

@@ -16,17 +16,21 @@ mod tests;
 
 use std::time::Duration;
 
+use crate::result::metrics::NoFigure;
 use crate::suite::{Ended, Kind, Runner, Step};
 
 pub use crate::result::metrics::Metric;
-pub use design::{BLOCK_RUNS, CONFIDENCE, Plan, Side};
+pub use design::{BLOCK_RUNS, Plan, Side};
 pub use outcome::Outcome;
 pub use report::{Block, Comparison, Effect, Stopped, Variant};
 pub(in crate::suite) use table::columns;
 pub use table::{sentence, text};
 
-use design::{Design, UNCOUNTED_RUNS, figure, log_ratio, order};
+use design::{Design, UNCOUNTED_RUNS, log_ratio, order, without_figure};
 use report::Collected;
+
+/// So many blocks with a run that completed nothing, one after the other, end the series.
+const EMPTY_IN_A_ROW_MAX: usize = 3;
 
 /// What a plan needs besides a runner.
 pub struct Surroundings<'a> {
@@ -73,24 +77,37 @@ fn blocks(
         collected.first(side, plan, &document)?;
     }
     let begin = (surroundings.elapsed)();
-    for block in 0..plan.blocks_max {
+    let mut empty_in_a_row = 0;
+    while collected.blocks.len() < plan.blocks_max {
+        let block = collected.blocks.len();
         let elapsed = (surroundings.elapsed)().saturating_sub(begin);
         // The least number of blocks fits by plan, and may end a little late.
-        let needed_s = if block < plan.least() { 0.0 } else { plan.block_seconds() };
+        let needed_s = if block + collected.empty_blocks < plan.least() { 0.0 } else { plan.block_seconds() };
         if elapsed.as_secs_f64() + needed_s > plan.time_max.as_secs_f64() {
             return Ok(Stopped::Time);
         }
-        let (mut a, mut b) = (Vec::new(), Vec::new());
-        for (place, side) in order(block).into_iter().enumerate() {
-            let elapsed = (surroundings.elapsed)().saturating_sub(begin);
-            runner.ahead(plan.ahead_after(block, place + 1, elapsed));
-            (surroundings.arrange)(side)?;
-            let document = runner.run(&step(plan, side, Kind::Counts, &format!("block {}", block + 1)))?;
-            let value = collected.take(side, plan, &document)?;
-            if side == Side::A { a.push(value) } else { b.push(value) }
+        let elapsed = || (surroundings.elapsed)().saturating_sub(begin);
+        let figures = one_block(plan, block, collected, runner, surroundings.arrange, &elapsed)?;
+        match figures {
+            Ok([a, b]) => {
+                let order = order(block).to_vec();
+                collected.blocks.push(Block { order, a, b, log_ratio: log_ratio(a, b) });
+                empty_in_a_row = 0;
+            }
+            Err((side, why)) => {
+                collected.empty_blocks += 1;
+                empty_in_a_row += 1;
+                if empty_in_a_row == EMPTY_IN_A_ROW_MAX {
+                    return Err(without_figure(plan, side, why));
+                }
+                runner.tell(&format!(
+                    "{}{}: {why}; this block of runs does not count and is repeated",
+                    plan.title,
+                    side.name()
+                ));
+                continue;
+            }
         }
-        let (a, b) = ([a[0], a[1]], [b[0], b[1]]);
-        collected.blocks.push(Block { order: order(block).to_vec(), a, b, log_ratio: log_ratio(a, b) });
         if !design.is_look(block + 1) {
             continue;
         }
@@ -98,16 +115,41 @@ fn blocks(
         if view.outcome != Outcome::Undecided {
             return Ok(Stopped::Decided);
         }
+        let interval = match table::is_of_use(view.low.exp(), view.high.exp()) {
+            true => format!(" ({:.3} to {:.3})", view.low.exp(), view.high.exp()),
+            false => String::new(),
+        };
         runner.tell(&format!(
-            "{}{} blocks: B / A {:.3} ({:.3} to {:.3})",
+            "{}{} blocks: B / A {:.3}{interval}",
             plan.title,
             block + 1,
-            view.estimate.mean.exp(),
-            view.low.exp(),
-            view.high.exp()
+            view.estimate.mean.exp()
         ));
     }
     Ok(Stopped::Blocks)
+}
+
+/// The four runs of a block: the figures of A and of B; or why a run has none, which ends the block.
+fn one_block(
+    plan: &Plan,
+    block: usize,
+    collected: &mut Collected,
+    runner: &mut dyn Runner,
+    arrange: &mut dyn FnMut(Side) -> Result<(), Ended>,
+    elapsed: &dyn Fn() -> Duration,
+) -> Result<Result<[[f64; 2]; 2], (Side, NoFigure)>, Ended> {
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for (place, side) in order(block).into_iter().enumerate() {
+        runner.ahead(plan.ahead_after(block, place + 1, elapsed()));
+        arrange(side)?;
+        let document = runner.run(&step(plan, side, Kind::Counts, &format!("block {}", block + 1)))?;
+        match collected.take(side, plan, &document)? {
+            Ok(value) if side == Side::A => a.push(value),
+            Ok(value) => b.push(value),
+            Err(why) => return Ok(Err((side, why))),
+        }
+    }
+    Ok(Ok([[a[0], a[1]], [b[0], b[1]]]))
 }
 
 fn step(plan: &Plan, side: Side, kind: Kind, what: &str) -> Step {

@@ -5,10 +5,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::design::figure;
 use super::outcome::Outcome;
-use super::{BLOCK_RUNS, CONFIDENCE, Design, Plan, Side, figure};
+use super::{BLOCK_RUNS, Design, Plan, Side};
 use crate::result::envelope::DocumentKind;
-use crate::result::metrics::{Better, Metric, is_paced};
+use crate::result::metrics::{Better, Metric, NoFigure, is_paced};
 use crate::result::{Document, Grade, Summary};
 use crate::suite::figures::Spread;
 use crate::suite::findings::{SeriesVerdict, judged};
@@ -41,6 +42,9 @@ pub struct Comparison {
     pub b: Variant,
     /// Every block.
     pub blocks: Vec<Block>,
+    /// Blocks that do not count, since a run of them completed no I/O.
+    #[serde(default)]
+    pub empty_blocks: usize,
     /// The difference; none with too few blocks.
     pub effect: Option<Effect>,
     /// What is decided.
@@ -77,7 +81,7 @@ pub struct Variant {
     pub grade: Grade,
     /// Runs whose verdict is invalid.
     pub invalid_runs: usize,
-    /// Mean rate of its runs as the disks below counted it, in I/Os per second.
+    /// Mean rate of the disks below during its runs, in I/Os per second, as the kernel counted it: of all programs.
     pub disk_iops: Option<f64>,
 }
 
@@ -109,7 +113,7 @@ pub struct Effect {
     pub difference_low: f64,
     /// Where it lies.
     pub difference_high: f64,
-    /// Confidence of both intervals.
+    /// Confidence of both intervals: 0.95 where the outcome is `equivalent`, else 1 - significance.
     pub confidence: f64,
     /// Probability of such a difference between variants that are the same, also when one looks repeatedly; smaller ones than
     /// 0.000001 are told as that.
@@ -138,6 +142,7 @@ pub enum Stopped {
 #[derive(Default)]
 pub(super) struct Collected {
     pub blocks: Vec<Block>,
+    pub empty_blocks: usize,
     sides: [Gathered; 2],
     verdict: SeriesVerdict,
     computer_name: String,
@@ -156,9 +161,9 @@ struct Gathered {
 }
 
 impl Collected {
-    /// A run that does not count; it must have the figure.
+    /// A run that does not count; its figure must be one that the next runs can have.
     pub fn first(&mut self, side: Side, plan: &Plan, document: &Document) -> Result<(), Ended> {
-        figure(plan, side, document)?;
+        let _ = figure(plan, side, document)?;
         if side == Side::A {
             self.computer_name.clone_from(&document.system.computer_name);
             self.start_unix_s = document.system.start_unix_s;
@@ -166,10 +171,17 @@ impl Collected {
         Ok(())
     }
 
-    /// A run that counts; its figure.
-    pub fn take(&mut self, side: Side, plan: &Plan, document: &Document) -> Result<f64, Ended> {
+    /// A run that counts, unless it completed nothing; its figure.
+    pub fn take(
+        &mut self,
+        side: Side,
+        plan: &Plan,
+        document: &Document,
+    ) -> Result<Result<f64, NoFigure>, Ended> {
         let value = figure(plan, side, document)?;
-        self.sides[side as usize].take(value, plan.metric, document);
+        if let Ok(value) = value {
+            self.sides[side as usize].take(value, plan.metric, document);
+        }
         let (grade, findings) = judged(document, |finding| finding.grade == Grade::Certified);
         self.verdict.take(side.name(), grade, findings);
         Ok(value)
@@ -212,9 +224,19 @@ impl Gathered {
 }
 
 /// What both have in common, and what spoils the comparison.
-fn remarks(plan: &Plan, sides: &[Gathered; 2], verdict: &SeriesVerdict) -> Vec<String> {
+fn remarks(plan: &Plan, collected: &Collected) -> Vec<String> {
+    let Collected { sides, verdict, empty_blocks, .. } = collected;
     let [a, b] = sides;
     let mut remarks = Vec::new();
+    if *empty_blocks > 0 {
+        let blocks = match empty_blocks {
+            1 => "1 block does".to_string(),
+            several => format!("{several} blocks do"),
+        };
+        remarks.push(format!(
+            "{blocks} not count, because a run completed no I/O: the comparison leaves out the worst of the storage"
+        ));
+    }
     // In at least half of the runs.
     let mostly = |side: Side, rule: &str| {
         let runs = verdict.runs_with(rule, side.name());
@@ -275,7 +297,7 @@ fn advice(rule: &str) -> Option<&'static str> {
 }
 
 pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped: Stopped) -> Comparison {
-    let remarks = remarks(plan, &collected.sides, &collected.verdict);
+    let remarks = remarks(plan, &collected);
     let view = design.view(&collected.log_ratios());
     let mut verdict = collected.verdict;
     verdict.advise(advice);
@@ -292,7 +314,7 @@ pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped
             difference: difference(view.estimate.mean),
             difference_low: difference(view.low),
             difference_high: difference(view.high),
-            confidence: CONFIDENCE,
+            confidence: view.confidence,
             p: view.look.p(view.estimate.level()),
             blocks: view.look.blocks,
         }
@@ -310,6 +332,7 @@ pub(super) fn report(plan: &Plan, design: &Design, collected: Collected, stopped
         a,
         b,
         blocks: collected.blocks,
+        empty_blocks: collected.empty_blocks,
         effect,
         outcome: view.map_or(Outcome::Undecided, |view| view.outcome),
         stopped,

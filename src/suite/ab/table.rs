@@ -3,7 +3,7 @@
 use super::outcome::Outcome;
 use super::report::{Comparison, Effect, Stopped, Variant};
 use crate::result::Grade;
-use crate::result::metrics::Metric;
+use crate::result::metrics::{Better, Metric};
 use crate::suite::figures::Spread;
 use crate::text::{precise, printable, shell_line};
 
@@ -62,21 +62,46 @@ fn effect_lines(report: &Comparison, effect: &Effect) -> String {
         let sign = if value < 0.0 { "-" } else { "+" };
         format!("{sign}{}", report.metric.show(value.abs()))
     };
-    let confidence = effect.confidence * 100.0;
+    let confidence = confidence(effect);
+    let p = format!(
+        "p      {}  ({} blocks of four runs, {} planned at most)\n\n",
+        p_words(effect.p),
+        effect.blocks,
+        report.blocks_max
+    );
+    if !is_of_use(effect.ratio_low, effect.ratio_high) {
+        let ratios = Spread::of(report.blocks.iter().map(|block| block.log_ratio.exp()));
+        let ratios =
+            ratios.map_or(String::new(), |of| format!(": {} to {}", precise(of.min), precise(of.max)));
+        return format!(
+            "B / A  {}  (no {confidence} interval: the blocks differ too much{ratios})\n{p}",
+            precise(effect.ratio)
+        );
+    }
     format!(
-        "B / A  {:.4}  ({confidence:.0} % interval {:.4} to {:.4})\n\
-         B - A  {}  ({confidence:.0} % interval {} to {})\n\
-         p      {}  ({} blocks of four runs, {} planned at most)\n\n",
+        "B / A  {:.4}  ({confidence} interval {:.4} to {:.4})\n\
+         B - A  {}  ({confidence} interval {} to {})\n{p}",
         effect.ratio,
         effect.ratio_low,
         effect.ratio_high,
         show(effect.difference),
         show(effect.difference_low),
         show(effect.difference_high),
-        p_words(effect.p),
-        effect.blocks,
-        report.blocks_max
     )
+}
+
+/// 95 %
+fn confidence(effect: &Effect) -> String {
+    // Without what is left of the subtraction.
+    format!("{} %", (effect.confidence * 1e6).round() / 1e4)
+}
+
+/// The largest interval that tells anything, as the ratio of its ends.
+const WIDEST: f64 = 100.0;
+
+/// Whether an interval tells anything. The ends of a wider one are artefacts of the few blocks behind it.
+pub(super) fn is_of_use(ratio_low: f64, ratio_high: f64) -> bool {
+    ratio_high <= ratio_low * WIDEST
 }
 
 fn p_words(p: f64) -> String {
@@ -97,6 +122,9 @@ fn percent(ratio: f64) -> String {
     }
 }
 
+/// An undecided comparison with a smaller p looks like a difference.
+const LOOKS_DIFFERENT_P: f64 = 0.05;
+
 /// The answer in a sentence or two, without a line end.
 pub fn sentence(report: &Comparison) -> String {
     let what = report.what();
@@ -116,48 +144,71 @@ pub fn sentence(report: &Comparison) -> String {
             super::sequential::BLOCKS_MIN.min(report.blocks_max)
         );
     };
-    let range = format!("{} to {}", percent(effect.ratio_low), percent(effect.ratio_high));
+    let range = match is_of_use(effect.ratio_low, effect.ratio_high) {
+        true => format!(
+            "{} interval {} to {}",
+            confidence(effect),
+            percent(effect.ratio_low),
+            percent(effect.ratio_high)
+        ),
+        false => format!("no {} interval: the blocks differ too much", confidence(effect)),
+    };
     match report.outcome {
         Outcome::Different => {
-            let higher = effect.ratio > 1.0;
             let p = match effect.p <= super::sequential::P_MIN {
                 true => p_words(effect.p),
                 false => format!("= {}", p_words(effect.p)),
             };
-            format!(
-                "different: {what} {} {} with B than with A, which is {} (95 % interval {range}; p {p})",
-                percent(effect.ratio).trim_start_matches(['+', '-']),
-                if higher { "higher" } else { "lower" },
-                if report.is_b_better() == Some(true) { "better" } else { "worse" }
-            )
+            format!("different: {} ({range}; p {p})", b_is(report, effect))
         }
         Outcome::Equivalent => {
             let but = match effect.p < report.significance {
                 true => format!("; there is one of {}, which is too small to matter", percent(effect.ratio)),
                 false => String::new(),
             };
-            format!("no difference in {what} larger than {margin} % (95 % interval {range}){but}")
+            format!("no difference in {what} larger than {margin} % ({range}){but}")
         }
-        Outcome::Undecided => {
-            let by = match report.stopped {
-                Stopped::Time => "the time ran out; raise --max-minutes",
-                Stopped::Person => "stopped",
-                Stopped::Failure => "a run failed",
-                Stopped::Decided | Stopped::Blocks => "all blocks are done; raise --blocks",
-            };
-            // The interval alone would look like an answer.
-            let but = match effect.ratio_low > 1.0 || effect.ratio_high < 1.0 {
-                true => format!(
-                    "; p = {}, and --significance asks for less than {}",
-                    p_words(effect.p),
-                    report.significance
-                ),
-                false => String::new(),
-            };
-            format!(
-                "undecided: neither a difference in {what} nor its absence within {margin} % is shown (95 % interval \
-                 {range}{but}; {by})"
-            )
-        }
+        Outcome::Undecided => undecided(report, effect, &range),
     }
+}
+
+/// In the middle of a sentence: IOPS 5.0 % higher with B than with A, which is better
+fn b_is(report: &Comparison, effect: &Effect) -> String {
+    let is_higher = effect.ratio > 1.0;
+    let is_better = is_higher == (report.metric.better() == Better::Higher);
+    format!(
+        "{} {} {} with B than with A, which is {}",
+        report.what(),
+        percent(effect.ratio).trim_start_matches(['+', '-']),
+        if is_higher { "higher" } else { "lower" },
+        if is_better { "better" } else { "worse" }
+    )
+}
+
+fn undecided(report: &Comparison, effect: &Effect, range: &str) -> String {
+    let by = match report.stopped {
+        Stopped::Time => "the time ran out; raise --max-minutes",
+        Stopped::Person => "stopped",
+        Stopped::Failure => "a run failed",
+        Stopped::Decided | Stopped::Blocks => "all blocks are done; raise --blocks",
+    };
+    // Enough to suspect a difference, too little to promise one.
+    let asked = match effect.p < LOOKS_DIFFERENT_P && effect.p >= report.significance {
+        true => format!(
+            "; p = {}, and --significance asks for less than {}",
+            p_words(effect.p),
+            report.significance
+        ),
+        false => String::new(),
+    };
+    let why = if asked.is_empty() {
+        format!(
+            "neither a difference in {} nor its absence within {} % is shown",
+            report.what(),
+            precise(report.margin_percent)
+        )
+    } else {
+        format!("probably {}, but {} blocks are too few to be sure", b_is(report, effect), effect.blocks)
+    };
+    format!("undecided: {why} ({range}{asked}; {by})")
 }

@@ -96,6 +96,11 @@ fn part_text(part: &ComparedPair) -> String {
     for ((letter, variant), name) in sides.iter().zip(&part.names) {
         out.push_str(&row(&format!("{letter} {}", printable(name)), comparison.metric, variant));
     }
+    if sides.iter().any(|(_, variant)| variant.disk_iops.is_some()) {
+        out.push_str(
+            "disks' IOPS: of all programs, as the kernel counted them on the disks below the target\n",
+        );
+    }
     out.push_str(&format!("{}\n", ab::sentence(comparison)));
     for remark in &comparison.remarks {
         out.push_str(&format!("note: {remark}\n"));
