@@ -5,14 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+pub use super::skipped::skip;
+
 /// Where the tools are, also for users without `sbin` in their path.
 const SEARCH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
-
-/// Says why a test cannot run here; in CI that is a failure.
-pub fn skip(why: &str) {
-    assert!(std::env::var_os("CI").is_none(), "in CI this test must run: {why}");
-    eprintln!("skipped: {why}");
-}
 
 /// Whether devices can be made here; says so when not.
 pub fn can_make_devices() -> bool {

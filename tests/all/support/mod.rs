@@ -6,6 +6,7 @@ pub mod gate;
 pub mod killed;
 pub mod program;
 pub mod runner;
+pub mod skipped;
 pub mod strict_text;
 pub mod strict_xml;
 pub mod trees;
