@@ -34,6 +34,12 @@ mod engine {
     mod waits;
 }
 
+mod fuzz {
+    mod change;
+    mod doors;
+    mod run;
+}
+
 mod guard {
     mod kept;
     mod made;

@@ -1,0 +1,349 @@
+//! Every door by which words of other people come in: what is tried there, and what must hold for each input.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use truespd::cli::{Invocation, parse};
+use truespd::engine;
+use truespd::machine::{cpustat, diskstat, limits, memory, mounts, pressure, topology};
+use truespd::profile::{Severity, validate, xml};
+use truespd::render::FORMATS;
+use truespd::result::envelope::{self, DocumentKind};
+use truespd::result::merge::Merger;
+use truespd::result::{Document, json};
+use truespd::suite::workload::preset::{Form, Preset};
+use truespd::suite::{ab, assess, mark, study, workload};
+use truespd::text::hides;
+use truespd::verdict::judge;
+
+use super::change;
+use crate::support::documents::Random;
+use crate::support::trees::{Tree, outline};
+use crate::support::words::{BOOT_MS, words};
+
+/// A door.
+pub trait Door {
+    /// An input.
+    fn input(&self, random: &mut Random) -> Vec<u8>;
+    /// What must hold for it; panics otherwise.
+    fn try_input(&self, input: &[u8]);
+}
+
+fn data(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The files of a folder that end so, up to a length.
+fn texts(folder: &str, ending: &str, bytes_max: usize) -> Vec<String> {
+    let entries = fs::read_dir(data(folder)).expect("a folder of data");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    let paths = paths.iter().filter(|path| path.to_string_lossy().ends_with(ending));
+    let texts: Vec<String> = paths.filter_map(|path| fs::read_to_string(path).ok()).collect();
+    let texts: Vec<String> = texts.into_iter().filter(|text| text.len() <= bytes_max).collect();
+    assert!(!texts.is_empty(), "no seeds in {folder}");
+    texts
+}
+
+/// A message for a terminal: something is said, and nothing in it can act there.
+fn assert_is_a_message(message: &str) {
+    assert!(message.trim().len() > 5, "{message:?}");
+    assert!(!message.chars().any(|c| c != '\n' && hides(c)), "{message:?}");
+}
+
+/// An error that becomes a part of a message.
+fn assert_says_something(error: &dyn std::error::Error) {
+    assert!(error.to_string().trim().len() > 5, "{error:?}");
+}
+
+/// Separates the words of a line; no word has it.
+const SEPARATOR: char = '\u{1f}';
+
+pub struct CommandLine(Vec<Vec<String>>);
+
+impl CommandLine {
+    pub fn new() -> Self {
+        let table = fs::read_to_string(data("tests/data/diskspd-2.2-lines.tsv")).expect("lines of 2.2");
+        let mut lines: Vec<Vec<String>> =
+            table.lines().filter_map(|line| Some(words(line.split_once('\t')?.1))).collect();
+        // What only this program has.
+        lines.extend(
+            [
+                "--engine=null --verdict --require=suspect --json out.json -b4K f",
+                "--overwrite f --recreate --csv c.csv -c1M f",
+                "-Rcsv -L -D100 -rdpct90/10:10/90 -g100i -ag0,1 -T1K -t2 f g",
+                "-X p.xml -v -Rpxml -d5 x y",
+            ]
+            .map(words),
+        );
+        lines.retain(|line| !line.is_empty());
+        CommandLine(lines)
+    }
+}
+
+impl Door for CommandLine {
+    fn input(&self, random: &mut Random) -> Vec<u8> {
+        let seed = change::one_of(&self.0, random);
+        change::words(seed, &self.0, random).join(&SEPARATOR.to_string()).into_bytes()
+    }
+
+    fn try_input(&self, input: &[u8]) {
+        let line: Vec<String> = String::from_utf8_lossy(input).split(SEPARATOR).map(str::to_string).collect();
+        match parse(&line, "diskspd", &|| BOOT_MS) {
+            Ok(Invocation::Run(request)) if request.profile_file.is_none() => {
+                let findings = validate(&request.profile, !request.profile_only);
+                assert!(findings.iter().all(|finding| finding.severity == Severity::Warning), "{findings:?}");
+                // What is run can be written as a profile, and that is the same run.
+                let written = xml::write(&request.profile, 0);
+                if let Ok(again) = xml::read(&written) {
+                    assert_eq!(xml::write(&again, 0), written);
+                }
+            }
+            Ok(_) => {}
+            Err(refusals) => assert_is_a_message(&refusals.to_string()),
+        }
+    }
+}
+
+pub struct ProfileXml(Vec<String>);
+
+impl ProfileXml {
+    pub fn new() -> Self {
+        let mut seeds = texts("tests/data/profiles", ".xml", 16 << 10);
+        seeds.extend(texts("profiles", ".xml", 16 << 10));
+        ProfileXml(seeds)
+    }
+}
+
+impl Door for ProfileXml {
+    fn input(&self, random: &mut Random) -> Vec<u8> {
+        change::text(change::one_of(&self.0, random), &self.0, random)
+    }
+
+    fn try_input(&self, input: &[u8]) {
+        match xml::read_bytes(input) {
+            Ok(profile) => {
+                validate(&profile, true)
+                    .iter()
+                    .for_each(|finding| assert_is_a_message(&format!("{finding:?}")));
+                let written = xml::write(&profile, 0);
+                if let Ok(again) = xml::read(&written) {
+                    assert_eq!(xml::write(&again, 0), written);
+                }
+            }
+            Err(error) => assert_says_something(&error),
+        }
+    }
+}
+
+/// Result documents, two of which are also added.
+pub struct ResultDocument(Vec<Value>);
+
+impl ResultDocument {
+    pub fn new() -> Self {
+        let texts = texts("tests/data/documents/v1", ".json", 20_000);
+        ResultDocument(texts.iter().map(|text| serde_json::from_str(text).expect("JSON")).collect())
+    }
+}
+
+impl Door for ResultDocument {
+    fn input(&self, random: &mut Random) -> Vec<u8> {
+        let seed = change::one_of(&self.0, random);
+        match random.below(8) {
+            0 => change::text(&seed.to_string(), &[String::from("{\"a\": [1, null]}")], random),
+            _ => change::json(seed, random).to_string().into_bytes(),
+        }
+    }
+
+    fn try_input(&self, input: &[u8]) {
+        let document = match json::read(input) {
+            Ok(document) => document,
+            Err(error) => return assert_says_something(&error),
+        };
+        let verdict = judge(&document);
+        verdict.findings.iter().for_each(|finding| assert_is_a_message(&finding.says));
+        for format in FORMATS {
+            let text = (format.render)(&document);
+            assert!(!text.contains('\u{1b}') && !text.contains('\u{9b}'), "{}: {text:?}", format.name);
+        }
+        let written = json::write(&document);
+        let again = json::read(written.as_bytes()).expect("what was written can be read");
+        assert_eq!(json::write(&again), written);
+        add(document, again);
+    }
+}
+
+fn add(one: Document, other: Document) {
+    for force in [false, true] {
+        let mut merge = Merger::new(force);
+        let added = merge.add("one.json", one.clone()).and_then(|()| merge.add("other.json", other.clone()));
+        match added.and_then(|()| merge.finish()) {
+            Ok(sum) => FORMATS.iter().for_each(|format| drop((format.render)(&sum))),
+            Err(error) => assert_says_something(&error),
+        }
+    }
+}
+
+/// Documents of suites and of the tool's own cost.
+pub struct SuiteDocuments(Vec<Value>);
+
+impl SuiteDocuments {
+    pub fn new() -> Self {
+        let texts = texts("tests/data/documents/suites", ".json", 40_000);
+        SuiteDocuments(texts.iter().map(|text| serde_json::from_str(text).expect("JSON")).collect())
+    }
+}
+
+fn try_suite<T: DocumentKind>(input: &[u8], text: impl Fn(&T) -> String) {
+    match envelope::read::<T>(input) {
+        Ok(document) => {
+            let text = text(&document);
+            assert!(!text.contains('\u{1b}') && !text.contains('\u{9b}'), "{text:?}");
+            drop(envelope::write(&document));
+        }
+        Err(error) => assert_says_something(&error),
+    }
+}
+
+impl Door for SuiteDocuments {
+    fn input(&self, random: &mut Random) -> Vec<u8> {
+        let seed = change::one_of(&self.0, random);
+        change::json(seed, random).to_string().into_bytes()
+    }
+
+    fn try_input(&self, input: &[u8]) {
+        try_suite::<ab::Comparison>(input, ab::text);
+        try_suite::<study::StudyReport>(input, |report| study::text(report, |_| String::new()));
+        try_suite::<assess::Assessment>(input, assess::Assessment::text);
+        try_suite::<workload::Outcome>(input, workload::Outcome::text);
+        try_suite::<mark::MarkReport>(input, |report| mark::text::text(report, mark::text::Reader::Person));
+        try_suite::<truespd::selfcost::CostReport>(input, |_| String::new());
+    }
+}
+
+pub struct Presets {
+    toml: Vec<String>,
+    xml: Vec<String>,
+}
+
+impl Presets {
+    pub fn new() -> Self {
+        Presets { toml: texts("profiles", ".toml", 16 << 10), xml: texts("profiles", ".xml", 16 << 10) }
+    }
+}
+
+impl Door for Presets {
+    fn input(&self, random: &mut Random) -> Vec<u8> {
+        let seeds = if random.below(4) > 0 { &self.toml } else { &self.xml };
+        change::text(change::one_of(seeds, random), seeds, random)
+    }
+
+    fn try_input(&self, input: &[u8]) {
+        let text = String::from_utf8_lossy(input);
+        for form in [Form::Toml, Form::Xml] {
+            let size = |text: &str| Ok(text.len() as u64 * 4096);
+            if let Err(refusal) = Preset::read(form, &text, size) {
+                assert_is_a_message(&refusal.to_string());
+            }
+        }
+    }
+}
+
+/// What the kernel lists, as single files.
+pub struct KernelTexts(Vec<String>);
+
+impl KernelTexts {
+    pub fn new() -> Self {
+        KernelTexts(vec![
+            "36 35 98:0 /mnt1 /mnt\\0402 rw,noatime master:1 - ext3 /dev/root rw,errors=continue\n30 1 8:2 / / rw - xfs /dev/sda2 rw\n".into(),
+            "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/sda2                               partition\t8388604\t\t0\t\t-2\n".into(),
+            "   15384     2141   743456     6712    10210    11332   401272    14260        0     9872    21012        0        0        0        0     1200       40\n".into(),
+            "cpu  10132153 290696 3084719 46828483 16683 0 25195 0 175628 0\ncpu0 1393280 32966 572056 13343292 6130 0 17875 0 23933 0\nintr 1 2\n".into(),
+            "some avg10=0.00 avg60=0.12 avg300=0.04 total=92378\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=123\n".into(),
+            "MemTotal:       24689112 kB\nMemAvailable:   23000000 kB\nDirty:               12 kB\nHugepagesize:       2048 kB\n".into(),
+            "0-3,8,10-11\n".into(),
+            "latency=80us,jitter=10us,cpu=100ns,write=20us,seed=5".into(),
+        ])
+    }
+}
+
+impl Door for KernelTexts {
+    fn input(&self, random: &mut Random) -> Vec<u8> {
+        change::text(change::one_of(&self.0, random), &self.0, random)
+    }
+
+    fn try_input(&self, input: &[u8]) {
+        let text = String::from_utf8_lossy(input);
+        drop((mounts::parse_mountinfo(input), mounts::parse_swaps(input)));
+        let _ = (diskstat::parse(&text), pressure::parse_stalls(&text), pressure::parse_averages(&text));
+        drop((memory::parse_meminfo(&text), topology::parse_cpu_list(&text)));
+        let _ = cpustat::parse(&text).map_err(|error| assert_says_something(&error));
+        let sim = engine::find("sim").expect("the simulated engine");
+        let _ = engine::check_parameters(sim, &text).map_err(|error| assert_says_something(&error));
+    }
+}
+
+/// A whole machine in which files say something else.
+pub struct MachineTree {
+    tree: Tree,
+    files: Vec<(PathBuf, String)>,
+    devices: Vec<String>,
+}
+
+impl MachineTree {
+    pub fn new() -> Self {
+        let tree = Tree::load("lvm-on-md");
+        let mut files = Vec::new();
+        for root in [&tree.roots.proc, &tree.roots.sys] {
+            gather(root, &mut files);
+        }
+        files.sort();
+        let class = fs::read_dir(tree.roots.sys.join("class/block")).expect("block devices");
+        let mut devices: Vec<String> =
+            class.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        devices.sort();
+        MachineTree { tree, files, devices }
+    }
+}
+
+fn gather(folder: &Path, files: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => gather(&entry.path(), files),
+            Ok(kind) if kind.is_file() => {
+                files.extend(fs::read_to_string(entry.path()).ok().map(|text| (entry.path(), text)));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Door for MachineTree {
+    /// Number of the file, its text.
+    fn input(&self, random: &mut Random) -> Vec<u8> {
+        let at = random.below(self.files.len() as u64) as usize;
+        // The number of a device is what the tree is looked up by.
+        let at = if self.files[at].0.ends_with("dev") { (at + 1) % self.files.len() } else { at };
+        let others = [self.files[(at + 7) % self.files.len()].1.clone()];
+        let mut input = (at as u32).to_le_bytes().to_vec();
+        input.extend(change::text(&self.files[at].1, &others, random));
+        input
+    }
+
+    fn try_input(&self, input: &[u8]) {
+        let (number, text) = input.split_at(4);
+        let (path, good) = &self.files[u32::from_le_bytes(number.try_into().expect("four bytes")) as usize];
+        if path.ends_with("dev") {
+            return;
+        }
+        fs::write(path, text).expect("a file of the tree");
+        for device in &self.devices {
+            let layers = self.tree.device(device);
+            drop(limits::in_force(&truespd::machine::chain::numbers(&layers), &self.tree.roots));
+            drop(outline(&layers));
+        }
+        drop(topology::Topology::read(&self.tree.roots.sys));
+        fs::write(path, good).expect("a file of the tree");
+    }
+}

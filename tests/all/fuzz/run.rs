@@ -1,0 +1,88 @@
+//! Changed inputs at every door: no panic, no endless work, a message for what is refused.
+//!
+//! A usual run of the tests tries some thousands, always the same. `TRUESPD_FUZZ_INPUTS=1000000` tries more, and
+//! `TRUESPD_FUZZ_SEED` others:
+//!
+//! ```text
+//! TRUESPD_FUZZ_INPUTS=1000000 TRUESPD_FUZZ_SEED=7 cargo test --release --test all fuzz:: -- --nocapture
+//! ```
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use super::doors::{
+    CommandLine, Door, KernelTexts, MachineTree, Presets, ProfileXml, ResultDocument, SuiteDocuments,
+};
+use crate::support::documents::Random;
+
+/// All doors together, unless the environment says otherwise.
+const INPUTS: u64 = 20_000;
+
+/// Processor time for one input, also on a slow machine.
+const TIME_MAX: Duration = Duration::from_secs(10);
+
+fn from_environment(name: &str, default: u64) -> u64 {
+    let typed = std::env::var(name).ok();
+    typed.map_or(default, |typed| typed.parse().unwrap_or_else(|_| panic!("{name}={typed} is no number")))
+}
+
+/// What this thread has spent.
+fn processor_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// Tries this part of all inputs, in percent.
+fn try_door(name: &str, percent: u64, door: &dyn Door) {
+    let inputs = (from_environment("TRUESPD_FUZZ_INPUTS", INPUTS) * percent).div_ceil(100);
+    let seed = from_environment("TRUESPD_FUZZ_SEED", 1);
+    let mut longest = Duration::ZERO;
+    for number in 0..inputs {
+        let input = door.input(&mut Random(seed.wrapping_mul(0x1_0000_0001).wrapping_add(number)));
+        let before = processor_time();
+        let tried = catch_unwind(AssertUnwindSafe(|| door.try_input(&input)));
+        let took = processor_time() - before;
+        longest = longest.max(took);
+        assert!(
+            tried.is_ok() && took < TIME_MAX,
+            "{name}: input {number} with TRUESPD_FUZZ_SEED={seed} took {took:?}:\n{:?}",
+            String::from_utf8_lossy(&input)
+        );
+    }
+    println!("{name}: {inputs} inputs, the longest took {longest:?}");
+}
+
+#[test]
+fn command_lines() {
+    try_door("command lines", 50, &CommandLine::new());
+}
+
+#[test]
+fn profiles_as_xml() {
+    try_door("profiles as XML", 20, &ProfileXml::new());
+}
+
+#[test]
+fn result_documents() {
+    try_door("result documents", 8, &ResultDocument::new());
+}
+
+#[test]
+fn documents_of_suites() {
+    try_door("documents of suites", 8, &SuiteDocuments::new());
+}
+
+#[test]
+fn presets() {
+    try_door("presets", 6, &Presets::new());
+}
+
+#[test]
+fn texts_of_the_kernel() {
+    try_door("texts of the kernel", 7, &KernelTexts::new());
+}
+
+#[test]
+fn trees_of_a_machine() {
+    try_door("trees of a machine", 1, &MachineTree::new());
+}
