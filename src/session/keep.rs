@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::profile::Profile;
 use crate::request::Line;
 use crate::result::{Document, json};
+use crate::session::unfinished::{Taken, Unfinished};
 use crate::suite::{Kind, Step};
-use crate::sys::error::system_text;
+use crate::sys::destination::{Destination, LostWay, follow};
+use crate::sys::error::{Code, system_text};
 use crate::sys::lock::try_alone;
 use crate::text::printable_path;
 
@@ -53,7 +55,7 @@ impl Kept {
         }
         let mut kept = Kept { folder: folder.to_path_buf(), resume, count: 0, there, lock: None };
         if is_there {
-            tempfile::NamedTempFile::new_in(folder).map_err(|error| refused(&system_text(&error)))?;
+            make(&folder.join("trial")).map_err(|lost| refused(&lost.to_string()))?;
             kept.lock()?;
         }
         Ok(kept)
@@ -125,26 +127,27 @@ impl Kept {
     pub fn put(&mut self, step: &Step, document: &Document) -> Result<(), Failure> {
         let path = self.path(step);
         self.count += 1;
-        let stored = tempfile::NamedTempFile::new_in(&self.folder).and_then(
-            |mut file: tempfile::NamedTempFile<File>| {
-                file.write_all(json::write(document).as_bytes())?;
-                // With --resume it may replace one that could not be read, or one of a run that is repeated.
-                match self.resume {
-                    true => file.persist(&path),
-                    false => file.persist_noclobber(&path),
-                }
-                .map_err(|e| e.error)?;
-                Ok(())
-            },
-        );
-        stored.map_err(|error| {
+        // With --resume it may replace one that could not be read, or one of a run that is repeated.
+        let taken = if self.resume { Taken::Replaced } else { Taken::Stays };
+        let failed = |why: String| {
             let words = format!("--keep '{}'", printable_path(&path));
-            Failure::new(FailureKind::Output, words).because(system_text(&error))
-        })
+            Failure::new(FailureKind::Output, words).because(why)
+        };
+        let file = make(&path).map_err(|lost| failed(lost.to_string()))?;
+        file.finish(json::write(document).as_bytes(), taken).map_err(|error| failed(system_text(&error)))
     }
 
     fn path(&self, step: &Step) -> PathBuf {
         self.folder.join(format!("{:03}-{}.json", self.count + 1, slug(&step.name)))
+    }
+}
+
+/// A document, beside its place.
+fn make(path: &Path) -> Result<Unfinished, LostWay> {
+    let lost = |code| LostWay::System { at: path.to_path_buf(), code };
+    match follow(path)? {
+        Destination::Entry(entry) => Unfinished::make(entry).map_err(lost),
+        Destination::Open(_) => Err(lost(Code::ALREADY_EXISTS)),
     }
 }
 

@@ -5,8 +5,8 @@
 //! * [`series`] runs the command lines of a suite ([`crate::suite::Runner`]): it asks the write guard first, makes a folder
 //!   for test files ([`scratch`]), keeps the document of every run and resumes an earlier series (`keep`), stops at Ctrl+C
 //!   ([`signals`]), and undoes its changes, whatever ends it ([`undo`], [`caretaker`]).
-//! * [`place`] is the directory, file or device that a person chose for a test, [`outputs`] are the files for results,
-//!   [`required`] is `--require`.
+//! * [`place`] is the directory, file or device that a person chose for a test, [`outputs`] are the files for results (those
+//!   that are not complete: `unfinished`), [`required`] is `--require`.
 //!
 //! Nothing here prints or parses a command line. Progress goes to a [`watch::Watch`]; what ends a series is a
 //! [`crate::fault::Fault`]; a [`crate::request::Grammar`] parses each command line once, when its step is made.
@@ -21,4 +21,5 @@ pub mod scratch;
 pub mod series;
 pub mod signals;
 pub mod undo;
+mod unfinished;
 pub mod watch;

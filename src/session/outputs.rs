@@ -3,19 +3,28 @@
 //! Each is made before the run, under another name in the same folder, and gets its real name only when
 //! it is complete: a path that cannot be written is refused before anything runs, a result is never
 //! half written, and an earlier one is not lost when writing fails.
+//!
+//! Links are followed and stay links, but those of other users are not followed, and in folders where everybody may write
+//! no file of another user is replaced: root would write where somebody else wants it to.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-
-use tempfile::NamedTempFile;
+use std::time::{Duration, Instant};
 
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::render;
 use crate::request::{Output, Request};
 use crate::result::Document;
-use crate::sys::error::system_text;
+use crate::session::unfinished::{Taken, Unfinished, is_planted};
+use crate::sys::destination::{Destination, Entry, LostWay, follow};
+use crate::sys::error::{Code, system_text};
 use crate::sys::file::{FileKind, Stat};
+
+/// How long a pipe is given until somebody reads it: the shell starts its reader at the same time as this program.
+const READER_PATIENCE: Duration = Duration::from_secs(3);
+/// How often it is looked whether somebody does.
+const READER_LOOK: Duration = Duration::from_millis(20);
 
 /// Why a result file was refused or not written.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +40,39 @@ pub enum OutputError {
         folder: PathBuf,
         /// Why.
         error: io::Error,
+    },
+    /// The path leads over a link that another user made.
+    #[error("--{option} {path}: {lost}")]
+    ForeignLink {
+        /// Format.
+        option: &'static str,
+        /// As given.
+        path: String,
+        /// The link.
+        lost: LostWay,
+    },
+    /// A file that another user may have put there to have it replaced.
+    #[error(
+        "--{option} {path}: this file belongs to user {owner}, in a folder where everybody may write, so it is not replaced; \
+         give another name, or remove the file"
+    )]
+    Planted {
+        /// Format.
+        option: &'static str,
+        /// As given.
+        path: String,
+        /// Number of the user who owns it.
+        owner: u32,
+    },
+    /// A pipe whose reader does not come.
+    #[error(
+        "--{option} {path}: nobody reads from this pipe; start its reader first, or give the path of a file"
+    )]
+    NoReader {
+        /// Format.
+        option: &'static str,
+        /// As given.
+        path: String,
     },
     /// The path is of something that a result must not replace.
     #[error("--{option} {path}: {what}; give the path of a file")]
@@ -81,6 +123,9 @@ impl OutputError {
     fn path(&self) -> &str {
         match self {
             OutputError::Folder { path, .. }
+            | OutputError::ForeignLink { path, .. }
+            | OutputError::Planted { path, .. }
+            | OutputError::NoReader { path, .. }
             | OutputError::NoFile { path, .. }
             | OutputError::Clash { path, .. }
             | OutputError::Write { path, .. } => path,
@@ -89,10 +134,11 @@ impl OutputError {
 }
 
 /// Where one result goes.
+#[derive(Debug)]
 enum Sink {
-    /// A new file and the name that it gets when complete.
-    File { temporary: NamedTempFile, path: PathBuf },
-    /// A pipe or a character device: nothing to replace.
+    /// A new file, which gets its name when it is complete.
+    File(Unfinished),
+    /// A pipe, a character device, or what was open already: nothing to replace.
     Stream(File),
 }
 
@@ -102,6 +148,7 @@ struct Opened {
 }
 
 /// A file ready to take one text.
+#[derive(Debug)]
 pub struct TextOutput {
     output: Output,
     sink: Sink,
@@ -113,7 +160,7 @@ impl TextOutput {
     /// # Errors
     /// [`OutputError`].
     pub fn open(output: &Output) -> Result<Self, OutputError> {
-        open(output, &real(Path::new(&output.path)))
+        open(output)
     }
 
     /// Writes the file and gives it its name.
@@ -161,7 +208,7 @@ impl Outputs {
             let path = real(Path::new(&output.path));
             refuse_taken(output, &path, &taken)?;
             let render = render::format(output.format).expect("every option names a row of the table").render;
-            opened.push(Opened { file: open(output, &path)?, render });
+            opened.push(Opened { file: open(output)?, render });
             taken.push((path, format!("the file of --{}", output.format)));
         }
         Ok(Outputs { opened })
@@ -210,68 +257,89 @@ fn is_stream(facts: &Metadata) -> bool {
     matches!(FileKind::of(facts), FileKind::Character | FileKind::Pipe)
 }
 
-fn open(output: &Output, path: &Path) -> Result<TextOutput, OutputError> {
+fn open(output: &Output) -> Result<TextOutput, OutputError> {
     let option = output.format;
-    let no_file = |what| Err(OutputError::NoFile { option, path: output.path.clone(), what });
-    let opened = |sink| Ok(TextOutput { output: output.clone(), sink });
+    let path = || output.path.clone();
+    let no_file = |what| Err(OutputError::NoFile { option, path: path(), what });
     if output.path.is_empty() {
         return no_file("the name of a file is missing");
     }
     if output.path.ends_with('/') {
         return no_file("this names a folder");
     }
-    match path.metadata() {
-        Ok(facts) if facts.is_dir() => return no_file("this is a folder"),
-        Ok(facts) if FileKind::of(&facts) == FileKind::Block => {
-            return no_file("this is a device that holds data");
-        }
-        Ok(facts) if is_stream(&facts) => {
-            let stream = OpenOptions::new().write(true).open(path);
-            return match stream {
-                Ok(stream) => opened(Sink::Stream(stream)),
-                Err(error) => Err(OutputError::Write { option, path: output.path.clone(), error }),
+    let destination = follow(Path::new(&output.path)).map_err(|lost| match lost {
+        lost @ LostWay::ForeignLink { .. } => OutputError::ForeignLink { option, path: path(), lost },
+        LostWay::System { at, code } => no_folder(output, &at, code),
+    })?;
+    let opened = |sink| Ok(TextOutput { output: output.clone(), sink });
+    let entry = match destination {
+        Destination::Entry(entry) => entry,
+        Destination::Open(file) => {
+            return match Stat::of_open(&file).map(|stat| stat.kind) {
+                Ok(FileKind::Block) => no_file("this is a device that holds data"),
+                Ok(FileKind::Directory) => no_file("this is a folder"),
+                _ => opened(Sink::Stream(file)),
             };
         }
-        Ok(facts) if !facts.is_file() => return no_file("this is not a file"),
-        _ => {}
-    }
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    // The crate adds a path to the system's error, which the message has already.
-    let mut code = None;
-    let make = |path: &Path| {
-        // With the permissions of the person's umask, like any file that a program makes.
-        let file = OpenOptions::new().write(true).create_new(true).open(path);
-        file.inspect_err(|error| code = error.raw_os_error())
     };
-    let temporary = tempfile::Builder::new().prefix(".truespd-").suffix(".part").make_in(folder, make);
-    match temporary {
-        Ok(temporary) => opened(Sink::File { temporary, path: path.to_path_buf() }),
-        Err(error) => {
-            let (path, folder) = (output.path.clone(), folder.to_path_buf());
-            let error = code.map_or(error, io::Error::from_raw_os_error);
-            Err(OutputError::Folder { option, path, folder, error })
+    match entry.there.map(|there| there.kind) {
+        Some(FileKind::Directory) => no_file("this is a folder"),
+        Some(FileKind::Block) => no_file("this is a device that holds data"),
+        Some(FileKind::Character | FileKind::Pipe) => opened(Sink::Stream(open_stream(output, &entry)?)),
+        Some(FileKind::Regular) | None => opened(Sink::File(make(output, entry)?)),
+        Some(_) => no_file("this is not a file"),
+    }
+}
+
+/// The folder of the path, or a part of it, is not what it should be.
+fn no_folder(output: &Output, at: &Path, code: Code) -> OutputError {
+    let folder = Path::new(&output.path).parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.map_or_else(|| at.to_path_buf(), Path::to_path_buf);
+    OutputError::Folder { option: output.format, path: output.path.clone(), folder, error: code.into() }
+}
+
+/// Opens a pipe or character device. Opening a pipe that nobody reads would wait for ever.
+fn open_stream(output: &Output, entry: &Entry) -> Result<File, OutputError> {
+    let (option, path) = (output.format, || output.path.clone());
+    let since = Instant::now();
+    loop {
+        match entry.open_stream() {
+            Ok(stream) => return Ok(stream),
+            Err(Code::NO_ADDRESS) if since.elapsed() < READER_PATIENCE => std::thread::sleep(READER_LOOK),
+            Err(Code::NO_ADDRESS) => return Err(OutputError::NoReader { option, path: path() }),
+            Err(code) => return Err(OutputError::Write { option, path: path(), error: code.into() }),
         }
     }
+}
+
+/// Makes the file beside its place.
+fn make(output: &Output, entry: Entry) -> Result<Unfinished, OutputError> {
+    let (option, path) = (output.format, output.path.clone());
+    if let Some(there) = entry.there {
+        if entry.folder.stat().is_ok_and(|folder| is_planted(&there, &folder)) {
+            return Err(OutputError::Planted { option, path, owner: there.owner });
+        }
+        // Giving another file its name would be allowed; but who protects a result means its name.
+        if !entry.may_write() {
+            return Err(OutputError::Write { option, path, error: Code::ACCESS_DENIED.into() });
+        }
+    }
+    let folder = entry.path.parent().unwrap_or(Path::new("/")).to_path_buf();
+    Unfinished::make(entry).map_err(|code| OutputError::Folder { option, path, folder, error: code.into() })
 }
 
 fn put(sink: Sink, text: &str) -> io::Result<()> {
     match sink {
         Sink::Stream(mut stream) => stream.write_all(text.as_bytes()).and_then(|()| stream.flush()),
-        Sink::File { mut temporary, path } => {
-            temporary.write_all(text.as_bytes())?;
-            // After a power failure the file must not have its name without its content.
-            temporary.as_file().sync_all()?;
-            temporary.persist(path).map_err(|refused| refused.error)?;
-            Ok(())
-        }
+        Sink::File(file) => file.finish(text.as_bytes(), Taken::Replaced),
     }
 }
 
 /// Files that a suite writes at its end. Before the suite begins they are made and removed as a trial: a suite that is
-/// killed meanwhile leaves no unfinished file.
+/// killed meanwhile leaves no unfinished file. Pipes stay open: their readers would take closing for the end of the result.
 #[derive(Debug)]
 pub struct LaterOutputs {
-    outputs: Vec<Output>,
+    outputs: Vec<(Output, Option<TextOutput>)>,
 }
 
 impl LaterOutputs {
@@ -283,27 +351,30 @@ impl LaterOutputs {
         let what = |path: &String| format!("'{path}', which is tested or read");
         let taken = taken.iter().map(|path| (PathBuf::from(path), what(path)));
         let mut taken: Vec<(PathBuf, String)> = taken.map(|(path, what)| (real(&path), what)).collect();
-        for output in &outputs {
+        let mut tried = Vec::new();
+        for output in outputs {
             let path = real(Path::new(&output.path));
-            refuse_taken(output, &path, &taken)?;
-            // A reader of a pipe would take opening and closing it for the end of the result.
-            if !path.metadata().is_ok_and(|facts| is_stream(&facts)) {
-                open(output, &path)?;
-            }
+            refuse_taken(&output, &path, &taken)?;
             taken.push((path, format!("the file of --{}", output.format)));
+            let opened = open(&output)?;
+            let stream = matches!(opened.sink, Sink::Stream(_)).then_some(opened);
+            tried.push((output, stream));
         }
-        Ok(LaterOutputs { outputs })
+        Ok(LaterOutputs { outputs: tried })
     }
 
     /// The files, with the formats that are the names of their options.
     pub fn files(&self) -> impl Iterator<Item = &Output> {
-        self.outputs.iter()
+        self.outputs.iter().map(|(output, _)| output)
     }
 
     /// Writes them and gives them their names; an error with one does not stop the others.
-    pub fn write(&self, text: impl Fn(&Output) -> String) -> Vec<OutputError> {
-        let write = |output: &Output| TextOutput::open(output).and_then(|file| file.write(&text(output)));
-        self.outputs.iter().filter_map(|output| write(output).err()).collect()
+    pub fn write(self, text: impl Fn(&Output) -> String) -> Vec<OutputError> {
+        let write = |(output, stream): (Output, Option<TextOutput>)| {
+            let text = text(&output);
+            stream.map_or_else(|| open(&output), Ok).and_then(|file| file.write(&text))
+        };
+        self.outputs.into_iter().filter_map(|output| write(output).err()).collect()
     }
 }
 
@@ -321,8 +392,9 @@ mod tests {
         let names = || std::fs::read_dir(dir.path()).unwrap().count();
         let (first, second) = (dir.path().join("a"), dir.path().join("b"));
         let outputs = vec![json(&first), Output { format: "save", ..json(&second) }];
-        let later = LaterOutputs::check(outputs, &[]).unwrap();
+        let later = LaterOutputs::check(outputs.clone(), &[]).unwrap();
         assert_eq!(names(), 0, "nothing is made before there is something to write");
+        let again = LaterOutputs::check(outputs, &[]).unwrap();
         assert!(later.write(|output| output.format.to_string()).is_empty());
         assert_eq!(std::fs::read_to_string(&second).unwrap(), "save");
         let taken = [second.to_string_lossy().into_owned()];
@@ -338,6 +410,6 @@ mod tests {
         }
         assert_eq!(names(), 2);
         std::fs::remove_dir_all(dir.path()).unwrap();
-        assert_eq!(later.write(|_| String::new()).len(), 2);
+        assert_eq!(again.write(|_| String::new()).len(), 2);
     }
 }

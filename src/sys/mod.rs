@@ -6,7 +6,7 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    attribute, blkid, buffer, device, error, events, extents, file, folders, identity, instructions, lock,
+    attribute, blkid, buffer, destination, device, error, events, extents, file, folders, identity, instructions, lock,
     open, residency, rusage, signals, space, stat, system, terminal, thread, tsc, wake,
 };
 

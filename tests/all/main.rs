@@ -23,6 +23,7 @@ mod document {
     mod json;
     mod merge;
     mod outputs;
+    mod places;
 }
 
 mod engine {

@@ -65,6 +65,8 @@ pub struct Stat {
     pub allocated_bytes: u64,
     /// User who owns it.
     pub owner: u32,
+    /// Group that owns it.
+    pub group: u32,
     /// Permissions: read, write, execute for owner, group and others.
     pub mode: u32,
 }
@@ -79,6 +81,7 @@ impl Stat {
             node_of: metadata.rdev(),
             allocated_bytes: metadata.blocks() * 512,
             owner: metadata.uid(),
+            group: metadata.gid(),
             mode: metadata.mode() & 0o7777,
         }
     }
@@ -209,6 +212,16 @@ impl Directory {
     pub fn open(path: &Path) -> Result<Directory, Code> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::open(path, flags, Mode::empty()).map(|open| Directory(File::from(open))).map_err(code)
+    }
+
+    /// A directory that is open.
+    pub(super) fn from_open(open: File) -> Directory {
+        Directory(open)
+    }
+
+    /// For calls on its entries.
+    pub(super) fn handle(&self) -> &File {
+        &self.0
     }
 
     /// What it is.

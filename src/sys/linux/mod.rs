@@ -3,6 +3,7 @@
 pub mod attribute;
 pub mod blkid;
 pub mod buffer;
+pub mod destination;
 pub mod device;
 pub mod error;
 pub mod events;

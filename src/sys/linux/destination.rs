@@ -1,0 +1,437 @@
+//! Where a path leads for a file that is to be written, link by link, and how such a file is made: under another name in
+//! the same folder, through the open folder, so that nobody can put another place under the path meanwhile.
+//!
+//! Links of other users are not followed. In a folder that others may write, such a link is a way to make this user (often
+//! root) replace a file of the planter's choice: `fs.protected_symlinks` in `proc_sys_fs(5)`, which not every system has on
+//! and which holds for sticky folders only.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Uid};
+
+use super::error::Code;
+use super::file::{self, Directory, FileKind, Stat};
+use super::system;
+use crate::text::printable_path;
+
+/// Links that are followed in one path, as the kernel does (`path_resolution(7)`).
+const LINKS_MAX: u32 = 40;
+/// `PROC_SUPER_MAGIC` of `linux/magic.h`.
+const PROC_MAGIC: u64 = 0x9fa0;
+/// Owner of what the system itself provides.
+const ROOT: u32 = 0;
+
+/// Why a path leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LostWay {
+    /// What the system says about a part of the path.
+    #[error("{}", code.text())]
+    System {
+        /// The part, with all before it.
+        at: PathBuf,
+        /// What it says.
+        code: Code,
+    },
+    /// A link that another user made.
+    #[error(
+        "'{}' is a link that user {owner} made, and links of other users are not followed; to write where it leads, name \
+         that path: '{}'",
+        printable_path(link),
+        printable_path(to)
+    )]
+    ForeignLink {
+        /// The link.
+        link: PathBuf,
+        /// Number of the user who owns it.
+        owner: u32,
+        /// What it names.
+        to: PathBuf,
+    },
+}
+
+/// Where a path leads.
+#[derive(Debug)]
+pub enum Destination {
+    /// To a name in a folder.
+    Entry(Entry),
+    /// To a file that is open already: `/dev/stdout`, `/dev/fd/63`.
+    Open(File),
+}
+
+/// A name in an open folder.
+#[derive(Debug)]
+pub struct Entry {
+    /// The folder.
+    pub folder: Directory,
+    /// The name.
+    pub name: OsString,
+    /// Both as a path without links.
+    pub path: PathBuf,
+    /// What has the name now, which is no link; `None` when nothing has it.
+    pub there: Option<Stat>,
+}
+
+/// Follows a path to where a file of that name would be.
+///
+/// # Errors
+/// [`LostWay`].
+pub fn follow(path: &Path) -> Result<Destination, LostWay> {
+    Way::begin(path)?.walk()
+}
+
+/// The way so far.
+struct Way {
+    folder: Directory,
+    /// The folder without links.
+    path: PathBuf,
+    /// What is still to be gone.
+    ahead: VecDeque<OsString>,
+    links: u32,
+}
+
+impl Way {
+    fn begin(path: &Path) -> Result<Way, LostWay> {
+        let start = PathBuf::from(if path.is_absolute() { "/" } else { "." });
+        let folder = start_at(&start)?;
+        let start = if path.is_absolute() { start } else { std::env::current_dir().unwrap_or(start) };
+        Ok(Way { folder, path: start, ahead: parts(path), links: 0 })
+    }
+
+    fn walk(mut self) -> Result<Destination, LostWay> {
+        while let Some(part) = self.ahead.pop_front() {
+            if part == ".." {
+                self.up()?;
+                continue;
+            }
+            let at = self.path.join(&part);
+            let lost = |code| LostWay::System { at: at.clone(), code };
+            let is_last = self.ahead.is_empty();
+            let seen = match self.folder.look_at(&part) {
+                Ok(seen) => seen,
+                Err(Code::NOT_FOUND) if is_last => {
+                    return Ok(Destination::Entry(self.entry(part, None)));
+                }
+                Err(code) => return Err(lost(code)),
+            };
+            let stat = Stat::of_open(&seen).map_err(|_| lost(Code::IO))?;
+            match stat.kind {
+                FileKind::Link => {
+                    if let Some(open) = self.follow_link(&part, &seen, &stat)? {
+                        return Ok(Destination::Open(open));
+                    }
+                }
+                _ if is_last => return Ok(Destination::Entry(self.entry(part, Some(stat)))),
+                _ => {
+                    self.folder = self.folder.open_folder(&part).map_err(lost)?;
+                    self.path = at;
+                }
+            }
+        }
+        // The path ends with `..` or `.`, or is the root: a folder.
+        let stat = self.folder.stat().ok();
+        Ok(Destination::Entry(self.entry(OsString::from("."), stat)))
+    }
+
+    fn entry(self, name: OsString, there: Option<Stat>) -> Entry {
+        Entry { path: self.path.join(&name), folder: self.folder, name, there }
+    }
+
+    fn up(&mut self) -> Result<(), LostWay> {
+        let at = self.path.join("..");
+        self.folder =
+            self.folder.open_folder(OsStr::new("..")).map_err(|code| LostWay::System { at, code })?;
+        self.path.pop();
+        Ok(())
+    }
+
+    /// Puts what a link names before what is still to be gone. The file, when the link is of one that is open.
+    fn follow_link(&mut self, name: &OsStr, link: &File, stat: &Stat) -> Result<Option<File>, LostWay> {
+        let at = self.path.join(name);
+        let lost = |code| LostWay::System { at: at.clone(), code };
+        self.links += 1;
+        if self.links > LINKS_MAX {
+            return Err(lost(Code::LINK_LOOP));
+        }
+        let to = rustix::fs::readlinkat(link, c"", Vec::new()).map_err(|errno| lost(code(errno)))?;
+        let to = PathBuf::from(OsString::from_vec(to.into_bytes()));
+        let is_of_proc = matches!(file::filesystem(link), Ok(Some(found)) if found.magic == PROC_MAGIC);
+        if is_of_proc && (to.is_absolute() || to.as_os_str().as_bytes().contains(&b':')) {
+            return self.follow_proc(name, &at);
+        }
+        if ![ROOT, system::user()].contains(&stat.owner) {
+            return Err(LostWay::ForeignLink { link: at, owner: stat.owner, to });
+        }
+        if to.is_absolute() {
+            self.path = PathBuf::from("/");
+            self.folder = start_at(&self.path)?;
+        }
+        for part in parts(&to).into_iter().rev() {
+            self.ahead.push_front(part);
+        }
+        Ok(None)
+    }
+
+    /// A link of procfs to something that a process has open. Its text need not be a path, and only the kernel follows it.
+    fn follow_proc(&mut self, name: &OsStr, at: &Path) -> Result<Option<File>, LostWay> {
+        let lost = |code| LostWay::System { at: at.to_path_buf(), code };
+        if self.ahead.is_empty() {
+            let own = Path::new("/proc").join(std::process::id().to_string()).join("fd");
+            let number = name.to_str().and_then(|name| name.parse().ok()).filter(|_| self.path == own);
+            return match number {
+                // Not opened again: what was redirected to a file goes on behind what was written there so far.
+                Some(number) => duplicate(number).map(Some).map_err(lost),
+                None => open_to_append(&self.folder, name).map(Some).map_err(lost),
+            };
+        }
+        self.folder = self.folder.follow_to_folder(name).map_err(lost)?;
+        self.path = at.to_path_buf();
+        Ok(None)
+    }
+}
+
+/// The folder that a way begins in. One that may only be passed through cannot be opened for reading.
+fn start_at(path: &Path) -> Result<Directory, LostWay> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let lost = |errno| LostWay::System { at: path.to_path_buf(), code: code(errno) };
+    let open = rustix::fs::open(path, flags, Mode::empty()).map_err(lost)?;
+    Ok(Directory::from_open(File::from(open)))
+}
+
+/// The parts of a path that are gone one by one.
+fn parts(path: &Path) -> VecDeque<OsString> {
+    let names = path.as_os_str().as_bytes().split(|&byte| byte == b'/');
+    let names = names.filter(|name| !name.is_empty() && *name != b".");
+    names.map(|name| OsStr::from_bytes(name).to_os_string()).collect()
+}
+
+/// The open file behind a number of this process, once more.
+fn duplicate(number: i32) -> Result<File, Code> {
+    // SAFETY: the number is used for one call, which fails when nothing is open under it.
+    let open = unsafe { BorrowedFd::borrow_raw(number) };
+    let own = rustix::io::fcntl_dupfd_cloexec(open, 3).map_err(code)?;
+    let flags = rustix::fs::fcntl_getfl(&own).map_err(code)?;
+    match flags & OFlags::ACCMODE == OFlags::RDONLY {
+        true => Err(Code::BAD_FILE),
+        false => Ok(File::from(own)),
+    }
+}
+
+fn open_to_append(folder: &Directory, name: &OsStr) -> Result<File, Code> {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(folder.handle(), name, flags, Mode::empty()).map_err(code)?;
+    wait_in_writes(File::from(opened))
+}
+
+/// From here on, writes wait.
+fn wait_in_writes(file: File) -> Result<File, Code> {
+    let flags = rustix::fs::fcntl_getfl(&file).map_err(code)?;
+    rustix::fs::fcntl_setfl(&file, flags - OFlags::NONBLOCK).map_err(code)?;
+    Ok(file)
+}
+
+impl Entry {
+    /// Opens the pipe or character device that has the name, for writing. Nothing is made or cut.
+    ///
+    /// # Errors
+    /// What `openat(2)` says; [`Code::NO_ADDRESS`] for a pipe that nobody reads; [`Code::AGAIN`] when something else has
+    /// the name now.
+    pub fn open_stream(&self) -> Result<File, Code> {
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let opened =
+            rustix::fs::openat(self.folder.handle(), &self.name, flags, Mode::empty()).map_err(code)?;
+        let file = File::from(opened);
+        let is_same = Stat::of_open(&file)
+            .is_ok_and(|now| self.there.is_some_and(|there| there.identity() == now.identity()));
+        if is_same { wait_in_writes(file) } else { Err(Code::AGAIN) }
+    }
+
+    /// Whether this user may write what has the name.
+    pub fn may_write(&self) -> bool {
+        let how = rustix::fs::Access::WRITE_OK;
+        rustix::fs::accessat(self.folder.handle(), &self.name, how, AtFlags::EACCESS).is_ok()
+    }
+
+    /// What has the name at this moment.
+    pub fn now(&self) -> Option<Stat> {
+        self.folder.stat_of(&self.name)
+    }
+}
+
+impl Directory {
+    fn look_at(&self, name: &OsStr) -> Result<File, Code> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(self.handle(), name, flags, Mode::empty()).map(File::from).map_err(code)
+    }
+
+    /// What has the name at this moment; of a link its own.
+    pub fn stat_of(&self, name: &OsStr) -> Option<Stat> {
+        Stat::of_open(&self.look_at(name).ok()?).ok()
+    }
+
+    fn open_folder(&self, name: &OsStr) -> Result<Directory, Code> {
+        self.to_folder(name, OFlags::NOFOLLOW)
+    }
+
+    fn follow_to_folder(&self, name: &OsStr) -> Result<Directory, Code> {
+        self.to_folder(name, OFlags::empty())
+    }
+
+    fn to_folder(&self, name: &OsStr, more: OFlags) -> Result<Directory, Code> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | more;
+        let opened = rustix::fs::openat(self.handle(), name, flags, Mode::empty()).map_err(code)?;
+        Ok(Directory::from_open(File::from(opened)))
+    }
+
+    /// Makes a new file and opens it for writing, with the permissions of the user's umask.
+    ///
+    /// # Errors
+    /// What `openat(2)` says; [`Code::ALREADY_EXISTS`] when the name is taken, also by a link.
+    pub fn make_entry(&self, name: &str) -> Result<File, Code> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o666);
+        rustix::fs::openat(self.handle(), name, flags, mode).map(File::from).map_err(code)
+    }
+
+    /// Gives an entry another name, in place of what has that name; a link of that name is replaced, not followed.
+    ///
+    /// # Errors
+    /// What `renameat(2)` says.
+    pub fn rename_entry(&self, from: &str, to: &OsStr) -> Result<(), Code> {
+        rustix::fs::renameat(self.handle(), from, self.handle(), to).map_err(code)
+    }
+
+    /// Gives an entry another name that nothing has.
+    ///
+    /// # Errors
+    /// What `renameat2(2)` says; [`Code::ALREADY_EXISTS`] when the name is taken.
+    pub fn rename_entry_to_free(&self, from: &str, to: &OsStr) -> Result<(), Code> {
+        let own = self.handle();
+        match rustix::fs::renameat_with(own, from, own, to, RenameFlags::NOREPLACE).map_err(code) {
+            // Some file systems do not know the flag.
+            Err(Code::INVALID | Code::NOT_IMPLEMENTED) => {
+                rustix::fs::linkat(own, from, own, to, AtFlags::empty()).map_err(code)?;
+                self.remove_entry(from)
+            }
+            other => other,
+        }
+    }
+
+    /// The names of the entries.
+    ///
+    /// # Errors
+    /// What `openat(2)` and `getdents64(2)` say: a folder may be written that may not be read.
+    pub fn names(&self) -> Result<Vec<OsString>, Code> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = rustix::fs::openat(self.handle(), c".", flags, Mode::empty()).map_err(code)?;
+        let entries = rustix::fs::Dir::new(open).map_err(code)?;
+        let name =
+            |entry: rustix::fs::DirEntry| OsStr::from_bytes(entry.file_name().to_bytes()).to_os_string();
+        entries.map(|entry| entry.map(name).map_err(code)).collect()
+    }
+}
+
+/// Gives a new file owner, group and permissions of another one, as far as this user may.
+pub fn take_after(file: &File, other: &Stat) {
+    // Only root may give files away; a member of a group may give it a file. What is refused stays this user's.
+    let (owner, group) = (Uid::from_raw(other.owner), Gid::from_raw(other.group));
+    if rustix::fs::fchown(file, Some(owner), Some(group)).is_err() {
+        let _ = rustix::fs::fchown(file, None, Some(group));
+    }
+    // After the owner, because changing that clears permissions. Rights of programs are no business of a result.
+    let _ = rustix::fs::fchmod(file, Mode::from_raw_mode(other.mode & 0o777));
+}
+
+/// Whether others may put things into a folder: it is sticky, or everybody may write it.
+pub fn is_shared(folder: &Stat) -> bool {
+    folder.mode & 0o1002 != 0
+}
+
+fn code(errno: rustix::io::Errno) -> Code {
+    Code::from_number(errno.raw_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::symlink;
+
+    fn entry(path: &Path) -> Entry {
+        match follow(path) {
+            Ok(Destination::Entry(entry)) => entry,
+            other => panic!("{path:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn own_links_are_followed_one_by_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let at = |name: &str| top.join(name);
+        std::fs::create_dir_all(at("a/b")).unwrap();
+        std::fs::write(at("a/file"), "x").unwrap();
+        symlink("a/b", at("deep")).unwrap();
+        symlink("../file", at("a/b/up")).unwrap();
+        symlink(at("a/new"), at("absolute")).unwrap();
+        symlink("round", at("round")).unwrap();
+        for (path, leads, is_there) in [
+            ("a/file", "a/file", true),
+            ("deep/up", "a/file", true),
+            ("deep/../file", "a/file", true),
+            ("./a//b/./none", "a/b/none", false),
+            ("absolute", "a/new", false),
+        ] {
+            let found = entry(&at(path));
+            assert_eq!((found.path.clone(), found.there.is_some()), (at(leads), is_there), "{path}");
+            assert_eq!(found.now(), found.there);
+        }
+        assert_eq!(entry(&at("deep")).there.unwrap().kind, FileKind::Directory);
+        for (path, code) in
+            [("round", Code::LINK_LOOP), ("none/x", Code::NOT_FOUND), ("a/file/x", Code::NOT_A_DIRECTORY)]
+        {
+            assert!(
+                matches!(follow(&at(path)), Err(LostWay::System { code: told, .. }) if told == code),
+                "{path}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_open_already_is_no_name_in_a_folder() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let number = std::os::fd::AsRawFd::as_raw_fd(file.as_file());
+        file.as_file().write_all(b"a").unwrap();
+        for path in [format!("/dev/fd/{number}"), format!("/proc/self/fd/{number}")] {
+            let Ok(Destination::Open(mut open)) = follow(Path::new(&path)) else { panic!("{path}") };
+            open.write_all(b"b").unwrap();
+        }
+        assert_eq!(std::fs::read(file.path()).unwrap(), b"abb", "behind what was written before");
+        let reader = File::open(file.path()).unwrap();
+        let number = std::os::fd::AsRawFd::as_raw_fd(&reader);
+        let path = format!("/dev/fd/{number}");
+        assert!(matches!(follow(Path::new(&path)), Err(LostWay::System { code: Code::BAD_FILE, .. })));
+    }
+
+    #[test]
+    fn names_that_are_taken_stay_unless_they_shall_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = entry(&dir.path().join("new")).folder;
+        folder.make_entry("a").unwrap().write_all(b"a").unwrap();
+        folder.make_entry("b").unwrap();
+        assert_eq!(folder.make_entry("a").unwrap_err(), Code::ALREADY_EXISTS);
+        assert_eq!(folder.rename_entry_to_free("a", OsStr::new("b")), Err(Code::ALREADY_EXISTS));
+        symlink("elsewhere", dir.path().join("link")).unwrap();
+        folder.rename_entry("a", OsStr::new("link")).unwrap();
+        assert_eq!(std::fs::read(dir.path().join("link")).unwrap(), b"a");
+        folder.rename_entry_to_free("b", OsStr::new("c")).unwrap();
+        let mut names = folder.names().unwrap();
+        names.retain(|name| name != "." && name != "..");
+        names.sort();
+        assert_eq!(names, ["c", "link"], "the link was replaced, not followed");
+    }
+}
