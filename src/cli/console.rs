@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::fault::{ExitCode, Fault};
 use crate::load::Event;
 use crate::profile::Size;
-use crate::text::printable;
+use crate::text::{printable, size};
 
 /// Pause between plain progress lines, where standard error is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
@@ -65,6 +65,18 @@ struct State {
     pace: PlainPace,
     dots: bool,
     warned: Vec<String>,
+    /// What the end of a run that is stopped waits for; `None` for I/Os of the test.
+    waits_for: Option<String>,
+    /// The run is being stopped: no bar is drawn any more.
+    is_stopping: bool,
+}
+
+impl State {
+    fn take_bar_away(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
 }
 
 impl Console {
@@ -85,6 +97,11 @@ impl Console {
             }
             Event::Verbose(words) if self.verbose => {
                 self.line(&mut state, &format!("{}: {words}", crate::machine::host::local_time_now()));
+            }
+            Event::Removing { path, bytes } => {
+                let words = format!("removing the unfinished file '{path}' ({})", size(bytes));
+                self.line(&mut state, &format!("note: {words}"));
+                state.waits_for = Some(words);
             }
             Event::Verbose(_) | Event::Progress(_) => {}
             Event::Warning(words) => {
@@ -113,6 +130,11 @@ impl Console {
     }
 
     fn fill(&self, state: &mut State, path: &str, done_bytes: u64, total_bytes: u64) {
+        // After its last byte it is flushed, which can take as long.
+        state.waits_for = Some(format!("'{path}' is being written to the device"));
+        if state.is_stopping {
+            return;
+        }
         if self.is_terminal {
             let bar = state.bar.get_or_insert_with(|| new_bar(path, total_bytes));
             bar.set_position(done_bytes);
@@ -124,6 +146,7 @@ impl Console {
         }
         if state.pace.is_due() {
             let percent = done_bytes * 100 / total_bytes.max(1);
+            let path = printable(path);
             say_line(format_args!(
                 "writing '{path}': {percent} % ({} of {})",
                 Size(done_bytes),
@@ -137,12 +160,26 @@ impl Console {
         self.state.lock().is_ok_and(|state| state.warned.iter().any(|w| w == words))
     }
 
+    /// The run is being stopped: nothing that is shown may stay on the terminal among what comes now.
+    pub fn stop(&self) {
+        let Ok(mut state) = self.state.lock() else { return };
+        state.is_stopping = true;
+        state.take_bar_away();
+    }
+
+    /// Tells what the end of a run that is being stopped waits for.
+    pub fn tell_wait(&self) {
+        let Ok(mut state) = self.state.lock() else { return };
+        let waits_for = state.waits_for.clone().unwrap_or_else(|| "I/Os that have not come back".into());
+        let words =
+            format!("note: stopping; waiting for this: {waits_for}; press Ctrl+C again to end at once");
+        self.line(&mut state, &words);
+    }
+
     /// Clears what is still shown and ends a row of dots.
     pub fn finish(&self) {
         let Ok(mut state) = self.state.lock() else { return };
-        if let Some(bar) = state.bar.take() {
-            bar.abandon();
-        }
+        state.take_bar_away();
         if std::mem::take(&mut state.dots) {
             say("\n");
         }
@@ -155,6 +192,6 @@ fn new_bar(path: &str, total_bytes: u64) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(style) {
         bar.set_style(style);
     }
-    bar.set_message(path.to_string());
+    bar.set_message(printable(path));
     bar
 }

@@ -15,6 +15,8 @@ pub enum ExitCode {
     Guarded = 4,
     /// The verdict is worse than `--require` asks for.
     NotTrusted = 5,
+    /// Nobody reads standard output any more: what a shell shows for a program that SIGPIPE ended (128 + 13).
+    Unread = 141,
 }
 
 /// How a command ends.
@@ -28,6 +30,8 @@ pub enum Outcome {
     Failed(FailureKind),
     /// It is done, and its answer is not what `--require` asks for.
     Unmet,
+    /// It is done, and the reader of its standard output has left (`| head`).
+    Unread,
 }
 
 impl ExitCode {
@@ -39,6 +43,7 @@ impl ExitCode {
             Outcome::Refused(_) => ExitCode::Refused,
             Outcome::Failed(_) => ExitCode::Failed,
             Outcome::Unmet => ExitCode::NotTrusted,
+            Outcome::Unread => ExitCode::Unread,
         }
     }
 }

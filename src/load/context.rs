@@ -42,6 +42,13 @@ pub enum Event {
         /// Size of the file.
         total_bytes: u64,
     },
+    /// An unfinished file is being removed, which can take long when it is large.
+    Removing {
+        /// Path as given.
+        path: String,
+        /// Size that it was to have.
+        bytes: u64,
+    },
     /// Progress of the time span, when [`Options::progress_every`] asks for it.
     Progress(Progress),
 }

@@ -381,6 +381,7 @@ fn fill_new(
             on_event(Event::Verbose(words));
         }
         Err(error) => {
+            on_event(Event::Removing { path: typed.to_string(), bytes: creation.size_bytes });
             remove_unfinished(path, made);
             return Err(failed(format!("'{typed}' could not be created")).because(error));
         }

@@ -205,6 +205,9 @@ impl Series {
             }
         };
         if let Some((journal, caretaker)) = self.undo.take() {
+            if matches!(result, Err(Ended::Stopped)) {
+                self.watch.see(Event::Undoing);
+            }
             let undone = journal.undo();
             for one in undone.iter().filter(|one| !one.is_done) {
                 self.watch.see(Event::NotUndone(one));

@@ -1,16 +1,16 @@
-//! Ctrl+C and SIGTERM: the first ends the run in an orderly way, the second at once.
+//! Ctrl+C, SIGTERM and the loss of the terminal: the first ends the run in an orderly way, the second at once.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use crate::sys::error::system_text;
-use crate::sys::signals::EndWishes;
+use crate::sys::signals::{EndWish, EndWishes};
 use crate::sys::wake::Latch;
 
 /// Signals that come this soon after the first one mean the same.
 const SAME_WISH: Duration = Duration::from_millis(500);
 
-/// Sets `stop` at the first SIGINT or SIGTERM, after `notice`; the second ends the process.
+/// Sets `stop` at the first SIGINT, SIGTERM or SIGHUP, after `notice`; a second SIGINT or SIGTERM ends the process.
 ///
 /// # Errors
 /// The system's error, with what to do.
@@ -18,16 +18,16 @@ pub fn stop_on_signals(stop: &Latch, notice: impl Fn() + Send + 'static) -> io::
     let mut wishes = EndWishes::receive()?;
     let stop = stop.clone();
     let wait = move || {
-        let mut first: Option<Instant> = None;
-        for exit_code in wishes.forever() {
-            match first {
-                None => first = Some(Instant::now()),
-                // `timeout` signals the process and then its group, which means one request to stop.
-                Some(at) if at.elapsed() < SAME_WISH => continue,
-                Some(_) => std::process::exit(exit_code),
+        let mut wished = Wished::default();
+        for wish in wishes.forever() {
+            match wished.takes(wish, Instant::now()) {
+                Answer::Stop => {
+                    notice();
+                    stop.set();
+                }
+                Answer::Nothing => {}
+                Answer::EndNow(exit_code) => std::process::exit(exit_code),
             }
-            notice();
-            stop.set();
         }
     };
     let started = std::thread::Builder::new().name("signals".into()).spawn(wait);
@@ -35,4 +35,52 @@ pub fn stop_on_signals(stop: &Latch, notice: impl Fn() + Send + 'static) -> io::
         let words = system_text(&error);
         io::Error::other(format!("{words}; raise the limit of processes (ulimit -u)"))
     })
+}
+
+/// What was wished so far.
+#[derive(Debug, Default)]
+struct Wished {
+    first: Option<Instant>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Stop,
+    Nothing,
+    EndNow(i32),
+}
+
+impl Wished {
+    fn takes(&mut self, wish: EndWish, now: Instant) -> Answer {
+        let Some(first) = self.first else {
+            self.first = Some(now);
+            return Answer::Stop;
+        };
+        // `timeout` signals the process and then its group, which means one request to stop. When a terminal goes away,
+        // the kernel and the shell tell it, and nobody is there who could have wished a second time.
+        match wish.is_hangup || now.saturating_duration_since(first) < SAME_WISH {
+            true => Answer::Nothing,
+            false => Answer::EndNow(wish.exit_code),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_later_signal_of_a_person_ends_the_process_at_once() {
+        let (interrupt, hangup) =
+            (EndWish { exit_code: 130, is_hangup: false }, EndWish { exit_code: 129, is_hangup: true });
+        let start = Instant::now();
+        let later = start + 2 * SAME_WISH;
+        for first in [interrupt, hangup] {
+            let mut wished = Wished::default();
+            assert_eq!(wished.takes(first, start), Answer::Stop);
+            assert_eq!(wished.takes(interrupt, start + SAME_WISH / 2), Answer::Nothing, "the same wish");
+            assert_eq!(wished.takes(hangup, later), Answer::Nothing, "the shell's, after the kernel's");
+            assert_eq!(wished.takes(interrupt, later), Answer::EndNow(130));
+        }
+    }
 }

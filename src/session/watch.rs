@@ -44,6 +44,8 @@ pub enum Event<'a> {
     Told(&'a str),
     /// Ctrl+C: the present run is being ended.
     Stopping,
+    /// A series that was stopped is being undone, which can take long when its files are large.
+    Undoing,
     /// The runs are over. Later events tell how the series ended.
     Over,
     /// Why the series could not go on.

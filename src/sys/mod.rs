@@ -6,8 +6,9 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    attribute, blkid, buffer, destination, device, error, events, extents, file, folders, identity, instructions, lock,
-    open, residency, rusage, signals, space, stat, system, terminal, thread, tsc, wake,
+    attribute, blkid, buffer, destination, device, error, events, extents, file, folders, identity,
+    instructions, lock, open, residency, rusage, signals, space, standard, stat, system, terminal, thread,
+    tsc, wake,
 };
 
 /// Things that tests make and the program does not.

@@ -80,9 +80,12 @@ mod program {
     mod devices;
     mod engines;
     mod failures;
+    mod hangup;
     mod options;
     mod recorded;
+    mod standard;
     mod stop;
+    mod terminal;
     mod threads;
 }
 

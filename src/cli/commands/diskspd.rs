@@ -1,7 +1,9 @@
 //! `diskspd` as a command: words in, result on standard output, everything else on standard error.
 
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::Arc;
+use std::time::Duration;
 
 use crate::cli::Invocation;
 use crate::cli::console::{Console, say, say_line, tell};
@@ -20,6 +22,8 @@ use crate::session::outputs::Outputs;
 use crate::session::run::Ready;
 use crate::session::signals::stop_on_signals;
 use crate::sys::error::system_text;
+use crate::sys::signals::survive_file_size_limit;
+use crate::sys::standard::is_output_closed;
 use crate::sys::wake::Latch;
 use crate::text::printable;
 
@@ -41,7 +45,7 @@ pub(crate) enum VerdictTo {
 
 /// Runs the DiskSpd command with `args` (without the program name).
 pub fn diskspd(program: &Program, args: &[OsString]) -> ExitCode {
-    run_words(program, args, VerdictTo::StandardError)
+    begin().map_or_else(|code| code, |()| run_words(program, args, VerdictTo::StandardError))
 }
 
 /// Runs the words of DiskSpd's command line.
@@ -66,16 +70,34 @@ fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, verdic
     }
 }
 
-/// Prints a document; a closed pipe or a full disk is a failure, not a panic.
+/// Prints a document. A full disk is a failure; a reader that has seen enough (`| head`) is told nothing, as other
+/// programs do it.
 pub(crate) fn print(text: &str, code: ExitCode) -> ExitCode {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => code,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe && code == ExitCode::Done => {
+            ExitCode::of(Outcome::Unread)
+        }
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => code,
         Err(error) => {
             let failure = Failure::new(FailureKind::Output, "could not write to standard output");
             tell(failure.because(system_text(&error)))
         }
     }
+}
+
+/// What both programs do before anything else.
+///
+/// # Errors
+/// The exit code, when standard output is closed: a result would be lost without an error.
+pub(crate) fn begin() -> Result<(), ExitCode> {
+    survive_file_size_limit();
+    if !is_output_closed() {
+        return Ok(());
+    }
+    let refusal = Refusal::new(RefusalKind::Output, "standard output is closed, so the result would be lost");
+    Err(tell(refusal.hint("send it to a file (> FILE), or to /dev/null if it is not wanted")))
 }
 
 fn system_information(format: ResultFormat) -> ExitCode {
@@ -164,9 +186,9 @@ fn measure(
     ready: &Ready<'_>,
     verdict_to: VerdictTo,
 ) -> ExitCode {
-    let stop = match Latch::new()
-        .and_then(|latch| watch_signals(&latch, request.profile.result_format).map(|()| latch))
-    {
+    let console = Arc::new(Console::new(request.profile.verbose));
+    let format = request.profile.result_format;
+    let stop = match Latch::new().and_then(|latch| watch_signals(&latch, format, &console).map(|()| latch)) {
         Ok(stop) => stop,
         Err(error) => {
             let failure = Failure::new(FailureKind::Thread, "could not prepare for Ctrl+C");
@@ -177,7 +199,6 @@ fn measure(
         Ok(outputs) => outputs,
         Err(error) => return tell(Refusal::from(error)),
     };
-    let console = Console::new(request.profile.verbose);
     let report = ready.run(&|event: Event| console.show(event), &stop);
     console.finish();
     match report {
@@ -185,7 +206,12 @@ fn measure(
             let verdict = report.document.verdict.clone().unwrap_or_default();
             let is_refused = request.options.require.is_some_and(|required| verdict.grade > required);
             let show = Show { verdict, verdict_to, has_all: request.options.verdict };
-            match print_report(&report, outputs, &console, &show) {
+            let code = print_report(&report, outputs, &console, &show);
+            if stop.is_set() && report.failures.is_empty() && report.document.measured().next().is_none() {
+                say_line(format_args!("stopped before anything was measured"));
+                return ExitCode::of(Outcome::Failed(FailureKind::Interrupted));
+            }
+            match code {
                 ExitCode::Done if is_refused => ExitCode::of(Outcome::Unmet),
                 code => code,
             }
@@ -267,15 +293,27 @@ fn print_report(report: &FinishedRun, outputs: Outputs, console: &Console, show:
     code
 }
 
-/// The first SIGINT or SIGTERM stops the run in an orderly way.
-fn watch_signals(stop: &Latch, format: ResultFormat) -> std::io::Result<()> {
+/// How long a run that is stopped may take to end before it is told what it waits for.
+const STOP_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The first SIGINT, SIGTERM or SIGHUP stops the run in an orderly way.
+fn watch_signals(stop: &Latch, format: ResultFormat, console: &Arc<Console>) -> std::io::Result<()> {
     // Where DiskSpd prints it before a text result; nothing may stand before an XML result.
     const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
+    let console = Arc::clone(console);
     stop_on_signals(stop, move || {
+        console.stop();
         let mut out = std::io::stdout().lock();
         let _ = match format {
             ResultFormat::Text => out.write_all(NOTICE.as_bytes()).and_then(|()| out.flush()),
             ResultFormat::Xml => std::io::stderr().write_all(NOTICE.as_bytes()),
         };
+        let console = Arc::clone(&console);
+        let tell_later = move || {
+            std::thread::sleep(STOP_PATIENCE);
+            console.tell_wait();
+        };
+        // It ends with the process. Without a thread, the wait is not told.
+        let _ = std::thread::Builder::new().name("stopping".into()).spawn(tell_later);
     })
 }

@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::cli::commands;
 use crate::cli::commands::bench_self::BenchArguments;
-use crate::cli::commands::diskspd::{ExitCode, Program, VerdictTo, print, run_words};
+use crate::cli::commands::diskspd::{ExitCode, Program, VerdictTo, begin, print, run_words};
 use crate::cli::commands::inspect::InspectArguments;
 use crate::cli::commands::judge::JudgeArguments;
 use crate::cli::commands::merge::MergeArguments;
@@ -83,6 +83,10 @@ fn schema(kind: &str) -> String {
 
 /// Runs the `truespd` command with `args` (without the program name).
 pub fn truespd(program: &Program, args: &[OsString]) -> ExitCode {
+    begin().map_or_else(|code| code, |()| dispatch(program, args))
+}
+
+fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
     // What follows `run` are DiskSpd's options, which the parser of subcommands would read by other rules.
     if let Some((first, words)) = args.split_first()
         && first == "run"

@@ -19,7 +19,7 @@ use crate::suite::findings::word;
 use crate::suite::{Ahead, Known, Step};
 use crate::sys::error::system_text;
 use crate::text::shell_line;
-use crate::text::{clock, printable};
+use crate::text::{clock, printable, size};
 
 /// How often the line of the present run changes.
 const EVERY: Duration = Duration::from_millis(250);
@@ -117,6 +117,9 @@ impl View {
             load::Event::Note(words) | load::Event::Reused { words, .. } => {
                 self.line(&format!("note: {words}"));
             }
+            load::Event::Removing { bytes, .. } => {
+                self.line(&format!("note: removing the unfinished test file ({})", size(bytes)));
+            }
             load::Event::Dot | load::Event::Verbose(_) => {}
         }
     }
@@ -212,6 +215,7 @@ impl Watch for View {
                 self.clear();
                 say_line(format_args!("stopping; press Ctrl+C again to stop at once"));
             }
+            Event::Undoing => self.line("removing the test files"),
             Event::Over => self.clear(),
             Event::Fault { fault, line } => say(&with_line(fault, line)),
             Event::Left(undone) => tell_left(undone),

@@ -20,6 +20,7 @@ pub mod residency;
 pub mod rusage;
 pub mod signals;
 pub mod space;
+pub mod standard;
 pub mod stat;
 pub mod system;
 pub mod terminal;

@@ -24,9 +24,18 @@ fn parsed_after_notice(ran: &Ran) -> Parsed {
 }
 
 fn assert_ends_soon(running: Running, signal: Signal) -> Ran {
+    assert_ends_soon_with(0, running, signal)
+}
+
+/// With nothing measured, which no script may take for a success.
+fn assert_ends_unmeasured(running: Running, signal: Signal) -> Ran {
+    assert_ends_soon_with(1, running, signal).says(&["stopped before anything was measured\n"])
+}
+
+fn assert_ends_soon_with(code: i32, running: Running, signal: Signal) -> Ran {
     let since = Instant::now();
     running.signal(signal);
-    let ran = running.finish().expect_code(0);
+    let ran = running.finish().expect_code(code);
     assert!(since.elapsed() < AT_ONCE, "{ran}");
     ran
 }
@@ -39,7 +48,7 @@ fn waiting_for_the_start_event() {
         running.wait_until("the workers are there", || threads(&running) >= 3);
         std::thread::sleep(Duration::from_millis(50));
         assert!(running.is_running(), "it waits");
-        let ran = assert_ends_soon(running, signal);
+        let ran = assert_ends_unmeasured(running, signal);
         assert_eq!(parsed_after_notice(&ran).results, [None], "{ran}");
     }
 }
@@ -56,7 +65,7 @@ fn during_warm_up() {
     {
         let running = lab.start(&format!("-v -d30 -W30 -b4K -r {words} f"));
         running.wait_for_stderr("starting warm up");
-        let ran = assert_ends_soon(running, signal);
+        let ran = assert_ends_unmeasured(running, signal);
         let parsed = parsed_after_notice(&ran);
         assert_eq!(parsed.results, [None], "no results line\n{ran}");
         assert!(!ran.stderr.contains("ERROR"), "{ran}");
@@ -276,7 +285,7 @@ fn events_last_as_long_as_their_holders() {
     third.finish().expect_signal(9);
     lab.run("-yego").expect_code(1);
     let fourth = waits("go");
-    assert_ends_soon(fourth, Signal::INT);
+    assert_ends_unmeasured(fourth, Signal::INT);
 }
 
 #[test]
