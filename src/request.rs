@@ -4,13 +4,13 @@
 //! [`Line`] once.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::path::Path;
 
 use crate::fault::{Refusal, RefusalKind, Refusals};
 use crate::profile::xml::{self, Overrides, TemplateError, XmlError};
 use crate::profile::{EventNames, Finding, Profile, ResultFormat, Severity, validate};
 use crate::result::Grade;
+use crate::sys::source::Source;
 
 /// A profile to run, with its options.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -169,7 +169,7 @@ pub fn seed_of_moment(boot_ms: u64) -> u32 {
 }
 
 fn read(path: &Path) -> Result<Profile, XmlError> {
-    let opened = File::open(path).map_err(|error| XmlError::unreadable(path, &error))?;
+    let opened = Source::open(path).map_err(|error| XmlError::unreadable(path, &error))?;
     xml::read_from(opened).map_err(|error| XmlError::unreadable(path, &error))?
 }
 

@@ -20,6 +20,10 @@ fn start(folder: &Path, line: &str) -> Child {
 
 /// Largest resident memory of a finished run, in bytes.
 fn resident_bytes_max(folder: &Path, line: &str) -> u64 {
+    resident_bytes_max_with(0, folder, line)
+}
+
+fn resident_bytes_max_with(code: i32, folder: &Path, line: &str) -> u64 {
     let mut child = start(folder, line);
     let pid = i32::try_from(child.id()).expect("a process id");
     let mut status = 0;
@@ -27,7 +31,10 @@ fn resident_bytes_max(folder: &Path, line: &str) -> u64 {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: a child of ours that nobody else waits for, and room for what the kernel writes.
     let waited = unsafe { libc::wait4(pid, &mut status, 0, &mut usage) };
-    assert!(waited == pid && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{line}: {status}");
+    assert!(
+        waited == pid && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == code,
+        "{line}: {status}"
+    );
     // Reaped above.
     let _ = child.try_wait();
     u64::try_from(usage.ru_maxrss).expect("not negative") * 1024
@@ -82,4 +89,24 @@ fn memory_is_small_and_does_not_grow() {
     let many = resident_bytes_max(folder, "-d1 -W0 -b64K -r -t4 -o32 -w30 -L -D f");
     println!("resident: {} KiB with {} KiB of buffers", many / 1024, buffers / 1024);
     assert!(many < 32 * MIB + buffers, "{many} bytes");
+}
+
+/// A limit that is checked after the buffers were taken costs all of them: here 15 GiB.
+#[test]
+fn what_is_refused_takes_no_memory() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let folder = dir.path();
+    assert!(start(folder, "-c4M -b4K -d1 -W0 -g1 f").wait().expect("it ends").success());
+    for line in [
+        "-d1 -W0 -b4K -o1000000 -t4 f",
+        "-d1 -W0 -b512 -o32769 f",
+        "-d1 -W0 -b4K -t1000000000 f",
+        "-d1 -W0 -b4K -F4000000 -O2 f",
+        "-d4000000 -D1 -b4K -t64 -L f",
+        "-d1 -W0 -b2G -o4000 f",
+        "-d1 -W0 -b4K -w100 -Z900G f",
+    ] {
+        let bytes = resident_bytes_max_with(3, folder, line);
+        assert!(bytes < 64 * MIB, "{line}: {bytes} bytes");
+    }
 }

@@ -2,6 +2,11 @@
 
 use std::process::ExitCode;
 
+use truespd::sys::allocator::EndsInWords;
+
+#[global_allocator]
+static ALLOCATOR: EndsInWords = EndsInWords;
+
 fn main() -> ExitCode {
     let mut args = std::env::args_os();
     let name = args.next().map_or_else(|| "diskspd".into(), |n| n.to_string_lossy().into_owned());

@@ -264,6 +264,8 @@ pub struct EngineRow {
     pub simulates_time: bool,
     /// Threads ask for completions all the time, and keep their processors busy.
     pub polls: bool,
+    /// Outstanding I/Os that it takes for one thread; `u32::MAX` when it sets no limit.
+    pub depth_max: u32,
     /// Tells why it cannot be used on this machine, without side effects.
     pub probe: fn() -> Result<(), EngineError>,
     /// Opens it.

@@ -21,6 +21,7 @@ const IO_URING: EngineRow = EngineRow {
     moves_data: true,
     simulates_time: false,
     polls: false,
+    depth_max: uring_setup::DEPTH_MAX,
     probe: uring_setup::probe,
     open: uring::open,
 };
@@ -34,6 +35,7 @@ const IO_URING_POLL: EngineRow = EngineRow {
     moves_data: true,
     simulates_time: false,
     polls: true,
+    depth_max: uring_setup::DEPTH_MAX,
     probe: uring_setup::probe,
     open: uring::open_polled,
 };
@@ -47,6 +49,7 @@ const LIBAIO: EngineRow = EngineRow {
     moves_data: true,
     simulates_time: false,
     polls: false,
+    depth_max: aio::DEPTH_MAX,
     probe: aio::probe,
     open: aio::open,
 };
@@ -60,6 +63,7 @@ const THREADS: EngineRow = EngineRow {
     moves_data: true,
     simulates_time: false,
     polls: false,
+    depth_max: threads::DEPTH_MAX,
     probe: || Ok(()),
     open: threads::open,
 };
@@ -73,6 +77,7 @@ const PSYNC: EngineRow = EngineRow {
     moves_data: true,
     simulates_time: false,
     polls: false,
+    depth_max: u32::MAX,
     probe: || Ok(()),
     open: psync::open,
 };
@@ -86,6 +91,7 @@ const MMAP: EngineRow = EngineRow {
     moves_data: true,
     simulates_time: false,
     polls: false,
+    depth_max: u32::MAX,
     probe: || Ok(()),
     open: mmap::open,
 };
@@ -99,6 +105,7 @@ const NULL: EngineRow = EngineRow {
     moves_data: false,
     simulates_time: false,
     polls: false,
+    depth_max: u32::MAX,
     probe: || Ok(()),
     open: null::open,
 };
@@ -112,6 +119,7 @@ const SIM: EngineRow = EngineRow {
     moves_data: false,
     simulates_time: true,
     polls: false,
+    depth_max: u32::MAX,
     probe: || Ok(()),
     open: sim::open,
 };
@@ -119,6 +127,13 @@ const SIM: EngineRow = EngineRow {
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static EngineRow> {
     TABLE.iter().find(|row| row.name == name)
+}
+
+/// The first engine of [`LADDER`] that this machine offers: what [`open_ladder`] will open for several outstanding I/Os,
+/// unless something else stands against it.
+pub fn likely(all_direct: bool) -> &'static EngineRow {
+    let usable = |row: &&EngineRow| (all_direct || !row.needs_direct) && (row.probe)().is_ok();
+    LADDER.iter().find(usable).unwrap_or(&LADDER[0])
 }
 
 /// Checks the text after the colon of `--engine NAME:...` before anything is touched.

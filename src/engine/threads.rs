@@ -16,7 +16,7 @@ use crate::sys::error::system_text;
 
 pub(super) const NAME: &str = "threads";
 
-const DEPTH_MAX: u32 = 4096;
+pub(super) const DEPTH_MAX: u32 = 4096;
 /// A helper calls two functions and the kernel.
 const STACK_BYTES: usize = 64 * 1024;
 

@@ -7,16 +7,22 @@ use std::time::{Duration, Instant};
 use super::context::{Event, OnEvent, Options};
 use super::counters::Wanted;
 use super::fill::{self, Content, FillSpec};
+use crate::engine::EngineRow;
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::guard::mark::{MarkState, Marks};
 use crate::guard::{Guard, NewFile, Wish, Wished};
-use crate::machine::memory::{available_bytes, open_files_limit, raise_open_files_limit};
+use crate::machine::memory::{
+    available_bytes, open_files_limit, raise_open_files_limit, space_left, threads_allowed,
+};
 use crate::machine::roots::Roots;
 use crate::machine::storage;
 use crate::machine::storage::{DirectAlignment, OpenFailure, ReadFlags, TargetKind, facts_of, resolve};
 use crate::machine::topology::Topology;
 use crate::measure::Intervals;
-use crate::plan::{check_alignment, check_block_size, check_memory, processor_order};
+use crate::plan::{
+    assign, check_alignment, check_block_size, check_depth, check_memory, check_space, check_threads,
+    processor_order,
+};
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 use crate::sys::error::system_text;
 use crate::sys::extents;
@@ -60,7 +66,9 @@ pub fn check_before(
     let mut room = Room::default();
     for span in &profile.time_spans {
         let mut checked = Checked::default();
-        if let Err(refusal) = check_span(span, profile.result_format, topology, &roots, &mut checked) {
+        let as_xml = profile.result_format == ResultFormat::Xml;
+        let engine = options.engine.as_ref().map(|(row, _)| *row);
+        if let Err(refusal) = check_span(span, as_xml, engine, topology, &roots, &mut checked) {
             refusals.push(refusal);
         }
         for target in &span.targets {
@@ -80,7 +88,8 @@ pub fn check_before(
 
 fn check_span(
     span: &TimeSpan,
-    format: ResultFormat,
+    as_xml: bool,
+    engine: Option<&'static EngineRow>,
     topology: &Topology,
     roots: &Roots,
     checked: &mut Checked,
@@ -102,10 +111,13 @@ fn check_span(
         None => 0,
     };
     if let Some(available) = available_bytes(roots) {
-        check_memory(span, series, format == ResultFormat::Xml, available)?;
+        check_memory(span, series, as_xml, available)?;
     }
     let of_targets: u64 = span.targets.iter().map(|t| u64::from(span.threads_on(t))).sum();
     let threads = if span.thread_count > 0 { u64::from(span.thread_count) } else { of_targets };
+    check_threads(threads, threads_allowed(roots))?;
+    check_space(span, series, as_xml, space_left(roots))?;
+    check_depth(span, &assign(span, &checked.cpus), engine)?;
     check_descriptors(of_targets + 2 * threads + SPARE_DESCRIPTORS)
 }
 

@@ -20,6 +20,7 @@ use crate::profile::{CacheMode, Target, TimeSpan};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::error::system_text;
 use crate::sys::identity::Identity;
+use crate::sys::source::Source;
 
 /// One opened target.
 #[derive(Debug)]
@@ -247,7 +248,7 @@ fn write_source(target: &Target, rng: &mut DataRng) -> Result<Option<Arc<IoBuffe
     match target.write_source_path.as_deref().filter(|p| !p.is_empty()) {
         None => buffer.with_slice_mut(0, bytes, |all| rng.fill(all)),
         Some(path) => {
-            let mut file = File::open(path).map_err(|e| {
+            let mut file = Source::open(Path::new(path)).map_err(|e| {
                 let words = format!("could not open '{path}', the source of write data (-Z<size>,<file>)");
                 Failure::new(FailureKind::Open, words).on(path).because(system_text(&e))
             })?;

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::roots::Roots;
 use crate::machine::read::read_number;
 pub use crate::sys::system::{ResourceLimit, locked_memory_limit, open_files_limit, raise_open_files_limit};
+use crate::sys::system::{address_space_limit, data_limit, page_bytes, processes_limit};
 
 /// Facts of `/proc/meminfo`, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -50,6 +51,73 @@ pub fn available_bytes(roots: &Roots) -> Option<u64> {
     let of_machine = memory_facts(roots).ok().and_then(|facts| facts.available_bytes);
     let groups = std::fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
     [of_machine, available_in_groups(&groups, roots)].into_iter().flatten().min()
+}
+
+/// Address space or memory that a limit leaves this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpaceLeft {
+    /// How much.
+    pub bytes: u64,
+    /// What sets the limit.
+    pub by: &'static str,
+}
+
+/// What the limits of this process leave it beyond what it has; `None` without limits.
+pub fn space_left(roots: &Roots) -> Option<SpaceLeft> {
+    let pages = std::fs::read_to_string(roots.proc.join("self/statm")).unwrap_or_default();
+    // In pages: all, resident, shared, text, nothing, data and stack (`proc_pid_statm(5)`).
+    let used = |field: usize| {
+        let pages = pages.split_whitespace().nth(field).and_then(|number| number.parse::<u64>().ok());
+        pages.unwrap_or(0).saturating_mul(page_bytes() as u64)
+    };
+    let left = |limit: ResourceLimit, field, by| {
+        limit.soft.map(|limit| SpaceLeft { bytes: limit.saturating_sub(used(field)), by })
+    };
+    let all = [left(address_space_limit(), 0, "ulimit -v"), left(data_limit(), 5, "ulimit -d")];
+    all.into_iter().flatten().min_by_key(|left| left.bytes)
+}
+
+/// Most threads that this process can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadsAllowed {
+    /// How many.
+    pub count: u64,
+    /// What sets the limit.
+    pub by: &'static str,
+}
+
+/// The lowest limit of threads: of the system, of this user, and of the process's control groups. `None` when nothing
+/// tells.
+pub fn threads_allowed(roots: &Roots) -> Option<ThreadsAllowed> {
+    let limit = |count: Option<u64>, by| count.map(|count| ThreadsAllowed { count, by });
+    let of_system = |name: &str| read_number(&roots.proc.join("sys/kernel").join(name));
+    let all = [
+        limit(of_system("threads-max"), "sysctl kernel.threads-max"),
+        limit(of_system("pid_max"), "sysctl kernel.pid_max"),
+        limit(processes_limit().soft, "ulimit -u"),
+        limit(threads_in_groups(roots), "pids.max of its control group"),
+    ];
+    all.into_iter().flatten().min_by_key(|allowed| allowed.count)
+}
+
+/// The least that the process's control groups and those above them allow.
+fn threads_in_groups(roots: &Roots) -> Option<u64> {
+    let groups = std::fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
+    let mut limits = Vec::new();
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let root = match controllers {
+            "" => "fs/cgroup",
+            c if c.split(',').any(|c| c == "pids") => "fs/cgroup/pids",
+            _ => continue,
+        };
+        let root = roots.sys.join(root);
+        let own = root.join(path.trim_start_matches('/'));
+        let above = own.ancestors().take_while(|dir| dir.starts_with(&root));
+        limits.extend(above.filter_map(|dir| read_number::<u64>(&dir.join("pids.max"))));
+    }
+    limits.into_iter().min()
 }
 
 /// Files of a memory control group: its limit, its use, and the key of its statistics that counts cached

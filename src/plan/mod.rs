@@ -4,6 +4,7 @@
 //! targets are open and their sizes known: [`ranges_of`] says where threads may go, [`lanes()`] all that they need.
 
 mod affinity;
+mod allowance;
 mod lanes;
 mod opened;
 mod precreate;
@@ -11,6 +12,7 @@ mod requirements;
 mod threads;
 
 pub use affinity::processor_order;
+pub use allowance::{check_depth, check_space, check_threads};
 pub use lanes::{Dispatch, Lane, LaneInputs, LaneTarget, LaneWrites, PlannedTarget, lanes};
 pub use opened::{TargetRanges, ranges_of};
 pub use precreate::precreate_sizes;

@@ -92,6 +92,8 @@ impl MemoryNeed {
 
 /// Memory that a thread touches besides its buffers: stack, ring, histograms.
 const THREAD_BYTES: u128 = 64 * 1024;
+/// What a histogram takes for the latencies of a usual device: ten of its blocks.
+const HISTOGRAM_BYTES: u128 = 80 * 1024;
 /// The engine's and the worker's own state of one outstanding I/O.
 const SLOT_BYTES: u128 = 256;
 /// Series that are made when threads are added up: one for each direction and the sum.
@@ -117,6 +119,13 @@ pub fn memory_need(span: &TimeSpan, series: u128, as_xml: bool) -> MemoryNeed {
         need.buffers = need.buffers.saturating_add(u128::from(target.write_source_bytes));
         need.series = need.series.saturating_add(threads.saturating_mul(directions).saturating_mul(series));
         need.workers = need.workers.saturating_add(slots.saturating_mul(SLOT_BYTES));
+        let histograms = match span.measure_latency {
+            // With a rate there are response times, too.
+            true => directions * (1 + u128::from(target.is_rate_limited())),
+            false => 0,
+        };
+        let histograms = threads.saturating_mul(histograms).saturating_mul(HISTOGRAM_BYTES);
+        need.workers = need.workers.saturating_add(histograms);
         need.threads += if span.thread_count == 0 { threads } else { 0 };
     }
     need.threads += u128::from(span.thread_count);

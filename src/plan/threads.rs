@@ -91,7 +91,7 @@ fn fixed(span: &TimeSpan) -> Vec<ThreadWork> {
                 .collect();
             let slots = match is_pool {
                 true => span.request_count,
-                false => duties.iter().map(|d| d.requests).sum(),
+                false => duties.iter().fold(0, |slots: u32, duty| slots.saturating_add(duty.requests)),
             };
             work(duties, slots, is_pool)
         })

@@ -4,6 +4,7 @@
 //! may be missing. A change of any other kind makes a new version, and this module then reads both.
 
 use std::io::Read;
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,11 +13,16 @@ use super::summary::Summary;
 use super::{Direction, Document, TimeSpanResult, legacy};
 use crate::measure::Histogram;
 use crate::sys::error::system_text;
+use crate::sys::source::Source;
 
 /// What the member `format` says.
 pub const FORMAT: &str = "truespd-result";
 /// The version this program writes.
 pub const FORMAT_VERSION: u32 = 1;
+
+/// Most bytes of a document that are read. Documents lie in memory as a whole, and what is larger is usually no document but
+/// a disk, or the file of a test.
+const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// Totals beyond this are no measurement, and sums of several would not fit 64 bits.
 const TOTAL_MAX: u128 = 1 << 60;
@@ -59,6 +65,11 @@ pub enum ReadError {
     /// The file could not be read.
     #[error("cannot be read: {}", system_text(.0))]
     Io(#[from] std::io::Error),
+    /// More than [`FILE_BYTES_MAX`].
+    #[error(
+        "is larger than 1 GiB, the most that is read of a result; give a file that was written with --json"
+    )]
+    TooLarge,
     /// Not JSON, or not all of it.
     #[error("is not a TrueSpd result, or is incomplete: {0}")]
     NoJson(serde_json::Error),
@@ -109,14 +120,26 @@ pub fn read(text: &[u8]) -> Result<Document, ReadError> {
     Ok(stored.result)
 }
 
-/// [`read`] from an open file.
+/// [`read`] from an open file, of which no more than 1 GiB is taken, whatever it is.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_from(mut source: impl Read) -> Result<Document, ReadError> {
+pub fn read_from(source: impl Read) -> Result<Document, ReadError> {
     let mut text = Vec::new();
-    source.read_to_end(&mut text)?;
-    read(&text)
+    source.take(FILE_BYTES_MAX + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > FILE_BYTES_MAX { Err(ReadError::TooLarge) } else { read(&text) }
+}
+
+/// [`read_from`] a file, a pipe, or whatever else the path leads to.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_file(path: &Path) -> Result<Document, ReadError> {
+    let source = Source::open(path)?;
+    match source.size_bytes() {
+        Some(size) if size > FILE_BYTES_MAX => Err(ReadError::TooLarge),
+        _ => read_from(source),
+    }
 }
 
 /// What is wrong with something that is not a document of this version.

@@ -78,17 +78,12 @@ impl Series {
         grammar: Box<dyn Grammar>,
         watch: Arc<dyn Watch>,
     ) -> Result<Self, Refusal> {
-        let failed = |what: &str, error: &std::io::Error| {
-            Refusal::new(RefusalKind::Machine, format!("{what}: {}", system_text(error)))
-        };
         journals_of_this_user()
             .iter()
             .flat_map(|dir| sweep(dir))
             .for_each(|undone| watch.see(Event::Left(&undone)));
-        let stop = Latch::new().map_err(|e| failed("no file descriptor left", &e))?;
         let notice = Arc::clone(&watch);
-        stop_on_signals(&stop, move || notice.see(Event::Stopping))
-            .map_err(|e| failed("could not prepare for Ctrl+C", &e))?;
+        let stop = stop_on_signals(move || notice.see(Event::Stopping))?;
         let keep = wishes.keep.as_ref().map(|folder| Kept::open(Path::new(folder), wishes.resume));
         let keep = keep.transpose()?;
         let is_kept = |path: &str| keep.as_ref().is_some_and(|keep| keep.would_hold(Path::new(path)));

@@ -3,20 +3,22 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use crate::sys::error::system_text;
+use crate::fault::{Refusal, RefusalKind};
+use crate::sys::error::{Code, system_text};
 use crate::sys::signals::{EndWish, EndWishes};
 use crate::sys::wake::Latch;
 
 /// Signals that come this soon after the first one mean the same.
 const SAME_WISH: Duration = Duration::from_millis(500);
 
-/// Sets `stop` at the first SIGINT, SIGTERM or SIGHUP, after `notice`; a second SIGINT or SIGTERM ends the process.
+/// A latch that is set at the first SIGINT, SIGTERM or SIGHUP, after `notice`; a second SIGINT or SIGTERM ends the process.
 ///
 /// # Errors
-/// The system's error, with what to do.
-pub fn stop_on_signals(stop: &Latch, notice: impl Fn() + Send + 'static) -> io::Result<()> {
-    let mut wishes = EndWishes::receive()?;
-    let stop = stop.clone();
+/// The system's reason, with what to do.
+pub fn stop_on_signals(notice: impl Fn() + Send + 'static) -> Result<Latch, Refusal> {
+    let latch = Latch::new().map_err(|error| refusal(&error))?;
+    let mut wishes = EndWishes::receive().map_err(|error| refusal(&error))?;
+    let stop = latch.clone();
     let wait = move || {
         let mut wished = Wished::default();
         for wish in wishes.forever() {
@@ -31,10 +33,19 @@ pub fn stop_on_signals(stop: &Latch, notice: impl Fn() + Send + 'static) -> io::
         }
     };
     let started = std::thread::Builder::new().name("signals".into()).spawn(wait);
-    started.map(drop).map_err(|error| {
-        let words = system_text(&error);
-        io::Error::other(format!("{words}; raise the limit of processes (ulimit -u)"))
-    })
+    started.map(|_| latch).map_err(|error| refusal(&error))
+}
+
+fn refusal(error: &io::Error) -> Refusal {
+    let message = format!("could not prepare for Ctrl+C: {}", system_text(error));
+    let refusal = Refusal::new(RefusalKind::Machine, message);
+    match Code::of(error) {
+        Some(Code::TOO_MANY_FILES) => refusal.hint("raise the limit of open files (ulimit -n)"),
+        Some(Code::AGAIN) => {
+            refusal.hint("raise the limit of processes (ulimit -u) or of address space (ulimit -v)")
+        }
+        _ => refusal,
+    }
 }
 
 /// What was wished so far.

@@ -6,9 +6,9 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    attribute, blkid, buffer, destination, device, error, events, extents, file, folders, identity,
-    instructions, lock, open, residency, rusage, signals, space, standard, stat, system, terminal, thread,
-    tsc, wake,
+    allocator, attribute, blkid, buffer, destination, device, error, events, extents, file, folders,
+    identity, instructions, lock, open, residency, rusage, signals, source, space, standard, stat, system,
+    terminal, thread, tsc, wake,
 };
 
 /// Things that tests make and the program does not.

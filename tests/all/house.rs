@@ -15,7 +15,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("engine", &["sys", "machine"]),
     ("access", &["profile"]),
     ("result", &["profile", "measure", "machine", "text", "sys"]),
-    ("request", &["profile", "result", "fault"]),
+    ("request", &["profile", "result", "fault", "sys"]),
     ("plan", &["profile", "access", "engine", "machine", "fault", "text", "sys"]),
     ("guard", &["profile", "machine", "fault", "text", "sys"]),
     (

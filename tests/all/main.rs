@@ -81,6 +81,7 @@ mod program {
     mod engines;
     mod failures;
     mod hangup;
+    mod limits;
     mod options;
     mod recorded;
     mod standard;

@@ -187,13 +187,9 @@ fn measure(
     verdict_to: VerdictTo,
 ) -> ExitCode {
     let console = Arc::new(Console::new(request.profile.verbose));
-    let format = request.profile.result_format;
-    let stop = match Latch::new().and_then(|latch| watch_signals(&latch, format, &console).map(|()| latch)) {
+    let stop = match watch_signals(request.profile.result_format, &console) {
         Ok(stop) => stop,
-        Err(error) => {
-            let failure = Failure::new(FailureKind::Thread, "could not prepare for Ctrl+C");
-            return tell(failure.because(system_text(&error)));
-        }
+        Err(refusal) => return tell(refusal),
     };
     let outputs = match Outputs::open(&request.options.outputs, request) {
         Ok(outputs) => outputs,
@@ -297,11 +293,11 @@ fn print_report(report: &FinishedRun, outputs: Outputs, console: &Console, show:
 const STOP_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The first SIGINT, SIGTERM or SIGHUP stops the run in an orderly way.
-fn watch_signals(stop: &Latch, format: ResultFormat, console: &Arc<Console>) -> std::io::Result<()> {
+fn watch_signals(format: ResultFormat, console: &Arc<Console>) -> Result<Latch, Refusal> {
     // Where DiskSpd prints it before a text result; nothing may stand before an XML result.
     const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
     let console = Arc::clone(console);
-    stop_on_signals(stop, move || {
+    stop_on_signals(move || {
         console.stop();
         let mut out = std::io::stdout().lock();
         let _ = match format {

@@ -1,7 +1,6 @@
 //! `truespd render`: a stored result in any format.
 
-use std::fs::File;
-use std::io::{self, BufReader};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -57,9 +56,7 @@ impl FormatArgument {
 pub(crate) fn read(path: &Path) -> Result<Document, Refusal> {
     let read = match path == Path::new("-") {
         true => json::read_from(io::stdin().lock()),
-        false => {
-            File::open(path).map_err(ReadError::Io).and_then(|file| json::read_from(BufReader::new(file)))
-        }
+        false => json::read_file(path),
     };
     let shown = path.display();
     read.map_err(|error| {

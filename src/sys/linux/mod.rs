@@ -1,5 +1,6 @@
 //! Linux.
 
+pub mod allocator;
 pub mod attribute;
 pub mod blkid;
 pub mod buffer;
@@ -19,6 +20,7 @@ pub mod open;
 pub mod residency;
 pub mod rusage;
 pub mod signals;
+pub mod source;
 pub mod space;
 pub mod standard;
 pub mod stat;

@@ -69,6 +69,24 @@ pub fn file_size_limit() -> ResourceLimit {
     limit(Resource::Fsize)
 }
 
+/// Address space of the process, in bytes (`RLIMIT_AS`).
+pub fn address_space_limit() -> ResourceLimit {
+    limit(Resource::As)
+}
+
+/// Memory of the process that belongs to no file, in bytes (`RLIMIT_DATA`).
+pub fn data_limit() -> ResourceLimit {
+    limit(Resource::Data)
+}
+
+/// Processes and threads of this user (`RLIMIT_NPROC`); nothing limits root.
+pub fn processes_limit() -> ResourceLimit {
+    match is_root() {
+        true => ResourceLimit { soft: None, hard: None },
+        false => limit(Resource::Nproc),
+    }
+}
+
 /// Raises the limit of open files to its hard limit and returns the limit that then counts.
 ///
 /// # Errors

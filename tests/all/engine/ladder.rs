@@ -15,6 +15,7 @@ const MISSING: EngineRow = EngineRow {
     moves_data: true,
     simulates_time: false,
     polls: false,
+    depth_max: u32::MAX,
     probe: || Ok(()),
     open: |_| {
         Err(EngineError::Unavailable {

@@ -24,6 +24,7 @@ static RECORDER: EngineRow = EngineRow {
     moves_data: false,
     simulates_time: true,
     polls: false,
+    depth_max: u32::MAX,
     probe: || Ok(()),
     open,
 };

@@ -182,6 +182,7 @@ const fn row(name: &'static str, open: fn(Setup) -> Result<Opened, EngineError>)
         moves_data: false,
         simulates_time: false,
         polls: false,
+        depth_max: u32::MAX,
         probe: || Ok(()),
         open,
     }

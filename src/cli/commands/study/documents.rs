@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::fault::{Refusal, RefusalKind};
-use crate::result::{Document, json};
+use crate::result::Document;
+use crate::result::json::{self, ReadError};
 use crate::session::keep::is_of_uncounted;
 use crate::suite::ab::Metric;
 use crate::suite::study::nodes::{Node, Runs, compare, differs};
@@ -121,8 +122,10 @@ fn documents_of(path: &Path) -> Result<Vec<PathBuf>, Refusal> {
 }
 
 fn read(path: &Path) -> Result<Document, Refusal> {
-    let bytes = fs::read(path).map_err(|error| unreadable(path, &error))?;
-    json::read(&bytes).map_err(|error| refusal(format!("{} {error}", printable_path(path))))
+    json::read_file(path).map_err(|error| match error {
+        ReadError::Io(error) => unreadable(path, &error),
+        error => refusal(format!("{} {error}", printable_path(path))),
+    })
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Refusal {
