@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +13,7 @@ use crate::machine::storage::{AccessHint, advise};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::file::read_exact_at;
 use crate::sys::open::{Reading, read_again};
-use crate::sys::residency::drop_cached;
+use crate::sys::residency::{cached, drop_cached};
 
 /// Every piece starts at a multiple of this and is at most as long.
 pub const PIECE_BYTES: u64 = 1 << 20;
@@ -20,6 +21,9 @@ pub const PIECE_BYTES: u64 = 1 << 20;
 const SPREAD_BYTES: u64 = 16 << 10;
 /// Reads in flight.
 const READERS: usize = 8;
+
+/// Waits neither for a pipe nor for a medium.
+const AT_ONCE: Reading = Reading { direct: false, exclusive: false, at_once: true };
 
 /// The sample that ended the search.
 #[derive(Debug)]
@@ -57,37 +61,53 @@ pub fn find_odd(
     count: u64,
     is_odd: &(dyn Fn(u64, &[u8]) -> bool + Sync),
 ) -> io::Result<Option<Odd>> {
-    let how = Reading { at_once: true, ..Reading::default() };
-    let buffered = read_again(file, how)?;
-    // What cannot be read past the cache is read through it.
-    let direct = read_again(file, Reading { direct: true, ..how }).ok();
-    let size_bytes = (&buffered).seek(SeekFrom::End(0))?;
-    let _ = advise(&buffered, AccessHint::Random);
-    let pieces = pieces(size_bytes, count.max(1));
-    let (next, is_over, found) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(None::<Odd>));
+    let found = Mutex::new(None::<Odd>);
     let tell = |odd: Odd| {
-        is_over.store(true, Ordering::Relaxed);
         let mut first = found.lock().unwrap_or_else(PoisonError::into_inner);
         if first.as_ref().is_none_or(|known| odd.offset_bytes < known.offset_bytes) {
             *first = Some(odd);
         }
+        ControlFlow::Break(())
     };
+    let size_bytes = read_again(file, AT_ONCE)?.seek(SeekFrom::End(0))?;
+    read_places(file, &pieces(size_bytes, count.max(1)), &|offset_bytes, bytes| match bytes {
+        Ok(bytes) if is_odd(offset_bytes, bytes) => tell(Odd { offset_bytes, error: None }),
+        Ok(_) => ControlFlow::Continue(()),
+        Err(error) => tell(Odd { offset_bytes, error: Some(error) }),
+    })?;
+    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What one place holds goes to it, with the place's first byte; it says whether to go on.
+pub type See<'a> = &'a (dyn Fn(u64, io::Result<&[u8]>) -> ControlFlow<()> + Sync);
+
+/// Reads places (offset and length, at most [`PIECE_BYTES`]) in their order, a few at a time, until `see` breaks.
+/// Returns how many were read: the first ones, without a gap.
+///
+/// # Errors
+/// When the file cannot be opened once more for reading, or there is no memory.
+pub fn read_places(file: &File, places: &[(u64, u64)], see: See<'_>) -> io::Result<usize> {
+    let buffered = read_again(file, AT_ONCE)?;
+    // What cannot be read past the cache is read through it.
+    let direct = read_again(file, Reading { direct: true, ..AT_ONCE }).ok();
+    let _ = advise(&buffered, AccessHint::Random);
+    let (next, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = |buffer: &IoBuffer| {
         while !is_over.load(Ordering::Relaxed) {
-            let Some(&(offset_bytes, length)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else {
-                break;
-            };
-            buffer.with_slice_mut(0, length as usize, |bytes| {
-                match read(direct.as_ref(), &buffered, offset_bytes, bytes) {
-                    Ok(()) if is_odd(offset_bytes, bytes) => tell(Odd { offset_bytes, error: None }),
-                    Ok(()) => {}
-                    Err(error) => tell(Odd { offset_bytes, error: Some(error) }),
-                }
+            // One that is taken is read: so no gap is left.
+            let Some(&(offset, length)) = places.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+            let length = length.min(PIECE_BYTES) as usize;
+            let seen = buffer.with_slice_mut(0, length, |bytes| {
+                let answer = read(direct.as_ref(), &buffered, offset, bytes);
+                see(offset, answer.map(|()| &*bytes))
             });
+            if seen.is_break() {
+                is_over.store(true, Ordering::Relaxed);
+            }
         }
     };
     let buffers: Result<Vec<IoBuffer>, _> =
-        (0..READERS.min(pieces.len().max(1))).map(|_| IoBuffer::new(PIECE_BYTES as usize)).collect();
+        (0..READERS.min(places.len().max(1))).map(|_| IoBuffer::new(PIECE_BYTES as usize)).collect();
     let buffers = buffers.map_err(io::Error::other)?;
     std::thread::scope(|scope| {
         for buffer in &buffers[1..] {
@@ -96,16 +116,24 @@ pub fn find_odd(
         }
         work(&buffers[0]);
     });
-    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(next.into_inner().min(places.len()))
 }
 
 fn read(direct: Option<&File>, buffered: &File, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+    let length = bytes.len() as u64;
+    // What waits in the cache is the content, and a direct read would have to wait until it is written.
+    let seen = cached(buffered, &[(offset, length)]);
+    if seen.is_some_and(|seen| seen.dirty_bytes.is_some_and(|dirty| dirty > 0)) {
+        return read_exact_at(buffered, bytes, offset);
+    }
     // Also where only the length does not fit: the last bytes of a file.
     if direct.is_some_and(|file| read_exact_at(file, bytes, offset).is_ok()) {
         return Ok(());
     }
+    // A clean page may be older than what a server has by now.
+    drop_cached(buffered, offset, length);
     let answer = read_exact_at(buffered, bytes, offset);
-    drop_cached(buffered, offset, bytes.len() as u64);
+    drop_cached(buffered, offset, length);
     answer
 }
 
