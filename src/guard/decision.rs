@@ -124,11 +124,9 @@ impl Guard<'_> {
         if facts.size_bytes == 0 || self.is_let_through(typed, path, Some(file)) {
             return Ok(());
         }
-        match self.marks.is_ours(file) {
-            true => found.kept(typed),
-            false => {
-                Err(found.foreign(typed, self.marks.whose(file), "a write test would destroy what it holds"))
-            }
+        match self.marks.whose(file) {
+            whose if whose.may_be_written() => found.kept(typed),
+            whose => Err(found.foreign(typed, whose, "a write test would destroy what it holds")),
         }
     }
 
@@ -150,11 +148,13 @@ impl Guard<'_> {
             // `--overwrite` allows to write an unreadable file, as it does a device.
             Err(e) => found.holds.push(Reason::Unknown(e)),
         }
+        found.besides.extend(self.marks.ignored(file).map(Reason::MarkIgnored));
         if found.in_use.is_empty() {
             return Ok(found);
         }
-        if !self.marks.is_ours(file) && facts.size_bytes > 0 {
-            found.holds.insert(0, Reason::Whose(self.marks.whose(file)));
+        let whose = self.marks.whose(file);
+        if !whose.may_be_written() && facts.size_bytes > 0 {
+            found.holds.insert(0, Reason::Whose(whose));
         }
         Err(found.in_use_refusal(typed, &format!("'{typed}'")))
     }

@@ -137,7 +137,7 @@ impl PermitToMake<'_> {
             .map_err(failed("it could not be opened for writing"))?;
         let bytes = file.metadata().map_err(failed("its size could not be read"))?.len();
         let may_go = || {
-            guard.marks.is_ours(&file)
+            guard.marks.whose(&file).may_be_written()
                 || guard.is_left_over(&file, wish)
                 || guard.is_let_through(typed, path, Some(&file))
         };

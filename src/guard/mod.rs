@@ -47,7 +47,7 @@ pub use error::GuardError;
 pub use files::{FileLock, FileUse};
 pub use make::{NewFile, PermitToMake, Wish, Wished};
 pub use no_storage::check_directory;
-pub use openers::Opener;
+pub use openers::{Opener, writers_of_file};
 pub use permit::{Permit, PermitError};
 pub use reason::Reason;
 pub use scan::signatures;

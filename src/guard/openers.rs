@@ -60,7 +60,7 @@ const CHECKS: u32 = 5;
 const CHECK_PAUSE: Duration = Duration::from_millis(40);
 
 /// Programs other than runs of this one that have the file open for writing.
-pub(super) fn writers_of_file(file: &File, roots: &Roots) -> Vec<Opener> {
+pub fn writers_of_file(file: &File, roots: &Roots) -> Vec<Opener> {
     let Ok(own) = Identity::of(file) else { return Vec::new() };
     let of_file = |_: &Path, fd: &Path, info: &Path| {
         // The kernel tells the inode since 5.14, so that other files need not be asked.

@@ -136,7 +136,7 @@ mod tests {
         let guard = Guard { overwrite: &[], marks: &marks, roots: &roots };
         let flags = OpenFlags { access: Access::ReadWrite, direct: false, dsync: false };
         for name in ["ours", "theirs"] {
-            std::fs::write(at(name), [0; 4096]).unwrap();
+            std::fs::write(at(name), [7; 4096]).unwrap();
         }
         let (ours, theirs) = (at("ours"), at("theirs"));
         marks.mark(&File::options().write(true).open(&ours).unwrap(), MarkState::Complete).unwrap();

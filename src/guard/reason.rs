@@ -7,7 +7,7 @@ use super::claimant::Use;
 use super::contents::Holding;
 use super::error::GuardError;
 use super::files::{FileLock, FileUse};
-use super::mark::Whose;
+use super::mark::{Ignored, Whose};
 use super::openers::Opener;
 use crate::text::printable_path;
 
@@ -35,6 +35,8 @@ pub enum Reason {
     Unknown(GuardError),
     /// Whose data the file holds.
     Whose(Whose),
+    /// The file has a mark that does not count.
+    MarkIgnored(Ignored),
     /// Names (hard links) of the file.
     Names(u64),
     /// The loop device is built on a file.
@@ -58,6 +60,7 @@ impl fmt::Display for Reason {
             Reason::Holds(holding) => holding.fmt(f),
             Reason::Unknown(error) => error.fmt(f),
             Reason::Whose(whose) => write!(f, "it {whose}"),
+            Reason::MarkIgnored(ignored) => ignored.fmt(f),
             Reason::Names(count) => {
                 write!(f, "it has {count} names (hard links), and each of them is this data")
             }

@@ -17,7 +17,7 @@ use crate::text::printable_path;
 pub enum Reuse {
     /// Take the file as it is: exactly that size, every byte written.
     Reuse {
-        /// TrueSpd made it; otherwise only a test that reads may use it.
+        /// TrueSpd made it, or it holds nothing; otherwise only a test that reads may use it.
         ours: bool,
         /// One sentence for the person.
         sentence: String,
@@ -84,7 +84,8 @@ pub fn reuse_decision(path: &Path, size_bytes: u64, marks: &Marks) -> Result<Reu
 fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> io::Result<Reuse> {
     let found_bytes = file.metadata()?.len();
     let mark = marks.read(file);
-    let ours = marks.is_ours(file);
+    let whose = marks.whose(file);
+    let ours = whose.may_be_written();
     let create = |because: String| Reuse::Create {
         sentence: format!("{name} is created again: {because}"),
         replaces_foreign_data: !ours && found_bytes > 0,
@@ -100,8 +101,9 @@ fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> i
     }
     Ok(match extents::examine(file)? {
         Extents::AllWritten => {
-            let whose = match marks.whose(file) {
+            let whose = match whose {
                 Whose::Ours => "made by an earlier run",
+                Whose::Nobodys => "holding nothing but zeros",
                 Whose::Resized | Whose::Rewritten => {
                     "made by an earlier run and changed by something else since"
                 }

@@ -16,6 +16,7 @@ pub mod events;
 pub mod facts;
 pub mod fill;
 pub mod live;
+mod marks;
 mod phases;
 mod prepare;
 mod span;

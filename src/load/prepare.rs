@@ -151,6 +151,11 @@ fn check_target(
     let typed = target.path.as_str();
     let machine = |words: String| Refusal::machine(&[], Some(typed), words);
     let path = resolve(typed, guard.roots).map_err(|e| machine(e.to_string()))?.path;
+    if target.writes()
+        && let Ok(file) = storage::open_file(&path, ReadFlags::CACHED)
+    {
+        warnings.extend(guard.marks.ignored(&file).map(|ignored| format!("'{typed}': {ignored}")));
+    }
     if let Some(size) = target.create_bytes.filter(|&s| s > 0) {
         let content = content_of(target, span.random_write_data, span.rand_seed);
         let creation = Creation { typed, size_bytes: size, content, writes: target.writes() };

@@ -6,10 +6,11 @@ use std::time::Duration;
 use super::activity::Sources;
 use super::calibrate::self_cost;
 use super::content::{Look, look_before};
-use super::context::{Failures, Run, Tools};
+use super::context::{Event, Failures, Run, Tools};
 use super::controller::{Control, SpanOutcome, run_threads};
 use super::counters::Wanted;
 use super::fill::Content;
+use super::marks;
 use super::phases::Lengths;
 use super::prepare::{self, Checked, Creation};
 use super::start::StartContext;
@@ -226,13 +227,13 @@ impl Run<'_> {
             interrupter: tools.interrupter,
             sources: &sources,
         };
-        let marks = &self.marks;
-        targets.iter().for_each(|state| state.begin_writing(marks, longest(span)));
+        let (written, taken_as_empty) = marks::begin(targets, &self.marks, longest(span));
+        taken_as_empty.into_iter().for_each(|words| (self.on_event)(Event::Note(words)));
         let run = || run_threads(&planned.lanes, &context, &control);
         let (outcome, lost) = keeping(&mut self.custody, self.stop, run);
         self.custody.devices_are_written();
         looks.iter_mut().zip(targets).for_each(|(look, state)| look.look_after(state.file()));
-        targets.iter().for_each(|state| state.end_writing(marks));
+        written.end(&self.marks, &self.roots).iter().for_each(|words| self.warn(words));
         if let Some(identity) = lost {
             return Err(vec![taken(planned, identity)]);
         }

@@ -3,12 +3,10 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::access::{DataRng, data};
 use crate::engine::Handle;
 use crate::fault::{Failure, FailureKind};
-use crate::guard::mark::Marks;
 use crate::guard::{Custody, Guard, Permit, PermitError};
 use crate::machine::storage::{
     Access, AccessHint, OpenFlags, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
@@ -44,8 +42,8 @@ pub struct TargetState {
     identity: Identity,
     /// The permit to write it; `None` for a test that only reads.
     permit: Option<Permit>,
-    /// TrueSpd made it and this run writes it.
-    is_ours: bool,
+    /// It is a file that this run writes, and it is ours or nobody's.
+    is_marked: bool,
     /// Stays open, so that no other file can get the same identity.
     file: File,
 }
@@ -103,7 +101,8 @@ fn open_one(
         true => open_permitted(target, &path, guard, checked, custody)?,
         false => open_to_read(target, &path, guard, checked)?,
     };
-    let is_ours = permit.is_some() && guard.marks.is_ours(&opened.file);
+    let is_file = opened.facts.kind == TargetKind::Regular;
+    let is_marked = is_file && permit.is_some() && guard.marks.whose(&opened.file).may_be_written();
     check_kind(target, &opened.facts)?;
     let ranges = ranges_of(span, target, opened.facts.size_bytes)?;
     if target.is_direct() {
@@ -117,7 +116,7 @@ fn open_one(
         hints: hints(target),
         identity,
         permit,
-        is_ours,
+        is_marked,
         ranges,
         chain: chain::of(&opened.file, &opened.facts, guard.roots),
         facts: opened.facts,
@@ -301,18 +300,8 @@ impl TargetState {
         self.identity
     }
 
-    /// Notes in the mark of a file of ours, before the first write, that a run writes it for at most `longest`.
-    pub fn begin_writing(&self, marks: &Marks, longest: Duration) {
-        if self.is_ours {
-            marks.begin_writing(&self.file, longest);
-        }
-    }
-
-    /// Renews the mark of a file of ours after it was written.
-    pub fn end_writing(&self, marks: &Marks) {
-        if self.is_ours {
-            // If this fails, a later write test asks for -c or --overwrite. Nothing is lost.
-            let _ = marks.end_writing(&self.file);
-        }
+    /// It is a file that this run writes and may mark as its own.
+    pub fn is_marked(&self) -> bool {
+        self.is_marked
     }
 }

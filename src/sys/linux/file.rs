@@ -191,6 +191,14 @@ pub fn make_private(directory: &Path) -> io::Result<()> {
     std::fs::set_permissions(directory, Permissions::from_mode(0o700))
 }
 
+/// Takes the permissions to a file from everybody but its owner.
+///
+/// # Errors
+/// What `chmod(2)` says.
+pub fn make_private_file(path: &Path) -> io::Result<()> {
+    std::fs::set_permissions(path, Permissions::from_mode(0o600))
+}
+
 /// Opens for reading and writing, and neither follows a link nor waits for the other end of a pipe.
 ///
 /// # Errors

@@ -1,0 +1,275 @@
+//! What a file holds, as one number: a digest of samples, or of all of a small file.
+//!
+//! It recognises data of ours that look like any other, such as those of `-Zr`. It guards against mistakes, not against
+//! somebody who forges content.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::ops::{ControlFlow, Range};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::guard::sample::{PIECE_BYTES, read_places};
+
+/// So many bytes are read as a whole.
+const WHOLE_BYTES: u64 = 64 << 20;
+/// Places of a larger file besides its ends.
+const PLACES: u64 = 256;
+/// Bytes of such a place.
+const PLACE_BYTES: u64 = 64 << 10;
+/// Direct reads begin at multiples of this.
+const STEP_BYTES: u64 = 4096;
+/// A digest for a mark is made in this time, from as many places as can be read meanwhile.
+const LIMIT: Duration = Duration::from_millis(300);
+/// But from so many at least.
+const PLACES_MIN: usize = 16;
+
+/// A digest of the first so many places of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Digest {
+    sum: u64,
+    places: usize,
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}/{}", self.sum, self.places)
+    }
+}
+
+/// The text is no digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoDigest;
+
+impl FromStr for Digest {
+    type Err = NoDigest;
+
+    fn from_str(text: &str) -> Result<Self, NoDigest> {
+        let (sum, places) = text.split_once('/').ok_or(NoDigest)?;
+        let sum = u64::from_str_radix(sum, 16).map_err(|_| NoDigest)?;
+        Ok(Digest { sum, places: places.parse().map_err(|_| NoDigest)? })
+    }
+}
+
+impl Digest {
+    /// Of what lies in these ranges of bytes now, within a short time.
+    ///
+    /// # Errors
+    /// When a place cannot be read.
+    pub fn of(file: &File, ranges: &[Range<u64>]) -> io::Result<Self> {
+        let end = Instant::now() + LIMIT;
+        sum(file, &places(ranges), &|read| read < PLACES_MIN || Instant::now() < end)
+    }
+
+    /// Whether the same places hold the same now.
+    ///
+    /// # Errors
+    /// When a place cannot be read.
+    pub fn is_of(&self, file: &File, ranges: &[Range<u64>]) -> io::Result<bool> {
+        let mut places = places(ranges);
+        if places.len() < self.places {
+            return Ok(false);
+        }
+        places.truncate(self.places);
+        Ok(sum(file, &places, &|_| true)? == *self)
+    }
+}
+
+/// Adds up what the places hold, until `goes_on`, given how many have been read, says otherwise.
+fn sum(file: &File, places: &[(u64, u64)], goes_on: &(dyn Fn(usize) -> bool + Sync)) -> io::Result<Digest> {
+    let (total, read, failed) = (AtomicU64::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+    let places = read_places(file, places, &|offset, bytes| {
+        let Ok(bytes) = bytes else {
+            failed.store(true, Ordering::Relaxed);
+            return ControlFlow::Break(());
+        };
+        // A sum, because places come in any order.
+        total.fetch_add(hash(offset, bytes), Ordering::Relaxed);
+        match goes_on(read.fetch_add(1, Ordering::Relaxed) + 1) {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    })?;
+    match failed.into_inner() {
+        true => Err(io::Error::other("a sample cannot be read")),
+        false => Ok(Digest { sum: total.into_inner(), places }),
+    }
+}
+
+/// The places of these ranges (offset and length), in the order in which they are read: the ends, then the others in an
+/// order that spreads also the first few. The same ranges have the same places.
+fn places(ranges: &[Range<u64>]) -> Vec<(u64, u64)> {
+    let total: u64 = ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+    let mut found = match total <= WHOLE_BYTES {
+        true => ranges.iter().flat_map(|range| pieces(range.clone())).collect(),
+        false => spread(ranges, total),
+    };
+    // The ends stay in front: other people's files begin and end there.
+    let ends = found.len().min(2);
+    let mut state = total;
+    for at in (ends + 1..found.len()).rev() {
+        let other = ends + (next(&mut state) % (at - ends + 1) as u64) as usize;
+        found.swap(at, other);
+    }
+    found
+}
+
+/// All of a range, the last piece second.
+fn pieces(range: Range<u64>) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        let length = PIECE_BYTES.min(range.end - at);
+        found.push((at, length));
+        at += length;
+    }
+    if let Some(last) = found.len().checked_sub(1).filter(|&last| last > 1) {
+        found.swap(1, last);
+    }
+    found
+}
+
+/// Both ends, and one place somewhere in each of as many equal parts: no change that is longer than two parts is missed.
+fn spread(ranges: &[Range<u64>], total: u64) -> Vec<(u64, u64)> {
+    let ends = |range: &Range<u64>| (range.start, PIECE_BYTES.min(range.end - range.start));
+    let tail = |range: &Range<u64>| {
+        let length = PIECE_BYTES.min(range.end - range.start);
+        (range.end - length, length)
+    };
+    let used = || ranges.iter().filter(|range| range.end > range.start);
+    let mut found: Vec<_> = used().next().map(ends).into_iter().chain(used().next_back().map(tail)).collect();
+    let mut state = total;
+    let part = total / PLACES;
+    for index in 0..PLACES {
+        let at = part * index + next(&mut state) % part;
+        found.extend(place_at(ranges, at));
+    }
+    found
+}
+
+/// The place around the byte that is `at` bytes into the ranges.
+fn place_at(ranges: &[Range<u64>], mut at: u64) -> Option<(u64, u64)> {
+    for range in ranges {
+        let length = range.end.saturating_sub(range.start);
+        if at < length {
+            let offset = ((range.start + at) / STEP_BYTES * STEP_BYTES).max(range.start);
+            return Some((offset, PLACE_BYTES.min(range.end - offset)));
+        }
+        at -= length;
+    }
+    None
+}
+
+/// A number that differs for all other content and places, but for chance.
+fn hash(offset: u64, bytes: &[u8]) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(FACTOR).rotate_left(29);
+    let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+    // Four sums at once, which a processor does in the time of one.
+    let mut lanes = [1, 2, 3, 4].map(|lane| mixed(offset ^ lane));
+    let mut blocks = bytes.chunks_exact(32);
+    for block in &mut blocks {
+        for (lane, part) in lanes.iter_mut().zip(block.chunks_exact(8)) {
+            *lane = step(*lane, word(part));
+        }
+    }
+    for &byte in blocks.remainder() {
+        lanes[0] = step(lanes[0], u64::from(byte));
+    }
+    let all = lanes.into_iter().fold(bytes.len() as u64, |sum, lane| step(sum, mixed(lane)));
+    mixed(all)
+}
+
+/// SplitMix64's finish.
+fn mixed(mut value: u64) -> u64 {
+    value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+/// SplitMix64.
+fn next(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed(*state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::made::FileExt;
+
+    const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
+
+    fn is_in(place: (u64, u64), ranges: &[Range<u64>]) -> bool {
+        ranges.iter().any(|range| range.start <= place.0 && place.0 + place.1 <= range.end && place.1 > 0)
+    }
+
+    #[test]
+    fn places_lie_in_the_ranges_and_cover_small_ones() {
+        assert_eq!(places(&[]), []);
+        assert_eq!(places(&[7..7]), []);
+        assert_eq!(places(&[0..5]), [(0, 5)]);
+        let all: u64 = places(&[3..10 * MIB + 1, 20 * MIB..40 * MIB]).iter().map(|place| place.1).sum();
+        assert_eq!(all, 30 * MIB - 2);
+        for ranges in [
+            vec![0..GIB],
+            vec![0..u64::MAX],
+            vec![0..GIB + 5, 2 * GIB + 1..3 * GIB],
+            vec![0..10, 5 * GIB..6 * GIB],
+            vec![0..GIB, GIB..GIB],
+        ] {
+            let found = places(&ranges);
+            assert_eq!(found, places(&ranges));
+            assert_eq!(found.len() as u64, PLACES + 2);
+            assert!(found.iter().all(|&place| is_in(place, &ranges) && place.1 <= PIECE_BYTES), "{ranges:?}");
+            assert_eq!(found[0].0, 0);
+            assert!(found.iter().any(|place| Some(place.0 + place.1) == ranges.iter().map(|r| r.end).max()));
+        }
+        // The first few are spread, and no gap between all of them is wider than two parts.
+        let mut found = places(&[0..GIB]);
+        let first = &found[2..18];
+        assert!(first.iter().any(|p| p.0 < GIB / 3) && first.iter().any(|p| p.0 > GIB / 3 * 2), "{first:?}");
+        found.sort_unstable();
+        assert!(found.windows(2).all(|two| two[1].0 - two[0].0 <= 2 * GIB / PLACES));
+    }
+
+    #[test]
+    fn every_byte_of_a_small_file_counts() {
+        let file = tempfile::tempfile().unwrap();
+        let size = 3 * MIB + 77;
+        file.write_all_at(&vec![1; size as usize], 0).unwrap();
+        let digest = Digest::of(&file, &[0..size]).unwrap();
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        for at in [0, 1, 31, 32, MIB - 1, MIB, 2 * MIB + 12_345, size - 1] {
+            assert!(digest.is_of(&file, &[0..size]).unwrap());
+            file.write_all_at(&[2], at).unwrap();
+            assert!(!digest.is_of(&file, &[0..size]).unwrap(), "byte {at}");
+            file.write_all_at(&[1], at).unwrap();
+        }
+        assert!(!digest.is_of(&file, &[0..size - 1]).unwrap(), "another range");
+        // The same bytes in other places.
+        file.write_all_at(&[3; 32], MIB).unwrap();
+        let before = Digest::of(&file, &[0..size]).unwrap();
+        file.write_all_at(&[1; 32], MIB).unwrap();
+        file.write_all_at(&[3; 32], 2 * MIB).unwrap();
+        assert!(!before.is_of(&file, &[0..size]).unwrap());
+    }
+
+    #[test]
+    fn a_digest_of_the_first_places_is_compared_with_the_same_ones() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(100 * MIB).unwrap();
+        let few = sum(&file, &places(&[0..100 * MIB]), &|read| read < 20).unwrap();
+        assert!((20..40).contains(&few.places), "{few}");
+        assert!(few.is_of(&file, &[0..100 * MIB]).unwrap());
+        file.write_all_at(b"x", 5).unwrap();
+        assert!(!few.is_of(&file, &[0..100 * MIB]).unwrap());
+        assert!(!Digest { places: 1000, ..few }.is_of(&file, &[0..100 * MIB]).unwrap());
+        for text in ["", "12", "12/", "xyz/3", "12/-1"] {
+            assert_eq!(text.parse::<Digest>(), Err(NoDigest), "{text}");
+        }
+    }
+}

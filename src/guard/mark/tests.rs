@@ -1,0 +1,306 @@
+//! Marks on real files, with extended attributes and with the registry.
+
+use std::fs::{self, File};
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+
+use super::*;
+use crate::guard::hold::{Hold, is_being_tested};
+use crate::sys::attribute;
+use crate::sys::made::{FileExt, set_mode};
+use crate::sys::stat::Stamp;
+use crate::sys::within_a_second;
+use std::io::Write;
+
+struct Place {
+    dir: tempfile::TempDir,
+    marks: Marks,
+}
+
+/// With attributes where the filesystem has them, and without.
+fn places() -> [Place; 2] {
+    [true, false].map(|attributes| {
+        let dir = tempfile::tempdir().unwrap();
+        let registry = Some(dir.path().join("state"));
+        Place { marks: Marks::with(registry, attributes), dir }
+    })
+}
+
+fn file_of(dir: &Path, name: &str, bytes: usize) -> File {
+    let mut file = File::options().create_new(true).read(true).write(true).open(dir.join(name)).unwrap();
+    file.write_all(&pattern(bytes)).unwrap();
+    file
+}
+
+fn pattern(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|at| at as u8).collect()
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+/// A run that writes all of a file.
+const ALL: &[Range<u64>] = &[0..u64::MAX];
+
+/// The mark of a file that a run begins to write.
+fn begin(marks: &Marks, file: &File) -> Writing {
+    let writing = marks.begin_writing(file, MINUTE, ALL).expect("ours");
+    assert_eq!(writing.unmarked, None);
+    writing
+}
+
+#[test]
+fn marked_files_are_ours_until_unmarked() {
+    for Place { dir, marks } in places() {
+        let file = file_of(dir.path(), "a", 1000);
+        assert!(!marks.is_ours(&file));
+        marks.mark(&file, MarkState::Complete).unwrap();
+        let mark = marks.read(&file).unwrap();
+        assert_eq!((mark.size_bytes, mark.state), (1000, MarkState::Complete));
+        let writing = begin(&marks, &file);
+        file.write_all_at(&pattern(10), 0).unwrap();
+        assert!(marks.is_ours(&file), "a test writes to it, or was killed");
+        assert_eq!(marks.end_writing(&file, &writing, false), Ok(Ended::Ours));
+        assert!(marks.is_ours(&file), "a test wrote to it");
+        fs::rename(dir.path().join("a"), dir.path().join("b")).unwrap();
+        let renamed = File::open(dir.path().join("b")).unwrap();
+        assert!(marks.is_ours(&renamed), "renamed, and opened for reading only");
+        marks.unmark(&file).unwrap();
+        assert!(!marks.is_ours(&file));
+        marks.unmark(&file).unwrap();
+    }
+}
+
+#[test]
+fn copies_and_other_files_are_not_ours() {
+    for Place { dir, marks } in places() {
+        let file = file_of(dir.path(), "a", 1000);
+        marks.mark(&file, MarkState::Complete).unwrap();
+        let copy = file_of(dir.path(), "copy", 1000);
+        assert!(!marks.is_ours(&copy));
+    }
+}
+
+#[test]
+fn a_file_that_changed_its_size_is_not_ours() {
+    for Place { dir, marks } in places() {
+        let file = file_of(dir.path(), "a", 1000);
+        marks.mark(&file, MarkState::Complete).unwrap();
+        file.set_len(2000).unwrap();
+        assert_eq!(marks.whose(&file), resized(&marks), "somebody appended data");
+        marks.mark(&file, MarkState::Filling).unwrap();
+        file.set_len(5000).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Unfinished, "left while being filled");
+        assert_eq!(marks.read(&file).unwrap().state, MarkState::Filling);
+    }
+}
+
+/// A registry entry is tied to the size.
+fn resized(marks: &Marks) -> Whose {
+    if marks.attributes { Whose::Resized } else { Whose::Foreign }
+}
+
+fn set_modified(file: &File, seconds_from_now: i64) {
+    let now = std::time::SystemTime::now();
+    let step = Duration::from_secs(seconds_from_now.unsigned_abs());
+    let time = if seconds_from_now < 0 { now - step } else { now + step };
+    file.set_modified(time).unwrap();
+}
+
+#[test]
+fn a_file_that_something_else_wrote_to_is_not_ours() {
+    for Place { dir, marks } in places() {
+        let file = file_of(dir.path(), "a", 1000);
+        set_modified(&file, -60);
+        marks.mark(&file, MarkState::Complete).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Ours);
+        file.write_all_at(&[9; 10], 0).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Rewritten);
+        // A copy that brings its times along.
+        for seconds in [-90, -3600, 3600] {
+            set_modified(&file, seconds);
+            assert_eq!(marks.whose(&file), Whose::Rewritten, "{seconds}");
+        }
+        assert!(marks.begin_writing(&file, MINUTE, ALL).is_none(), "a run does not make it ours again");
+    }
+}
+
+#[test]
+fn what_a_killed_run_leaves_is_ours_while_nothing_else_is_seen_in_it() {
+    for Place { dir, marks } in places() {
+        let file = file_of(dir.path(), "a", 3_000_000);
+        marks.mark(&file, MarkState::Complete).unwrap();
+        begin(&marks, &file);
+        file.write_all_at(&pattern(4000), 1000).unwrap();
+        file.write_all_at(&[0; 4096], 8192).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Ours);
+        for (at, words) in [(0, "somebody's thesis"), (2_999_900, "and its end")] {
+            file.write_all_at(words.as_bytes(), at).unwrap();
+            assert_eq!(marks.whose(&file), Whose::Interrupted, "{words}");
+            // As long as a run is alive it is the one that writes.
+            let hold = Hold::take(&file).unwrap();
+            assert_eq!(marks.whose(&file), Whose::Interrupted, "one that only asks");
+            hold.says_it_writes();
+            assert_eq!(marks.whose(&file), Whose::Ours);
+            drop(hold);
+            assert!(within_a_second(|| !is_being_tested(&file)));
+            file.write_all_at(&vec![0; words.len()], at).unwrap();
+            assert_eq!(marks.whose(&file), Whose::Ours);
+        }
+        // Written after that run can have written.
+        set_modified(&file, 30);
+        assert_eq!(marks.whose(&file), Whose::Ours);
+        set_modified(&file, 90);
+        assert_eq!(marks.whose(&file), Whose::Rewritten);
+        marks.mark_for(&file, MarkState::Filling, MINUTE).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Rewritten);
+        set_modified(&file, 0);
+        assert_eq!(marks.whose(&file), Whose::Unfinished);
+    }
+}
+
+#[test]
+fn the_last_of_several_runs_says_that_the_file_is_complete() {
+    let dir = tempfile::tempdir().unwrap();
+    let marks = Marks::with_registry(&dir.path().join("state"));
+    let file = file_of(dir.path(), "a", 1000);
+    marks.mark(&file, MarkState::Complete).unwrap();
+    let open = || File::options().read(true).write(true).open(dir.path().join("a")).unwrap();
+    let (first, second) = (open(), open());
+    let end = |file: &File, writing: &Writing| marks.end_writing(file, writing, false).unwrap();
+    let (one, two) = (begin(&marks, &first), begin(&marks, &second));
+    first.write_all_at(&pattern(10), 0).unwrap();
+    assert_eq!(end(&first, &one), Ended::StillWritten);
+    assert_eq!(marks.read(&file).unwrap().state, MarkState::Running);
+    second.write_all_at(&pattern(20), 0).unwrap();
+    assert_eq!(end(&second, &two), Ended::Ours);
+    assert_eq!(marks.read(&file).unwrap().state, MarkState::Complete);
+    assert_eq!(marks.whose(&file), Whose::Ours);
+    // Somebody cuts the file under a run.
+    let one = begin(&marks, &first);
+    first.set_len(900).unwrap();
+    assert_eq!(end(&first, &one), Ended::Resized);
+    assert_eq!(marks.whose(&file), Whose::Resized);
+    first.set_len(1000).unwrap();
+    // One that is killed lets go.
+    begin(&marks, &first);
+    drop(first);
+    assert!(within_a_second(|| {
+        let two = begin(&marks, &second);
+        end(&second, &two);
+        marks.read(&file).unwrap().state == MarkState::Complete
+    }));
+}
+
+/// Does something to a file that leaves its time of last modification as it is.
+fn with_times_kept(file: &File, change: impl FnOnce()) {
+    let before = file.metadata().unwrap().modified().unwrap();
+    change();
+    file.set_modified(before).unwrap();
+}
+
+#[test]
+fn a_write_whose_time_was_set_back_is_found_and_other_changes_of_the_entry_do_no_harm() {
+    for Place { dir, marks } in places() {
+        let file = file_of(dir.path(), "a", 300_000);
+        // Random data look like any other.
+        let noise: Vec<u8> = (0..300_000u64).map(|at| (at * at * 31 >> 7) as u8).collect();
+        file.write_all_at(&noise, 0).unwrap();
+        marks.mark(&file, MarkState::Complete).unwrap();
+        set_mode(&dir.path().join("a"), 0o640).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Ours, "chmod");
+        fs::hard_link(dir.path().join("a"), dir.path().join("b")).unwrap();
+        fs::rename(dir.path().join("a"), dir.path().join("c")).unwrap();
+        with_times_kept(&file, || ());
+        assert_eq!(marks.whose(&file), Whose::Ours, "ln, mv and touch -r");
+        with_times_kept(&file, || file.write_all_at(b"somebody's thesis", 200_000).unwrap());
+        assert_eq!(marks.whose(&file), Whose::Rewritten);
+        file.write_all_at(&noise[200_000..200_020], 200_000).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Rewritten, "and what it held, with another time");
+    }
+}
+
+#[test]
+fn without_a_digest_only_what_tests_write_is_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let marks = Marks::with_registry(&dir.path().join("state"));
+    let file = file_of(dir.path(), "a", 100_000);
+    // As versions before the digest put it; a change of the entry or not, nothing tells.
+    let older = |file: &File| {
+        let (seconds, nanoseconds) = Stamp::of(file).unwrap().modified;
+        let text = format!("version=1 size=100000 state=complete written={seconds}.{nanoseconds:09}");
+        attribute::set(file, "user.truespd.made", text.as_bytes())
+    };
+    if older(&file).is_err() {
+        return;
+    }
+    assert_eq!(marks.whose(&file), Whose::Ours);
+    file.write_all_at(b"somebody's thesis", 0).unwrap();
+    older(&file).unwrap();
+    assert_eq!(marks.whose(&file), Whose::Rewritten);
+}
+
+#[test]
+fn what_something_else_writes_besides_a_run_does_not_become_ours() {
+    for Place { dir, marks } in places() {
+        let file = file_of(dir.path(), "a", 3_000_000);
+        marks.mark(&file, MarkState::Complete).unwrap();
+        let run = |change: &dyn Fn(), is_shared| {
+            let writing = marks.begin_writing(&file, MINUTE, &[0..4096, 8192..10_000]).expect("ours");
+            file.write_all_at(&[9; 4096], 0).unwrap();
+            file.write_all_at(&[9; 1808], 8192).unwrap();
+            change();
+            let ended = marks.end_writing(&file, &writing, is_shared).unwrap();
+            (ended, marks.whose(&file))
+        };
+        assert_eq!(run(&|| (), false), (Ended::Ours, Whose::Ours));
+        let thesis = || file.write_all_at(b"thesis", 4096).unwrap();
+        assert_eq!(run(&thesis, false), (Ended::Shared, Whose::Rewritten));
+        assert!(marks.begin_writing(&file, MINUTE, ALL).is_none());
+        marks.mark(&file, MarkState::Complete).unwrap();
+        assert_eq!(run(&|| (), true), (Ended::Shared, Whose::Rewritten), "a program that may have written");
+    }
+}
+
+#[test]
+fn another_run_of_ours_may_write_outside_of_this_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let marks = Marks::with_registry(&dir.path().join("state"));
+    let file = file_of(dir.path(), "a", 300_000);
+    marks.mark(&file, MarkState::Complete).unwrap();
+    let second = File::options().read(true).write(true).open(dir.path().join("a")).unwrap();
+    let one = marks.begin_writing(&file, MINUTE, &[0..4096]).unwrap();
+    let two = marks.begin_writing(&second, MINUTE, &[8192..12_288]).unwrap();
+    second.write_all_at(&[9; 4096], 8192).unwrap();
+    assert_eq!(marks.end_writing(&second, &two, false), Ok(Ended::StillWritten));
+    assert_eq!(marks.end_writing(&file, &one, false), Ok(Ended::Ours));
+    assert_eq!(marks.whose(&file), Whose::Ours);
+}
+
+#[test]
+fn what_holds_nothing_is_nobodys_and_becomes_ours_by_a_run() {
+    for Place { dir, marks } in places() {
+        let file = file_of(dir.path(), "a", 0);
+        assert_eq!(marks.whose(&file), Whose::Foreign, "an empty file has no content to be asked about");
+        file.set_len(1 << 30).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Nobodys);
+        assert!(marks.read(&file).is_none(), "a look marks nothing");
+        let writing = begin(&marks, &file);
+        assert_eq!(writing.whose, Whose::Nobodys);
+        file.write_all_at(b"x", 5000).unwrap();
+        assert_eq!(marks.end_writing(&file, &writing, false), Ok(Ended::Ours));
+        assert_eq!(marks.whose(&file), Whose::Ours);
+        marks.unmark(&file).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Foreign);
+    }
+}
+
+#[test]
+fn without_any_place_the_error_says_what_to_set() {
+    let marks = Marks::with(None, false);
+    let error = marks.mark(&tempfile::tempfile().unwrap(), MarkState::Complete).unwrap_err();
+    assert!(error.to_string().contains("set XDG_STATE_HOME or HOME"), "{error}");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let marks = Marks::with(Some(file.path().join("below-a-file")), false);
+    let error = marks.mark(file.as_file(), MarkState::Complete).unwrap_err();
+    assert!(error.to_string().contains("the mark could not be written to"), "{error}");
+}

@@ -1,0 +1,241 @@
+//! What a mark says, and what it says about a file with these times.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::digest::Digest;
+use crate::sys::stat::{Moment, Stamp};
+
+const VERSION: u32 = 1;
+
+/// How far the making of a file got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkState {
+    /// Being filled, or left unfinished.
+    Filling,
+    /// Every byte was written once, and a run is writing now or was killed.
+    Running,
+    /// Every byte was written.
+    Complete,
+    /// Something else wrote to it while a run did.
+    Shared,
+}
+
+/// Words of the states.
+const STATES: &[(MarkState, &str)] = &[
+    (MarkState::Filling, "filling"),
+    (MarkState::Running, "running"),
+    (MarkState::Complete, "complete"),
+    (MarkState::Shared, "shared"),
+];
+
+/// The mark of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// Size the file was made with, in bytes.
+    pub size_bytes: u64,
+    /// How far the making got.
+    pub state: MarkState,
+    /// Time of last modification after our last write; for a file that is being written, the latest time that is
+    /// possible. In seconds and nanoseconds; `None` where it is not known.
+    pub written: Option<Moment>,
+    /// The file's entry was last changed at this time at the latest, by putting the mark. `None` where a server sets such
+    /// times, or while a run writes.
+    pub changed_by: Option<Moment>,
+    /// What the complete file held.
+    pub digest: Option<Digest>,
+    /// Runs that have begun to write since the file was complete.
+    pub runs: u32,
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = STATES.iter().find(|(state, _)| *state == self.state).map_or("", |(_, word)| word);
+        write!(f, "version={VERSION} size={} state={state}", self.size_bytes)?;
+        let moments = [("written", self.written), ("changed_by", self.changed_by)];
+        for (key, (seconds, nanoseconds)) in moments.into_iter().filter_map(|(key, at)| Some((key, at?))) {
+            write!(f, " {key}={seconds}.{nanoseconds:09}")?;
+        }
+        self.digest.iter().try_for_each(|digest| write!(f, " digest={digest}"))?;
+        if self.runs > 0 { write!(f, " runs={}", self.runs) } else { Ok(()) }
+    }
+}
+
+/// File systems may keep times more coarsely on the disk than in memory, at worst (FAT) in steps of 2 s, rounded down.
+const TIME_STEP_MAX_S: i64 = 2;
+/// A server may set the time of our last write so much later, for example when the file is closed.
+const SERVER_LATE_S: i64 = 10;
+
+/// What size and times say about a marked file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ByTimes {
+    /// It has another size.
+    Resized,
+    /// Something else wrote to it.
+    Rewritten,
+    /// It was being filled.
+    Unfinished,
+    /// A run was writing, and nothing else has since.
+    Interrupted,
+    /// Nothing has changed it since.
+    Untouched,
+    /// They do not tell.
+    Unknown,
+}
+
+impl Mark {
+    /// A mark with nothing but size and state.
+    pub(super) fn new(size_bytes: u64, state: MarkState) -> Self {
+        Mark { size_bytes, state, written: None, changed_by: None, digest: None, runs: 0 }
+    }
+
+    /// `None` when the text is no mark of a version this program knows.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let value =
+            |key: &str| text.split_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+        if value("version")? != VERSION.to_string() {
+            return None;
+        }
+        let word = value("state")?;
+        let state = STATES.iter().find(|(_, known)| *known == word)?.0;
+        let moment = |text: &str| {
+            let (seconds, nanoseconds) = text.split_once('.')?;
+            Some((seconds.parse().ok()?, nanoseconds.parse().ok()?))
+        };
+        Some(Mark {
+            written: optional(value("written"), moment)?,
+            changed_by: optional(value("changed_by"), moment)?,
+            digest: optional(value("digest"), |text| Digest::from_str(text).ok())?,
+            runs: optional(value("runs"), |text| text.parse().ok())?.unwrap_or(0),
+            ..Mark::new(value("size")?.parse().ok()?, state)
+        })
+    }
+
+    /// What a file's size and times tell. `are_own` is whether this kernel sets the times of its file system.
+    pub(super) fn by_times(&self, now: &Stamp, are_own: bool) -> ByTimes {
+        if self.size_bytes != now.size_bytes && self.state != MarkState::Filling {
+            return ByTimes::Resized;
+        }
+        if self.state == MarkState::Shared || !self.may_be_written_at(now.modified, are_own) {
+            return ByTimes::Rewritten;
+        }
+        match self.state {
+            MarkState::Filling => ByTimes::Unfinished,
+            MarkState::Running => ByTimes::Interrupted,
+            _ if are_own && self.changed_by.is_some_and(|latest| now.change <= latest) => ByTimes::Untouched,
+            _ => ByTimes::Unknown,
+        }
+    }
+
+    /// Whether a file whose content was last changed at this time can be as we left it.
+    fn may_be_written_at(&self, modified: Moment, are_own: bool) -> bool {
+        let Some((seconds, nanoseconds)) = self.written else { return true };
+        let newest = match are_own {
+            true => (seconds, nanoseconds),
+            false => (seconds.saturating_add(SERVER_LATE_S), nanoseconds),
+        };
+        let oldest = match self.state {
+            MarkState::Complete => (seconds.saturating_sub(TIME_STEP_MAX_S), nanoseconds),
+            _ => (i64::MIN, 0),
+        };
+        (oldest..=newest).contains(&modified)
+    }
+}
+
+/// `Some(None)` for a word that is not there, `None` for one that cannot be read.
+fn optional<T>(word: Option<&str>, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
+    match word {
+        None => Some(None),
+        Some(word) => read(word).map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::identity::Identity;
+
+    fn stamp(modified: Moment, change: Moment) -> Stamp {
+        Stamp { identity: Identity::from((1, 2)), size_bytes: 1, birth: None, change, modified }
+    }
+
+    const MARK: Mark = Mark {
+        size_bytes: 1,
+        state: MarkState::Complete,
+        written: Some((100, 7)),
+        changed_by: Some((101, 0)),
+        digest: None,
+        runs: 0,
+    };
+
+    #[test]
+    fn coarse_times_on_disk_do_no_harm() {
+        for modified in [(100, 7), (100, 0), (99, 0), (98, 7)] {
+            assert_eq!(MARK.by_times(&stamp(modified, (101, 0)), true), ByTimes::Untouched, "{modified:?}");
+        }
+        for modified in [(100, 8), (101, 0), (98, 6), (0, 0)] {
+            assert_eq!(MARK.by_times(&stamp(modified, (101, 0)), true), ByTimes::Rewritten, "{modified:?}");
+        }
+        let unknown = Mark { written: None, ..MARK };
+        assert_eq!(unknown.by_times(&stamp((0, 0), (101, 0)), true), ByTimes::Untouched);
+    }
+
+    #[test]
+    fn a_later_change_of_the_entry_leaves_it_to_the_content() {
+        for (change, says) in
+            [((101, 0), ByTimes::Untouched), ((0, 0), ByTimes::Untouched), ((101, 1), ByTimes::Unknown)]
+        {
+            assert_eq!(MARK.by_times(&stamp((100, 7), change), true), says);
+            let older = Mark { changed_by: None, ..MARK };
+            assert_eq!(older.by_times(&stamp((100, 7), change), true), ByTimes::Unknown, "an older mark");
+        }
+    }
+
+    #[test]
+    fn times_of_a_server_never_suffice() {
+        for modified in [(100, 7), (98, 7), (110, 7)] {
+            assert_eq!(MARK.by_times(&stamp(modified, (0, 0)), false), ByTimes::Unknown, "{modified:?}");
+        }
+        for modified in [(110, 8), (98, 6), (0, 0)] {
+            assert_eq!(MARK.by_times(&stamp(modified, (0, 0)), false), ByTimes::Rewritten, "{modified:?}");
+        }
+    }
+
+    #[test]
+    fn states_without_a_time_of_their_own() {
+        let with = |state| Mark { state, ..MARK }.by_times(&stamp((100, 7), (200, 0)), true);
+        assert_eq!(with(MarkState::Shared), ByTimes::Rewritten);
+        assert_eq!(with(MarkState::Running), ByTimes::Interrupted);
+        assert_eq!(with(MarkState::Filling), ByTimes::Unfinished);
+        let grown = Stamp { size_bytes: 2, ..stamp((100, 7), (101, 0)) };
+        assert_eq!(MARK.by_times(&grown, true), ByTimes::Resized);
+        assert_eq!(Mark { state: MarkState::Filling, ..MARK }.by_times(&grown, true), ByTimes::Unfinished);
+    }
+
+    #[test]
+    fn marks_print_and_parse() {
+        let digests = [None, "00000000000000ff/258".parse().ok()];
+        for (&(state, _), digest) in STATES.iter().flat_map(|state| digests.map(|digest| (state, digest))) {
+            for written in [None, Some((0, 0)), Some((-1, 5)), Some((i64::MAX, 999_999_999))] {
+                let mark = Mark {
+                    size_bytes: u64::MAX,
+                    state,
+                    written,
+                    changed_by: written,
+                    digest,
+                    runs: u32::MAX,
+                };
+                assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
+                assert!(mark.to_string().len() <= super::super::marks::MARK_BYTES_MAX);
+            }
+        }
+        let known = "version=1 size=1 state=complete";
+        assert_eq!(Mark::parse(known), Some(Mark::new(1, MarkState::Complete)), "an older one");
+        let more = ["written=x", "changed_by=1", "digest=1", "runs=-1"].map(|word| format!("{known} {word}"));
+        let wrong =
+            ["", "version=2 size=1 state=complete", "version=1 size=-1 state=complete", "version=1 size=1"];
+        for text in wrong.into_iter().chain(more.iter().map(String::as_str)) {
+            assert_eq!(Mark::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Whose data a file holds.
+
+use std::fmt;
+use std::fs::File;
+
+use super::digest::Digest;
+use super::text::{ByTimes, Mark};
+use crate::guard::hold::is_being_tested;
+use crate::guard::sample::find_odd;
+use crate::sys::file::filesystem;
+use crate::sys::stat::Stamp;
+
+/// Whose data a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// TrueSpd wrote it last.
+    Ours,
+    /// Nobody's: it provably holds nothing.
+    Nobodys,
+    /// TrueSpd made it, and it has another size now.
+    Resized,
+    /// TrueSpd made it, and something else wrote to it since.
+    Rewritten,
+    /// TrueSpd was making it and was killed; what it holds now is for the caller to compare with what should have been
+    /// made.
+    Unfinished,
+    /// A run that wrote it was killed, and samples of it show data that may be other people's.
+    Interrupted,
+    /// It carries no mark that this program knows.
+    Foreign,
+}
+
+impl Whose {
+    /// Whether a test may write it without asking.
+    pub fn may_be_written(self) -> bool {
+        matches!(self, Whose::Ours | Whose::Nobodys)
+    }
+
+    /// Of a file with this mark, by its times and, where they do not tell, by its content.
+    pub(super) fn by_mark(mark: &Mark, file: &File, now: &Stamp) -> Self {
+        match mark.by_times(now, keeps_own_times(file)) {
+            ByTimes::Resized => Whose::Resized,
+            ByTimes::Rewritten => Whose::Rewritten,
+            ByTimes::Unfinished => Whose::Unfinished,
+            ByTimes::Untouched => Whose::Ours,
+            ByTimes::Interrupted if is_being_tested(file) || is_test_data(file) => Whose::Ours,
+            ByTimes::Interrupted => Whose::Interrupted,
+            ByTimes::Unknown if holds_what_we_left(mark.digest, file, now.size_bytes) => Whose::Ours,
+            ByTimes::Unknown => Whose::Rewritten,
+        }
+    }
+}
+
+impl fmt::Display for Whose {
+    /// In words that follow the file's name: was not made by TrueSpd
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Whose::Ours => "was made by TrueSpd",
+            Whose::Nobodys => "holds nothing",
+            Whose::Resized => "was made by TrueSpd, but something else changed its size since",
+            Whose::Rewritten => "was made by TrueSpd, but something else wrote to it since",
+            Whose::Unfinished => "was being made by a run of TrueSpd that was killed",
+            Whose::Interrupted => {
+                "was being written by a run of TrueSpd that was killed, so it may hold data other than test data"
+            }
+            Whose::Foreign => "was not made by TrueSpd",
+        })
+    }
+}
+
+/// Without a digest (an older mark), only what tests write unless told otherwise is known as ours.
+fn holds_what_we_left(digest: Option<Digest>, file: &File, size_bytes: u64) -> bool {
+    match digest {
+        Some(digest) => digest.is_of(file, &[0..size_bytes]).unwrap_or(false),
+        None => is_test_data(file),
+    }
+}
+
+/// Samples that are read where nothing tells what we left.
+const PLACES: u64 = 256;
+/// In so many bytes the pattern may start again a few times, where writes of odd sizes overlap.
+const PATTERN_BYTES: usize = 4096;
+const BREAKS_MAX: usize = 4;
+
+/// Samples of the file show nothing but what tests write unless told otherwise: zeros, and 0, 1, ... 255 again and
+/// again. Random data (`-Zr`) look like any other data.
+fn is_test_data(file: &File) -> bool {
+    let is_odd = |_, bytes: &[u8]| !bytes.chunks(PATTERN_BYTES).all(is_pattern);
+    find_odd(file, PLACES, &is_odd).is_ok_and(|odd| odd.is_none())
+}
+
+fn is_pattern(bytes: &[u8]) -> bool {
+    let is_break = |pair: &&[u8]| pair[1] != 0 && pair[1] != pair[0].wrapping_add(1);
+    bytes.windows(2).filter(is_break).count() <= BREAKS_MAX
+}
+
+/// Whether times are set by this kernel, at the write: elsewhere a server sets them, perhaps later. Source:
+/// `linux/magic.h`.
+pub(super) fn keeps_own_times(file: &File) -> bool {
+    const ELSEWHERE: &[u64] = &[
+        0x6969,      // NFS
+        0xff53_4d42, // CIFS
+        0xfe53_4d42, // SMB 2
+        0x517b,      // SMB
+        0x00c3_6400, // Ceph
+        0x0102_1997, // 9p
+        0x6573_5546, // FUSE
+        0x5346_414f, // AFS
+        0x7461_636f, // OCFS2
+        0x0116_1970, // GFS2
+        0x0bd0_0bd0, // Lustre
+        0x4750_4653, // GPFS
+        0x1983_0326, // BeeGFS
+    ];
+    filesystem(file).is_ok_and(|found| found.is_some_and(|found| !ELSEWHERE.contains(&found.magic)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_pattern_and_zeros_are_test_data() {
+        let pattern = |bytes: usize| (0..bytes).map(|at| at as u8).collect::<Vec<u8>>();
+        let mut page = pattern(4096);
+        assert!(is_pattern(&page) && is_pattern(&[0; 4096]) && is_pattern(&[]));
+        page[1000..].copy_from_slice(&pattern(3096));
+        page[1500..1600].copy_from_slice(&pattern(100));
+        assert!(is_pattern(&page), "writes of odd sizes");
+        page[2000..2010].copy_from_slice(b"a password");
+        assert!(!is_pattern(&page));
+        assert!(!is_pattern(&[7; 100]) && !is_pattern(&"words ".repeat(20).into_bytes()));
+        let wide: Vec<u8> = "words".bytes().flat_map(|byte| [byte, 0]).collect();
+        assert!(!is_pattern(&wide.repeat(20)));
+    }
+}
