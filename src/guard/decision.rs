@@ -131,7 +131,7 @@ impl Guard<'_> {
     }
 
     /// What speaks against writing a file, whoever made it. A use that no option overrides is an error.
-    fn findings_of_file(
+    pub(super) fn findings_of_file(
         &self,
         typed: &str,
         path: &Path,

@@ -14,6 +14,7 @@
 //!    (`hold`) other runs recognise what is being tested.
 //! 5. **Mark.** [`mark::Marks`] notes on a file that TrueSpd made it and when it wrote last.
 
+mod adopt;
 mod claim;
 mod claimant;
 mod contents;
@@ -38,6 +39,7 @@ mod signature;
 mod subject;
 mod uses;
 
+pub use adopt::{Adoptable, Adoption, Purpose};
 pub use claim::{Claim, claim};
 pub use claimant::{How, Use};
 pub use contents::{Holding, PartitionHeld, PartitionType};

@@ -42,6 +42,7 @@ mod fuzz {
 }
 
 mod guard {
+    mod adopt;
     mod kept;
     mod made;
     mod races;

@@ -1,6 +1,7 @@
 //! One thin file each: the words of a command to what it does.
 
 pub(crate) mod ab;
+pub(crate) mod adopt;
 pub(crate) mod assess;
 pub(crate) mod bench_self;
 pub(crate) mod comparing;

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand};
 
 use crate::cli::commands;
+use crate::cli::commands::adopt::AdoptArguments;
 use crate::cli::commands::bench_self::BenchArguments;
 use crate::cli::commands::diskspd::{ExitCode, Program, VerdictTo, begin, print, run_words};
 use crate::cli::commands::inspect::InspectArguments;
@@ -40,6 +41,7 @@ enum Command {
     #[command(flatten)]
     Suite(Chosen),
     Inspect(InspectArguments),
+    Adopt(AdoptArguments),
     Judge(JudgeArguments),
     Render(RenderArguments),
     Merge(MergeArguments),
@@ -98,6 +100,7 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
         Ok(arguments) => match arguments.command {
             Command::Run { words } => run(program, &words),
             Command::Suite(suite) => suite.run().unwrap_or_else(|answer| told(&answer, args)),
+            Command::Adopt(arguments) => commands::adopt::run(&arguments),
             Command::Inspect(arguments) => commands::inspect::run(&arguments),
             Command::Render(arguments) => commands::render::run(&arguments),
             Command::Merge(arguments) => commands::merge::run(&arguments),

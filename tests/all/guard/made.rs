@@ -6,9 +6,10 @@ use std::os::unix::fs::{FileExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::support::devices::{Loop, Mount, Partitions, Swap, has_tool, run, skip, text};
+use crate::support::devices::{Loop, Mount, Partitions, Swap, can_use_fuse, has_tool, run, skip, text};
+use crate::support::killed::{self, registry};
 use crate::support::program::{Lab, copy_to_run};
-use truespd::guard::mark::{MarkState, Marks};
+use truespd::guard::mark::{MarkPlace, MarkState, Marks};
 
 const MIB: u64 = 1 << 20;
 
@@ -358,6 +359,103 @@ pub const SITUATIONS: &[Situation] = &[
         File::options().write(true).open(&path).and_then(|f| f.set_modified(then)).expect("its owner may");
         Some(file(&path))
     }),
+    row(
+        "file of ours, written in place and its time set back (touch -r)",
+        &["something else wrote to it since"],
+        |lab| {
+            let path = ours(lab);
+            let reference = lab.write("reference", b"");
+            run("touch", &["-r", text(&path), text(&reference)]);
+            write(&path, 500_000, b"somebody's thesis");
+            run("touch", &["-r", text(&reference), text(&path)]);
+            Some(file(&path))
+        },
+    ),
+    row("file of ours with random data, after chmod and mv", &[], |lab| {
+        lab.run("-c1M -Zr -w100 -d1 -W0 -b4K -g64 ours").expect_code(0);
+        let (path, moved) = (lab.path("ours"), lab.path("moved"));
+        run("chmod", &["640", text(&path)]);
+        run("mv", &[text(&path), text(&moved)]);
+        Some(file(&moved))
+    }),
+    row("file of ours with random data, on FUSE", &[], |lab| on_fuse(lab, "-Zr")),
+    row("the same, written in place", &["something else wrote to it since"], |lab| {
+        let made = on_fuse(lab, "-Zr")?;
+        run(
+            "dd",
+            &["if=/dev/urandom", &format!("of={}", text(&made.target)), "bs=4k", "count=1", "conv=notrunc"],
+        );
+        Some(made)
+    }),
+    row("the same, written below it, its time set back", &["something else wrote to it since"], |lab| {
+        let made = on_fuse(lab, "")?;
+        let (below, reference) = (lab.path("below/data"), lab.write("reference", b""));
+        run("touch", &["-r", text(&below), text(&reference)]);
+        write(&below, 5_000_000, b"somebody's thesis");
+        run("touch", &["-r", text(&reference), text(&below)]);
+        Some(made)
+    }),
+    row(
+        "file of ours with a mark in the state folder that another user may have put there",
+        &["its mark", "is ignored: it belongs to another user"],
+        |lab| {
+            let mount = Mount::new(&["-t", "ramfs", "none"]);
+            let path = mount.point.join("data");
+            fs::write(&path, vec![7; MIB as usize]).expect("room");
+            let marks = Marks::with_registry(&registry(lab));
+            let place = marks.mark(&File::open(&path).expect("it is there"), MarkState::Complete);
+            let Ok(MarkPlace::Registry(entry)) = place else {
+                skip("ramfs has extended attributes on this kernel");
+                return None;
+            };
+            std::os::unix::fs::chown(&entry, Some(65_534), None).expect("root may");
+            // Words are split at blanks, and the mount point has one.
+            symlink(&path, lab.path("marked")).expect("a link");
+            Some(Made { target: "marked".into(), ..file(&path) }.keeping(mount))
+        },
+    ),
+    row(
+        "file of ours, when another program wrote to another part of it during a run",
+        &["something else wrote to it since"],
+        |lab| {
+            let path = ours(lab);
+            let mut running = lab.start("-d60 -W0 -b4K -w100 -B512K -v ours");
+            running.wait_for_stderr("starting measurements");
+            write(&path, 100_000, b"somebody's thesis");
+            assert!(running.is_running());
+            running.signal(rustix::process::Signal::INT);
+            let ran = running.finish();
+            let says = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(says.contains("wrote to it during the run, outside of the tested range"), "{ran}");
+            Some(file(&path))
+        },
+    ),
+    row("file that truncate made", &["holds nothing, so it is taken without --overwrite"], |lab| {
+        run("truncate", &["-s", "1G", text(&lab.path("hole"))]);
+        Some(Made::at(&lab.path("hole")))
+    }),
+    row("file that fallocate made", &["holds nothing, so it is taken without --overwrite"], |lab| {
+        run("fallocate", &["-l", "8M", text(&lab.path("unwritten"))]);
+        Some(Made::at(&lab.path("unwritten")))
+    }),
+    row("file of zeros", &["holds nothing, so it is taken without --overwrite"], |lab| {
+        Some(file(&lab.write("zeros", &vec![0; 8 * MIB as usize])))
+    }),
+    row("the same with one byte in it", &["was not made by TrueSpd", "truespd adopt"], |lab| {
+        let path = lab.write("zeros", &vec![0; 8 * MIB as usize]);
+        write(&path, 5_000_000, b"x");
+        Some(file(&path))
+    }),
+    row("file of truncate that is the disk of a loop device", &["it is the file behind loop device"], |_| {
+        let device = Loop::new(8 * MIB);
+        Some(Made { target: device.image.clone(), ..Made::at(&device.node) }.keeping(device))
+    }),
+    row("file of somebody else that was adopted (truespd adopt)", &[], |lab| Some(file(&adopted(lab)))),
+    row("the same, written by its owner since", &["something else wrote to it since"], |lab| {
+        let path = adopted(lab);
+        write(&path, 0, b"somebody's thesis");
+        Some(file(&path))
+    }),
     row("file of ours that grew", &["something else changed its size since"], |lab| {
         let path = ours(lab);
         write(&path, MIB, b"appended");
@@ -495,6 +593,26 @@ fn locked(lab: &Lab, flag: &'static str) -> Option<Made> {
 fn ours(lab: &Lab) -> PathBuf {
     lab.run("-c1M -d1 -W0 -b4K -g64 ours").expect_code(0);
     lab.path("ours")
+}
+
+/// A file that this program made on a file system in a program, and has written since.
+fn on_fuse(lab: &Lab, words: &str) -> Option<Made> {
+    can_use_fuse().then_some(())?;
+    fs::create_dir(lab.path("below")).expect("a folder");
+    let mount = Mount::by_fuse(&lab.path("below"));
+    let path = mount.point.join("data");
+    for create in ["-c8M ", ""] {
+        let line = format!("{create}-d1 -W0 -b4K -g256 -r -w100 {words} {}", path.display());
+        lab.run(&line).expect_code(0);
+    }
+    Some(file(&path).keeping(mount))
+}
+
+/// A file of somebody else that was given to write tests.
+fn adopted(lab: &Lab) -> PathBuf {
+    let path = foreign(lab);
+    killed::run(lab, "adopt --yes precious").expect_code(0);
+    path
 }
 
 fn foreign(lab: &Lab) -> PathBuf {

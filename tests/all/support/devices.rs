@@ -23,6 +23,15 @@ pub fn can_make_devices() -> bool {
     ["losetup", "mount", "mkswap"].iter().all(|tool| has_tool(tool))
 }
 
+/// Whether file systems can be programs here; says so when not.
+pub fn can_use_fuse() -> bool {
+    if !rustix::process::geteuid().is_root() || !Path::new("/dev/fuse").exists() {
+        skip("a file system in a program needs root and /dev/fuse");
+        return false;
+    }
+    has_tool("bindfs")
+}
+
 /// Whether a tool is installed; says so when not.
 pub fn has_tool(tool: &str) -> bool {
     let found = SEARCH.split(':').any(|dir| Path::new(dir).join(tool).exists());
@@ -129,6 +138,15 @@ impl Mount {
         let mut all = args.to_vec();
         all.push(text(&point));
         run("mount", &all);
+        Mount { point, is_mounted: true, _dir: dir }
+    }
+
+    /// A folder once more, by way of a file system in a program (FUSE).
+    pub fn by_fuse(folder: &Path) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let point = dir.path().join("mounted-here");
+        fs::create_dir(&point).expect("a mount point");
+        run("bindfs", &[text(folder), text(&point)]);
         Mount { point, is_mounted: true, _dir: dir }
     }
 

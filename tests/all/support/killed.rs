@@ -50,7 +50,8 @@ pub fn is_whole(lab: &Lab, file: &Path) -> bool {
     mark.is_some_and(|mark| mark.state != MarkState::Filling)
 }
 
-fn registry(lab: &Lab) -> PathBuf {
+/// Where the marks are that are no attributes.
+pub fn registry(lab: &Lab) -> PathBuf {
     state(lab).join("truespd").join("files")
 }
 
