@@ -193,11 +193,9 @@ fn a_killed_line_is_repeated_but_not_over_other_data() {
             panic!("{line}: never met while it made its file");
         };
         kill_while_made();
-        match content {
-            " -Z" => drop(place.accepts("-w100 -b4k -d1 -W0 f")),
-            _ => {
-                place.refuses("-w100 -b4k -d1 -W0 f", 4, "was being made by a run of TrueSpd that was killed")
-            }
+        // Zeros are nobody's data, if they are read in time: a busy machine may take too long for this many.
+        if content != " -Z" {
+            place.refuses("-w100 -b4k -d1 -W0 f", 4, "was being made by a run of TrueSpd that was killed");
         }
         place.accepts(&line);
         fs::remove_file(place.path("f")).unwrap();
