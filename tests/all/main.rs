@@ -45,6 +45,7 @@ mod guard {
     mod adopt;
     mod kept;
     mod made;
+    mod marks;
     mod races;
     mod root;
     mod situations;
