@@ -63,6 +63,11 @@ impl Digest {
         sum(file, &places(ranges), &|read| read < PLACES_MIN || Instant::now() < end)
     }
 
+    /// Whether it is of every byte of a file of this size.
+    pub fn is_of_all(&self, size_bytes: u64) -> bool {
+        size_bytes <= WHOLE_BYTES && self.places as u64 >= size_bytes.div_ceil(PIECE_BYTES)
+    }
+
     /// Whether the same places hold the same now.
     ///
     /// # Errors
@@ -243,6 +248,7 @@ mod tests {
         file.write_all_at(&vec![1; size as usize], 0).unwrap();
         let digest = Digest::of(&file, &[0..size]).unwrap();
         assert_eq!(digest.to_string().parse(), Ok(digest));
+        assert!(digest.is_of_all(size) && !digest.is_of_all(4 * MIB + 1) && !digest.is_of_all(GIB));
         for at in [0, 1, 31, 32, MIB - 1, MIB, 2 * MIB + 12_345, size - 1] {
             assert!(digest.is_of(&file, &[0..size]).unwrap());
             file.write_all_at(&[2], at).unwrap();
@@ -263,7 +269,7 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(100 * MIB).unwrap();
         let few = sum(&file, &places(&[0..100 * MIB]), &|read| read < 20).unwrap();
-        assert!((20..40).contains(&few.places), "{few}");
+        assert!((20..40).contains(&few.places) && !few.is_of_all(100 * MIB), "{few}");
         assert!(few.is_of(&file, &[0..100 * MIB]).unwrap());
         file.write_all_at(b"x", 5).unwrap();
         assert!(!few.is_of(&file, &[0..100 * MIB]).unwrap());

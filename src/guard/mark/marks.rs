@@ -153,13 +153,33 @@ impl Marks {
     /// As [`Marks::mark`].
     pub fn mark_for(&self, file: &File, state: MarkState, longest: Duration) -> Result<MarkPlace, MarkError> {
         let stamp = stamp_of(file)?;
-        let written = from_now(longest).filter(|_| keeps_own_times(file));
-        self.put(file, &stamp, Mark { written, ..Mark::new(stamp.size_bytes, state) })
+        self.put_until(file, longest, None, Mark::new(stamp.size_bytes, state))
+    }
+
+    /// Puts a mark that says until when at most the file can be written, but not before `least`.
+    fn put_until(
+        &self,
+        file: &File,
+        longest: Duration,
+        least: Option<Moment>,
+        mark: Mark,
+    ) -> Result<MarkPlace, MarkError> {
+        let written = from_now(longest).max(least);
+        let place = self.put(file, &stamp_of(file)?, Mark { written, ..mark })?;
+        if keeps_own_times(file) {
+            return Ok(place);
+        }
+        // The clock of a server may be ahead of ours. The time at which it took the mark tells.
+        let theirs = after(stamp_of(file)?.change, longest);
+        if Some(theirs) <= written {
+            return Ok(place);
+        }
+        self.put(file, &stamp_of(file)?, Mark { written: Some(theirs), ..mark })
     }
 
     fn put(&self, file: &File, stamp: &Stamp, mark: Mark) -> Result<MarkPlace, MarkError> {
-        let is_settled = mark.state == MarkState::Complete && keeps_own_times(file);
-        let attribute = match self.set_attribute(file, mark, is_settled) {
+        let is_complete = mark.state == MarkState::Complete;
+        let attribute = match self.set_attribute(file, mark) {
             Ok(()) => {
                 self.registry.iter().for_each(|registry| registry.forget(stamp));
                 return Ok(MarkPlace::Attribute);
@@ -168,7 +188,7 @@ impl Marks {
         };
         let Some(registry) = &self.registry else { return Err(MarkError::NoRegistry { attribute }) };
         // An entry does not change the file.
-        let mark = Mark { changed_by: is_settled.then_some(stamp.change), ..mark };
+        let mark = Mark { changed_by: is_complete.then_some(stamp.change), ..mark };
         registry.write(stamp, &mark).map(MarkPlace::Registry).map_err(|e| MarkError::Registry {
             attribute,
             registry: printable_path(&registry.path_of(stamp)),
@@ -176,21 +196,26 @@ impl Marks {
         })
     }
 
-    fn set_attribute(&self, file: &File, mark: Mark, is_settled: bool) -> io::Result<()> {
+    fn set_attribute(&self, file: &File, mark: Mark) -> io::Result<()> {
         if !self.attributes {
             return Err(attribute::unsupported());
         }
         let set = |mark: Mark| attribute::set(file, ATTRIBUTE, mark.to_string().as_bytes());
-        if !is_settled {
+        if mark.state != MarkState::Complete {
             return set(mark);
         }
         // Putting the mark changes the file's entry, at a time that is known afterwards only.
         for step in SETTLE_STEPS {
-            let latest = from_now(step);
+            let begun = Instant::now();
+            let latest = match keeps_own_times(file) {
+                true => from_now(step),
+                // By the clock of the server.
+                false => set(mark).and_then(|()| Stamp::of(file)).ok().map(|now| after(now.change, step)),
+            };
             set(Mark { changed_by: latest, ..mark })?;
             if latest.is_some_and(|latest| Stamp::of(file).is_ok_and(|now| now.change <= latest)) {
                 // A change that follows shall have a later time.
-                wait_until_after(latest);
+                std::thread::sleep((step + TICK).saturating_sub(begun.elapsed()));
                 return Ok(());
             }
         }
@@ -282,10 +307,8 @@ impl Marks {
         others: Option<Mark>,
         runs: u32,
     ) -> Result<MarkPlace, MarkError> {
-        let stamp = stamp_of(file)?;
-        let end = from_now(longest).max(others.and_then(|mark| mark.written));
-        let written = end.filter(|_| keeps_own_times(file));
-        self.put(file, &stamp, Mark { written, runs, ..Mark::new(stamp.size_bytes, MarkState::Running) })
+        let mark = Mark { runs, ..Mark::new(stamp_of(file)?.size_bytes, MarkState::Running) };
+        self.put_until(file, longest, others.and_then(|mark| mark.written), mark)
     }
 
     /// Marks a file as written by us up to now, unless another run is still writing it or something else wrote to it
@@ -385,13 +408,11 @@ fn from_now(ahead: Duration) -> Option<Moment> {
     Some((i64::try_from(at.as_secs()).ok()?, at.subsec_nanos()))
 }
 
-fn wait_until_after(moment: Option<Moment>) {
-    let since = |moment: Option<Moment>| {
-        let (seconds, nanoseconds) = moment?;
-        Some(Duration::new(u64::try_from(seconds).ok()?, nanoseconds))
-    };
-    let left = since(moment).zip(since(from_now(Duration::ZERO))).map(|(end, now)| end.saturating_sub(now));
-    std::thread::sleep(left.unwrap_or_default() + TICK);
+/// The moment so much after another.
+fn after((seconds, nanoseconds): Moment, ahead: Duration) -> Moment {
+    let sum = u64::from(nanoseconds) + u64::from(ahead.subsec_nanos());
+    let more = i64::try_from(ahead.as_secs() + sum / 1_000_000_000).unwrap_or(i64::MAX);
+    (seconds.saturating_add(more), (sum % 1_000_000_000) as u32)
 }
 
 /// Whether a moment lies longer ago than `distance`.
@@ -417,6 +438,13 @@ mod tests {
         assert_eq!(outside_of(&[3..5], 10), [0..3, 5..10]);
         assert_eq!(outside_of(&[5..7, 0..3, 2..4], 10), [4..5, 7..10]);
         assert_eq!(outside_of(&[2..9, 3..4, 20..30], 10), [0..2, 9..10]);
+    }
+
+    #[test]
+    fn moments_after_moments() {
+        assert_eq!(after((5, 999_999_999), Duration::new(2, 1)), (8, 0));
+        assert_eq!(after((-5, 1), Duration::from_millis(10)), (-5, 10_000_001));
+        assert_eq!(after((i64::MAX, 0), Duration::MAX), (i64::MAX, 999_999_999));
     }
 
     #[test]

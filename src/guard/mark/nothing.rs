@@ -13,11 +13,15 @@ use crate::sys::extents::survey;
 const PLACES: u64 = 64;
 /// More than this cannot be read in time.
 const READ_BYTES_MAX: u64 = 64 << 30;
-/// A proof takes no longer.
-const LIMIT: Duration = Duration::from_secs(1);
+/// So much is read however long it takes.
+const READ_BYTES_MIN: u64 = 64 << 20;
+/// A larger file is read for so long.
+const READ_LIMIT: Duration = Duration::from_secs(1);
+/// A file of very many pieces is not looked through for longer.
+const LAYOUT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Whether it is proven that the file, which has a size, holds nothing: no byte of it was ever written, or all of it was
-/// read and is zero. What takes longer than a second is not proven.
+/// read and is zero. A file that cannot be read within a second is not proven, unless it is small.
 pub(super) fn holds_nothing(file: &File, size_bytes: u64) -> bool {
     let is_odd = |_, bytes: &[u8]| !is_zero(bytes);
     // Read first, because asking for the layout makes the system write back what is in its cache.
@@ -30,7 +34,7 @@ pub(super) fn holds_nothing(file: &File, size_bytes: u64) -> bool {
 /// Only holes and space that was set aside. Another machine or a program (FUSE) may tell what it likes, so they are not
 /// asked.
 fn was_never_written(file: &File, size_bytes: u64) -> bool {
-    let end = Instant::now() + LIMIT;
+    let end = Instant::now() + LAYOUT_LIMIT;
     let is_so = || {
         let found = survey(file, 0, size_bytes, true, end);
         found.unknown.is_none() && found.written_bytes == 0 && found.range_bytes == size_bytes
@@ -42,11 +46,11 @@ fn is_zero_throughout(file: &File, size_bytes: u64) -> bool {
     if size_bytes > READ_BYTES_MAX {
         return false;
     }
-    let (end, is_proven) = (Instant::now() + LIMIT, AtomicBool::new(true));
+    let (end, is_proven) = (Instant::now() + READ_LIMIT, AtomicBool::new(true));
     let starts = (0..size_bytes).step_by(PIECE_BYTES as usize);
     let places: Vec<_> = starts.map(|start| (start, PIECE_BYTES.min(size_bytes - start))).collect();
     let read = read_places(file, &places, &|_, bytes| {
-        if bytes.is_ok_and(is_zero) && Instant::now() < end {
+        if bytes.is_ok_and(is_zero) && (size_bytes <= READ_BYTES_MIN || Instant::now() < end) {
             return ControlFlow::Continue(());
         }
         is_proven.store(false, Ordering::Relaxed);

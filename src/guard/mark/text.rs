@@ -39,8 +39,7 @@ pub struct Mark {
     /// Time of last modification after our last write; for a file that is being written, the latest time that is
     /// possible. In seconds and nanoseconds; `None` where it is not known.
     pub written: Option<Moment>,
-    /// The file's entry was last changed at this time at the latest, by putting the mark. `None` where a server sets such
-    /// times, or while a run writes.
+    /// The file's entry was last changed at this time at the latest, by putting the mark. `None` while a run writes.
     pub changed_by: Option<Moment>,
     /// What the complete file held.
     pub digest: Option<Digest>,
@@ -63,7 +62,8 @@ impl fmt::Display for Mark {
 
 /// File systems may keep times more coarsely on the disk than in memory, at worst (FAT) in steps of 2 s, rounded down.
 const TIME_STEP_MAX_S: i64 = 2;
-/// A server may set the time of our last write so much later, for example when the file is closed.
+/// A server may set the time of our last write so much later, for example when the file is closed. That is allowed for
+/// where every byte can be compared.
 const SERVER_LATE_S: i64 = 10;
 
 /// What size and times say about a marked file.
@@ -130,9 +130,10 @@ impl Mark {
     /// Whether a file whose content was last changed at this time can be as we left it.
     fn may_be_written_at(&self, modified: Moment, are_own: bool) -> bool {
         let Some((seconds, nanoseconds)) = self.written else { return true };
-        let newest = match are_own {
-            true => (seconds, nanoseconds),
-            false => (seconds.saturating_add(SERVER_LATE_S), nanoseconds),
+        let can_compare_all = self.digest.is_some_and(|digest| digest.is_of_all(self.size_bytes));
+        let newest = match !are_own && can_compare_all {
+            true => (seconds.saturating_add(SERVER_LATE_S), nanoseconds),
+            false => (seconds, nanoseconds),
         };
         let oldest = match self.state {
             MarkState::Complete => (seconds.saturating_sub(TIME_STEP_MAX_S), nanoseconds),
@@ -193,12 +194,19 @@ mod tests {
 
     #[test]
     fn times_of_a_server_never_suffice() {
-        for modified in [(100, 7), (98, 7), (110, 7)] {
-            assert_eq!(MARK.by_times(&stamp(modified, (0, 0)), false), ByTimes::Unknown, "{modified:?}");
+        let late = [(100, 8), (110, 7)];
+        for (digest, late_says) in
+            [("0/1", ByTimes::Unknown), ("0/0", ByTimes::Rewritten), ("", ByTimes::Rewritten)]
+        {
+            let mark = Mark { digest: digest.parse().ok(), ..MARK };
+            let says = |modified| mark.by_times(&stamp(modified, (101, 0)), false);
+            assert!([(100, 7), (98, 7)].into_iter().all(|modified| says(modified) == ByTimes::Unknown));
+            assert!(late.into_iter().all(|modified| says(modified) == late_says), "{digest}");
+            assert!([(110, 8), (98, 6), (0, 0)].into_iter().all(|at| says(at) == ByTimes::Rewritten));
         }
-        for modified in [(110, 8), (98, 6), (0, 0)] {
-            assert_eq!(MARK.by_times(&stamp(modified, (0, 0)), false), ByTimes::Rewritten, "{modified:?}");
-        }
+        let running = Mark { state: MarkState::Running, ..MARK };
+        assert_eq!(running.by_times(&stamp((100, 8), (0, 0)), false), ByTimes::Rewritten);
+        assert_eq!(running.by_times(&stamp((1, 0), (0, 0)), false), ByTimes::Interrupted);
     }
 
     #[test]

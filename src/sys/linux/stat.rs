@@ -33,7 +33,9 @@ impl Stamp {
     /// What `statx(2)` says.
     pub fn of(file: &File) -> io::Result<Self> {
         let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
-        let s = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, mask)?;
+        // From the server, not from what the kernel remembers of a remote file.
+        let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+        let s = rustix::fs::statx(file.as_fd(), c"", flags, mask)?;
         let moment = |time: StatxTimestamp| (time.tv_sec, time.tv_nsec);
         let device = rustix::fs::makedev(s.stx_dev_major, s.stx_dev_minor);
         Ok(Stamp {

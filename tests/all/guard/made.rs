@@ -378,17 +378,24 @@ pub const SITUATIONS: &[Situation] = &[
         run("mv", &[text(&path), text(&moved)]);
         Some(file(&moved))
     }),
-    row("file of ours with random data, on FUSE", &[], |lab| on_fuse(lab, "-Zr")),
+    row("file of ours with random data, on FUSE", &[], |lab| on_fuse(lab, "-c80M", "-Zr")),
     row("the same, written in place", &["something else wrote to it since"], |lab| {
-        let made = on_fuse(lab, "-Zr")?;
+        let made = on_fuse(lab, "-c80M", "-Zr")?;
         run(
             "dd",
-            &["if=/dev/urandom", &format!("of={}", text(&made.target)), "bs=4k", "count=1", "conv=notrunc"],
+            &[
+                "if=/dev/urandom",
+                &format!("of={}", text(&made.target)),
+                "bs=4k",
+                "seek=1000",
+                "count=1",
+                "conv=notrunc",
+            ],
         );
         Some(made)
     }),
     row("the same, written below it, its time set back", &["something else wrote to it since"], |lab| {
-        let made = on_fuse(lab, "")?;
+        let made = on_fuse(lab, "-c8M", "")?;
         let (below, reference) = (lab.path("below/data"), lab.write("reference", b""));
         run("touch", &["-r", text(&below), text(&reference)]);
         write(&below, 5_000_000, b"somebody's thesis");
@@ -596,13 +603,13 @@ fn ours(lab: &Lab) -> PathBuf {
 }
 
 /// A file that this program made on a file system in a program, and has written since.
-fn on_fuse(lab: &Lab, words: &str) -> Option<Made> {
+fn on_fuse(lab: &Lab, size: &str, words: &str) -> Option<Made> {
     can_use_fuse().then_some(())?;
     fs::create_dir(lab.path("below")).expect("a folder");
     let mount = Mount::by_fuse(&lab.path("below"));
     let path = mount.point.join("data");
-    for create in ["-c8M ", ""] {
-        let line = format!("{create}-d1 -W0 -b4K -g256 -r -w100 {words} {}", path.display());
+    for create in [size, ""] {
+        let line = format!("{create} -d1 -W0 -b4K -g256 -r -w100 {words} {}", path.display());
         lab.run(&line).expect_code(0);
     }
     Some(file(&path).keeping(mount))
