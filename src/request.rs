@@ -46,6 +46,8 @@ pub struct LongOptions {
     pub outputs: Vec<Output>,
     /// `--verdict`: show all of the verdict.
     pub verdict: bool,
+    /// `--progress`: tell the progress also where standard error is no terminal.
+    pub progress: bool,
     /// `--require`: the worst grade that is a success.
     pub require: Option<Grade>,
 }

@@ -1,15 +1,19 @@
-//! What a run shows on standard error while it runs: progress of files, dots, verbose lines.
+//! What a run shows on standard error while it runs: progress, dots, verbose lines.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-
+use crate::cli::show::live::{self, Filling, Words};
 use crate::fault::{ExitCode, Fault};
 use crate::load::Event;
-use crate::profile::Size;
+use crate::sys::terminal;
 use crate::text::{printable, size};
+
+/// How often the line of a file changes, which is told of more often.
+const FILL_EVERY: Duration = Duration::from_millis(250);
+/// How often the line of a run changes.
+const CHANGES_EVERY: Duration = Duration::from_secs(1);
 
 /// Pause between plain progress lines, where standard error is no terminal.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
@@ -33,12 +37,77 @@ pub(crate) fn say_line(words: std::fmt::Arguments<'_>) {
     say(&format!("{words}\n"));
 }
 
+/// How the progress of a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgressAs {
+    /// A line that changes, on a terminal.
+    ChangingLine,
+    /// A line now and then (`--progress`).
+    Lines,
+    /// Not at all.
+    Nothing,
+}
+
+impl ProgressAs {
+    /// On standard error. A row of dots (`-P`) leaves no room for a line that changes.
+    pub fn of_stderr(wants_lines: bool, has_dots: bool) -> Self {
+        match (live::can_draw() && !has_dots, wants_lines) {
+            (true, _) => ProgressAs::ChangingLine,
+            (false, true) => ProgressAs::Lines,
+            (false, false) => ProgressAs::Nothing,
+        }
+    }
+
+    /// How often a run has to tell it.
+    pub fn every(self) -> Option<Duration> {
+        match self {
+            ProgressAs::ChangingLine => Some(CHANGES_EVERY),
+            ProgressAs::Lines => Some(PLAIN_EVERY),
+            ProgressAs::Nothing => None,
+        }
+    }
+}
+
 /// Shows events of a run.
 #[derive(Debug)]
 pub struct Console {
     verbose: bool,
-    is_terminal: bool,
+    progress_as: ProgressAs,
     state: Mutex<State>,
+}
+
+/// Width where the terminal does not tell its own.
+const COLUMNS: usize = 80;
+
+/// A line that is drawn over itself, while standard error is a terminal. By hand, not with `indicatif`: whole figures are
+/// left out where the terminal is narrow, and no error of the terminal may end a run.
+#[derive(Debug, Default)]
+struct ChangingLine {
+    is_shown: bool,
+    drawn: Option<Instant>,
+}
+
+impl ChangingLine {
+    /// Shows the words instead of those before: as much of them as fits.
+    fn draw(&mut self, words: &Words) {
+        // The last column stays free: some terminals begin a new line once it is filled.
+        let columns = terminal::columns(std::io::stderr()).unwrap_or(COLUMNS).saturating_sub(1);
+        say(&format!("\r{}\u{1b}[K", words.fitting(columns)));
+        self.is_shown = true;
+        self.drawn = Some(Instant::now());
+    }
+
+    /// Whether it was not drawn for so long.
+    fn is_older_than(&self, age: Duration) -> bool {
+        !self.is_shown || self.drawn.is_none_or(|drawn| drawn.elapsed() >= age)
+    }
+
+    /// Takes it away.
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.is_shown) {
+            say("\r\u{1b}[K");
+        }
+    }
 }
 
 /// Decides when the next plain progress line is due, where standard error is no terminal.
@@ -61,29 +130,30 @@ impl PlainPace {
 
 #[derive(Debug, Default)]
 struct State {
-    bar: Option<ProgressBar>,
+    line: ChangingLine,
+    filling: Option<Filling>,
     pace: PlainPace,
     dots: bool,
     warned: Vec<String>,
     /// What the end of a run that is stopped waits for; `None` for I/Os of the test.
     waits_for: Option<String>,
-    /// The run is being stopped: no bar is drawn any more.
+    /// The run is being stopped: the line that changes is gone for good.
     is_stopping: bool,
-}
-
-impl State {
-    fn take_bar_away(&mut self) {
-        if let Some(bar) = self.bar.take() {
-            bar.finish_and_clear();
-        }
-    }
 }
 
 impl Console {
     /// A console on standard error; `verbose` prints what `-v` asks for.
-    pub fn new(verbose: bool) -> Self {
-        let is_terminal = std::io::stderr().is_terminal();
-        Console { verbose, is_terminal, state: Mutex::new(State::default()) }
+    pub fn new(verbose: bool, progress_as: ProgressAs) -> Self {
+        Console { verbose, progress_as, state: Mutex::new(State::default()) }
+    }
+
+    /// Shows that the run begins, until it tells more.
+    pub fn begin(&self) {
+        if let Ok(mut state) = self.state.lock()
+            && self.progress_as == ProgressAs::ChangingLine
+        {
+            state.line.draw(&Words::new("preparing"));
+        }
     }
 
     /// Shows one event. Called from worker threads for dots only.
@@ -103,7 +173,8 @@ impl Console {
                 self.line(&mut state, &format!("note: {words}"));
                 state.waits_for = Some(words);
             }
-            Event::Verbose(_) | Event::Progress(_) => {}
+            Event::Verbose(_) => {}
+            Event::Progress(progress) => self.progress(&mut state, &live::progress(&progress)),
             Event::Warning(words) => {
                 self.line(&mut state, &format!("WARNING: {words}"));
                 state.warned.push(words);
@@ -117,41 +188,44 @@ impl Console {
         }
     }
 
-    /// A line by itself: ends a row of dots first, and does not damage a progress bar.
+    /// A line by itself: ends a row of dots first, and takes the place of the line that changes until that is drawn
+    /// again.
     fn line(&self, state: &mut State, words: &str) {
-        let words = printable(words);
+        state.line.clear();
         if std::mem::take(&mut state.dots) {
             say("\n");
         }
-        match &state.bar {
-            Some(bar) => bar.suspend(|| say_line(format_args!("{words}"))),
-            None => say_line(format_args!("{words}")),
+        say_line(format_args!("{}", printable(words)));
+    }
+
+    fn progress(&self, state: &mut State, words: &Words) {
+        state.waits_for = None;
+        match self.progress_as {
+            ProgressAs::ChangingLine if !state.is_stopping => state.line.draw(words),
+            ProgressAs::Lines => self.line(state, &format!("progress: {}", words.whole())),
+            ProgressAs::ChangingLine | ProgressAs::Nothing => {}
         }
     }
 
     fn fill(&self, state: &mut State, path: &str, done_bytes: u64, total_bytes: u64) {
         // After its last byte it is flushed, which can take as long.
         state.waits_for = Some(format!("'{path}' is being written to the device"));
-        if state.is_stopping {
-            return;
+        if !state.filling.as_ref().is_some_and(|filling| filling.is_of(path)) {
+            state.filling = Some(Filling::of(path));
         }
-        if self.is_terminal {
-            let bar = state.bar.get_or_insert_with(|| new_bar(path, total_bytes));
-            bar.set_position(done_bytes);
-            if done_bytes >= total_bytes {
-                bar.finish_and_clear();
-                state.bar = None;
+        let Some(filling) = &state.filling else { return };
+        match self.progress_as {
+            ProgressAs::ChangingLine if state.is_stopping => {}
+            ProgressAs::ChangingLine if !state.line.is_older_than(FILL_EVERY) => {}
+            ProgressAs::ChangingLine => {
+                let words = filling.words(done_bytes, total_bytes, terminal::columns(std::io::stderr()));
+                state.line.draw(&words);
             }
-            return;
-        }
-        if state.pace.is_due() {
-            let percent = done_bytes * 100 / total_bytes.max(1);
-            let path = printable(path);
-            say_line(format_args!(
-                "writing '{path}': {percent} % ({} of {})",
-                Size(done_bytes),
-                Size(total_bytes)
-            ));
+            ProgressAs::Lines if state.pace.is_due() => {
+                let words = filling.words(done_bytes, total_bytes, None).whole();
+                self.line(state, &format!("progress: {words}"));
+            }
+            _ => {}
         }
     }
 
@@ -164,7 +238,7 @@ impl Console {
     pub fn stop(&self) {
         let Ok(mut state) = self.state.lock() else { return };
         state.is_stopping = true;
-        state.take_bar_away();
+        state.line.clear();
     }
 
     /// Tells what the end of a run that is being stopped waits for.
@@ -179,19 +253,9 @@ impl Console {
     /// Clears what is still shown and ends a row of dots.
     pub fn finish(&self) {
         let Ok(mut state) = self.state.lock() else { return };
-        state.take_bar_away();
+        state.line.clear();
         if std::mem::take(&mut state.dots) {
             say("\n");
         }
     }
-}
-
-fn new_bar(path: &str, total_bytes: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(total_bytes), ProgressDrawTarget::stderr());
-    let style = "writing {msg} {bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left";
-    if let Ok(style) = ProgressStyle::with_template(style) {
-        bar.set_style(style);
-    }
-    bar.set_message(printable(path));
-    bar
 }

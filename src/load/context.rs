@@ -16,7 +16,7 @@ use crate::sys::thread::Interrupter;
 use crate::sys::wake::Latch;
 
 /// What goes on during a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// A step of progress (`-P`).
     Dot,

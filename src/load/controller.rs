@@ -4,15 +4,17 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::Scope;
 use std::time::Duration;
 
 use super::activity::{Activity, Recorder, Sources};
 use super::context::{Event, OnEvent};
 use super::events::Signals;
 use super::facts;
-use super::live::{Cell, Phase, Progress};
+use super::live::Cell;
 use super::phases::{Lengths, Phases, StartGate, Turnstile};
 use super::start::{Prepared, StartContext, StartFailure, prepare};
+use super::teller::{Place, Teller};
 use super::worker::{Outcome, Time};
 use crate::engine::Engine;
 use crate::fault::{Failure, FailureKind};
@@ -151,6 +153,8 @@ pub struct Control<'a> {
     pub on_event: OnEvent<'a>,
     /// How often to tell the progress.
     pub progress_every: Option<Duration>,
+    /// Where the time span stands in its profile.
+    pub place: Place,
     /// Real clock.
     pub clock: &'a MachineClock,
     /// Interrupts waiting workers at the end.
@@ -192,7 +196,9 @@ fn start_and_direct(
             .unwrap_or_default(),
     });
     let (sender, words) = mpsc::channel();
+    let over = Latch::new()?;
     Ok(std::thread::scope(|scope| {
+        tell_progress(scope, &shared, control, &over);
         let mut spawned = 0;
         let mut span = SpanOutcome::empty();
         let clock = control.clock;
@@ -215,17 +221,33 @@ fn start_and_direct(
         drop(sender);
         let mut director =
             Director { shared: &shared, words: &words, control, context, tids: Vec::new(), alive: spawned };
-        match catch_unwind(AssertUnwindSafe(|| director.direct(&mut span, lanes.len()))) {
-            Ok(()) => span,
-            Err(panic) => {
-                // The scope waits for the workers, and the workers wait for the controller.
-                shared.gate.open(false);
-                shared.phases.interrupt(clock.now_ns());
-                director.bring_home(&mut span);
-                resume_unwind(panic)
-            }
+        let directed = catch_unwind(AssertUnwindSafe(|| director.direct(&mut span, lanes.len())));
+        if directed.is_err() {
+            // The scope waits for the workers, and the workers wait for the controller.
+            shared.gate.open(false);
+            shared.phases.interrupt(clock.now_ns());
+            director.bring_home(&mut span);
         }
+        over.set();
+        directed.unwrap_or_else(|panic| resume_unwind(panic));
+        span
     }))
+}
+
+/// Tells the progress until `over` is set, when somebody watches. Simulated time has none.
+fn tell_progress<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    shared: &'scope Shared,
+    control: &'scope Control<'_>,
+    over: &'scope Latch,
+) {
+    let Control { clock, place, on_event, .. } = *control;
+    let Some(every) = control.progress_every else { return };
+    let teller = Teller { phases: &shared.phases, clock, cells: &shared.live, place, every, on_event };
+    // If the system gives no thread for it, it gives none for the workers either, which tells why.
+    let _ = std::thread::Builder::new()
+        .name("diskspd-progress".into())
+        .spawn_scoped(scope, move || teller.tell(over));
 }
 
 impl SpanOutcome {
@@ -471,33 +493,12 @@ impl Director<'_> {
         loop {
             // The latches wait by another clock, which may be a little faster. It must not end a phase early.
             let left = instant_ns.saturating_sub(self.control.clock.now_ns());
-            let wait = Duration::from_nanos(left);
-            let wait = self.control.progress_every.map_or(wait, |every| wait.min(every));
-            if Latch::wait_any(&latches, Some(wait)) {
+            if Latch::wait_any(&latches, Some(Duration::from_nanos(left))) {
                 return true;
             }
             if left == 0 {
                 return false;
             }
-            if self.control.progress_every.is_some() {
-                (self.control.on_event)(Event::Progress(self.progress()));
-            }
-        }
-    }
-
-    fn progress(&self) -> Progress {
-        let (now_ns, phases) = (self.control.clock.now_ns(), &self.shared.phases);
-        let start_ns = phases.start_ns();
-        Progress {
-            phase: match now_ns {
-                now if now < phases.measure_start_ns() => Phase::WarmUp,
-                now if now < phases.measure_end_ns() => Phase::Measurement,
-                _ => Phase::CoolDown,
-            },
-            elapsed_ns: now_ns.saturating_sub(start_ns),
-            planned_ns: phases.stop_ns().saturating_sub(start_ns),
-            measured_ns: phases.measured_part_ns(0, now_ns),
-            counted: self.shared.live.iter().map(|cell| cell.heard()).sum(),
         }
     }
 

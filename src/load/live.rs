@@ -1,25 +1,32 @@
-//! Counts of a run while it goes on, for the progress display.
+//! What can be seen of a run while it goes on.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-/// Sums over the measured time so far.
+/// Sums since the start signal, over all phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counted {
     /// I/Os completed.
     pub ios: u64,
     /// Bytes they transferred.
     pub bytes: u64,
-    /// Sum of their latencies in nanoseconds; 0 without `-L`.
-    pub latency_ns: u64,
+    /// I/Os in flight times nanoseconds, which is the sum of all latencies (Little's law).
+    pub in_flight_ns: u64,
 }
 
-/// Counts of one worker. It writes them whenever an interval of the measured time ends (50 ms to seconds), so that
-/// nothing is shared on the hot path. For a moment, the three numbers may be of two intervals.
+/// Workers tell their counts at multiples of this after the start signal, when somebody watches.
+pub const TOLD_EVERY_NS: u64 = 250_000_000;
+
+/// Counts of one worker. It writes them at the first completion after each multiple of [`TOLD_EVERY_NS`], so that nothing
+/// is shared on the hot path. For a moment, the three numbers may be of two instants. On a cache line of its own, because
+/// the worker's neighbours on the heap may be other workers' data.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub struct Cell {
     ios: AtomicU64,
     bytes: AtomicU64,
-    latency_ns: AtomicU64,
+    in_flight_ns: AtomicU64,
 }
 
 impl Cell {
@@ -27,7 +34,7 @@ impl Cell {
     pub fn say(&self, counted: Counted) {
         self.ios.store(counted.ios, Ordering::Relaxed);
         self.bytes.store(counted.bytes, Ordering::Relaxed);
-        self.latency_ns.store(counted.latency_ns, Ordering::Relaxed);
+        self.in_flight_ns.store(counted.in_flight_ns, Ordering::Relaxed);
     }
 
     /// What was said last.
@@ -35,43 +42,143 @@ impl Cell {
         Counted {
             ios: self.ios.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
-            latency_ns: self.latency_ns.load(Ordering::Relaxed),
+            in_flight_ns: self.in_flight_ns.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Counted {
+    /// Both together.
+    pub fn plus(self, other: Counted) -> Counted {
+        Counted {
+            ios: self.ios + other.ios,
+            bytes: self.bytes + other.bytes,
+            in_flight_ns: self.in_flight_ns.saturating_add(other.in_flight_ns),
         }
     }
 }
 
 impl std::iter::Sum for Counted {
     fn sum<I: Iterator<Item = Counted>>(all: I) -> Counted {
-        all.fold(Counted::default(), |sum, one| Counted {
-            ios: sum.ios + one.ios,
-            bytes: sum.bytes + one.bytes,
-            latency_ns: sum.latency_ns.saturating_add(one.latency_ns),
-        })
+        all.fold(Counted::default(), Counted::plus)
     }
 }
 
 /// A part of a time span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
+    /// The start signal has not come: threads are being prepared, or an event is waited for (`-yr`).
+    Start,
     /// `-W`.
     WarmUp,
     /// `-d`.
     Measurement,
     /// `-C`.
     CoolDown,
+    /// Nothing is issued any more, and some I/Os are not back yet.
+    End,
+}
+
+/// Rates over the last while.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Mean latency in nanoseconds; none when no I/O completed.
+    pub latency_mean_ns: Option<f64>,
 }
 
 /// Where a time span is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// What goes on.
     pub phase: Phase,
+    /// Number of the time span, from 1.
+    pub span: usize,
+    /// How many time spans the profile has.
+    pub spans: usize,
     /// Nanoseconds since the first I/O could go out.
     pub elapsed_ns: u64,
     /// Planned from there to the end of the cool-down, in nanoseconds.
     pub planned_ns: u64,
-    /// Of the measured time so far, in nanoseconds.
-    pub measured_ns: u64,
-    /// Counted so far, up to the end of an interval that is over.
-    pub counted: Counted,
+    /// Until the cool-down of the last time span ends, in nanoseconds; without the time to prepare further spans.
+    pub left_ns: u64,
+    /// What the last second brought, or the time since the last report when that is longer; none before the first.
+    pub rates: Option<Rates>,
+}
+
+/// The last readings of all cells, to tell rates from.
+#[derive(Debug)]
+pub struct Readings {
+    /// Instants and sums, oldest first.
+    kept: VecDeque<(u64, Counted)>,
+    window_ns: u64,
+}
+
+impl Readings {
+    /// For rates over a second, or over the time between two reports when that is longer.
+    pub fn new(every: Duration) -> Self {
+        let window_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX).max(1_000_000_000);
+        Readings { kept: VecDeque::new(), window_ns }
+    }
+
+    /// Whether there is no reading yet.
+    pub fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Adds a reading; the rates since the last one that is old enough, or the first.
+    pub fn rates(&mut self, at_ns: u64, counted: Counted) -> Option<Rates> {
+        self.kept.push_back((at_ns, counted));
+        while self.kept.get(1).is_some_and(|(then_ns, _)| at_ns - then_ns >= self.window_ns) {
+            self.kept.pop_front();
+        }
+        let (then_ns, then) = *self.kept.front()?;
+        let seconds = at_ns.saturating_sub(then_ns) as f64 / 1e9;
+        let ios = counted.ios.saturating_sub(then.ios) as f64;
+        let in_flight_ns = counted.in_flight_ns.saturating_sub(then.in_flight_ns) as f64;
+        (seconds > 0.0).then(|| Rates {
+            iops: ios / seconds,
+            bytes_per_s: counted.bytes.saturating_sub(then.bytes) as f64 / seconds,
+            latency_mean_ns: (ios > 0.0).then(|| in_flight_ns / ios),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_those_of_the_last_second() {
+        let mut readings = Readings::new(Duration::from_millis(250));
+        let counted = |ios| Counted { ios, bytes: ios * 4096, in_flight_ns: ios * 50_000 };
+        const S: u64 = 1_000_000_000;
+        assert_eq!(readings.rates(S, counted(0)), None, "one reading is no rate");
+        // 1000 in the first quarter, then 400 in each.
+        let rate = |r: Option<Rates>| r.expect("two readings").iops;
+        assert_eq!(rate(readings.rates(S + S / 4, counted(1000))), 4000.0);
+        assert_eq!(rate(readings.rates(S + S / 2, counted(1400))), 2800.0);
+        assert_eq!(rate(readings.rates(S + S / 4 * 3, counted(1800))), 2400.0);
+        assert_eq!(rate(readings.rates(2 * S, counted(2200))), 2200.0);
+        let later = readings.rates(2 * S + S / 4, counted(2600)).expect("two readings");
+        assert_eq!(
+            (later.iops, later.bytes_per_s),
+            (1600.0, 1600.0 * 4096.0),
+            "the first quarter is forgotten"
+        );
+        assert_eq!(later.latency_mean_ns, Some(50_000.0));
+    }
+
+    #[test]
+    fn a_stall_shows_as_nothing() {
+        let mut readings = Readings::new(Duration::from_secs(10));
+        let counted = Counted { ios: 70, bytes: 70, in_flight_ns: 70 };
+        readings.rates(0, Counted::default());
+        assert_eq!(readings.rates(10_000_000_000, counted).map(|r| r.iops), Some(7.0));
+        let rates = readings.rates(20_000_000_000, counted);
+        assert_eq!(rates, Some(Rates { iops: 0.0, bytes_per_s: 0.0, latency_mean_ns: None }));
+    }
 }

@@ -22,6 +22,7 @@ mod prepare;
 mod span;
 mod start;
 mod targets;
+mod teller;
 mod timeline;
 mod verbose;
 mod worker;
@@ -126,12 +127,12 @@ impl Run<'_> {
     }
 
     fn run_spans(&mut self, checked: &[Checked], tools: &Tools) -> Result<(), Failures> {
-        for (span, checked) in self.profile.time_spans.iter().zip(checked) {
+        for (index, checked) in checked.iter().enumerate() {
             // A stop ends the time span it falls into and all that follow.
             if self.stop.is_set() {
                 break;
             }
-            let measured = self.run_span(span, checked, tools)?;
+            let measured = self.run_span(index, checked, tools)?;
             self.report.document.time_spans.push(match measured {
                 Some(measured) => TimeSpanResult::Measured(Box::new(measured)),
                 None => TimeSpanResult::NotMeasured,

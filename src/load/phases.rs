@@ -36,6 +36,11 @@ impl Lengths {
             cooldown_ns: ns_of_s(span.cooldown_s),
         }
     }
+
+    /// All of them together.
+    pub fn all_ns(&self) -> u64 {
+        self.warmup_ns.saturating_add(self.duration_ns).saturating_add(self.cooldown_ns)
+    }
 }
 
 impl Phases {

@@ -15,6 +15,7 @@ use super::phases::Lengths;
 use super::prepare::{self, Checked, Creation};
 use super::start::StartContext;
 use super::targets::{self, TargetState};
+use super::teller::Place;
 use super::{document, facts, verbose};
 use crate::fault::{Failure, FailureKind};
 use crate::guard::{Custody, Guard};
@@ -31,6 +32,8 @@ use crate::sys::wake::Latch;
 
 /// A time span whose targets are open and whose threads' work is laid out.
 struct Planned<'a> {
+    /// Index into the time spans of the profile.
+    index: usize,
     span: &'a TimeSpan,
     targets: Vec<TargetState>,
     works: Vec<ThreadWork>,
@@ -57,20 +60,21 @@ struct After {
     own_cost: OwnCost,
 }
 
-impl Run<'_> {
-    /// Runs one time span; `None` when nothing was measured.
+impl<'p> Run<'p> {
+    /// Runs one time span of the profile; `None` when nothing was measured.
     pub fn run_span(
         &mut self,
-        span: &TimeSpan,
+        index: usize,
         checked: &Checked,
         tools: &Tools,
     ) -> Result<Option<Measured>, Failures> {
+        let span = &self.profile.time_spans[index];
         self.create_files(span)?;
         if self.stop.is_set() {
             return Ok(None);
         }
         let targets = self.open_targets(span, checked)?;
-        let planned = self.plan(span, targets, checked, tools)?;
+        let planned = self.plan(index, targets, checked, tools)?;
         let before = self.look_before(&planned);
         let after = self.run_threads(&planned, before, tools)?;
         self.conclude(&planned, after)
@@ -146,13 +150,14 @@ impl Run<'_> {
     }
 
     /// Lays out what every thread does.
-    fn plan<'s>(
+    fn plan(
         &self,
-        span: &'s TimeSpan,
+        index: usize,
         targets: Vec<TargetState>,
         checked: &Checked,
         tools: &Tools,
-    ) -> Result<Planned<'s>, Failures> {
+    ) -> Result<Planned<'p>, Failures> {
+        let span = &self.profile.time_spans[index];
         let engine = self.options.engine.as_ref().map(|(row, parameters)| (*row, parameters.as_str()));
         let huge_page_bytes = memory_facts(&self.roots).ok().and_then(|m| m.huge_page_bytes);
         let planned: Vec<_> = targets.iter().map(TargetState::planned).collect();
@@ -165,7 +170,8 @@ impl Run<'_> {
         let works = assign(span, &checked.cpus);
         let lanes = lanes(&works, &inputs).map_err(|failure| vec![failure])?;
         let is_virtual = engine.is_some_and(|(row, _)| row.simulates_time);
-        let planned = Planned { span, works, lanes, clock: tools.clock.refined(), is_virtual, targets };
+        let planned =
+            Planned { index, span, works, lanes, clock: tools.clock.refined(), is_virtual, targets };
         self.say_threads(&planned);
         Ok(planned)
     }
@@ -187,7 +193,7 @@ impl Run<'_> {
 
     /// Measures what the program itself costs, and looks at what is to be tested.
     fn look_before(&self, planned: &Planned<'_>) -> Before {
-        let Planned { span, targets, works, lanes, clock, is_virtual } = planned;
+        let Planned { span, targets, works, lanes, clock, is_virtual, .. } = planned;
         if *is_virtual {
             let (sources, used) = (Sources::none(), process_usage());
             return Before { sources, self_cost: None, looks: Vec::new(), used };
@@ -222,7 +228,8 @@ impl Run<'_> {
             wait_for_start: &|| tools.handles.wait_for_start(self.stop),
             signals: &tools.handles,
             on_event: self.on_event,
-            progress_every: self.options.progress_every,
+            progress_every: self.options.progress_every.filter(|_| !planned.is_virtual),
+            place: self.place(planned.index),
             clock,
             interrupter: tools.interrupter,
             sources: &sources,
@@ -242,6 +249,13 @@ impl Run<'_> {
             vec![failure.because(system_text(&e)).hint("raise the limit of processes or open files")]
         })?;
         Ok(After { outcome, self_cost, looks, own_cost: document::own_cost(&used) })
+    }
+
+    /// Where a time span stands in the profile.
+    fn place(&self, index: usize) -> Place {
+        let spans = &self.profile.time_spans;
+        let later_ns = spans[index + 1..].iter().map(|span| Lengths::of(span).all_ns()).sum();
+        Place { span: index + 1, spans: spans.len(), later_ns }
     }
 
     /// Failures, or the numbers with their evidence and what should be said about them.

@@ -85,6 +85,7 @@ mod program {
     mod hangup;
     mod limits;
     mod options;
+    mod progress;
     mod recorded;
     mod standard;
     mod stop;

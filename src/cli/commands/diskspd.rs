@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cli::Invocation;
-use crate::cli::console::{Console, say, say_line, tell};
+use crate::cli::console::{Console, ProgressAs, say, say_line, tell};
 use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
 use crate::cli::show::verdict::{Extent, Style, line, text};
 pub use crate::fault::ExitCode;
@@ -148,7 +148,7 @@ fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: V
         return print(&text, ExitCode::Done);
     }
     match ready(program, args, &request) {
-        Ok(ready) => measure(program, args, &request, &ready, verdict_to),
+        Ok(ready) => measure(program, args, &request, ready, verdict_to),
         Err(refusals) => tell(refusals),
     }
 }
@@ -183,10 +183,11 @@ fn measure(
     program: &Program,
     args: &[OsString],
     request: &Request,
-    ready: &Ready<'_>,
+    ready: Ready<'_>,
     verdict_to: VerdictTo,
 ) -> ExitCode {
-    let console = Arc::new(Console::new(request.profile.verbose));
+    let progress_as = ProgressAs::of_stderr(request.options.progress, request.profile.progress_ios > 0);
+    let console = Arc::new(Console::new(request.profile.verbose, progress_as));
     let stop = match watch_signals(request.profile.result_format, &console) {
         Ok(stop) => stop,
         Err(refusal) => return tell(refusal),
@@ -195,7 +196,8 @@ fn measure(
         Ok(outputs) => outputs,
         Err(error) => return tell(Refusal::from(error)),
     };
-    let report = ready.run(&|event: Event| console.show(event), &stop);
+    console.begin();
+    let report = ready.telling(progress_as.every()).run(&|event: Event| console.show(event), &stop);
     console.finish();
     match report {
         Ok(report) => {

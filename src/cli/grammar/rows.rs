@@ -457,6 +457,10 @@ pub(crate) static SECTIONS: &[Section] = &[
             row("-require", "<certified|suspect>", long::require)
                 .with_profile()
                 .help("Exit code 5 when the verdict is worse than this."),
+            row("-progress", "", long::progress).with_profile().help(
+                "Tell the progress also where standard error is no terminal: a line every 10 seconds with the phase, \
+                the time left, IOPS, throughput and mean latency. On a terminal one line shows it anyway.",
+            ),
             row("-recreate", "", long::recreate).with_profile().help("Always create the files of -c again."),
         ],
     },

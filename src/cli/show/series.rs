@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::console::{PlainPace, say, say_line};
+use crate::cli::show::live::{self, Words};
 use crate::fault::Fault;
 use crate::load;
 use crate::load::live::{Phase, Progress};
@@ -18,12 +19,17 @@ use crate::session::watch::{Event, Watch};
 use crate::suite::findings::word;
 use crate::suite::{Ahead, Known, Step};
 use crate::sys::error::system_text;
+use crate::sys::terminal;
 use crate::text::shell_line;
 use crate::text::{clock, printable, size};
 
 /// How often the line of the present run changes.
 const EVERY: Duration = Duration::from_millis(250);
 const MIB: f64 = 1_048_576.0;
+/// Columns before the words of the present run, and the last one.
+const RUN_LEAD: usize = 7;
+/// Narrower terminals have no room for a bar beside the numbers.
+const BAR_FROM: usize = 72;
 
 /// The view. Shared with the thread that a run is watched from.
 pub struct View {
@@ -130,11 +136,14 @@ impl View {
             (progress.elapsed_ns as u128 * 100 / u128::from(progress.planned_ns.max(1))).min(100) as u64;
         let name = self.with(|state| state.name.clone());
         let words = match progress.phase {
-            Phase::WarmUp => format!("{name}: warm-up"),
-            Phase::CoolDown => format!("{name}: cool-down"),
-            Phase::Measurement => format!("{name}: {}", so_far(progress)),
+            Phase::Start => "preparing",
+            Phase::WarmUp => "warm-up",
+            Phase::Measurement => "measuring",
+            Phase::CoolDown => "cool-down",
+            Phase::End => "waiting for the last I/Os",
         };
-        self.show_run(percent, &words);
+        let words = live::with_rates(Words::new(format!("{name}: {words}")), progress);
+        self.show_run(percent, &words.fitting(columns().saturating_sub(RUN_LEAD)));
     }
 
     /// A step is done.
@@ -248,6 +257,10 @@ fn with_line(fault: &Fault, line: Option<&[String]>) -> String {
     format!("{fault}note: options of one letter are those of diskspd; this was the line: diskspd {line}\n")
 }
 
+fn columns() -> usize {
+    terminal::columns(std::io::stderr()).unwrap_or(80)
+}
+
 impl Bars {
     fn new() -> Self {
         let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
@@ -259,7 +272,10 @@ impl Bars {
             bar
         };
         let last = bar(1, "{wide_msg}");
-        let series = bar(1, "{bar:24} {pos} of {len} runs done, {msg}");
+        let series = match columns() {
+            ..BAR_FROM => bar(1, "{pos} of {len} runs done, {msg}"),
+            _ => bar(1, "{bar:24} {pos} of {len} runs done, {msg}"),
+        };
         let run = bar(100, "{pos:>3} % {wide_msg}");
         Bars { all, last, series, run }
     }
@@ -272,23 +288,6 @@ fn behind(known: Known) -> &'static str {
         Known::AtMost => " at most",
         Known::Usually => " usually",
     }
-}
-
-fn so_far(progress: &Progress) -> String {
-    let seconds = progress.measured_ns as f64 / 1e9;
-    let counted = progress.counted;
-    if seconds <= 0.0 || counted.ios == 0 {
-        return "measuring".into();
-    }
-    let latency = match counted.latency_ns {
-        0 => String::new(),
-        sum_ns => format!(", {}", latency(sum_ns as f64 / counted.ios as f64)),
-    };
-    format!(
-        "{:.0} IOPS, {:.1} MiB/s{latency}",
-        counted.ios as f64 / seconds,
-        counted.bytes as f64 / seconds / MIB
-    )
 }
 
 fn latency(mean_ns: f64) -> String {
@@ -323,7 +322,6 @@ fn figures(total: &DirectionSummary, are_paced: bool) -> String {
 mod tests {
     use super::*;
     use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
-    use crate::load::live::Counted;
     use crate::request::Line;
     use crate::suite::Kind;
 
@@ -396,17 +394,5 @@ mod tests {
             [0.0, 59.2, 61.0, 3599.5, 7325.0].map(clock),
             ["0:00", "1:00", "1:01", "1:00:00", "2:02:05"]
         );
-        let mut progress = Progress {
-            phase: Phase::Measurement,
-            elapsed_ns: 0,
-            planned_ns: 0,
-            measured_ns: 2_000_000_000,
-            counted: Counted { ios: 2000, bytes: 2000 * 4096, latency_ns: 2000 * 150_000 },
-        };
-        assert_eq!(so_far(&progress), "1000 IOPS, 3.9 MiB/s, 150.0 us");
-        progress.counted.latency_ns = 0;
-        assert_eq!(so_far(&progress), "1000 IOPS, 3.9 MiB/s");
-        progress.counted.ios = 0;
-        assert_eq!(so_far(&progress), "measuring");
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::counters::{Counter, Wanted};
-use super::live::Cell;
+use super::live::{Cell, Counted, TOLD_EVERY_NS};
 use super::phases::Phases;
 use super::timeline::Buckets;
 use super::writes::WriteSlots;
@@ -161,7 +161,7 @@ pub struct Worker {
     pub buckets: Buckets,
     /// One dot per this many completions, 0 = none.
     pub progress_ios: u64,
-    /// Where to write the counts for the progress display.
+    /// Where to tell the counts, when somebody watches.
     pub live: Option<Arc<Cell>>,
 }
 
@@ -194,6 +194,10 @@ struct Turn<'a, T> {
     since_stamp: u32,
     waits: WaitStatistics,
     in_flight_ns: u128,
+    /// What completed outside of the measured time, for whoever watches.
+    aside: Counted,
+    /// When to tell the counts next.
+    tell_at_ns: u64,
     failures: Vec<IoFailure>,
 }
 
@@ -229,6 +233,8 @@ impl Worker {
             since_stamp: STALE,
             waits: WaitStatistics::default(),
             in_flight_ns: 0,
+            aside: Counted::default(),
+            tell_at_ns: if self.live.is_some() { phases.start_ns() } else { u64::MAX },
             failures: Vec::with_capacity(FAILURES_KEPT),
         };
         for duty in &mut self.duties {
@@ -435,6 +441,8 @@ impl Worker {
         } else if turn.counting {
             // Two readings of the counter without fences may come in the wrong order even on one processor.
             turn.in_flight_ns += in_flight as u128 * u128::from(now.saturating_sub(before));
+        } else {
+            turn.aside.in_flight_ns += in_flight as u64 * now.saturating_sub(before);
         }
         for index in 0..found {
             let slot = turn.done[index].slot;
@@ -454,23 +462,20 @@ impl Worker {
     #[inline(never)]
     fn pass_edge<T: Time>(&mut self, turn: &mut Turn<'_, T>, before_ns: u64, in_flight: usize) -> bool {
         let (now, phases) = (turn.now_ns, turn.phases);
-        turn.in_flight_ns += in_flight as u128 * u128::from(phases.measured_part_ns(before_ns, now));
+        let measured_ns = phases.measured_part_ns(before_ns, now);
+        turn.in_flight_ns += in_flight as u128 * u128::from(measured_ns);
+        turn.aside.in_flight_ns +=
+            in_flight as u64 * now.saturating_sub(before_ns).saturating_sub(measured_ns);
         if self.buckets.is_over(now) {
             // The counts so far belong to the intervals that have ended.
             let totals = self.totals();
             self.buckets.close(now, totals);
-            if let Some(cell) = &self.live {
-                cell.say(
-                    self.duties
-                        .iter()
-                        .flat_map(|duty| [&duty.reads, &duty.writes])
-                        .map(Counter::counted)
-                        .sum(),
-                );
-            }
+        }
+        if now >= turn.tell_at_ns {
+            self.tell(turn);
         }
         turn.counting = phases.counts(now);
-        turn.calm_until_ns = phases.next_edge_ns(now).min(self.buckets.end_ns());
+        turn.calm_until_ns = phases.next_edge_ns(now).min(self.buckets.end_ns()).min(turn.tell_at_ns);
         let is_over = !turn.counting && now >= phases.stop_ns();
         if is_over {
             for completion in &turn.done {
@@ -478,6 +483,18 @@ impl Worker {
             }
         }
         is_over
+    }
+
+    /// Tells the counts so far to whoever watches.
+    fn tell<T: Time>(&self, turn: &mut Turn<'_, T>) {
+        let Some(cell) = &self.live else { return };
+        let counters = self.duties.iter().flat_map(|duty| [&duty.reads, &duty.writes]);
+        let counted = counters.map(Counter::counted).fold(turn.aside, Counted::plus);
+        let measured_ns = u64::try_from(turn.in_flight_ns).unwrap_or(u64::MAX);
+        cell.say(counted.plus(Counted { ios: 0, bytes: 0, in_flight_ns: measured_ns }));
+        let start_ns = turn.phases.start_ns();
+        let passed = turn.now_ns.saturating_sub(start_ns) / TOLD_EVERY_NS;
+        turn.tell_at_ns = start_ns + (passed + 1) * TOLD_EVERY_NS;
     }
 
     /// Reads and writes counted so far on all targets.
@@ -525,6 +542,9 @@ impl Worker {
                 Op::Read => duty.reads.record(bytes, latency, more),
                 Op::Write => duty.writes.record(bytes, latency, more),
             }
+        } else {
+            turn.aside.ios += 1;
+            turn.aside.bytes += u64::from(bytes);
         }
         // Without dots it starts at 0 and, counting down, never reaches 0 again.
         turn.to_dot = turn.to_dot.wrapping_sub(1);

@@ -490,3 +490,24 @@ fn waits_are_told_apart() {
     let found = [1, 0, 0, 0, 0, 0, 0, 2];
     assert_eq!((seen.waits.lookaside_completions, seen.waits.completion_waits), (found, 0));
 }
+
+// ---- what is told while it runs -----------------------------------------------------------------
+
+#[test]
+fn counts_of_all_phases_are_told_at_multiples_of_a_quarter_second() {
+    const MS: u64 = 1_000_000;
+    // Two at a time, 50 ms each: seen at 50, 100, ...
+    for (stop_ms, told_ios, told_ms) in [(200, 0, 50), (700, 18, 500), (5000, 38, 1000)] {
+        let cell = Arc::new(Cell::default());
+        let bench = Bench::new(2, NO_STATISTICS).lengths(500 * MS, 400 * MS, 100 * MS);
+        let bench = bench.service(|_, _| 50 * MS).worker(|w| w.live = Some(Arc::clone(&cell)));
+        let seen = bench.script(|s| s.stop_at = Some(stop_ms * MS + 1)).run();
+        assert!(seen.failures.is_empty());
+        let expected = Counted { ios: told_ios, bytes: told_ios * 4096, in_flight_ns: 2 * told_ms * MS };
+        assert_eq!(
+            cell.heard(),
+            expected,
+            "stopped after {stop_ms} ms: before those that came at that moment"
+        );
+    }
+}

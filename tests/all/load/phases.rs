@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::runner::{Outcome, Place, no_stop, run, run_watched};
 use truespd::engine::{self, Completion, Engine, EngineError, EngineRow, Io, IoError, Opened, Setup};
+use truespd::load::live::Phase;
 use truespd::load::{self, Event, Options};
 use truespd::profile::{Profile, TimeSpan};
 use truespd::result::{Measured, TimeSpanResult};
@@ -96,6 +97,66 @@ fn a_stop_counts_what_its_phase_demands_and_acts_at_once() {
     assert!(measuring.ios() > 100);
     let cool_down = stopped("-b4K -r -g1000i -t2 -W0 -d1 -C600 FILE", "starting cool down (600 s)", 300);
     assert_eq!(cool_down.measured().test_time_s, 1.0);
+}
+
+/// A terminal that is stopped (Ctrl+S) holds whoever writes to it.
+#[test]
+fn whoever_watches_and_hangs_keeps_nobody_waiting() {
+    let place = Place::new(MIB);
+    let profile = place.profile("-b4K -r -g1000i -W0 -d2 -C1 FILE");
+    let (tell, told) = mpsc::channel();
+    let (tell, told) = (Mutex::new(tell), Mutex::new(told));
+    let seen = Mutex::new(Vec::new());
+    let on_event = |event: Event| match event {
+        Event::Progress(progress) => {
+            // Until the controller has ended the measured time.
+            let mut seen = seen.lock().expect("not poisoned");
+            if seen.is_empty() {
+                let came = told.lock().expect("not poisoned").recv_timeout(SOON);
+                assert_eq!(came, Ok(()), "the controller waits for whoever watches");
+            }
+            seen.push(progress.phase);
+        }
+        Event::Verbose(words) if words.starts_with("starting cool down") => {
+            tell.lock().expect("not poisoned").send(()).expect("somebody waits");
+        }
+        _ => {}
+    };
+    let every = Some(Duration::from_millis(100));
+    let options =
+        Options { engine: Some((null(), String::new())), progress_every: every, ..Options::default() };
+    let report = load::run(&profile, &options, &on_event, &no_stop()).expect("not refused");
+    assert!(report.failures.is_empty(), "{:?}", report.failures);
+    assert!(!seen.into_inner().expect("not poisoned").is_empty());
+}
+
+/// The counts that are told while a run goes on grow to those of its result.
+#[test]
+fn what_is_told_while_it_runs_is_what_it_does() {
+    let place = Place::new(MIB);
+    let profile = place.profile("-b4K -r -g1000i -t2 -W2 -d2 -C2 FILE");
+    let seen = Mutex::new(Vec::new());
+    let on_event = |event: Event| {
+        if let Event::Progress(progress) = event {
+            seen.lock().expect("not poisoned").push(progress);
+        }
+    };
+    let every = Some(Duration::from_millis(250));
+    let options =
+        Options { engine: Some((null(), String::new())), progress_every: every, ..Options::default() };
+    let report = load::run(&profile, &options, &on_event, &no_stop()).expect("not refused");
+    assert!(report.failures.is_empty(), "{:?}", report.failures);
+    let seen = seen.into_inner().expect("not poisoned");
+    let left: Vec<u64> = seen.iter().map(|progress| progress.left_ns).collect();
+    assert!(left.is_sorted_by(|a, b| a >= b) && left[0] <= 6_000_000_000, "{left:?}");
+    for phase in [Phase::WarmUp, Phase::Measurement, Phase::CoolDown] {
+        let rates =
+            seen.iter().filter(|progress| progress.phase == phase).filter_map(|progress| progress.rates);
+        let iops: Vec<f64> = rates.map(|rates| rates.iops).collect();
+        // The machine may stand still now and then, and what is due is caught up with.
+        let is_near = iops.iter().any(|iops| (1500.0..2500.0).contains(iops));
+        assert!(is_near, "{phase:?}: two threads of 1000: {iops:?}");
+    }
 }
 
 #[test]

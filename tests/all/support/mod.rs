@@ -5,6 +5,7 @@ pub mod documents;
 pub mod gate;
 pub mod killed;
 pub mod program;
+pub mod pty;
 pub mod runner;
 pub mod skipped;
 pub mod strict_text;

@@ -102,3 +102,9 @@ pub fn recreate(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     d.long.recreate = true;
     Ok(())
 }
+
+pub fn progress(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.long.progress = true;
+    Ok(())
+}

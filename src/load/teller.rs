@@ -1,0 +1,172 @@
+//! Tells the progress of a time span while its threads run, on a thread of its own: a terminal that is stopped (Ctrl+S)
+//! keeps neither the controller nor a worker waiting.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::context::{Event, OnEvent};
+use super::live::{Cell, Counted, Phase, Progress, Readings, TOLD_EVERY_NS};
+use super::phases::Phases;
+use crate::measure::clock::{Clock, MachineClock};
+use crate::sys::wake::Latch;
+
+/// Busy workers have told their counts this long after they were due.
+const LAG_NS: u64 = 20_000_000;
+
+/// Where a time span stands in its profile.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// Its number, from 1.
+    pub span: usize,
+    /// How many there are.
+    pub spans: usize,
+    /// Warm-up, measured time and cool-down of those after it, in nanoseconds.
+    pub later_ns: u64,
+}
+
+/// What is told, from what, to whom.
+pub struct Teller<'a> {
+    /// The instants of the time span.
+    pub phases: &'a Phases,
+    /// The clock of these instants.
+    pub clock: &'a MachineClock,
+    /// Counts of the workers.
+    pub cells: &'a [Arc<Cell>],
+    /// Where the time span stands.
+    pub place: Place,
+    /// How often.
+    pub every: Duration,
+    /// Receives [`Event::Progress`].
+    pub on_event: OnEvent<'a>,
+}
+
+impl Teller<'_> {
+    /// Tells until `done` is set.
+    pub fn tell(&self, done: &Latch) {
+        let every_ns = u64::try_from(self.every.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let mut readings = Readings::new(self.every);
+        let mut told_ns = self.clock.now_ns();
+        loop {
+            let now_ns = self.clock.now_ns();
+            let due_ns = due_ns(self.phases.start_ns(), now_ns, every_ns);
+            if Latch::wait_any(&[done], Some(Duration::from_nanos(due_ns.saturating_sub(now_ns)))) {
+                return;
+            }
+            let progress = self.progress(&mut readings);
+            // Before the start it looks more often than it tells, to tell of the start at once.
+            let now_ns = self.clock.now_ns();
+            if progress.phase != Phase::Start || now_ns.saturating_sub(told_ns) >= every_ns {
+                told_ns = now_ns;
+                (self.on_event)(Event::Progress(progress));
+            }
+        }
+    }
+
+    fn progress(&self, readings: &mut Readings) -> Progress {
+        let (now_ns, phases) = (self.clock.now_ns(), self.phases);
+        let (start_ns, stop_ns) = (phases.start_ns(), phases.stop_ns());
+        let phase = match now_ns {
+            now if now >= stop_ns => Phase::End,
+            _ if start_ns == u64::MAX => Phase::Start,
+            now if now < phases.measure_start_ns() => Phase::WarmUp,
+            now if now < phases.measure_end_ns() => Phase::Measurement,
+            _ => Phase::CoolDown,
+        };
+        let has_begun = phase != Phase::Start;
+        let is_running = has_begun && phase != Phase::End;
+        let rates = is_running.then(|| {
+            if readings.is_empty() {
+                readings.rates(start_ns, Counted::default());
+            }
+            let counted = self.cells.iter().map(|cell| cell.heard()).sum();
+            readings.rates(told_at_ns(start_ns, now_ns), counted)
+        });
+        let Place { span, spans, later_ns } = self.place;
+        let until_stop_ns = if is_running { stop_ns.saturating_sub(now_ns) } else { 0 };
+        Progress {
+            phase,
+            span,
+            spans,
+            elapsed_ns: if has_begun { now_ns.saturating_sub(start_ns) } else { 0 },
+            planned_ns: if is_running { stop_ns.saturating_sub(start_ns) } else { 0 },
+            left_ns: until_stop_ns.saturating_add(later_ns),
+            rates: rates.flatten(),
+        }
+    }
+}
+
+/// When to tell next: right after the workers have told their counts.
+fn due_ns(start_ns: u64, now_ns: u64, every_ns: u64) -> u64 {
+    if start_ns > now_ns {
+        return now_ns.saturating_add(every_ns.min(TOLD_EVERY_NS));
+    }
+    let passed = now_ns.saturating_sub(start_ns).saturating_sub(LAG_NS) / every_ns;
+    start_ns.saturating_add(LAG_NS).saturating_add((passed + 1).saturating_mul(every_ns))
+}
+
+/// When the workers told their counts last.
+fn told_at_ns(start_ns: u64, now_ns: u64) -> u64 {
+    start_ns + (now_ns - start_ns.min(now_ns)) / TOLD_EVERY_NS * TOLD_EVERY_NS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn it_tells_right_after_the_workers() {
+        assert_eq!(due_ns(5 * S, 5 * S, S), 6 * S + LAG_NS);
+        assert_eq!(due_ns(5 * S, 6 * S + LAG_NS - 1, S), 6 * S + LAG_NS);
+        assert_eq!(due_ns(5 * S, 6 * S + LAG_NS, S), 7 * S + LAG_NS);
+        assert_eq!(due_ns(5 * S, 9 * S + S / 2, S), 10 * S + LAG_NS, "late ones are left out");
+        assert_eq!(
+            due_ns(u64::MAX, 3 * S, 10 * S),
+            3 * S + TOLD_EVERY_NS,
+            "the start may come at any moment"
+        );
+        assert_eq!(told_at_ns(5 * S, 6 * S + LAG_NS), 6 * S);
+        assert_eq!(told_at_ns(5 * S, 6 * S + S / 3), 6 * S + S / 4);
+    }
+
+    /// Counts that grow by 1000 I/Os of 4 KiB per second, as a worker tells them.
+    #[test]
+    fn each_phase_has_its_word_its_time_left_and_its_rates() {
+        let phases = Phases::new();
+        let cells = [Arc::new(Cell::default()), Arc::new(Cell::default())];
+        let clock = MachineClock::start();
+        let place = Place { span: 1, spans: 2, later_ns: 7 * S };
+        let teller = Teller {
+            phases: &phases,
+            clock: &clock,
+            cells: &cells,
+            place,
+            every: Duration::from_secs(1),
+            on_event: &|_| (),
+        };
+        let mut readings = Readings::new(teller.every);
+        assert_eq!(teller.progress(&mut readings).phase, Phase::Start);
+        let lengths = |warmup_s, duration_s, cooldown_s| super::super::phases::Lengths {
+            warmup_ns: warmup_s * S,
+            duration_ns: duration_s * S,
+            cooldown_ns: cooldown_s * S,
+        };
+        let now_ns = clock.now_ns();
+        for (lengths, phase) in [
+            (lengths(1000, 1000, 1000), Phase::WarmUp),
+            (lengths(0, 2000, 1000), Phase::Measurement),
+            (lengths(0, 0, 3000), Phase::CoolDown),
+        ] {
+            phases.begin(now_ns, lengths);
+            let progress = teller.progress(&mut Readings::new(teller.every));
+            assert_eq!((progress.phase, progress.rates), (phase, None));
+            let left_s = progress.left_ns / S;
+            assert!((2000..=3007).contains(&left_s), "{left_s} s of 3000 and 7 later");
+            assert_eq!(progress.planned_ns, 3000 * S);
+        }
+        phases.interrupt(clock.now_ns());
+        let progress = teller.progress(&mut readings);
+        assert_eq!((progress.phase, progress.left_ns, progress.rates), (Phase::End, 7 * S, None));
+    }
+}
