@@ -38,13 +38,58 @@ impl Grade {
     }
 }
 
+/// What a rule is about, in the order in which findings of one grade are told: what comes earlier may explain what comes
+/// later, and never the other way round.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// Whether there is a result of storage at all.
+    Run,
+    /// The test's own threads had too little processor time, or used it up themselves.
+    Processor,
+    /// Other programs, or other virtual machines, used what the test needed.
+    Neighbours,
+    /// How the machine is set up for the threads: where they are bound, clocks, frequencies.
+    Machine,
+    /// A limit that somebody set.
+    Limit,
+    /// What the target itself did.
+    Target,
+    /// Caches and layers between the test and the disk, and where the target lies.
+    Cache,
+    /// What the target holds, and what was written to it.
+    Content,
+    /// What is seen in the numbers, whatever caused it.
+    #[default]
+    Symptom,
+}
+
+impl Cause {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Cause::Run => "the run",
+            Cause::Processor => "processor",
+            Cause::Neighbours => "neighbours",
+            Cause::Machine => "machine",
+            Cause::Limit => "limit",
+            Cause::Target => "target",
+            Cause::Cache => "cache",
+            Cause::Content => "content",
+            Cause::Symptom => "symptom",
+        }
+    }
+}
+
 /// What the rules say of a result.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Verdict {
     /// The worst grade of all findings.
     pub grade: Grade,
-    /// What was found, worst first.
+    /// What was found, worst first, and within a grade causes before symptoms.
     pub findings: Vec<Finding>,
     /// Rules that lacked evidence, and which.
     pub unchecked: Vec<Unchecked>,
@@ -60,6 +105,8 @@ pub struct Finding {
     pub rule: String,
     /// What it does to the result; `certified` for a remark that leaves it alone.
     pub grade: Grade,
+    /// What the rule is about; `symptom` in documents from before rules had one.
+    pub cause: Cause,
     /// The time span it is about, from 1.
     pub time_span: u32,
     /// The target it is about, as given; none when about the run as a whole.

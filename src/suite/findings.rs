@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::result::{Document, Finding, Grade};
+use crate::result::{Cause, Document, Finding, Grade};
 
 /// The verdicts of a series of runs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -12,7 +12,7 @@ pub struct SeriesVerdict {
     pub grade: Option<Grade>,
     /// Runs that were judged.
     pub runs: usize,
-    /// What rules found in them, one per rule and grade, the worst first.
+    /// What rules found in them, one per rule and grade, the worst first, and within a grade causes before symptoms.
     pub findings: Vec<Told>,
 }
 
@@ -23,6 +23,9 @@ pub struct Told {
     pub rule: String,
     /// What it does to those runs; `certified` for a remark.
     pub grade: Grade,
+    /// What the rule is about; `symptom` in documents from before rules had one.
+    #[serde(default)]
+    pub cause: Cause,
     /// What is so in the first of the runs, in one sentence with its numbers.
     pub says: String,
     /// What to do about it, in one line.
@@ -61,8 +64,8 @@ impl SeriesVerdict {
                 self.told(finding).add(what);
             }
         }
-        // Stable: within a grade in the order they were met.
-        self.findings.sort_by_key(|told| std::cmp::Reverse(told.grade));
+        // Stable: within a cause in the order they were met.
+        self.findings.sort_by_key(|told| (std::cmp::Reverse(told.grade), told.cause));
     }
 
     fn told(&mut self, finding: &Finding) -> &mut Told {
@@ -71,6 +74,7 @@ impl SeriesVerdict {
             self.findings.push(Told {
                 rule: finding.rule.clone(),
                 grade: finding.grade,
+                cause: finding.cause,
                 says: finding.says.clone(),
                 advice: finding.advice.clone(),
                 runs: 0,
@@ -131,6 +135,17 @@ mod tests {
 
     fn finding(rule: &str, grade: Grade, says: &str) -> Finding {
         Finding { rule: rule.into(), grade, says: says.into(), ..Finding::default() }
+    }
+
+    #[test]
+    fn causes_of_all_runs_come_before_symptoms() {
+        let of = |rule, cause| Finding { cause, ..finding(rule, Grade::Suspect, "so") };
+        let mut verdict = SeriesVerdict::default();
+        verdict.take("a", Some(Grade::Suspect), &[of("not-steady", Cause::Symptom)]);
+        let second = [of("steal", Cause::Neighbours), of("not-steady", Cause::Symptom)];
+        verdict.take("b", Some(Grade::Suspect), &second);
+        let rules: Vec<&str> = verdict.findings.iter().map(|told| told.rule.as_str()).collect();
+        assert_eq!(rules, ["steal", "not-steady"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a rule is, what it looks at, and what it finds.
 
 use crate::profile::TimeSpan;
-use crate::result::{Document, Finding, Grade, Measured};
+use crate::result::{Cause, Document, Finding, Grade, Measured};
 
 /// One thing that can be wrong with a result.
 #[derive(Debug, Clone, Copy)]
@@ -10,6 +10,8 @@ pub struct Rule {
     pub name: &'static str,
     /// The worst it can do to a result; [`Grade::Certified`] for a rule that only remarks.
     pub worst: Grade,
+    /// What it is about: that decides where its findings stand.
+    pub cause: Cause,
     /// What it looks for.
     pub about: &'static str,
     /// What to do about it, in one line; a finding that has no advice of its own carries this.

@@ -33,8 +33,8 @@ pub fn judge(document: &Document) -> Verdict {
             }
         }
     }
-    // Stable: within a grade the order of the table, within a rule that of the time spans.
-    verdict.findings.sort_by_key(|finding| std::cmp::Reverse(finding.grade));
+    // Stable: within a cause the order of the table, within a rule that of the time spans.
+    verdict.findings.sort_by_key(|finding| (std::cmp::Reverse(finding.grade), finding.cause));
     verdict.grade = verdict.findings.iter().map(|finding| finding.grade).max().unwrap_or(Grade::Certified);
     verdict
 }
@@ -53,6 +53,7 @@ fn take(verdict: &mut Verdict, rule: &Rule, time_span: Option<u32>, look: Look) 
         Ok(findings) => verdict.findings.extend(findings.into_iter().map(|mut finding| {
             debug_assert!(finding.grade <= rule.worst, "{} promises no {:?}", rule.name, finding.grade);
             finding.rule = rule.name.to_string();
+            finding.cause = rule.cause;
             finding.time_span = time_span.unwrap_or(finding.time_span);
             if finding.advice.is_empty() {
                 finding.advice = rule.advice.to_string();

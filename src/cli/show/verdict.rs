@@ -197,14 +197,16 @@ fn push_wrapped(out: &mut String, words: &str, columns: usize, mark: &str) {
 pub(crate) fn rules() -> String {
     const WIDTH: usize = 110;
     let mut out = String::from("# Rules of the verdict\n\n");
-    let introduction = "The grade of a result is the worst grade that a rule gives it. `certified`: the rules had the \
+    let introduction = "The grade of a result is the worst grade that a rule gives it. Findings of one grade are told in the order of \
+        their causes, which stand in the brackets: the run itself, processor, neighbours, machine, limit, target, cache, \
+        content, and at last symptoms, which any of these may explain. `certified`: the rules had the \
         evidence they need and found nothing. `suspect`: the numbers are right for what ran, but may not mean what \
         you think. `invalid`: they do not describe the target. A rule may also add a remark, which does not change the \
         grade. This page is what `truespd judge --rules` prints.";
     out.push_str(&wrap(introduction, WIDTH).join("\n"));
     out.push('\n');
     for rule in RULES {
-        out.push_str(&format!("\n## {} ({})\n\n", rule.name, effect(rule.worst)));
+        out.push_str(&format!("\n## {} ({}, {})\n\n", rule.name, effect(rule.worst), rule.cause.word()));
         out.push_str(&wrap(rule.about, WIDTH).join("\n"));
         let advice = format!("\n\nAdvice: {}.\n", rule.advice.trim_end_matches('.'));
         out.push_str(&wrap(&advice, WIDTH).join("\n"));
@@ -215,6 +217,7 @@ pub(crate) fn rules() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::Cause;
     use crate::result::Unchecked;
 
     const PLAIN: Style = Style { columns: 60, has_colour: false };
@@ -291,6 +294,7 @@ mod tests {
         let told_of = |grade, of: &[&str]| Told {
             rule: "volatile-cache".into(),
             grade,
+            cause: Cause::Cache,
             says: "vda keeps writes in a cache that a loss of power empties".into(),
             advice: "-Sh counts a write when it is durable".into(),
             runs: 12,

@@ -14,6 +14,7 @@ mod tests;
 
 use super::Looks::{self, Document, RealSpan, Span};
 use super::Rule;
+use crate::result::Cause::{self, Cache, Content, Limit, Machine, Neighbours, Processor, Run, Symptom};
 use crate::result::Grade::{self, Certified, Invalid, Suspect};
 
 /// Thresholds that the rules before a run share with the rules of a run.
@@ -30,18 +31,20 @@ pub mod thresholds {
 const fn rule(
     name: &'static str,
     worst: Grade,
+    cause: Cause,
     look: Looks,
     about: &'static str,
     advice: &'static str,
 ) -> Rule {
-    Rule { name, worst, about, advice, look }
+    Rule { name, worst, cause, about, advice, look }
 }
 
-/// Every rule, in the order in which findings of one grade are shown.
+/// Every rule. Findings of one grade are shown in the order of their causes, those of one cause in the order of this table.
 pub const RULES: &[Rule] = &[
     rule(
         "run-failed",
         Invalid,
+        Run,
         Document(run::failed),
         "The run failed, or ended before anything was measured.",
         "fix the cause and run again; the numbers of an incomplete run cannot be used",
@@ -49,6 +52,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "simulated",
         Invalid,
+        Run,
         Span(run::simulated),
         "The engine sends nothing to the target (null, sim).",
         "leave --engine out to measure; these engines are for testing the tool",
@@ -56,6 +60,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "nothing-completed",
         Invalid,
+        Symptom,
         Span(run::nothing_completed),
         "No I/O completed in the measured time.",
         "measure longer (-d), and check whether the target answers at all",
@@ -63,6 +68,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "served-from-cache",
         Invalid,
+        Cache,
         RealSpan(cache::served_from_cache),
         "The disks moved less than 90 % of the bytes that the test completed (suspect), or less than half of them \
          (invalid). Reads and writes are compared separately.",
@@ -71,6 +77,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "never-written",
         Invalid,
+        Content,
         RealSpan(content::never_written),
         "The test read ranges that were never written: from 5 % of the range the result is suspect, from half of it \
          invalid.",
@@ -79,6 +86,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "direct-not-honoured",
         Invalid,
+        Cache,
         RealSpan(cache::direct_not_honoured),
         "The test asked for direct I/O, but the file system keeps its files in memory (invalid), or the file's part of \
          the page cache grew (suspect).",
@@ -87,6 +95,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "unproven",
         Suspect,
+        Cache,
         RealSpan(run::unproven),
         "The result does not show which disks are below the target, or what they moved.",
         "choose a target whose disks this machine sees and counts (queue/iostats set to 1; in a container a volume \
@@ -95,6 +104,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "memory-target",
         Suspect,
+        Cache,
         RealSpan(place::memory),
         "The target is in memory: a file on tmpfs makes the result suspect, a device in memory (zram) is a remark.",
         "choose a target on a disk, unless you want to measure memory",
@@ -102,6 +112,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "coalesced",
         Suspect,
+        Cache,
         RealSpan(cache::coalesced),
         "The disks received fewer and larger I/Os than the test issued: from 1.5 times the size the result is suspect, \
          unless the test's I/Os were 64 KiB or larger.",
@@ -110,6 +121,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "working-set",
         Suspect,
+        Cache,
         RealSpan(cache::working_set),
         "The tested range fits into memory while the page cache is in use, or it is smaller than 1 GiB and than 1 % \
          of the disk.",
@@ -118,6 +130,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "zero-data",
         Suspect,
+        Content,
         RealSpan(content::zero_data),
         "The data that the test read are zeros: from 5 % of a sample the result is suspect.",
         "fill the target with random data first: -c with -Zr makes such a file; a device needs a write test over all \
@@ -126,6 +139,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "reducible-reads",
         Suspect,
+        Content,
         RealSpan(content::reducible_reads),
         "The data that the test read compress well or repeat: suspect where a layer is known to compress or \
          deduplicate, otherwise a remark.",
@@ -134,6 +148,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "reducible-writes",
         Suspect,
+        Content,
         RealSpan(content::reducible_writes),
         "The test wrote zeros (suspect), or data that compress well or repeat (suspect where a layer is known to \
          compress or deduplicate, otherwise a remark).",
@@ -142,6 +157,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "volatile-cache",
         Suspect,
+        Cache,
         RealSpan(durability::volatile_cache),
         "Writes without write-through went to the page cache or to a disk with a volatile cache: they were \
          acknowledged before they were durable.",
@@ -151,6 +167,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "write-through-unseen",
         Suspect,
+        Cache,
         RealSpan(durability::write_through_unseen),
         "The test asked for write-through, but a disk with a volatile cache and without FUA received too few flushes.",
         "look for a mount option or a driver that drops flushes (nobarrier, or cache=unsafe of a virtual machine)",
@@ -158,6 +175,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "provisioned-limit",
         Suspect,
+        Limit,
         RealSpan(limits::provisioned),
         "The rate is that of a cgroup limit, or it varies less than any medium's (below 1 %) while I/Os wait in a \
          queue. The second is only a remark above 20,000 IOPS.",
@@ -166,6 +184,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "step-down",
         Suspect,
+        Symptom,
         RealSpan(steady::step_down),
         "The rate fell by 25 % or more during the run and stayed low.",
         "warm up (-W) until the rate has fallen, to measure the rate that lasts",
@@ -173,6 +192,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "warm-up-short",
         Suspect,
+        Symptom,
         RealSpan(steady::warm_up),
         "In the first part of the measured time the rate differed from the rest.",
         "warm up longer (-W)",
@@ -180,6 +200,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "not-steady",
         Suspect,
+        Symptom,
         RealSpan(steady::not_steady),
         "The rate was not steady: the fifths of the measured time differ by more than 20 % of the mean, or their \
          trend is more than 10 % (SNIA's limits), and the scatter from second to second does not explain it.",
@@ -188,6 +209,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "too-short",
         Suspect,
+        Symptom,
         RealSpan(steady::too_short),
         "A measured time below 2.5 s is suspect, one below 30 s is a remark.",
         "measure for a minute or more (-d60)",
@@ -195,6 +217,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "queue-depth",
         Suspect,
+        Symptom,
         RealSpan(pace::queue_depth),
         "Fewer I/Os were in flight on average than asked for: below 75 % the result is suspect, below 90 % it is a \
          remark.",
@@ -203,6 +226,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "generator-bound",
         Suspect,
+        Processor,
         RealSpan(pace::generator_bound),
         "A thread computed for 95 % of its time, waited for a processor for 10 % of it, or was stopped by a processor \
          quota; or the whole program was stopped at the end of the measured time, for 10 % of it and 0.25 s.",
@@ -211,6 +235,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "generator-cost",
         Certified,
+        Processor,
         RealSpan(pace::generator_cost),
         "TrueSpd's own work took 25 % or more of a thread's time per I/O. It is measured before the run, without \
          storage.",
@@ -219,6 +244,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "below-rate",
         Suspect,
+        Symptom,
         RealSpan(pace::below_rate),
         "The test reached less than 98 % of the rate set with -g.",
         "raise -o, or lower -g (which counts per thread): at this depth the target or the processor is the limit",
@@ -226,6 +252,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "coordinated-omission",
         Suspect,
+        Symptom,
         Span(pace::coordinated_omission),
         "The rate set with -g was reached on average, but I/Os were issued late: from their intended start to their \
          end they took twice their latency and 1 ms more, at p99 or below (suspect) or at p99.9 (remark).",
@@ -235,6 +262,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "other-io",
         Suspect,
+        Neighbours,
         RealSpan(machine::other_io),
         "The disks moved more than this run can explain, by 5 % and 100 KiB/s or more.",
         "stop the other programs that use the disks (iotop and pidstat -d show them), and repeat",
@@ -242,6 +270,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "steal",
         Suspect,
+        Neighbours,
         RealSpan(machine::steal),
         "Other virtual machines on the host took processor time: above 5 % (15 % of one processor) the result is \
          suspect, above 2 % (7 %) it is a remark.",
@@ -250,6 +279,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "memory-pressure",
         Suspect,
+        Neighbours,
         RealSpan(machine::memory_pressure),
         "Tasks waited for memory, or the machine swapped, during the measured time.",
         "free memory or use fewer and smaller buffers, and repeat",
@@ -257,6 +287,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "unstable-clock",
         Suspect,
+        Machine,
         RealSpan(machine::clock),
         "The clock that times the I/Os drifted: above 1,000 parts per million the result is suspect, above 100 it is a \
          remark.",
@@ -265,6 +296,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "percentiles",
         Certified,
+        Symptom,
         Span(run::percentiles),
         "The test completed too few I/Os for its highest percentiles.",
         "ignore these percentiles, or measure longer",
@@ -272,6 +304,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "stopped-early",
         Certified,
+        Symptom,
         Span(run::stopped_early),
         "The run was stopped before its measured time was over.",
         "let the run end by itself",
@@ -279,6 +312,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "remote",
         Certified,
+        Cache,
         RealSpan(place::remote),
         "The data are on another machine, or a program (FUSE) serves them.",
         "compare with a run on the machine that holds the data",
@@ -286,6 +320,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "governor",
         Certified,
+        Machine,
         RealSpan(machine::governor),
         "The processors' frequency governor is powersave.",
         "set the governor to performance while measuring latencies",
@@ -293,6 +328,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "bound-away",
         Certified,
+        Machine,
         RealSpan(pace::bound_away),
         "A thread was bound to a busy processor while other processors were idle.",
         "use -n to let the kernel place the threads, or -a to choose other processors",

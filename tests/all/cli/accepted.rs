@@ -565,7 +565,8 @@ fn long_options() {
     }
     let options = run("f").options;
     assert!(options.engine.is_none() && options.overwrite.is_empty() && !options.recreate);
-    assert!(!options.verdict && options.require.is_none());
+    assert!(!options.verdict && options.require.is_none() && !options.progress);
+    assert!(run("--progress f").options.progress);
     let options = run("--verdict --require certified f").options;
     assert!(options.verdict && options.require == Some(Grade::Certified));
     assert_eq!(run("--require=suspect -Xp.xml").options.require, Some(Grade::Suspect));

@@ -358,6 +358,7 @@ fn strict_tails() {
         ("-L,file.bin f", ",file.bin", "takes no value"),
         ("--recreate=yes f", "yes", "takes no value"),
         ("--verdict=all f", "all", "takes no value"),
+        ("--progress=10 f", "10", "takes no value"),
     ]);
 }
 

@@ -32,6 +32,45 @@ fn the_second_time_span_is_named() {
     assert_eq!(verdict.findings[0].time_span, 2, "{:#?}", verdict.findings);
 }
 
+/// A cause is told before what it may explain, and leads the one line.
+#[test]
+fn causes_come_before_symptoms() {
+    let verdict = judge(
+        &doc(|d| {
+            let evidence = &mut d.measured.evidence;
+            evidence.queue_depth = Some(QueueDepth { asked: 32, reached: 11.0, from_latency: false });
+            evidence.host.as_mut().expect("clean").steal_percent = Some(20.0);
+            evidence.threads[0].waiting_for_cpu_ns = Some(evidence.threads[0].elapsed_ns / 3);
+            let range = &mut d.facts()[0];
+            (range.size_bytes, range.layers[2].write_cache) = (64 << 20, None);
+        })
+        .build(),
+    );
+    let told: Vec<(&str, Grade)> = verdict.findings.iter().map(|f| (f.rule.as_str(), f.grade)).collect();
+    let suspect: Vec<&str> =
+        told.iter().filter(|(_, grade)| *grade == Grade::Suspect).map(|(rule, _)| *rule).collect();
+    assert_eq!(suspect, ["generator-bound", "steal", "working-set", "queue-depth"], "{told:?}");
+    assert!(
+        verdict
+            .findings
+            .iter()
+            .zip(&verdict.findings[1..])
+            .all(|(a, b)| { (std::cmp::Reverse(a.grade), a.cause) <= (std::cmp::Reverse(b.grade), b.cause) })
+    );
+    // What is no result is worse than what explains it.
+    let failed = judge(
+        &doc(|d| {
+            d.reads_per_s = 0;
+            d.refresh();
+            let evidence = &mut d.measured.evidence;
+            evidence.threads[0].waiting_for_cpu_ns = Some(evidence.threads[0].elapsed_ns / 3);
+        })
+        .build(),
+    );
+    let rules: Vec<&str> = failed.findings.iter().map(|f| f.rule.as_str()).collect();
+    assert_eq!(rules[..2], ["nothing-completed", "generator-bound"]);
+}
+
 #[test]
 fn engines_that_pretend() {
     for engine in ["null", "sim"] {
@@ -182,10 +221,12 @@ fn layers_and_engines_told_in_words_are_judged_as_before() {
         let in_spans = |span: u32| spans.contains(&span);
         let found = verdict.findings.iter().filter(|finding| in_spans(finding.time_span));
         let missed = verdict.unchecked.iter().filter(|unchecked| in_spans(unchecked.time_span));
-        found
-            .map(|f| format!("{} {} {:?} {:?}", f.time_span, f.rule, f.grade, f.target))
-            .chain(missed.map(|u| format!("{} {}", u.time_span, u.rule)))
-            .collect()
+        let found = found.map(|f| format!("{} {} {:?} {:?}", f.time_span, f.rule, f.grade, f.target));
+        let mut all: Vec<String> =
+            found.chain(missed.map(|u| format!("{} {}", u.time_span, u.rule))).collect();
+        // That version did not put causes before symptoms.
+        all.sort();
+        all
     };
     assert_eq!(document.time_spans.len(), 24);
     for span in 1..=22 {
