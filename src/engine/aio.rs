@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-use super::transfer::{DROP_LIMIT, Regions, check_setup, hand_out, numbered_text, reap_all};
+use super::transfer::{DROP_LIMIT, Regions, check_setup, hand_out, not_begun, numbered_text, reap_all};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Opened, Setup};
 use crate::sys::file::is_direct;
 
@@ -296,18 +296,18 @@ impl Engine for Aio {
     }
 
     /// The kernel cannot cancel reads and writes: they are waited for.
-    fn drain(&mut self, limit: Duration) -> u32 {
+    fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
         let deadline = Instant::now() + limit;
-        self.waiting.clear();
-        self.ready.clear();
-        reap_all(self, deadline);
+        done.extend(self.waiting.drain(..).map(not_begun));
+        done.extend(self.ready.drain(..));
+        reap_all(self, deadline, done);
         self.with_kernel
     }
 }
 
 impl Drop for Aio {
     fn drop(&mut self) {
-        if self.drain(DROP_LIMIT) == 0 {
+        if self.drain(DROP_LIMIT, &mut Vec::new()) == 0 {
             io_destroy(self.context);
             // SAFETY: dropped once, here, and nothing is in flight. Otherwise the memory stays for
             // ever, and the context too: destroying it would wait without limit.

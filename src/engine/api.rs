@@ -168,11 +168,12 @@ pub trait Engine: std::fmt::Debug {
     /// I/Os taken by `submit` and not yet returned by `reap`.
     fn in_flight(&self) -> u32;
 
-    /// Cancels what can be cancelled and waits for everything in flight, at most `limit`.
+    /// Cancels what can be cancelled and waits for everything in flight, at most `limit`. What ended, was cancelled or
+    /// had not begun is appended to `done`; the last two with an error.
     ///
-    /// Returns the number of I/Os still in flight, whose buffers the engine then keeps for ever.
-    /// Finished I/Os are dropped.
-    fn drain(&mut self, limit: Duration) -> u32;
+    /// Returns the number of I/Os still in flight. It can be called again. When the engine is dropped, it keeps their
+    /// buffers for ever.
+    fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32;
 
     /// Every I/O is finished when `submit` returns (psync, mmap): the worker then issues one at a time,
     /// as DiskSpd's synchronous path does. The one exception is a signal that interrupts the call

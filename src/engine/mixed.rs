@@ -59,8 +59,8 @@ impl Engine for Mixed {
         self.mapped.in_flight() + self.other.in_flight()
     }
 
-    fn drain(&mut self, limit: Duration) -> u32 {
-        self.mapped.drain(limit) + self.other.drain(limit)
+    fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
+        self.mapped.drain(limit, done) + self.other.drain(limit, done)
     }
 
     fn is_inline(&self) -> bool {

@@ -246,8 +246,8 @@ impl Engine for Mmap {
         self.ready.len() as u32
     }
 
-    fn drain(&mut self, _limit: Duration) -> u32 {
-        self.ready.clear();
+    fn drain(&mut self, _limit: Duration, done: &mut Vec<Completion>) -> u32 {
+        done.extend(self.ready.drain(..));
         0
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::transfer::{Regions, ThreadPriority, check_setup, hand_out, transfer};
+use super::transfer::{Regions, ThreadPriority, check_setup, hand_out, not_begun, transfer};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Opened, Setup};
 
 pub(super) const NAME: &str = "psync";
@@ -111,9 +111,10 @@ impl Engine for Psync {
         (self.waiting.len() + self.ready.len()) as u32
     }
 
-    fn drain(&mut self, _limit: Duration) -> u32 {
-        self.waiting.clear();
-        self.ready.clear();
+    fn drain(&mut self, _limit: Duration, done: &mut Vec<Completion>) -> u32 {
+        // A signal interrupted them before anything was moved.
+        done.extend(self.waiting.drain(..).map(|io| not_begun(io.slot)));
+        done.extend(self.ready.drain(..));
         0
     }
 

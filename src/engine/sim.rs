@@ -184,15 +184,16 @@ impl Engine for Sim {
         self.in_flight.len() as u32
     }
 
-    fn drain(&mut self, limit: Duration) -> u32 {
+    fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
         let until_ns =
             self.now_ns.saturating_add(u64::try_from(limit.as_nanos()).unwrap_or(NEVER)).min(NEVER - 1);
-        while let Some(Reverse((end_ns, ..))) = self.in_flight.peek() {
+        while let Some(Reverse((end_ns, _, finished))) = self.in_flight.peek() {
             if *end_ns > until_ns {
                 self.now_ns = until_ns;
                 break;
             }
             self.now_ns = self.now_ns.max(*end_ns);
+            done.push(Completion { slot: finished.slot, result: finished.result });
             self.in_flight.pop();
         }
         self.in_flight()

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::futex;
 
-use super::transfer::{DROP_LIMIT, Regions, ThreadPriority, check_setup, hand_out, reap_all, transfer};
+use super::transfer::{
+    DROP_LIMIT, Regions, ThreadPriority, check_setup, hand_out, not_begun, reap_all, transfer,
+};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Opened, Setup};
 use crate::sys::error::system_text;
 
@@ -192,21 +194,19 @@ impl Engine for Threads {
         self.in_flight
     }
 
-    fn drain(&mut self, limit: Duration) -> u32 {
+    fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
         let deadline = Instant::now() + limit;
-        let not_started = {
-            let mut jobs = lock(&self.shared.jobs);
-            jobs.queue.drain(..).count()
-        };
-        self.in_flight -= not_started as u32;
-        reap_all(self, deadline);
+        let had = done.len();
+        done.extend(lock(&self.shared.jobs).queue.drain(..).map(|io| not_begun(io.slot)));
+        self.in_flight -= (done.len() - had) as u32;
+        reap_all(self, deadline, done);
         self.in_flight
     }
 }
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        let stuck = self.drain(DROP_LIMIT);
+        let stuck = self.drain(DROP_LIMIT, &mut Vec::new());
         lock(&self.shared.jobs).end = true;
         self.shared.work.notify_all();
         // Helpers that are stuck in the kernel cannot be waited for; they keep what they use.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Engine, EngineError, EngineFile, Handle, Io, IoError, Op};
+use super::{Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, Op};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::file;
 use crate::sys::thread::{IoPrio, io_priority_of_this_thread, set_io_priority_of_this_thread};
@@ -40,13 +40,16 @@ impl Regions {
     }
 }
 
-/// Reaps and drops what is in flight until nothing is, the deadline has passed or the engine fails.
-pub(super) fn reap_all(engine: &mut dyn Engine, deadline: Instant) {
-    let mut dropped = Vec::new();
+/// What is told of an I/O that was taken and never begun.
+pub(super) fn not_begun(slot: u32) -> Completion {
+    Completion { slot, result: Err(IoError::INTERRUPTED) }
+}
+
+/// Reaps what is in flight until nothing is, the deadline has passed or the engine fails.
+pub(super) fn reap_all(engine: &mut dyn Engine, deadline: Instant, done: &mut Vec<Completion>) {
     while engine.in_flight() > 0 {
         let left = deadline.saturating_duration_since(Instant::now());
-        let reaped = engine.reap(1, u32::MAX, Some(left), &mut dropped);
-        dropped.clear();
+        let reaped = engine.reap(1, u32::MAX, Some(left), done);
         if reaped.is_err() || left.is_zero() {
             break;
         }

@@ -429,12 +429,12 @@ impl Engine for Uring {
         self.in_flight
     }
 
-    fn drain(&mut self, limit: Duration) -> u32 {
+    fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
         let deadline = Instant::now() + limit;
         if self.in_flight > 0 {
             self.cancel_all();
         }
-        reap_all(self, deadline);
+        reap_all(self, deadline, done);
         self.in_flight
     }
 }
@@ -463,7 +463,7 @@ impl Uring {
 impl Drop for Uring {
     fn drop(&mut self) {
         if self.in_flight > 0 {
-            self.drain(DROP_LIMIT);
+            self.drain(DROP_LIMIT, &mut Vec::new());
         }
         // The kernel takes a closed ring apart later, on its own time, and would hold its files until
         // then: unmounting right after the run would find the file system busy. Nothing to do about a

@@ -5,7 +5,7 @@ use super::counters::Wanted;
 use super::facts;
 use super::targets::TargetState;
 use super::timeline::timeline;
-use super::worker::{DutyState, FailureKind, IoFailure, Outcome};
+use super::worker::{DutyState, FailureKind, IoFailure, Late, Outcome};
 use crate::engine::Op;
 use crate::fault::{self, Failure};
 use crate::machine::topology::Topology;
@@ -15,8 +15,8 @@ use crate::measure::{Histogram, MachineClock};
 use crate::plan::Lane;
 use crate::profile::TimeSpan;
 use crate::result::{
-    ClockFacts, CpuUse, Direction, DistributionPart, Evidence, HostActivity, Measured, OwnCost, QueueDepth,
-    TargetResult, ThreadResult, Window,
+    ClockFacts, CpuUse, Direction, DistributionPart, Evidence, HostActivity, Measured, Outstanding, OwnCost,
+    QueueDepth, TargetResult, ThreadResult, Window,
 };
 
 /// The numbers of a time span, and sentences for standard error.
@@ -48,13 +48,14 @@ pub fn measured(
     };
     let in_flight: u128 = outcome.outcomes.iter().map(|(_, o)| o.in_flight_ns).sum();
     let timeline = timeline(outcome.outcomes.iter().map(|(_, o)| &o.buckets), outcome.measured_ns);
+    let outstanding = outstanding(&outcome.outcomes, span);
     let costs = outcome.outcomes.iter().filter_map(|(_, o)| o.cost).collect();
     let threads: Vec<ThreadResult> = outcome
         .outcomes
         .into_iter()
         .map(|(id, o)| thread(id, o, wanted, outcome.measured_ns, span, targets))
         .collect();
-    let depth = queue_depth(lanes, &threads, in_flight, outcome.measured_ns);
+    let depth = queue_depth(lanes, &threads, in_flight, outcome.measured_ns, !outstanding.is_empty());
     notes.push(queue_depth_words(&depth));
     notes.extend(response_words(&threads));
     let activity = outcome.activity;
@@ -72,6 +73,7 @@ pub fn measured(
             .map(|(target, state)| facts::of_target(&target.path, &state.path, &state.facts, &state.chain))
             .collect(),
         queue_depth: Some(depth),
+        outstanding: Some(outstanding),
         series: timeline,
         disks: activity.as_ref().map_or_else(Vec::new, |a| a.disks.clone()),
         upper_disks: activity.as_ref().map_or_else(Vec::new, |a| a.upper.clone()),
@@ -120,12 +122,43 @@ pub fn own_cost(before: &ProcessUsage) -> OwnCost {
     }
 }
 
-/// Mean number of I/Os in flight against the number asked for (Little's law where latency is known).
-fn queue_depth(lanes: &[Lane], threads: &[ThreadResult], in_flight_ns: u128, measured_ns: u64) -> QueueDepth {
+/// I/Os that the end of the measured time found out and that were out for long, by path.
+fn outstanding(outcomes: &[(u32, Outcome)], span: &TimeSpan) -> Vec<Outstanding> {
+    let mut by_path: Vec<(&str, Late)> = Vec::new();
+    for (_, outcome) in outcomes {
+        for (duty, late) in outcome.duties.iter().zip(&outcome.late).filter(|(_, late)| late.ios > 0) {
+            let path = span.targets[duty.target].path.as_str();
+            match by_path.iter_mut().find(|(known, _)| *known == path) {
+                Some((_, sum)) => *sum = sum.plus(*late),
+                None => by_path.push((path, *late)),
+            }
+        }
+    }
+    let of_path = |(path, late): (&str, Late)| Outstanding {
+        path: path.to_string(),
+        ios: late.ios,
+        broken_off: late.broken_off,
+        never: late.never,
+        age_ns_max: late.age_ns_max,
+        measured_ns: late.measured_ns,
+        late_ns_max: late.late_ns_max,
+    };
+    by_path.into_iter().map(of_path).collect()
+}
+
+/// Mean number of I/Os in flight against the number asked for: by Little's law where the latency is known, unless I/Os are
+/// missing in it because they did not end in the measured time.
+fn queue_depth(
+    lanes: &[Lane],
+    threads: &[ThreadResult],
+    in_flight_ns: u128,
+    measured_ns: u64,
+    has_outstanding: bool,
+) -> QueueDepth {
     let asked: u64 = lanes.iter().map(|lane| u64::from(lane.work.slots)).sum();
     let directions = || threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
     let latencies: Vec<_> = directions().filter_map(|d| d.latency.as_ref()).collect();
-    let from_latency = !latencies.is_empty();
+    let from_latency = !latencies.is_empty() && !has_outstanding;
     let sum_ns = match from_latency {
         false => in_flight_ns as f64,
         true => latencies.iter().map(|h| h.sum_ns() as f64).sum(),
@@ -236,6 +269,14 @@ pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan) -> Failure 
         failure.bytes, failure.offset
     ))
     .because(why)
+}
+
+/// One sentence per target that held I/Os up so that no queue explains it.
+pub fn stall_words(measured: &Measured) -> Vec<String> {
+    let mean_ns = measured.mean_time_out_ns();
+    let outstanding = measured.evidence.outstanding.iter().flatten();
+    let stalls = outstanding.filter(|of| of.is_stall(mean_ns));
+    stalls.map(|of| format!("'{}': {}", of.path, of.words())).collect()
 }
 
 /// One sentence per target with short transfers.

@@ -347,7 +347,7 @@ impl Writer {
     ) -> Result<(), FillError> {
         let result = self.write_blocks(file, flush, progress, stop);
         if result.is_err() {
-            self.engine.drain(DRAIN_LIMIT);
+            self.engine.drain(DRAIN_LIMIT, &mut Vec::new());
         }
         result
     }

@@ -265,7 +265,9 @@ impl<'p> Run<'p> {
         let mut failures: Failures = outcome.start_failures.iter().cloned().map(Failure::from).collect();
         for (thread, outcome) in &outcome.outcomes {
             failures.extend(outcome.failures.iter().map(|f| document::failure_of(*thread, f, span)));
-            if outcome.stuck > 0 {
+            // Those of the measured time are told by their targets.
+            let never: u64 = outcome.late.iter().map(|late| late.never).sum();
+            if u64::from(outcome.stuck) > never {
                 self.report.notes.push(format!(
                     "thread {thread}: {} I/Os neither completed nor could be cancelled",
                     outcome.stuck
@@ -292,6 +294,7 @@ impl<'p> Run<'p> {
         self.report.notes.extend(measured.engine_notes.iter().cloned());
         self.report.notes.extend(notes);
         self.report.document.warnings.extend(document::short_transfer_words(span, &measured.threads));
+        self.report.document.warnings.extend(document::stall_words(&measured));
         let evidence = &mut measured.evidence;
         evidence.clock = Some(document::clock_facts(clock, *is_virtual, drift_ppm));
         evidence.own_cost = Some(own_cost);

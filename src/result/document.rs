@@ -96,6 +96,19 @@ pub struct Measured {
     pub evidence: Evidence,
 }
 
+impl Measured {
+    /// How long the I/Os that completed were out on average, in nanoseconds, without those that the end of the measured time
+    /// found out; none when none completed, or nobody counted.
+    pub fn mean_time_out_ns(&self) -> Option<f64> {
+        let results = self.threads.iter().flat_map(|thread| &thread.targets);
+        let ios: f64 = results.map(|target| target.read.ios as f64 + target.write.ios as f64).sum();
+        let outstanding = self.evidence.outstanding.iter().flatten();
+        let outstanding_ns: f64 = outstanding.map(|of| of.measured_ns as f64).sum();
+        let out_ns = self.evidence.queue_depth?.reached * self.test_time_s * 1e9 - outstanding_ns;
+        (ios > 0.0).then(|| (out_ns / ios).max(0.0))
+    }
+}
+
 /// What an engine does that changes what its numbers mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

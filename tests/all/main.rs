@@ -88,6 +88,7 @@ mod program {
     mod progress;
     mod recorded;
     mod standard;
+    mod stalls;
     mod stop;
     mod terminal;
     mod threads;

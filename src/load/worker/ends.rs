@@ -180,6 +180,57 @@ fn a_worker_that_starts_after_the_stop_issues_nothing() {
     assert_eq!(bench.run().moves(), [Call::Drain]);
 }
 
+// ---- what the end of the measured time finds out ------------------------------------------------
+
+const S: u64 = 1_000_000_000;
+
+/// Two slots, a quarter of a second per I/O, measured for 10 s; the I/Os from `first` on take `takes_ns` more.
+fn held_up(wanted: Wanted, first: u64, takes_ns: u64, cooldown_s: u64) -> Seen {
+    let bench = Bench::new(2, wanted).lengths(0, 10 * S, cooldown_s * S);
+    let service = move |number, _: &_| S / 4 + if number >= first { takes_ns } else { 0 };
+    // Nothing else ends a wait for what never comes.
+    bench.service(service).script(|s| s.stop_at = Some((10 + cooldown_s) * S)).run()
+}
+
+#[test]
+fn what_is_out_for_a_moment_at_the_end_is_nothing() {
+    for wanted in [NO_STATISTICS, LATENCY] {
+        for cooldown_s in [0, 3] {
+            assert_eq!(held_up(wanted, u64::MAX, 0, cooldown_s).late, [Late::default()]);
+        }
+    }
+}
+
+#[test]
+fn ios_that_are_held_up_at_the_end_are_told_with_their_age() {
+    for wanted in [NO_STATISTICS, LATENCY] {
+        // The 33rd and 34th are issued at 4 s.
+        let late = held_up(wanted, 33, 8 * S, 0).late[0];
+        assert_eq!((late.ios, late.never, late.broken_off), (2, 0, 0));
+        assert_eq!((late.age_ns_max, late.measured_ns), (6 * S, 12 * S), "{wanted:?}");
+        assert_eq!(late.late_ns_max, 2 * S + S / 4, "at 12.25 s");
+        // In the cool-down.
+        let cooled = held_up(wanted, 33, 8 * S, 5).late[0];
+        assert_eq!((cooled.ios, cooled.age_ns_max, cooled.late_ns_max), (2, 6 * S, 2 * S + S / 4));
+        // Never: given up after ten seconds.
+        let never = held_up(wanted, 33, NEVER - 100 * S, 0);
+        let late = never.late[0];
+        assert_eq!((late.ios, late.never, late.age_ns_max, never.stuck), (2, 2, 6 * S, 2));
+        assert_eq!(late.late_ns_max, u64::from(DRAIN_STEPS) * DRAIN_STEP.as_nanos() as u64);
+    }
+}
+
+/// One of two is held up while the other goes on: its age is known with stamps only, its lateness always.
+#[test]
+fn one_that_is_held_up_beside_others_is_told_too() {
+    for (wanted, age_ns) in [(LATENCY, 6 * S), (NO_STATISTICS, S / 4)] {
+        let bench = Bench::new(2, wanted).lengths(0, 10 * S, 0);
+        let bench = bench.service(|number, _| S / 4 + if number == 33 { 8 * S } else { 0 });
+        let late = bench.run().late[0];
+        assert_eq!((late.ios, late.age_ns_max, late.late_ns_max), (1, age_ns, 2 * S + S / 4), "{wanted:?}");
+    }
+}
+
 // ---- engines that finish inline -----------------------------------------------------------------
 
 fn inline(slots: u32, wanted: Wanted) -> Bench {

@@ -49,6 +49,11 @@ impl Idle {
         self.ring[place] = slot;
     }
 
+    /// All idle slots.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        (0..self.len() as u32).map(|behind| self.ring[self.place(self.taken.wrapping_add(behind))])
+    }
+
     #[inline]
     fn place(&self, number: u32) -> usize {
         number as usize & (self.ring.len() - 1)

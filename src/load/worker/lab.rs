@@ -53,6 +53,8 @@ pub struct State {
     pub stop_at: Option<u64>,
     /// A signal that means nothing comes at this time.
     pub signal_at: Option<u64>,
+    /// Time that drains took; the clock of what was done before stays.
+    pub drained_ns: u64,
 }
 
 /// Engine and clock at once; clones are the same.
@@ -142,10 +144,21 @@ impl Engine for Lab {
         self.0.borrow().copies
     }
 
-    fn drain(&mut self, _limit: Duration) -> u32 {
+    fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
         let state = &mut *self.0.borrow_mut();
-        state.calls.push(Call::Drain);
-        state.flying.retain(|f| f.0 == NEVER);
+        if state.calls.last() != Some(&Call::Drain) {
+            state.calls.push(Call::Drain);
+        }
+        let from_ns = state.now_ns + state.drained_ns;
+        let until_ns = from_ns.saturating_add(limit.as_nanos() as u64);
+        state.flying.sort_unstable();
+        let came = state.flying.iter().take_while(|f| f.0 <= until_ns).count();
+        let end_ns = match state.flying.len() - came {
+            0 => state.flying.last().map_or(from_ns, |f| f.0.max(from_ns)),
+            _ => until_ns,
+        };
+        state.drained_ns = end_ns - state.now_ns;
+        done.extend(state.flying.drain(..came).map(|(_, _, slot, result)| Completion { slot, result }));
         state.flying.len() as u32
     }
 }
@@ -153,6 +166,9 @@ impl Engine for Lab {
 impl Time for Lab {
     fn now_ns(&self, _: &dyn Engine) -> u64 {
         let state = &mut *self.0.borrow_mut();
+        if state.calls.last() == Some(&Call::Drain) {
+            return state.now_ns + state.drained_ns;
+        }
         state.calls.push(Call::Stamp);
         state.now_ns += state.stamp_ns;
         state.now_ns
@@ -186,6 +202,7 @@ pub struct Seen {
     pub in_flight_ns: u128,
     pub buckets: Buckets,
     pub failures: Vec<IoFailure>,
+    pub late: Vec<Late>,
     pub stuck: u32,
     pub dots: u32,
     pub stamps_after_copies: usize,
@@ -297,6 +314,7 @@ impl Bench {
             breaks_at: (0, 0),
             stop_at: None,
             signal_at: None,
+            drained_ns: 0,
         })));
         let mut rng = Rng::new(0);
         let sequential = pattern(4096, 0, 0, slots, &mut rng);
@@ -374,6 +392,7 @@ impl Bench {
             in_flight_ns: outcome.in_flight_ns,
             buckets: outcome.buckets,
             failures: outcome.failures,
+            late: outcome.late,
             stuck: outcome.stuck,
             dots: dots.get(),
             stamps_after_copies: state.stamps_after_copies,

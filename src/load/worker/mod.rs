@@ -4,6 +4,7 @@
 //! throttle sleep. Everything was prepared by `start`.
 
 mod idle;
+mod late;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,9 +19,13 @@ use crate::engine::{Completion, Engine, EngineError, Io, IoError, Op};
 use crate::plan::Dispatch;
 use crate::result::{ThreadCost, WaitStatistics};
 use idle::Idle;
+pub use late::Late;
+use late::Outstanding;
 
-/// How long a stopped worker waits for I/Os that cannot be cancelled.
-const DRAIN_LIMIT: Duration = Duration::from_secs(10);
+/// How long a stopped worker waits for I/Os that cannot be cancelled: in so many steps of this length, which is how
+/// exactly it knows when they came.
+const DRAIN_STEP: Duration = Duration::from_millis(50);
+const DRAIN_STEPS: u32 = 200;
 /// Failures stop the run, so few can come together; the first ones are kept.
 const FAILURES_KEPT: usize = 8;
 /// The stamp taken at the end of a wait also stamps the I/O that is issued next, if the worker only counted one
@@ -132,6 +137,8 @@ pub struct Outcome {
     pub cost: Option<ThreadCost>,
     /// Failed I/Os, first ones first.
     pub failures: Vec<IoFailure>,
+    /// I/Os that were out at the end of the measured time and for long, by target of the thread.
+    pub late: Vec<Late>,
     /// I/Os that could neither be cancelled nor waited for.
     pub stuck: u32,
 }
@@ -198,6 +205,8 @@ struct Turn<'a, T> {
     aside: Counted,
     /// When to tell the counts next.
     tell_at_ns: u64,
+    /// What was out when the measured time ended.
+    outstanding: Outstanding,
     failures: Vec<IoFailure>,
 }
 
@@ -234,6 +243,7 @@ impl Worker {
             waits: WaitStatistics::default(),
             in_flight_ns: 0,
             aside: Counted::default(),
+            outstanding: Outstanding::new(slots, self.duties.len()),
             tell_at_ns: if self.live.is_some() { phases.start_ns() } else { u64::MAX },
             failures: Vec::with_capacity(FAILURES_KEPT),
         };
@@ -249,7 +259,7 @@ impl Worker {
             let throttled = self.issue(&mut turn);
             self.collect(&mut turn, throttled);
         }
-        let stuck = self.engine.drain(DRAIN_LIMIT);
+        let stuck = self.drain(&mut turn);
         let totals = self.totals();
         self.buckets.end(totals);
         Outcome {
@@ -259,8 +269,28 @@ impl Worker {
             waits: turn.waits,
             in_flight_ns: turn.in_flight_ns,
             failures: turn.failures,
+            late: turn.outstanding.give_up(turn.now_ns),
             stuck,
         }
+    }
+
+    /// Waits for what is still out; what does not come.
+    fn drain<T: Time>(&mut self, turn: &mut Turn<'_, T>) -> u32 {
+        if !turn.outstanding.is_noted() {
+            // It was stopped before it looked again.
+            self.note_outstanding(turn, turn.now_ns);
+        }
+        let mut stuck = 0;
+        for _ in 0..DRAIN_STEPS {
+            turn.done.clear();
+            stuck = self.engine.drain(DRAIN_STEP, &mut turn.done);
+            turn.now_ns = turn.time.now_ns(&*self.engine);
+            turn.done.iter().for_each(|completion| turn.outstanding.ended(completion, turn.now_ns));
+            if stuck == 0 {
+                break;
+            }
+        }
+        stuck
     }
 
     /// Prepares idle slots up to one batch, and stamps it when its buffers are ready. When every idle slot must wait:
@@ -474,15 +504,28 @@ impl Worker {
         if now >= turn.tell_at_ns {
             self.tell(turn);
         }
+        if now >= phases.measure_end_ns() && !turn.outstanding.is_noted() {
+            self.note_outstanding(turn, before_ns);
+        }
         turn.counting = phases.counts(now);
         turn.calm_until_ns = phases.next_edge_ns(now).min(self.buckets.end_ns()).min(turn.tell_at_ns);
         let is_over = !turn.counting && now >= phases.stop_ns();
         if is_over {
             for completion in &turn.done {
                 turn.idle.push(completion.slot);
+                turn.outstanding.ended(completion, now);
             }
         }
         is_over
+    }
+
+    /// The measured time ended after the stamp at `before_ns`: what was out then. Without stamps of its own, an I/O has
+    /// been out since that stamp at least, when it was handed over or was out already.
+    fn note_outstanding<T: Time>(&self, turn: &mut Turn<'_, T>, before_ns: u64) {
+        let span_ns = (turn.phases.measure_start_ns(), turn.phases.measure_end_ns());
+        let has_stamps = turn.stamps;
+        let since = |flight: &InFlight| (if has_stamps { flight.issued_ns } else { before_ns }, flight.duty);
+        turn.outstanding.note(span_ns, turn.flights.iter().map(since), turn.idle.iter());
     }
 
     /// Tells the counts so far to whoever watches.
@@ -545,6 +588,7 @@ impl Worker {
         } else {
             turn.aside.ios += 1;
             turn.aside.bytes += u64::from(bytes);
+            turn.outstanding.ended(&turn.done[index], turn.now_ns);
         }
         // Without dots it starts at 0 and, counting down, never reaches 0 again.
         turn.to_dot = turn.to_dot.wrapping_sub(1);

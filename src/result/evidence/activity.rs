@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::text::{duration_ns, grouped};
+
 pub use crate::machine::diskstat::DiskCounts;
 pub use crate::machine::limits::LimitKind;
 
@@ -133,4 +135,102 @@ pub struct Limit {
     pub what: LimitKind,
     /// How much, in the unit of `what`.
     pub value: u64,
+}
+
+/// I/Os on a target that were out when the measured time ended, and for a second or more in all. They are in no count and
+/// in no latency.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Outstanding {
+    /// The target as given.
+    pub path: String,
+    /// How many.
+    pub ios: u64,
+    /// Of these: broken off by the end of the run.
+    pub broken_off: u64,
+    /// Of these: had not ended when the run stopped waiting for them.
+    pub never: u64,
+    /// How long the oldest had been out when the measured time ended, in nanoseconds. Without `-L` and `-D` it may have been
+    /// longer.
+    pub age_ns_max: u64,
+    /// The times of all of them that were measured time, added up, in nanoseconds.
+    pub measured_ns: u64,
+    /// How long after the measured time the last of them ended, or was given up, in nanoseconds.
+    pub late_ns_max: u64,
+}
+
+/// I/Os that were out for so many times the mean stand in no queue.
+const STALL_TIMES: f64 = 10.0;
+
+impl Outstanding {
+    /// Whether no queue explains how long they were out: `mean_ns` is how long those that completed were out on average,
+    /// none when there were none.
+    pub fn is_stall(&self, mean_ns: Option<f64>) -> bool {
+        let longest_ns = self.age_ns_max.saturating_add(self.late_ns_max) as f64;
+        self.ios > 0 && (self.never > 0 || mean_ns.is_none_or(|mean_ns| longest_ns >= STALL_TIMES * mean_ns))
+    }
+
+    /// How many, for how long, and what became of them, without a full stop.
+    pub fn words(&self) -> String {
+        let ended = self.ios.saturating_sub(self.broken_off).saturating_sub(self.never);
+        let late = duration_ns(self.late_ns_max as f64);
+        let became = [
+            (ended, format!("{} ended up to {late} later", grouped(ended))),
+            (self.broken_off, format!("the end of the run broke {} off", grouped(self.broken_off))),
+            (self.never, format!("{} did not end within {late} after that", grouped(self.never))),
+        ];
+        let became: Vec<String> =
+            became.into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words).collect();
+        let (many, were) = if self.ios == 1 {
+            ("1 I/O".to_string(), "was")
+        } else {
+            (format!("{} I/Os", grouped(self.ios)), "were")
+        };
+        let oldest = match self.ios {
+            1 => "for",
+            _ => "the oldest for",
+        };
+        format!(
+            "{many} {were} still out when the measured time ended, {oldest} {}; {}",
+            duration_ns(self.age_ns_max as f64),
+            became.join(", ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn what_was_out_is_told_with_its_end() {
+        let out = Outstanding { ios: 32, age_ns_max: 4 * S, late_ns_max: 7 * S, ..Outstanding::default() };
+        assert_eq!(
+            out.words(),
+            "32 I/Os were still out when the measured time ended, the oldest for 4 s; 32 ended up to 7 s later"
+        );
+        let out = Outstanding { ios: 3, broken_off: 1, never: 1, ..out };
+        assert!(
+            out.words().ends_with(
+                "; 1 ended up to 7 s later, the end of the run broke 1 off, 1 did not end within 7 s after that"
+            ),
+            "{}",
+            out.words()
+        );
+        let out = Outstanding { ios: 1, broken_off: 1, never: 0, ..out };
+        assert_eq!(
+            out.words(),
+            "1 I/O was still out when the measured time ended, for 4 s; the end of the run broke 1 off"
+        );
+    }
+
+    #[test]
+    fn a_deep_queue_is_no_stall() {
+        let out = Outstanding { ios: 900, age_ns_max: 9 * S, late_ns_max: S, ..Outstanding::default() };
+        assert!(!out.is_stall(Some(1.1e9)) && out.is_stall(Some(0.9e9)) && out.is_stall(None));
+        assert!(Outstanding { never: 1, ..out }.is_stall(Some(1.1e9)));
+        assert!(!Outstanding::default().is_stall(None));
+    }
 }

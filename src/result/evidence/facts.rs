@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::WriteCache;
 use super::{
-    ContentSample, DiskActivity, ExtentMap, HostActivity, Layer, Limit, QueueDepth, Residency, SelfCost,
-    ThreadCost, Timeline,
+    ContentSample, DiskActivity, ExtentMap, HostActivity, Layer, Limit, Outstanding, QueueDepth, Residency,
+    SelfCost, ThreadCost, Timeline,
 };
 
 /// What the numbers of a time span rest on.
@@ -23,6 +23,10 @@ pub struct Evidence {
     pub own_cost: Option<OwnCost>,
     /// I/Os in flight on average.
     pub queue_depth: Option<QueueDepth>,
+    /// I/Os that the end of the measured time found out, and that were out for a second or more in all, by target; none
+    /// when nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outstanding: Option<Vec<Outstanding>>,
     /// Completions over time.
     pub series: Option<Timeline>,
     /// The lowest devices under the targets, each once, with what they did.

@@ -11,7 +11,8 @@ mod now;
 mod self_cost;
 
 pub use activity::{
-    DiskActivity, DiskCounts, HostActivity, Limit, LimitKind, Pressure, QueueDepth, ThreadCost, Timeline,
+    DiskActivity, DiskCounts, HostActivity, Limit, LimitKind, Outstanding, Pressure, QueueDepth, ThreadCost,
+    Timeline,
 };
 pub use chain::{DevicePath, Layer, LayerDetails, LayerKind, LayerRole, WriteCache};
 pub use content::{ContentSample, ExtentMap, Residency};

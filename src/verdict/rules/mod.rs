@@ -14,7 +14,9 @@ mod tests;
 
 use super::Looks::{self, Document, RealSpan, Span};
 use super::Rule;
-use crate::result::Cause::{self, Cache, Content, Limit, Machine, Neighbours, Processor, Run, Symptom};
+use crate::result::Cause::{
+    self, Cache, Content, Limit, Machine, Neighbours, Processor, Run, Symptom, Target,
+};
 use crate::result::Grade::{self, Certified, Invalid, Suspect};
 
 /// Thresholds that the rules before a run share with the rules of a run.
@@ -64,6 +66,17 @@ pub const RULES: &[Rule] = &[
         Span(run::nothing_completed),
         "No I/O completed in the measured time.",
         "measure longer (-d), and check whether the target answers at all",
+    ),
+    rule(
+        "stalled",
+        Invalid,
+        Target,
+        Span(run::stalled),
+        "I/Os were out for a second or more when the measured time ended, and for ten times the mean latency, so that no \
+         count and no latency holds them (suspect). When no I/O completed, or some of these never ended, the result is \
+         invalid.",
+        "look in the kernel's log (dmesg) for errors and resets of the device or of the connection to it, and measure \
+         longer (-d, -L), so that the latencies hold the stalls",
     ),
     rule(
         "served-from-cache",

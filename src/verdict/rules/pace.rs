@@ -122,7 +122,7 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
 }
 
 /// The thread that ends the measured time woke up late, and so did every thread that makes the load.
-fn stood_still(case: &Case<'_>) -> Option<Finding> {
+pub fn stood_still(case: &Case<'_>) -> Option<Finding> {
     let evidence = &case.measured.evidence;
     let window_s = evidence.disks.iter().map(|disk| disk.window_ns).min()? as f64 / 1e9;
     let late_s = window_s - case.seconds();

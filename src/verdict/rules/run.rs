@@ -1,7 +1,8 @@
 //! Was there a result at all, is it whole, and can it be proven?
 
+use super::pace::stood_still;
 use crate::measure::Histogram;
-use crate::result::{Document, Finding, Grade, TimeSpanResult};
+use crate::result::{Document, Finding, Grade, Outstanding, TimeSpanResult};
 use crate::text::number;
 use crate::verdict::figures::{Details, found};
 use crate::verdict::view::{RestsOn, Way};
@@ -35,6 +36,32 @@ pub fn nothing_completed(case: &Case<'_>) -> Look {
     let ios: u64 = targets.map(|target| target.read.ios.saturating_add(target.write.ios)).sum();
     let says = format!("No I/O completed in the measured {:.2} s.", case.seconds());
     Ok(if ios == 0 { vec![found(Grade::Invalid, says)] } else { Vec::new() })
+}
+
+/// I/Os that the end of the measured time found out, and that no queue explains.
+pub fn stalled(case: &Case<'_>) -> Look {
+    let Some(outstanding) = &case.measured.evidence.outstanding else {
+        if case.is_simulated() {
+            return Ok(Vec::new());
+        }
+        return Err(Missing::of("the I/Os that were out when the measured time ended"));
+    };
+    // When the whole program stood still, it noticed late what had ended long before.
+    if stood_still(case).is_some() {
+        return Ok(Vec::new());
+    }
+    let mean_ns = case.measured.mean_time_out_ns();
+    let found = |of: &Outstanding| {
+        let is_worst = of.never > 0 || mean_ns.is_none();
+        let grade = if is_worst { Grade::Invalid } else { Grade::Suspect };
+        found(grade, format!("{}. No count and no latency holds them.", of.words()))
+            .of(Some(&of.path))
+            .figure("outstanding", of.ios as f64)
+            .figure("never", of.never as f64)
+            .figure("oldest_s", of.age_ns_max as f64 / 1e9)
+            .figure("late_s", of.late_ns_max as f64 / 1e9)
+    };
+    Ok(outstanding.iter().filter(|of| of.is_stall(mean_ns)).map(found).collect())
 }
 
 /// Ctrl+C, or an event, ended the measured time.

@@ -136,7 +136,7 @@ fn a_full_queue_is_taken_at_once_and_drained() {
         }
         // Once more, without asking for the completions.
         bench.engine.submit(&batch).expect("submit");
-        assert_eq!(bench.engine.drain(Duration::from_secs(20)), 0, "{what}");
+        assert_eq!(bench.engine.drain(Duration::from_secs(20), &mut Vec::new()), 0, "{what}");
         assert_eq!(bench.engine.in_flight(), 0, "{what}");
         bench.engine.reap(0, DEPTH, None, &mut done).expect("reap");
         assert!(done.is_empty(), "{what}: drained ones are dropped");
@@ -226,5 +226,5 @@ fn the_null_engine_finishes_everything_at_the_next_look() {
         assert_eq!(done.len(), 5);
     }
     assert_eq!(done[0].result, Ok(999 - 3), "first in, first out");
-    assert_eq!(bench.engine.drain(Duration::ZERO), 0);
+    assert_eq!(bench.engine.drain(Duration::ZERO, &mut Vec::new()), 0);
 }

@@ -145,6 +145,6 @@ fn mapped_and_unmapped_files_in_one_thread() {
             assert!(done.iter().zip(0..).all(|(c, slot)| c.slot == slot && c.result == Ok(BLOCK)));
         }
         bench.engine.submit(&[Bench::io(0, Op::Read, 0, BLOCK)]).expect("submit");
-        assert_eq!(bench.engine.drain(Duration::from_secs(20)), 0);
+        assert_eq!(bench.engine.drain(Duration::from_secs(20), &mut Vec::new()), 0);
     }
 }

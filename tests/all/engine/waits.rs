@@ -83,12 +83,12 @@ fn draining_has_a_limit_and_can_be_tried_again() {
         bench.engine.reap(0, DEPTH, None, &mut Vec::new()).expect("handed over");
         gate.wait_parked(1);
         let start = Instant::now();
-        let left = bench.engine.drain(Duration::from_millis(100));
+        let left = bench.engine.drain(Duration::from_millis(100), &mut Vec::new());
         assert!(start.elapsed() < Duration::from_secs(20), "{}: {:?}", row.name, start.elapsed());
         assert_eq!(left, bench.engine.in_flight(), "{}", row.name);
         assert!(left > 0, "{}: nobody answered the writes", row.name);
         gate.open_up();
-        assert_eq!(bench.engine.drain(Duration::from_secs(20)), 0, "{}", row.name);
+        assert_eq!(bench.engine.drain(Duration::from_secs(20), &mut Vec::new()), 0, "{}", row.name);
     });
 }
 
@@ -138,7 +138,7 @@ fn io_uring_cancels_what_would_never_end() {
     bench.engine.submit(&batch).expect("submit");
     bench.engine.reap(0, DEPTH, None, &mut Vec::new()).expect("handed over");
     let start = Instant::now();
-    assert_eq!(bench.engine.drain(Duration::from_secs(20)), 0);
+    assert_eq!(bench.engine.drain(Duration::from_secs(20), &mut Vec::new()), 0);
     assert!(start.elapsed() < Duration::from_secs(10), "cancelled, not waited for");
 }
 

@@ -72,8 +72,8 @@ impl Engine for Recorder {
         self.sim.in_flight()
     }
 
-    fn drain(&mut self, limit: Duration) -> u32 {
-        self.sim.drain(limit)
+    fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
+        self.sim.drain(limit, done)
     }
 
     fn virtual_now_ns(&self) -> Option<u64> {

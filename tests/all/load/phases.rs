@@ -310,8 +310,8 @@ impl Engine for Bad {
         self.inner.in_flight()
     }
 
-    fn drain(&mut self, limit: Duration) -> u32 {
-        self.inner.drain(limit)
+    fn drain(&mut self, limit: Duration, done: &mut Vec<Completion>) -> u32 {
+        self.inner.drain(limit, done)
     }
 }
 

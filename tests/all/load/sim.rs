@@ -2,7 +2,8 @@
 
 use crate::support::runner::{Outcome, Place};
 use truespd::measure::Histogram;
-use truespd::result::{Document, TimeSpanResult};
+use truespd::result::{Document, Grade, TimeSpanResult};
+use truespd::verdict::judge;
 
 const MIB: u64 = 1 << 20;
 
@@ -215,11 +216,9 @@ fn an_io_that_never_ends_does_not_hold_up_the_run() {
     assert_eq!(outcome.target().read.ios, 99);
     let outcome = Place::new(MIB).sim("latency=100us,stall=forever#100", "-b4K -o4 -W1 -d1 -L FILE");
     assert_eq!(outcome.target().read.ios, 30_000, "the other three go on");
-    assert!(
-        outcome.report.notes.iter().any(|n| n.contains("neither completed nor could be cancelled")),
-        "{:?}",
-        outcome.report.notes
-    );
+    let warned = outcome.report.document.warnings.join(" ");
+    assert!(warned.contains("1 I/O was still out when the measured time ended, for 2.00 s"), "{warned}");
+    assert!(warned.contains("1 did not end within 10 s after that"), "{warned}");
 }
 
 // ---- errors -------------------------------------------------------------------------------------
@@ -346,4 +345,39 @@ fn the_same_seed_gives_the_same_result_byte_for_byte() {
         }
         assert!(run(&words.replace("-z7", "-z8")) != first, "another seed, another result");
     }
+}
+
+/// The device hangs: the end of the measured time finds I/Os out, and the queue was full all the time.
+#[test]
+fn what_never_comes_is_told() {
+    for words in ["-b4K -o1 -W0 -d3 FILE", "-b4K -o1 -W0 -d3 -L FILE", "-b4K -o1 -W1 -d2 -C1 -L FILE"] {
+        let outcome = Place::new(MIB).sim("latency=100us,stall=forever#11000", words);
+        let evidence = &outcome.measured().evidence;
+        let [out] = evidence.outstanding.as_deref().expect("looked") else { panic!("{evidence:#?}") };
+        assert_eq!((out.ios, out.never, out.broken_off), (1, 1, 0));
+        assert!(out.age_ns_max.abs_diff(1_900_000_000) < 200_000, "{words}: {}", out.age_ns_max);
+        let depth = evidence.queue_depth.expect("counted");
+        assert!(depth.reached > 0.999, "{words}: {depth:?}");
+        let warned = outcome.report.document.warnings.join(" ");
+        assert!(warned.contains("1 I/O was still out when the measured time ended, for 1.90 s"), "{warned}");
+        let verdict = judge(&outcome.report.document);
+        assert!(verdict.findings.iter().any(|f| f.rule == "stalled" && f.grade == Grade::Invalid));
+        assert!(!verdict.findings.iter().any(|f| f.rule == "queue-depth"), "{verdict:#?}");
+    }
+}
+
+#[test]
+fn what_comes_late_is_told_and_a_deep_queue_is_not() {
+    let outcome = Place::new(MIB).sim("latency=100us,stall=4s#15000", "-b4K -o2 -W0 -d2 -L FILE");
+    let out = outcome.measured().evidence.outstanding.as_deref().expect("looked")[0].clone();
+    assert_eq!((out.ios, out.never), (1, 0));
+    // Issued at 0.75 s.
+    assert!(out.age_ns_max.abs_diff(1_250_000_000) < 10_000_000, "{out:?}");
+    assert!(out.late_ns_max.abs_diff(2_750_000_000) < 60_000_000, "in steps of 50 ms: {out:?}");
+    let deep = Place::new(MIB).sim("latency=100us,iops=100", "-b4K -o300 -W0 -d5 -L FILE");
+    let evidence = &deep.measured().evidence;
+    assert_eq!(evidence.outstanding.as_deref().expect("looked")[0].ios, 300, "all of the queue");
+    assert!(!judge(&deep.report.document).findings.iter().any(|f| f.rule == "stalled"));
+    let warned = deep.report.document.warnings.join(" ");
+    assert!(!warned.contains("still out"), "{warned}");
 }

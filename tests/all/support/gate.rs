@@ -38,6 +38,8 @@ struct Shared {
     end: AtomicBool,
     state: Mutex<State>,
     page_cache: bool,
+    /// Requests that wait stay when their callers are interrupted, as on a disk that hangs.
+    is_deaf: bool,
     /// How long the n-th read or write takes, from 0; none: no time.
     law: Option<Law>,
 }
@@ -52,6 +54,8 @@ struct State {
     /// Arrived and answered at.
     timed: Vec<(Instant, Instant, Request)>,
     arrived: u64,
+    /// Reads and writes that were answered at once.
+    answered: u64,
     served: Vec<Served>,
 }
 
@@ -80,20 +84,25 @@ struct Request {
 impl Gate {
     /// Mounts a file that is served directly, for direct I/O.
     pub fn direct() -> io::Result<Self> {
-        Self::mount(false, None)
+        Self::mount(false, false, None)
+    }
+
+    /// The same, and what waits cannot be interrupted.
+    pub fn deaf() -> io::Result<Self> {
+        Self::mount(false, true, None)
     }
 
     /// Mounts a file that the page cache sits on, for mapping.
     pub fn mappable() -> io::Result<Self> {
-        Self::mount(true, None)
+        Self::mount(true, false, None)
     }
 
     /// Mounts a file for direct I/O whose reads and writes take the time that `law` gives.
     pub fn slow(law: Law) -> io::Result<Self> {
-        Self::mount(false, Some(law))
+        Self::mount(false, false, Some(law))
     }
 
-    fn mount(page_cache: bool, law: Option<Law>) -> io::Result<Self> {
+    fn mount(page_cache: bool, is_deaf: bool, law: Option<Law>) -> io::Result<Self> {
         own_namespace()?;
         let dir = tempfile::tempdir()?;
         let path = dir.path().join("gate");
@@ -110,6 +119,7 @@ impl Gate {
             end: AtomicBool::new(false),
             state: Mutex::new(State::default()),
             page_cache,
+            is_deaf,
             law,
         });
         let served = Arc::clone(&shared);
@@ -150,6 +160,11 @@ impl Gate {
     /// Reads and writes that have arrived and wait.
     pub fn parked(&self) -> usize {
         self.shared.state().parked.len()
+    }
+
+    /// Reads and writes that were answered because the gate was open.
+    pub fn answered(&self) -> u64 {
+        self.shared.state().answered
     }
 
     /// What a slow gate has answered, in the order of the answers.
@@ -288,9 +303,11 @@ impl Shared {
                 } else if state.closed {
                     state.parked.push(request);
                 } else {
+                    state.answered += 1;
                     self.answer(request);
                 }
             }
+            INTERRUPT if self.is_deaf => {}
             INTERRUPT => {
                 let mut state = self.state();
                 let wanted = u64_at(body, 0);

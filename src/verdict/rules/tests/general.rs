@@ -102,6 +102,47 @@ fn nothing_completed_is_no_result() {
 }
 
 #[test]
+fn ios_that_the_end_found_out() {
+    let held = |change: fn(&mut Outstanding)| {
+        doc(|d| {
+            let mut out = Outstanding {
+                path: PATH.to_string(),
+                ios: 32,
+                age_ns_max: 4 * NS_PER_S,
+                measured_ns: 128 * NS_PER_S,
+                late_ns_max: 7 * NS_PER_S,
+                ..Outstanding::default()
+            };
+            change(&mut out);
+            d.measured.evidence.outstanding = Some(vec![out]);
+        })
+    };
+    let finding = held(|_| ()).fires("stalled");
+    let words = "32 I/Os were still out when the measured time ended, the oldest for 4 s; 32 ended up to 7 s later. No \
+                 count and no latency holds them.";
+    says(&finding, Grade::Suspect, &[words]);
+    assert_eq!(finding.target.as_deref(), Some(PATH));
+    says(&held(|out| out.never = 2).fires("stalled"), Grade::Invalid, &["2 did not end within 7 s"]);
+    // 20,000 per second at a depth of 32 take 1.6 ms; a queue of a minute explains it.
+    doc(|d| {
+        let evidence = &mut d.measured.evidence;
+        evidence.queue_depth = Some(QueueDepth { asked: 30_000, reached: 30_000.0, from_latency: false });
+        let out = Outstanding { ios: 30_000, age_ns_max: 14 * NS_PER_S, ..Outstanding::default() };
+        evidence.outstanding = Some(vec![out]);
+    })
+    .silent("stalled");
+    doc(|_| {}).silent("stalled");
+    doc(|d| d.measured.evidence.outstanding = None).missing("stalled", "the I/Os that were out");
+    // It explains that nothing completed.
+    let mut nothing = held(|_| ());
+    nothing.reads_per_s = 0;
+    nothing.refresh();
+    let verdict = judge(&nothing.build());
+    let rules: Vec<&str> = verdict.findings.iter().map(|finding| finding.rule.as_str()).collect();
+    assert_eq!(rules[..2], ["stalled", "nothing-completed"], "{verdict:#?}");
+}
+
+#[test]
 fn what_is_not_proven_is_suspect() {
     let finding = doc(|d| d.measured.evidence.disks.clear()).fires("unproven");
     says(
@@ -220,7 +261,9 @@ fn layers_and_engines_told_in_words_are_judged_as_before() {
     let findings = |verdict: &Verdict, spans: std::ops::RangeInclusive<u32>| -> Vec<String> {
         let in_spans = |span: u32| spans.contains(&span);
         let found = verdict.findings.iter().filter(|finding| in_spans(finding.time_span));
-        let missed = verdict.unchecked.iter().filter(|unchecked| in_spans(unchecked.time_span));
+        // Later rules miss evidence in documents of that version.
+        let missed = verdict.unchecked.iter().filter(|unchecked| before.rules.contains(&unchecked.rule));
+        let missed = missed.filter(|unchecked| in_spans(unchecked.time_span));
         let found = found.map(|f| format!("{} {} {:?} {:?}", f.time_span, f.rule, f.grade, f.target));
         let mut all: Vec<String> =
             found.chain(missed.map(|u| format!("{} {}", u.time_span, u.rule))).collect();

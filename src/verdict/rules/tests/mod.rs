@@ -11,9 +11,9 @@ use crate::measure::Histogram;
 use crate::profile::{CacheMode, Profile, Target, TimeSpan};
 use crate::result::{
     ClockFacts, ContentSample, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap, Finding,
-    Grade, HostActivity, Layer, LayerKind, LoadCost, Measured, OpenedKind, Pressure, QueueDepth, Residency,
-    SelfCost, System, TargetFacts, TargetResult, ThreadCost, ThreadResult, TimeSpanResult, Timeline,
-    WaitStatistics, Window, legacy,
+    Grade, HostActivity, Layer, LayerKind, LoadCost, Measured, OpenedKind, Outstanding, Pressure, QueueDepth,
+    Residency, SelfCost, System, TargetFacts, TargetResult, ThreadCost, ThreadResult, TimeSpanResult,
+    Timeline, WaitStatistics, Window, legacy,
 };
 use crate::verdict::{Looks, RULES, judge};
 
@@ -131,6 +131,7 @@ impl Doc {
 
     fn with_evidence(mut self) -> Self {
         let evidence = &mut self.measured.evidence;
+        evidence.outstanding = Some(Vec::new());
         evidence.window =
             Some(Window { start_unix_ns: 1_700_000_000 * NS_PER_S, end_unix_ns: 1_700_000_060 * NS_PER_S });
         evidence.clock = Some(ClockFacts {
