@@ -30,6 +30,10 @@ pub struct Topology {
     pub sockets: u32,
     /// Processor groups: sets of 64 kernel ids up to the highest online one, at least one.
     pub groups: u32,
+    /// Kernel ids are below this, also those of processors that could be brought online; `None` when the document does not
+    /// tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus_possible: Option<u32>,
 }
 
 /// One online logical processor.
@@ -122,12 +126,21 @@ impl Topology {
                 efficiency_class: classes.get(&cpu).copied().unwrap_or(0),
             });
         }
-        Ok(arrange(all))
+        let possible = tree.list("devices/system/cpu/possible")?;
+        let cpus_possible = possible.and_then(|cpus| cpus.last().map(|last| last + 1));
+        Ok(Topology { cpus_possible, ..arrange(all) })
     }
 
     /// Physical cores.
     pub fn cores(&self) -> u32 {
         distinct(self.processors.iter().map(|p| i64::from(p.physical_core))).len() as u32
+    }
+
+    /// Processors that a group can have: as many as could be brought online, in a full group 64.
+    pub fn maximum_of_group(&self, group: u32) -> u32 {
+        let highest = self.processors.iter().filter(|p| p.group == group).map(|p| p.number + 1).max();
+        let below = self.cpus_possible.unwrap_or(0).saturating_sub(group.saturating_mul(GROUP_LEN));
+        highest.unwrap_or(0).max(below.min(GROUP_LEN))
     }
 
     /// Highest efficiency class; above 0 the machine has cores of several kinds.
@@ -187,6 +200,7 @@ fn arrange(mut all: Vec<Facts>) -> Topology {
         nodes: nodes.len().max(1) as u32,
         sockets: packages.len().max(1) as u32,
         groups,
+        cpus_possible: None,
     }
 }
 

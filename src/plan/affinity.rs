@@ -141,6 +141,7 @@ mod tests {
             nodes: 2,
             sockets: 2,
             groups: 2,
+            cpus_possible: None,
         }
     }
 

@@ -45,6 +45,20 @@ impl Document {
             TimeSpanResult::NotMeasured => None,
         })
     }
+
+    /// Threads that ran in a time span, from 0: those of all results that were added up, or the thread results.
+    pub fn threads_of(&self, time_span: usize) -> u64 {
+        let of_source = |source: &Source| match source.time_spans.get(time_span) {
+            Some(Some(span)) => span.threads,
+            _ => Some(0),
+        };
+        let of_sources = || self.sources.iter().map(of_source).sum::<Option<u64>>();
+        let of_this = || match self.time_spans.get(time_span) {
+            Some(TimeSpanResult::Measured(measured)) => measured.threads.len() as u64,
+            _ => 0,
+        };
+        of_sources().filter(|_| !self.sources.is_empty()).unwrap_or_else(of_this)
+    }
 }
 
 /// The machine and the moment.
@@ -255,6 +269,9 @@ pub struct SourceSpan {
     pub test_time_s: f64,
     /// Measured time by the wall clock of its host.
     pub window: Option<Window>,
+    /// Threads that ran; `None` when the document does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u64>,
     /// Engine that ran.
     pub engine: String,
     /// What kind of engine that is; `None` when the document does not tell.

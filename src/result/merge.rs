@@ -236,6 +236,7 @@ fn source_of(document: &Document) -> Source {
         TimeSpanResult::Measured(m) => Some(SourceSpan {
             test_time_s: m.test_time_s,
             window: m.evidence.window,
+            threads: Some(m.threads.len() as u64),
             engine: m.engine.clone(),
             engine_traits: m.engine_traits,
             cpu: m.cpu.clone(),

@@ -66,15 +66,15 @@ fn results(out: &mut String, document: &Document, number: usize, span: &TimeSpan
         None => {
             line!(out, "The test was interrupted before the measurements began. No results are displayed.");
         }
-        Some(measured) => numbers(out, document, span, measured),
+        Some(measured) => numbers(out, document, number, span, measured),
     }
 }
 
 /// The sections of a time span that was measured.
-fn numbers(out: &mut String, document: &Document, span: &TimeSpan, measured: &Measured) {
+fn numbers(out: &mut String, document: &Document, number: usize, span: &TimeSpan, measured: &Measured) {
     line!(out);
     line!(out, "actual test time:\t{:.2}s", measured.test_time_s);
-    line!(out, "thread count:\t\t{}", span.threads_total());
+    line!(out, "thread count:\t\t{}", document.threads_of(number - 1));
     if span.is_pool() {
         line!(out, "request count:\t\t{}", span.request_count);
     }

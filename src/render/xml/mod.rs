@@ -13,7 +13,7 @@ mod thread;
 use super::tally::measured;
 use crate::profile::TimeSpan;
 use crate::profile::xml::{Writer, write};
-use crate::result::{Document, Measured, System, TimeSpanResult};
+use crate::result::{Document, Measured, System};
 use figure::{Fixed, milliseconds};
 
 /// The whole document as DiskSpd 2.2 XML. As there, no line end follows `</Results>`.
@@ -23,7 +23,7 @@ pub fn results(document: &Document) -> String {
     system::system(&mut out, &document.system);
     out.lines(&write(&document.profile, 1));
     for (index, span) in document.profile.time_spans.iter().enumerate() {
-        time_span(&mut out, document, span, document.time_spans.get(index));
+        time_span(&mut out, document, index, span);
     }
     out.close("Results");
     let mut text = out.finish();
@@ -38,24 +38,24 @@ pub fn system(system: &System) -> String {
     out.finish()
 }
 
-fn time_span(out: &mut Writer, document: &Document, span: &TimeSpan, result: Option<&TimeSpanResult>) {
+fn time_span(out: &mut Writer, document: &Document, index: usize, span: &TimeSpan) {
     out.open("TimeSpan", &[]);
-    match result.and_then(measured) {
+    match document.time_spans.get(index).and_then(measured) {
         None => {
             out.leaf(
                 "Error",
                 "The test was interrupted before the measurements began. No results are displayed.",
             );
         }
-        Some(measured) => numbers(out, document, span, measured),
+        Some(measured) => numbers(out, document, index, span, measured),
     }
     out.close("TimeSpan");
 }
 
-fn numbers(out: &mut Writer, document: &Document, span: &TimeSpan, measured: &Measured) {
+fn numbers(out: &mut Writer, document: &Document, index: usize, span: &TimeSpan, measured: &Measured) {
     let processors = &document.system.topology.processors;
     out.leaf("TestTimeSeconds", Fixed(measured.test_time_s, 2));
-    out.leaf("ThreadCount", span.threads_total());
+    out.leaf("ThreadCount", document.threads_of(index));
     out.leaf("RequestCount", span.request_count);
     out.leaf("ProcCount", processors.len());
     cpu::utilization(out, &document.system, &measured.cpu);

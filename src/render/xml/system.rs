@@ -53,15 +53,14 @@ fn topology(out: &mut Writer, system: &System) {
     out.close("ProcessorTopology");
 }
 
-/// Every processor group. Its maximum is what its highest number asks for: Linux does not tell of
-/// processors that could be plugged in.
+/// Every processor group.
 fn groups(out: &mut Writer, system: &System) {
     for group in 0..system.topology.groups {
         let mut mask = Mask::default();
         system.topology.processors.iter().filter(|p| p.group == group).for_each(|p| mask.add(p.number));
         let attributes: [(&str, &dyn Display); 4] = [
             ("Group", &group),
-            ("MaximumProcessors", &(u64::BITS - mask.0.leading_zeros())),
+            ("MaximumProcessors", &system.topology.maximum_of_group(group)),
             ("ActiveProcessors", &mask.0.count_ones()),
             ("ActiveProcessorMask", &mask),
         ];

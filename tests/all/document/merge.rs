@@ -207,3 +207,41 @@ fn machines_and_times_that_differ_are_told() {
     assert!(truespd::result::json::read(write(&sum).as_bytes()).is_ok());
     assert!(text(&sum).contains("total:"));
 }
+
+/// Text and XML of a result have the number of its threads, those of a sum that of all threads that ran: `-t2` here and
+/// `-t3` there are five, in three rows.
+#[test]
+fn threads_of_a_sum_are_all_threads() {
+    let shown = |document: &Document| {
+        let of_text =
+            text(document).lines().find_map(|line| line.strip_prefix("thread count:\t\t")?.parse().ok());
+        let xml = truespd::render::xml::results(document);
+        let of_xml = xml.split("<TimeSpan>").find_map(|span| {
+            let (_, rest) = span.split_once("<TestTimeSeconds>")?;
+            rest.split_once("<ThreadCount>")?.1.split_once('<')?.0.parse::<u64>().ok()
+        });
+        (of_text, of_xml)
+    };
+    let of = |number, threads| {
+        let mut result = document(&Recipe { threads, ..RECIPE }, number);
+        result.system.computer_name = format!("host-{number}");
+        result
+    };
+    let (two, three) = (of(1, 2), of(2, 3));
+    let rows = |document: &Document| seen(document, 0).threads.len() as u64;
+    let (few, many) = (rows(&two), rows(&three));
+    assert!(few < many);
+    assert_eq!((shown(&two), shown(&three)), ((Some(few), Some(few)), (Some(many), Some(many))));
+    let sum = merge(&[&two, &three], true).expect("forced");
+    assert_eq!((rows(&sum), shown(&sum)), (many, (Some(few + many), Some(few + many))));
+    // Also after it was stored, and in a sum of sums.
+    let stored = truespd::result::json::read(write(&sum).as_bytes()).expect("its own document");
+    let again = merge(&[&stored, &of(3, 2)], true).expect("forced");
+    assert_eq!(shown(&again).0, Some(2 * few + many));
+    // A sum from before the number was kept shows its rows.
+    let mut old = sum;
+    for source in &mut old.sources {
+        source.time_spans.iter_mut().flatten().for_each(|span| span.threads = None);
+    }
+    assert_eq!(shown(&old).0, Some(many));
+}

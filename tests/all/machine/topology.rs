@@ -206,3 +206,33 @@ fn this_machine() {
     assert!(topology.cores() >= 1 && topology.cores() as usize <= topology.processors.len());
     assert!(topology.sockets >= 1 && topology.nodes >= 1 && topology.groups >= 1);
 }
+
+/// `MaximumProcessors` of a group: what could be online, not only what is.
+#[test]
+fn groups_tell_what_could_be_online() {
+    let topology = |online: &str, possible: &str| {
+        let possible = match possible {
+            "" => String::new(),
+            list => format!("devices/system/cpu/possible\t{list}\n"),
+        };
+        read(&format!("devices/system/cpu/online\t{online}\n{possible}")).expect("understood")
+    };
+    let maxima = |topology: &Topology| {
+        (0..topology.groups).map(|group| topology.maximum_of_group(group)).collect::<Vec<_>>()
+    };
+    assert_eq!(maxima(&topology("0-1", "0-1")), [2]);
+    assert_eq!(maxima(&topology("0-1", "0-7")), [8]);
+    assert_eq!(maxima(&topology("0-1", "0-127")), [64]);
+    assert_eq!(maxima(&topology("0-69", "0-127")), [64, 64]);
+    assert_eq!(maxima(&topology("0-69", "0-79")), [64, 16]);
+    // A kernel that does not tell: as far as the highest number.
+    assert_eq!(maxima(&topology("0,5", "")), [6]);
+    let mut system = truespd::result::System { topology: topology("0-1", "0-7"), ..Default::default() };
+    let maximum = |system: &truespd::result::System| {
+        let xml = truespd::render::xml::system(system);
+        xml.split("MaximumProcessors=\"").nth(1).and_then(|rest| rest.split('"').next()).map(String::from)
+    };
+    assert_eq!(maximum(&system).as_deref(), Some("8"));
+    system.topology.cpus_possible = None;
+    assert_eq!(maximum(&system).as_deref(), Some("2"));
+}

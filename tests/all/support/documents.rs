@@ -252,7 +252,7 @@ pub fn system(machine: Machine) -> System {
     System {
         computer_name: "bench-01".to_string(),
         start_unix_s: Some(1_741_064_767),
-        topology: Topology { processors, nodes, sockets, groups },
+        topology: Topology { processors, nodes, sockets, groups, cpus_possible: None },
         power_scheme: "performance".to_string(),
         kernel_release: "6.12.0-1-amd64".to_string(),
         memory_bytes: Some(8 << 30),

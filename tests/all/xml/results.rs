@@ -214,7 +214,7 @@ fn topology_of(root: Node<'_, '_>) -> Topology {
     }
     let count = |of: fn(&Processor) -> u32| processors.iter().map(of).max().unwrap_or(0) + 1;
     let (nodes, sockets, groups) = (count(|p| p.node), count(|p| p.socket), count(|p| p.group));
-    Topology { processors, nodes, sockets, groups }
+    Topology { processors, nodes, sockets, groups, cpus_possible: None }
 }
 
 fn time_span_of(node: Node<'_, '_>, span: &TimeSpan) -> TimeSpanResult {
