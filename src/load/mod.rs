@@ -20,6 +20,7 @@ mod marks;
 mod phases;
 mod prepare;
 mod span;
+mod standing;
 mod start;
 mod targets;
 mod teller;

@@ -13,6 +13,7 @@ use super::fill::Content;
 use super::marks;
 use super::phases::Lengths;
 use super::prepare::{self, Checked, Creation};
+use super::standing::Standing;
 use super::start::StartContext;
 use super::targets::{self, TargetState};
 use super::teller::Place;
@@ -20,12 +21,13 @@ use super::{document, facts, verbose};
 use crate::fault::{Failure, FailureKind};
 use crate::guard::{Custody, Guard};
 use crate::machine::memory::memory_facts;
+use crate::machine::roots::Roots;
 use crate::machine::storage::resolve;
 use crate::measure::clock::MachineClock;
 use crate::measure::process::{ProcessUsage, process_usage};
 use crate::plan::{Lane, LaneInputs, ThreadWork, assign, lanes};
 use crate::profile::TimeSpan;
-use crate::result::{Measured, OwnCost, SelfCost};
+use crate::result::{Loss, Measured, OwnCost, SelfCost};
 use crate::sys::error::system_text;
 use crate::sys::identity::Identity;
 use crate::sys::wake::Latch;
@@ -49,6 +51,7 @@ struct Before {
     sources: Sources,
     self_cost: Option<SelfCost>,
     looks: Vec<Look>,
+    standings: Vec<Standing>,
     used: ProcessUsage,
 }
 
@@ -57,6 +60,8 @@ struct After {
     outcome: SpanOutcome,
     self_cost: Option<SelfCost>,
     looks: Vec<Look>,
+    /// What others did to each target.
+    losses: Vec<Vec<Loss>>,
     own_cost: OwnCost,
 }
 
@@ -196,14 +201,16 @@ impl<'p> Run<'p> {
         let Planned { span, targets, works, lanes, clock, is_virtual, .. } = planned;
         if *is_virtual {
             let (sources, used) = (Sources::none(), process_usage());
-            return Before { sources, self_cost: None, looks: Vec::new(), used };
+            let (looks, standings) = (Vec::new(), Vec::new());
+            return Before { sources, self_cost: None, looks, standings, used };
         }
         let sources = Sources::open(targets.iter().map(|t| &t.chain[..]), &self.roots);
         let facts: Vec<_> = targets.iter().map(TargetState::planned).collect();
         let self_cost = self_cost(span, works, &facts, clock);
         self_cost.iter().for_each(|cost| self.say(verbose::self_cost(cost)));
         let looks = look_before(span, targets, lanes);
-        Before { sources, self_cost, looks, used: process_usage() }
+        let standings = targets.iter().map(|state| Standing::of(state, &self.roots)).collect();
+        Before { sources, self_cost, looks, standings, used: process_usage() }
     }
 
     /// Runs the threads. Meanwhile the marks of our files say that a run writes them, and devices are kept from others.
@@ -214,7 +221,7 @@ impl<'p> Run<'p> {
         tools: &Tools,
     ) -> Result<After, Failures> {
         let Planned { span, targets, clock, .. } = planned;
-        let Before { sources, self_cost, mut looks, used } = before;
+        let Before { sources, self_cost, mut looks, standings, used } = before;
         let context = StartContext {
             targets,
             wanted: Wanted::of(span),
@@ -241,6 +248,7 @@ impl<'p> Run<'p> {
         self.custody.devices_are_written();
         looks.iter_mut().zip(targets).for_each(|(look, state)| look.look_after(state.file()));
         written.end(&self.marks, &self.roots).iter().for_each(|words| self.warn(words));
+        let losses = losses(&standings, targets, &self.roots);
         if let Some(identity) = lost {
             return Err(vec![taken(planned, identity)]);
         }
@@ -248,7 +256,7 @@ impl<'p> Run<'p> {
             let failure = Failure::new(FailureKind::Thread, "could not start the threads");
             vec![failure.because(system_text(&e)).hint("raise the limit of processes or open files")]
         })?;
-        Ok(After { outcome, self_cost, looks, own_cost: document::own_cost(&used) })
+        Ok(After { outcome, self_cost, looks, losses, own_cost: document::own_cost(&used) })
     }
 
     /// Where a time span stands in the profile.
@@ -261,7 +269,11 @@ impl<'p> Run<'p> {
     /// Failures, or the numbers with their evidence and what should be said about them.
     fn conclude(&mut self, planned: &Planned<'_>, after: After) -> Result<Option<Measured>, Failures> {
         let Planned { span, targets, lanes, clock, is_virtual, .. } = planned;
-        let After { outcome, self_cost, looks, own_cost } = after;
+        let After { outcome, self_cost, looks, losses, own_cost } = after;
+        for (state, losses) in targets.iter().zip(&losses) {
+            let told = losses.iter().map(|loss| loss.sentence(&state.typed));
+            self.report.document.warnings.extend(told);
+        }
         let mut failures: Failures = outcome.start_failures.iter().cloned().map(Failure::from).collect();
         for (thread, outcome) in &outcome.outcomes {
             failures.extend(outcome.failures.iter().map(|f| document::failure_of(*thread, f, span)));
@@ -306,8 +318,15 @@ impl<'p> Run<'p> {
             evidence.limits = facts::limits(targets.iter().map(|t| &t.chain[..]), &self.roots);
         }
         evidence.targets.iter_mut().zip(looks).for_each(|(facts, look)| look.tell(facts));
+        evidence.targets.iter_mut().zip(losses).for_each(|(facts, losses)| facts.losses = Some(losses));
         Ok(Some(measured))
     }
+}
+
+/// What others did to each target since `before`.
+fn losses(before: &[Standing], targets: &[TargetState], roots: &Roots) -> Vec<Vec<Loss>> {
+    let lost = |(before, state): (&Standing, &TargetState)| before.lost_until(&Standing::of(state, roots));
+    before.iter().zip(targets).map(lost).collect()
 }
 
 /// Why a run ends whose device somebody else has taken.

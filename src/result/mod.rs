@@ -19,7 +19,7 @@ pub use document::{
 };
 pub use evidence::{
     ClockFacts, ContentSample, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap, HostActivity,
-    Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitKind, LoadCost, MachineNow, OpenedKind,
+    Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitKind, LoadCost, Loss, MachineNow, OpenedKind,
     Outstanding, OwnCost, Pressure, QueueDepth, Residency, SelfCost, Stalled, TargetFacts, ThreadCost,
     Timeline, Window, WriteCache,
 };

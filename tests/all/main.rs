@@ -87,8 +87,8 @@ mod program {
     mod options;
     mod progress;
     mod recorded;
-    mod standard;
     mod stalls;
+    mod standard;
     mod stop;
     mod terminal;
     mod threads;

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::WriteCache;
 use super::{
-    ContentSample, DiskActivity, ExtentMap, HostActivity, Layer, Limit, Outstanding, QueueDepth, Residency,
-    SelfCost, ThreadCost, Timeline,
+    ContentSample, DiskActivity, ExtentMap, HostActivity, Layer, Limit, Loss, Outstanding, QueueDepth,
+    Residency, SelfCost, ThreadCost, Timeline,
 };
 
 /// What the numbers of a time span rest on.
@@ -137,6 +137,8 @@ pub struct TargetFacts {
     pub content: Option<ContentSample>,
     /// What a run that writes put there.
     pub written: Option<ContentSample>,
+    /// What others did to it during the time span; `null` when that was not looked at.
+    pub losses: Option<Vec<Loss>>,
 }
 
 impl TargetFacts {

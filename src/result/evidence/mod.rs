@@ -7,6 +7,7 @@ mod activity;
 mod chain;
 mod content;
 mod facts;
+mod loss;
 mod now;
 mod self_cost;
 
@@ -17,5 +18,6 @@ pub use activity::{
 pub use chain::{DevicePath, Layer, LayerDetails, LayerKind, LayerRole, WriteCache};
 pub use content::{ContentSample, ExtentMap, Residency};
 pub use facts::{ClockFacts, Evidence, OpenedKind, OwnCost, TargetFacts, Window};
+pub use loss::Loss;
 pub use now::{MachineNow, Stalled};
 pub use self_cost::{LoadCost, SelfCost};

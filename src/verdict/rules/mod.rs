@@ -79,6 +79,15 @@ pub const RULES: &[Rule] = &[
          longer (-d, -L), so that the latencies hold the stalls",
     ),
     rule(
+        "target-lost",
+        Suspect,
+        Target,
+        RealSpan(place::lost),
+        "Somebody removed, replaced, renamed or cut the target while it was tested, or its file system was unmounted or \
+         became read-only.",
+        "keep other programs away from the target, and repeat",
+    ),
+    rule(
         "served-from-cache",
         Invalid,
         Cache,

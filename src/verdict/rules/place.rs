@@ -1,6 +1,6 @@
 //! Where the target is.
 
-use crate::result::{Grade, LayerKind};
+use crate::result::{Grade, LayerKind, Loss};
 use crate::verdict::figures::{Details, found, unless_missing};
 use crate::verdict::view::RestsOn;
 use crate::verdict::{Case, Look, Missing};
@@ -19,6 +19,29 @@ pub fn memory(case: &Case<'_>) -> Look {
         findings.push(found(says.0, says.1).of(Some(target.path())));
     }
     unless_missing(findings, unknown_layers(case))
+}
+
+/// A target that somebody removed, replaced, cut or took away under the test.
+pub fn lost(case: &Case<'_>) -> Look {
+    let (mut findings, mut missing) = (Vec::new(), None);
+    for target in case.views() {
+        let Some(losses) = target.facts.and_then(|facts| facts.losses.as_ref()) else {
+            missing.get_or_insert(Missing(format!("whether '{}' was there to the end", target.path())));
+            continue;
+        };
+        for loss in losses {
+            let mut says = loss.sentence(target.path());
+            says.push('.');
+            let mut finding = found(Grade::Suspect, says).of(Some(target.path()));
+            if let Loss::Cut { from_bytes, to_bytes } | Loss::Emptied { from_bytes, to_bytes } = *loss {
+                finding = finding
+                    .figure("size_before_bytes", from_bytes as f64)
+                    .figure("size_after_bytes", to_bytes as f64);
+            }
+            findings.push(finding);
+        }
+    }
+    unless_missing(findings, missing)
 }
 
 /// What is missing where a document does not show the layers.

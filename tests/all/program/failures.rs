@@ -70,22 +70,99 @@ fn a_file_that_shrinks() {
         file.set_len(65536).expect("cut");
         let ran = running.finish();
         assert!(ran.wall < Duration::from_secs(20), "{ran}");
-        ran.failed(&["error during read error code: ", "'f'"]);
+        let ran = ran.failed(&["error during read error code: ", "'f'"]);
+        let ran = ran.says(&["WARNING: 'f' was cut from 4 MiB to 64 KiB while it was tested\n"]);
+        assert_eq!(ran.stderr.matches("was cut").count(), 1, "{ran}");
         assert_eq!(fs::metadata(lab.path("f")).expect("there").len(), 65536, "it stays as it is");
     }
 }
 
-/// What is open stays there although its name is gone or means something else.
+/// A run of two seconds, meanwhile something that is done to its file, and then what its document says of that.
+fn meanwhile(lab: &Lab, line: &str, path: &std::path::Path, act: impl FnOnce()) -> (Ran, serde_json::Value) {
+    let line = format!("-v -d2 -W0 -b64K {line} --json r.json");
+    let mut command = lab.command(&line);
+    command.arg(path);
+    let running = Running::new(command, &line);
+    running.wait_for_stderr("starting measurements");
+    act();
+    let ran = running.finish().expect_code(0);
+    let document: serde_json::Value = serde_json::from_slice(&lab.read("r.json")).expect("a document");
+    let verdict = &document["result"]["verdict"]["findings"];
+    let findings = verdict.as_array().expect("a list").iter();
+    let lost = findings.filter(|finding| finding["rule"] == "target-lost").count();
+    let losses = document["result"]["time_spans"][0]["measured"]["evidence"]["targets"][0]["losses"].clone();
+    assert_eq!(Some(lost), losses.as_array().map(Vec::len), "one finding for each\n{ran}");
+    (ran, losses)
+}
+
+/// What is open stays there although its name is gone or means something else; that is told.
 #[test]
 fn a_file_that_is_removed_or_replaced() {
     let lab = Lab::new();
     lab.run("-c4M -b4K -d1 -W0 -g1 f").expect_code(0);
-    let running = lab.start("-v -d2 -W0 -b64K -r -w50 -g500i f");
-    running.wait_for_stderr("starting measurements");
-    fs::remove_file(lab.path("f")).expect("removed");
-    lab.write("f", b"a new one");
-    running.finish().expect_code(0).text();
+    let path = std::path::Path::new("f");
+    let (ran, losses) = meanwhile(&lab, "-r -w50 -g500i", path, || ());
+    assert_eq!(losses, serde_json::json!([]), "nobody did anything\n{ran}");
+    let (ran, losses) = meanwhile(&lab, "-r -w50 -g500i", path, || {
+        fs::remove_file(lab.path("f")).expect("removed");
+        lab.write("f", b"a new one");
+    });
+    ran.text();
+    ran.says(&[
+        "WARNING: 'f' was removed while it was tested",
+        "WARNING: 'f' leads to another file or device",
+    ]);
+    assert_eq!(losses, serde_json::json!([{"what": "removed"}, {"what": "replaced"}]));
     assert_eq!(lab.read("f"), b"a new one", "the new file is none of its business");
+    lab.run("-c4M -b4K -d1 -W0 -g1 g").expect_code(0);
+    let (ran, losses) = meanwhile(&lab, "-r -w100 -g500i", std::path::Path::new("g"), || {
+        fs::rename(lab.path("g"), lab.path("h")).expect("renamed");
+    });
+    ran.says(&["WARNING: 'g' is not there any more: it was renamed"]);
+    assert_eq!(losses, serde_json::json!([{"what": "moved"}]));
+}
+
+/// Writes behind its end make a file as long as it was.
+#[test]
+fn a_file_that_is_cut_under_a_write_test() {
+    let lab = Lab::new();
+    lab.run("-c64M -b4K -d1 -W0 -g1 f").expect_code(0);
+    let (ran, losses) = meanwhile(&lab, "-r -w100 -g50i", std::path::Path::new("f"), || {
+        let file = fs::File::options().write(true).open(lab.path("f")).expect("writable");
+        file.set_len(0).expect("cut");
+        // The last block of the range, which the test itself would reach sooner or later.
+        file.set_len(64 << 20).expect("as long as it was");
+    });
+    ran.says(&["WARNING: 'f' was cut, or holes were punched into it, while it was tested: of 64 MiB"]);
+    assert_eq!(losses[0]["what"], "emptied", "{losses}");
+}
+
+#[test]
+fn a_file_system_that_is_taken_away() {
+    if !devices::can_make_devices() || !devices::has_tool("mkfs.ext4") {
+        return;
+    }
+    let lab = Lab::new();
+    let disk = devices::Loop::new(128 << 20);
+    devices::run("mkfs.ext4", &["-q", devices::text(&disk.node)]);
+    let mount = devices::Mount::new(&[devices::text(&disk.node)]);
+    let place = devices::text(&mount.point).to_string();
+    let file = mount.point.join("f");
+    let name = devices::text(&file).to_string();
+    let mut make = lab.command("-c16M -b4K -d1 -W0 -g1");
+    make.arg(&file);
+    Running::new(make, "-c16M").finish().expect_code(0);
+    let (ran, losses) = meanwhile(&lab, "-r -g500i", &file, || {
+        devices::run("mount", &["-o", "remount,ro", &place]);
+    });
+    devices::run("mount", &["-o", "remount,rw", &place]);
+    ran.says(&[&format!("WARNING: the file system of '{name}' became read-only while it was tested")]);
+    assert_eq!(losses, serde_json::json!([{"what": "read_only"}]));
+    let (ran, losses) = meanwhile(&lab, "-r -w100 -g500i", &file, || mount.detach());
+    ran.says(&[&format!(
+        "WARNING: the file system of '{name}' was unmounted while it was tested (umount -l)"
+    )]);
+    assert_eq!(losses, serde_json::json!([{"what": "unmounted"}]));
 }
 
 /// A gate, or why not.

@@ -158,6 +158,14 @@ impl Mount {
     }
 }
 
+impl Mount {
+    /// Takes the mount from the tree of files although somebody uses it.
+    pub fn detach(mut self) {
+        run("umount", &["-l", text(&self.point)]);
+        self.is_mounted = false;
+    }
+}
+
 impl Drop for Mount {
     fn drop(&mut self) {
         if self.is_mounted {

@@ -56,6 +56,7 @@ fn file(layers: Vec<Layer>) -> TargetFacts {
             cached_after_bytes: 4096,
         }),
         content: Some(random_sample()),
+        losses: Some(Vec::new()),
         ..TargetFacts::default()
     }
 }
