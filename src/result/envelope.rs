@@ -127,6 +127,15 @@ pub fn read<T: DocumentKind>(text: &[u8]) -> Result<T, ReadError> {
     serde_json::from_value(member).map_err(malformed)
 }
 
+/// What the member `format` of a JSON document says; `None` when it is none, or has no such member.
+pub fn format_of(text: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        format: String,
+    }
+    serde_json::from_slice::<Head>(text).ok().map(|head| head.format)
+}
+
 /// The JSON Schema of the documents that [`write()`] makes, generated from the type.
 pub fn schema<T: DocumentKind>() -> String {
     schema_of::<Envelope<'static, T>>()

@@ -76,16 +76,25 @@ pub enum ReadError {
     /// Members that do not fit.
     #[error("is damaged or was changed: {0}")]
     Malformed(#[from] serde_json::Error),
+    /// DiskSpd's XML or text, which do not hold everything.
+    #[error("is {0}; results are read from JSON, which --json FILE of the run writes")]
+    OtherForm(&'static str),
     /// JSON of something else.
-    #[error(
-        "is not a TrueSpd result: its member \"format\" is not \"{FORMAT}\"; results are written with --json FILE"
-    )]
-    Foreign,
+    #[error("is not the result of a run: {}; results are written with --json FILE", of_format(.0))]
+    Foreign(Option<String>),
     /// A version that came later.
     #[error(
         "has format version {0}, but this program reads versions up to {FORMAT_VERSION}; use a newer truespd"
     )]
     Newer(u32),
+}
+
+/// What the member `format` says of something that is no result.
+fn of_format(format: &Option<String>) -> String {
+    match format {
+        Some(format) => format!("its member \"format\" is \"{format}\", not \"{FORMAT}\""),
+        None => "it has no member \"format\"".to_string(),
+    }
 }
 
 /// Writes a document on one line, with a line end.
@@ -125,20 +134,28 @@ pub fn read(text: &[u8]) -> Result<Document, ReadError> {
 /// # Errors
 /// As [`read`].
 pub fn read_from(source: impl Read) -> Result<Document, ReadError> {
-    let mut text = Vec::new();
-    source.take(FILE_BYTES_MAX + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > FILE_BYTES_MAX { Err(ReadError::TooLarge) } else { read(&text) }
+    read(&text_from(source)?)
 }
 
-/// [`read_from`] a file, a pipe, or whatever else the path leads to.
+/// The bytes of a document of any kind; no more than 1 GiB is taken, whatever the source is.
 ///
 /// # Errors
-/// As [`read`].
-pub fn read_file(path: &Path) -> Result<Document, ReadError> {
+/// [`ReadError::Io`], [`ReadError::TooLarge`].
+pub fn text_from(source: impl Read) -> Result<Vec<u8>, ReadError> {
+    let mut text = Vec::new();
+    source.take(FILE_BYTES_MAX + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > FILE_BYTES_MAX { Err(ReadError::TooLarge) } else { Ok(text) }
+}
+
+/// [`text_from`] a file, a pipe, or whatever else the path leads to.
+///
+/// # Errors
+/// As [`text_from`].
+pub fn text_of_file(path: &Path) -> Result<Vec<u8>, ReadError> {
     let source = Source::open(path)?;
     match source.size_bytes() {
         Some(size) if size > FILE_BYTES_MAX => Err(ReadError::TooLarge),
-        _ => read_from(source),
+        _ => text_from(source),
     }
 }
 
@@ -146,13 +163,21 @@ pub fn read_file(path: &Path) -> Result<Document, ReadError> {
 fn why_not(text: &[u8], error: Option<serde_json::Error>) -> ReadError {
     let head = match serde_json::from_slice::<Head>(text) {
         Ok(head) => head,
-        Err(no_json) => return ReadError::NoJson(no_json),
+        Err(no_json) => return other_form(text).map_or(ReadError::NoJson(no_json), ReadError::OtherForm),
     };
     match (head.format.as_deref(), head.format_version) {
         (Some(FORMAT), Some(version)) if version > FORMAT_VERSION => ReadError::Newer(version),
-        (Some(FORMAT), _) => error.map_or(ReadError::Foreign, ReadError::Malformed),
-        _ => ReadError::Foreign,
+        (Some(FORMAT), _) => error.map_or(ReadError::Foreign(head.format), ReadError::Malformed),
+        _ => ReadError::Foreign(head.format),
     }
+}
+
+/// The form of something that is no JSON, if it is one of ours.
+fn other_form(text: &[u8]) -> Option<&'static str> {
+    let begins = |words: &str| text.trim_ascii_start().starts_with(words.as_bytes());
+    [("<", "XML"), ("Command Line:", "a text result"), ("time_span,", "a table (CSV)")]
+        .into_iter()
+        .find_map(|(words, form)| begins(words).then_some(form))
 }
 
 /// What the renderers rely on beyond the types.

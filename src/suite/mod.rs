@@ -16,6 +16,7 @@ use std::time::Duration;
 use crate::fault::Fault;
 use crate::request::Line;
 use crate::result::{Document, Grade, envelope};
+use crate::suite::findings::SeriesVerdict;
 
 /// What a suite leaves: a versioned document.
 pub trait SuiteDocument: envelope::DocumentKind {
@@ -24,6 +25,9 @@ pub trait SuiteDocument: envelope::DocumentKind {
 
     /// The worst verdict of its runs; none when no run was judged.
     fn grade(&self) -> Option<Grade>;
+
+    /// The verdicts of its runs, each with the title of its part, which is empty where there is only one.
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)>;
 }
 
 /// One run of a series.

@@ -109,7 +109,7 @@ impl Suite for AbArguments {
         Ok(ab::compare(&plan, series, &mut surroundings))
     }
 
-    fn text(&self, report: &ab::Comparison, style: Style) -> String {
+    fn text(report: &ab::Comparison, style: Style) -> String {
         ab::text(report) + &series_verdict(&report.verdict, style)
     }
 

@@ -154,7 +154,7 @@ impl Suite for AssessArguments {
         Ok((assessment, result))
     }
 
-    fn text(&self, assessment: &Assessment, style: Style) -> String {
+    fn text(assessment: &Assessment, style: Style) -> String {
         let verdict = series_verdict(&assessment.verdict, style);
         let approximate = wrap(&assessment.approximate(), style.columns).join("\n");
         format!("{}\n{verdict}\n{approximate}\n", assessment.text())

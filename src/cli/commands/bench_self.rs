@@ -27,7 +27,7 @@ pub(crate) struct BenchArguments {
     /// Quick estimate: fewer and shorter rounds
     #[arg(long)]
     quick: bool,
-    /// Write the figures to this file as JSON (`truespd schema self-cost`)
+    /// Write the figures to this file as JSON (`truespd schema self-cost`); - is standard output, then without the table
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
     /// Run every load once for so many nanoseconds, for callgrind to count
@@ -37,7 +37,12 @@ pub(crate) struct BenchArguments {
 
 /// `truespd bench-self`.
 pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
-    let output = arguments.json.iter().map(|path| Output { format: "json", path: path.clone() });
+    let on_stdout = arguments.json.as_deref() == Some("-");
+    let output = arguments
+        .json
+        .iter()
+        .filter(|_| !on_stdout)
+        .map(|path| Output { format: "json", path: path.clone() });
     let output = match output.map(|output| TextOutput::open(&output)).next().transpose() {
         Ok(output) => output,
         Err(error) => return tell(Refusal::from(error)),
@@ -55,7 +60,8 @@ pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
         Ok(None) => return ExitCode::Done,
         Err(failure) => return tell(failure),
     };
-    let code = print(&bench::text(&report), ExitCode::Done);
+    let text = if on_stdout { envelope::write(&report) } else { bench::text(&report) };
+    let code = print(&text, ExitCode::Done);
     match output.map(|output| output.write(&envelope::write(&report))) {
         Some(Err(error)) => tell(Failure::from(error)),
         _ => code,

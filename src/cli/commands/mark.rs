@@ -183,7 +183,7 @@ impl Suite for MarkArguments {
         Ok((MarkReport::new(Host::this(), described(&place), settings, rows, result.is_ok()), result))
     }
 
-    fn text(&self, report: &MarkReport, style: Style) -> String {
+    fn text(report: &MarkReport, style: Style) -> String {
         format!("{}\n{}", text(report, Reader::Person), mark_table::text(report, style))
     }
 

@@ -9,8 +9,8 @@ use crate::cli::commands::render::{FormatArgument, read};
 use crate::cli::console::{say_line, tell};
 use crate::fault::{Failure, Refusal, RefusalKind};
 use crate::request::Output;
-use crate::result::Document;
 use crate::result::merge::{MergeError, Merger};
+use crate::result::{Document, json};
 use crate::session::outputs::Outputs;
 
 /// Add up results of runs that ran at the same time, on one host or several
@@ -24,7 +24,7 @@ pub(crate) struct MergeArguments {
     documents: Vec<PathBuf>,
     #[command(flatten)]
     format: FormatArgument,
-    /// Write the sum to this file as JSON; then nothing is printed, unless -R is given
+    /// Write the sum to this file as JSON (- is standard output); then nothing else is printed, unless -R is given
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
     /// Also add results of different tests or different times, and one result more than once
@@ -34,7 +34,12 @@ pub(crate) struct MergeArguments {
 
 /// `truespd merge`.
 pub(crate) fn run(arguments: &MergeArguments) -> ExitCode {
-    let output = arguments.json.iter().map(|path| Output { format: "json", path: path.clone() });
+    let on_stdout = arguments.json.as_deref() == Some("-");
+    let output = arguments
+        .json
+        .iter()
+        .filter(|_| !on_stdout)
+        .map(|path| Output { format: "json", path: path.clone() });
     let inputs = arguments.documents.iter().map(|path| (path.clone(), "one of the results to add".into()));
     let outputs = match Outputs::open_beside(&output.collect::<Vec<_>>(), inputs) {
         Ok(outputs) => outputs,
@@ -50,6 +55,9 @@ pub(crate) fn run(arguments: &MergeArguments) -> ExitCode {
     let failures: Vec<Failure> = outputs.write(&document).into_iter().map(Failure::from).collect();
     if !failures.is_empty() {
         return tell(failures);
+    }
+    if on_stdout {
+        return print(&json::write(&document), ExitCode::Done);
     }
     if arguments.json.is_some() && !arguments.format.is_given() {
         return ExitCode::Done;

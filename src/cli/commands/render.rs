@@ -1,5 +1,6 @@
 //! `truespd render`: a stored result in any format.
 
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,18 +8,23 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::suite::Stored;
+use crate::cli::commands::suites::Row;
 use crate::cli::console::tell;
+use crate::cli::show::bench;
+use crate::cli::show::verdict::Style;
 use crate::fault::{Refusal, RefusalKind};
-use crate::profile::ResultFormat;
 use crate::render::{self, Format};
 use crate::result::Document;
+use crate::result::envelope::{self, DocumentKind};
 use crate::result::json::{self, ReadError};
+use crate::selfcost::CostReport;
 use crate::sys::error::system_text;
 
-/// Print a stored result in any format, as the run itself would have printed it
+/// Print a stored result in any format, as the run or the suite itself would have printed it
 #[derive(Debug, Args)]
 pub(crate) struct RenderArguments {
-    /// Result written with --json; - for standard input
+    /// Result written with --json, of a run or a suite; - for standard input
     document: PathBuf,
     #[command(flatten)]
     format: FormatArgument,
@@ -27,7 +33,7 @@ pub(crate) struct RenderArguments {
 /// `-R`, in the style of DiskSpd: `-Rxml`.
 #[derive(Debug, Args)]
 pub(crate) struct FormatArgument {
-    /// Format [default: that of the run]
+    /// Format [default: that of the run; of suites text, or json]
     #[arg(short = 'R', value_name = "FORMAT", value_parser = PossibleValuesParser::new(names()))]
     format: Option<String>,
 }
@@ -39,11 +45,8 @@ fn names() -> impl Iterator<Item = &'static str> {
 impl FormatArgument {
     /// The format asked for, or the one the run had on standard output.
     pub fn of(&self, document: &Document) -> &'static Format {
-        let name = self.format.as_deref().unwrap_or(match document.profile.result_format {
-            ResultFormat::Text => "text",
-            ResultFormat::Xml => "xml",
-        });
-        render::format(name).unwrap_or(&render::FORMATS[0])
+        let asked = self.format.as_deref().and_then(render::format);
+        asked.unwrap_or(render::format_of(document.profile.result_format))
     }
 
     /// A format was asked for.
@@ -52,26 +55,74 @@ impl FormatArgument {
     }
 }
 
-/// Reads a document from a file, or from standard input for `-`.
+/// A stored document.
+pub(crate) enum Read {
+    /// The result of a run, or a sum of such.
+    Result(Box<Document>),
+    /// The document of a suite.
+    OfSuite(Box<dyn Stored>),
+    /// What the tool itself costs.
+    SelfCost(Box<CostReport>),
+}
+
+/// Reads a document of any kind from a file, or from standard input for `-`.
+pub(crate) fn read_any(path: &Path) -> Result<Read, Refusal> {
+    let text = bytes(path)?;
+    let format = envelope::format_of(&text).unwrap_or_default();
+    if let Some(row) = Row::of_format(&format) {
+        return (row.stored)(&text).map(Read::OfSuite).map_err(|error| unreadable(path, error));
+    }
+    if format == CostReport::FORMAT {
+        let read = envelope::read(&text).map_err(|error| unreadable(path, error))?;
+        return Ok(Read::SelfCost(Box::new(read)));
+    }
+    let read = json::read(&text).map_err(|error| unreadable(path, error))?;
+    Ok(Read::Result(Box::new(read)))
+}
+
+/// Reads the result of a run from a file, or from standard input for `-`.
 pub(crate) fn read(path: &Path) -> Result<Document, Refusal> {
+    json::read(&bytes(path)?).map_err(|error| unreadable(path, error))
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
     let read = match path == Path::new("-") {
-        true => json::read_from(io::stdin().lock()),
-        false => json::read_file(path),
+        true => json::text_from(io::stdin().lock()),
+        false => json::text_of_file(path),
     };
-    let shown = path.display();
-    read.map_err(|error| {
-        let message = match error {
-            ReadError::Io(error) => format!("'{shown}' cannot be read: {}", system_text(&error)),
-            error => format!("'{shown}' {error}"),
-        };
-        Refusal::new(RefusalKind::Input, message).on(shown.to_string())
+    read.map_err(|error| match error {
+        ReadError::Io(error) => unreadable(path, format!("cannot be read: {}", system_text(&error))),
+        error => unreadable(path, error),
     })
+}
+
+/// `why` completes a sentence that begins with the file's name.
+fn unreadable(path: &Path, why: impl Display) -> Refusal {
+    let shown = path.display();
+    Refusal::new(RefusalKind::Input, format!("'{shown}' {why}")).on(shown.to_string())
 }
 
 /// `truespd render`.
 pub(crate) fn run(arguments: &RenderArguments) -> ExitCode {
-    match read(&arguments.document) {
-        Ok(document) => print(&(arguments.format.of(&document).render)(&document), ExitCode::Done),
+    match read_any(&arguments.document).and_then(|read| rendered(arguments, &read)) {
+        Ok(text) => print(&text, ExitCode::Done),
         Err(refusal) => tell(refusal),
+    }
+}
+
+fn rendered(arguments: &RenderArguments, read: &Read) -> Result<String, Refusal> {
+    let (kind, text, stored) = match read {
+        Read::Result(document) => return Ok((arguments.format.of(document).render)(document)),
+        Read::OfSuite(stored) => (stored.kind(), stored.text(Style::of_stdout()), stored.json()),
+        Read::SelfCost(report) => (CostReport::NAME, bench::text(report), envelope::write(&**report)),
+    };
+    match arguments.format.format.as_deref() {
+        None | Some("text") => Ok(text),
+        Some("json") => Ok(stored),
+        Some(other) => {
+            let shown = arguments.document.display();
+            let message = format!("-R{other}: '{shown}' is a {kind}, which has no such form");
+            Err(Refusal::command_line(message).hint("-Rtext or -Rjson"))
+        }
     }
 }

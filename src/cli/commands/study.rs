@@ -93,7 +93,7 @@ impl Suite for StudyArguments {
         Ok((report, result))
     }
 
-    fn text(&self, report: &StudyReport, style: Style) -> String {
+    fn text(report: &StudyReport, style: Style) -> String {
         study::text(report, |verdict| series_verdict(verdict, style))
     }
 }

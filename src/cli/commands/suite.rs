@@ -10,15 +10,17 @@ use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::{say_line, tell};
 use crate::cli::grammar::lines::Lines;
 use crate::cli::show::series::{View, tell_left};
-use crate::cli::show::verdict::Style;
+use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use crate::request::Output;
-use crate::result::envelope;
+use crate::result::Grade;
+use crate::result::envelope::{self, DocumentKind, ReadError};
 use crate::session::caretaker;
 use crate::session::outputs::LaterOutputs;
 use crate::session::place::Place;
 use crate::session::required::{Answer, Required, required_grade};
 use crate::session::series::{Series, Wishes};
+use crate::suite::findings::SeriesVerdict;
 use crate::suite::{Ended, SuiteDocument};
 use crate::sys::error::system_text;
 use crate::text::{printable, shell_word};
@@ -58,7 +60,7 @@ pub(crate) trait Suite: Args + FromArgMatches {
     fn measure(&self, work: Self::Work, series: &mut Series) -> Measured<Self::Document>;
 
     /// The tables for standard output.
-    fn text(&self, document: &Self::Document, style: Style) -> String;
+    fn text(document: &Self::Document, style: Style) -> String;
 
     /// What one of the files holds.
     fn content(&self, _output: &Output, document: &Self::Document) -> String {
@@ -97,7 +99,12 @@ fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
         Asked::Text(text) => return Ok(print(&text, ExitCode::Done)),
         Asked::Work { work, used } => (work, used),
     };
-    let outputs = LaterOutputs::check(suite.outputs(), &used).map_err(Refusal::from)?;
+    let (on_stdout, files): (Vec<Output>, Vec<Output>) =
+        suite.outputs().into_iter().partition(|output| output.path == "-");
+    if on_stdout.len() > 1 {
+        return Err(Refusal::command_line("standard output (-) can take one result only").into());
+    }
+    let outputs = LaterOutputs::check(files, &used).map_err(Refusal::from)?;
     let mut series = suite.series().begin(&format!("truespd {}", suite.title()), &outputs)?;
     let (document, result) = match suite.measure(work, &mut series) {
         Ok((document, result)) => (Some(document), result),
@@ -108,7 +115,11 @@ fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
     let Some(document) = document.filter(SuiteDocument::has_figures) else {
         return Ok(nothing_measured(code, is_complete));
     };
-    let code = print(&suite.text(&document, Style::of_stdout()), code);
+    let text = match on_stdout.first() {
+        Some(output) => suite.content(output, &document),
+        None => S::text(&document, Style::of_stdout()),
+    };
+    let code = print(&text, code);
     let errors = outputs.write(|output| suite.content(output, &document));
     let code = errors.into_iter().fold(code, |_, error| tell(Failure::from(error)));
     let lacks = |required| S::lacks(&document, required);
@@ -119,7 +130,8 @@ fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
 /// Options that all suites share.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SeriesArguments {
-    /// Write the result to this file as JSON (`truespd schema` prints its schema)
+    /// Write the result to this file as JSON (`truespd schema` prints its schema); - is standard output, then without
+    /// the tables
     #[arg(long, value_name = "FILE")]
     pub json: Option<String>,
 
@@ -175,6 +187,57 @@ impl SeriesArguments {
     }
 }
 
+/// A stored document of a suite.
+pub(crate) trait Stored {
+    /// What it is, behind "a".
+    fn kind(&self) -> &'static str;
+    /// The tables, as the suite printed them.
+    fn text(&self, style: Style) -> String;
+    /// As it is stored.
+    fn json(&self) -> String;
+    /// The worst verdict of its runs; none when no run was judged.
+    fn grade(&self) -> Option<Grade>;
+    /// The verdicts of its runs, as they were judged then.
+    fn verdicts(&self, style: Style) -> String;
+}
+
+/// A document of the suite `S`.
+struct Held<S: Suite>(S::Document);
+
+/// Reads a stored document of a suite.
+///
+/// # Errors
+/// Why it is none.
+pub(crate) fn stored<S: Suite + 'static>(text: &[u8]) -> Result<Box<dyn Stored>, ReadError> {
+    Ok(Box::new(Held::<S>(envelope::read(text)?)))
+}
+
+impl<S: Suite> Stored for Held<S> {
+    fn kind(&self) -> &'static str {
+        S::Document::NAME
+    }
+
+    fn text(&self, style: Style) -> String {
+        S::text(&self.0, style)
+    }
+
+    fn json(&self) -> String {
+        envelope::write(&self.0)
+    }
+
+    fn grade(&self) -> Option<Grade> {
+        self.0.grade()
+    }
+
+    fn verdicts(&self, style: Style) -> String {
+        let paragraph = |(title, verdict): &(&str, &SeriesVerdict)| {
+            let head = if title.is_empty() { String::new() } else { format!("== {}\n", printable(title)) };
+            head + &series_verdict(verdict, style)
+        };
+        self.0.verdicts().iter().map(paragraph).collect()
+    }
+}
+
 /// Tells that a target is not written.
 pub(crate) fn say_read_only(typed: &str) {
     say_line(format_args!(
@@ -227,7 +290,6 @@ pub(crate) fn caretaker(path: &str) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Grade;
 
     #[test]
     fn what_is_not_so_changes_a_success_only() {

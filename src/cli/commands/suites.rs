@@ -9,10 +9,10 @@ use crate::cli::commands::ab::AbArguments;
 use crate::cli::commands::assess::AssessArguments;
 use crate::cli::commands::mark::MarkArguments;
 use crate::cli::commands::study::StudyArguments;
-use crate::cli::commands::suite::{Suite, run};
+use crate::cli::commands::suite::{Stored, Suite, run, stored};
 use crate::cli::commands::workload::WorkloadArguments;
 use crate::fault::ExitCode;
-use crate::result::envelope;
+use crate::result::envelope::{self, DocumentKind, ReadError};
 
 /// All suites, in the order of the help.
 pub(crate) static TABLE: [Row; 5] = [
@@ -30,6 +30,10 @@ pub(crate) struct Row {
     pub name: &'static str,
     /// Their JSON Schema.
     pub schema: fn() -> String,
+    /// What the member `format` of its documents says.
+    pub format: &'static str,
+    /// Reads one of them.
+    pub stored: fn(&[u8]) -> Result<Box<dyn Stored>, ReadError>,
     /// Words as people write them to words that the parser takes.
     pub words: fn(&[OsString]) -> Vec<OsString>,
     options: fn(Command) -> Command,
@@ -37,14 +41,21 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    const fn of<S: Suite>() -> Self {
+    const fn of<S: Suite + 'static>() -> Self {
         Row {
             name: S::NAME,
             schema: envelope::schema::<S::Document>,
+            format: <S::Document as DocumentKind>::FORMAT,
+            stored: stored::<S>,
             words: S::words,
             options: <S as Args>::augment_args,
             run: |matches| Ok(run(&S::from_arg_matches(matches)?)),
         }
+    }
+
+    /// The suite whose documents have this format.
+    pub fn of_format(format: &str) -> Option<&'static Self> {
+        TABLE.iter().find(|row| row.format == format)
     }
 
     /// The suite of this name.
@@ -98,7 +109,6 @@ impl Subcommand for Chosen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::envelope::DocumentKind;
 
     #[test]
     fn each_suite_has_a_name_and_a_schema_of_its_own() {

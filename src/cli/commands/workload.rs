@@ -144,7 +144,7 @@ impl Suite for WorkloadArguments {
         Ok(plan.run(series))
     }
 
-    fn text(&self, outcome: &Outcome, style: Style) -> String {
+    fn text(outcome: &Outcome, style: Style) -> String {
         format!("{}\n{}", outcome.text(), series_verdict(&outcome.verdict, style))
     }
 }

@@ -349,6 +349,10 @@ impl SuiteDocument for Comparison {
     fn grade(&self) -> Option<Grade> {
         self.verdict.grade
     }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
 }
 
 impl DocumentKind for Comparison {

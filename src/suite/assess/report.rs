@@ -177,6 +177,10 @@ impl SuiteDocument for Assessment {
     fn grade(&self) -> Option<Grade> {
         self.verdict.grade
     }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
 }
 
 impl Assessment {

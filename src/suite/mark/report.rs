@@ -158,6 +158,10 @@ impl SuiteDocument for MarkReport {
     fn grade(&self) -> Option<Grade> {
         self.verdict.grade
     }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
 }
 
 /// Advice in options of this suite.

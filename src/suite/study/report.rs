@@ -58,6 +58,10 @@ impl SuiteDocument for StudyReport {
         let parts = self.parts.iter().map(|part| part.comparison.verdict.grade);
         parts.chain(self.nodes.iter().map(|node| node.grade)).max().flatten()
     }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        self.parts.iter().map(|part| (part.title.as_str(), &part.comparison.verdict)).collect()
+    }
 }
 
 /// The whole study: a table of each comparison with its `verdict`, the answers, what they mean.

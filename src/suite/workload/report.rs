@@ -142,6 +142,10 @@ impl SuiteDocument for Outcome {
     fn grade(&self) -> Option<Grade> {
         self.verdict.grade
     }
+
+    fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
+        vec![("", &self.verdict)]
+    }
 }
 
 impl Outcome {

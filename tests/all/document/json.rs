@@ -98,8 +98,11 @@ fn what_is_no_document_is_refused_in_words() {
         refusal(&changed.to_string())
     };
     assert!(refusal("").contains("is not a TrueSpd result, or is incomplete: "));
-    assert!(refusal("Command Line: diskspd").contains("is not a TrueSpd result"));
-    assert!(refusal("{}").contains("\"format\" is not \"truespd-result\""));
+    assert!(refusal("\nCommand Line: diskspd").contains("is a text result; results are read from JSON"));
+    assert!(refusal("<Results>\n").contains("is XML; results are read from JSON"));
+    assert!(refusal("time_span,thread,target\n").contains("is a table (CSV); results are read from JSON"));
+    assert!(refusal("{}").contains("is not the result of a run: it has no member \"format\""));
+    assert!(refusal(r#"{"format": "x"}"#).contains("its member \"format\" is \"x\", not \"truespd-result\""));
     assert!(refusal("[1, 2]").contains("is not a TrueSpd result"));
     let newer = with(&|v| v["format_version"] = json!(2));
     assert!(newer.contains("format version 2") && newer.contains("newer truespd"), "{newer}");

@@ -19,6 +19,7 @@ fn a_planted_difference_is_found_kept_and_told_again() {
         "ab --a {SIM}\t{A} --b {SIM}\t{B} --file . {QUICK} --blocks 2 --margin 5 --significance 0.05 --keep kept"
     );
     let ran = killed::run(&lab, &format!("{line} --json out.json")).expect_code(0);
+    killed::assert_renders(&lab, &ran, "out.json");
     for words in ["different: IOPS", "higher with B than with A, which is better", "2 blocks of four runs"] {
         assert!(ran.stdout.contains(words), "{words}: {ran}");
     }

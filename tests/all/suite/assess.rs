@@ -3,7 +3,7 @@
 use crate::support::devices::{Loop, can_make_devices, text};
 use crate::support::program::Lab;
 
-use crate::support::killed::{assert_leaves_nothing, journals, run, scratch_folders};
+use crate::support::killed::{assert_leaves_nothing, assert_renders, journals, run, scratch_folders};
 
 /// The value of winsat's line with this label, as scripts take it: what follows the label, split at blanks.
 fn value(stdout: &str, label: &str) -> (f64, String) {
@@ -26,6 +26,7 @@ fn the_formal_set_on_a_file() {
     assert_eq!(ran.stderr.contains("--require pass: not passed: "), misses, "{ran}");
     let code = if misses { 5 } else { 0 };
     let ran = ran.expect_code(code);
+    assert_renders(&lab, &ran, "assess.json");
     let labels = [
         ("Disk  Random 16.0 Read", "MB/s"),
         ("Disk  Sequential 64.0 Read", "MB/s"),

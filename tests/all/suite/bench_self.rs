@@ -45,6 +45,12 @@ fn every_load_and_part_has_its_row_and_figures() {
     let output = bench(folder.path(), None);
     let (text, report) = report(folder.path(), &output);
     assert_eq!(names(folder.path()), ["cost.json"], "the target of the loads is nowhere");
+    let rendered = Command::new(env!("CARGO_BIN_EXE_truespd"))
+        .args(["render", "cost.json"])
+        .current_dir(folder.path())
+        .output()
+        .expect("the program starts");
+    assert_eq!(String::from_utf8_lossy(&rendered.stdout), text, "as it was printed");
     for words in WORDS {
         let row =
             text.lines().find(|line| line.split('|').next().is_some_and(|cell| cell.trim_end() == *words));

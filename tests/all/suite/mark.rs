@@ -58,6 +58,7 @@ fn the_table_the_text_and_the_document_agree() {
         format!("mark {QUICK} --test SEQ128K-Q2T2 --mix=30 --save r.txt --json r.json --comment my-disk");
     let ran = run(&lab, &line).expect_code(0);
     assert_eq!(lab.names(), ["r.json", "r.txt"], "the file is gone\n{ran}");
+    killed::assert_renders(&lab, &ran, "r.json");
     let report = report(&lab, "r.json");
     assert!(report.is_complete && report.rows.len() == 6, "{ran}");
     assert_eq!(report.settings.mix_read_percent, 30);

@@ -15,6 +15,7 @@ const QUICK: &str = "--size 16M --seconds 1 --warm-up 0 --blocks 2";
 fn the_cache_is_told_apart_from_the_disk() {
     let lab = Lab::new();
     let ran = killed::run(&lab, &format!("study cache . {QUICK} --json out.json")).expect_code(0);
+    killed::assert_renders(&lab, &ran, "out.json");
     for words in
         ["== reads, .\n", "== writes, .\n", "A past the cache", "B through the cache", "-Sh durable writes"]
     {

@@ -3,7 +3,7 @@
 use crate::support::devices::{Loop, can_make_devices, text};
 use crate::support::program::Lab;
 
-use crate::support::killed::{assert_leaves_nothing, journals, run, scratch_folders};
+use crate::support::killed::{assert_leaves_nothing, assert_renders, journals, run, scratch_folders};
 
 /// The columns of a row of the first table that begins with these words.
 fn row(stdout: &str, words: &str) -> Vec<f64> {
@@ -16,6 +16,7 @@ fn row(stdout: &str, words: &str) -> Vec<f64> {
 fn data_and_log_on_two_files() {
     let lab = Lab::new();
     let ran = run(&lab, "workload sql . --size 16M -d 1 -W 0 --json out.json --keep kept").expect_code(0);
+    assert_renders(&lab, &ran, "out.json");
     let data = row(&ran.stdout, "8KiB random                     read");
     let log = row(&ran.stdout, "32KiB sequential                write");
     let all = row(&ran.stdout, "all                             total");

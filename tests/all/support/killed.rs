@@ -34,6 +34,25 @@ pub fn run(lab: &Lab, line: &str) -> Ran {
     Running::new(truespd(lab, line), line).finish()
 }
 
+/// The document of a suite that ended so can be shown and judged again: `render` prints what the suite printed, and `judge`
+/// its verdicts.
+#[track_caller]
+pub fn assert_renders(lab: &Lab, ran: &Ran, document: &str) {
+    let rendered = run(lab, &format!("render {document}")).expect_code(0);
+    assert_eq!(rendered.stdout, ran.stdout, "as it was printed\n{rendered}");
+    let stored = run(lab, &format!("render -Rjson {document}")).expect_code(0);
+    assert!(stored.stdout.as_bytes() == lab.read(document), "as it is stored\n{stored}");
+    run(lab, &format!("render -Rxml {document}")).refused(3, &["which has no such form", "-Rtext or -Rjson"]);
+    let judged = run(lab, &format!("judge {document}")).expect_code(0);
+    assert!(judged.stdout.starts_with(&format!("{document}: ")), "{judged}");
+    let verdicts = |text: &str| {
+        text.lines().filter(|line| line.starts_with("verdict: ")).map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(verdicts(&judged.stdout), verdicts(&ran.stdout), "{judged}");
+    let merged = run(lab, &format!("merge {document}")).expect_code(3);
+    merged.says(&["is not the result of a run: its member \"format\" is \"truespd-"]);
+}
+
 /// What a lab's suites have to undo, now.
 pub fn journals(lab: &Lab) -> Vec<PathBuf> {
     entries(&state(lab).join("truespd").join("undo"))

@@ -122,7 +122,7 @@ fn documents_of(path: &Path) -> Result<Vec<PathBuf>, Refusal> {
 }
 
 fn read(path: &Path) -> Result<Document, Refusal> {
-    json::read_file(path).map_err(|error| match error {
+    json::text_of_file(path).and_then(|text| json::read(&text)).map_err(|error| match error {
         ReadError::Io(error) => unreadable(path, &error),
         error => refusal(format!("{} {error}", printable_path(path))),
     })
