@@ -7,7 +7,7 @@ use crate::fault::{FailureKind, RefusalKind};
 pub enum ExitCode {
     /// Done.
     Done = 0,
-    /// The run failed.
+    /// The run failed, or its target cannot be opened.
     Failed = 1,
     /// Command line, profile or machine check refused.
     Refused = 3,
@@ -40,6 +40,8 @@ impl ExitCode {
         match outcome {
             Outcome::Done => ExitCode::Done,
             Outcome::Refused(RefusalKind::Guard) => ExitCode::Guarded,
+            // DiskSpd's exit code of a target that cannot be opened.
+            Outcome::Refused(RefusalKind::Open) => ExitCode::Failed,
             Outcome::Refused(_) => ExitCode::Refused,
             Outcome::Failed(_) => ExitCode::Failed,
             Outcome::Unmet => ExitCode::NotTrusted,

@@ -14,6 +14,8 @@ pub enum RefusalKind {
     Machine,
     /// A target or place does not exist, or is not suitable.
     Target,
+    /// A target of a run cannot be opened, or is too small for it: DiskSpd finds that when it runs.
+    Open,
     /// A result or document cannot be written where it should be.
     Output,
     /// The target may hold data that TrueSpd did not make.

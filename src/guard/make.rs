@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::decision::Guard;
 use super::mark::Whose;
@@ -64,6 +64,7 @@ impl std::fmt::Debug for PermitToMake<'_> {
 pub struct NewFile {
     file: File,
     identity: Identity,
+    folder_made: Option<PathBuf>,
 }
 
 /// Why a file was not made. The first words are those of DiskSpd, which scripts look for.
@@ -125,7 +126,8 @@ impl PermitToMake<'_> {
         let PermitToMake { guard, wish } = self;
         let Wish { typed, path, .. } = wish;
         let failed = |action| move |error| not_made(typed, action, &error);
-        if let Some(parent) = path.parent().filter(|p| !p.as_os_str().is_empty() && !p.exists()) {
+        let folder_made = first_missing_folder(path);
+        if let Some(parent) = path.parent().filter(|_| folder_made.is_some()) {
             std::fs::create_dir_all(parent).map_err(failed("its directory could not be made"))?;
         }
         let file = File::options()
@@ -148,14 +150,25 @@ impl PermitToMake<'_> {
             return Err(Failure::new(FailureKind::Lost, words).on(typed));
         }
         let identity = Identity::of(&file).map_err(failed("its identity could not be read"))?;
-        Ok(NewFile { file, identity })
+        Ok(NewFile { file, identity, folder_made })
     }
+}
+
+/// The first folder of a path that is not there.
+fn first_missing_folder(path: &Path) -> Option<PathBuf> {
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    path.ancestors().skip(1).take_while(is_missing).last().map(Path::to_path_buf)
 }
 
 impl NewFile {
     /// The file, open for reading and writing.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// The first of the folders that were made for it.
+    pub fn folder_made(&self) -> Option<&Path> {
+        self.folder_made.as_deref()
     }
 
     /// Which file it is.

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use super::context::{Event, OnEvent, Options};
 use super::counters::Wanted;
 use super::fill::{self, Content, FillSpec};
+use super::targets::check_kind;
 use crate::engine::EngineRow;
-use crate::fault::{Failure, FailureKind, Refusal};
+use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::guard::mark::{MarkState, Marks};
 use crate::guard::{Guard, NewFile, Wish, Wished};
 use crate::machine::memory::{
@@ -16,22 +17,25 @@ use crate::machine::memory::{
 };
 use crate::machine::roots::Roots;
 use crate::machine::storage;
-use crate::machine::storage::{DirectAlignment, OpenFailure, ReadFlags, TargetKind, facts_of, resolve};
+use crate::machine::storage::{
+    DirectAlignment, OpenFailure, OpenedTarget, ReadFlags, TargetError, TargetKind, facts_of, resolve,
+};
 use crate::machine::topology::Topology;
 use crate::measure::Intervals;
 use crate::plan::{
     assign, check_alignment, check_block_size, check_depth, check_memory, check_space, check_threads,
-    processor_order,
+    processor_order, ranges_of,
 };
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 use crate::sys::error::system_text;
 use crate::sys::extents;
 use crate::sys::extents::Extents;
 use crate::sys::identity::Identity;
-use crate::sys::open::{may_write, nameless, rename_to_free_name};
+use crate::sys::open::{nameless, rename_to_free_name};
 use crate::sys::space;
 use crate::sys::thread::allowed_processors;
 use crate::sys::wake::Latch;
+use crate::text::printable_path;
 
 /// The mark of a file that TrueSpd fills allows writes this far ahead. A later write counts as somebody else's.
 const FILL_AHEAD: Duration = Duration::from_secs(30);
@@ -64,6 +68,10 @@ pub fn check_before(
     let mut spans = Vec::new();
     let mut refusals = Vec::new();
     let mut room = Room::default();
+    // What a time span makes is there in the later ones.
+    let all = || profile.time_spans.iter().flat_map(|span| &span.targets);
+    let made: Vec<&str> =
+        all().filter(|t| t.create_bytes.is_some_and(|s| s > 0)).map(|t| t.path.as_str()).collect();
     for span in &profile.time_spans {
         let mut checked = Checked::default();
         let as_xml = profile.result_format == ResultFormat::Xml;
@@ -72,7 +80,8 @@ pub fn check_before(
             refusals.push(refusal);
         }
         for target in &span.targets {
-            match check_target(span, target, options, &guard, &mut room, &mut checked.warnings) {
+            let is_made = made.contains(&target.path.as_str());
+            match check_target(span, target, is_made, options, &guard, &mut room, &mut checked.warnings) {
                 Ok(identity) => checked.identities.push(identity),
                 Err(refusal) if refusals.contains(&refusal) => {}
                 Err(refusal) => refusals.push(refusal),
@@ -80,8 +89,7 @@ pub fn check_before(
         }
         spans.push(checked);
     }
-    let targets: Vec<&str> =
-        profile.time_spans.iter().flat_map(|s| &s.targets).map(|t| t.path.as_str()).collect();
+    let targets: Vec<&str> = all().map(|t| t.path.as_str()).collect();
     refusals.extend(guard.refuse_unused_overrides(&targets));
     if refusals.is_empty() { Ok(spans) } else { Err(refusals) }
 }
@@ -139,10 +147,11 @@ fn check_descriptors(wanted: u64) -> Result<(), Refusal> {
     .hint("use fewer threads (-t, -F), or raise the limit (ulimit -n)"))
 }
 
-/// Checks one target; returns its identity when it is there.
+/// Checks one target; returns its identity when it is there. `is_made`: a time span makes it.
 fn check_target(
     span: &TimeSpan,
     target: &Target,
+    is_made: bool,
     options: &Options,
     guard: &Guard<'_>,
     room: &mut Room,
@@ -172,24 +181,27 @@ fn check_target(
         }
         return Ok(None);
     }
-    // A target that cannot be opened is a failed run and no refusal. The run reports it when it opens the target.
-    let file = match storage::open_file(&path, ReadFlags::CACHED) {
-        Ok(file) => file,
+    let opened = match open_to_look(target, &path, guard.roots) {
+        Ok(opened) => opened,
         Err(error)
             if target.writes()
                 && error.open_failure() == Some(OpenFailure::Permission)
-                && may_write(&path) =>
+                && storage::may_write(&path).is_ok() =>
         {
             let words = format!(
                 "'{typed}' cannot be read, so TrueSpd cannot check what it holds before a write test: {error}"
             );
             return Err(Refusal::guard(typed, words).hint("make it readable for this user"));
         }
-        Err(_) => return Ok(None),
+        // An earlier time span may make it.
+        Err(_) if is_made => return Ok(None),
+        Err(error) if target.writes() => return Err(certain(error.wanting_to_write())),
+        Err(error) => return Err(certain(error)),
     };
-    let Ok(facts) = facts_of(&file, &path, guard.roots) else { return Ok(None) };
+    let OpenedTarget { file, facts } = opened;
     if target.writes() {
         guard.check(typed, &path, &file, &facts)?;
+        storage::may_write(&path).map_err(certain)?;
     } else if facts.kind == TargetKind::Regular
         && let Ok(found @ (Extents::Hole { .. } | Extents::Unwritten { .. })) = extents::examine(&file)
     {
@@ -197,6 +209,10 @@ fn check_target(
             "'{typed}' {found}: the system answers reads of it with zeros and does not ask the disk, so the figures \
              will be far too good; write it once first, or create it with -c<size>"
         ));
+    }
+    if !is_made {
+        check_kind(target, &facts).map_err(certain)?;
+        ranges_of(span, target, facts.size_bytes).map_err(certain)?;
     }
     if let Some(alignment) = facts.direct.filter(|_| target.is_direct()) {
         check_alignment(target, alignment)?;
@@ -208,6 +224,28 @@ fn check_target(
         ));
     }
     Ok(Identity::of(&file).ok())
+}
+
+/// Opens a target as the test would, but for reading only.
+fn open_to_look(target: &Target, path: &Path, roots: &Roots) -> Result<OpenedTarget, TargetError> {
+    let direct = ReadFlags { direct: target.is_direct() };
+    if !target.writes() {
+        return storage::open(path, direct, roots);
+    }
+    let opened = storage::open(path, ReadFlags::CACHED, roots)?;
+    if target.is_direct() {
+        storage::open(path, direct, roots)?;
+    }
+    Ok(opened)
+}
+
+/// A refusal for what the run would certainly fail with.
+fn certain(failure: impl Into<Failure>) -> Refusal {
+    let Failure { subject, message, cause, hints, .. } = failure.into();
+    let words = cause.into_iter().fold(message, |message, cause| format!("{message}: {cause}"));
+    let mut refusal = Refusal::new(RefusalKind::Open, words).with_hints(hints);
+    refusal.subject = subject;
+    refusal
 }
 
 /// Space that the files of `-c` take together, by file system.
@@ -349,10 +387,28 @@ pub fn create(
         Wished::Permitted { sentence, permit } => {
             on_event(Event::Verbose(sentence));
             let made = permit.open()?;
+            tell_new_folder(&path, &made, &roots, on_event);
             fill_new(&path, &made, creation, &marks, on_event, stop)?;
             Ok(Some(made))
         }
     }
+}
+
+/// A mistyped mount point is made as a folder, too, and then another disk is measured.
+fn tell_new_folder(path: &Path, made: &NewFile, roots: &Roots, on_event: OnEvent<'_>) {
+    let Some(folder) = made.folder_made() else { return };
+    let filesystem = facts_of(made.file(), path, roots).ok().and_then(|facts| facts.filesystem);
+    let on = filesystem.map_or(String::new(), |filesystem| {
+        let shown = |path: &Option<PathBuf>| path.as_ref().map(|path| printable_path(path));
+        let source = shown(&filesystem.source).map_or(String::new(), |source| format!(" of {source}"));
+        let at = shown(&filesystem.mount_point).map_or(String::new(), |at| format!(", mounted at {at}"));
+        format!(" on the file system {}{source}{at}", filesystem.name)
+    });
+    let words = format!(
+        "the folder '{}' did not exist: -c made it{on}; check the path if that is not what you want to measure",
+        folder.display()
+    );
+    on_event(Event::Note(words));
 }
 
 fn fill_new(

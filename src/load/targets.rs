@@ -196,7 +196,8 @@ fn not_opened(path: &str, error: PermitError, when: When) -> Failure {
     }
 }
 
-fn check_kind(target: &Target, facts: &TargetFacts) -> Result<(), Failure> {
+/// Whether the target can be tested in the way that was asked for, as far as what it is tells.
+pub(super) fn check_kind(target: &Target, facts: &TargetFacts) -> Result<(), Failure> {
     let path = &target.path;
     let unfit = |words: String| Failure::new(FailureKind::Open, words).on(path);
     if target.memory_mapped && facts.kind == TargetKind::Block {

@@ -85,6 +85,15 @@ pub fn open_file_to_write(leave: &impl WriteLeave, flags: OpenFlags) -> Result<F
     open_any(leave.path(), flags)
 }
 
+/// Whether this user may write what a path leads to. Nothing is opened.
+///
+/// # Errors
+/// [`TargetError::Open`], as opening it for a test that writes would say.
+pub fn may_write(path: &Path) -> Result<(), TargetError> {
+    let flags = OpenFlags { access: Access::ReadWrite, direct: false, dsync: false };
+    file::may_write(path).map_err(|code| TargetError::of_code(path, code, flags))
+}
+
 fn open_any(path: &Path, flags: OpenFlags) -> Result<File, TargetError> {
     let failed = |code| TargetError::of_code(path, code, flags);
     let look = file::look(path).map_err(failed)?;

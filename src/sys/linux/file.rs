@@ -103,6 +103,14 @@ impl Stat {
     }
 }
 
+/// Whether this user may write what the path leads to; nothing is opened.
+///
+/// # Errors
+/// What `faccessat(2)` says: no permission, a read-only file system, a running program.
+pub fn may_write(path: &Path) -> Result<(), Code> {
+    rustix::fs::accessat(rustix::fs::CWD, path, rustix::fs::Access::WRITE_OK, AtFlags::EACCESS).map_err(code)
+}
+
 /// How to open what exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Opening {

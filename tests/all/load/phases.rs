@@ -218,6 +218,8 @@ fn a_stop_ends_its_time_span_and_skips_the_rest() {
 fn a_failure_keeps_the_time_spans_before_it_and_ends_the_others() {
     let place = Place::new(MIB);
     let missing = place.path() + ".missing";
+    // It is there when everything is checked, and gone when its time span begins.
+    std::fs::copy(place.path(), &missing).expect("a second file");
     let profile = spans(&place.profile("-b4K -r -W0 -d1 FILE"), 3, |i, span| {
         if i == 1 {
             span.targets[0].path.clone_from(&missing);
@@ -225,7 +227,11 @@ fn a_failure_keeps_the_time_spans_before_it_and_ends_the_others() {
         }
     });
     let start = Instant::now();
-    let outcome = run(&profile, null(), "", &no_stop());
+    let outcome = run_watched(&profile, null(), "", &no_stop(), &|event| {
+        if matches!(event, Event::Verbose(words) if words == "starting measurements (1 s)") {
+            std::fs::remove_file(&missing).expect("it is there");
+        }
+    });
     assert!(start.elapsed() < Duration::from_secs(1) + SOON, "no phase is waited for");
     assert!(outcome.failures()[0].contains(&missing), "{:?}", outcome.failures());
     assert!(matches!(shape(&outcome)[..], [Some(_), None, None]));

@@ -317,6 +317,14 @@ impl Ran {
         self.expect_code(code).says(words)
     }
 
+    /// Refused because a target cannot be tested: as DiskSpd ends it, but without a result.
+    #[track_caller]
+    pub fn not_opened(self, words: &[&str]) -> Self {
+        let stderr = self.stderr.trim_end();
+        assert!(stderr.ends_with("Error generating I/O requests"), "{self}");
+        self.refused(1, &["There has been an error during threads execution"]).says(words)
+    }
+
     /// Failed while it ran: the document is there with the line of an interrupted time span, and the
     /// phrases that wrappers look for.
     #[track_caller]
