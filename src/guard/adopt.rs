@@ -9,9 +9,9 @@ use super::mark::{MarkState, Whose};
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::storage::{OpenedTarget, ReadFlags, TargetKind, open, resolve};
 use crate::sys::error::system_text;
+use crate::sys::file::may_write;
 use crate::sys::file::{FileKind, Stat};
 use crate::sys::identity::{Identity, names};
-use crate::sys::open::may_write;
 use crate::text::{printable_path, shell_word};
 
 /// A file that may be adopted, or whose mark may be removed.
@@ -142,8 +142,10 @@ impl Guard<'_> {
             );
             return Err(Refusal::guard(typed, words).hint("adopt files in a folder of your own"));
         }
-        if !may_write(path) {
-            let words = format!("'{typed}' cannot be written by this user, so there is nothing to adopt");
+        if let Err(code) = may_write(path) {
+            let why = system_text(&code.into());
+            let words =
+                format!("'{typed}' cannot be written by this user ({why}), so there is nothing to adopt");
             return Err(Refusal::new(RefusalKind::Target, words).on(typed));
         }
         let found = self.findings_of_file(typed, path, &look.file, &look.facts)?;
