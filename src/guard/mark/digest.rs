@@ -26,6 +26,11 @@ const LIMIT: Duration = Duration::from_millis(300);
 /// But from so many at least.
 const PLACES_MIN: usize = 16;
 
+/// All of a file of this size, as ranges.
+pub(super) fn all_of(size_bytes: u64) -> [Range<u64>; 1] {
+    std::array::from_fn(|_| 0..size_bytes)
+}
+
 /// A digest of the first so many places of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Digest {
@@ -215,13 +220,13 @@ mod tests {
     #[test]
     fn places_lie_in_the_ranges_and_cover_small_ones() {
         assert_eq!(places(&[]), []);
-        assert_eq!(places(&[7..7]), []);
-        assert_eq!(places(&[0..5]), [(0, 5)]);
+        assert_eq!(places(&std::array::from_fn::<_, 1, _>(|_| 7..7)), []);
+        assert_eq!(places(&all_of(5)), [(0, 5)]);
         let all: u64 = places(&[3..10 * MIB + 1, 20 * MIB..40 * MIB]).iter().map(|place| place.1).sum();
         assert_eq!(all, 30 * MIB - 2);
         for ranges in [
-            vec![0..GIB],
-            vec![0..u64::MAX],
+            all_of(GIB).to_vec(),
+            all_of(u64::MAX).to_vec(),
             vec![0..GIB + 5, 2 * GIB + 1..3 * GIB],
             vec![0..10, 5 * GIB..6 * GIB],
             vec![0..GIB, GIB..GIB],
@@ -234,7 +239,7 @@ mod tests {
             assert!(found.iter().any(|place| Some(place.0 + place.1) == ranges.iter().map(|r| r.end).max()));
         }
         // The first few are spread, and no gap between all of them is wider than two parts.
-        let mut found = places(&[0..GIB]);
+        let mut found = places(&all_of(GIB));
         let first = &found[2..18];
         assert!(first.iter().any(|p| p.0 < GIB / 3) && first.iter().any(|p| p.0 > GIB / 3 * 2), "{first:?}");
         found.sort_unstable();
@@ -246,34 +251,34 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         let size = 3 * MIB + 77;
         file.write_all_at(&vec![1; size as usize], 0).unwrap();
-        let digest = Digest::of(&file, &[0..size]).unwrap();
+        let digest = Digest::of(&file, &all_of(size)).unwrap();
         assert_eq!(digest.to_string().parse(), Ok(digest));
         assert!(digest.is_of_all(size) && !digest.is_of_all(4 * MIB + 1) && !digest.is_of_all(GIB));
         for at in [0, 1, 31, 32, MIB - 1, MIB, 2 * MIB + 12_345, size - 1] {
-            assert!(digest.is_of(&file, &[0..size]).unwrap());
+            assert!(digest.is_of(&file, &all_of(size)).unwrap());
             file.write_all_at(&[2], at).unwrap();
-            assert!(!digest.is_of(&file, &[0..size]).unwrap(), "byte {at}");
+            assert!(!digest.is_of(&file, &all_of(size)).unwrap(), "byte {at}");
             file.write_all_at(&[1], at).unwrap();
         }
-        assert!(!digest.is_of(&file, &[0..size - 1]).unwrap(), "another range");
+        assert!(!digest.is_of(&file, &all_of(size - 1)).unwrap(), "another range");
         // The same bytes in other places.
         file.write_all_at(&[3; 32], MIB).unwrap();
-        let before = Digest::of(&file, &[0..size]).unwrap();
+        let before = Digest::of(&file, &all_of(size)).unwrap();
         file.write_all_at(&[1; 32], MIB).unwrap();
         file.write_all_at(&[3; 32], 2 * MIB).unwrap();
-        assert!(!before.is_of(&file, &[0..size]).unwrap());
+        assert!(!before.is_of(&file, &all_of(size)).unwrap());
     }
 
     #[test]
     fn a_digest_of_the_first_places_is_compared_with_the_same_ones() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(100 * MIB).unwrap();
-        let few = sum(&file, &places(&[0..100 * MIB]), &|read| read < 20).unwrap();
+        let few = sum(&file, &places(&all_of(100 * MIB)), &|read| read < 20).unwrap();
         assert!((20..40).contains(&few.places) && !few.is_of_all(100 * MIB), "{few}");
-        assert!(few.is_of(&file, &[0..100 * MIB]).unwrap());
+        assert!(few.is_of(&file, &all_of(100 * MIB)).unwrap());
         file.write_all_at(b"x", 5).unwrap();
-        assert!(!few.is_of(&file, &[0..100 * MIB]).unwrap());
-        assert!(!Digest { places: 1000, ..few }.is_of(&file, &[0..100 * MIB]).unwrap());
+        assert!(!few.is_of(&file, &all_of(100 * MIB)).unwrap());
+        assert!(!Digest { places: 1000, ..few }.is_of(&file, &all_of(100 * MIB)).unwrap());
         for text in ["", "12", "12/", "xyz/3", "12/-1"] {
             assert_eq!(text.parse::<Digest>(), Err(NoDigest), "{text}");
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::digest::Digest;
+use super::digest::{Digest, all_of};
 use super::nothing::holds_nothing;
 use super::registry::{Ignored, Registry};
 use super::text::{Mark, MarkState};
@@ -142,7 +142,7 @@ impl Marks {
         let mut mark = Mark::new(stamp.size_bytes, state);
         if state == MarkState::Complete {
             mark.written = Some(stamp.modified);
-            mark.digest = Digest::of(file, &[0..stamp.size_bytes]).ok();
+            mark.digest = Digest::of(file, &all_of(stamp.size_bytes)).ok();
         }
         self.put(file, &stamp, mark)
     }
@@ -432,10 +432,10 @@ mod tests {
 
     #[test]
     fn what_is_outside_of_ranges() {
-        assert_eq!(outside_of(&[], 10), [0..10]);
-        assert_eq!(outside_of(&[0..10], 10), []);
-        assert_eq!(outside_of(&[0..u64::MAX], 10), []);
-        assert_eq!(outside_of(&[3..5], 10), [0..3, 5..10]);
+        assert_eq!(outside_of(&[], 10), all_of(10));
+        assert_eq!(outside_of(&all_of(10), 10), []);
+        assert_eq!(outside_of(&all_of(u64::MAX), 10), []);
+        assert_eq!(outside_of(&[3..5, 5..5], 10), [0..3, 5..10]);
         assert_eq!(outside_of(&[5..7, 0..3, 2..4], 10), [4..5, 7..10]);
         assert_eq!(outside_of(&[2..9, 3..4, 20..30], 10), [0..2, 9..10]);
     }

@@ -38,12 +38,14 @@ fn pattern(bytes: usize) -> Vec<u8> {
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// A run that writes all of a file.
-const ALL: &[Range<u64>] = &[0..u64::MAX];
+/// What a run writes: one range of bytes.
+fn part(range: Range<u64>) -> [Range<u64>; 1] {
+    std::array::from_fn(|_| range.clone())
+}
 
 /// The mark of a file that a run begins to write.
 fn begin(marks: &Marks, file: &File) -> Writing {
-    let writing = marks.begin_writing(file, MINUTE, ALL).expect("ours");
+    let writing = marks.begin_writing(file, MINUTE, &part(0..u64::MAX)).expect("ours");
     assert_eq!(writing.unmarked, None);
     writing
 }
@@ -120,7 +122,10 @@ fn a_file_that_something_else_wrote_to_is_not_ours() {
             set_modified(&file, seconds);
             assert_eq!(marks.whose(&file), Whose::Rewritten, "{seconds}");
         }
-        assert!(marks.begin_writing(&file, MINUTE, ALL).is_none(), "a run does not make it ours again");
+        assert!(
+            marks.begin_writing(&file, MINUTE, &part(0..u64::MAX)).is_none(),
+            "a run does not make it ours again"
+        );
     }
 }
 
@@ -203,7 +208,7 @@ fn a_write_whose_time_was_set_back_is_found_and_other_changes_of_the_entry_do_no
     for Place { dir, marks } in places() {
         let file = file_of(dir.path(), "a", 300_000);
         // Random data look like any other.
-        let noise: Vec<u8> = (0..300_000u64).map(|at| (at * at * 31 >> 7) as u8).collect();
+        let noise: Vec<u8> = (0..300_000u64).map(|at| ((at * at * 31) >> 7) as u8).collect();
         file.write_all_at(&noise, 0).unwrap();
         marks.mark(&file, MarkState::Complete).unwrap();
         set_mode(&dir.path().join("a"), 0o640).unwrap();
@@ -255,7 +260,7 @@ fn what_something_else_writes_besides_a_run_does_not_become_ours() {
         assert_eq!(run(&|| (), false), (Ended::Ours, Whose::Ours));
         let thesis = || file.write_all_at(b"thesis", 4096).unwrap();
         assert_eq!(run(&thesis, false), (Ended::Shared, Whose::Rewritten));
-        assert!(marks.begin_writing(&file, MINUTE, ALL).is_none());
+        assert!(marks.begin_writing(&file, MINUTE, &part(0..u64::MAX)).is_none());
         marks.mark(&file, MarkState::Complete).unwrap();
         assert_eq!(run(&|| (), true), (Ended::Shared, Whose::Rewritten), "a program that may have written");
     }
@@ -268,8 +273,8 @@ fn another_run_of_ours_may_write_outside_of_this_one() {
     let file = file_of(dir.path(), "a", 300_000);
     marks.mark(&file, MarkState::Complete).unwrap();
     let second = File::options().read(true).write(true).open(dir.path().join("a")).unwrap();
-    let one = marks.begin_writing(&file, MINUTE, &[0..4096]).unwrap();
-    let two = marks.begin_writing(&second, MINUTE, &[8192..12_288]).unwrap();
+    let one = marks.begin_writing(&file, MINUTE, &part(0..4096)).unwrap();
+    let two = marks.begin_writing(&second, MINUTE, &part(8192..12_288)).unwrap();
     second.write_all_at(&[9; 4096], 8192).unwrap();
     assert_eq!(marks.end_writing(&second, &two, false), Ok(Ended::StillWritten));
     assert_eq!(marks.end_writing(&file, &one, false), Ok(Ended::Ours));

@@ -60,8 +60,9 @@ impl fmt::Display for Mark {
     }
 }
 
-/// File systems may keep times more coarsely on the disk than in memory, at worst (FAT) in steps of 2 s, rounded down.
-const TIME_STEP_MAX_S: i64 = 2;
+/// File systems may keep times more coarsely on the disk than in memory, rounded down: in steps of so many nanoseconds
+/// (NTFS, UDF, exFAT, ext3 and FAT, for example).
+const TIME_STEPS_NS: &[i128] = &[1, 100, 1_000, 1_000_000, 10_000_000, 1_000_000_000, 2_000_000_000];
 /// A server may set the time of our last write so much later, for example when the file is closed. That is allowed for
 /// where every byte can be compared.
 const SERVER_LATE_S: i64 = 10;
@@ -135,12 +136,17 @@ impl Mark {
             true => (seconds.saturating_add(SERVER_LATE_S), nanoseconds),
             false => (seconds, nanoseconds),
         };
-        let oldest = match self.state {
-            MarkState::Complete => (seconds.saturating_sub(TIME_STEP_MAX_S), nanoseconds),
-            _ => (i64::MIN, 0),
-        };
-        (oldest..=newest).contains(&modified)
+        let is_old = modified < (seconds, nanoseconds);
+        let is_kept = !is_old || is_rounded((seconds, nanoseconds), modified);
+        modified <= newest && (is_kept || self.state != MarkState::Complete)
     }
+}
+
+/// Whether a file system may have kept this time so.
+fn is_rounded(time: Moment, kept: Moment) -> bool {
+    let nanoseconds = |at: Moment| i128::from(at.0) * 1_000_000_000 + i128::from(at.1);
+    let (time, kept) = (nanoseconds(time), nanoseconds(kept));
+    TIME_STEPS_NS.iter().any(|step| time - time.rem_euclid(*step) == kept)
 }
 
 /// `Some(None)` for a word that is not there, `None` for one that cannot be read.
@@ -171,11 +177,15 @@ mod tests {
 
     #[test]
     fn coarse_times_on_disk_do_no_harm() {
-        for modified in [(100, 7), (100, 0), (99, 0), (98, 7)] {
-            assert_eq!(MARK.by_times(&stamp(modified, (101, 0)), true), ByTimes::Untouched, "{modified:?}");
+        let mark = Mark { written: Some((101, 123_456_789)), ..MARK };
+        let says = |modified| mark.by_times(&stamp(modified, (101, 0)), true);
+        let kept = [123_456_789, 123_456_700, 123_456_000, 123_000_000, 120_000_000, 0].map(|ns| (101, ns));
+        for modified in kept.into_iter().chain([(100, 0)]) {
+            assert_eq!(says(modified), ByTimes::Untouched, "{modified:?}");
         }
-        for modified in [(100, 8), (101, 0), (98, 6), (0, 0)] {
-            assert_eq!(MARK.by_times(&stamp(modified, (101, 0)), true), ByTimes::Rewritten, "{modified:?}");
+        // Also just before, as after the clock was set back.
+        for modified in [(101, 123_456_790), (102, 0), (101, 123_456_788), (100, 1), (99, 0), (0, 0)] {
+            assert_eq!(says(modified), ByTimes::Rewritten, "{modified:?}");
         }
         let unknown = Mark { written: None, ..MARK };
         assert_eq!(unknown.by_times(&stamp((0, 0), (101, 0)), true), ByTimes::Untouched);
@@ -200,7 +210,7 @@ mod tests {
         {
             let mark = Mark { digest: digest.parse().ok(), ..MARK };
             let says = |modified| mark.by_times(&stamp(modified, (101, 0)), false);
-            assert!([(100, 7), (98, 7)].into_iter().all(|modified| says(modified) == ByTimes::Unknown));
+            assert!([(100, 7), (100, 0)].into_iter().all(|modified| says(modified) == ByTimes::Unknown));
             assert!(late.into_iter().all(|modified| says(modified) == late_says), "{digest}");
             assert!([(110, 8), (98, 6), (0, 0)].into_iter().all(|at| says(at) == ByTimes::Rewritten));
         }

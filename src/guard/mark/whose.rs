@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::File;
 
-use super::digest::Digest;
+use super::digest::{Digest, all_of};
 use super::text::{ByTimes, Mark};
 use crate::guard::hold::is_being_tested;
 use crate::guard::sample::find_odd;
@@ -71,7 +71,7 @@ impl fmt::Display for Whose {
 /// Without a digest (an older mark), only what tests write unless told otherwise is known as ours.
 fn holds_what_we_left(digest: Option<Digest>, file: &File, size_bytes: u64) -> bool {
     match digest {
-        Some(digest) => digest.is_of(file, &[0..size_bytes]).unwrap_or(false),
+        Some(digest) => digest.is_of(file, &all_of(size_bytes)).unwrap_or(false),
         None => is_test_data(file),
     }
 }
