@@ -60,11 +60,13 @@ fn taken_as_it_is_or_made_anew() {
         .expect_code(0)
         .says(&["is used as it is: made by an earlier run, exactly 1048576 bytes"]);
     assert_eq!(inode(), first);
-    // The last run wrote; what it wrote stays when the file is taken and goes when it is made anew.
+    // What lies there stays when the file is taken and goes when it is made anew, with the person's word.
     crate::support::program::set_bytes(&lab.path("f"), 500_000, b"written");
     create(&lab, "-c1M", "f").expect_code(0);
     assert_eq!(&lab.read("f")[500_000..500_007], b"written");
-    create(&lab, "-c1M --recreate", "f").expect_code(0).says_not(&["used as it is"]);
+    create(&lab, "-c1M --recreate", "f")
+        .refused(4, &["something else wrote to it", "--recreate would replace it"]);
+    create(&lab, "-c1M --recreate --overwrite f", "f").expect_code(0).says_not(&["used as it is"]);
     assert!(lab.read("f").iter().enumerate().all(|(j, &b)| b == j as u8));
     for bytes in [2 << 20, 512 << 10] {
         create(&lab, &format!("-v -c{bytes}"), "f").expect_code(0).says(&["is created again"]);
@@ -79,6 +81,7 @@ fn a_sparse_file_is_no_test_file() {
     // Made by us, but somebody cut it since: what it holds is theirs.
     let file = fs::File::options().write(true).open(lab.path("ours")).expect("writable");
     file.set_len(0).and_then(|()| file.set_len(1 << 20)).expect("cut and grown");
+    crate::support::program::set_bytes(&lab.path("ours"), 500_000, b"thesis");
     drop(file);
     create(&lab, "-v -c1M", "ours").refused(4, &["something else wrote to it", "has a hole at byte 0"]);
     create(&lab, "-v -c1M --overwrite ours", "ours").expect_code(0).says(&["has a hole at byte 0"]);
@@ -87,13 +90,20 @@ fn a_sparse_file_is_no_test_file() {
     let sparse = fs::File::create(lab.path("sparse")).expect("a file");
     sparse.set_len(1 << 20).expect("grown");
     drop(sparse);
-    create(&lab, "-c1M", "sparse")
-        .refused(4, &["was not made by TrueSpd", "has a hole", "--overwrite sparse"]);
-    assert_eq!(fs::metadata(lab.path("sparse")).expect("there").blocks(), 0, "still sparse");
     // Reads of a hole are answered by nobody.
     lab.run("-d1 -W0 -b4K -g4 sparse").expect_code(0).says(&["WARNING: ", "has a hole at byte 0"]);
+    crate::support::program::set_bytes(&lab.path("sparse"), 500_000, b"thesis");
+    let blocks = || fs::metadata(lab.path("sparse")).expect("there").blocks();
+    let before = blocks();
+    create(&lab, "-c1M", "sparse")
+        .refused(4, &["was not made by TrueSpd", "has a hole", "--overwrite sparse"]);
+    assert_eq!(blocks(), before, "still sparse");
     create(&lab, "-c1M --overwrite sparse", "sparse").expect_code(0);
     assert_written_throughout(&lab, "sparse", 1 << 20);
+    // One that holds nothing is nobody's.
+    fs::File::create(lab.path("hole")).and_then(|file| file.set_len(1 << 20)).expect("grown");
+    create(&lab, "-v -c1M", "hole").expect_code(0).says(&["has a hole at byte 0"]);
+    assert_written_throughout(&lab, "hole", 1 << 20);
 }
 
 #[test]

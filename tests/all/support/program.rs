@@ -384,8 +384,7 @@ pub fn target_lines(parsed: &Parsed) -> &[String] {
     &parsed.profile.spans[0].targets[0].lines
 }
 
-/// Overwrites part of a file as if the program had: the time of last modification stays, so that a file of
-/// ours stays ours.
+/// Overwrites part of a file as somebody would who sets the time of last modification back.
 pub fn set_bytes(path: &Path, offset: u64, bytes: &[u8]) {
     let file = fs::File::options().write(true).open(path).expect("the file can be written");
     let modified = file.metadata().and_then(|m| m.modified()).expect("a file has times");
