@@ -8,7 +8,7 @@ use crate::cli::show::live::{self, Filling, Words};
 use crate::fault::{ExitCode, Fault};
 use crate::load::Event;
 use crate::sys::terminal;
-use crate::text::{printable, size};
+use crate::text::{printable, printable_text, size};
 
 /// How often the line of a file changes, which is told of more often.
 const FILL_EVERY: Duration = Duration::from_millis(250);
@@ -22,7 +22,13 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 /// end a run.
 pub(crate) fn say(text: &str) {
     let mut err = std::io::stderr().lock();
-    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+    let _ = err.write_all(printable_text(text).as_bytes()).and_then(|()| err.flush());
+}
+
+/// Writes to standard output, whole or with the system's error.
+pub(crate) fn write_out(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(printable_text(text).as_bytes()).and_then(|()| out.flush())
 }
 
 /// Shows the fault that ends a command, and returns its exit code.
@@ -32,9 +38,9 @@ pub(crate) fn tell(fault: impl Into<Fault>) -> ExitCode {
     fault.exit_code()
 }
 
-/// [`say`] with a line end.
+/// Writes one line to standard error. Line ends inside would make several of it, which look like this program's own.
 pub(crate) fn say_line(words: std::fmt::Arguments<'_>) {
-    say(&format!("{words}\n"));
+    say(&format!("{}\n", printable(&words.to_string())));
 }
 
 /// How the progress of a run is shown.
@@ -162,8 +168,7 @@ impl Console {
         match event {
             Event::Dot => {
                 state.dots = true;
-                let mut err = std::io::stderr().lock();
-                let _ = err.write_all(b".").and_then(|()| err.flush());
+                say(".");
             }
             Event::Verbose(words) if self.verbose => {
                 self.line(&mut state, &format!("{}: {words}", crate::machine::host::local_time_now()));

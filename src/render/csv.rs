@@ -1,11 +1,13 @@
 //! The result as comma-separated values: one row per time span, thread, target and direction, no totals.
 //!
-//! Units are in the header. Numbers have a point and no separators; text is quoted as RFC 4180 says.
+//! Units are in the header. Numbers have a point and no separators; text is quoted as RFC 4180 says, and text that
+//! a spreadsheet would run as a formula begins with an apostrophe.
 //! Latencies are empty where none was measured.
 
 use std::fmt::Write;
 
 use crate::result::{Direction, DirectionSummary, Document, LatencySummary, TimeSpanResult};
+use crate::text::printable;
 
 const HEADER: &str = "time_span,thread,target,direction,test_time_s,bytes,ios,bytes_per_s,iops,\
 latency_mean_ns,latency_std_dev_ns,latency_min_ns,latency_p50_ns,latency_p90_ns,latency_p95_ns,\
@@ -49,10 +51,14 @@ fn latencies(out: &mut String, l: &LatencySummary) {
     }
 }
 
+/// A text as a cell. Spreadsheets run what begins like a formula, so that gets an apostrophe in front, which they take for
+/// "this is text"; control characters are escaped.
 pub(super) fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = format!("{}{}", if is_formula { "'" } else { "" }, printable(text));
+    match text.contains([',', '"', ';']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_string(),
+        false => text,
     }
 }
 
@@ -64,5 +70,16 @@ mod tests {
     fn text_is_quoted_where_it_must_be() {
         assert_eq!(quoted("/mnt/a b"), "/mnt/a b");
         assert_eq!(quoted("a,\"b\""), "\"a,\"\"b\"\"\"");
+        // Where a comma is the decimal point, spreadsheets cut at semicolons.
+        assert_eq!(quoted("a;b"), "\"a;b\"");
+    }
+
+    #[test]
+    fn no_text_is_a_formula_or_acts_on_a_terminal() {
+        for text in ["=1+1", "+1", "-1", "@SUM(A1)", "=HYPERLINK(\"x\",\"y\")"] {
+            assert!(quoted(text).trim_start_matches('"').starts_with('\''), "{}", quoted(text));
+        }
+        assert_eq!(quoted("\t=1"), "'\\t=1");
+        assert_eq!(quoted("a\u{1b}[2J\n\u{202e}b"), "a\\u{1b}[2J\\n\\u{202e}b");
     }
 }

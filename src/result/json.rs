@@ -3,6 +3,7 @@
 //! Compatibility: within a version of the format members are only added, and every member that was added
 //! may be missing. A change of any other kind makes a new version, and this module then reads both.
 
+use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
 
@@ -14,6 +15,7 @@ use super::{Direction, Document, TimeSpanResult, legacy};
 use crate::measure::Histogram;
 use crate::sys::error::system_text;
 use crate::sys::source::Source;
+use crate::text::hides;
 
 /// What the member `format` says.
 pub const FORMAT: &str = "truespd-result";
@@ -110,9 +112,32 @@ pub fn write(document: &Document) -> String {
         result: document,
     };
     // All keys are text and no type refuses, so that writing to memory cannot fail.
-    let mut text = serde_json::to_string(&envelope).expect("a document is always JSON");
+    let mut text = seen(serde_json::to_string(&envelope).expect("a document is always JSON"));
     text.push('\n');
     text
+}
+
+/// JSON with escapes for characters that hide something on a terminal. They can only stand in strings, where readers take
+/// an escape for the character.
+fn seen(json: String) -> String {
+    let must_go = |c: char| hides(c) && c != '\n';
+    if !json.contains(must_go) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            c if must_go(c) => {
+                let mut units = [0; 2];
+                for unit in c.encode_utf16(&mut units) {
+                    // Writing to a string cannot fail.
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// Reads a document of any version released so far.
@@ -225,7 +250,8 @@ pub fn schema() -> String {
 
 /// A document of another kind (of suites), indented: people compare them line by line.
 pub fn indented<T: Serialize>(document: &T) -> String {
-    let mut text = serde_json::to_string_pretty(document).expect("figures, text and lists are always JSON");
+    let text = serde_json::to_string_pretty(document).expect("figures, text and lists are always JSON");
+    let mut text = seen(text);
     text.push('\n');
     text
 }

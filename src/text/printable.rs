@@ -1,5 +1,6 @@
 //! Text from elsewhere that must not act on a terminal or look like other text.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 /// `text` with everything escaped that [`hides`]: labels and names come from storage and may hold anything, also
@@ -10,6 +11,31 @@ pub fn printable(text: &str) -> String {
         if hides(c) { out.extend(c.escape_default()) } else { out.push(c) }
     }
     out
+}
+
+/// Colours that this program gives its own words.
+pub const COLOURS: [&str; 4] = ["\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[0m"];
+
+/// A whole text with line ends, tabs and [`COLOURS`], otherwise as [`printable`]. Everything passes through here on its way
+/// to a terminal: words from outside that nobody thought of change nothing there.
+pub fn printable_text(text: &str) -> Cow<'_, str> {
+    let must_go = |c: char| hides(c) && !matches!(c, '\n' | '\t');
+    if !text.contains(must_go) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let colour = COLOURS.iter().find(|colour| rest.starts_with(**colour));
+        let len = colour.map_or(c.len_utf8(), |colour| colour.len());
+        if colour.is_none() && must_go(c) {
+            out.extend(c.escape_default())
+        } else {
+            out.push_str(&rest[..len])
+        }
+        rest = &rest[len..];
+    }
+    Cow::Owned(out)
 }
 
 /// A path for a message.
@@ -40,6 +66,16 @@ mod tests {
     fn control_characters_are_escaped_and_others_kept() {
         assert_eq!(printable("a\u{1b}[2Jö\n"), "a\\u{1b}[2Jö\\n");
         assert_eq!(printable("漢字 e\u{301} \u{600} 😀"), "漢字 e\u{301} \u{600} 😀");
+    }
+
+    #[test]
+    fn of_a_whole_text_lines_and_our_colours_stay() {
+        let plain = "verdict: \u{1b}[32mcertified\u{1b}[0m\n\tö\n";
+        assert_eq!(printable_text(plain), plain);
+        assert_eq!(
+            printable_text("\u{1b}[31mx\u{1b}[0m\u{1b}[2J\u{9b}2J\r\u{202e}\n"),
+            "\u{1b}[31mx\u{1b}[0m\\u{1b}[2J\\u{9b}2J\\r\\u{202e}\n"
+        );
     }
 
     #[test]

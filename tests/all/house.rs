@@ -469,6 +469,32 @@ fn only_cli_prints() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Where standard streams are written to. Everything else goes through them, where [`truespd::text::printable_text`] takes
+/// out what would act on a terminal.
+const WRITES_STREAMS: &[(&str, &str)] = &[
+    ("cli/console.rs", "what passes on to the streams"),
+    ("cli/commands/bench_self.rs", "numbers, for this program itself"),
+];
+
+#[test]
+fn words_reach_the_terminal_one_way_only() {
+    let mut wrong = Vec::new();
+    for (_, path, text) in sources().into_iter().filter(|(room, ..)| room == "cli") {
+        let name = path.to_string_lossy().into_owned();
+        if is_for_tests(&path) || WRITES_STREAMS.iter().any(|(file, _)| *file == name) {
+            continue;
+        }
+        for (number, line) in code_lines(without_tests(&text)) {
+            let forms =
+                ["print!(", "println!(", "stdout().lock()", "stderr().lock()", ".write_all(", "write!(std"];
+            if forms.iter().any(|form| line.contains(form)) {
+                wrong.push(format!("{name}:{number}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "use console::say, say_line, write_out:\n{}", wrong.join("\n"));
+}
+
 /// The caretaker of a killed series says to its parent that it watches: that is no text for people.
 const PRINTS: &[&str] = &["session/caretaker.rs"];
 

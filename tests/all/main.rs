@@ -85,6 +85,7 @@ mod program {
     mod hangup;
     mod limits;
     mod options;
+    mod outside_words;
     mod progress;
     mod recorded;
     mod stalls;

@@ -1,12 +1,12 @@
 //! `diskspd` as a command: words in, result on standard output, everything else on standard error.
 
 use std::ffi::OsString;
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cli::Invocation;
-use crate::cli::console::{Console, ProgressAs, say, say_line, tell};
+use crate::cli::console::{Console, ProgressAs, say, say_line, tell, write_out};
 use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
 use crate::cli::show::verdict::{Extent, Style, line, text};
 pub use crate::fault::ExitCode;
@@ -73,8 +73,7 @@ fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, verdic
 /// Prints a document. A full disk is a failure; a reader that has seen enough (`| head`) is told nothing, as other
 /// programs do it.
 pub(crate) fn print(text: &str, code: ExitCode) -> ExitCode {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match write_out(text) {
         Ok(()) => code,
         Err(error) if error.kind() == ErrorKind::BrokenPipe && code == ExitCode::Done => {
             ExitCode::of(Outcome::Unread)
@@ -301,11 +300,11 @@ fn watch_signals(format: ResultFormat, console: &Arc<Console>) -> Result<Latch, 
     let console = Arc::clone(console);
     stop_on_signals(move || {
         console.stop();
-        let mut out = std::io::stdout().lock();
-        let _ = match format {
-            ResultFormat::Text => out.write_all(NOTICE.as_bytes()).and_then(|()| out.flush()),
-            ResultFormat::Xml => std::io::stderr().write_all(NOTICE.as_bytes()),
-        };
+        match format {
+            // If nobody reads it any more, the result will tell.
+            ResultFormat::Text => drop(write_out(NOTICE)),
+            ResultFormat::Xml => say(NOTICE),
+        }
         let console = Arc::clone(&console);
         let tell_later = move || {
             std::thread::sleep(STOP_PATIENCE);

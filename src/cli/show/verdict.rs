@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use crate::result::{Finding, Grade, Verdict};
 use crate::suite::findings::{Of, SeriesVerdict, Told, word};
 use crate::sys::terminal;
-use crate::text::{columns_of, hanging, printable, wrap};
+use crate::text::{COLOURS, columns_of, hanging, printable, wrap};
 use crate::verdict::RULES;
 
 /// Width where there is no terminal.
@@ -47,12 +47,13 @@ impl Style {
 
     /// The text in the grade's colour, where there are colours.
     pub fn paint(self, grade: Grade, text: &str) -> String {
-        let code = match grade {
-            Grade::Certified => "32",
-            Grade::Suspect => "33",
-            Grade::Invalid => "31",
+        let [red, green, yellow, end] = COLOURS;
+        let colour = match grade {
+            Grade::Certified => green,
+            Grade::Suspect => yellow,
+            Grade::Invalid => red,
         };
-        if self.has_colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_string() }
+        if self.has_colour { format!("{colour}{text}{end}") } else { text.to_string() }
     }
 }
 

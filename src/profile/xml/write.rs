@@ -1,5 +1,6 @@
 //! XML out: elements a line each, two blanks per level, text escaped.
 
+use crate::text::hides;
 use std::fmt::{self, Display, Write as _};
 
 /// Attributes of an element in the order of writing.
@@ -114,6 +115,8 @@ impl fmt::Write for Escaped<'_> {
                 '\n' => self.0.push_str("&#10;"),
                 '\r' => self.0.push_str("&#13;"),
                 '\0'..'\u{20}' | '\u{fffe}' | '\u{ffff}' => self.0.push('\u{fffd}'),
+                // Readers get it as it is, terminals do not.
+                _ if hides(c) => write!(self.0, "&#x{:X};", u32::from(c))?,
                 _ => self.0.push(c),
             }
         }

@@ -2,14 +2,16 @@
 
 use std::fmt;
 
-/// A name within a line: control characters, which Linux allows in paths, are written escaped, so that
-/// no name can look like another line of the result. Every other name is written as given.
+use crate::text::hides;
+
+/// A name within a line: what [`hides`] is written escaped, so that no name can look like another line of the result, or
+/// act on a terminal. Every other name is written as given.
 pub(super) struct OneLine<'a>(pub(super) &'a str);
 
 impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.0;
-        while let Some(at) = rest.find(char::is_control) {
+        while let Some(at) = rest.find(hides) {
             let (plain, tail) = rest.split_at(at);
             let control = tail.chars().next().unwrap_or_default();
             write!(f, "{plain}{}", control.escape_default())?;
