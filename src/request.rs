@@ -40,6 +40,8 @@ pub struct LongOptions {
     pub engine: Option<EngineChoice>,
     /// `--overwrite`: targets that may be written although they hold data that TrueSpd did not make.
     pub overwrite: Vec<String>,
+    /// `--unchecked`: targets that may be written although nothing tells here whether they are in use.
+    pub unchecked: Vec<String>,
     /// `--recreate`: create files of `-c` again even when they could be reused.
     pub recreate: bool,
     /// `--json`, `--xml`, `--text`, `--csv`: files to which the result is also written.

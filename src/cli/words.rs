@@ -134,6 +134,7 @@ pub fn unwanted(request: &Request) -> Option<&'static str> {
             !options.overwrite.is_empty(),
             "give --overwrite as an option of the command itself, where it counts for all runs",
         ),
+        (!options.unchecked.is_empty(), "--unchecked is for single runs"),
     ];
     rows.iter().find(|(is_there, _)| *is_there).map(|(_, why)| *why)
 }
@@ -187,6 +188,7 @@ mod tests {
             ("-Rp f", None, "runs nothing"),
             ("--json x f", None, "--keep"),
             ("--overwrite f f", None, "option of the command itself"),
+            ("--unchecked f f", None, "--unchecked is for single runs"),
             ("--require certified f", None, "single runs"),
             ("-bX f", None, "-bX"),
             ("-?", None, "run nothing"),

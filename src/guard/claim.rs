@@ -13,25 +13,32 @@ use std::time::Duration;
 
 use super::claimant::{How, Listed, Use};
 use super::error::GuardError;
-use super::files::{FileUse, uses_at};
+use super::files::{FileUse, uses_below};
 use super::hold::is_held;
+use super::missing::{Fact, Missing, Unseen};
 use super::openers::{self, Opener};
 use super::subject::Subject;
 use super::uses::{Uses, device_at};
-use crate::machine::device::{BlockDevice, DeviceNumber, loop_devices_over};
+use crate::machine::device::{BlockDevice, DeviceNumber};
+use crate::machine::loops::{Below, backing_file, file_below, standing_on};
 use crate::machine::roots::Roots;
-use crate::sys::error::system_text;
+use crate::machine::sight::{Sight, sight};
+use crate::sys::error::{Code, system_text};
 use crate::sys::identity::block_device;
 use crate::sys::open::{Reading, own_path, read};
 use crate::text::printable_path;
 
-/// Something other than this test has the device.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Who has a device besides this test, and what is not known of that.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Claim {
-    /// Each claimant; never empty.
+    /// Each claimant.
     pub by: Vec<Use>,
     /// The running system is on the device, or on the disk that it is a partition of.
     pub is_system: bool,
+    /// What nothing tells here.
+    pub missing: Vec<Missing>,
+    /// Whose writing is not visible with the rights of this process.
+    pub unseen: Option<Unseen>,
 }
 
 impl fmt::Display for Claim {
@@ -46,50 +53,53 @@ impl fmt::Display for Claim {
 const CHECKS: u32 = 12;
 const CHECK_PAUSE: Duration = Duration::from_millis(100);
 
-/// Who claims the block device that was opened as `file` by `path`; `None`: nobody.
+/// Who claims the block device that was opened as `file` by `path`.
 ///
 /// Everything about it counts: its partitions, its disk, what is built on any of them, loop devices over
 /// it, and the file or device below a loop device. The device is held exclusively for a moment only.
 ///
 /// # Errors
 /// [`GuardError::Open`], [`GuardError::Changed`].
-pub fn claim(file: &File, path: &Path, roots: &Roots) -> Result<Option<Claim>, GuardError> {
+pub fn claim(file: &File, path: &Path, roots: &Roots) -> Result<Claim, GuardError> {
     let failed = |e: io::Error| GuardError::Open { path: printable_path(path), text: system_text(&e) };
     let Some(number) = block_device(file).map_err(failed)? else {
         return Err(GuardError::Changed { path: printable_path(path) });
     };
-    let mut visited = Vec::new();
-    let by = Search { roots }.at(&[&own_path(file), path], DeviceNumber::from_raw(number), &mut visited)?;
-    let is_system = by.iter().any(|u| u.is_system);
-    Ok((!by.is_empty()).then_some(Claim { by, is_system }))
+    let mut search = Search { roots, visited: Vec::new(), missing: Vec::new() };
+    let by = search.at(&[&own_path(file), path], DeviceNumber::from_raw(number))?;
+    let sees = sight(roots);
+    Ok(Claim {
+        is_system: by.iter().any(|u| u.is_system),
+        by,
+        missing: search.missing,
+        unseen: (sees != Sight::All).then_some(Unseen(sees)),
+    })
 }
 
 struct Search<'a> {
     roots: &'a Roots,
+    /// Devices that were asked about already.
+    visited: Vec<DeviceNumber>,
+    missing: Vec<Missing>,
 }
 
 impl Search<'_> {
-    /// Everybody who uses the device. `paths` lead to it; `visited` are the devices asked about already.
-    fn at(
-        &self,
-        paths: &[&Path],
-        device: DeviceNumber,
-        visited: &mut Vec<DeviceNumber>,
-    ) -> Result<Vec<Use>, GuardError> {
-        visited.push(device);
+    /// Everybody who uses the device. `paths` lead to it.
+    fn at(&mut self, paths: &[&Path], device: DeviceNumber) -> Result<Vec<Use>, GuardError> {
+        self.visited.push(device);
         let mut writers: Option<Vec<Opener>> = None;
         for check in 1..=CHECKS {
             let is_busy = is_busy(paths, device)? && !Self::is_held_by_a_run(paths, device);
-            let mut found = Uses::read(self.roots).of(device);
-            let asked = visited.len();
-            found.extend(self.through_loops(device, visited)?);
-            found.extend(self.below(device, visited)?);
-            found.extend(self.twins(device, visited)?);
+            let mut found = self.listed(device);
+            let asked = self.visited.len();
+            found.extend(self.through_loops(device)?);
+            found.extend(self.below(device)?);
+            found.extend(self.twins(device)?);
             if is_busy {
                 found.extend(self.runs_beside(device));
             }
             // A tool that reads many devices may have this one open for a moment: only processes that keep it open count.
-            let now: Vec<Opener> = openers::of(device, self.roots).into_iter().filter(|o| o.writes).collect();
+            let now: Vec<Opener> = self.openers(device).into_iter().filter(|o| o.writes).collect();
             let stayed = match writers.take() {
                 Some(before) => now.into_iter().filter(|o| before.contains(o)).collect(),
                 None => now,
@@ -101,13 +111,47 @@ impl Search<'_> {
             }
             writers = Some(stayed);
             if check < CHECKS {
-                visited.truncate(asked);
+                self.visited.truncate(asked);
                 std::thread::sleep(CHECK_PAUSE);
             }
         }
         let mut found = vec![Use::plain(How::Unknown)];
-        found.extend(openers::of(device, self.roots).into_iter().map(|opener| Use::plain(How::Open(opener))));
+        found.extend(self.openers(device).into_iter().map(|opener| Use::plain(How::Open(opener))));
         Ok(found)
+    }
+
+    /// Notes what is not known, each once.
+    fn miss(&mut self, missing: impl IntoIterator<Item = Missing>) {
+        for one in missing {
+            if !self.missing.contains(&one) {
+                self.missing.push(one);
+            }
+        }
+    }
+
+    /// Users that the kernel lists.
+    fn listed(&mut self, device: DeviceNumber) -> Vec<Use> {
+        let uses = Uses::read(self.roots);
+        let found = uses.of(device);
+        self.miss(uses.missing);
+        found
+    }
+
+    /// Processes that have the device open. A search that failed once is not repeated: it may have taken long.
+    fn openers(&mut self, device: DeviceNumber) -> Vec<Opener> {
+        if self.missing.iter().any(|missing| missing.fact == Fact::Programs) {
+            return Vec::new();
+        }
+        openers::of(device, self.roots).unwrap_or_else(|missing| {
+            self.miss([missing]);
+            Vec::new()
+        })
+    }
+
+    /// The device in sysfs.
+    fn shown(&mut self, device: DeviceNumber) -> Option<BlockDevice> {
+        let shown = BlockDevice::shown(device, self.roots);
+        shown.map_err(|why| self.miss([Missing::new(Fact::Layers, why)])).ok()
     }
 
     /// Whether a run of this program holds the device: then nobody else has claimed it, or a part of it.
@@ -126,86 +170,99 @@ impl Search<'_> {
 
     /// The same storage under another name: a path of a multipath device, a LUN seen through two ports. The kernel
     /// keeps claims for each name apart.
-    fn twins(&self, device: DeviceNumber, visited: &mut Vec<DeviceNumber>) -> Result<Vec<Use>, GuardError> {
-        let Some(own) = BlockDevice::find(device, self.roots) else { return Ok(Vec::new()) };
+    fn twins(&mut self, device: DeviceNumber) -> Result<Vec<Use>, GuardError> {
+        let Some(own) = self.shown(device) else { return Ok(Vec::new()) };
+        let twins = own.twins(self.roots).unwrap_or_else(|why| {
+            self.miss([Missing::new(Fact::Layers, why)]);
+            Vec::new()
+        });
         let mut found = Vec::new();
-        for (disk, part) in own.twins(self.roots) {
+        for (disk, part) in twins {
             // A claim on the disk shows when its partition is asked; whole disks answer for their partitions.
-            let by = self.ask(part.as_ref().unwrap_or(&disk), visited)?;
+            let by = self.ask(part.as_ref().unwrap_or(&disk))?;
             found.extend(Use::summed(by, |by| How::Twin { disk: disk.name.clone(), by }));
         }
         Ok(found)
     }
 
     /// The node of a device in `/dev`, when it is there and means that device.
-    fn ask(&self, device: &BlockDevice, visited: &mut Vec<DeviceNumber>) -> Result<Vec<Use>, GuardError> {
-        let Some(number) = device.number().filter(|n| !visited.contains(n)) else { return Ok(Vec::new()) };
+    fn ask(&mut self, device: &BlockDevice) -> Result<Vec<Use>, GuardError> {
+        let Some(number) = device.number().filter(|n| !self.visited.contains(n)) else {
+            return Ok(Vec::new());
+        };
         let node = self.roots.dev.join(device.node_name());
         if node.exists() {
-            return self.at(&[&node], number, visited);
+            return self.at(&[&node], number);
         }
         // There is no node to open, as in a container: what sysfs and mountinfo tell must do.
-        visited.push(number);
-        Ok(Uses::read(self.roots).of(number))
+        self.visited.push(number);
+        Ok(self.listed(number))
     }
 
     /// Users of loop devices over the device, a partition of it or its disk.
-    fn through_loops(
-        &self,
-        device: DeviceNumber,
-        visited: &mut Vec<DeviceNumber>,
-    ) -> Result<Vec<Use>, GuardError> {
-        let numbers = match BlockDevice::find(device, self.roots) {
-            Some(own) => own.involved().iter().filter_map(BlockDevice::number).collect(),
-            None => vec![device],
+    fn through_loops(&mut self, device: DeviceNumber) -> Result<Vec<Use>, GuardError> {
+        let Some(own) = self.shown(device) else { return Ok(Vec::new()) };
+        let below = |part: BlockDevice| {
+            let number = part.number()?;
+            Some(Below { identity: number.identity(), size_bytes: part.size_bytes().unwrap_or(u64::MAX) })
         };
+        let parts: Vec<Below> = own.involved().into_iter().filter_map(below).collect();
+        let loops = standing_on(&parts, self.roots).unwrap_or_else(|why| {
+            self.miss([Missing::new(Fact::Loops, why)]);
+            Vec::new()
+        });
         let mut found = Vec::new();
-        for above in loop_devices_over(&numbers, self.roots) {
-            let by = self.ask(&above, visited)?;
+        for above in loops {
+            let by = self.ask(&above)?;
             found.extend(Use::summed(by, |by| How::BelowLoop { device: above.describe(), by }));
         }
         Ok(found)
     }
 
     /// The file or device below a loop device, or below a device in the stack, may be in use by others.
-    fn below(&self, device: DeviceNumber, visited: &mut Vec<DeviceNumber>) -> Result<Vec<Use>, GuardError> {
-        let Some(own) = BlockDevice::find(device, self.roots) else { return Ok(Vec::new()) };
+    fn below(&mut self, device: DeviceNumber) -> Result<Vec<Use>, GuardError> {
+        let Some(own) = self.shown(device) else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for part in own.whole_disk().iter().chain([&own]) {
             for slave in part.slaves() {
-                if let Some(number) = slave.number().filter(|n| !visited.contains(n)) {
-                    visited.push(number);
-                    found.extend(self.below(number, visited)?);
+                if let Some(number) = slave.number().filter(|n| !self.visited.contains(n)) {
+                    self.visited.push(number);
+                    found.extend(self.below(number)?);
                 }
             }
-            if let Some(file) = part.loop_backing_file() {
-                found.extend(self.below_loop(part, &file, visited)?);
+            match backing_file(part) {
+                Ok(Some(file)) => found.extend(self.below_loop(part, &file)?),
+                Ok(None) => {}
+                Err(why) => self.miss([Missing::new(Fact::Loops, why)]),
             }
         }
         Ok(found)
     }
 
-    fn below_loop(
-        &self,
-        own: &BlockDevice,
-        file: &Path,
-        visited: &mut Vec<DeviceNumber>,
-    ) -> Result<Vec<Use>, GuardError> {
-        if let Some(number) = device_at(file) {
-            let Some(below) = BlockDevice::find(number, self.roots) else { return Ok(Vec::new()) };
-            let by = self.ask(&below, visited)?;
+    fn below_loop(&mut self, own: &BlockDevice, file: &Path) -> Result<Vec<Use>, GuardError> {
+        let Some(identity) = file_below(own, file, self.roots) else {
+            let why = format!("{}: {}", printable_path(file), system_text(&Code::NOT_FOUND.into()));
+            self.miss([Missing::new(Fact::Loops, why)]);
+            return Ok(Vec::new());
+        };
+        if let Some(number) = DeviceNumber::of(identity) {
+            let Some(below) = self.shown(number) else { return Ok(Vec::new()) };
+            let by = self.ask(&below)?;
             let over = Use::summed(by, |by| How::OverDevice { node: file.to_path_buf(), by });
             return Ok(over.into_iter().collect());
         }
+        let size_bytes = own.size_bytes().unwrap_or(u64::MAX);
+        let below = uses_below(Below { identity, size_bytes }, self.roots);
+        self.miss(below.missing);
         let mut found = Vec::new();
-        for user in uses_at(file, self.roots) {
+        for user in below.uses {
             let FileUse::Loop { device: name, .. } = &user else {
                 found.push(Use::plain(How::OverFile { file: file.to_path_buf(), user }));
                 continue;
             };
             let other = BlockDevice::named(name, self.roots).filter(|other| other != own);
             if let Some(other) = other {
-                let by = self.ask(&other, visited)?;
+                let by = self.ask(&other)?;
                 found.extend(Use::summed(by, |by| How::SameFile { device: name.clone(), by }));
             }
         }

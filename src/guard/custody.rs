@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use super::hold::{Hold, Kept};
 use super::make::NewFile;
@@ -26,12 +27,12 @@ impl Custody {
         self.own.contains(&identity)
     }
 
-    /// Holds the open file or device, unless it is held already.
-    pub(super) fn hold(&mut self, identity: Identity, file: &File) -> io::Result<()> {
+    /// Holds the open file or device, to which `path` led, unless it is held already.
+    pub(super) fn hold(&mut self, identity: Identity, file: &File, path: &Path) -> io::Result<()> {
         if self.holds.iter().any(|(kept, _)| *kept == identity) {
             return Ok(());
         }
-        self.holds.push((identity, Hold::take(file)?));
+        self.holds.push((identity, Hold::take(file, path)?));
         Ok(())
     }
 

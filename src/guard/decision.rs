@@ -10,6 +10,7 @@ use super::contents::contents;
 use super::error::GuardError;
 use super::findings::Findings;
 use super::mark::{Marks, Whose};
+use super::missing::Unseen;
 use super::no_storage::{check_place_of_new, is_of_the_kernel, of_the_kernel};
 use super::overrides::Overrides;
 use super::reason::Reason;
@@ -18,13 +19,22 @@ use crate::fault::Refusal;
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{ReadFlags, TargetFacts, TargetKind, open_file};
-use crate::text::printable;
+use crate::text::{printable, shell_word};
+
+/// What the person allowed, each with paths as typed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Word<'a> {
+    /// `--overwrite`: what the target holds may be lost.
+    pub overwrite: &'a [String],
+    /// `--unchecked`: nobody uses the target, although nothing tells that here.
+    pub unchecked: &'a [String],
+}
 
 /// What the guard knows besides the target.
 #[derive(Debug, Clone, Copy)]
 pub struct Guard<'a> {
-    /// Paths of `--overwrite`, as typed.
-    pub overwrite: &'a [String],
+    /// The person's word.
+    pub word: Word<'a>,
     /// Which files TrueSpd made.
     pub marks: &'a Marks,
     /// Where the system tells about itself.
@@ -33,7 +43,11 @@ pub struct Guard<'a> {
 
 impl Guard<'_> {
     fn overrides(&self) -> Overrides<'_> {
-        Overrides { again: self.overwrite, roots: self.roots }
+        Overrides { again: self.word.overwrite, option: "-overwrite", roots: self.roots }
+    }
+
+    fn unchecked(&self) -> Overrides<'_> {
+        Overrides { again: self.word.unchecked, option: "-unchecked", roots: self.roots }
     }
 
     /// The person gave this file or device with `--overwrite`: as typed, as the path it stands for, or by another
@@ -47,18 +61,34 @@ impl Guard<'_> {
         self.overrides().named_by(again, targets)
     }
 
-    /// Paths of `--overwrite` that name no target of the run: a typing error, perhaps in the name of the target.
+    /// Paths of `--overwrite` and `--unchecked` that name no target of the run: a typing error, perhaps in the name of
+    /// the target.
     ///
     /// `targets` are the targets as typed.
     pub fn refuse_unused_overrides(&self, targets: &[&str]) -> Vec<Refusal> {
-        self.overrides().refuse_unused(targets)
+        let mut refusals = self.overrides().refuse_unused(targets);
+        refusals.extend(self.unchecked().refuse_unused(targets));
+        refusals
+    }
+
+    /// Nothing that has to be known of the target's users is missing, or the person gave it with `--unchecked`.
+    fn is_known(&self, found: &Findings, typed: &str, path: &Path, file: Option<&File>) -> bool {
+        found.missing.is_empty() || self.unchecked().let_through(typed, path, file)
     }
 
     /// May the open target be written? Decided on the descriptor; one refusal says everything.
     ///
+    /// Returns whose writing could not be looked for with the rights of this process.
+    ///
     /// # Errors
     /// What it holds and who uses it, and what allows the test.
-    pub fn check(&self, typed: &str, path: &Path, file: &File, facts: &TargetFacts) -> Result<(), Refusal> {
+    pub fn check(
+        &self,
+        typed: &str,
+        path: &Path,
+        file: &File,
+        facts: &TargetFacts,
+    ) -> Result<Option<Unseen>, Refusal> {
         match facts.kind {
             TargetKind::Block => self.check_device(typed, path, file, facts),
             TargetKind::Regular => self.check_file(typed, path, file, facts),
@@ -71,12 +101,14 @@ impl Guard<'_> {
         path: &Path,
         file: &File,
         facts: &TargetFacts,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Option<Unseen>, Refusal> {
         let mut found = Findings::default();
         found.claims_of(file, path, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
+        let is_known = self.is_known(&found, typed, path, Some(file));
+        let is_let_through = self.is_let_through(typed, path, Some(file));
         // With `--overwrite` a device need not be readable: a failing one is worth a test too.
-        if found.in_use.is_empty() && self.is_let_through(typed, path, Some(file)) {
-            return Ok(());
+        if found.in_use.is_empty() && is_known && is_let_through {
+            return Ok(found.unseen);
         }
         match contents(file, path, Some(facts.device), self.roots) {
             Ok(holds) => found.holds = holds.into_iter().map(Reason::Holds).collect(),
@@ -89,12 +121,17 @@ impl Guard<'_> {
         if !found.in_use.is_empty() {
             return Err(found.in_use_refusal(typed, &title));
         }
+        let word = self.overrides().word_for(typed);
+        if !is_known {
+            let needs_overwrite = !found.holds.is_empty() && !is_let_through;
+            return Err(found.not_known_refusal(typed, &word, &title, needs_overwrite));
+        }
         if found.holds.is_empty() {
-            return Ok(());
+            return Ok(found.unseen);
         }
         found.besides.extend(self.file_below(facts));
         let words = format!("{title} may hold data, which a write test would destroy");
-        Err(found.holds_refusal(typed, &self.overrides().word_for(typed), words))
+        Err(found.holds_refusal(typed, &word, words))
     }
 
     /// The file behind a loop device, and whose it is.
@@ -113,19 +150,28 @@ impl Guard<'_> {
     pub(super) fn check_again(&self, typed: &str, path: &Path, file: &File) -> Result<(), Refusal> {
         let mut found = Findings::default();
         found.claims_of(file, path, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
+        let title = format!("'{typed}'");
         match found.in_use.is_empty() {
-            true => Ok(()),
-            false => Err(found.in_use_refusal(typed, &format!("'{typed}'"))),
+            true if self.is_known(&found, typed, path, Some(file)) => Ok(()),
+            true => Err(found.not_known_refusal(typed, &self.overrides().word_for(typed), &title, false)),
+            false => Err(found.in_use_refusal(typed, &title)),
         }
     }
 
-    fn check_file(&self, typed: &str, path: &Path, file: &File, facts: &TargetFacts) -> Result<(), Refusal> {
+    fn check_file(
+        &self,
+        typed: &str,
+        path: &Path,
+        file: &File,
+        facts: &TargetFacts,
+    ) -> Result<Option<Unseen>, Refusal> {
         let found = self.findings_of_file(typed, path, file, facts)?;
+        let unseen = found.unseen;
         if facts.size_bytes == 0 || self.is_let_through(typed, path, Some(file)) {
-            return Ok(());
+            return Ok(unseen);
         }
         match self.marks.whose(file) {
-            whose if whose.may_be_written() => found.kept(typed),
+            whose if whose.may_be_written() => found.kept(typed).map(|()| unseen),
             whose => Err(found.foreign(typed, whose, "a write test would destroy what it holds")),
         }
     }
@@ -149,14 +195,20 @@ impl Guard<'_> {
             Err(e) => found.holds.push(Reason::Unknown(e)),
         }
         found.besides.extend(self.marks.ignored(file).map(Reason::MarkIgnored));
-        if found.in_use.is_empty() {
+        let is_known = self.is_known(&found, typed, path, Some(file));
+        if found.in_use.is_empty() && is_known {
             return Ok(found);
         }
         let whose = self.marks.whose(file);
         if !whose.may_be_written() && facts.size_bytes > 0 {
             found.holds.insert(0, Reason::Whose(whose));
         }
-        Err(found.in_use_refusal(typed, &format!("'{typed}'")))
+        let title = format!("'{typed}'");
+        if found.in_use.is_empty() {
+            let needs_overwrite = !found.holds.is_empty() && !self.is_let_through(typed, path, Some(file));
+            return Err(found.not_known_refusal(typed, &shell_word(typed), &title, needs_overwrite));
+        }
+        Err(found.in_use_refusal(typed, &title))
     }
 
     /// May `-c` do what was decided? Replacing or writing a foreign file needs `--overwrite`, and so does one of ours that
@@ -222,7 +274,8 @@ mod tests {
         let name = path.to_str().unwrap().to_string();
         for (word, is_named) in [(name.clone(), true), ("#1".to_string(), false)] {
             let overwrite = [word];
-            let guard = Guard { overwrite: &overwrite, marks: &marks, roots: &roots };
+            let word = Word { overwrite: &overwrite, ..Word::default() };
+            let guard = Guard { word, marks: &marks, roots: &roots };
             assert_eq!(guard.is_let_through("#1", &path, None), is_named, "{overwrite:?}");
             assert_eq!(guard.overrides().word_for("#1"), name, "what the refusal says to type");
             let refusals = guard.refuse_unused_overrides(&["#1"]);

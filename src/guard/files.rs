@@ -1,15 +1,23 @@
-//! Who uses a regular file as if it were a device, and what keeps it from being written.
+//! Who uses a regular file as if it were a device, who writes it, and what keeps it from being written.
 
 use std::fmt;
 use std::fs::File;
-use std::path::Path;
+use std::io;
+use std::time::Duration;
 
-use crate::machine::device::loop_devices_backed_by;
-use crate::machine::mounts::read_swaps;
+use super::hold::is_being_tested;
+use super::missing::{Fact, Missing, Unseen};
+use super::openers::{Opener, writers_now};
+use crate::machine::loops::{Below, by_nodes, standing_on};
+use crate::machine::mounts::{read_swaps, swaps};
 use crate::machine::roots::Roots;
+use crate::machine::sight::{Sight, sight};
+use crate::sys::error::system_text;
 use crate::sys::identity::Identity;
+use crate::sys::lease::{Others, others};
+use crate::sys::open::is_written_here;
 use crate::sys::stat::write_locks;
-use crate::text::printable;
+use crate::text::{printable, printable_path};
 
 /// A user of a regular file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,23 +46,141 @@ impl fmt::Display for FileUse {
     }
 }
 
-/// Who uses the open file.
-pub(super) fn uses_of_file(file: &File, roots: &Roots) -> Vec<FileUse> {
-    Identity::of(file).map(|own| uses(own, roots)).unwrap_or_default()
+/// Everybody who is known to use a file, and what is not known of that.
+#[derive(Debug, Default)]
+pub(super) struct FileUses {
+    /// Uses as if it were a device.
+    pub uses: Vec<FileUse>,
+    /// Programs that have it open for writing.
+    pub writers: Vec<Opener>,
+    /// Somebody has it open for writing, and this process does not see who.
+    pub hidden_writer: Option<Sight>,
+    /// What nothing tells here.
+    pub missing: Vec<Missing>,
+    /// Whose writing is not visible with the rights of this process.
+    pub unseen: Option<Unseen>,
 }
 
-/// Who uses the file at a path; nobody when there is none.
-pub(super) fn uses_at(path: &Path, roots: &Roots) -> Vec<FileUse> {
-    Identity::at(path).map(|own| uses(own, roots)).unwrap_or_default()
+/// How often it is asked who writes a file, and with which pause: only what keeps it open counts. A process that is
+/// being started has the descriptors of its parent for a moment.
+const CHECKS: u32 = 5;
+const CHECK_PAUSE: Duration = Duration::from_millis(40);
+
+/// Who uses the open file, which must be open for reading only.
+///
+/// The kernel's own answer comes first (`sys::lease`): it needs neither procfs nor sysfs, and it knows of every user.
+/// Where nobody has the file open, nothing else is asked.
+///
+/// # Errors
+/// The system does not tell which file it is.
+pub(super) fn uses_of_file(file: &File, roots: &Roots) -> io::Result<FileUses> {
+    let below = Below { identity: Identity::of(file)?, size_bytes: file.metadata()?.len() };
+    let mut found = FileUses::default();
+    match others(file) {
+        Others::Nobody => return Ok(found),
+        // Swap and loop devices that write would count as writers.
+        Others::Readers => found.ask_loops(below, roots),
+        Others::Writers | Others::Untold(_) => {
+            found.ask_swaps(below.identity, roots);
+            found.ask_loops(below, roots);
+            found.ask_writers(file, below.identity, roots);
+        }
+    }
+    if others(file) == Others::Nobody {
+        // Whoever had it open was about to close it.
+        found.missing.clear();
+    }
+    Ok(found)
 }
 
-fn uses(own: Identity, roots: &Roots) -> Vec<FileUse> {
-    let swaps = read_swaps(roots).unwrap_or_default();
-    let is_swap = swaps.iter().any(|swap| Identity::at(swap).is_ok_and(|at| at == own));
-    let loops = loop_devices_backed_by(own, roots)
-        .into_iter()
-        .map(|device| FileUse::Loop { is_read_only: device.is_read_only(), device: device.name });
-    is_swap.then_some(FileUse::Swap).into_iter().chain(loops).collect()
+/// Programs other than runs of this one that keep the file open for writing, as far as this process sees them. It may be open
+/// for writing here, so that the kernel cannot be asked for a lease.
+pub fn writers_of_file(file: &File, roots: &Roots) -> Vec<Opener> {
+    let Ok(own) = Identity::of(file) else { return Vec::new() };
+    let mut stayed: Option<Vec<Opener>> = None;
+    for check in 1..=CHECKS {
+        let now = writers_now(own, roots).unwrap_or_default().into_iter();
+        let now: Vec<Opener> = now.filter(|o| stayed.as_ref().is_none_or(|s| s.contains(o))).collect();
+        if now.is_empty() || check == CHECKS {
+            return now;
+        }
+        stayed = Some(now);
+        std::thread::sleep(CHECK_PAUSE);
+    }
+    Vec::new()
+}
+
+/// Who uses the file or device that something stands on as if it were a device.
+pub(super) fn uses_below(below: Below, roots: &Roots) -> FileUses {
+    let mut found = FileUses::default();
+    found.ask_swaps(below.identity, roots);
+    found.ask_loops(below, roots);
+    found
+}
+
+impl FileUses {
+    fn ask_swaps(&mut self, own: Identity, roots: &Roots) {
+        match read_swaps(roots) {
+            Ok(all) => {
+                let is_swap = all.iter().any(|swap| Identity::at(swap).is_ok_and(|at| at == own));
+                self.uses.extend(is_swap.then_some(FileUse::Swap));
+            }
+            Err(error) => {
+                let why = format!("{}: {}", printable_path(&swaps(roots)), system_text(&error));
+                self.missing.push(Missing::new(Fact::Swaps, why));
+            }
+        }
+    }
+
+    fn ask_loops(&mut self, below: Below, roots: &Roots) {
+        match standing_on(&[below], roots) {
+            Ok(all) => self.uses.extend(
+                all.into_iter()
+                    .map(|device| FileUse::Loop { is_read_only: device.is_read_only(), device: device.name }),
+            ),
+            Err(why) => {
+                let told = by_nodes(below.identity, roots);
+                let uses = told.found.into_iter();
+                self.uses.extend(uses.map(|(device, is_read_only)| FileUse::Loop { device, is_read_only }));
+                if !told.is_complete {
+                    self.missing.push(Missing::new(Fact::Loops, why));
+                }
+            }
+        }
+    }
+
+    fn ask_writers(&mut self, file: &File, own: Identity, roots: &Roots) {
+        let mut stayed: Option<Vec<Opener>> = None;
+        for check in 1..=CHECKS {
+            let told = others(file);
+            if matches!(told, Others::Nobody | Others::Readers) {
+                return;
+            }
+            let seen = writers_now(own, roots);
+            let now = seen.as_deref().unwrap_or_default().iter();
+            let now: Vec<Opener> =
+                now.filter(|o| stayed.as_ref().is_none_or(|s| s.contains(o))).cloned().collect();
+            // A use that is known has it open, too, and so have runs of this program, which may disturb each other.
+            let is_explained = || !self.uses.is_empty() || is_being_tested(file) || is_written_here(own);
+            let is_hidden = told == Others::Writers && now.is_empty() && !is_explained();
+            if check == CHECKS || (now.is_empty() && !is_hidden) {
+                self.hidden_writer = is_hidden.then(|| sight(roots));
+                self.writers = now;
+                if !is_hidden {
+                    self.note_what_is_not_seen(seen.err(), roots);
+                }
+                return;
+            }
+            stayed = Some(now).filter(|now| !now.is_empty());
+            std::thread::sleep(CHECK_PAUSE);
+        }
+    }
+
+    fn note_what_is_not_seen(&mut self, missing: Option<Missing>, roots: &Roots) {
+        let sees = sight(roots);
+        self.unseen = (sees != Sight::All).then_some(Unseen(sees));
+        self.missing.extend(missing);
+    }
 }
 
 /// A flag of a file that lets nobody change it.

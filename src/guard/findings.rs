@@ -7,11 +7,12 @@ use super::claim::claim;
 use super::error::GuardError;
 use super::files::{FileUse, locks_of_file, uses_of_file};
 use super::mark::Whose;
-use super::openers::writers_of_file;
+use super::missing::{Missing, Unseen};
 use super::reason::Reason;
 use crate::fault::Refusal;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{ReadFlags, open_file};
+use crate::sys::error::system_text;
 use crate::sys::identity::names;
 use crate::text::shell_word;
 
@@ -28,32 +29,42 @@ pub(super) struct Findings {
     pub holds: Vec<Reason>,
     /// What should be known besides, but speaks against nothing by itself.
     pub besides: Vec<Reason>,
+    /// What would have to be known about its users and nothing tells: `--unchecked` allows to write it all the same.
+    pub missing: Vec<Missing>,
+    /// Whose writing is not visible with the rights of this process.
+    pub unseen: Option<Unseen>,
 }
 
 impl Findings {
     pub fn claims_of(&mut self, file: &File, path: &Path, roots: &Roots) -> Result<(), GuardError> {
-        if let Some(claim) = claim(file, path, roots)? {
-            self.is_system |= claim.is_system;
-            self.in_use.extend(claim.by.into_iter().map(Reason::Used));
-        }
+        let claim = claim(file, path, roots)?;
+        self.is_system |= claim.is_system;
+        self.in_use.extend(claim.by.into_iter().map(Reason::Used));
+        self.missing.extend(claim.missing);
+        self.unseen = self.unseen.or(claim.unseen);
         Ok(())
     }
 
     /// Uses and locks of a regular file.
     pub fn uses_of(&mut self, file: &File, typed: &str, roots: &Roots) -> Result<(), Refusal> {
-        for user in uses_of_file(file, roots) {
+        let found = uses_of_file(file, roots).map_err(|e| {
+            Refusal::guard(typed, format!("'{typed}': its facts could not be read: {}", system_text(&e)))
+        })?;
+        self.missing.extend(found.missing);
+        self.unseen = self.unseen.or(found.unseen);
+        for user in found.uses {
             self.in_use.push(Reason::FileUsed(user.clone()));
             let FileUse::Loop { device: name, .. } = user else { continue };
             let node = roots.dev.join(&name);
             // A node that cannot be opened changes nothing: the file is in use already.
             let Ok(device) = open_file(&node, ReadFlags::CACHED) else { continue };
             let above = claim(&device, &node, roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
-            let Some(above) = above else { continue };
             self.is_system |= above.is_system;
             let used_as = |by| Reason::UsedAs { device: name.clone(), by };
             self.in_use.extend(above.by.into_iter().map(used_as));
         }
-        self.in_use.extend(writers_of_file(file, roots).into_iter().map(Reason::Open));
+        self.in_use.extend(found.writers.into_iter().map(Reason::Open));
+        self.in_use.extend(found.hidden_writer.map(Reason::OpenUnseen));
         self.in_use.extend(locks_of_file(file).into_iter().map(Reason::Locked));
         let names = file.metadata().map_or(1, |about| names(&about));
         if names > 1 {
@@ -83,6 +94,20 @@ impl Findings {
         let mut refusal = Refusal::guard(typed, words).hint(hint).switch_hint(switch_hint);
         let reasons = self.in_use.iter().chain(&self.holds).chain(&self.besides);
         refusal.reasons = reasons.map(Reason::to_string).collect();
+        refusal
+    }
+
+    /// `again` is the path for `--unchecked`; `needs_overwrite`: what it holds needs the person's word as well.
+    pub fn not_known_refusal(self, typed: &str, again: &str, title: &str, needs_overwrite: bool) -> Refusal {
+        let words = format!("{title} may be in use, and this cannot be checked here");
+        let also = if needs_overwrite { format!(" --overwrite {again}") } else { String::new() };
+        let mut refusal = Refusal::guard(typed, words)
+            .hint("mount proc on /proc and sysfs on /sys, as every system has them, and try again")
+            .hint(format!("if you are sure that nothing else uses it, add --unchecked {again}{also}"))
+            .switch_hint("or test reads only (-w0)");
+        let missing = self.missing.into_iter().map(Reason::NotKnown);
+        let reasons: Vec<Reason> = missing.chain(self.holds).chain(self.besides).collect();
+        refusal.reasons = reasons.iter().map(Reason::to_string).collect();
         refusal
     }
 

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::machine::device::{BlockDevice, DeviceNumber};
@@ -40,6 +40,8 @@ const ALONE: Reading = Reading { exclusive: true, ..SHARED };
 #[derive(Debug)]
 pub struct Hold {
     file: File,
+    /// Led to it.
+    path: PathBuf,
     is_device: bool,
     is_exclusive: bool,
 }
@@ -56,33 +58,42 @@ pub enum Kept {
 }
 
 impl Hold {
-    /// Takes the open file or device. A device that another run holds already is shared with it.
+    /// Takes the open file or device, which is open for reading. `path` led to it: without procfs nothing else does. A
+    /// device that another run holds already is shared with it.
     ///
     /// # Errors
     /// When somebody else has it, or it cannot be opened for reading.
-    pub fn take(file: &File) -> io::Result<Self> {
-        let own = own_path(file);
+    pub fn take(file: &File, path: &Path) -> io::Result<Self> {
         if block_device(file)?.is_none() {
-            let file = read(&own, SHARED)?;
+            // The same open file: one more reader would keep the kernel from answering who else has it open.
+            let file = file.try_clone()?;
             // A file system without such locks is no problem: other runs then count as foreign programs.
             let _ = lock(&file, Says::Here);
-            return Ok(Hold { file, is_device: false, is_exclusive: false });
+            return Ok(Hold { file, path: path.to_path_buf(), is_device: false, is_exclusive: false });
         }
         let usual = usual_node(file);
-        let own = usual.as_ref().map_or(own, own_path);
         let mut tries = TRIES;
         loop {
-            match read(&own, ALONE) {
+            let open = |how| match &usual {
+                Some((node, at)) => open_again(node, at, how),
+                None => open_again(file, path, how),
+            };
+            match open(ALONE) {
                 Ok(file) => {
                     lock(&file, Says::Here)?;
                     lock(&file, Says::Held)?;
-                    return Ok(Hold { file, is_device: true, is_exclusive: true });
+                    return Ok(Hold { file, path: path.to_path_buf(), is_device: true, is_exclusive: true });
                 }
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                    let file = read(&own, SHARED)?;
+                    let file = open(SHARED)?;
                     if is_locked(&file, Says::Held) {
                         lock(&file, Says::Here)?;
-                        return Ok(Hold { file, is_device: true, is_exclusive: false });
+                        return Ok(Hold {
+                            file,
+                            path: path.to_path_buf(),
+                            is_device: true,
+                            is_exclusive: false,
+                        });
                     }
                     tries -= 1;
                     if tries == 0 {
@@ -116,7 +127,7 @@ impl Hold {
         if self.is_settled() {
             return Kept::Here;
         }
-        match Hold::take(&self.file) {
+        match Hold::take(&self.file, &self.path) {
             Ok(taken) if taken.is_exclusive => {
                 *self = taken;
                 Kept::Here
@@ -131,17 +142,30 @@ impl Hold {
 pub(super) fn is_held(path: &Path) -> bool {
     let is_held = |file: &File| is_locked(file, Says::Held);
     read(path, SHARED)
-        .is_ok_and(|file| is_held(&file) || usual_node(&file).is_some_and(|usual| is_held(&usual)))
+        .is_ok_and(|file| is_held(&file) || usual_node(&file).is_some_and(|(usual, _)| is_held(&usual)))
+}
+
+/// Opens an open device once more: itself, or without procfs what its path leads to, if that is the same.
+fn open_again(file: &File, path: &Path, how: Reading) -> io::Result<File> {
+    match read(&own_path(file), how) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let again = read(path, how)?;
+            let is_same = block_device(&again)? == block_device(file)?;
+            if is_same { Ok(again) } else { Err(io::Error::other("another device has this path now")) }
+        }
+        opened => opened,
+    }
 }
 
 /// The node of an open device in `/dev`, when this user may open it. Locks belong to a node, not to the device: by
 /// whatever name runs reach a device, they meet at this one.
-fn usual_node(file: &File) -> Option<File> {
+fn usual_node(file: &File) -> Option<(File, PathBuf)> {
     let number = block_device(file).ok()??;
     let roots = Roots::default();
     let device = BlockDevice::find(DeviceNumber::from_raw(number), &roots)?;
-    let usual = read(&roots.dev.join(device.node_name()), SHARED).ok()?;
-    (block_device(&usual).ok()? == Some(number)).then_some(usual)
+    let path = roots.dev.join(device.node_name());
+    let usual = read(&path, SHARED).ok()?;
+    (block_device(&usual).ok()? == Some(number)).then_some((usual, path))
 }
 
 /// Whether a run of this program is writing the file at this moment.
@@ -177,7 +201,8 @@ mod tests {
     fn runs_know_each_other_by_the_lock() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(!is_being_tested(file.as_file()));
-        let (first, second) = (Hold::take(file.as_file()).unwrap(), Hold::take(file.as_file()).unwrap());
+        let take = || Hold::take(&File::open(file.path()).unwrap(), file.path()).unwrap();
+        let (first, second) = (take(), take());
         assert!(!is_being_tested(file.as_file()), "they may be refused yet");
         first.says_it_writes();
         second.says_it_writes();

@@ -4,7 +4,7 @@
 //!
 //! 1. **Facts.** [`claim`](claim()) tells who uses a device: an exclusive open asks the kernel whether it is in use;
 //!    mounts, swap and holders (`uses`) and programs that have it open (`openers`) are named. `files` tells the same of a
-//!    regular file. `contents` tells what lies there: known signatures (`scan`, with libblkid or the small table in `magic`)
+//!    regular file. What procfs and sysfs would tell and do not is `missing`. `contents` tells what lies there: known signatures (`scan`, with libblkid or the small table in `magic`)
 //!    and samples (`sample`). [`mark`] tells whose data a file holds. `claimant`, `subject` and `signature` are the types.
 //! 2. **Decision.** [`Guard::check`] weighs the facts (`findings`, with every `reason`), `--overwrite` (`overrides`) and
 //!    where the target is (`no_storage`). [`reuse`] decides what `-c` means for a file that is there.
@@ -27,6 +27,7 @@ mod hold;
 mod magic;
 mod make;
 pub mod mark;
+mod missing;
 mod no_storage;
 mod openers;
 mod overrides;
@@ -44,12 +45,13 @@ pub use claim::{Claim, claim};
 pub use claimant::{How, Use};
 pub use contents::{Holding, PartitionHeld, PartitionType};
 pub use custody::Custody;
-pub use decision::Guard;
+pub use decision::{Guard, Word};
 pub use error::GuardError;
-pub use files::{FileLock, FileUse};
+pub use files::{FileLock, FileUse, writers_of_file};
 pub use make::{NewFile, PermitToMake, Wish, Wished};
+pub use missing::{Fact, Missing, Unseen};
 pub use no_storage::check_directory;
-pub use openers::{Opener, writers_of_file};
+pub use openers::Opener;
 pub use permit::{Permit, PermitError};
 pub use reason::Reason;
 pub use scan::signatures;

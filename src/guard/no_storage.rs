@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::fault::Refusal;
 use crate::machine::mounts::read_mounts;
 use crate::machine::roots::Roots;
+use crate::machine::storage::type_of_folder;
 use crate::text::printable_path;
 
 /// Whether a file system's files are the kernel's own controls and tables rather than stored data.
@@ -69,12 +70,14 @@ pub(super) fn check_place_of_new(typed: &str, path: &Path) -> Result<(), Refusal
 pub fn check_directory(directory: &Path, roots: &Roots) -> Result<(), Refusal> {
     let path = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
     let typed = printable_path(&path);
+    // Without a list of mounts the folder itself tells.
     let mounts = read_mounts(roots).unwrap_or_default();
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
     // Of several mounts at one path the last one hides the others.
     let mount = above.max_by_key(|mount| mount.mount_point.components().count());
-    if let Some(mount) = mount.filter(|mount| is_of_the_kernel(&mount.fs_type)) {
-        return Err(of_the_kernel(&typed, &mount.fs_type));
+    let types = mount.map(|mount| mount.fs_type.clone()).into_iter().chain(type_of_folder(&path));
+    if let Some(filesystem) = types.into_iter().find(|name| is_of_the_kernel(name)) {
+        return Err(of_the_kernel(&typed, &filesystem));
     }
     if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
         let words =
@@ -116,6 +119,10 @@ mod tests {
         }
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(check_directory(dir.path(), &Roots::default()), Ok(()));
+        let hidden = Roots { proc: dir.path().join("none"), ..Roots::default() };
+        assert_eq!(check_directory(dir.path(), &hidden), Ok(()));
+        let refusal = check_directory(Path::new("/sys/fs/cgroup"), &hidden).unwrap_err();
+        assert!(refusal.message.contains("controls of the kernel"), "{refusal}");
         let roots = Roots { proc: dir.path().to_path_buf(), ..Roots::default() };
         std::fs::create_dir(dir.path().join("self")).unwrap();
         let at = dir.path().join("cg");

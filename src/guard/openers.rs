@@ -2,18 +2,24 @@
 //! or a database on a raw device is in use all the same.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use super::hold::is_lock_of_a_run;
+use super::missing::{Fact, Missing};
 use super::subject::Subject;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::read::read_word;
 use crate::machine::roots::Roots;
+use crate::sys::error::system_text;
 use crate::sys::identity::{Identity, block_device_at};
 use crate::sys::open::is_for_writing;
-use crate::text::printable;
+use crate::text::{printable, printable_path};
 
 /// A process that has a device, or a partition of it, open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,17 +41,25 @@ impl fmt::Display for Opener {
     }
 }
 
+/// A search through all processes that takes longer than this is given up: a descriptor may lead to a server that does
+/// not answer.
+const SEARCH_MAX: Duration = Duration::from_secs(10);
+
 /// Processes that have the device or a partition of it open; without the rights of root only those of the same
 /// user are seen.
 ///
 /// Runs of this program may share a device: two tests at once are a test, too.
-pub(super) fn of(device: DeviceNumber, roots: &Roots) -> Vec<Opener> {
+///
+/// # Errors
+/// Procfs is missing, or does not answer in time.
+pub(super) fn of(device: DeviceNumber, roots: &Roots) -> Result<Vec<Opener>, Missing> {
     let own = BlockDevice::find(device, roots);
     let parts = own.as_ref().map(BlockDevice::partitions).unwrap_or_default();
     let parts: Vec<_> = parts.into_iter().filter_map(|p| Some((p.number()?, p.name))).collect();
-    openers(roots, &|link, fd, _| {
+    let dev = roots.dev.clone();
+    openers(roots, SEARCH_MAX, move |link, fd, _| {
         // Only device nodes are examined: reading the facts of a file on a dead server hangs.
-        let number = block_device_at(fd).filter(|_| link.starts_with(&roots.dev))?;
+        let number = block_device_at(fd).filter(|_| link.starts_with(&dev))?;
         let number = DeviceNumber::from_raw(number);
         if number == device {
             return Some(Subject::It);
@@ -54,15 +68,12 @@ pub(super) fn of(device: DeviceNumber, roots: &Roots) -> Vec<Opener> {
     })
 }
 
-/// How often programs that write a file are searched for, and with which pause: only processes that keep it open count.
-/// A process that is being started has the descriptors of its parent for a moment.
-const CHECKS: u32 = 5;
-const CHECK_PAUSE: Duration = Duration::from_millis(40);
-
-/// Programs other than runs of this one that have the file open for writing.
-pub fn writers_of_file(file: &File, roots: &Roots) -> Vec<Opener> {
-    let Ok(own) = Identity::of(file) else { return Vec::new() };
-    let of_file = |_: &Path, fd: &Path, info: &Path| {
+/// Programs other than runs of this one that have the file open for writing at this moment.
+///
+/// # Errors
+/// As [`of`].
+pub(super) fn writers_now(own: Identity, roots: &Roots) -> Result<Vec<Opener>, Missing> {
+    let found = openers(roots, SEARCH_MAX, move |_, fd, info| {
         // The kernel tells the inode since 5.14, so that other files need not be asked.
         let info = fs::read_to_string(info).ok()?;
         let inode = info.lines().find_map(|line| line.strip_prefix("ino:")?.trim().parse::<u64>().ok());
@@ -70,50 +81,79 @@ pub fn writers_of_file(file: &File, roots: &Roots) -> Vec<Opener> {
             return None;
         }
         (Identity::at(fd).ok()? == own).then_some(Subject::It)
-    };
-    let mut stayed: Option<Vec<Opener>> = None;
-    for check in 1..=CHECKS {
-        let now = openers(roots, &of_file).into_iter().filter(|o| o.writes);
-        let now: Vec<Opener> = now.filter(|o| stayed.as_ref().is_none_or(|s| s.contains(o))).collect();
-        if now.is_empty() || check == CHECKS {
-            return now;
-        }
-        stayed = Some(now);
-        std::thread::sleep(CHECK_PAUSE);
-    }
-    Vec::new()
+    })?;
+    Ok(found.into_iter().filter(|opener| opener.writes).collect())
 }
 
 /// Processes that have a file open for which `named` gives a subject, without this process and other runs. `named` gets
 /// where a descriptor leads, its path in `/proc` and that of its `fdinfo`.
-fn openers(roots: &Roots, named: &dyn Fn(&Path, &Path, &Path) -> Option<Subject>) -> Vec<Opener> {
+fn openers(
+    roots: &Roots,
+    longest: Duration,
+    named: impl Fn(&Path, &Path, &Path) -> Option<Subject> + Send + 'static,
+) -> Result<Vec<Opener>, Missing> {
+    let unknown = |why: &str| Missing::new(Fact::Programs, format!("{}: {why}", printable_path(&roots.proc)));
+    // The list of processes is that of a mount, and this process need not be among them.
+    roots.check_procfs(&roots.proc.join("self")).map_err(|error| unknown(&system_text(&error)))?;
+    let (tell, told) = mpsc::channel();
+    let (proc, is_over) = (roots.proc.clone(), Arc::new(AtomicBool::new(false)));
+    let stop = Arc::clone(&is_over);
+    let search = move || {
+        // Nobody listens any more when it took too long.
+        let _ = tell.send(search(&proc, &named, &stop));
+    };
+    // On a thread of its own, because a call that hangs cannot be given up.
+    std::thread::Builder::new().spawn(search).map_err(|error| unknown(&system_text(&error)))?;
+    let found = told.recv_timeout(longest);
+    is_over.store(true, Ordering::Relaxed);
+    match found {
+        Ok(found) => found.map_err(|error| unknown(&system_text(&error))),
+        Err(_) => Err(unknown(&format!("the search was not over after {} s", longest.as_secs()))),
+    }
+}
+
+fn search(
+    proc: &Path,
+    named: &dyn Fn(&Path, &Path, &Path) -> Option<Subject>,
+    stop: &AtomicBool,
+) -> io::Result<Vec<Opener>> {
     let mut found: Vec<Opener> = Vec::new();
-    for entry in fs::read_dir(&roots.proc).into_iter().flatten().flatten() {
+    for entry in fs::read_dir(proc)? {
+        let entry = entry?;
         let Some(id) = entry.file_name().to_str().and_then(|n| n.parse::<u32>().ok()) else { continue };
         if id == std::process::id() {
             continue;
         }
-        let (mut of_process, mut is_run): (Vec<Opener>, bool) = (Vec::new(), false);
-        for fd in fs::read_dir(entry.path().join("fd")).into_iter().flatten().flatten() {
-            // Sockets, pipes and the like lead to no path.
-            let Some(link) = fs::read_link(fd.path()).ok().filter(|link| link.is_absolute()) else {
-                continue;
-            };
-            let info = entry.path().join("fdinfo").join(fd.file_name());
-            let Some(what) = named(&link, &fd.path(), &info) else { continue };
-            let info = fs::read_to_string(info).unwrap_or_default();
-            is_run |= info.lines().any(is_lock_of_a_run);
-            let writes = may_write(&info);
-            match of_process.iter_mut().find(|o| o.what == what) {
-                Some(known) => known.writes |= writes,
-                None => {
-                    let name = read_word(&entry.path().join("comm")).unwrap_or_default();
-                    of_process.push(Opener { id, name, what, writes });
-                }
-            }
+        if stop.load(Ordering::Relaxed) {
+            break;
         }
-        if !is_run {
-            found.append(&mut of_process);
+        found.append(&mut of_process(id, &entry.path(), named));
+    }
+    Ok(found)
+}
+
+/// What one process has open; nothing for a run of this program, for a process that has ended and for one that this user
+/// may not look into.
+fn of_process(id: u32, dir: &Path, named: &dyn Fn(&Path, &Path, &Path) -> Option<Subject>) -> Vec<Opener> {
+    let mut found: Vec<Opener> = Vec::new();
+    for fd in fs::read_dir(dir.join("fd")).into_iter().flatten().flatten() {
+        // Sockets, pipes and the like lead to no path.
+        let Some(link) = fs::read_link(fd.path()).ok().filter(|link| link.is_absolute()) else {
+            continue;
+        };
+        let info = dir.join("fdinfo").join(fd.file_name());
+        let Some(what) = named(&link, &fd.path(), &info) else { continue };
+        let info = fs::read_to_string(info).unwrap_or_default();
+        if info.lines().any(is_lock_of_a_run) {
+            return Vec::new();
+        }
+        let writes = may_write(&info);
+        match found.iter_mut().find(|o| o.what == what) {
+            Some(known) => known.writes |= writes,
+            None => {
+                let name = read_word(&dir.join("comm")).unwrap_or_default();
+                found.push(Opener { id, name, what, writes });
+            }
         }
     }
     found
@@ -129,10 +169,10 @@ fn may_write(info: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::made::{open_file_info, pipe, symlink};
 
     #[test]
     fn the_flags_of_a_descriptor() {
-        use crate::sys::made::open_file_info;
         let file = tempfile::NamedTempFile::new().unwrap();
         let reader = fs::File::open(file.path()).unwrap();
         assert!(may_write(&open_file_info(file.as_file())));
@@ -144,5 +184,39 @@ mod tests {
     fn words() {
         let opener = Opener { id: 7, name: "qemu".into(), what: Subject::It, writes: true };
         assert_eq!(opener.to_string(), "process 7 (qemu) has it open for writing");
+    }
+
+    #[test]
+    fn a_search_that_hangs_is_given_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let roots = Roots { proc: at("proc"), sys: at("sys"), dev: at("dev") };
+        let target = tempfile::NamedTempFile::new().unwrap();
+        let own = Identity::of(target.as_file()).unwrap();
+        for name in ["proc/self", "proc/4194305/fd", "proc/4194305/fdinfo"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        symlink(target.path(), at("proc/4194305/fd/3")).unwrap();
+        fs::write(at("proc/4194305/fdinfo/3"), "flags:\t02\n").unwrap();
+        assert_eq!(writers_now(own, &roots).unwrap().len(), 1);
+        fs::remove_file(at("proc/4194305/fdinfo/3")).unwrap();
+        // Nobody writes into it, so that an open of it waits for ever.
+        pipe(&at("proc/4194305/fdinfo/3")).unwrap();
+        let reads = |_: &Path, _: &Path, info: &Path| fs::read_to_string(info).ok().map(|_| Subject::It);
+        let unknown = openers(&roots, Duration::from_millis(50), reads).unwrap_err();
+        assert_eq!(unknown.fact, Fact::Programs);
+        assert!(unknown.why.contains("was not over after 0 s"), "{unknown}");
+        // The thread that still waits comes to its end.
+        drop(fs::File::options().write(true).open(at("proc/4194305/fdinfo/3")).unwrap());
+    }
+
+    #[test]
+    fn without_processes_nothing_is_known_of_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { proc: dir.path().join("none"), ..Roots::default() };
+        let unknown = of(DeviceNumber { major: 7, minor: 0 }, &roots).unwrap_err();
+        assert!(unknown.to_string().starts_with("which programs have it open is not known: "), "{unknown}");
+        let roots = Roots { proc: dir.path().to_path_buf(), ..Roots::default() };
+        assert!(of(DeviceNumber { major: 7, minor: 0 }, &roots).is_err(), "an empty folder");
     }
 }

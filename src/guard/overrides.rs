@@ -1,4 +1,4 @@
-//! Paths given with `--overwrite`: targets that may be written although they hold data.
+//! The person's word for a target, with its path: `--overwrite` (it may hold data), `--unchecked` (it may be in use).
 
 use std::fs::File;
 use std::path::Path;
@@ -9,16 +9,18 @@ use crate::machine::storage::resolve;
 use crate::sys::identity::Identity;
 use crate::text::shell_word;
 
-/// Paths that the person allowed to overwrite.
+/// Paths that the person gave with one of these options.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Overrides<'a> {
     /// As typed.
     pub again: &'a [String],
+    /// The option, as refusals name options: `-overwrite`.
+    pub option: &'static str,
     pub roots: &'a Roots,
 }
 
 impl Overrides<'_> {
-    /// The person gave this file or device with `--overwrite`: as typed, as the path it stands for, or by another
+    /// The person gave this file or device with the option: as typed, as the path it stands for, or by another
     /// path that leads to it now. A whole disk and its partition, or a device and the file behind it, are two. A
     /// number (`#3`) names nothing: it can mean another disk after the next one is plugged in.
     pub fn let_through(&self, typed: &str, path: &Path, file: Option<&File>) -> bool {
@@ -35,7 +37,7 @@ impl Overrides<'_> {
         again == typed || resolved == path || (opened.is_some() && Identity::at(&resolved).ok() == opened)
     }
 
-    /// Which of the targets (as typed) a path of `--overwrite` names.
+    /// Which of the targets (as typed) a path of the option names.
     pub fn named_by<'t>(&self, again: &str, targets: &[&'t str]) -> Option<&'t str> {
         targets.iter().copied().find(|typed| {
             let path = resolve(typed, self.roots).map_or_else(|_| (*typed).into(), |r| r.path);
@@ -43,7 +45,7 @@ impl Overrides<'_> {
         })
     }
 
-    /// Paths of `--overwrite` that name no target of the run: a typing error, perhaps in the name of the target.
+    /// Paths of the option that name no target of the run: a typing error, perhaps in the name of the target.
     ///
     /// `targets` are the targets as typed.
     pub fn refuse_unused(&self, targets: &[&str]) -> Vec<Refusal> {
@@ -53,9 +55,9 @@ impl Overrides<'_> {
                 refusals.extend((!refusals.contains(&refusal)).then_some(refusal));
                 continue;
             }
-            let words = format!("--overwrite names '{again}', which is not a target of this run");
+            let words = format!("-{} names '{again}', which is not a target of this run", self.option);
             let names: Vec<String> = targets.iter().map(|t| format!("'{t}'")).collect();
-            let refusal = Refusal::machine(&["-overwrite"], None, words).hint(format!(
+            let refusal = Refusal::machine(&[self.option], None, words).hint(format!(
                 "repeat the path of a target: its disk or a partition of it does not count; targets of this \
                  run: {}",
                 names.join(", ")
@@ -70,13 +72,14 @@ impl Overrides<'_> {
     fn refuse_number(&self, again: &str) -> Option<Refusal> {
         let path = resolve(again, self.roots).ok().filter(|r| r.disk_number.is_some())?.path;
         let word = shell_word(&path.to_string_lossy());
-        let words = format!("--overwrite {again}: give the device by its name, not by a number");
-        Some(Refusal::machine(&["-overwrite"], None, words).hint(format!(
-            "a number may mean another disk when disks are added or removed; for this disk: --overwrite {word}"
+        let option = self.option;
+        let words = format!("-{option} {again}: give the device by its name, not by a number");
+        Some(Refusal::machine(&[option], None, words).hint(format!(
+            "a number may mean another disk when disks are added or removed; for this disk: -{option} {word}"
         )))
     }
 
-    /// What to type after `--overwrite` for a target.
+    /// What to type after the option for a target.
     pub fn word_for(&self, typed: &str) -> String {
         match resolve(typed, self.roots) {
             Ok(resolved) if resolved.disk_number.is_some() => shell_word(&resolved.path.to_string_lossy()),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::custody::Custody;
 use super::decision::Guard;
+use super::missing::Unseen;
 use crate::fault::{Failure, FailureKind};
 use crate::machine::roots::Roots;
 use crate::machine::storage::{
@@ -22,6 +23,7 @@ use crate::sys::identity::Identity;
 pub struct Permit {
     path: PathBuf,
     identity: Identity,
+    unseen: Option<Unseen>,
 }
 
 /// Why what was permitted was not opened.
@@ -54,17 +56,17 @@ impl Guard<'_> {
         let identity = Identity::of(file).map_err(not_kept)?;
         // Held first, so that the checked facts stay true, and two runs that check at the same time see each other. If
         // somebody else has it, the check names them.
-        let held = custody.hold(identity, file);
+        let held = custody.hold(identity, file, &facts.path);
         let is_device = facts.kind == TargetKind::Block;
-        match (is_device, custody.is_of_this_run(identity)) {
-            (true, true) => self.check_again(typed, &facts.path, file)?,
-            (false, true) => {}
+        let unseen = match (is_device, custody.is_of_this_run(identity)) {
+            (true, true) => self.check_again(typed, &facts.path, file).map(|()| None)?,
+            (false, true) => None,
             (_, false) => self.check(typed, &facts.path, file, facts)?,
-        }
+        };
         // A file's lock only tells other runs who writes: it may be missing.
         held.or_else(|e| if is_device { Err(e) } else { Ok(()) }).map_err(not_kept)?;
         custody.says_it_writes(identity);
-        Ok(Permit { path: facts.path.clone(), identity })
+        Ok(Permit { path: facts.path.clone(), identity, unseen })
     }
 }
 
@@ -78,6 +80,11 @@ impl Permit {
     /// What may be written.
     pub fn identity(&self) -> Identity {
         self.identity
+    }
+
+    /// Whose writing could not be looked for with the rights of this process.
+    pub fn unseen(&self) -> Option<Unseen> {
+        self.unseen
     }
 
     /// Opens it with its facts.
@@ -123,6 +130,7 @@ impl Permit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::Word;
     use crate::guard::mark::{MarkState, Marks};
     use crate::machine::storage::{Access, ReadFlags, open};
     use crate::sys::made::FileExt;
@@ -133,7 +141,7 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         let marks = Marks::with_registry(&at("state"));
         let roots = Roots::default();
-        let guard = Guard { overwrite: &[], marks: &marks, roots: &roots };
+        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
         let flags = OpenFlags { access: Access::ReadWrite, direct: false, dsync: false };
         for name in ["ours", "theirs"] {
             std::fs::write(at(name), [7; 4096]).unwrap();

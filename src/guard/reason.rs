@@ -8,7 +8,9 @@ use super::contents::Holding;
 use super::error::GuardError;
 use super::files::{FileLock, FileUse};
 use super::mark::{Ignored, Whose};
+use super::missing::Missing;
 use super::openers::Opener;
+use crate::machine::sight::Sight;
 use crate::text::printable_path;
 
 /// One reason.
@@ -27,6 +29,10 @@ pub enum Reason {
     },
     /// A process has the file open for writing.
     Open(Opener),
+    /// Somebody has the file open for writing, and this process cannot see who.
+    OpenUnseen(Sight),
+    /// Whether it is in use is not known.
+    NotKnown(Missing),
     /// A flag of the file lets nobody change it.
     Locked(FileLock),
     /// What lies there.
@@ -56,6 +62,18 @@ impl fmt::Display for Reason {
             Reason::FileUsed(user) => write!(f, "it {user}"),
             Reason::UsedAs { device, by } => write!(f, "as {device}, {by}"),
             Reason::Open(opener) => opener.fmt(f),
+            Reason::OpenUnseen(sight) => {
+                f.write_str("another program has it open for writing; ")?;
+                f.write_str(match sight {
+                    Sight::OwnUser => "which one is not visible without root",
+                    Sight::Container => "which one is not visible from inside this container",
+                    Sight::Nothing => "which one is not visible without /proc",
+                    Sight::All => {
+                        "no process shows it, so it may be a memory map whose file was closed, or a server in the kernel"
+                    }
+                })
+            }
+            Reason::NotKnown(missing) => missing.fmt(f),
             Reason::Locked(lock) => write!(f, "it is {lock}"),
             Reason::Holds(holding) => holding.fmt(f),
             Reason::Unknown(error) => error.fmt(f),

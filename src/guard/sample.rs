@@ -55,7 +55,7 @@ fn pieces(size_bytes: u64, count: u64) -> Vec<(u64, u64)> {
 /// are read until one is found. `count` is the number of pieces besides start and end.
 ///
 /// # Errors
-/// When the file cannot be opened once more for reading, or there is no memory.
+/// When the file has no size, or there is no memory.
 pub fn find_odd(
     file: &File,
     count: u64,
@@ -69,7 +69,7 @@ pub fn find_odd(
         }
         ControlFlow::Break(())
     };
-    let size_bytes = read_again(file, AT_ONCE)?.seek(SeekFrom::End(0))?;
+    let size_bytes = again(file)?.seek(SeekFrom::End(0))?;
     read_places(file, &pieces(size_bytes, count.max(1)), &|offset_bytes, bytes| match bytes {
         Ok(bytes) if is_odd(offset_bytes, bytes) => tell(Odd { offset_bytes, error: None }),
         Ok(_) => ControlFlow::Continue(()),
@@ -87,7 +87,7 @@ pub type See<'a> = &'a (dyn Fn(u64, io::Result<&[u8]>) -> ControlFlow<()> + Sync
 /// # Errors
 /// When the file cannot be opened once more for reading, or there is no memory.
 pub fn read_places(file: &File, places: &[(u64, u64)], see: See<'_>) -> io::Result<usize> {
-    let buffered = read_again(file, AT_ONCE)?;
+    let buffered = again(file)?;
     // What cannot be read past the cache is read through it.
     let direct = read_again(file, Reading { direct: true, ..AT_ONCE }).ok();
     let _ = advise(&buffered, AccessHint::Random);
@@ -117,6 +117,12 @@ pub fn read_places(file: &File, places: &[(u64, u64)], see: See<'_>) -> io::Resu
         work(&buffers[0]);
     });
     Ok(next.into_inner().min(places.len()))
+}
+
+/// The file once more, for reads through the cache.
+fn again(file: &File) -> io::Result<File> {
+    // Without procfs the file itself must do; a write-only one then cannot be read.
+    read_again(file, AT_ONCE).or_else(|_| file.try_clone())
 }
 
 fn read(direct: Option<&File>, buffered: &File, offset: u64, bytes: &mut [u8]) -> io::Result<()> {

@@ -5,16 +5,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::claimant::{How, Use};
+use super::missing::{Fact, Missing};
 use super::subject::Subject;
 use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::mounts::{Mount, parse_mountinfo, read_mounts, read_swaps};
+use crate::machine::mounts::{Mount, mountinfo, parse_mountinfo, read_mounts, read_swaps, swaps};
 use crate::machine::roots::Roots;
+use crate::sys::error::system_text;
 use crate::sys::identity::block_device_at;
+use crate::text::printable_path;
 
 /// What the kernel lists, read once for a question.
 pub(super) struct Uses<'a> {
     mounts: Vec<Mount>,
     swaps: Vec<PathBuf>,
+    /// Lists that could not be read.
+    pub missing: Vec<Missing>,
     roots: &'a Roots,
 }
 
@@ -27,7 +32,12 @@ fn is_system_place(point: &Path) -> bool {
 
 impl<'a> Uses<'a> {
     pub fn read(roots: &'a Roots) -> Self {
-        let mut mounts = read_mounts(roots).unwrap_or_default();
+        let mut missing = Vec::new();
+        let mut mounts = read_mounts(roots).unwrap_or_else(|error| {
+            let why = format!("{}: {}", printable_path(&mountinfo(roots)), system_text(&error));
+            missing.push(Missing::new(Fact::Mounts, why));
+            Vec::new()
+        });
         // The first process sees the machine's own mounts, also when this one is shut into a part of them.
         let first = fs::read(roots.proc.join("1/mountinfo")).map(|text| parse_mountinfo(&text));
         for mount in first.unwrap_or_default() {
@@ -35,7 +45,12 @@ impl<'a> Uses<'a> {
                 mounts.push(mount);
             }
         }
-        Uses { mounts, swaps: read_swaps(roots).unwrap_or_default(), roots }
+        let swaps = read_swaps(roots).unwrap_or_else(|error| {
+            let why = format!("{}: {}", printable_path(&swaps(roots)), system_text(&error));
+            missing.push(Missing::new(Fact::Swaps, why));
+            Vec::new()
+        });
+        Uses { mounts, swaps, missing, roots }
     }
 
     /// Everybody who is seen to use the device, its partitions, its disk, or what is built on them.
@@ -196,14 +211,26 @@ mod tests {
         Uses::read(roots).of(device).iter().any(|u| u.is_system)
     }
 
-    fn mountinfo(roots: &Roots, text: &str) {
-        fs::write(roots.proc.join("self/mountinfo"), text).unwrap();
+    fn put_mounts(roots: &Roots, text: &str) {
+        let proc = "22 1 0:21 / /proc rw - proc proc rw\n";
+        fs::write(roots.proc.join("self/mountinfo"), format!("{proc}{text}")).unwrap();
+    }
+
+    #[test]
+    fn lists_that_cannot_be_read_are_told() {
+        let (_dir, roots) = recorded_sysfs();
+        assert_eq!(Uses::read(&roots).missing, []);
+        fs::write(roots.proc.join("self/mountinfo"), "").unwrap();
+        fs::remove_file(roots.proc.join("swaps")).unwrap();
+        let told: Vec<String> = Uses::read(&roots).missing.iter().map(Missing::to_string).collect();
+        assert!(told[0].ends_with("self/mountinfo: it lists no mount"), "{told:?}");
+        assert!(told[1].starts_with("whether it is swap is not known: "), "{told:?}");
     }
 
     #[test]
     fn a_disk_is_claimed_through_partitions_and_what_is_on_them() {
         let (_dir, roots) = recorded_sysfs();
-        mountinfo(
+        put_mounts(
             &roots,
             "30 1 252:0 / / rw - ext4 /dev/mapper/vg-root rw\n31 1 9:0 / /data\\040x rw - xfs /dev/md0 rw\n",
         );
@@ -228,7 +255,7 @@ mod tests {
     #[test]
     fn every_mount_is_told_and_only_the_places_of_the_system_make_its_disk() {
         let (_dir, roots) = recorded_sysfs();
-        mountinfo(
+        put_mounts(
             &roots,
             "30 1 8:1 / /srv rw - ext4 /dev/sda1 rw\n31 1 8:1 /a /home rw - ext4 /dev/sda1 rw\n",
         );
@@ -236,11 +263,11 @@ mod tests {
         assert_eq!(words(SDA1, &roots)[..2], two);
         assert!(!is_system(SDA, &roots) && !is_system(SDA2, &roots));
         for point in ["/", "/boot", "/boot/efi", "/usr", "/efi", "/etc/hosts"] {
-            mountinfo(&roots, &format!("30 1 8:1 / {point} rw - ext4 /dev/sda1 rw\n"));
+            put_mounts(&roots, &format!("30 1 8:1 / {point} rw - ext4 /dev/sda1 rw\n"));
             assert!(is_system(SDA, &roots) && is_system(SDA1, &roots) && is_system(SDA2, &roots), "{point}");
         }
         // A process in a chroot or a container does not see it, the first one does.
-        mountinfo(&roots, "");
+        put_mounts(&roots, "");
         fs::create_dir_all(roots.proc.join("1")).unwrap();
         fs::write(roots.proc.join("1/mountinfo"), "30 1 8:1 / / rw - ext4 /dev/sda1 rw\n").unwrap();
         assert!(is_system(SDA, &roots));
@@ -249,7 +276,7 @@ mod tests {
     #[test]
     fn a_partition_is_claimed_through_itself_and_its_disk_not_its_neighbour() {
         let (_dir, roots) = recorded_sysfs();
-        mountinfo(
+        put_mounts(
             &roots,
             "30 1 8:2 / /other rw - ext4 /dev/sda2 rw\n31 1 8:1 / /mnt rw - vfat /dev/sda1 rw\n",
         );
@@ -268,7 +295,7 @@ mod tests {
     fn btrfs_members_are_found_by_source_or_by_sysfs() {
         let (_dir, roots) = recorded_sysfs();
         let source = roots.dev.join("sda1");
-        mountinfo(&roots, &format!("30 1 0:44 / /b rw - btrfs {} rw\n", source.display()));
+        put_mounts(&roots, &format!("30 1 0:44 / /b rw - btrfs {} rw\n", source.display()));
         assert_eq!(words(SDA1, &roots)[0], "it is mounted at /b (btrfs)");
         let members = roots.sys.join("fs/btrfs/uuid/devices");
         fs::create_dir_all(members.join("sda2")).unwrap();
@@ -276,7 +303,7 @@ mod tests {
         fs::create_dir_all(members.join("sda1")).unwrap();
         assert_eq!(words(SDA2, &roots)[0], "it is part of the btrfs file system mounted at /b");
         assert!(!is_system(SDA2, &roots));
-        mountinfo(&roots, &format!("30 1 0:44 / / rw - btrfs {} rw\n", source.display()));
+        put_mounts(&roots, &format!("30 1 0:44 / / rw - btrfs {} rw\n", source.display()));
         assert!(is_system(SDA2, &roots), "the root's second device");
     }
 
@@ -285,10 +312,10 @@ mod tests {
         let (_dir, roots) = recorded_sysfs();
         let log = roots.dev.join("sda1");
         let line = format!("30 1 8:32 / /x rw - xfs /dev/sdc rw,logdev={},noquota\n", log.display());
-        mountinfo(&roots, &line);
+        put_mounts(&roots, &line);
         assert_eq!(words(SDA1, &roots)[0], "it is used by the file system mounted at /x (xfs)");
         let both = format!("{}:{}", roots.dev.join("sdx").display(), log.display());
-        mountinfo(&roots, &format!("30 1 0:50 / /c rw - bcachefs {both} rw\n"));
+        put_mounts(&roots, &format!("30 1 0:50 / /c rw - bcachefs {both} rw\n"));
         assert_eq!(words(SDA1, &roots)[0], "it is mounted at /c (bcachefs)");
     }
 }

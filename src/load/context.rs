@@ -6,8 +6,8 @@ use super::events::Handles;
 use super::live::Progress;
 use crate::engine::EngineRow;
 use crate::fault::Failure;
-use crate::guard::Custody;
 use crate::guard::mark::Marks;
+use crate::guard::{Custody, Word};
 use crate::machine::roots::Roots;
 use crate::measure::clock::MachineClock;
 use crate::profile::{EventNames, Profile};
@@ -65,12 +65,21 @@ pub struct Options {
     pub engine: Option<(&'static EngineRow, String)>,
     /// Targets that may be written although they hold foreign data (`--overwrite`).
     pub overwrite: Vec<String>,
+    /// Targets that may be written although nothing tells whether they are in use (`--unchecked`).
+    pub unchecked: Vec<String>,
     /// Always write `-c` files anew (`--recreate`).
     pub recreate: bool,
     /// `-ys -yf -yr -yp`.
     pub events: EventNames,
     /// How often to send [`Event::Progress`].
     pub progress_every: Option<Duration>,
+}
+
+impl Options {
+    /// What the person allowed.
+    pub fn word(&self) -> Word<'_> {
+        Word { overwrite: &self.overwrite, unchecked: &self.unchecked }
+    }
 }
 
 /// A finished run.
@@ -126,6 +135,13 @@ impl Run<'_> {
         if !known.iter().any(|w| w == words) {
             known.push(words.to_string());
             (self.on_event)(Event::Warning(words.to_string()));
+        }
+    }
+
+    /// Notes a fact for standard error once.
+    pub fn note(&mut self, words: String) {
+        if !self.report.notes.contains(&words) {
+            self.report.notes.push(words);
         }
     }
 

@@ -64,7 +64,7 @@ pub fn check_before(
 ) -> Result<Vec<Checked>, Vec<Refusal>> {
     let roots = Roots::default();
     let marks = Marks::of_this_user();
-    let guard = Guard { overwrite: &options.overwrite, marks: &marks, roots: &roots };
+    let guard = Guard { word: options.word(), marks: &marks, roots: &roots };
     let mut spans = Vec::new();
     let mut refusals = Vec::new();
     let mut room = Room::default();
@@ -374,7 +374,7 @@ pub fn create(
 ) -> Result<Option<NewFile>, Failure> {
     let roots = Roots::default();
     let marks = Marks::of_this_user();
-    let guard = Guard { overwrite: &options.overwrite, marks: &marks, roots: &roots };
+    let guard = Guard { word: options.word(), marks: &marks, roots: &roots };
     let typed = creation.typed;
     let path = resolve(typed, &roots)?.path;
     let is_left_over = |file: &File| creation.is_left_over(file);

@@ -128,7 +128,7 @@ impl<'p> Run<'p> {
 
     /// Opens the targets, and says what about them changes the meaning of the numbers.
     fn open_targets(&mut self, span: &TimeSpan, checked: &Checked) -> Result<Vec<TargetState>, Failures> {
-        let guard = Guard { overwrite: &self.options.overwrite, marks: &self.marks, roots: &self.roots };
+        let guard = Guard { word: self.options.word(), marks: &self.marks, roots: &self.roots };
         let targets = targets::open_all(span, &guard, &checked.identities, &mut self.custody)?;
         for (target, state) in span.targets.iter().zip(&targets) {
             let (path, size) = (&target.path, state.facts.size_bytes);
@@ -136,6 +136,9 @@ impl<'p> Run<'p> {
             let by_id = by_id.map(|p| p.display().to_string());
             self.say(verbose::target(target, state, by_id.as_deref()));
             verbose::priority(target, state).into_iter().for_each(|words| self.say(words));
+            if let Some(unseen) = state.unseen() {
+                self.note(format!("'{path}': {unseen}"));
+            }
             if state.ranges.range.is_limit_beyond_size() {
                 self.warn(&format!(
                     "'{path}': the tested range should end at {} bytes, but the target has {size} bytes; the range \

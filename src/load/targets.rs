@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::access::{DataRng, data};
 use crate::engine::Handle;
 use crate::fault::{Failure, FailureKind};
-use crate::guard::{Custody, Guard, Permit, PermitError};
+use crate::guard::{Custody, Guard, Permit, PermitError, Unseen};
 use crate::machine::storage::{
     Access, AccessHint, OpenFlags, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
     probe_direct_read, resolve,
@@ -294,6 +294,11 @@ impl TargetState {
     /// The open target, for questions.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Whose writing could not be looked for.
+    pub fn unseen(&self) -> Option<Unseen> {
+        self.permit.as_ref().and_then(Permit::unseen)
     }
 
     /// What it is.

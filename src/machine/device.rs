@@ -4,14 +4,16 @@
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::roots::Roots;
 use crate::machine::read::{read_number, read_word};
 use crate::sys::device;
-use crate::sys::file::{FileKind, Stat};
+use crate::sys::error::{Code, system_text};
 use crate::sys::identity::Identity;
+use crate::text::printable_path;
 
 /// Major and minor number of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,6 +28,17 @@ impl DeviceNumber {
     /// From `st_dev` or `st_rdev`.
     pub fn from_raw(raw: u64) -> Self {
         DeviceNumber { major: device::major(raw), minor: device::minor(raw) }
+    }
+
+    /// Of a device that is identified; `None` for a file.
+    pub fn of(identity: Identity) -> Option<Self> {
+        // Inodes of files begin at 1.
+        (identity.inode() == 0).then(|| Self::from_raw(identity.device()))
+    }
+
+    /// What tells the device from files and other devices.
+    pub fn identity(self) -> Identity {
+        Identity::from((device::number(self.major, self.minor), 0))
     }
 }
 
@@ -53,6 +66,22 @@ pub struct SectorSizes {
     pub physical_bytes: u32,
 }
 
+/// Why sysfs does not tell about block devices.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {text}")]
+pub struct DevicesUnknown {
+    /// What could not be read.
+    pub path: String,
+    /// The system's text.
+    pub text: String,
+}
+
+impl DevicesUnknown {
+    pub(super) fn new(path: &Path, error: &io::Error) -> Self {
+        DevicesUnknown { path: printable_path(path), text: system_text(error) }
+    }
+}
+
 /// A block device's directory in sysfs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockDevice {
@@ -66,6 +95,42 @@ impl BlockDevice {
     /// Looks a device up by number; `None` when sysfs does not know it.
     pub fn find(number: DeviceNumber, roots: &Roots) -> Option<Self> {
         Self::from_dir(&roots.sys.join("dev/block").join(number.to_string()))
+    }
+
+    /// The same for a device that is known to exist.
+    ///
+    /// # Errors
+    /// Sysfs is missing, hidden or does not show this device.
+    pub fn shown(number: DeviceNumber, roots: &Roots) -> Result<Self, DevicesUnknown> {
+        let dir = roots.sys.join("dev/block").join(number.to_string());
+        roots.check_sysfs(&dir).map_err(|error| DevicesUnknown::new(&dir, &error))?;
+        Self::find(number, roots).ok_or_else(|| DevicesUnknown::new(&dir, &Code::NOT_FOUND.into()))
+    }
+
+    /// All devices that are no partitions, in order of their names, without those that the kernel hides.
+    ///
+    /// # Errors
+    /// Sysfs is missing, or hides a device.
+    pub fn all(roots: &Roots) -> Result<Vec<Self>, DevicesUnknown> {
+        let list = roots.sys.join("block");
+        let failed = |path: &Path| {
+            let path = path.to_path_buf();
+            move |error: io::Error| DevicesUnknown::new(&path, &error)
+        };
+        roots.check_sysfs(&list).map_err(failed(&list))?;
+        let mut found = Vec::new();
+        for entry in fs::read_dir(&list).map_err(failed(&list))? {
+            let path = entry.map_err(failed(&list))?.path();
+            match fs::metadata(&path) {
+                // A path of a multipath device has no number, and nobody can open it.
+                Ok(_) => found.extend(Self::from_dir(&path).filter(|device| device.number().is_some())),
+                // It was removed since the list was read.
+                Err(_) if fs::symlink_metadata(&path).is_err() => {}
+                Err(error) => return Err(DevicesUnknown::new(&path, &error)),
+            }
+        }
+        found.sort_by(|a: &Self, b| a.name.cmp(&b.name));
+        Ok(found)
     }
 
     /// Looks a device up by its kernel name, also a partition.
@@ -143,11 +208,14 @@ impl BlockDevice {
     }
 
     /// Other disks that are this disk by another name, and of each the partition that is this partition.
-    pub fn twins(&self, roots: &Roots) -> Vec<(Self, Option<Self>)> {
+    ///
+    /// # Errors
+    /// As [`BlockDevice::all`].
+    pub fn twins(&self, roots: &Roots) -> Result<Vec<(Self, Option<Self>)>, DevicesUnknown> {
         let disk = self.whole_disk().unwrap_or_else(|| self.clone());
-        let Some(id) = disk.world_wide_id() else { return Vec::new() };
+        let Some(id) = disk.world_wide_id() else { return Ok(Vec::new()) };
         let size = |device: &Self| read_word(&device.dir.join("size"));
-        children(&roots.sys.join("block"))
+        let twins = Self::all(roots)?
             .into_iter()
             // Makers give one name to several disks, but hardly of the same size.
             .filter(|other| {
@@ -160,7 +228,14 @@ impl BlockDevice {
                 });
                 (other, part)
             })
-            .collect()
+            .collect();
+        Ok(twins)
+    }
+
+    /// Capacity in bytes.
+    pub fn size_bytes(&self) -> Option<u64> {
+        // Units of 512 bytes, whatever its sectors are.
+        read_number::<u64>(&self.dir.join("size"))?.checked_mul(512)
     }
 
     /// Where a partition lies on its disk: first byte and length.
@@ -263,38 +338,6 @@ fn parse_scheduler(text: &str) -> Option<String> {
     Some(name.to_string())
 }
 
-/// Loop devices whose backing file is `path` (same file, whatever its spelling).
-///
-/// A write to such a file changes the device under whoever uses it.
-pub fn loop_devices_of(path: &Path, roots: &Roots) -> Vec<String> {
-    let Ok(wanted) = Identity::at(path) else { return Vec::new() };
-    loop_devices_backed_by(wanted, roots).into_iter().map(|device| device.name).collect()
-}
-
-/// The same for a file that is known by what its descriptor says.
-pub(crate) fn loop_devices_backed_by(wanted: Identity, roots: &Roots) -> Vec<BlockDevice> {
-    let same = |file: &Path| Identity::at(file).is_ok_and(|found| found == wanted);
-    children(&roots.sys.join("block"))
-        .into_iter()
-        .filter(|device| device.loop_backing_file().is_some_and(|file| same(&file)))
-        .collect()
-}
-
-/// Loop devices that stand on one of these block devices instead of on a file.
-///
-/// A loop device does not claim what it stands on, so the kernel's own answer does not show it.
-pub(crate) fn loop_devices_over(devices: &[DeviceNumber], roots: &Roots) -> Vec<BlockDevice> {
-    let is_over = |node: &Path| {
-        Stat::at(node).is_ok_and(|stat| {
-            stat.kind == FileKind::Block && devices.contains(&DeviceNumber::from_raw(stat.node_of))
-        })
-    };
-    children(&roots.sys.join("block"))
-        .into_iter()
-        .filter(|device| device.loop_backing_file().is_some_and(|node| is_over(&node)))
-        .collect()
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -337,8 +380,8 @@ pub(crate) mod tests {
         link("devices/sda/sda1/holders/md0", "devices/md0");
         let roots = Roots { sys, proc: dir.path().join("proc"), dev: dir.path().join("dev") };
         fs::create_dir_all(roots.proc.join("self")).unwrap();
-        fs::write(roots.proc.join("self/mountinfo"), "").unwrap();
-        fs::write(roots.proc.join("swaps"), "").unwrap();
+        fs::write(roots.proc.join("self/mountinfo"), "22 1 0:21 / /proc rw - proc proc rw\n").unwrap();
+        fs::write(roots.proc.join("swaps"), "Filename\n").unwrap();
         (dir, roots)
     }
 
@@ -358,6 +401,25 @@ pub(crate) mod tests {
         assert_eq!(part.holders()[0].describe(), "LVM volume vg-root (dm-0)");
         assert_eq!(disk.partitions()[0].holders()[0].describe(), "md array md0 (raid1)");
         assert!(BlockDevice::find(DeviceNumber { major: 1, minor: 1 }, &roots).is_none());
+    }
+
+    #[test]
+    fn what_sysfs_hides_is_not_known() {
+        let (_dir, roots) = recorded_sysfs();
+        let names = |roots: &Roots| {
+            BlockDevice::all(roots).map(|all| all.into_iter().map(|d| d.name).collect::<Vec<_>>())
+        };
+        assert_eq!(names(&roots).unwrap(), ["dm-0", "sda"]);
+        assert_eq!(BlockDevice::shown(SDA, &roots).unwrap().name, "sda");
+        let unknown = BlockDevice::shown(DeviceNumber { major: 1, minor: 1 }, &roots).unwrap_err();
+        assert!(unknown.to_string().ends_with("dev/block/1:1: No such file or directory"), "{unknown}");
+        fs::create_dir(roots.sys.join("devices/nvme0c0n1")).unwrap();
+        symlink(roots.sys.join("devices/nvme0c0n1"), roots.sys.join("block/nvme0c0n1")).unwrap();
+        assert_eq!(names(&roots).unwrap(), ["dm-0", "sda"], "a path that nobody can open");
+        symlink(roots.sys.join("devices/sdb"), roots.sys.join("block/sdb")).unwrap();
+        assert!(names(&roots).unwrap_err().to_string().contains("block/sdb: No such file"));
+        fs::remove_dir_all(roots.sys.join("block")).unwrap();
+        assert!(names(&roots).is_err());
     }
 
     #[test]

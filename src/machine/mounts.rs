@@ -33,9 +33,15 @@ pub struct Mount {
 /// Reads the mounts of this process.
 ///
 /// # Errors
-/// When procfs is not there or not readable.
+/// When procfs is not there or not readable, or lists nothing: where there is a procfs, it is mounted itself.
 pub fn read_mounts(roots: &Roots) -> io::Result<Vec<Mount>> {
-    Ok(parse_mountinfo(&std::fs::read(roots.proc.join("self/mountinfo"))?))
+    let mounts = parse_mountinfo(&std::fs::read(mountinfo(roots))?);
+    if mounts.is_empty() { Err(io::Error::other("it lists no mount")) } else { Ok(mounts) }
+}
+
+/// Where the mounts of this process are listed.
+pub fn mountinfo(roots: &Roots) -> PathBuf {
+    roots.proc.join("self/mountinfo")
 }
 
 /// Parses the text of `/proc/self/mountinfo`; lines of another shape are left out.
@@ -74,9 +80,23 @@ fn options(mount: &[u8], filesystem: &[u8]) -> String {
 /// Device nodes and files in use as swap.
 ///
 /// # Errors
-/// When procfs is not there or not readable.
+/// When procfs is not there, does not show the list, or shows another file in its place.
 pub fn read_swaps(roots: &Roots) -> io::Result<Vec<PathBuf>> {
-    Ok(parse_swaps(&std::fs::read(roots.proc.join("swaps"))?))
+    match std::fs::read(swaps(roots)) {
+        // A kernel without swap has no list; a procfs that shows processes only (subset=pid) has no table of drivers
+        // either.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && roots.proc.join("devices").exists() => {
+            Ok(Vec::new())
+        }
+        // The first line names the columns, also without swap.
+        Ok(text) if !text.starts_with(b"Filename") => Err(io::Error::other("it is not the kernel's list")),
+        read => Ok(parse_swaps(&read?)),
+    }
+}
+
+/// Where swap areas are listed.
+pub fn swaps(roots: &Roots) -> PathBuf {
+    roots.proc.join("swaps")
 }
 
 /// Parses the text of `/proc/swaps`. The kernel's remark that a file has no name any more is left out.
@@ -146,6 +166,25 @@ broken line
             /swap\\040file                           file\t\t1024\t\t0\t\t-3\n";
         assert_eq!(parse_swaps(text), [PathBuf::from("/dev/dm-1"), PathBuf::from("/swap file")]);
         assert!(parse_swaps(b"").is_empty());
+    }
+
+    #[test]
+    fn a_list_that_is_hidden_is_no_empty_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { proc: dir.path().to_path_buf(), ..Roots::default() };
+        let put = |name: &str, text: &str| {
+            std::fs::create_dir_all(roots.proc.join("self")).unwrap();
+            std::fs::write(roots.proc.join(name), text).unwrap();
+        };
+        assert!(read_swaps(&roots).is_err() && read_mounts(&roots).is_err());
+        put("swaps", "");
+        put("self/mountinfo", "");
+        assert!(read_swaps(&roots).is_err() && read_mounts(&roots).is_err(), "/dev/null in its place");
+        put("swaps", "Filename Type\n");
+        assert_eq!(read_swaps(&roots).unwrap(), [PathBuf::new(); 0]);
+        std::fs::remove_file(roots.proc.join("swaps")).unwrap();
+        put("devices", "Block devices:\n");
+        assert_eq!(read_swaps(&roots).unwrap(), [PathBuf::new(); 0], "a kernel without swap");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cpustat;
 use crate::sys::error::{Code, system_text};
+use crate::sys::thread::allowed_processors;
 
 /// Highest CPU id believed; the largest kernels are built for 8192.
 const CPU_MAX: u32 = 65_535;
@@ -88,7 +89,8 @@ pub enum TopologyError {
 }
 
 impl Topology {
-    /// The machine this program runs on. Without sysfs the processors of `/proc/stat`, each a core.
+    /// The machine this program runs on. Without sysfs the processors of `/proc/stat`, each a core; without procfs as
+    /// well, as in a chroot, those that this process may run on.
     ///
     /// # Errors
     /// [`TopologyError`] when neither tells which processors there are, or sysfs holds nonsense.
@@ -98,7 +100,10 @@ impl Topology {
                 Ok(all) if !all.is_empty() => {
                     Ok(arrange(all.iter().map(|ticks| Facts::plain(ticks.cpu)).collect()))
                 }
-                _ => Err(missing),
+                _ => match allowed_processors() {
+                    Ok(all) => Ok(arrange(all.into_iter().map(Facts::plain).collect())),
+                    Err(_) => Err(missing),
+                },
             },
             result => result,
         }

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::fault::{Refusal, RefusalKind};
-use crate::guard::Guard;
 use crate::guard::mark::Marks;
+use crate::guard::{Guard, Word};
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
 use crate::machine::storage;
@@ -206,13 +206,14 @@ pub fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
         let hint = "test reads only, or remove the protection (blockdev --setrw)";
         return Err(Refusal::machine(&["-w"], Some(typed), message).hint(hint));
     }
-    let guard = Guard { overwrite, marks: &Marks::of_this_user(), roots: &roots };
-    guard.check(typed, &opened.facts.path, &opened.file, &opened.facts)
+    let word = Word { overwrite, ..Word::default() };
+    let guard = Guard { word, marks: &Marks::of_this_user(), roots: &roots };
+    guard.check(typed, &opened.facts.path, &opened.file, &opened.facts).map(|_| ())
 }
 
 /// Which of the targets a path of `--overwrite` names, spelt as the target is.
 pub fn target_named<'t>(path: &str, targets: &[&'t str]) -> Option<&'t str> {
-    let guard = Guard { overwrite: &[], marks: &Marks::of_this_user(), roots: &Roots::default() };
+    let guard = Guard { word: Word::default(), marks: &Marks::of_this_user(), roots: &Roots::default() };
     guard.named_by(path, targets)
 }
 

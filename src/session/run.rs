@@ -27,6 +27,7 @@ impl<'a> Ready<'a> {
             command_line,
             engine: options.engine.as_ref().map(available).transpose()?,
             overwrite: options.overwrite.clone(),
+            unchecked: options.unchecked.clone(),
             recreate: options.recreate,
             events: request.events.clone(),
             progress_every: None,

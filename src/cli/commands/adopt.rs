@@ -9,7 +9,7 @@ use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::{say, tell};
 use crate::fault::{Outcome, Refusal, RefusalKind, Refusals};
 use crate::guard::mark::{Marks, Whose};
-use crate::guard::{Adoptable, Adoption, Guard, Purpose};
+use crate::guard::{Adoptable, Adoption, Guard, Purpose, Word};
 use crate::machine::roots::Roots;
 use crate::text::{coarse_size, printable_path};
 
@@ -36,7 +36,7 @@ pub(crate) struct AdoptArguments {
 /// `truespd adopt`.
 pub(crate) fn run(arguments: &AdoptArguments) -> ExitCode {
     let (marks, roots) = (Marks::of_this_user(), Roots::default());
-    let guard = Guard { overwrite: &[], marks: &marks, roots: &roots };
+    let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
     let purpose = if arguments.forget { Purpose::Forget } else { Purpose::Adopt };
     match guard.adoption(&arguments.paths, arguments.recursive, purpose) {
         Ok(found) if arguments.forget => forget(&guard, &found),

@@ -10,8 +10,8 @@ use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::tell;
 use crate::cli::show::inspect::{self as show, Inspected, Inspection, WriteTest};
 use crate::fault::Refusal;
-use crate::guard::Guard;
 use crate::guard::mark::Marks;
+use crate::guard::{Guard, Word};
 use crate::load::before;
 use crate::load::facts;
 use crate::machine::roots::Roots;
@@ -93,16 +93,22 @@ fn sentences(known: Vec<Known>) -> Vec<String> {
 
 fn write_test(typed: &str, opened: &OpenedTarget, roots: &Roots) -> WriteTest {
     let marks = Marks::of_this_user();
-    let guard = Guard { overwrite: &[], marks: &marks, roots };
+    let guard = Guard { word: Word::default(), marks: &marks, roots };
     let path: &Path = &opened.facts.path;
     match guard.check(typed, path, &opened.file, &opened.facts) {
-        Ok(()) => WriteTest { allowed: true, refusal: String::new(), hints: Vec::new() },
+        Ok(unseen) => WriteTest {
+            allowed: true,
+            refusal: String::new(),
+            hints: Vec::new(),
+            unseen: unseen.map(|unseen| unseen.to_string()),
+        },
         Err(refusal) => {
             // The hints are shown one by one.
             WriteTest {
                 allowed: false,
                 refusal: refusal.without_hints(),
                 hints: refusal.all_hints().cloned().collect(),
+                unseen: None,
             }
         }
     }

@@ -441,6 +441,10 @@ pub(crate) static SECTIONS: &[Section] = &[
                 "Allows a write test, or -c, on this target although it holds data that TrueSpd did not \
                 make. PATH is the target again, a disk not by #n. Repeatable. A target in use is refused all the same.",
             ),
+            row("-unchecked", "PATH", long::unchecked).with_profile().help(
+                "Allows a write test on this target although the system does not tell whether it is in use: /proc \
+                or /sys is missing, as in a chroot. PATH as for --overwrite. A target that is known to be in use is refused all the same.",
+            ),
             row("-json", "FILE", long::json).with_profile().help(
                 "Also write the result to this file as JSON: everything measured, for truespd render and \
                 merge. Repeatable, as are the next three.",

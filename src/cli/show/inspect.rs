@@ -72,6 +72,8 @@ pub(crate) struct WriteTest {
     pub(crate) refusal: String,
     /// What can be done about it.
     pub(crate) hints: Vec<String>,
+    /// Whose writing of the target is not visible to this user, in words; `None` when all is, or the test is refused.
+    pub(crate) unseen: Option<String>,
 }
 
 /// All of it as JSON.
@@ -173,7 +175,8 @@ fn push_limits(text: &mut String, target: &Inspected, limits: &[Limit]) {
 
 fn push_write_test(text: &mut String, test: &WriteTest) {
     if test.allowed {
-        return push_fact(text, "Write test", "allowed by the write guard");
+        let unseen = test.unseen.as_ref().map(|words| format!("; {words}")).unwrap_or_default();
+        return push_fact(text, "Write test", &format!("allowed by the write guard{unseen}"));
     }
     push_fact(text, "Write test", &format!("refused: {}", test.refusal));
     test.hints.iter().for_each(|hint| push_item(text, &format!("{:VALUE_COLUMN$}- ", ""), hint));

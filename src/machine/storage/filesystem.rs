@@ -1,7 +1,7 @@
 //! Which filesystem a file lives on, and what that means for a storage test.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::machine::device::DeviceNumber;
 use crate::machine::mounts::Mount;
@@ -62,6 +62,29 @@ const TYPES: &[(u64, &str)] = &[
     (0x5346_414f, "afs"),
     (0x2405_1905, "ubifs"),
     (0x3434, "nilfs2"),
+    // Those of the kernel: a write there is a command.
+    (0x9fa0, "proc"),
+    (0x6265_6572, "sysfs"),
+    (0x0027_e0eb, "cgroup"),
+    (0x6367_7270, "cgroup2"),
+    (0x6462_6720, "debugfs"),
+    (0x7472_6163, "tracefs"),
+    (0x7363_6673, "securityfs"),
+    (0x6265_6570, "configfs"),
+    (0xcafe_4a11, "bpf"),
+    (0x6165_676c, "pstore"),
+    (0xde5e_81e4, "efivarfs"),
+    (0xf97c_ff8c, "selinuxfs"),
+    (0x4341_5d53, "smackfs"),
+    (0x4249_4e4d, "binfmt_misc"),
+    (0x6573_5543, "fusectl"),
+    (0x1cd1, "devpts"),
+    (0x1980_0202, "mqueue"),
+    (0x6e73_6673, "nsfs"),
+    (0x6759_6969, "rpc_pipefs"),
+    (0x6e66_7364, "nfsd"),
+    (0x0765_5821, "resctrl"),
+    (0xabba_1974, "xenfs"),
 ];
 
 /// Filesystems whose data is reached through another machine.
@@ -138,6 +161,11 @@ pub(super) fn of_file(file: &File, mount_id: Option<u64>, mounts: &[Mount]) -> s
         block_bytes: told.map_or(0, |told| told.block_bytes),
         name,
     })
+}
+
+/// Type of the file system of a folder, by its magic number.
+pub fn type_of_folder(folder: &Path) -> Option<String> {
+    Some(name_of_magic(file::filesystem(&File::open(folder).ok()?).ok()??.magic))
 }
 
 /// By mount id where the kernel tells it (5.8), otherwise by device.

@@ -17,7 +17,7 @@ pub use facts::{
     Access, AlignmentSource, DirectAlignment, OpenFlags, OpenedTarget, ReadFlags, Resolved, TargetFacts,
     TargetKind, WriteLeave,
 };
-pub use filesystem::Filesystem;
+pub use filesystem::{Filesystem, type_of_folder};
 pub(super) use filesystem::{is_memory, is_remote};
 
 pub use crate::sys::file::{AccessHint, Room, advise, keep_access_time, room};

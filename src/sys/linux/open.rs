@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags};
 
+use super::identity::Identity;
+
 /// How to open for reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reading {
@@ -69,6 +71,28 @@ pub fn is_for_writing(flags: i32) -> bool {
     flags & libc::O_ACCMODE != libc::O_RDONLY
 }
 
+/// Whether a descriptor of this process can write to this file. Needs no procfs.
+pub fn is_written_here(file: Identity) -> bool {
+    /// A process that raised its limit beyond this uses the lowest numbers all the same.
+    const DESCRIPTORS_MAX: u64 = 1 << 16;
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let numbers = 0..limit.unwrap_or(DESCRIPTORS_MAX).min(DESCRIPTORS_MAX) as i32;
+    numbers.into_iter().any(|number| {
+        // SAFETY: a number, open or not; nothing is changed.
+        let flags = unsafe { libc::fcntl(number, libc::F_GETFL) };
+        flags != -1 && is_for_writing(flags) && identity_of_number(number) == Some(file)
+    })
+}
+
+fn identity_of_number(number: i32) -> Option<Identity> {
+    // SAFETY: a plain C structure of numbers, for which zero is a value.
+    let mut about: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: a number, open or not, and a structure that outlives the call.
+    let told = unsafe { libc::fstat(number, &raw mut about) } == 0;
+    let is_node = about.st_mode & libc::S_IFMT == libc::S_IFBLK;
+    told.then(|| Identity::from(if is_node { (about.st_rdev, 0) } else { (about.st_dev, about.st_ino) }))
+}
+
 /// Gives a file a new name, unless the name is taken.
 ///
 /// # Errors
@@ -96,6 +120,10 @@ mod tests {
         again.read_exact_at(&mut byte, 0).unwrap();
         assert_eq!(byte, *b"x");
         assert!(again.write_all_at(b"y", 0).is_err());
+        let own = Identity::of(file.as_file()).unwrap();
+        assert!(is_written_here(own));
+        drop(file);
+        assert!(!is_written_here(own), "only readers are left");
     }
 
     #[test]

@@ -563,7 +563,10 @@ fn long_options() {
         assert!(request.options.recreate, "{line}");
         assert_eq!(request.profile.time_spans[0].targets.len(), 1, "{line}");
     }
+    let options = run("--unchecked /dev/x --unchecked=-y f").options;
+    assert_eq!(options.unchecked, ["/dev/x", "-y"]);
     let options = run("f").options;
+    assert!(options.unchecked.is_empty());
     assert!(options.engine.is_none() && options.overwrite.is_empty() && !options.recreate);
     assert!(!options.verdict && options.require.is_none() && !options.progress);
     assert!(run("--progress f").options.progress);

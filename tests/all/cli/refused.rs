@@ -405,6 +405,7 @@ fn strict_combinations() {
         ("--engine -b4k f", "", "is not the name of an engine"),
         ("--engine PSYNC f", "PSYNC", "is not the name of an engine"),
         ("--overwrite= f", "", "path of the target is missing"),
+        ("--unchecked= f", "", "path of the target is missing"),
         ("--require good f", "good", "is not a grade that can be required"),
         ("--require=invalid f", "invalid", "is not a grade that can be required"),
         ("--require -L f", "", "the worst grade that is a success is missing"),

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use crate::support::devices::{Loop, can_make_devices, text};
 use truespd::fault::Refusal;
-use truespd::guard::Guard;
 use truespd::guard::mark::Marks;
+use truespd::guard::{Guard, Word};
 use truespd::machine::roots::Roots;
 use truespd::machine::storage::facts_of;
 
@@ -27,7 +27,7 @@ impl Machine {
         let at = |name: &str| dir.path().join(name);
         let roots = Roots { proc: at("proc"), sys: at("sys"), dev: at("dev") };
         let machine = Machine { dir, roots };
-        machine.put("proc/self/mountinfo", mounts);
+        machine.put("proc/self/mountinfo", &format!("22 1 0:21 / /proc rw - proc proc rw\n{mounts}"));
         let swaps: Vec<String> =
             swaps.iter().map(|name| format!("{} partition 1 0 -2\n", at_dev(&machine, name))).collect();
         machine.put("proc/swaps", &format!("Filename Type\n{}", swaps.concat()));
@@ -98,8 +98,9 @@ impl Machine {
         let facts = facts_of(&file, &device.node, &self.roots).expect("facts");
         let marks = Marks::with_registry(&self.dir.path().join("state"));
         let again = [typed.clone()];
-        let guard = Guard { overwrite: &again, marks: &marks, roots: &self.roots };
-        let answer = guard.check(&typed, &device.node, &file, &facts);
+        let word = Word { overwrite: &again, ..Word::default() };
+        let guard = Guard { word, marks: &marks, roots: &self.roots };
+        let answer = guard.check(&typed, &device.node, &file, &facts).map(|_| ());
 
         fs::remove_file(link).expect("removed");
         fs::write(dev, recorded).and_then(|()| fs::write(mounts, lines)).expect("written");

@@ -10,7 +10,8 @@ use crate::support::devices::{
 use truespd::guard::mark::{MarkPlace, MarkState, Marks};
 use truespd::guard::reuse::{Reuse, reuse_decision};
 use truespd::guard::{claim, signatures};
-use truespd::machine::device::{BlockDevice, loop_devices_of};
+use truespd::machine::device::BlockDevice;
+use truespd::machine::loops::{Below, standing_on};
 use truespd::machine::roots::Roots;
 use truespd::machine::storage;
 use truespd::machine::storage::{
@@ -18,6 +19,7 @@ use truespd::machine::storage::{
 };
 use truespd::sys::extents;
 use truespd::sys::extents::Extents;
+use truespd::sys::identity::Identity;
 
 const MIB: u64 = 1024 * 1024;
 const READ: OpenFlags = OpenFlags { access: Access::Read, direct: false, dsync: false };
@@ -38,7 +40,9 @@ fn open(path: &Path, flags: OpenFlags) -> Result<OpenedTarget, TargetError> {
 
 fn claimants(node: &Path) -> Option<String> {
     let file = open(node, READ).unwrap().file;
-    claim(&file, node, &Roots::default()).unwrap().map(|claim| claim.to_string())
+    let claim = claim(&file, node, &Roots::default()).unwrap();
+    assert_eq!(claim.missing, []);
+    (!claim.by.is_empty()).then(|| claim.to_string())
 }
 
 fn found_on(node: &Path) -> Vec<String> {
@@ -69,7 +73,9 @@ fn a_loop_device_is_known_in_all_its_facts() {
     let link = device.image.with_file_name("link to device");
     symlink(&device.node, &link).unwrap();
     assert_eq!(open(&link, READ).unwrap().facts.device, facts.device);
-    assert_eq!(loop_devices_of(&device.image, &Roots::default()), [device.name()]);
+    let below = Below { identity: Identity::at(&device.image).unwrap(), size_bytes: 4 * MIB };
+    let above = standing_on(&[below], &Roots::default()).unwrap();
+    assert_eq!(above.iter().map(|found| found.name.as_str()).collect::<Vec<_>>(), [device.name()]);
     let node = BlockDevice::find(facts.device, &Roots::default()).unwrap();
     assert!(node.describe().starts_with(&format!("loop device {} of file ", device.name())));
 }

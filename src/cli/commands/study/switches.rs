@@ -79,7 +79,11 @@ fn claims(disk: &str, roots: &Roots) -> Result<Option<String>, String> {
         return Err(format!("{} is another device", node.display()));
     }
     let claim = claim(&file, &node, roots).map_err(|error| error.to_string())?;
-    Ok(claim.map(|claim| claim.to_string()))
+    match (claim.by.is_empty(), claim.missing.first()) {
+        (false, _) => Ok(Some(claim.to_string())),
+        (true, Some(missing)) => Err(missing.to_string()),
+        (true, None) => Ok(None),
+    }
 }
 
 /// Refuses to put other data on a disk at a higher risk from a power loss than without the study.

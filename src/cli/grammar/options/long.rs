@@ -49,6 +49,14 @@ pub fn overwrite(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Ok(())
 }
 
+pub fn unchecked(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    if v.text.is_empty() {
+        return Err(Slip::new("the path of the target is missing").at(0..0));
+    }
+    d.long.unchecked.push(v.text.to_string());
+    Ok(())
+}
+
 fn output(d: &mut Draft, v: &Value, format: &'static str) -> Result<(), Slip> {
     if v.text.is_empty() {
         return Err(Slip::new("the path of the file is missing").at(0..0));

@@ -1,0 +1,223 @@
+//! Loop devices: what they stand on, and which stand on a file or device.
+//!
+//! A loop device neither claims what it stands on nor locks it, so that nothing but a look at each of them tells.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::device::{BlockDevice, DeviceNumber, DevicesUnknown};
+use super::read::{read_number, read_word};
+use super::roots::Roots;
+use super::storage::{ReadFlags, open_file};
+use crate::sys::device::{is_write_protected, stands_on};
+use crate::sys::error::Code;
+use crate::sys::identity::{Identity, block_device};
+
+/// What the kernel writes after the path of a file that has no name any more.
+const DELETED: &str = " (deleted)";
+
+/// What a loop device is asked to stand on.
+#[derive(Debug, Clone, Copy)]
+pub struct Below {
+    /// The file or device.
+    pub identity: Identity,
+    /// Its size.
+    pub size_bytes: u64,
+}
+
+/// Loop devices that stand on one of these files or devices.
+///
+/// # Errors
+/// Sysfs is missing, or a loop device that could stand on one of them does not tell on what it does.
+pub fn standing_on(any: &[Below], roots: &Roots) -> Result<Vec<BlockDevice>, DevicesUnknown> {
+    let mut found = Vec::new();
+    for device in BlockDevice::all(roots)? {
+        let Some(file) = backing_file(&device)? else { continue };
+        match file_below(&device, &file, roots) {
+            Some(below) if any.iter().any(|one| one.identity == below) => found.push(device),
+            Some(_) => {}
+            None if !any.iter().any(|one| could_stand_on(&device, one.size_bytes)) => {}
+            None => return Err(DevicesUnknown::new(&file, &Code::NOT_FOUND.into())),
+        }
+    }
+    Ok(found)
+}
+
+/// What the nodes of loop devices tell where sysfs does not.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct ByNodes {
+    /// Names of those that stand on it, and whether each is write-protected.
+    pub found: Vec<(String, bool)>,
+    /// All loop devices that stand on anything were asked.
+    pub is_complete: bool,
+}
+
+/// Loop devices that stand on the file or device, without sysfs: the nodes in `/dev` are asked. The kernel's list of devices
+/// with a capacity tells whether these are all.
+pub fn by_nodes(below: Identity, roots: &Roots) -> ByNodes {
+    let listed = listed(roots);
+    let names = listed.clone().unwrap_or_else(|| named_as_loops(roots));
+    let mut told = ByNodes { found: Vec::new(), is_complete: listed.is_some() };
+    for name in names {
+        let node = open_file(&roots.dev.join(&name), ReadFlags::CACHED).ok();
+        match node.and_then(|node| Some((stands_on(&node).ok()?, is_write_protected(&node)))) {
+            Some((identity, is_read_only)) if identity == below => told.found.push((name, is_read_only)),
+            Some(_) => {}
+            None => told.is_complete = false,
+        }
+    }
+    told
+}
+
+/// Loop devices with a capacity; `None` without the kernel's list.
+fn listed(roots: &Roots) -> Option<Vec<String>> {
+    /// Major number of loop devices.
+    const LOOP: &str = "7";
+    let list = fs::read_to_string(roots.proc.join("partitions")).ok()?;
+    // The first line names the columns; a file that was put over the list has another one.
+    let mut lines = list.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    (lines.next()?.first() == Some(&"major")).then(|| {
+        let of_loops = lines.filter(|words| words.first() == Some(&LOOP));
+        of_loops.filter_map(|words| Some((*words.get(3)?).to_string())).collect()
+    })
+}
+
+/// Nodes that are called as loop devices are.
+fn named_as_loops(roots: &Roots) -> Vec<String> {
+    let entries = fs::read_dir(&roots.dev).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    names.filter(|name| name.strip_prefix("loop").is_some_and(is_number)).collect()
+}
+
+/// What the loop device stands on, for the kernel and for this process; `None` where neither its node nor the path that
+/// sysfs tells leads there.
+pub fn file_below(device: &BlockDevice, file: &Path, roots: &Roots) -> Option<Identity> {
+    // The path is that of another mount namespace, or of before a chroot; it may lead to another file here.
+    by_node(device, roots).or_else(|| {
+        let path = file.to_string_lossy();
+        Identity::at(path.strip_suffix(DELETED).map_or(file, Path::new)).ok()
+    })
+}
+
+fn by_node(device: &BlockDevice, roots: &Roots) -> Option<Identity> {
+    let node = open_file(&roots.dev.join(device.node_name()), ReadFlags::CACHED).ok()?;
+    let number = block_device(&node).ok()?.map(DeviceNumber::from_raw);
+    (number.is_some() && number == device.number()).then(|| stands_on(&node).ok())?
+}
+
+/// The path of the file behind a loop device as sysfs tells it; `None` when it is none, or stands on nothing.
+///
+/// # Errors
+/// It cannot be read.
+pub fn backing_file(device: &BlockDevice) -> Result<Option<PathBuf>, DevicesUnknown> {
+    let path = device.dir().join("loop/backing_file");
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(PathBuf::from(text.trim_end_matches('\n')))),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        // It is being released.
+        Err(_) if read_word(&device.dir().join("size")).as_deref() == Some("0") => Ok(None),
+        Err(error) => Err(DevicesUnknown::new(&path, &error)),
+    }
+}
+
+/// Whether the capacity of a loop device is that of a part of such a file.
+fn could_stand_on(device: &BlockDevice, size_bytes: u64) -> bool {
+    let number = |name: &str| read_number::<u64>(&device.dir().join("loop").join(name)).unwrap_or(0);
+    let rest = size_bytes.saturating_sub(number("offset"));
+    let part = match number("sizelimit") {
+        0 => rest,
+        limit => rest.min(limit),
+    };
+    device.size_bytes().is_none_or(|capacity| capacity == part / 512 * 512)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Machine {
+        dir: tempfile::TempDir,
+        roots: Roots,
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let at = |name: &str| dir.path().join(name);
+            let roots = Roots { proc: at("proc"), sys: at("sys"), dev: at("dev") };
+            fs::create_dir_all(roots.sys.join("block")).unwrap();
+            Machine { dir, roots }
+        }
+
+        fn device(&self, name: &str, sectors: u64, file: Option<&str>) {
+            let dir = self.roots.sys.join("block").join(name);
+            fs::create_dir_all(dir.join("loop")).unwrap();
+            fs::write(dir.join("dev"), "7:0").unwrap();
+            fs::write(dir.join("size"), sectors.to_string()).unwrap();
+            file.iter()
+                .for_each(|file| fs::write(dir.join("loop/backing_file"), format!("{file}\n")).unwrap());
+        }
+
+        fn file(&self, name: &str) -> (String, Below) {
+            let path = self.dir.path().join(name);
+            fs::write(&path, [0; 8192]).unwrap();
+            (
+                path.to_str().unwrap().to_string(),
+                Below { identity: Identity::at(&path).unwrap(), size_bytes: 8192 },
+            )
+        }
+
+        fn names(&self, below: Below) -> Result<Vec<String>, DevicesUnknown> {
+            let found = standing_on(&[below], &self.roots)?;
+            Ok(found.into_iter().map(|device| device.name).collect())
+        }
+    }
+
+    #[test]
+    fn a_file_is_known_by_any_name() {
+        let machine = Machine::new();
+        let ((path, one), (other, _)) = (machine.file("a b"), machine.file("other"));
+        machine.device("sda", 16, None);
+        machine.device("loop0", 16, None);
+        assert_eq!(machine.names(one).unwrap(), [""; 0]);
+        machine.device("loop1", 16, Some(&path));
+        machine.device("loop2", 16, Some(&other));
+        machine.device("loop3", 16, Some(&format!("{path}{DELETED}")));
+        assert_eq!(machine.names(one).unwrap(), ["loop1", "loop3"]);
+    }
+
+    #[test]
+    fn without_sysfs_the_list_of_devices_tells_that_there_is_none() {
+        let machine = Machine::new();
+        let put = |text: &str| {
+            fs::create_dir_all(&machine.roots.proc).unwrap();
+            fs::write(machine.roots.proc.join("partitions"), text).unwrap();
+            by_nodes(machine.file("file").1.identity, &machine.roots).is_complete
+        };
+        assert_eq!(by_nodes(machine.file("file").1.identity, &machine.roots), ByNodes::default());
+        assert!(!put(""), "/dev/null in its place");
+        assert!(put("major minor  #blocks  name\n\n 254        0  268435456 vda\n"));
+        assert!(!put("major minor  #blocks  name\n\n   7        0       8192 loop0\n"), "it cannot be asked");
+    }
+
+    #[test]
+    fn a_path_of_another_namespace_makes_it_unknown_where_the_size_fits() {
+        let machine = Machine::new();
+        let (_, below) = machine.file("file");
+        machine.device("loop0", 32, Some("/no/such/image"));
+        assert_eq!(machine.names(below).unwrap(), [""; 0]);
+        machine.device("loop1", 16, Some("/no/such/image"));
+        let unknown = machine.names(below).unwrap_err();
+        assert_eq!(unknown.to_string(), "/no/such/image: No such file or directory");
+        fs::write(machine.roots.sys.join("block/loop1/loop/offset"), "4096").unwrap();
+        assert_eq!(machine.names(below).unwrap(), [""; 0]);
+        fs::write(machine.roots.sys.join("block/loop1/size"), "8").unwrap();
+        assert!(machine.names(below).is_err());
+        fs::write(machine.roots.sys.join("block/loop1/loop/sizelimit"), "512").unwrap();
+        assert_eq!(machine.names(below).unwrap(), [""; 0]);
+    }
+}

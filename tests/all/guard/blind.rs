@@ -1,0 +1,162 @@
+//! Where procfs or sysfs is missing or hidden, as in a chroot or an odd container, the guard does not take what it
+//! cannot see for free. Each run is in a mount namespace of its own.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::devices::{Loop, Mount, can_make_devices, has_tool, run, text};
+use crate::support::program::{Lab, Ran, Running};
+
+const MIB: u64 = 1 << 20;
+const WORDS: &str = "-d1 -W0 -b4K -o1 -g64 -w100";
+
+/// What hides the facts: a shell's commands in a private mount namespace, before the program takes the shell's place.
+const HIDES: &[&str] = &[
+    "umount -l /sys && umount -l /proc",
+    "umount -l /sys",
+    "umount -l /proc",
+    "mount -t tmpfs none /sys",
+    "mount -t tmpfs none /sys/block",
+    "mount -t tmpfs none /sys/dev/block",
+    "mount --bind /dev/null /proc/swaps",
+    "mount --bind /dev/null /proc/$$/mountinfo",
+];
+
+fn blind(lab: &Lab, hide: &str, line: &str) -> Ran {
+    let script = format!("{hide} && exec \"$@\"");
+    let command = lab.command_behind(&["unshare", "--mount", "sh", "-c", &script, "sh"], line);
+    Running::new(command, line).finish()
+}
+
+fn refused(ran: &Ran, says: &str) {
+    assert_eq!(ran.status.code(), Some(4), "{ran}");
+    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains(says), "no '{says}' in: {ran}");
+}
+
+/// In a directory of its own for each way to hide. Runs mostly wait.
+fn in_each(check: impl Fn(Lab, &str) + Sync) {
+    std::thread::scope(|scope| {
+        for hide in HIDES {
+            let check = &check;
+            scope.spawn(move || check(Lab::new(), hide));
+        }
+    });
+}
+
+fn can_hide() -> bool {
+    can_make_devices() && has_tool("unshare") && has_tool("mkfs.ext4")
+}
+
+#[test]
+fn a_device_that_could_be_in_use_needs_a_word_of_its_own() {
+    if !can_hide() {
+        return;
+    }
+    in_each(|lab, hide| {
+        let device = Loop::new(8 * MIB);
+        let line = format!("{WORDS} {0}", text(&device.node));
+        let ran = blind(&lab, hide, &line);
+        refused(&ran, "may be in use, and this cannot be checked here");
+        refused(&ran, &format!("add --unchecked {0}", text(&device.node)));
+        refused(&blind(&lab, hide, &format!("--overwrite {0} {line}", text(&device.node))), "--unchecked");
+        refused(
+            &blind(&lab, hide, &format!("--unchecked /dev/null {line}")),
+            "--unchecked names '/dev/null'",
+        );
+        let image = fs::read(&device.image).expect("readable");
+        assert!(image.iter().all(|&byte| byte == 0), "{hide}: it was written");
+        blind(&lab, hide, &format!("--unchecked {0} {line}", text(&device.node))).expect_code(0);
+    });
+}
+
+#[test]
+fn no_word_helps_against_a_use_that_the_kernel_tells() {
+    if !can_hide() {
+        return;
+    }
+    let lab = Lab::new();
+    let device = Loop::new(8 * MIB);
+    run("mkfs.ext4", &["-q", text(&device.node)]);
+    let _mount = Mount::new(&[text(&device.node)]);
+    for hide in HIDES {
+        for target in [&device.node, &device.image] {
+            let target = text(target);
+            let line = format!("{WORDS} --unchecked {target} --overwrite {target} {target}");
+            refused(&blind(&lab, hide, &line), "is in use and will not be written");
+        }
+    }
+    // The file system itself leaves its first KiB alone.
+    let image = fs::read(&device.image).expect("readable");
+    assert!(image[..1024].iter().all(|&byte| byte == 0), "it was written");
+}
+
+/// A lease tells of writers; a loop device that only reads must be asked itself, or listed.
+#[test]
+fn a_loop_device_that_only_reads_is_found_by_its_node() {
+    if !can_hide() {
+        return;
+    }
+    let lab = Lab::new();
+    let image = lab.write("image", &vec![0; 8 * MIB as usize]);
+    run("mkfs.ext4", &["-q", text(&image)]);
+    let device = Loop::over_with(&image, &["--read-only"]);
+    let _mount = Mount::new(&["-o", "ro", text(&device.node)]);
+    let before = lab.read("image");
+    let line = format!("{WORDS} --unchecked image --overwrite image image");
+    for hide in HIDES {
+        // Without both trees nothing says that all loop devices were asked; one that was is known all the same.
+        refused(&blind(&lab, hide, &line), "it is the file behind loop device");
+    }
+    // Without the nodes as well it is not known, and the person's word counts.
+    let all = "umount -l /sys && mount -t tmpfs none /dev";
+    refused(&blind(&lab, all, &format!("{WORDS} --overwrite image image")), "whether a loop device uses");
+    assert!(lab.read("image") == before, "it was written");
+}
+
+#[test]
+fn files_that_nobody_has_open_need_no_word() {
+    if !can_hide() {
+        return;
+    }
+    // Other loop devices are listed then.
+    let _other = Loop::new(8 * MIB);
+    in_each(|lab, hide| {
+        blind(&lab, hide, &format!("{WORDS} -c1M new")).expect_code(0);
+        blind(&lab, hide, &format!("{WORDS} new")).expect_code(0);
+        lab.write("theirs", &[1; 8192]);
+        refused(&blind(&lab, hide, &format!("{WORDS} theirs")), "was not made by TrueSpd");
+        blind(&lab, hide, &format!("{WORDS} --overwrite theirs theirs")).expect_code(0);
+    });
+}
+
+#[test]
+fn in_a_real_chroot() {
+    if !can_hide() {
+        return;
+    }
+    let lab = Lab::new();
+    let device = Loop::new(8 * MIB);
+    run("mkfs.ext4", &["-q", text(&device.node)]);
+    let mount = Mount::new(&[text(&device.node)]);
+    fs::create_dir(lab.path("root")).expect("a directory");
+    let root = lab.path("root");
+    let chroot = |line: &str| {
+        let root = text(&root);
+        let script = format!(
+            "mount --rbind / {root} && umount -l {root}/sys && umount -l {root}/proc && exec chroot {root} \"$@\""
+        );
+        let command = lab.command_behind(&["unshare", "--mount", "sh", "-c", &script, "sh"], line);
+        Running::new(command, line).finish()
+    };
+    let own = lab.path("file");
+    let line = |target: &Path, options: &str| format!("{WORDS} {options} {}", text(target));
+    let word = |target: &Path| format!("--overwrite {0} --unchecked {0}", text(target));
+    chroot(&line(&own, "-c1M")).expect_code(0);
+    chroot(&line(&own, "")).expect_code(0);
+    refused(&chroot(&line(&device.image, &word(&device.image))), "it is the file behind loop device");
+    refused(&chroot(&line(&device.node, &word(&device.node))), "it is in exclusive use");
+    drop(mount);
+    refused(&chroot(&line(&device.node, "")), "may be in use, and this cannot be checked here");
+    chroot(&line(&device.node, &word(&device.node))).expect_code(0);
+}
