@@ -6,7 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::error::GuardError;
-use super::sample::find_odd;
+use super::sample::find_odd_beside;
 use super::scan::{partitions, reopen_for_reading, scan};
 use super::signature::{Range, Signature, SignatureKind};
 use crate::machine::device::{BlockDevice, DeviceNumber};
@@ -19,8 +19,8 @@ use crate::text::{coarse_size, printable, printable_path};
 
 /// More partitions than this are counted, not described.
 const PARTITIONS_TOLD_MAX: usize = 16;
-/// Samples taken of a device on which nothing known is found: data that fills a tenth of it is missed once in a thousand
-/// times.
+/// Samples taken of a device on which nothing known is found, besides those of the tested range: data that fills a tenth
+/// of the device is missed once in a thousand times.
 const PLACES: u64 = 64;
 
 /// Something that lies on a device or in a file.
@@ -118,8 +118,8 @@ impl fmt::Display for PartitionHeld {
 /// What is known to lie on an open device or in an open file.
 ///
 /// `device` is the number when it is one: then the kernel's partitions count too, and for a partition what
-/// lies on its disk outside of all partitions. Where none of that is found, samples of the device are read: only
-/// zeros are no data.
+/// lies on its disk outside of all partitions. Where none of that is found, samples of the device are read, and more of
+/// `range`, which is going to be written: only zeros are no data.
 ///
 /// # Errors
 /// [`GuardError`] when the target cannot be read: then nothing is known about its content.
@@ -127,6 +127,7 @@ pub(super) fn contents(
     file: &File,
     path: &Path,
     device: Option<DeviceNumber>,
+    range: Range,
     roots: &Roots,
 ) -> Result<Vec<Holding>, GuardError> {
     let reader = reopen_for_reading(file, path)?;
@@ -145,15 +146,15 @@ pub(super) fn contents(
         found.extend(around(&disk, own.as_ref().and_then(BlockDevice::partition_number), roots));
     }
     if found.is_empty() && device.is_some() {
-        found.extend(unknown_data(&reader, path)?);
+        found.extend(unknown_data(&reader, path, range)?);
     }
     Ok(found)
 }
 
-fn unknown_data(reader: &File, path: &Path) -> Result<Option<Holding>, GuardError> {
+fn unknown_data(reader: &File, path: &Path, range: Range) -> Result<Option<Holding>, GuardError> {
     let is_odd = |_, bytes: &[u8]| bytes.iter().any(|&byte| byte != 0);
     let failed = |e| GuardError::Read { path: printable_path(path), text: system_text(&e) };
-    let odd = find_odd(reader, PLACES, &is_odd).map_err(failed)?;
+    let odd = find_odd_beside(reader, Some(range), PLACES, &is_odd).map_err(failed)?;
     Ok(odd.map(|odd| match odd.error {
         None => Holding::Unrecognised { offset_bytes: odd.offset_bytes },
         Some(error) => Holding::Unreadable { offset_bytes: odd.offset_bytes, text: system_text(&error) },

@@ -15,6 +15,7 @@ use super::no_storage::{check_place_of_new, is_of_the_kernel, of_the_kernel};
 use super::overrides::Overrides;
 use super::reason::Reason;
 use super::reuse::Reuse;
+use super::signature::Range;
 use crate::fault::Refusal;
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
@@ -76,7 +77,8 @@ impl Guard<'_> {
         found.missing.is_empty() || self.unchecked().let_through(typed, path, file)
     }
 
-    /// May the open target be written? Decided on the descriptor; one refusal says everything.
+    /// May the open target be written? Decided on the descriptor; one refusal says everything. `range` is what the run
+    /// is going to write of it.
     ///
     /// Returns whose writing could not be looked for with the rights of this process.
     ///
@@ -88,9 +90,10 @@ impl Guard<'_> {
         path: &Path,
         file: &File,
         facts: &TargetFacts,
+        range: Range,
     ) -> Result<Option<Unseen>, Refusal> {
         match facts.kind {
-            TargetKind::Block => self.check_device(typed, path, file, facts),
+            TargetKind::Block => self.check_device(typed, path, file, facts, range),
             TargetKind::Regular => self.check_file(typed, path, file, facts),
         }
     }
@@ -101,6 +104,7 @@ impl Guard<'_> {
         path: &Path,
         file: &File,
         facts: &TargetFacts,
+        range: Range,
     ) -> Result<Option<Unseen>, Refusal> {
         let mut found = Findings::default();
         found.claims_of(file, path, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
@@ -110,7 +114,7 @@ impl Guard<'_> {
         if found.in_use.is_empty() && is_known && is_let_through {
             return Ok(found.unseen);
         }
-        match contents(file, path, Some(facts.device), self.roots) {
+        match contents(file, path, Some(facts.device), range, self.roots) {
             Ok(holds) => found.holds = holds.into_iter().map(Reason::Holds).collect(),
             Err(e @ GuardError::Read { .. }) => found.holds.push(Reason::Unknown(e)),
             Err(e) => return Err(Refusal::guard(typed, e.to_string())),
@@ -189,7 +193,7 @@ impl Guard<'_> {
         }
         let mut found = Findings { is_file: true, ..Findings::default() };
         found.uses_of(file, typed, self.roots)?;
-        match contents(file, path, None, self.roots) {
+        match contents(file, path, None, Range::ALL, self.roots) {
             Ok(holds) => found.holds = holds.into_iter().map(Reason::Holds).collect(),
             // `--overwrite` allows to write an unreadable file, as it does a device.
             Err(e) => found.holds.push(Reason::Unknown(e)),

@@ -55,7 +55,7 @@ pub use openers::Opener;
 pub use permit::{Permit, PermitError};
 pub use reason::Reason;
 pub use scan::signatures;
-pub use signature::{Scan, ScannedBy, Signature, SignatureKind};
+pub use signature::{Range, Scan, ScannedBy, Signature, SignatureKind};
 pub use subject::Subject;
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::custody::Custody;
 use super::decision::Guard;
 use super::missing::Unseen;
+use super::signature::Range;
 use crate::fault::{Failure, FailureKind};
 use crate::machine::roots::Roots;
 use crate::machine::storage::{
@@ -42,11 +43,18 @@ pub enum PermitError {
 
 impl Guard<'_> {
     /// Reserves the open target `look` and checks whether it may be written. `custody` knows what the run has made and
-    /// reserved already, and holds the target from here on: no other program can take a device then.
+    /// reserved already, and holds the target from here on: no other program can take a device then. `range` is what the
+    /// run is going to write of it.
     ///
     /// # Errors
     /// The refusal, or why it could not be held.
-    pub fn permit(&self, typed: &str, look: &OpenedTarget, custody: &mut Custody) -> Result<Permit, Failure> {
+    pub fn permit(
+        &self,
+        typed: &str,
+        look: &OpenedTarget,
+        range: Range,
+        custody: &mut Custody,
+    ) -> Result<Permit, Failure> {
         let OpenedTarget { file, facts } = look;
         let not_kept = |e: io::Error| {
             let words =
@@ -61,7 +69,7 @@ impl Guard<'_> {
         let unseen = match (is_device, custody.is_of_this_run(identity)) {
             (true, true) => self.check_again(typed, &facts.path, file).map(|()| None)?,
             (false, true) => None,
-            (_, false) => self.check(typed, &facts.path, file, facts)?,
+            (_, false) => self.check(typed, &facts.path, file, facts, range)?,
         };
         // A file's lock only tells other runs who writes: it may be missing.
         held.or_else(|e| if is_device { Err(e) } else { Ok(()) }).map_err(not_kept)?;
@@ -150,7 +158,7 @@ mod tests {
         marks.mark(&File::options().write(true).open(&ours).unwrap(), MarkState::Complete).unwrap();
         let permit = |path: &Path| {
             let look = open(path, ReadFlags::CACHED, &roots).unwrap();
-            guard.permit(path.to_str().unwrap(), &look, &mut Custody::default())
+            guard.permit(path.to_str().unwrap(), &look, Range::ALL, &mut Custody::default())
         };
         let denied = permit(&theirs).unwrap_err();
         assert_eq!(denied.kind, FailureKind::Refused, "{denied}");

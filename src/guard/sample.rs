@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::signature::Range;
 use crate::machine::storage::{AccessHint, advise};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::file::read_exact_at;
@@ -45,9 +46,41 @@ fn pieces(size_bytes: u64, count: u64) -> Vec<(u64, u64)> {
     for (offset, length) in &mut found {
         *length = (*length).min(size_bytes - *offset);
     }
-    // Of two at one offset the longer one.
-    found.sort_by_key(|&(offset, length)| (offset, std::cmp::Reverse(length)));
-    found.dedup_by_key(|(offset, _)| *offset);
+    each_once(found)
+}
+
+/// In order; of two at one offset the longer one.
+fn each_once(mut pieces: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    pieces.sort_by_key(|&(offset, length)| (offset, std::cmp::Reverse(length)));
+    pieces.dedup_by_key(|(offset, _)| *offset);
+    pieces
+}
+
+/// A range that is no longer is read whole.
+const WHOLE_MAX_BYTES: u64 = 64 << 20;
+/// Places between the ends of a longer range.
+const RANGE_PLACES: u64 = 256;
+
+/// Pieces of a range that is to be written: all of it, or of a long one its first and last mebibyte and places between.
+/// They begin at whole mebibytes, so that a little before and behind the range is read as well.
+fn pieces_of(range: Range, size_bytes: u64) -> Vec<(u64, u64)> {
+    let end = range.start_bytes.saturating_add(range.length_bytes).min(size_bytes);
+    let (first, last) = (range.start_bytes / PIECE_BYTES, end.div_ceil(PIECE_BYTES));
+    let piece = |(number, longest): (u64, u64)| {
+        let offset = number * PIECE_BYTES;
+        (offset, longest.min(size_bytes.saturating_sub(offset)))
+    };
+    let count = last.saturating_sub(first);
+    let is_whole = end.saturating_sub(range.start_bytes) <= WHOLE_MAX_BYTES;
+    let whole = (first..last).filter(|number| is_whole || number - first < 2 || last - number <= 2);
+    let places = (0..if is_whole { 0 } else { RANGE_PLACES })
+        .map(|index| first + (u128::from(count) * u128::from(index) / u128::from(RANGE_PLACES)) as u64);
+    let mut found: Vec<_> = whole
+        .map(|number| (number, PIECE_BYTES))
+        .chain(places.map(|number| (number, SPREAD_BYTES)))
+        .map(piece)
+        .collect();
+    found.retain(|(_, length)| *length > 0);
     found
 }
 
@@ -61,6 +94,19 @@ pub fn find_odd(
     count: u64,
     is_odd: &(dyn Fn(u64, &[u8]) -> bool + Sync),
 ) -> io::Result<Option<Odd>> {
+    find_odd_beside(file, None, count, is_odd)
+}
+
+/// The same, and the range is sampled densely besides.
+///
+/// # Errors
+/// As [`find_odd`].
+pub(super) fn find_odd_beside(
+    file: &File,
+    range: Option<Range>,
+    count: u64,
+    is_odd: &(dyn Fn(u64, &[u8]) -> bool + Sync),
+) -> io::Result<Option<Odd>> {
     let found = Mutex::new(None::<Odd>);
     let tell = |odd: Odd| {
         let mut first = found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,7 +116,9 @@ pub fn find_odd(
         ControlFlow::Break(())
     };
     let size_bytes = again(file)?.seek(SeekFrom::End(0))?;
-    read_places(file, &pieces(size_bytes, count.max(1)), &|offset_bytes, bytes| match bytes {
+    let mut places = pieces(size_bytes, count.max(1));
+    places.extend(range.into_iter().flat_map(|range| pieces_of(range, size_bytes)));
+    read_places(file, &each_once(places), &|offset_bytes, bytes| match bytes {
         Ok(bytes) if is_odd(offset_bytes, bytes) => tell(Odd { offset_bytes, error: None }),
         Ok(_) => ControlFlow::Continue(()),
         Err(error) => tell(Odd { offset_bytes, error: Some(error) }),
@@ -166,6 +214,28 @@ mod tests {
             assert!(all.iter().all(|(o, l)| o % MIB == 0 && *l <= MIB && *l > 0), "{size}");
             assert!(all.windows(2).all(|pair| pair[0].0 < pair[1].0), "{size}");
             assert!(all.len() <= 66 && all.len() as u64 >= 65.min(size / MIB), "{size}: {}", all.len());
+        }
+    }
+
+    #[test]
+    fn a_short_range_is_read_whole_and_a_long_one_densely() {
+        let range = |start_bytes, length_bytes| Range { start_bytes, length_bytes };
+        assert_eq!(pieces_of(range(3001 * MIB, MIB), 4096 * MIB), [(3001 * MIB, MIB)]);
+        assert_eq!(pieces_of(range(MIB - 1, 2), 4096 * MIB), [(0, MIB), (MIB, MIB)]);
+        assert_eq!(pieces_of(range(2 * MIB, 9 * MIB), 3 * MIB + 512), [(2 * MIB, MIB), (3 * MIB, 512)]);
+        assert_eq!(pieces_of(range(5 * MIB, MIB), 4 * MIB), []);
+        assert_eq!(pieces_of(range(7 * MIB, 64 * MIB), 1 << 40).len(), 64);
+        for size in [65 * MIB, 1000 * MIB + 7, 1 << 40, u64::MAX] {
+            for range in [Range::ALL, range(0, size), range(3 * MIB + 512, size - 20 * MIB)] {
+                let all = each_once(pieces_of(range, size));
+                let end = range.start_bytes.saturating_add(range.length_bytes).min(size);
+                let inside = |at: u64| all.iter().any(|(o, l)| (*o..=o + (l - 1)).contains(&at));
+                let ends = [range.start_bytes, range.start_bytes + MIB - 1, end - MIB, end - 1];
+                assert!(ends.into_iter().all(inside), "{size} {range:?}");
+                let gaps = all.windows(2).map(|pair| pair[1].0 - pair[0].0);
+                assert!(gaps.max().unwrap() <= (size / 256).max(MIB) + MIB, "{size} {range:?}");
+                assert!(all.len() as u64 >= 250.min(size / MIB - 20), "{size} {range:?}");
+            }
         }
     }
 

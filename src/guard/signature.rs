@@ -86,7 +86,14 @@ pub struct Scan {
 
 /// A part of a device or file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Range {
+pub struct Range {
+    /// First byte.
     pub start_bytes: u64,
+    /// Length in bytes.
     pub length_bytes: u64,
+}
+
+impl Range {
+    /// All of a target, however large.
+    pub const ALL: Range = Range { start_bytes: 0, length_bytes: u64::MAX };
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::fault::{Refusal, RefusalKind};
 use crate::guard::mark::Marks;
-use crate::guard::{Guard, Word};
+use crate::guard::{Guard, Range, Word};
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
 use crate::machine::storage;
@@ -208,7 +208,7 @@ pub fn check_write(typed: &str, overwrite: &[String]) -> Result<(), Refusal> {
     }
     let word = Word { overwrite, ..Word::default() };
     let guard = Guard { word, marks: &Marks::of_this_user(), roots: &roots };
-    guard.check(typed, &opened.facts.path, &opened.file, &opened.facts).map(|_| ())
+    guard.check(typed, &opened.facts.path, &opened.file, &opened.facts, Range::ALL).map(|_| ())
 }
 
 /// Which of the targets a path of `--overwrite` names, spelt as the target is.

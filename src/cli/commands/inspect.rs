@@ -11,7 +11,7 @@ use crate::cli::console::tell;
 use crate::cli::show::inspect::{self as show, Inspected, Inspection, WriteTest};
 use crate::fault::Refusal;
 use crate::guard::mark::Marks;
-use crate::guard::{Guard, Word};
+use crate::guard::{Guard, Range, Word};
 use crate::load::before;
 use crate::load::facts;
 use crate::machine::roots::Roots;
@@ -95,7 +95,7 @@ fn write_test(typed: &str, opened: &OpenedTarget, roots: &Roots) -> WriteTest {
     let marks = Marks::of_this_user();
     let guard = Guard { word: Word::default(), marks: &marks, roots };
     let path: &Path = &opened.facts.path;
-    match guard.check(typed, path, &opened.file, &opened.facts) {
+    match guard.check(typed, path, &opened.file, &opened.facts, Range::ALL) {
         Ok(unseen) => WriteTest {
             allowed: true,
             refusal: String::new(),

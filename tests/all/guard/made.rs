@@ -126,6 +126,14 @@ pub const SITUATIONS: &[Situation] = &[
     row("a little of it in the middle of a large device", UNKNOWN, |_| {
         device(512 * MIB, &[(200 * MIB, noise(32 * MIB as usize))])
     }),
+    row("1 MiB of it that is all of the tested range", UNKNOWN, |_| {
+        let made = device(512 * MIB, &[(301 * MIB, noise(MIB as usize))])?;
+        Some(Made { options: "-B301M -f302M", ..made })
+    }),
+    row("the same where a long tested range ends", UNKNOWN, |_| {
+        let made = device(512 * MIB, &[(301 * MIB, noise(MIB as usize))])?;
+        Some(Made { options: "-B102M -f302M", ..made })
+    }),
     row("one byte in the last sector", UNKNOWN, |_| device(64 * MIB, &[(64 * MIB - 1, vec![1])])),
     row("ext4 without its first blocks", UNKNOWN, |_| {
         let made = formatted("mkfs.ext4", &["-q"], 64 * MIB)?;

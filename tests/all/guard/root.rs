@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::support::devices::{Loop, can_make_devices, text};
 use truespd::fault::Refusal;
 use truespd::guard::mark::Marks;
-use truespd::guard::{Guard, Word};
+use truespd::guard::{Guard, Range, Word};
 use truespd::machine::roots::Roots;
 use truespd::machine::storage::facts_of;
 
@@ -100,7 +100,7 @@ impl Machine {
         let again = [typed.clone()];
         let word = Word { overwrite: &again, ..Word::default() };
         let guard = Guard { word, marks: &marks, roots: &self.roots };
-        let answer = guard.check(&typed, &device.node, &file, &facts).map(|_| ());
+        let answer = guard.check(&typed, &device.node, &file, &facts, Range::ALL).map(|_| ());
 
         fs::remove_file(link).expect("removed");
         fs::write(dev, recorded).and_then(|()| fs::write(mounts, lines)).expect("written");

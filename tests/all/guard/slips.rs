@@ -259,6 +259,34 @@ fn time_spans_may_write_what_earlier_ones_made_and_nothing_else() {
 }
 
 #[test]
+fn the_range_of_every_time_span_is_looked_at_before_the_first_one_writes() {
+    if !can_make_devices() {
+        return;
+    }
+    let place = Place::new();
+    let device = devices::Loop::new(512 * MIB);
+    let span = |start: u64| {
+        format!(
+            "<TimeSpan><Duration>1</Duration><Warmup>0</Warmup><Targets><Target><Path>{}</Path><BlockSize>4096\
+             </BlockSize><WriteRatio>100</WriteRatio><BaseFileOffset>{}</BaseFileOffset><MaxFileSize>{}\
+             </MaxFileSize></Target></Targets></TimeSpan>",
+            device.node.display(),
+            start * MIB,
+            (start + 1) * MIB
+        )
+    };
+    let profile = format!("<Profile><TimeSpans>{}{}</TimeSpans></Profile>", span(100), span(301));
+    fs::write(place.path("p.xml"), profile).unwrap();
+    let data = File::options().write(true).open(&device.node).unwrap();
+    data.write_all_at(&vec![7; MIB as usize], 301 * MIB).and_then(|()| data.sync_all()).unwrap();
+    drop(data);
+    place.refuses("-Xp.xml", 4, "it holds data of an unknown kind");
+    let mut first = vec![0; MIB as usize];
+    File::open(&device.image).unwrap().read_exact_at(&mut first, 100 * MIB).unwrap();
+    assert!(first.iter().all(|&byte| byte == 0), "the first time span wrote");
+}
+
+#[test]
 fn a_script_that_makes_its_file_runs_again_where_files_cannot_be_marked() {
     if !can_make_devices() {
         return;
