@@ -22,7 +22,7 @@ use super::uses::{Uses, device_at};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::loops::{Below, backing_file, file_below, standing_on};
 use crate::machine::roots::Roots;
-use crate::machine::sight::{Sight, sight};
+use crate::machine::sight::sight;
 use crate::sys::error::{Code, system_text};
 use crate::sys::identity::block_device;
 use crate::sys::open::{Reading, own_path, read};
@@ -67,12 +67,11 @@ pub fn claim(file: &File, path: &Path, roots: &Roots) -> Result<Claim, GuardErro
     };
     let mut search = Search { roots, visited: Vec::new(), missing: Vec::new() };
     let by = search.at(&[&own_path(file), path], DeviceNumber::from_raw(number))?;
-    let sees = sight(roots);
     Ok(Claim {
         is_system: by.iter().any(|u| u.is_system),
         by,
         missing: search.missing,
-        unseen: (sees != Sight::All).then_some(Unseen(sees)),
+        unseen: Unseen::beyond(sight(roots)),
     })
 }
 

@@ -192,6 +192,7 @@ impl Guard<'_> {
             return Err(of_the_kernel(typed, &filesystem.name));
         }
         let mut found = Findings { is_file: true, ..Findings::default() };
+        found.unseen = facts.filesystem.as_ref().filter(|f| f.is_served()).map(|_| Unseen::Elsewhere);
         found.uses_of(file, typed, self.roots)?;
         match contents(file, path, None, Range::ALL, self.roots) {
             Ok(holds) => found.holds = holds.into_iter().map(Reason::Holds).collect(),

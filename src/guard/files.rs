@@ -177,8 +177,7 @@ impl FileUses {
     }
 
     fn note_what_is_not_seen(&mut self, missing: Option<Missing>, roots: &Roots) {
-        let sees = sight(roots);
-        self.unseen = (sees != Sight::All).then_some(Unseen(sees));
+        self.unseen = Unseen::beyond(sight(roots));
         self.missing.extend(missing);
     }
 }

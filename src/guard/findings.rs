@@ -51,7 +51,7 @@ impl Findings {
             Refusal::guard(typed, format!("'{typed}': its facts could not be read: {}", system_text(&e)))
         })?;
         self.missing.extend(found.missing);
-        self.unseen = self.unseen.or(found.unseen);
+        self.unseen = found.unseen.or(self.unseen);
         for user in found.uses {
             self.in_use.push(Reason::FileUsed(user.clone()));
             let FileUse::Loop { device: name, .. } = user else { continue };

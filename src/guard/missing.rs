@@ -49,20 +49,39 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Writers of a target that could not be looked for, because that needs rights that this process does not have.
+/// Writers of a target that could not be looked for, because this process has not the rights or because they are
+/// elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unseen(pub Sight);
+pub enum Unseen {
+    /// Processes of this machine, beyond what this one sees.
+    Programs(Sight),
+    /// Whoever writes the file without this machine's file system: another client of its server, or the program behind
+    /// it.
+    Elsewhere,
+}
+
+impl Unseen {
+    /// What is not seen of the programs of this machine; `None` when all are.
+    pub(super) fn beyond(sight: Sight) -> Option<Self> {
+        (sight != Sight::All).then_some(Unseen::Programs(sight))
+    }
+}
 
 impl fmt::Display for Unseen {
-    /// In words that follow the target's name: programs of other users ...
+    /// In words that follow the target's name: whether programs of other users write it ...
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            // Not said: all programs are visible.
-            Sight::All => "which programs write it is visible",
-            Sight::Nothing => "which programs write it is not visible without /proc",
-            Sight::OwnUser => "whether programs of other users write it is not visible without root",
-            Sight::Container => {
+        f.write_str(match self {
+            Unseen::Programs(Sight::OwnUser) => {
+                "whether programs of other users write it is not visible without root"
+            }
+            Unseen::Programs(Sight::Container) => {
                 "whether programs outside of this container write it is not visible from inside"
+            }
+            Unseen::Programs(Sight::Nothing | Sight::All) => {
+                "whether other programs write it is not visible without /proc"
+            }
+            Unseen::Elsewhere => {
+                "whether another machine, or the program that serves the file system, writes it is not visible here"
             }
         })
     }

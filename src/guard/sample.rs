@@ -72,14 +72,14 @@ fn pieces_of(range: Range, size_bytes: u64) -> Vec<(u64, u64)> {
     };
     let count = last.saturating_sub(first);
     let is_whole = end.saturating_sub(range.start_bytes) <= WHOLE_MAX_BYTES;
-    let whole = (first..last).filter(|number| is_whole || number - first < 2 || last - number <= 2);
-    let places = (0..if is_whole { 0 } else { RANGE_PLACES })
-        .map(|index| first + (u128::from(count) * u128::from(index) / u128::from(RANGE_PLACES)) as u64);
-    let mut found: Vec<_> = whole
-        .map(|number| (number, PIECE_BYTES))
-        .chain(places.map(|number| (number, SPREAD_BYTES)))
-        .map(piece)
-        .collect();
+    // Of a long range two at each end, because it may begin and end inside one.
+    let ends = [first, first.saturating_add(1), last.saturating_sub(2), last.saturating_sub(1)];
+    let whole: Vec<u64> = if is_whole { (first..last).collect() } else { ends.to_vec() };
+    let place =
+        |index: u64| first + (u128::from(count) * u128::from(index) / u128::from(RANGE_PLACES)) as u64;
+    let places = (0..if is_whole { 0 } else { RANGE_PLACES }).map(|index| (place(index), SPREAD_BYTES));
+    let whole = whole.into_iter().map(|number| (number, PIECE_BYTES));
+    let mut found: Vec<_> = whole.chain(places).map(piece).collect();
     found.retain(|(_, length)| *length > 0);
     found
 }

@@ -26,6 +26,14 @@ pub struct Filesystem {
     pub block_bytes: u64,
 }
 
+impl Filesystem {
+    /// Another machine, or a program of this one, holds the files, and others can write them there.
+    pub fn is_served(&self) -> bool {
+        // A FUSE file system over a block device claims that.
+        self.is_remote || (self.name.starts_with("fuse") && self.name != "fuseblk")
+    }
+}
+
 /// Types by the magic number of `statfs(2)`, used when mountinfo does not show the mount.
 /// Source: `linux/magic.h` and the filesystems' own headers.
 const TYPES: &[(u64, &str)] = &[
@@ -204,6 +212,17 @@ mod tests {
         assert_eq!(find_mount(Some(2), device, &mounts).unwrap().fs_type, "fuse.sshfs");
         assert_eq!(find_mount(None, device, &mounts).unwrap().fs_type, "nfs4");
         assert_eq!(find_mount(Some(9), device, &mounts), None, "a mount of another namespace is unknown");
+    }
+
+    #[test]
+    fn files_that_others_can_write_elsewhere() {
+        let served = |name: &str| {
+            let file = tempfile::tempfile().unwrap();
+            let facts = of_file(&file, Some(1), &[mount(1, 7, name)]).unwrap();
+            facts.is_served()
+        };
+        assert!(served("nfs4") && served("fuse.bindfs") && served("fuse") && served("virtiofs"));
+        assert!(!served("ext4") && !served("fuseblk") && !served("overlay"));
     }
 
     #[test]

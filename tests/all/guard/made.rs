@@ -23,6 +23,8 @@ pub struct Made {
     pub options: &'static str,
     /// A file whose bytes a refusal must leave alone.
     pub bytes: Option<PathBuf>,
+    /// A command that starts the program: another user, another view of the machine.
+    pub behind: Vec<&'static str>,
     /// A file to open as descriptor 7 before the program starts.
     pub inherited: Option<PathBuf>,
     /// In order of dropping.
@@ -36,6 +38,7 @@ impl Made {
             again: None,
             options: "",
             bytes: None,
+            behind: Vec::new(),
             inherited: None,
             keep: Vec::new(),
         }
@@ -276,6 +279,27 @@ pub const SITUATIONS: &[Situation] = &[
         let device = Loop::with_options(8 * MIB, &["--read-only"]);
         Some(Made::at(&device.node).keeping(device))
     }),
+    row(
+        "blank device, by a user without root",
+        &["whether programs of other users write it is not visible"],
+        |lab| {
+            let made = device(8 * MIB, &[])?;
+            let node = own_node(&made.target, lab);
+            lab.give_to(NOBODY);
+            Some(Made { behind: WITHOUT_ROOT.to_vec(), ..moved(made, &node) })
+        },
+    ),
+    row("blank device, in a chroot without /proc and /sys", BLIND_SAYS, |_| {
+        Some(Made { behind: BLIND.to_vec(), ..device(8 * MIB, &[])? })
+    }),
+    row("the same under a mask over /sys/block", BLIND_SAYS, |_| {
+        Some(Made { behind: MASKED.to_vec(), ..device(8 * MIB, &[])? })
+    }),
+    row("mounted device, in a chroot without /proc and /sys", &["it is in exclusive use"], |_| {
+        let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
+        let mount = Mount::new(&["-o", "ro", text(&made.target)]);
+        Some(Made { behind: BLIND.to_vec(), ..in_front(made, mount) })
+    }),
     // Files.
     row("file of somebody else", &["was not made by TrueSpd"], |lab| Some(file(&foreign(lab)))),
     row("symbolic link to it", &["was not made by TrueSpd"], |lab| {
@@ -486,6 +510,56 @@ pub const SITUATIONS: &[Situation] = &[
         let writer = File::options().write(true).open(&path).expect("writable");
         Some(file(&path).keeping(writer))
     }),
+    row(
+        "file of ours that a program of another user has open for writing",
+        &["another program has it open for writing; which one is not visible without root"],
+        |lab| {
+            let path = ours(lab);
+            lab.give_to(NOBODY);
+            let writer = File::options().write(true).open(&path).expect("root may");
+            Some(Made { behind: WITHOUT_ROOT.to_vec(), ..file(&path) }.keeping(writer))
+        },
+    ),
+    row(
+        "the same where processes of others are hidden (hidepid)",
+        &["another program has it open for writing; which one is not visible without root"],
+        |lab| {
+            let path = ours(lab);
+            lab.give_to(NOBODY);
+            let writer = File::options().write(true).open(&path).expect("root may");
+            Some(Made { behind: HIDDEN.to_vec(), ..file(&path) }.keeping(writer))
+        },
+    ),
+    row(
+        "file of ours, its processes in another container",
+        &["is not visible from inside this container"],
+        |lab| {
+            let path = ours(lab);
+            let writer = File::options().write(true).open(&path).expect("writable");
+            Some(Made { behind: CONTAINER.to_vec(), ..file(&path) }.keeping(writer))
+        },
+    ),
+    row(
+        "file of ours that is mapped for writing, its descriptor closed",
+        &["it may be a memory map whose file was closed"],
+        |lab| {
+            let path = ours(lab);
+            Some(file(&path).keeping(Mapped::new(&path)))
+        },
+    ),
+    row("file of ours, without /proc and /sys", &[], |lab| {
+        Some(Made { behind: BLIND.to_vec(), ..file(&ours(lab)) })
+    }),
+    row(
+        "file behind a mounted loop device, without /proc and /sys",
+        &["it is the file behind loop device"],
+        |_| {
+            let made = formatted("mkfs.ext4", &["-q"], 8 * MIB)?;
+            let image = made.bytes.clone()?;
+            let mount = Mount::new(&["-o", "ro", text(&made.target)]);
+            Some(Made { behind: BLIND.to_vec(), ..moved(in_front(made, mount), &image) })
+        },
+    ),
     row("file behind a loop device", &["it is the file behind loop device"], |_| {
         let device = Loop::new(8 * MIB);
         Some(Made { target: device.image.clone(), ..Made::at(&device.node) }.keeping(device))
@@ -525,6 +599,58 @@ pub const SITUATIONS: &[Situation] = &[
 ];
 
 const UNKNOWN: &[&str] = &["it holds data of an unknown kind", "perhaps from an earlier test"];
+
+const BLIND_SAYS: &[&str] = &["may be in use, and this cannot be checked here", "add --unchecked"];
+const NOBODY: u32 = 65534;
+
+/// Programs that start another one elsewhere.
+const WITHOUT_ROOT: &[&str] = &["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+const BLIND: &[&str] =
+    &["unshare", "--mount", "sh", "-c", "umount -l /sys && umount -l /proc && exec \"$@\"", "sh"];
+const MASKED: &[&str] =
+    &["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /sys/block && exec \"$@\"", "sh"];
+const CONTAINER: &[&str] = &["unshare", "--mount", "--pid", "--fork", "--mount-proc"];
+const HIDDEN: &[&str] = &[
+    "unshare",
+    "--mount",
+    "--pid",
+    "--fork",
+    "sh",
+    "-c",
+    "mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"",
+    "sh",
+];
+
+/// A node of the device that a user without root may open.
+fn own_node(device: &Path, lab: &Lab) -> PathBuf {
+    use std::os::unix::fs::MetadataExt;
+    let number = fs::metadata(device).expect("a node").rdev();
+    let path = lab.path("node");
+    let numbers = [rustix::fs::major(number), rustix::fs::minor(number)].map(|number| number.to_string());
+    run("mknod", &[text(&path), "b", &numbers[0], &numbers[1]]);
+    path
+}
+
+/// A shared map of a file, the only thing that is left of it in this process.
+struct Mapped(*mut std::ffi::c_void);
+
+impl Mapped {
+    fn new(path: &Path) -> Self {
+        use rustix::mm::{MapFlags, ProtFlags};
+        let file = File::options().read(true).write(true).open(path).expect("writable");
+        let both = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new map of a file that is open, which nothing reads or writes.
+        let map = unsafe { rustix::mm::mmap(std::ptr::null_mut(), 4096, both, MapFlags::SHARED, &file, 0) };
+        Mapped(map.expect("a map"))
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`, and nothing uses it.
+        let _ = unsafe { rustix::mm::munmap(self.0, 4096) };
+    }
+}
 
 /// Bytes that nothing recognises.
 fn noise(bytes: usize) -> Vec<u8> {

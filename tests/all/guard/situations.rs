@@ -23,7 +23,10 @@ fn run(lab: &Lab, made: &Made, overwrite: bool) -> Ran {
         true => format!("{WORDS} {} --overwrite {}", made.options, again.display()),
         false => format!("{WORDS} {}", made.options),
     };
-    let mut command = lab.command(&line);
+    let mut command = match made.behind.is_empty() {
+        true => lab.command(&line),
+        false => lab.command_behind(&made.behind, &line),
+    };
     // The last argument: paths may hold blanks.
     command.arg(&made.target);
     if let Some(path) = &made.inherited {
@@ -92,7 +95,12 @@ fn check(situation: &Situation) -> Option<(&'static str, &'static str)> {
 /// Eighty columns, unless a single word or the quoted command line needs more.
 fn is_narrow(line: &str, made: &Made) -> bool {
     let quoted = line.starts_with("    ") && !line.starts_with("      ");
-    line.len() <= 80 || quoted || line.contains(made.target.to_str().unwrap_or("/")) || line.contains("/tmp/")
+    let marks = line.chars().all(|c| " ~^".contains(c));
+    line.len() <= 80
+        || quoted
+        || marks
+        || line.contains(made.target.to_str().unwrap_or("/"))
+        || line.contains("/tmp/")
 }
 
 #[test]
@@ -146,7 +154,7 @@ const HEAD: &str = "\
 Made and checked by `tests/all/guard/situations.rs` with real devices (`BLESS=1` writes this file anew). Each is the
 target of a write test, first as it is and then named again after `--overwrite`: *written* (the test ran), *refused*
 (exit code 4, nothing touched), *not opened* (the system itself says no, exit code 1). Device-mapper, md, LVM, LUKS
-and root disks in use: `ci/guest-checks`.
+and root disks in use: `ci/guest-checks`. What `--unchecked` lets through: `tests/all/guard/blind.rs`.
 
 | # | target | as it is | with `--overwrite` | says |
 |---|---|---|---|---|

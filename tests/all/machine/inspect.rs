@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::devices::{Loop, Mount, Zram, can_make_devices, has_tool, run, skip, text};
+use crate::support::program::copy_to_run;
 use serde_json::Value;
 use truespd::sys::residency::{Cached, cached, drop_cached};
 use unicode_width::UnicodeWidthStr;
@@ -37,6 +38,42 @@ fn report(target: &Path) -> Value {
 
 fn facts(target: &Path) -> Value {
     report(target)["targets"][0].clone()
+}
+
+#[test]
+fn what_is_not_visible_without_root_is_told() {
+    if !can_make_devices() || !has_tool("setpriv") {
+        return;
+    }
+    let device = Loop::new(8 * MIB);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| dir.path().join(name);
+    copy_to_run(Path::new(env!("CARGO_BIN_EXE_truespd")), &at("truespd"));
+    let number = fs::metadata(&device.node).expect("a node").rdev();
+    let numbers = [rustix::fs::major(number), rustix::fs::minor(number)].map(|number| number.to_string());
+    run("mknod", &[text(&at("node")), "b", &numbers[0], &numbers[1]]);
+    fs::write(at("file"), [1; 4096]).expect("a file");
+    run("chown", &["--recursive", "65534", text(dir.path())]);
+    let root = File::options().write(true).open(at("file")).expect("root may");
+    let inspect = |name: &str| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(at("truespd"));
+        let output = command.args(["inspect", "--json", text(&at(name))]).output().expect("setpriv starts");
+        assert!(output.status.success(), "{output:?}");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        report["targets"][0]["write_test"].clone()
+    };
+    let of_device = inspect("node");
+    assert_eq!(of_device["allowed"], true, "{of_device}");
+    assert_eq!(of_device["unseen"], "whether programs of other users write it is not visible without root");
+    let of_file = inspect("file");
+    let refusal = of_file["refusal"].as_str().expect("words");
+    assert!(refusal.contains("another program has it open for writing; which one"), "{refusal}");
+    drop(root);
+    let free = inspect("file");
+    let refusal = free["refusal"].as_str().expect("words");
+    assert!(refusal.contains("was not made by TrueSpd") && !refusal.contains("another program"), "{free}");
+    assert_eq!(report(&device.node)["targets"][0]["write_test"]["unseen"], Value::Null, "root sees all");
 }
 
 /// Bytes that neither compress nor repeat.
