@@ -147,13 +147,6 @@ fn check_descriptors(wanted: u64) -> Result<(), Refusal> {
     .hint("use fewer threads (-t, -F), or raise the limit (ulimit -n)"))
 }
 
-/// What a time span does I/O to, whatever the target's size: from `-B` to the end that `-f` or `-B` sets. All threads stay
-/// inside.
-pub fn range_of(target: &Target) -> Range {
-    let end = if target.max_bytes == 0 { u64::MAX } else { target.max_bytes };
-    Range { start_bytes: target.base_bytes, length_bytes: end.saturating_sub(target.base_bytes) }
-}
-
 /// Checks one target; returns its identity when it is there. `is_made`: a time span makes it.
 fn check_target(
     span: &TimeSpan,
@@ -207,7 +200,7 @@ fn check_target(
     };
     let OpenedTarget { file, facts } = opened;
     if target.writes() {
-        guard.check(typed, &path, &file, &facts, range_of(target))?;
+        guard.check(typed, &path, &file, &facts, Range::tested(target))?;
         storage::may_write(&path).map_err(certain)?;
     } else if facts.kind == TargetKind::Regular
         && let Ok(found @ (Extents::Hole { .. } | Extents::Unwritten { .. })) = extents::examine(&file)

@@ -4,11 +4,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::prepare::range_of;
 use crate::access::{DataRng, data};
 use crate::engine::Handle;
 use crate::fault::{Failure, FailureKind};
-use crate::guard::{Custody, Guard, Permit, PermitError, Unseen};
+use crate::guard::{Custody, Guard, Permit, PermitError, Range, Unseen};
 use crate::machine::storage::{
     Access, AccessHint, OpenFlags, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
     probe_direct_read, resolve,
@@ -156,7 +155,7 @@ fn open_permitted(
     let look = storage::open(path, ReadFlags::CACHED, guard.roots);
     let look = look.map_err(TargetError::wanting_to_write)?;
     identity_of(target, &look.file, checked)?;
-    let permit = guard.permit(&target.path, &look, range_of(target), custody)?;
+    let permit = guard.permit(&target.path, &look, Range::tested(target), custody)?;
     let opened = permit
         .open(open_flags(target), guard.roots)
         .map_err(|e| not_opened(&target.path, e, When::Preparing))?;
