@@ -133,7 +133,7 @@ impl Findings {
         let word = shell_word(typed);
         let mut refusal = Refusal::guard(typed, format!("'{typed}' {whose}, and {why}"))
             .hint(format!("if its content is no longer needed, add --overwrite {word}"))
-            .hint(format!("or give the file to write tests for good: truespd adopt {word}"));
+            .hint(format!("or let all write tests overwrite it from now on: truespd adopt {word}"));
         refusal = match whose {
             Whose::Unfinished => refusal.switch_hint(
                 "or repeat the command line that made it: -c<size> creates the file again if it holds only what that \

@@ -13,7 +13,7 @@ use crate::guard::{Adoptable, Adoption, Guard, Purpose, Word};
 use crate::machine::roots::Roots;
 use crate::text::{coarse_size, printable_path};
 
-/// Give the files of others to write tests, once and for good: later write tests overwrite them without asking
+/// Let write tests overwrite existing files from now on, without asking for each test
 ///
 /// Lists the files and asks first. The files are marked, not changed. The mark holds until something other than TrueSpd
 /// writes to the file.

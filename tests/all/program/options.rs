@@ -234,10 +234,14 @@ const SENTINEL: u8 = 0xee;
 fn sentinel(lab: &Lab, name: &str) -> usize {
     let bytes = fs::metadata(lab.path(name)).expect("the file is there").len() as usize;
     crate::support::program::set_bytes(&lab.path(name), 0, &vec![SENTINEL; bytes]);
-    let file = fs::File::open(lab.path(name)).expect("the file is there");
-    let marks = Marks::with_registry(&killed::registry(lab));
+    let (marks, file) = marked(lab, name);
     marks.mark(&file, MarkState::Complete).expect("it can be marked");
     bytes
+}
+
+fn marked(lab: &Lab, name: &str) -> (Marks, fs::File) {
+    let file = fs::File::open(lab.path(name)).expect("the file is there");
+    (Marks::with_registry(&killed::registry(lab)), file)
 }
 
 /// Every byte in [B, min(S, M)) may change and none outside; all inside are reached.
@@ -266,6 +270,8 @@ fn writes_stay_in_their_range() {
         let is_sentinel = |part: &[u8]| part.iter().all(|&b| b == SENTINEL);
         assert!(is_sentinel(&bytes[..base]), "{words}: written below the base");
         assert!(is_sentinel(&bytes[end..]), "{words}: written beyond the end");
+        let (marks, file) = marked(&lab, "a");
+        assert!(marks.is_ours(&file), "{words}: a run takes its own writes for somebody else's");
         let untouched = bytes[base..end].chunks(65536).filter(|c| is_sentinel(c)).count();
         // Enough I/Os to reach every block many times.
         assert!(
