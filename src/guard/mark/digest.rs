@@ -173,7 +173,7 @@ fn place_at(ranges: &[Range<u64>], mut at: u64) -> Option<(u64, u64)> {
 }
 
 /// A number that differs for all other content and places, but for chance.
-fn hash(offset: u64, bytes: &[u8]) -> u64 {
+pub(super) fn hash(offset: u64, bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(FACTOR).rotate_left(29);
     let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);

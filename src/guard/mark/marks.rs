@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::digest::{Digest, all_of};
+use super::entry::entry_of;
 use super::nothing::holds_nothing;
 use super::registry::{Ignored, Registry};
 use super::text::{Mark, MarkState};
@@ -143,6 +144,7 @@ impl Marks {
         if state == MarkState::Complete {
             mark.written = Some(stamp.modified);
             mark.digest = Digest::of(file, &all_of(stamp.size_bytes)).ok();
+            mark.entry = entry_of(file);
         }
         self.put(file, &stamp, mark)
     }

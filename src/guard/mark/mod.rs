@@ -14,10 +14,12 @@
 //! A file that provably holds nothing is nobody's (`nothing`), whatever its mark says.
 
 mod digest;
+mod entry;
 mod marks;
 mod nothing;
 mod registry;
 mod text;
+mod whole;
 mod whose;
 
 pub use digest::Digest;

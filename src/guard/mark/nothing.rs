@@ -1,22 +1,15 @@
 //! Files that provably hold nothing: never written, or zeros throughout.
 
 use std::fs::File;
-use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::whole::fits_throughout;
 use super::whose::keeps_own_times;
-use crate::guard::sample::{PIECE_BYTES, find_odd, read_places};
+use crate::guard::sample::find_odd;
 use crate::sys::extents::survey;
 
 /// Places at which a file that holds something usually shows it.
 const PLACES: u64 = 64;
-/// More than this cannot be read in time.
-const READ_BYTES_MAX: u64 = 64 << 30;
-/// So much is read however long it takes.
-const READ_BYTES_MIN: u64 = 64 << 20;
-/// A larger file is read for so long.
-const READ_LIMIT: Duration = Duration::from_secs(1);
 /// A file of very many pieces is not looked through for longer.
 const LAYOUT_LIMIT: Duration = Duration::from_secs(5);
 
@@ -43,20 +36,7 @@ fn was_never_written(file: &File, size_bytes: u64) -> bool {
 }
 
 fn is_zero_throughout(file: &File, size_bytes: u64) -> bool {
-    if size_bytes > READ_BYTES_MAX {
-        return false;
-    }
-    let (end, is_proven) = (Instant::now() + READ_LIMIT, AtomicBool::new(true));
-    let starts = (0..size_bytes).step_by(PIECE_BYTES as usize);
-    let places: Vec<_> = starts.map(|start| (start, PIECE_BYTES.min(size_bytes - start))).collect();
-    let read = read_places(file, &places, &|_, bytes| {
-        if bytes.is_ok_and(is_zero) && (size_bytes <= READ_BYTES_MIN || Instant::now() < end) {
-            return ControlFlow::Continue(());
-        }
-        is_proven.store(false, Ordering::Relaxed);
-        ControlFlow::Break(())
-    });
-    read.is_ok_and(|read| read == places.len()) && is_proven.into_inner()
+    fits_throughout(file, size_bytes, &is_zero)
 }
 
 fn is_zero(bytes: &[u8]) -> bool {

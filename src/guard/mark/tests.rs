@@ -226,6 +226,34 @@ fn a_write_whose_time_was_set_back_is_found_and_other_changes_of_the_entry_do_no
 }
 
 #[test]
+fn a_change_in_a_large_file_needs_a_reason_or_every_byte() {
+    for Place { dir, marks } in places() {
+        let file = file_of(dir.path(), "a", 1 << 20);
+        file.set_len(70 << 20).unwrap();
+        // The pattern and zeros: every byte is known.
+        marks.mark(&file, MarkState::Complete).unwrap();
+        with_times_kept(&file, || ());
+        assert_eq!(marks.whose(&file), Whose::Ours, "touch -r");
+        // Somewhere between the samples of any file there is room for this.
+        for at in [7u64, 41].map(|at| (at << 20) + 12_345) {
+            with_times_kept(&file, || file.write_all_at(b"thesis", at).unwrap());
+            assert_eq!(marks.whose(&file), Whose::Rewritten, "{at}");
+            with_times_kept(&file, || file.write_all_at(&[0; 6], at).unwrap());
+        }
+        // Any other content: the digest is of samples.
+        file.write_all_at(b"random", 500).unwrap();
+        marks.mark(&file, MarkState::Complete).unwrap();
+        set_mode(&dir.path().join("a"), 0o640).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Ours, "chmod");
+        fs::rename(dir.path().join("a"), dir.path().join("b")).unwrap();
+        assert_eq!(marks.whose(&file), Whose::Ours, "chmod and mv");
+        marks.mark(&file, MarkState::Complete).unwrap();
+        with_times_kept(&file, || ());
+        assert_eq!(marks.whose(&file), Whose::Rewritten, "nothing tells that no byte changed");
+    }
+}
+
+#[test]
 fn without_a_digest_only_what_tests_write_is_known() {
     let dir = tempfile::tempdir().unwrap();
     let marks = Marks::with_registry(&dir.path().join("state"));

@@ -43,6 +43,8 @@ pub struct Mark {
     pub changed_by: Option<Moment>,
     /// What the complete file held.
     pub digest: Option<Digest>,
+    /// What the complete file's entry said besides times (owner, permissions, links, path), as one number.
+    pub entry: Option<u64>,
     /// Runs that have begun to write since the file was complete.
     pub runs: u32,
 }
@@ -56,6 +58,7 @@ impl fmt::Display for Mark {
             write!(f, " {key}={seconds}.{nanoseconds:09}")?;
         }
         self.digest.iter().try_for_each(|digest| write!(f, " digest={digest}"))?;
+        self.entry.iter().try_for_each(|entry| write!(f, " entry={entry:016x}"))?;
         if self.runs > 0 { write!(f, " runs={}", self.runs) } else { Ok(()) }
     }
 }
@@ -87,7 +90,7 @@ pub(super) enum ByTimes {
 impl Mark {
     /// A mark with nothing but size and state.
     pub(super) fn new(size_bytes: u64, state: MarkState) -> Self {
-        Mark { size_bytes, state, written: None, changed_by: None, digest: None, runs: 0 }
+        Mark { size_bytes, state, written: None, changed_by: None, digest: None, entry: None, runs: 0 }
     }
 
     /// `None` when the text is no mark of a version this program knows.
@@ -107,6 +110,7 @@ impl Mark {
             written: optional(value("written"), moment)?,
             changed_by: optional(value("changed_by"), moment)?,
             digest: optional(value("digest"), |text| Digest::from_str(text).ok())?,
+            entry: optional(value("entry"), |text| u64::from_str_radix(text, 16).ok())?,
             runs: optional(value("runs"), |text| text.parse().ok())?.unwrap_or(0),
             ..Mark::new(value("size")?.parse().ok()?, state)
         })
@@ -126,6 +130,11 @@ impl Mark {
             _ if are_own && self.changed_by.is_some_and(|latest| now.change <= latest) => ByTimes::Untouched,
             _ => ByTimes::Unknown,
         }
+    }
+
+    /// Whether something changed the file's entry after the mark was put.
+    pub(super) fn is_entry_changed(&self, now: &Stamp) -> bool {
+        self.changed_by.is_some_and(|latest| now.change > latest)
     }
 
     /// Whether a file whose content was last changed at this time can be as we left it.
@@ -172,6 +181,7 @@ mod tests {
         written: Some((100, 7)),
         changed_by: Some((101, 0)),
         digest: None,
+        entry: None,
         runs: 0,
     };
 
@@ -241,6 +251,7 @@ mod tests {
                     written,
                     changed_by: written,
                     digest,
+                    entry: digest.map(|_| u64::MAX),
                     runs: u32::MAX,
                 };
                 assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
@@ -249,7 +260,8 @@ mod tests {
         }
         let known = "version=1 size=1 state=complete";
         assert_eq!(Mark::parse(known), Some(Mark::new(1, MarkState::Complete)), "an older one");
-        let more = ["written=x", "changed_by=1", "digest=1", "runs=-1"].map(|word| format!("{known} {word}"));
+        let more = ["written=x", "changed_by=1", "digest=1", "entry=g", "runs=-1"]
+            .map(|word| format!("{known} {word}"));
         let wrong =
             ["", "version=2 size=1 state=complete", "version=1 size=-1 state=complete", "version=1 size=1"];
         for text in wrong.into_iter().chain(more.iter().map(String::as_str)) {

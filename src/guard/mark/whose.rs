@@ -3,8 +3,10 @@
 use std::fmt;
 use std::fs::File;
 
-use super::digest::{Digest, all_of};
+use super::digest::all_of;
+use super::entry::entry_of;
 use super::text::{ByTimes, Mark};
+use super::whole::fits_throughout;
 use crate::guard::hold::is_being_tested;
 use crate::guard::sample::find_odd;
 use crate::sys::file::filesystem;
@@ -45,7 +47,7 @@ impl Whose {
             ByTimes::Untouched => Whose::Ours,
             ByTimes::Interrupted if is_being_tested(file) || is_test_data(file) => Whose::Ours,
             ByTimes::Interrupted => Whose::Interrupted,
-            ByTimes::Unknown if holds_what_we_left(mark.digest, file, now.size_bytes) => Whose::Ours,
+            ByTimes::Unknown if holds_what_we_left(mark, file, now) => Whose::Ours,
             ByTimes::Unknown => Whose::Rewritten,
         }
     }
@@ -68,12 +70,20 @@ impl fmt::Display for Whose {
     }
 }
 
-/// Without a digest (an older mark), only what tests write unless told otherwise is known as ours.
-fn holds_what_we_left(digest: Option<Digest>, file: &File, size_bytes: u64) -> bool {
-    match digest {
-        Some(digest) => digest.is_of(file, &all_of(size_bytes)).unwrap_or(false),
+/// Whether the content is what we left. Without a digest (an older mark), only what tests write unless told otherwise is
+/// known as ours.
+///
+/// Samples of a large file are enough where something explains why its entry was changed, such as `chmod` or `mv`. Where
+/// nothing does, a write may have had its time set back: then every byte has to be known.
+fn holds_what_we_left(mark: &Mark, file: &File, now: &Stamp) -> bool {
+    let size = now.size_bytes;
+    let fits = match mark.digest {
+        Some(digest) => digest.is_of(file, &all_of(size)).unwrap_or(false),
         None => is_test_data(file),
-    }
+    };
+    let is_compared_whole = mark.digest.is_some_and(|digest| digest.is_of_all(size));
+    let is_explained = || !mark.is_entry_changed(now) || mark.entry.is_none() || mark.entry != entry_of(file);
+    fits && (is_compared_whole || is_explained() || fits_throughout(file, size, &is_plain))
 }
 
 /// Samples that are read where nothing tells what we left.
@@ -85,8 +95,13 @@ const BREAKS_MAX: usize = 4;
 /// Samples of the file show nothing but what tests write unless told otherwise: zeros, and 0, 1, ... 255 again and
 /// again. Random data (`-Zr`) look like any other data.
 fn is_test_data(file: &File) -> bool {
-    let is_odd = |_, bytes: &[u8]| !bytes.chunks(PATTERN_BYTES).all(is_pattern);
+    let is_odd = |_, bytes: &[u8]| !is_plain(bytes);
     find_odd(file, PLACES, &is_odd).is_ok_and(|odd| odd.is_none())
+}
+
+/// Nothing but zeros and the pattern.
+fn is_plain(bytes: &[u8]) -> bool {
+    bytes.chunks(PATTERN_BYTES).all(is_pattern)
 }
 
 fn is_pattern(bytes: &[u8]) -> bool {
