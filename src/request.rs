@@ -42,6 +42,8 @@ pub struct LongOptions {
     pub overwrite: Vec<String>,
     /// `--unchecked`: targets that may be written although nothing tells here whether they are in use.
     pub unchecked: Vec<String>,
+    /// `--exclusive`: no other run may have a target of this one.
+    pub exclusive: bool,
     /// `--recreate`: create files of `-c` again even when they could be reused.
     pub recreate: bool,
     /// `--json`, `--xml`, `--text`, `--csv`: files to which the result is also written.

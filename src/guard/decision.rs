@@ -29,6 +29,8 @@ pub struct Word<'a> {
     pub overwrite: &'a [String],
     /// `--unchecked`: nobody uses the target, although nothing tells that here.
     pub unchecked: &'a [String],
+    /// `--exclusive`: no other run may have a target of this one.
+    pub exclusive: bool,
 }
 
 /// What the guard knows besides the target.

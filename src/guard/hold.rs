@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,6 +28,36 @@ enum Says {
     Held = 1,
     /// A run writes, and was allowed to.
     Writes = 2,
+    /// A run only reads.
+    Reads = 3,
+    /// A run wants it for itself.
+    Alone = 4,
+}
+
+/// What runs say of a target by their locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Told {
+    /// There is a run; it may not know yet whether it is allowed to do what it wants.
+    pub is_there: bool,
+    /// One writes.
+    pub writes: bool,
+    /// One reads only.
+    pub reads: bool,
+    /// One wants it for itself.
+    pub is_alone: bool,
+}
+
+impl Told {
+    fn of(says: impl Fn(Says) -> bool) -> Self {
+        let [is_there, writes, reads, is_alone] =
+            [Says::Here, Says::Writes, Says::Reads, Says::Alone].map(says);
+        Told { is_there, writes, reads, is_alone }
+    }
+
+    /// A run tests the target: it does more than look.
+    pub fn is_tested(self) -> bool {
+        self.writes || self.reads
+    }
 }
 
 /// A busy device is tried this often, with this pause between: another run may be checking it.
@@ -44,6 +75,8 @@ pub struct Hold {
     path: PathBuf,
     is_device: bool,
     is_exclusive: bool,
+    /// What it said besides being here.
+    said: Vec<Says>,
 }
 
 /// Who has a device now that another run held.
@@ -69,7 +102,7 @@ impl Hold {
             let file = file.try_clone()?;
             // A file system without such locks is no problem: other runs then count as foreign programs.
             let _ = lock(&file, Says::Here);
-            return Ok(Hold { file, path: path.to_path_buf(), is_device: false, is_exclusive: false });
+            return Ok(Hold::of(file, path, false, false));
         }
         let usual = usual_node(file);
         let mut tries = TRIES;
@@ -82,18 +115,13 @@ impl Hold {
                 Ok(file) => {
                     lock(&file, Says::Here)?;
                     lock(&file, Says::Held)?;
-                    return Ok(Hold { file, path: path.to_path_buf(), is_device: true, is_exclusive: true });
+                    return Ok(Hold::of(file, path, true, true));
                 }
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                     let file = open(SHARED)?;
                     if is_locked(&file, Says::Held) {
                         lock(&file, Says::Here)?;
-                        return Ok(Hold {
-                            file,
-                            path: path.to_path_buf(),
-                            is_device: true,
-                            is_exclusive: false,
-                        });
+                        return Ok(Hold::of(file, path, true, false));
                     }
                     tries -= 1;
                     if tries == 0 {
@@ -106,10 +134,49 @@ impl Hold {
         }
     }
 
+    /// Takes part in what other runs know of a target that this one only reads. Nothing is reserved.
+    ///
+    /// # Errors
+    /// It cannot be opened once more, or the file system has no such locks.
+    pub fn attend(file: &File, path: &Path) -> io::Result<Self> {
+        let file = match usual_node(file) {
+            Some((node, _)) => node,
+            None => file.try_clone()?,
+        };
+        lock(&file, Says::Here)?;
+        let mut hold = Hold::of(file, path, false, false);
+        hold.say(Says::Reads);
+        Ok(hold)
+    }
+
+    fn of(file: File, path: &Path, is_device: bool, is_exclusive: bool) -> Self {
+        Hold { file, path: path.to_path_buf(), is_device, is_exclusive, said: Vec::new() }
+    }
+
+    fn say(&mut self, says: Says) {
+        // Without the lock of a write, a run on the same target asks for `--overwrite`.
+        let _ = lock(&self.file, says);
+        self.said.push(says);
+    }
+
     /// Says that the run may write and does.
-    pub fn says_it_writes(&self) {
-        // Without this lock, a run on the same target asks for `--overwrite`.
-        let _ = lock(&self.file, Says::Writes);
+    pub fn says_it_writes(&mut self) {
+        self.say(Says::Writes);
+    }
+
+    /// Says that the run wants the target for itself.
+    pub fn says_it_is_alone(&mut self) {
+        self.say(Says::Alone);
+    }
+
+    /// It only takes part as a reader.
+    pub fn only_reads(&self) -> bool {
+        self.said.contains(&Says::Reads)
+    }
+
+    /// What other runs say of the target.
+    pub fn told(&self) -> Told {
+        told_by_others(&self.file)
     }
 
     /// It keeps a device.
@@ -128,7 +195,8 @@ impl Hold {
             return Kept::Here;
         }
         match Hold::take(&self.file, &self.path) {
-            Ok(taken) if taken.is_exclusive => {
+            Ok(mut taken) if taken.is_exclusive => {
+                std::mem::take(&mut self.said).into_iter().for_each(|says| taken.say(says));
                 *self = taken;
                 Kept::Here
             }
@@ -173,12 +241,30 @@ pub fn is_being_tested(file: &File) -> bool {
     is_locked(file, Says::Writes)
 }
 
-/// Whether a line of a descriptor's `fdinfo` is the lock of a run.
-pub(super) fn is_lock_of_a_run(line: &str) -> bool {
+/// What runs say of an open file or device on which this run has no lock.
+pub(super) fn told_of(file: &File) -> Told {
+    usual_node(file).map_or_else(|| told_by_others(file), |(node, _)| told_by_others(&node))
+}
+
+fn told_by_others(file: &File) -> Told {
+    Told::of(|says| is_locked(file, says))
+}
+
+/// What the locks in a descriptor's `fdinfo` say; `None` when it is not that of a run.
+pub(super) fn told_in(info: &str) -> Option<Told> {
+    let locked: Vec<_> = info.lines().filter_map(locked_bytes).collect();
+    let says = |says: Says| locked.iter().any(|bytes| bytes.contains(&(LOCK_START + says as u64)));
+    let told = Told::of(says);
+    told.is_there.then_some(told)
+}
+
+/// The bytes of a lock of an open file. The kernel tells locks on neighbouring bytes as one.
+fn locked_bytes(line: &str) -> Option<RangeInclusive<u64>> {
     // lock:  1: OFDLCK ADVISORY  READ -1 00:05:352 23768... 23768...
-    line.starts_with("lock:")
-        && line.contains("OFDLCK")
-        && line.split_whitespace().rev().nth(1).and_then(|start| start.parse().ok()) == Some(LOCK_START)
+    let words = line.strip_prefix("lock:").filter(|line| line.contains("OFDLCK"))?;
+    let mut words = words.split_whitespace().rev();
+    let end = words.next()?.parse().ok()?;
+    Some(words.next()?.parse().ok()?..=end)
 }
 
 /// Shared with all other runs; belongs to the open file, not to the process.
@@ -202,19 +288,35 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(!is_being_tested(file.as_file()));
         let take = || Hold::take(&File::open(file.path()).unwrap(), file.path()).unwrap();
-        let (first, second) = (take(), take());
+        let (mut first, mut second) = (take(), take());
         assert!(!is_being_tested(file.as_file()), "they may be refused yet");
         first.says_it_writes();
         second.says_it_writes();
         assert!(is_being_tested(file.as_file()) && first.is_settled() && second.is_settled());
         let info = open_file_info(&first.file);
-        assert!(info.lines().any(is_lock_of_a_run), "{info}");
+        let told = Told { is_there: true, writes: true, ..Told::default() };
+        assert_eq!(told_in(&info), Some(told), "{info}");
+        assert_eq!((first.told(), told_of(file.as_file())), (told, told));
         drop(first);
+        assert!(within_a_second(|| second.told() == Told::default()), "its own do not count");
         assert!(is_being_tested(file.as_file()));
         drop(second);
         assert!(within_a_second(|| !is_being_tested(file.as_file())));
         let info = open_file_info(file.as_file());
-        assert!(!info.lines().any(is_lock_of_a_run), "{info}");
+        assert_eq!(told_in(&info), None, "{info}");
+    }
+
+    #[test]
+    fn readers_take_part_and_one_may_want_it_alone() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let open = || File::open(file.path()).unwrap();
+        let mut reader = Hold::attend(&open(), file.path()).unwrap();
+        let told = Told { is_there: true, reads: true, ..Told::default() };
+        assert_eq!((told_of(&open()), reader.told()), (told, Told::default()));
+        assert!(reader.only_reads() && !is_being_tested(file.as_file()));
+        reader.says_it_is_alone();
+        let alone = Told { is_alone: true, ..told };
+        assert_eq!((told_of(&open()), told_in(&open_file_info(&reader.file))), (alone, Some(alone)));
     }
 
     #[test]
@@ -225,7 +327,7 @@ mod tests {
             "lock:\t1: POSIX  ADVISORY  READ 7 00:05:9 23769746580402276 23769746580402276",
             "pos:\t0",
         ] {
-            assert!(!is_lock_of_a_run(line), "{line}");
+            assert_eq!(told_in(line), None, "{line}");
         }
     }
 }

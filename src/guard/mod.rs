@@ -11,7 +11,7 @@
 //! 3. **Permit.** [`Guard::permit`] holds a target, decides on the very descriptor, and gives a [`Permit`];
 //!    [`Guard::permit_to_make`] does so for a file of `-c`. Only a permit opens a target for writing (`tests/all/house.rs`).
 //! 4. **Hold.** [`Custody`] reserves devices for the time of a run and knows what the run made itself. By its locks
-//!    (`hold`) other runs recognise what is being tested.
+//!    (`hold`) other runs recognise what is being tested, and name each other (`runs`).
 //! 5. **Mark.** [`mark::Marks`] notes on a file that TrueSpd made it and when it wrote last.
 
 mod adopt;
@@ -34,6 +34,7 @@ mod overrides;
 mod permit;
 mod reason;
 pub mod reuse;
+mod runs;
 pub mod sample;
 mod scan;
 mod signature;
@@ -48,12 +49,14 @@ pub use custody::Custody;
 pub use decision::{Guard, Word};
 pub use error::GuardError;
 pub use files::{FileLock, FileUse, writers_of_file};
+pub use hold::Told;
 pub use make::{NewFile, PermitToMake, Wish, Wished};
 pub use missing::{Fact, Missing, Unseen};
 pub use no_storage::check_directory;
 pub use openers::Opener;
 pub use permit::{Permit, PermitError};
 pub use reason::Reason;
+pub use runs::OtherRun;
 pub use scan::signatures;
 pub use signature::{Range, Scan, ScannedBy, Signature, SignatureKind};
 pub use subject::Subject;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::hold::is_lock_of_a_run;
+use super::hold::{Told, told_in};
 use super::missing::{Fact, Missing};
 use super::subject::Subject;
 use crate::machine::device::{BlockDevice, DeviceNumber};
@@ -19,7 +19,7 @@ use crate::machine::roots::Roots;
 use crate::sys::error::system_text;
 use crate::sys::identity::{Identity, block_device_at};
 use crate::sys::open::is_for_writing;
-use crate::text::{printable, printable_path};
+use crate::text::{printable, printable_path, shell_line};
 
 /// A process that has a device, or a partition of it, open.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +92,46 @@ fn openers(
     longest: Duration,
     named: impl Fn(&Path, &Path, &Path) -> Option<Subject> + Send + 'static,
 ) -> Result<Vec<Opener>, Missing> {
+    in_time(roots, longest, move |proc, stop| search(proc, &named, stop))
+}
+
+/// A run of this program: its process, its command line, and what it says of a target.
+pub(super) type RunSeen = (u32, Option<String>, Told);
+
+/// Runs of this program, other than this one, that have locks on the file or device, one entry for each descriptor.
+///
+/// # Errors
+/// As [`of`].
+pub(super) fn runs_on(target: Identity, roots: &Roots) -> Result<Vec<RunSeen>, Missing> {
+    in_time(roots, SEARCH_MAX, move |proc, stop| {
+        let mut found = Vec::new();
+        each_process(proc, stop, &mut |id, dir| {
+            for info in fs::read_dir(dir.join("fdinfo")).into_iter().flatten().flatten() {
+                let told = fs::read_to_string(info.path()).ok().and_then(|info| told_in(&info));
+                let is_it =
+                    || Identity::at(&dir.join("fd").join(info.file_name())).is_ok_and(|at| at == target);
+                if let Some(told) = told.filter(|_| is_it()) {
+                    found.push((id, command_line(dir), told));
+                }
+            }
+        })?;
+        Ok(found)
+    })
+}
+
+fn command_line(process: &Path) -> Option<String> {
+    let text = fs::read(process.join("cmdline")).ok()?;
+    let words = text.split(|&byte| byte == 0).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    (!words.is_empty()).then(|| shell_line(&words))
+}
+
+/// Does a search on a thread of its own, because a call that hangs cannot be given up.
+fn in_time<T: Send + 'static>(
+    roots: &Roots,
+    longest: Duration,
+    job: impl FnOnce(&Path, &AtomicBool) -> io::Result<T> + Send + 'static,
+) -> Result<T, Missing> {
     let unknown = |why: &str| Missing::new(Fact::Programs, format!("{}: {why}", printable_path(&roots.proc)));
     // The list of processes is that of a mount, and this process need not be among them.
     roots.check_procfs(&roots.proc.join("self")).map_err(|error| unknown(&system_text(&error)))?;
@@ -100,9 +140,8 @@ fn openers(
     let stop = Arc::clone(&is_over);
     let search = move || {
         // Nobody listens any more when it took too long.
-        let _ = tell.send(search(&proc, &named, &stop));
+        let _ = tell.send(job(&proc, &stop));
     };
-    // On a thread of its own, because a call that hangs cannot be given up.
     std::thread::Builder::new().spawn(search).map_err(|error| unknown(&system_text(&error)))?;
     let found = told.recv_timeout(longest);
     is_over.store(true, Ordering::Relaxed);
@@ -118,6 +157,12 @@ fn search(
     stop: &AtomicBool,
 ) -> io::Result<Vec<Opener>> {
     let mut found: Vec<Opener> = Vec::new();
+    each_process(proc, stop, &mut |id, dir| found.append(&mut of_process(id, dir, named)))?;
+    Ok(found)
+}
+
+/// Every process but this one, until it is told to stop.
+fn each_process(proc: &Path, stop: &AtomicBool, see: &mut dyn FnMut(u32, &Path)) -> io::Result<()> {
     for entry in fs::read_dir(proc)? {
         let entry = entry?;
         let Some(id) = entry.file_name().to_str().and_then(|n| n.parse::<u32>().ok()) else { continue };
@@ -127,9 +172,9 @@ fn search(
         if stop.load(Ordering::Relaxed) {
             break;
         }
-        found.append(&mut of_process(id, &entry.path(), named));
+        see(id, &entry.path());
     }
-    Ok(found)
+    Ok(())
 }
 
 /// What one process has open; nothing for a run of this program, for a process that has ended and for one that this user
@@ -144,7 +189,7 @@ fn of_process(id: u32, dir: &Path, named: &dyn Fn(&Path, &Path, &Path) -> Option
         let info = dir.join("fdinfo").join(fd.file_name());
         let Some(what) = named(&link, &fd.path(), &info) else { continue };
         let info = fs::read_to_string(info).unwrap_or_default();
-        if info.lines().any(is_lock_of_a_run) {
+        if told_in(&info).is_some() {
             return Vec::new();
         }
         let writes = may_write(&info);

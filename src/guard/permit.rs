@@ -11,10 +11,11 @@ use super::custody::Custody;
 use super::decision::Guard;
 use super::missing::Unseen;
 use super::signature::Range;
-use crate::fault::{Failure, FailureKind};
+use crate::fault::{Failure, FailureKind, Refusal};
 use crate::machine::roots::Roots;
 use crate::machine::storage::{
-    OpenFlags, OpenedTarget, TargetError, TargetKind, WriteLeave, open_file_to_write, open_to_write,
+    Filesystem, OpenFlags, OpenedTarget, TargetError, TargetKind, WriteLeave, open_file_to_write,
+    open_to_write,
 };
 use crate::sys::error::system_text;
 use crate::sys::identity::Identity;
@@ -64,7 +65,8 @@ impl Guard<'_> {
         let identity = Identity::of(file).map_err(not_kept)?;
         // Held first, so that the checked facts stay true, and two runs that check at the same time see each other. If
         // somebody else has it, the check names them.
-        let held = custody.hold(identity, file, &facts.path);
+        let held = custody.hold(identity, file, &facts.path, self.word.exclusive);
+        self.refuse_runs(typed, identity, custody.told(identity))?;
         let is_device = facts.kind == TargetKind::Block;
         let unseen = match (is_device, custody.is_of_this_run(identity)) {
             (true, true) => self.check_again(typed, &facts.path, file).map(|()| None)?,
@@ -75,6 +77,20 @@ impl Guard<'_> {
         held.or_else(|e| if is_device { Err(e) } else { Ok(()) }).map_err(not_kept)?;
         custody.says_it_writes(identity);
         Ok(Permit { path: facts.path.clone(), identity, unseen })
+    }
+
+    /// Lets other runs know that this one reads the open target, unless one of them wants it for itself. `custody` keeps
+    /// that up.
+    ///
+    /// # Errors
+    /// Who has it.
+    pub fn attend(&self, typed: &str, opened: &OpenedTarget, custody: &mut Custody) -> Result<(), Refusal> {
+        let OpenedTarget { file, facts } = opened;
+        // A lock there is a question to another machine, which need not answer.
+        let is_served = facts.filesystem.as_ref().is_some_and(Filesystem::is_served);
+        let Some(identity) = Identity::of(file).ok().filter(|_| !is_served) else { return Ok(()) };
+        custody.attend(identity, file, &facts.path, self.word.exclusive);
+        self.refuse_runs(typed, identity, custody.told(identity))
     }
 }
 

@@ -67,6 +67,8 @@ pub struct Options {
     pub overwrite: Vec<String>,
     /// Targets that may be written although nothing tells whether they are in use (`--unchecked`).
     pub unchecked: Vec<String>,
+    /// No other run may have a target of this one (`--exclusive`).
+    pub exclusive: bool,
     /// Always write `-c` files anew (`--recreate`).
     pub recreate: bool,
     /// `-ys -yf -yr -yp`.
@@ -78,7 +80,7 @@ pub struct Options {
 impl Options {
     /// What the person allowed.
     pub fn word(&self) -> Word<'_> {
-        Word { overwrite: &self.overwrite, unchecked: &self.unchecked }
+        Word { overwrite: &self.overwrite, unchecked: &self.unchecked, exclusive: self.exclusive }
     }
 }
 

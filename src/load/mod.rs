@@ -6,6 +6,7 @@
 mod activity;
 pub mod bare;
 pub mod before;
+mod beside;
 mod calibrate;
 mod content;
 mod context;
@@ -15,6 +16,7 @@ mod document;
 pub mod events;
 pub mod facts;
 pub mod fill;
+mod keeper;
 pub mod live;
 mod marks;
 mod phases;

@@ -160,6 +160,9 @@ fn check_target(
     let typed = target.path.as_str();
     let machine = |words: String| Refusal::machine(&[], Some(typed), words);
     let path = resolve(typed, guard.roots).map_err(|e| machine(e.to_string()))?.path;
+    if let Ok(file) = storage::open_file(&path, ReadFlags::CACHED) {
+        guard.check_runs(typed, &file)?;
+    }
     if target.writes()
         && let Ok(file) = storage::open_file(&path, ReadFlags::CACHED)
     {

@@ -4,12 +4,14 @@
 use std::time::Duration;
 
 use super::activity::Sources;
+use super::beside::{self, Beside};
 use super::calibrate::self_cost;
 use super::content::{Look, look_before};
 use super::context::{Event, Failures, Run, Tools};
 use super::controller::{Control, SpanOutcome, run_threads};
 use super::counters::Wanted;
 use super::fill::Content;
+use super::keeper::{Watch, keeping};
 use super::marks;
 use super::phases::Lengths;
 use super::prepare::{self, Checked, Creation};
@@ -19,7 +21,7 @@ use super::targets::{self, TargetState};
 use super::teller::Place;
 use super::{document, facts, verbose};
 use crate::fault::{Failure, FailureKind};
-use crate::guard::{Custody, Guard};
+use crate::guard::{Guard, OtherRun};
 use crate::machine::memory::memory_facts;
 use crate::machine::roots::Roots;
 use crate::machine::storage::resolve;
@@ -30,7 +32,6 @@ use crate::profile::TimeSpan;
 use crate::result::{Loss, Measured, OwnCost, SelfCost};
 use crate::sys::error::system_text;
 use crate::sys::identity::Identity;
-use crate::sys::wake::Latch;
 
 /// A time span whose targets are open and whose threads' work is laid out.
 struct Planned<'a> {
@@ -53,6 +54,8 @@ struct Before {
     looks: Vec<Look>,
     standings: Vec<Standing>,
     used: ProcessUsage,
+    /// Other runs on the targets.
+    beside: Beside,
 }
 
 /// Results of the threads, and what was seen after them.
@@ -63,6 +66,7 @@ struct After {
     /// What others did to each target.
     losses: Vec<Vec<Loss>>,
     own_cost: OwnCost,
+    beside: Beside,
 }
 
 impl<'p> Run<'p> {
@@ -200,12 +204,12 @@ impl<'p> Run<'p> {
     }
 
     /// Measures what the program itself costs, and looks at what is to be tested.
-    fn look_before(&self, planned: &Planned<'_>) -> Before {
+    fn look_before(&mut self, planned: &Planned<'_>) -> Before {
         let Planned { span, targets, works, lanes, clock, is_virtual, .. } = planned;
         if *is_virtual {
             let (sources, used) = (Sources::none(), process_usage());
-            let (looks, standings) = (Vec::new(), Vec::new());
-            return Before { sources, self_cost: None, looks, standings, used };
+            let (looks, standings, beside) = (Vec::new(), Vec::new(), Vec::new());
+            return Before { sources, self_cost: None, looks, standings, used, beside };
         }
         let sources = Sources::open(targets.iter().map(|t| &t.chain[..]), &self.roots);
         let facts: Vec<_> = targets.iter().map(TargetState::planned).collect();
@@ -213,7 +217,8 @@ impl<'p> Run<'p> {
         self_cost.iter().for_each(|cost| self.say(verbose::self_cost(cost)));
         let looks = look_before(span, targets, lanes);
         let standings = targets.iter().map(|state| Standing::of(state, &self.roots)).collect();
-        Before { sources, self_cost, looks, standings, used: process_usage() }
+        let beside = self.look_beside(targets);
+        Before { sources, self_cost, looks, standings, used: process_usage(), beside }
     }
 
     /// Runs the threads. Meanwhile the marks of our files say that a run writes them, and devices are kept from others.
@@ -224,7 +229,7 @@ impl<'p> Run<'p> {
         tools: &Tools,
     ) -> Result<After, Failures> {
         let Planned { span, targets, clock, .. } = planned;
-        let Before { sources, self_cost, mut looks, standings, used } = before;
+        let Before { sources, self_cost, mut looks, standings, used, mut beside } = before;
         let context = StartContext {
             targets,
             wanted: Wanted::of(span),
@@ -247,19 +252,33 @@ impl<'p> Run<'p> {
         let (written, taken_as_empty) = marks::begin(targets, &self.marks, longest(span));
         taken_as_empty.into_iter().for_each(|words| (self.on_event)(Event::Note(words)));
         let run = || run_threads(&planned.lanes, &context, &control);
-        let (outcome, lost) = keeping(&mut self.custody, self.stop, run);
+        let on_event = self.on_event;
+        let tell = |index: usize, other: &OtherRun| {
+            if other.writes {
+                on_event(Event::Warning(beside::words(&targets[index], other)));
+            }
+        };
+        let watched = if planned.is_virtual { &[][..] } else { &targets[..] };
+        let watched: Vec<Identity> = watched.iter().map(TargetState::identity).collect();
+        let watch = Watch { targets: &watched, roots: &self.roots, tell: &tell };
+        let (outcome, kept) = keeping(&mut self.custody, &watch, self.stop, run);
+        if !planned.is_virtual {
+            self.keep_beside(targets, &kept.beside);
+            beside::add(&mut beside, kept.beside);
+            beside::add(&mut beside, self.look_beside(targets));
+        }
         self.custody.devices_are_written();
         looks.iter_mut().zip(targets).for_each(|(look, state)| look.look_after(state.file()));
         written.end(&self.marks, &self.roots).iter().for_each(|words| self.warn(words));
         let losses = losses(&standings, targets, &self.roots);
-        if let Some(identity) = lost {
+        if let Some(identity) = kept.lost {
             return Err(vec![taken(planned, identity)]);
         }
         let outcome = outcome.map_err(|e| {
             let failure = Failure::new(FailureKind::Thread, "could not start the threads");
             vec![failure.because(system_text(&e)).hint("raise the limit of processes or open files")]
         })?;
-        Ok(After { outcome, self_cost, looks, losses, own_cost: document::own_cost(&used) })
+        Ok(After { outcome, self_cost, looks, losses, own_cost: document::own_cost(&used), beside })
     }
 
     /// Where a time span stands in the profile.
@@ -272,7 +291,7 @@ impl<'p> Run<'p> {
     /// Failures, or the numbers with their evidence and what should be said about them.
     fn conclude(&mut self, planned: &Planned<'_>, after: After) -> Result<Option<Measured>, Failures> {
         let Planned { span, targets, lanes, clock, is_virtual, .. } = planned;
-        let After { outcome, self_cost, looks, losses, own_cost } = after;
+        let After { outcome, self_cost, looks, losses, own_cost, beside } = after;
         for (state, losses) in targets.iter().zip(&losses) {
             let told = losses.iter().map(|loss| loss.sentence(&state.typed));
             self.report.document.warnings.extend(told);
@@ -322,6 +341,9 @@ impl<'p> Run<'p> {
         }
         evidence.targets.iter_mut().zip(looks).for_each(|(facts, look)| look.tell(facts));
         evidence.targets.iter_mut().zip(losses).for_each(|(facts, losses)| facts.losses = Some(losses));
+        for (facts, runs) in evidence.targets.iter_mut().zip(beside) {
+            facts.other_runs = runs.into_iter().map(beside::shown).collect();
+        }
         Ok(Some(measured))
     }
 }
@@ -356,32 +378,4 @@ const LATE: Duration = Duration::from_secs(60);
 fn longest(span: &TimeSpan) -> Duration {
     let phases = [span.warmup_s, span.duration_s, span.cooldown_s];
     phases.iter().map(|&s| Duration::from_secs(u64::from(s))).sum::<Duration>() + LATE
-}
-
-/// How often the run tries to take over a device that another run holds.
-const TAKE_OVER_PAUSE: Duration = Duration::from_millis(50);
-
-/// Calls `run`, and takes over the devices that another run holds as soon as that run ends. If somebody else takes a
-/// device first, `stop` is set, and the result names the device.
-fn keeping<T>(custody: &mut Custody, stop: &Latch, run: impl FnOnce() -> T) -> (T, Option<Identity>) {
-    if custody.is_settled() {
-        return (run(), None);
-    }
-    let Ok(over) = Latch::new() else { return (run(), None) };
-    std::thread::scope(|scope| {
-        let take_over = || {
-            while !Latch::wait_any(&[&over], Some(TAKE_OVER_PAUSE)) {
-                if let Some(lost) = custody.settle() {
-                    stop.set();
-                    return Some(lost);
-                }
-            }
-            None
-        };
-        // If the system gives no thread for this, it gives none for the run either, which then fails and tells why.
-        let keeper = std::thread::Builder::new().spawn_scoped(scope, take_over);
-        let result = run();
-        over.set();
-        (result, keeper.ok().and_then(|keeper| keeper.join().unwrap_or(None)))
-    })
 }

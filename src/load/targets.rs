@@ -99,7 +99,7 @@ fn open_one(
     let path = resolve(&target.path, guard.roots)?.path;
     let Opened { opened, identity, permit } = match target.writes() {
         true => open_permitted(target, &path, guard, checked, custody)?,
-        false => open_to_read(target, &path, guard, checked)?,
+        false => open_to_read(target, &path, guard, checked, custody)?,
     };
     let is_file = opened.facts.kind == TargetKind::Regular;
     let is_marked = is_file && permit.is_some() && guard.marks.whose(&opened.file).may_be_written();
@@ -136,10 +136,12 @@ fn open_to_read(
     path: &Path,
     guard: &Guard<'_>,
     checked: Option<Identity>,
+    custody: &mut Custody,
 ) -> Result<Opened, Failure> {
     let flags = ReadFlags { direct: target.is_direct() };
     let opened = storage::open(path, flags, guard.roots)?;
     let identity = identity_of(target, &opened.file, checked)?;
+    guard.attend(&target.path, &opened, custody)?;
     Ok(Opened { opened, identity, permit: None })
 }
 

@@ -20,8 +20,8 @@ pub use document::{
 pub use evidence::{
     ClockFacts, ContentSample, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap, HostActivity,
     Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitKind, LoadCost, Loss, MachineNow, OpenedKind,
-    Outstanding, OwnCost, Pressure, QueueDepth, Residency, SelfCost, Stalled, TargetFacts, ThreadCost,
-    Timeline, Window, WriteCache,
+    OtherRun, Outstanding, OwnCost, Pressure, QueueDepth, Residency, SelfCost, Stalled, TargetFacts,
+    ThreadCost, Timeline, Window, WriteCache,
 };
 pub use latency::LatencySummary;
 pub use summary::{DirectionSummary, Summary};

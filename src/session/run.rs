@@ -28,6 +28,7 @@ impl<'a> Ready<'a> {
             engine: options.engine.as_ref().map(available).transpose()?,
             overwrite: options.overwrite.clone(),
             unchecked: options.unchecked.clone(),
+            exclusive: options.exclusive,
             recreate: options.recreate,
             events: request.events.clone(),
             progress_every: None,

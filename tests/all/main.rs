@@ -43,6 +43,7 @@ mod fuzz {
 
 mod guard {
     mod adopt;
+    mod beside;
     mod blind;
     mod kept;
     mod made;

@@ -445,6 +445,10 @@ pub(crate) static SECTIONS: &[Section] = &[
                 "Allows a write test on this target although the system does not tell whether it is in use: /proc \
                 or /sys is missing, as in a chroot. PATH as for --overwrite. A target that is known to be in use is refused all the same.",
             ),
+            row("-exclusive", "", long::exclusive).with_profile().help(
+                "Refuse to run while another run of TrueSpd has a target of this one, and keep later runs from it. \
+                Without it, runs share a target, and each warns of the other.",
+            ),
             row("-json", "FILE", long::json).with_profile().help(
                 "Also write the result to this file as JSON: everything measured, for truespd render and \
                 merge. Repeatable, as are the next three.",

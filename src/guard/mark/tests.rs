@@ -143,7 +143,7 @@ fn what_a_killed_run_leaves_is_ours_while_nothing_else_is_seen_in_it() {
             assert_eq!(marks.whose(&file), Whose::Interrupted, "{words}");
             // As long as a run is alive it is the one that writes.
             let path = dir.path().join("a");
-            let hold = Hold::take(&File::open(&path).unwrap(), &path).unwrap();
+            let mut hold = Hold::take(&File::open(&path).unwrap(), &path).unwrap();
             assert_eq!(marks.whose(&file), Whose::Interrupted, "one that only asks");
             hold.says_it_writes();
             assert_eq!(marks.whose(&file), Whose::Ours);

@@ -139,6 +139,21 @@ pub struct TargetFacts {
     pub written: Option<ContentSample>,
     /// What others did to it during the time span; `null` when that was not looked at.
     pub losses: Option<Vec<Loss>>,
+    /// Other runs of this program that had the target when the time span began or when it ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_runs: Vec<OtherRun>,
+}
+
+/// Another run of this program.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct OtherRun {
+    /// Number of its process; none when it was not visible.
+    pub process: Option<u32>,
+    /// Its command line as it would be typed.
+    pub command_line: Option<String>,
+    /// It wrote the target; otherwise it only read.
+    pub writes: bool,
 }
 
 impl TargetFacts {

@@ -17,7 +17,7 @@ pub use activity::{
 };
 pub use chain::{DevicePath, Layer, LayerDetails, LayerKind, LayerRole, WriteCache};
 pub use content::{ContentSample, ExtentMap, Residency};
-pub use facts::{ClockFacts, Evidence, OpenedKind, OwnCost, TargetFacts, Window};
+pub use facts::{ClockFacts, Evidence, OpenedKind, OtherRun, OwnCost, TargetFacts, Window};
 pub use loss::Loss;
 pub use now::{MachineNow, Stalled};
 pub use self_cost::{LoadCost, SelfCost};

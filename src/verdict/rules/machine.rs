@@ -11,6 +11,31 @@ const FOREIGN_SUSPECT: f64 = 0.05;
 /// And from this rate on: a few log lines disturb no test.
 pub const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
 
+/// Another run of this program that had the same target.
+pub fn other_test(case: &Case<'_>) -> Look {
+    let mut findings = Vec::new();
+    for target in case.views() {
+        let runs = target.facts.map_or(&[][..], |facts| &facts.other_runs);
+        let writers = runs.iter().filter(|run| run.writes).count();
+        let Some(first) = runs.iter().find(|run| run.writes).or(runs.first()) else { continue };
+        let (does, grade) = match first.writes {
+            true => ("writes", Grade::Suspect),
+            false => ("reads", Grade::Certified),
+        };
+        let who = match (&first.command_line, first.process) {
+            (Some(line), Some(id)) => format!(" ({line}; process {id})"),
+            (None, Some(id)) => format!(" (process {id})"),
+            _ => String::new(),
+        };
+        let more = if runs.len() > 1 { format!(", and {} more", runs.len() - 1) } else { String::new() };
+        let says = format!("Another test {does} {} at the same time{who}{more}.", target.path());
+        let finding = found(grade, says).of(Some(target.path()));
+        findings
+            .push(finding.figure("other_tests", runs.len() as f64).figure("other_writers", writers as f64));
+    }
+    unless_missing(findings, None)
+}
+
 /// Disks that moved more than the run did.
 pub fn other_io(case: &Case<'_>) -> Look {
     let groups = case.groups()?;

@@ -282,6 +282,15 @@ pub const RULES: &[Rule] = &[
          raise -o, so that no I/O waits for another to end",
     ),
     rule(
+        "other-test",
+        Suspect,
+        Neighbours,
+        RealSpan(machine::other_test),
+        "Another run of TrueSpd had the same target when this one began or ended: one that writes makes the result \
+         suspect, one that only reads is a remark.",
+        "run one test after the other; --exclusive refuses to run beside another test",
+    ),
+    rule(
         "other-io",
         Suspect,
         Neighbours,

@@ -105,6 +105,12 @@ pub fn require(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Ok(())
 }
 
+pub fn exclusive(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.long.exclusive = true;
+    Ok(())
+}
+
 pub fn recreate(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     nothing(v)?;
     d.long.recreate = true;

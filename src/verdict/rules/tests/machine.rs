@@ -1,5 +1,28 @@
 use super::*;
-use crate::result::{Limit, LimitKind};
+use crate::result::{Limit, LimitKind, OtherRun};
+
+#[test]
+fn other_tests_of_the_same_target() {
+    let run = |process: Option<u32>, writes: bool| OtherRun {
+        process,
+        command_line: process.map(|_| "diskspd -w100 test.dat".to_string()),
+        writes,
+    };
+    let beside = |runs: Vec<OtherRun>| doc(|d| d.facts()[0].other_runs = runs);
+    beside(Vec::new()).silent("other-test");
+    says(
+        &beside(vec![run(Some(7), true)]).fires("other-test"),
+        Grade::Suspect,
+        &["Another test writes test.dat at the same time (diskspd -w100 test.dat; process 7)."],
+    );
+    says(
+        &beside(vec![run(None, false)]).fires("other-test"),
+        Grade::Certified,
+        &["Another test reads test.dat at the same time."],
+    );
+    let several = beside(vec![run(Some(7), false), run(Some(8), true), run(None, false)]);
+    says(&several.fires("other-test"), Grade::Suspect, &["process 8), and 2 more."]);
+}
 
 #[test]
 fn others_on_the_same_disk() {

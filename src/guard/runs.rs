@@ -1,0 +1,109 @@
+//! Other runs of this program that have the same target.
+
+use std::fmt;
+use std::fs::File;
+
+use super::decision::Guard;
+use super::hold::{Told, told_of};
+use super::openers;
+use crate::fault::Refusal;
+use crate::machine::roots::Roots;
+use crate::sys::identity::Identity;
+use crate::text::printable;
+
+/// Another run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherRun {
+    /// Number of its process; `None` when this user may not see it.
+    pub process: Option<u32>,
+    /// Its command line as it would be typed; `None` when it cannot be read.
+    pub command_line: Option<String>,
+    /// It writes the target; otherwise it reads.
+    pub writes: bool,
+}
+
+impl fmt::Display for OtherRun {
+    /// For example: process 4711 (diskspd -w100 f)
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.process, &self.command_line) {
+            (Some(id), Some(line)) => write!(f, "process {id} ({})", printable(line)),
+            (Some(id), None) => write!(f, "process {id}"),
+            (None, _) => f.write_str("a process that is not visible to this user"),
+        }
+    }
+}
+
+/// Who the runs are that test the target, by what their locks tell.
+pub(super) fn named(told: Told, target: Identity, roots: &Roots) -> Vec<OtherRun> {
+    if !told.is_tested() {
+        return Vec::new();
+    }
+    // What cannot be named is told without a name.
+    let seen = openers::runs_on(target, roots).unwrap_or_default();
+    let mut runs: Vec<OtherRun> = Vec::new();
+    for (id, line, of_one) in seen.into_iter().filter(|(.., of_one)| of_one.is_tested()) {
+        match runs.iter_mut().find(|run| run.process == Some(id)) {
+            Some(known) => known.writes |= of_one.writes,
+            None => runs.push(OtherRun { process: Some(id), command_line: line, writes: of_one.writes }),
+        }
+    }
+    let is_told = |writes: bool| runs.iter().any(|run| run.writes == writes);
+    if runs.is_empty() || (told.writes && !is_told(true)) {
+        runs.push(OtherRun { process: None, command_line: None, writes: told.writes });
+    }
+    runs
+}
+
+impl Guard<'_> {
+    /// May this run have the open target beside others? It may not when it, or one of them, wants it for itself
+    /// (`--exclusive`).
+    ///
+    /// # Errors
+    /// Who has it.
+    pub fn check_runs(&self, typed: &str, file: &File) -> Result<(), Refusal> {
+        match Identity::of(file) {
+            Ok(target) => self.refuse_runs(typed, target, told_of(file)),
+            // What it is, is asked again when it is opened for the test.
+            Err(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn refuse_runs(&self, typed: &str, target: Identity, told: Told) -> Result<(), Refusal> {
+        if !told.is_there || !(self.word.exclusive || told.is_alone) {
+            return Ok(());
+        }
+        let who: Vec<String> = named(told, target, self.roots).iter().map(OtherRun::to_string).collect();
+        let who = if who.is_empty() { "one that is just starting".to_string() } else { who.join(", ") };
+        let words = format!("'{typed}' is being tested by another run of TrueSpd: {who}");
+        let refusal = Refusal::guard(typed, words).about(&["-exclusive"]);
+        Err(match told.is_alone {
+            true => refusal.hint("that run has it for itself (--exclusive); wait until it ends"),
+            false => refusal.hint("wait until it ends, or leave out --exclusive to test beside it"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words() {
+        let run = OtherRun { process: Some(7), command_line: Some("diskspd -w100 f".into()), writes: true };
+        assert_eq!(run.to_string(), "process 7 (diskspd -w100 f)");
+        let hidden = OtherRun { process: None, command_line: None, writes: true };
+        assert_eq!(hidden.to_string(), "a process that is not visible to this user");
+    }
+
+    #[test]
+    fn a_run_that_nobody_names_is_told_all_the_same() {
+        let target = Identity::from((1, 2));
+        let roots = Roots { proc: "/no/such/place".into(), ..Roots::default() };
+        assert_eq!(named(Told::default(), target, &roots), []);
+        let told = Told { is_there: true, writes: true, ..Told::default() };
+        let nobody = OtherRun { process: None, command_line: None, writes: true };
+        assert_eq!(named(told, target, &roots), [nobody]);
+        let looks = Told { is_there: true, ..Told::default() };
+        assert_eq!(named(looks, target, &roots), [], "it may be refused yet");
+    }
+}
