@@ -30,19 +30,35 @@ pub fn sight(roots: &Roots) -> Sight {
         // A recorded tree has none.
         std::fs::read_link(own.join("ns").join(name)).map_or(true, |link| link == Path::new(first))
     };
+    let status = std::fs::read_to_string(own.join("status"));
+    let rights = status.as_deref().map_or(Rights { may_look: true, is_root: true }, Rights::of);
     match () {
         () if !own.exists() => Sight::Nothing,
-        () if !may_look(&own.join("status")) => Sight::OwnUser,
+        // The root of a container lacks rights that more root would not give.
+        () if !rights.may_look && !rights.is_root => Sight::OwnUser,
+        () if !rights.may_look => Sight::Container,
         () if !is("pid", FIRST_PROCESSES) || !is("user", FIRST_USERS) => Sight::Container,
         () => Sight::All,
     }
 }
 
-fn may_look(status: &Path) -> bool {
-    let Ok(status) = std::fs::read_to_string(status) else { return true };
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let effective = effective.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
-    effective.is_some_and(|set| set & LOOK_INTO_OTHERS != 0)
+/// Rights of this process.
+#[derive(Debug, Clone, Copy)]
+struct Rights {
+    /// It may look into processes of others.
+    may_look: bool,
+    is_root: bool,
+}
+
+impl Rights {
+    /// From the text of `/proc/self/status`.
+    fn of(status: &str) -> Self {
+        let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let set = line("CapEff:").and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
+        // Real, effective, saved, of the file system.
+        let user = line("Uid:").and_then(|users| users.split_whitespace().nth(1));
+        Rights { may_look: set.is_some_and(|set| set & LOOK_INTO_OTHERS != 0), is_root: user == Some("0") }
+    }
 }
 
 #[cfg(test)]
@@ -57,7 +73,8 @@ mod tests {
         let namespaces = dir.path().join("self/ns");
         std::fs::create_dir_all(&namespaces).unwrap();
         let set = |rights: &str, processes: &str, users: &str| {
-            let status = format!("Name:\tx\nCapEff:\t{rights}\n");
+            let (user, rights) = rights.split_once(' ').unwrap();
+            let status = format!("Name:\tx\nUid:\t9\t{user}\t9\t9\nCapEff:\t{rights}\n");
             std::fs::write(dir.path().join("self/status"), status).unwrap();
             for (name, to) in [("pid", processes), ("user", users)] {
                 let _ = std::fs::remove_file(namespaces.join(name));
@@ -66,11 +83,12 @@ mod tests {
             sight(&roots)
         };
         assert_eq!(sight(&Roots { proc: dir.path().join("none"), ..Roots::default() }), Sight::Nothing);
-        const ROOT: &str = "000001ffffffffff";
+        const ROOT: &str = "0 000001ffffffffff";
         assert_eq!(set(ROOT, FIRST_PROCESSES, FIRST_USERS), Sight::All);
-        assert_eq!(set("0000000000000000", FIRST_PROCESSES, FIRST_USERS), Sight::OwnUser);
+        assert_eq!(set("7 0000000000000000", FIRST_PROCESSES, FIRST_USERS), Sight::OwnUser);
         // What Docker leaves to the root of a container.
-        assert_eq!(set("00000000a80425fb", "pid:[4026532255]", FIRST_USERS), Sight::OwnUser);
+        assert_eq!(set("0 00000000a80425fb", "pid:[4026532255]", FIRST_USERS), Sight::Container);
+        assert_eq!(set("7 0000000000000000", "pid:[4026532255]", FIRST_USERS), Sight::OwnUser);
         assert_eq!(set(ROOT, "pid:[4026532255]", FIRST_USERS), Sight::Container);
         assert_eq!(set(ROOT, FIRST_PROCESSES, "user:[4026532256]"), Sight::Container);
     }
