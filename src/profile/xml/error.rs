@@ -69,11 +69,14 @@ impl XmlError {
             }
             io::ErrorKind::PermissionDenied => "make the file readable for the user who runs the test",
             io::ErrorKind::IsADirectory => "name the profile file itself after -X, not its folder",
+            // A pipe that nobody writes into; the error itself says what to do.
+            io::ErrorKind::TimedOut => "",
             _ => "copy the profile to a local file and name that after -X",
         };
+        let gap = if advice.is_empty() { "" } else { "; " };
         XmlError {
             legal: None,
-            ..XmlError::whole(format!("{name} cannot be read: {}; {advice}", system_text(error)), "")
+            ..XmlError::whole(format!("{name} cannot be read: {}{gap}{advice}", system_text(error)), "")
         }
     }
 }

@@ -164,7 +164,7 @@ impl Way {
             return self.follow_proc(name, &at);
         }
         if ![ROOT, system::user()].contains(&stat.owner) {
-            return Err(LostWay::ForeignLink { link: at, owner: stat.owner, to });
+            return Err(LostWay::ForeignLink { link: at, owner: stat.owner, to: self.path.join(to) });
         }
         if to.is_absolute() {
             self.path = PathBuf::from("/");

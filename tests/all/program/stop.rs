@@ -175,8 +175,10 @@ fn twice() {
     gate.wait_parked(8);
     running.signal(Signal::INT);
     running.wait_for_stderr("*** Interrupted by Ctrl-C.");
-    // Later than a hand, or `timeout`, that means the same wish.
-    std::thread::sleep(Duration::from_millis(700));
+    // That comes later than a hand, or `timeout`, that means the same wish.
+    running.wait_for_stderr(
+        "note: stopping; waiting for this: I/Os that have not come back; press Ctrl+C again",
+    );
     running.signal(Signal::TERM);
     // What the kernel holds of it can only end when the file answers.
     running.wait_until("its first thread is gone", || is_zombie(&running));
