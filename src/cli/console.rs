@@ -5,10 +5,11 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::cli::show::live::{self, Filling, Words};
+use crate::cli::show::verdict::readable;
 use crate::fault::{ExitCode, Fault};
 use crate::load::Event;
 use crate::sys::terminal;
-use crate::text::{printable, printable_text, size};
+use crate::text::{folded, printable, printable_text, size};
 
 /// How often the line of a file changes, which is told of more often.
 const FILL_EVERY: Duration = Duration::from_millis(250);
@@ -21,6 +22,18 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 /// Writes to standard error. An error of that is ignored: a full disk or a closed pipe behind standard error must not
 /// end a run.
 pub(crate) fn say(text: &str) {
+    match columns() {
+        Some(columns) => put(&folded(text, columns)),
+        None => put(text),
+    }
+}
+
+/// Width for text on standard error; `None` where that is no terminal and every message is a line.
+pub(crate) fn columns() -> Option<usize> {
+    terminal::columns(std::io::stderr()).map(readable)
+}
+
+fn put(text: &str) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(printable_text(text).as_bytes()).and_then(|()| err.flush());
 }
@@ -34,7 +47,7 @@ pub(crate) fn write_out(text: &str) -> std::io::Result<()> {
 /// Shows the fault that ends a command, and returns its exit code.
 pub(crate) fn tell(fault: impl Into<Fault>) -> ExitCode {
     let fault = fault.into();
-    say(&fault.to_string());
+    say(&fault.shown(columns()));
     fault.exit_code()
 }
 
@@ -98,7 +111,7 @@ impl ChangingLine {
     fn draw(&mut self, words: &Words) {
         // The last column stays free: some terminals begin a new line once it is filled.
         let columns = terminal::columns(std::io::stderr()).unwrap_or(COLUMNS).saturating_sub(1);
-        say(&format!("\r{}\u{1b}[K", words.fitting(columns)));
+        put(&format!("\r{}\u{1b}[K", words.fitting(columns)));
         self.is_shown = true;
         self.drawn = Some(Instant::now());
     }
@@ -111,7 +124,7 @@ impl ChangingLine {
     /// Takes it away.
     fn clear(&mut self) {
         if std::mem::take(&mut self.is_shown) {
-            say("\r\u{1b}[K");
+            put("\r\u{1b}[K");
         }
     }
 }

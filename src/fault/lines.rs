@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::fault::{Failure, Fault, Mark, Refusal, Refusals, Typed};
+use crate::fault::{Fault, Mark, Refusal, Refusals, Typed};
 use crate::text::{columns_of, hanging, hides, printable};
 
 /// Columns that the quoted command line may take.
@@ -21,80 +21,107 @@ const HEADED_COLUMNS: usize = 99;
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Fault::Refused(refusals) | Fault::RefusedLater(refusals) => refusals.fmt(f),
-            Fault::Failed(failures) => failures.iter().try_for_each(|failure| write_failure(f, failure)),
-        }
+        f.write_str(&self.shown(None))
     }
-}
-
-fn write_failure(f: &mut fmt::Formatter<'_>, failure: &Failure) -> fmt::Result {
-    writeln!(f, "ERROR: {}", printable(&failure.to_string()))
 }
 
 impl fmt::Display for Refusals {
     /// Ends with a line end. Without the typed arguments each refusal is one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, refusal) in self.all.iter().enumerate() {
-            match &self.typed {
-                None => writeln!(f, "ERROR: {}", printable(&refusal.to_string()))?,
+        f.write_str(&Page::of(None).refusals(self))
+    }
+}
+
+impl Fault {
+    /// Its lines, each with its end; on a terminal of so many columns none is wider where words allow.
+    pub fn shown(&self, columns: Option<usize>) -> String {
+        let page = Page::of(columns);
+        match self {
+            Fault::Refused(refusals) | Fault::RefusedLater(refusals) => page.refusals(refusals),
+            Fault::Failed(failures) => {
+                failures.iter().map(|failure| page.line("ERROR: ", &failure.to_string())).collect()
+            }
+        }
+    }
+}
+
+/// What the lines are written on.
+#[derive(Debug, Clone, Copy)]
+struct Page {
+    /// Columns of the terminal; none for what programs may read, where a message is a line.
+    columns: Option<usize>,
+}
+
+impl Page {
+    fn of(columns: Option<usize>) -> Self {
+        Page { columns }
+    }
+
+    /// So many columns, or less on a narrow terminal.
+    fn at_most(self, usual: usize) -> usize {
+        self.columns.map_or(usual, |columns| columns.min(usual))
+    }
+
+    /// A message: one line, unless it is on a terminal.
+    fn line(self, lead: &str, words: &str) -> String {
+        let words = printable(words);
+        match self.columns {
+            Some(columns) => hanging(lead, &words, columns),
+            None => format!("{lead}{words}\n"),
+        }
+    }
+
+    fn refusals(self, refusals: &Refusals) -> String {
+        let mut text = String::new();
+        for (i, refusal) in refusals.all.iter().enumerate() {
+            match &refusals.typed {
+                None => text.push_str(&self.line("ERROR: ", &refusal.to_string())),
                 Some(typed) => {
                     if i > 0 {
-                        writeln!(f)?;
+                        text.push('\n');
                     }
-                    write_marked(f, refusal, typed)?;
+                    text.push_str(&self.marked(refusal, typed));
                 }
             }
         }
-        self.warnings.iter().try_for_each(|warning| writeln!(f, "WARNING: {}", printable(warning)))
+        refusals.warnings.iter().for_each(|warning| text.push_str(&self.line("WARNING: ", warning)));
+        text
     }
-}
 
-fn write_marked(f: &mut fmt::Formatter<'_>, refusal: &Refusal, typed: &Typed) -> fmt::Result {
-    // A list is easier to read when no terminal breaks its lines.
-    let columns = match &refusal.headline {
-        Some(_) => HEADED_COLUMNS,
-        None if refusal.reasons.is_empty() => TEXT_COLUMNS,
-        None => REASON_COLUMNS,
-    };
-    refusal.headline.iter().try_for_each(|headline| writeln!(f, "ERROR: {}", printable(headline)))?;
-    write_message(f, refusal)?;
-    if !refusal.marks.is_empty() {
-        let (line, marks) = marked_line(typed, &refusal.marks);
-        writeln!(f, "    {line}\n    {marks}")?;
+    fn marked(self, refusal: &Refusal, typed: &Typed) -> String {
+        // A list is easier to read when no terminal breaks its lines.
+        let columns = match &refusal.headline {
+            Some(_) => HEADED_COLUMNS,
+            None if refusal.reasons.is_empty() => TEXT_COLUMNS,
+            None => REASON_COLUMNS,
+        };
+        let columns = self.at_most(columns);
+        let headlines = refusal.headline.iter().map(|headline| self.line("ERROR: ", headline));
+        let mut text: String = headlines.collect();
+        text.push_str(&self.message(refusal));
+        if !refusal.marks.is_empty() {
+            let (line, marks) = marked_line(typed, &refusal.marks, self.at_most(LINE_COLUMNS + 4) - 4);
+            text.push_str(&format!("    {line}\n    {marks}\n"));
+        }
+        for (i, reason) in refusal.reasons.iter().enumerate() {
+            let lead = format!("  {:>2}. ", i + 1);
+            text.push_str(&hanging(&lead, &printable(reason), self.at_most(REASON_COLUMNS)));
+        }
+        let legal = refusal.legal.iter().map(|words| ("  legal: ", words));
+        for (title, words) in legal.chain(refusal.all_hints().map(|words| ("  hint:  ", words))) {
+            text.push_str(&hanging(title, &printable(words), columns));
+        }
+        text
     }
-    write_reasons(f, &refusal.reasons)?;
-    write_block(f, "  legal: ", refusal.legal.iter(), columns)?;
-    write_block(f, "  hint:  ", refusal.all_hints(), columns)
-}
 
-/// One line; above a list of reasons it is broken to the width of that list.
-fn write_message(f: &mut fmt::Formatter<'_>, refusal: &Refusal) -> fmt::Result {
-    const LEAD: &str = "ERROR: ";
-    let message = printable(&refusal.message);
-    if refusal.reasons.is_empty() {
-        return writeln!(f, "{LEAD}{message}");
+    /// One line; above a list of reasons it is broken to the width of that list.
+    fn message(self, refusal: &Refusal) -> String {
+        const LEAD: &str = "ERROR: ";
+        match refusal.reasons.is_empty() {
+            true => self.line(LEAD, &refusal.message),
+            false => hanging(LEAD, &printable(&refusal.message), self.at_most(REASON_COLUMNS)),
+        }
     }
-    f.write_str(&hanging(LEAD, &message, REASON_COLUMNS))
-}
-
-fn write_reasons(f: &mut fmt::Formatter<'_>, reasons: &[String]) -> fmt::Result {
-    for (i, reason) in reasons.iter().enumerate() {
-        f.write_str(&hanging(&format!("  {:>2}. ", i + 1), &printable(reason), REASON_COLUMNS))?;
-    }
-    Ok(())
-}
-
-fn write_block<'t>(
-    f: &mut fmt::Formatter<'_>,
-    title: &str,
-    texts: impl Iterator<Item = &'t String>,
-    columns: usize,
-) -> fmt::Result {
-    for text in texts {
-        f.write_str(&hanging(title, &printable(text), columns))?;
-    }
-    Ok(())
 }
 
 /// A character of the quoted line: what is shown, how wide, and the mark under it.
@@ -112,8 +139,8 @@ impl Cell {
     }
 }
 
-/// The command line and the line of marks below it, cut to a window around the culprit.
-fn marked_line(typed: &Typed, marks: &[Mark]) -> (String, String) {
+/// The command line and the line of marks below it, cut to a window of so many columns around the culprit.
+fn marked_line(typed: &Typed, marks: &[Mark], columns: usize) -> (String, String) {
     let Typed { program, arguments } = typed;
     let mut cells: Vec<Cell> = program.chars().map(Cell::new).collect();
     let mut starts = Vec::with_capacity(arguments.len());
@@ -136,7 +163,7 @@ fn marked_line(typed: &Typed, marks: &[Mark]) -> (String, String) {
             cell.mark = if mark.main { '^' } else { '~' };
         }
     }
-    draw(&cells, &window(&cells))
+    draw(&cells, &window(&cells, columns))
 }
 
 /// The quotes around an argument that needs them, as one would type it.
@@ -149,22 +176,23 @@ fn quote_of(word: &str) -> Option<char> {
 }
 
 /// The cells to show: all of them, or as many as fit around the first mark.
-fn window(cells: &[Cell]) -> Range<usize> {
+fn window(cells: &[Cell], columns: usize) -> Range<usize> {
     let total: usize = cells.iter().map(|cell| cell.columns).sum();
-    if total <= LINE_COLUMNS {
+    if total <= columns {
         return 0..cells.len();
     }
+    let lead_columns = LEAD_COLUMNS.min(columns * 2 / 5);
     let culprit = cells.iter().position(|cell| cell.mark == '^').unwrap_or(0);
     let mut start = culprit;
     let mut lead = 0;
-    while start > 0 && lead + cells[start - 1].columns <= LEAD_COLUMNS {
+    while start > 0 && lead + cells[start - 1].columns <= lead_columns {
         start -= 1;
         lead += cells[start].columns;
     }
     let mut end = start;
-    let mut columns = 0;
-    while end < cells.len() && columns + cells[end].columns <= LINE_COLUMNS - 2 {
-        columns += cells[end].columns;
+    let mut taken = 0;
+    while end < cells.len() && taken + cells[end].columns <= columns.saturating_sub(2) {
+        taken += cells[end].columns;
         end += 1;
     }
     start..end
@@ -189,6 +217,7 @@ fn draw(cells: &[Cell], shown: &Range<usize>) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::{Failure, FailureKind};
 
     fn typed(program: &str, words: &[&str]) -> Typed {
         Typed { program: program.into(), arguments: words.iter().map(|w| w.to_string()).collect() }
@@ -200,31 +229,33 @@ mod tests {
 
     #[test]
     fn the_mark_stands_under_the_character() {
-        let (line, marks) = marked_line(&typed("diskspd", &["-b4KB", "f"]), &[mark(0, 4..5)]);
+        let (line, marks) = marked_line(&typed("diskspd", &["-b4KB", "f"]), &[mark(0, 4..5)], LINE_COLUMNS);
         assert_eq!(line, "diskspd -b4KB f");
         assert_eq!(marks, "            ^");
     }
 
     #[test]
     fn a_missing_value_is_marked_behind_the_word() {
-        let (line, marks) = marked_line(&typed("d", &["f", "-b"]), &[mark(1, 2..2)]);
+        let (line, marks) = marked_line(&typed("d", &["f", "-b"]), &[mark(1, 2..2)], LINE_COLUMNS);
         assert_eq!((line.as_str(), marks.as_str()), ("d f -b", "      ^"));
-        let (line, marks) = marked_line(&typed("d", &["-b", "f"]), &[mark(0, 2..2)]);
+        let (line, marks) = marked_line(&typed("d", &["-b", "f"]), &[mark(0, 2..2)], LINE_COLUMNS);
         assert_eq!((line.as_str(), marks.as_str()), ("d -b f", "    ^"));
-        let (line, marks) = marked_line(&typed("d", &["-b"]), &[mark(0, 3..3)]);
+        let (line, marks) = marked_line(&typed("d", &["-b"]), &[mark(0, 3..3)], LINE_COLUMNS);
         assert_eq!((line.as_str(), marks.as_str()), ("d -b", "     ^"));
     }
 
     #[test]
     fn wide_and_combining_characters_keep_the_columns() {
-        let (line, marks) = marked_line(&typed("d", &["\u{6f22}\u{5b57}e\u{301}", "-x"]), &[mark(1, 0..2)]);
+        let (line, marks) =
+            marked_line(&typed("d", &["\u{6f22}\u{5b57}e\u{301}", "-x"]), &[mark(1, 0..2)], LINE_COLUMNS);
         assert_eq!(line, "d \u{6f22}\u{5b57}e\u{301} -x");
         assert_eq!(marks, format!("{}^^", " ".repeat(2 + 4 + 1 + 1)));
     }
 
     #[test]
     fn words_with_blanks_are_quoted_and_control_characters_escaped() {
-        let (line, marks) = marked_line(&typed("d", &["a b", "", "-\u{1b}[2J"]), &[mark(2, 1..2)]);
+        let (line, marks) =
+            marked_line(&typed("d", &["a b", "", "-\u{1b}[2J"]), &[mark(2, 1..2)], LINE_COLUMNS);
         assert_eq!(line, "d 'a b' '' -\\u{1b}[2J");
         assert_eq!(marks, format!("{}^^^^^^", " ".repeat(12)));
     }
@@ -233,8 +264,11 @@ mod tests {
     fn a_long_line_shows_a_window_around_the_culprit() {
         let mut words: Vec<String> = (0..60).map(|i| format!("-option{i}")).collect();
         words[30] = "-wrong".to_string();
-        let (line, marks) =
-            marked_line(&Typed { program: "diskspd".into(), arguments: words }, &[mark(30, 0..6)]);
+        let (line, marks) = marked_line(
+            &Typed { program: "diskspd".into(), arguments: words },
+            &[mark(30, 0..6)],
+            LINE_COLUMNS,
+        );
         assert!(columns_of(&line) <= LINE_COLUMNS, "{line}");
         assert!(line.starts_with('\u{2026}') && line.ends_with('\u{2026}'));
         let column = marks.find('^').expect("the mark is in view");
@@ -243,8 +277,30 @@ mod tests {
     }
 
     #[test]
+    fn a_terminal_has_its_width_and_programs_have_lines() {
+        let words = ["--engine=io_uring", "-b4KB", "/mnt/data/some/folder/with/a/name/test.dat"];
+        let mut refusal = Refusal::command_line("the size is followed by something that is no suffix");
+        refusal.marks.push(mark(1, 4..5));
+        refusal.legal.push("a number and one suffix of K M G T, or b for blocks of the size of -b".into());
+        let refusals = Refusals::from(refusal).of("diskspd", &words.map(String::from));
+        let fault = Fault::Refused(refusals);
+        for columns in [40, 60, 80, 120] {
+            let shown = fault.shown(Some(columns));
+            assert!(shown.lines().all(|line| columns_of(line) <= columns), "{columns}:\n{shown}");
+            let lines: Vec<&str> = shown.lines().collect();
+            let at = lines.iter().position(|line| line.trim() == "^").expect("a line of marks");
+            let mark = lines[at].find('^').expect("it is this line");
+            assert_eq!(lines[at - 1].chars().nth(mark), Some('B'), "{shown}");
+        }
+        let failure = Failure::new(FailureKind::Io, "a ".repeat(100));
+        let fault = Fault::Failed(vec![failure]);
+        assert_eq!(fault.to_string().lines().count(), 1);
+        assert!(fault.shown(Some(40)).lines().all(|line| columns_of(line) <= 40));
+    }
+
+    #[test]
     fn marks_beyond_the_word_or_the_line_do_no_harm() {
-        let (_, marks) = marked_line(&typed("d", &["f"]), &[mark(0, 90..99), mark(7, 0..1)]);
+        let (_, marks) = marked_line(&typed("d", &["f"]), &[mark(0, 90..99), mark(7, 0..1)], LINE_COLUMNS);
         assert_eq!(marks, "");
     }
 }

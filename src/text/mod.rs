@@ -15,5 +15,5 @@ mod wrap;
 pub use number::{change, clock, duration_ns, grouped, number, part_percent, percent, precise};
 pub use printable::{COLOURS, hides, printable, printable_path, printable_text};
 pub use shell::{shell_line, shell_word, split_line};
-pub use size::{bytes, coarse_size, rate, size, typed_size};
-pub use wrap::{columns_of, hanging, wrap};
+pub use size::{bytes, coarse_size, decimal_rate, rate, size, typed_size};
+pub use wrap::{columns_of, folded, hanging, wrap};

@@ -51,6 +51,14 @@ pub fn rate(bytes_per_s: f64) -> String {
     format!("{} {name}/s", text.strip_suffix(".0").unwrap_or(&text))
 }
 
+/// The same in units of 1000, as CrystalDiskMark and winsat count: `12.6 MB/s`, `193 kB/s`.
+pub fn decimal_rate(bytes_per_s: f64) -> String {
+    let (unit, name) = if bytes_per_s >= 1e6 { (1e6, "MB") } else { (1e3, "kB") };
+    let scaled = bytes_per_s / unit;
+    let text = if scaled >= 99.95 { grouped(scaled.round() as u64) } else { format!("{scaled:.1}") };
+    format!("{} {name}/s", text.strip_suffix(".0").unwrap_or(&text))
+}
+
 /// A size as it can be typed: `64K`, `1G`, `4097`.
 pub fn typed_size(bytes: u64) -> String {
     let fits = |(unit, _): &&(u64, &str)| bytes > 0 && bytes.is_multiple_of(*unit);
@@ -79,6 +87,8 @@ mod tests {
         }
         let rates = [0.0, 500.0, 197_000.0, 12_582_912.0, 3e9].map(rate);
         assert_eq!(rates.join(" "), "0 KiB/s 0.5 KiB/s 192 KiB/s 12 MiB/s 2,861 MiB/s");
+        let rates = [0.0, 500.0, 197_000.0, 12_582_912.0, 3e9].map(decimal_rate);
+        assert_eq!(rates.join(" "), "0 kB/s 0.5 kB/s 197 kB/s 12.6 MB/s 3,000 MB/s");
     }
 
     #[test]

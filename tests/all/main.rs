@@ -93,7 +93,6 @@ mod program {
     mod stalls;
     mod standard;
     mod stop;
-    mod terminal;
     mod threads;
 }
 

@@ -15,7 +15,7 @@ use crate::session::place::Place;
 use crate::session::required::{Required, required};
 use crate::session::series::Series;
 use crate::suite::assess::{Assessment, FILE_BYTES, Plan, SIZE_MIN_BYTES, Test};
-use crate::text::{shell_line, typed_size, wrap};
+use crate::text::{decimal_rate, shell_line, typed_size, wrap};
 
 /// winsat's words that are long options here.
 const WINSAT_WORDS: [&str; 11] =
@@ -110,6 +110,7 @@ fn block(text: &str) -> Result<u64, Refusal> {
 
 impl Suite for AssessArguments {
     const NAME: &'static str = "assess";
+    const THROUGHPUT: fn(f64) -> String = decimal_rate;
     type Work = (Place, Plan);
     type Document = Assessment;
 

@@ -10,6 +10,7 @@ use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::{say_line, tell};
 use crate::cli::grammar::parse;
 use crate::cli::show::bench;
+use crate::cli::show::verdict::fitting_stdout;
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::profile::TimeSpan;
 use crate::request::Output;
@@ -60,7 +61,10 @@ pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
         Ok(None) => return ExitCode::Done,
         Err(failure) => return tell(failure),
     };
-    let text = if on_stdout { envelope::write(&report) } else { bench::text(&report) };
+    let text = match on_stdout {
+        true => envelope::write(&report),
+        false => fitting_stdout(bench::text(&report)),
+    };
     let code = print(&text, ExitCode::Done);
     match output.map(|output| output.write(&envelope::write(&report))) {
         Some(Err(error)) => tell(Failure::from(error)),

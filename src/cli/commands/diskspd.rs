@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use crate::cli::Invocation;
 use crate::cli::console::{Console, ProgressAs, say, say_line, tell, write_out};
+use crate::cli::grammar::help_for;
 use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
-use crate::cli::show::verdict::{Extent, Style, line, text};
+use crate::cli::show::verdict::{Extent, Style, line, readable, text};
 pub use crate::fault::ExitCode;
 use crate::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
 use crate::load::{self, Event, FinishedRun};
@@ -24,6 +25,7 @@ use crate::session::signals::stop_on_signals;
 use crate::sys::error::system_text;
 use crate::sys::signals::survive_file_size_limit;
 use crate::sys::standard::is_output_closed;
+use crate::sys::terminal;
 use crate::sys::wake::Latch;
 use crate::text::printable;
 
@@ -58,15 +60,23 @@ pub(crate) fn run_words(program: &Program, args: &[OsString], verdict_to: Verdic
 
 fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, verdict_to: VerdictTo) -> ExitCode {
     match invocation {
-        Invocation::Help => print(&crate::cli::grammar::help(&program.name), ExitCode::Done),
+        Invocation::Help => print(&help(program), ExitCode::Done),
         Invocation::NoArguments => {
             let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
-            print(&crate::cli::grammar::help(&program.name), refused)
+            print(&help(program), refused)
         }
         Invocation::Version => print(&crate::cli::version(), ExitCode::Done),
         Invocation::SystemInformation(format) => system_information(format),
         Invocation::SetEvents(names) => set_events(&names),
         Invocation::Run(request) => run(program, args, *request, verdict_to),
+    }
+}
+
+/// The help, as wide as the terminal that it is for.
+fn help(program: &Program) -> String {
+    match terminal::columns(std::io::stdout()) {
+        Some(columns) => help_for(&program.name, readable(columns)),
+        None => crate::cli::grammar::help(&program.name),
     }
 }
 

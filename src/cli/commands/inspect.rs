@@ -9,6 +9,7 @@ use clap::Args;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::tell;
 use crate::cli::show::inspect::{self as show, Inspected, Inspection, WriteTest};
+use crate::cli::show::verdict::fitting_stdout;
 use crate::fault::Refusal;
 use crate::guard::mark::Marks;
 use crate::guard::{Guard, Range, Word};
@@ -50,7 +51,10 @@ pub(crate) fn run(arguments: &InspectArguments) -> ExitCode {
         return code;
     }
     let inspection = inspection(&found, &roots);
-    let text = if arguments.json { show::json(&inspection) } else { show::text(&inspection) };
+    let text = match arguments.json {
+        true => show::json(&inspection),
+        false => fitting_stdout(show::text(&inspection)),
+    };
     print(&text, ExitCode::Done)
 }
 

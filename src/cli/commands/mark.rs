@@ -18,7 +18,7 @@ use crate::suite::mark::{
     self, FILE, Host, MIX_READ_PERCENT, MIX_READ_PERCENT_DEFAULT, MarkReport, NAME, Operation, Preset,
     Profile, Settings, Target, Test,
 };
-use crate::text::{shell_line, typed_size};
+use crate::text::{decimal_rate, shell_line, typed_size};
 
 /// Run CrystalDiskMark's tests on a file in this directory, or on a device
 ///
@@ -136,6 +136,7 @@ fn size_bytes(typed: &str) -> Result<u64, Refusal> {
 
 impl Suite for MarkArguments {
     const NAME: &'static str = "mark";
+    const THROUGHPUT: fn(f64) -> String = decimal_rate;
     type Work = (Settings, Place);
     type Document = MarkReport;
 

@@ -9,8 +9,8 @@ use clap::{Args, FromArgMatches};
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::{say_line, tell};
 use crate::cli::grammar::lines::Lines;
-use crate::cli::show::series::{View, tell_left};
-use crate::cli::show::verdict::{Style, series as series_verdict};
+use crate::cli::show::series::{Throughput, View, tell_left};
+use crate::cli::show::verdict::{Style, fitting_stdout, series as series_verdict};
 use crate::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use crate::request::Output;
 use crate::result::Grade;
@@ -23,7 +23,7 @@ use crate::session::series::{Series, Wishes};
 use crate::suite::findings::SeriesVerdict;
 use crate::suite::{Ended, SuiteDocument};
 use crate::sys::error::system_text;
-use crate::text::{printable, shell_word};
+use crate::text::{printable, rate, shell_word};
 
 /// A suite as a command: its options (its own and [`SeriesArguments`]), its steps, its document and its tables. [`run`]
 /// does the rest.
@@ -39,6 +39,9 @@ pub(crate) trait Suite: Args + FromArgMatches {
     fn words(args: &[OsString]) -> Vec<OsString> {
         args.to_vec()
     }
+
+    /// How its tables write bytes per second, and so what is shown while it runs.
+    const THROUGHPUT: Throughput = rate;
 
     /// The options that all suites share.
     fn series(&self) -> &SeriesArguments;
@@ -105,7 +108,7 @@ fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
         return Err(Refusal::command_line("standard output (-) can take one result only").into());
     }
     let outputs = LaterOutputs::check(files, &used).map_err(Refusal::from)?;
-    let mut series = suite.series().begin(&format!("truespd {}", suite.title()), &outputs)?;
+    let mut series = suite.series().begin(&format!("truespd {}", suite.title()), &outputs, S::THROUGHPUT)?;
     let (document, result) = match suite.measure(work, &mut series) {
         Ok((document, result)) => (Some(document), result),
         Err(ended) => (None, Err(ended)),
@@ -117,7 +120,7 @@ fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
     };
     let text = match on_stdout.first() {
         Some(output) => suite.content(output, &document),
-        None => S::text(&document, Style::of_stdout()),
+        None => fitting_stdout(S::text(&document, Style::of_stdout())),
     };
     let code = print(&text, code);
     let errors = outputs.write(|output| suite.content(output, &document));
@@ -154,11 +157,16 @@ pub(crate) struct SeriesArguments {
 
 impl SeriesArguments {
     /// A series of this program (`truespd <suite>`), shown on standard error.
-    fn begin(&self, program: &str, outputs: &LaterOutputs) -> Result<Series, Refusal> {
+    fn begin(
+        &self,
+        program: &str,
+        outputs: &LaterOutputs,
+        throughput: Throughput,
+    ) -> Result<Series, Refusal> {
         let wishes =
             Wishes { keep: self.keep.clone(), resume: self.resume, overwrite: self.overwrite.clone() };
         let grammar = Box::new(Lines { program: program.to_string() });
-        Series::begin(program, &wishes, outputs, grammar, Arc::new(View::new()))
+        Series::begin(program, &wishes, outputs, grammar, Arc::new(View::new(throughput)))
     }
 
     /// The directory or device that a suite tests.

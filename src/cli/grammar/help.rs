@@ -4,10 +4,13 @@ use crate::cli::grammar::rows::{Row, SECTIONS};
 use crate::engine;
 use crate::text::{columns_of, hanging, wrap};
 
-/// Width of the help in columns.
+/// Width of the help in columns, unless the terminal has less.
 const COLUMNS: usize = 100;
 /// Column at which explanations start.
 const INDENT: usize = 24;
+/// The same on a terminal of less than [`NARROW`], where they stand below the names.
+const INDENT_NARROW: usize = 6;
+const NARROW: usize = 66;
 
 /// One line for `--version`.
 pub fn version() -> String {
@@ -18,9 +21,15 @@ pub fn version() -> String {
 ///
 /// At most 100 columns wide, except where the program's name is very long; ends with a line end.
 pub fn help(program: &str) -> String {
+    help_for(program, COLUMNS)
+}
+
+/// The same for a terminal of so many columns.
+pub fn help_for(program: &str, columns: usize) -> String {
     // The folder of the program does not matter here.
     let program = program.rsplit('/').next().unwrap_or(program);
-    let mut text = version();
+    let mut text = Page::of(columns);
+    text.push_str(&version());
     text.push_str(&format!("\nUsage: {program} [options] target [targets]\n\n"));
     for paragraph in INTRODUCTION {
         push_wrapped(&mut text, paragraph, 0);
@@ -41,7 +50,28 @@ pub fn help(program: &str) -> String {
         text.push_str(&format!("  {program} {words}\n"));
         push_wrapped(&mut text, meaning, 6);
     }
-    text
+    text.written
+}
+
+/// Help that is being written.
+#[derive(Debug)]
+struct Page {
+    written: String,
+    columns: usize,
+    /// Column at which explanations start.
+    indent: usize,
+}
+
+impl Page {
+    fn of(columns: usize) -> Self {
+        let columns = columns.min(COLUMNS);
+        let indent = if columns < NARROW { INDENT_NARROW } else { INDENT };
+        Page { written: String::new(), columns, indent }
+    }
+
+    fn push_str(&mut self, text: &str) {
+        self.written.push_str(text);
+    }
 }
 
 const INTRODUCTION: &[&str] = &[
@@ -98,46 +128,48 @@ const EXAMPLES: &[(&str, &str)] = &[
 ];
 
 /// The engines of `--engine`, from their table.
-fn push_engines(text: &mut String) {
+fn push_engines(text: &mut Page) {
     text.push_str("\nEngines (--engine NAME)\n");
     for row in engine::TABLE {
         let needs = if row.needs.is_empty() { String::new() } else { format!(" Needs {}.", row.needs) };
-        push_entry(text, row.name, &format!("{}.{needs}", row.summary), INDENT);
+        let indent = text.indent.max(14);
+        push_entry(text, row.name, &format!("{}.{needs}", row.summary), indent);
         if row.simulates_time {
-            push_entry(text, "", &format!("Parameters: {}.", engine::SIM_PARAMETERS), INDENT);
+            push_entry(text, "", &format!("Parameters: {}.", engine::SIM_PARAMETERS), indent);
         }
     }
     push_wrapped(text, ENGINES_END, 2);
 }
 
 /// A name and what it means, from column `indent` on.
-fn push_entry(text: &mut String, name: &str, meaning: &str, indent: usize) {
+fn push_entry(text: &mut Page, name: &str, meaning: &str, indent: usize) {
     let lead = format!("  {name:<width$}", width = indent - 2);
-    text.push_str(&hanging(&lead, meaning, COLUMNS));
+    text.push_str(&hanging(&lead, meaning, text.columns));
 }
 
-fn push_row(text: &mut String, row: &Row) {
+fn push_row(text: &mut Page, row: &Row) {
+    let Page { columns, indent, .. } = *text;
     let form = format!("  {}", row.form());
-    let mut lines = wrap(row.help, COLUMNS - INDENT);
+    let mut lines = wrap(row.help, columns - indent);
     if !row.linux.is_empty() {
-        lines.extend(wrap(&format!("Linux: {}", row.linux), COLUMNS - INDENT));
+        lines.extend(wrap(&format!("Linux: {}", row.linux), columns - indent));
     }
     let mut lines = lines.iter();
     text.push_str(&form);
-    if columns_of(&form) + 2 <= INDENT
+    if columns_of(&form) + 2 <= indent
         && let Some(first) = lines.next()
     {
-        text.push_str(&" ".repeat(INDENT - columns_of(&form)));
+        text.push_str(&" ".repeat(indent - columns_of(&form)));
         text.push_str(first);
     }
-    text.push('\n');
+    text.push_str("\n");
     for line in lines {
-        text.push_str(&format!("{:INDENT$}{line}\n", ""));
+        text.push_str(&format!("{:indent$}{line}\n", ""));
     }
 }
 
-fn push_wrapped(text: &mut String, paragraph: &str, indent: usize) {
-    text.push_str(&hanging(&" ".repeat(indent), paragraph, COLUMNS));
+fn push_wrapped(text: &mut Page, paragraph: &str, indent: usize) {
+    text.push_str(&hanging(&" ".repeat(indent), paragraph, text.columns));
 }
 
 #[cfg(test)]
@@ -158,6 +190,25 @@ mod tests {
                 text.lines().any(|line| line == lead || line.starts_with(&format!("{lead}  "))),
                 "{lead}"
             );
+        }
+    }
+
+    #[test]
+    fn it_fits_narrow_terminals_where_words_allow() {
+        assert_eq!(help_for("diskspd", 200), help("diskspd"));
+        for columns in [80, 65, 40] {
+            let text = help_for("diskspd", columns);
+            let rows: Vec<String> = rows::all().map(Row::form).collect();
+            // Names, lines to be typed and lists without blanks keep their length.
+            let may_be_wide = |line: &str| {
+                line.starts_with("  diskspd ")
+                    || line.starts_with("Usage: ")
+                    || rows.iter().any(|form| line.trim() == form)
+                    || !line.trim().contains(' ')
+            };
+            for line in text.lines().filter(|line| !may_be_wide(line)) {
+                assert!(columns_of(line) <= columns, "{columns}: {line}");
+            }
         }
     }
 

@@ -10,5 +10,6 @@ pub mod parse;
 pub(crate) mod rows;
 pub mod value;
 
+pub(crate) use help::help_for;
 pub use help::{help, version};
 pub use parse::{parse, parse_os};

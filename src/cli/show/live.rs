@@ -86,13 +86,13 @@ pub(crate) fn progress(progress: &Progress) -> Words {
     if progress.left_ns > 0 {
         words = words.and(format!("{} left", clock(progress.left_ns as f64 / 1e9)));
     }
-    with_rates(words, progress)
+    with_rates(words, progress, rate)
 }
 
-/// The words with the rates of the last while behind them.
-pub(crate) fn with_rates(words: Words, progress: &Progress) -> Words {
+/// The words with the rates of the last while behind them; `throughput` writes bytes per second.
+pub(crate) fn with_rates(words: Words, progress: &Progress, throughput: fn(f64) -> String) -> Words {
     let Some(rates) = &progress.rates else { return words };
-    let words = words.and(format!("{} IOPS", number(rates.iops))).and(rate(rates.bytes_per_s));
+    let words = words.and(format!("{} IOPS", number(rates.iops))).and(throughput(rates.bytes_per_s));
     match rates.latency_mean_ns {
         Some(ns) => words.and(format!("mean latency {}", duration_ns(ns))),
         None => words,

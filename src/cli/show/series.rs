@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::cli::console::{PlainPace, say, say_line};
+use crate::cli::console::{self, PlainPace, say, say_line};
 use crate::cli::show::live::{self, Words};
 use crate::fault::Fault;
 use crate::load;
@@ -21,11 +21,10 @@ use crate::suite::{Ahead, Known, Step};
 use crate::sys::error::system_text;
 use crate::sys::terminal;
 use crate::text::shell_line;
-use crate::text::{clock, printable, size};
+use crate::text::{clock, duration_ns, number, printable, size};
 
 /// How often the line of the present run changes.
 const EVERY: Duration = Duration::from_millis(250);
-const MIB: f64 = 1_048_576.0;
 /// Columns before the words of the present run, and the last one.
 const RUN_LEAD: usize = 7;
 /// Narrower terminals have no room for a bar beside the numbers.
@@ -34,8 +33,12 @@ const BAR_FROM: usize = 72;
 /// The view. Shared with the thread that a run is watched from.
 pub struct View {
     bars: Option<Bars>,
+    throughput: Throughput,
     state: Mutex<State>,
 }
+
+/// Writes bytes per second. One screen has one family of units: that of its tables.
+pub type Throughput = fn(f64) -> String;
 
 struct Bars {
     all: MultiProgress,
@@ -74,10 +77,10 @@ impl State {
 }
 
 impl View {
-    /// On standard error.
-    pub fn new() -> Self {
+    /// On standard error, with throughput in the unit of the suite's tables.
+    pub fn new(throughput: Throughput) -> Self {
         let bars = std::io::stderr().is_terminal().then(Bars::new);
-        View { bars, state: Mutex::new(State::default()) }
+        View { bars, throughput, state: Mutex::new(State::default()) }
     }
 
     /// The steps after the one that begins next. Shown when that has begun: until then it is in neither count.
@@ -106,8 +109,7 @@ impl View {
     /// A file is being written.
     fn fill(&self, done_bytes: u64, total_bytes: u64) {
         let percent = done_bytes * 100 / total_bytes.max(1);
-        let mib = |bytes: u64| bytes as f64 / MIB;
-        let words = format!("writing the test file: {:.0} of {:.0} MiB", mib(done_bytes), mib(total_bytes));
+        let words = format!("writing the test file: {} of {}", size(done_bytes), size(total_bytes));
         match self.bars {
             None if self.with(|state| state.pace.is_due()) => say_line(format_args!("{words}")),
             _ => self.show_run(percent, &words),
@@ -142,7 +144,7 @@ impl View {
             Phase::CoolDown => "cool-down",
             Phase::End => "waiting for the last I/Os",
         };
-        let words = live::with_rates(Words::new(format!("{name}: {words}")), progress);
+        let words = live::with_rates(Words::new(format!("{name}: {words}")), progress, self.throughput);
         self.show_run(percent, &words.fitting(columns().saturating_sub(RUN_LEAD)));
     }
 
@@ -156,7 +158,7 @@ impl View {
         });
         self.show_series();
         let from = if is_kept { " (kept from before)" } else { "" };
-        let outcome = if is_run { outcome(document) } else { "done".into() };
+        let outcome = if is_run { outcome(document, self.throughput) } else { "done".into() };
         let words = format!("{}: {outcome}{from}", step.name);
         match &self.bars {
             Some(bars) => bars.last.set_message(printable(&words)),
@@ -252,9 +254,12 @@ fn with_line(fault: &Fault, line: Option<&[String]>) -> String {
             refusals.all.iter().any(|refusal| !(refusal.switches.is_empty() && refusal.marks.is_empty()))
         }
     };
-    let Some(words) = line.filter(|_| names_options) else { return fault.to_string() };
+    let fault_lines = fault.shown(console::columns());
+    let Some(words) = line.filter(|_| names_options) else { return fault_lines };
     let line = printable(&shell_line(words));
-    format!("{fault}note: options of one letter are those of diskspd; this was the line: diskspd {line}\n")
+    format!(
+        "{fault_lines}note: options of one letter are those of diskspd; this was the line: diskspd {line}\n"
+    )
 }
 
 fn columns() -> usize {
@@ -290,32 +295,27 @@ fn behind(known: Known) -> &'static str {
     }
 }
 
-fn latency(mean_ns: f64) -> String {
-    match mean_ns {
-        ns if ns < 1e6 => format!("{:.1} us", ns / 1e3),
-        ns => format!("{:.2} ms", ns / 1e6),
-    }
-}
-
 /// A run in a line.
-fn outcome(document: &Document) -> String {
+fn outcome(document: &Document, throughput: Throughput) -> String {
     let mut targets = document.profile.time_spans.iter().flat_map(|span| &span.targets);
     // With a rate on some targets only, there would be response times of some I/Os only.
     let are_paced = targets.all(Target::is_rate_limited);
-    let figures: Vec<String> =
-        document.measured().map(|measured| figures(&Summary::of(measured).total, are_paced)).collect();
+    let figures: Vec<String> = document
+        .measured()
+        .map(|measured| figures(&Summary::of(measured).total, are_paced, throughput))
+        .collect();
     let grade = document.verdict.as_ref().map(|verdict| verdict.grade);
     format!("{}, {}", figures.join("; "), word(grade))
 }
 
 /// Under a rate, times count from the moment the rate wanted the I/O, as in the tables of the suites.
-fn figures(total: &DirectionSummary, are_paced: bool) -> String {
+fn figures(total: &DirectionSummary, are_paced: bool, throughput: Throughput) -> String {
     let mean = |what, since| Some((what, Metric::MEAN.of_sum(total, since)?));
     let response = are_paced.then(|| mean(", response time ", Since::Wanted)).flatten();
     let times = response.or_else(|| mean(", ", Since::Issued));
-    let latency = times.map(|(what, ns)| format!("{what}{}", latency(ns))).unwrap_or_default();
+    let latency = times.map(|(what, ns)| format!("{what}{}", duration_ns(ns))).unwrap_or_default();
     let rate = |metric: Metric| metric.of_sum(total, Since::Issued).unwrap_or_default();
-    format!("{:.0} IOPS, {:.1} MiB/s{latency}", rate(Metric::IOPS), rate(Metric::BYTES) / MIB)
+    format!("{} IOPS, {}{latency}", number(rate(Metric::IOPS)), throughput(rate(Metric::BYTES)))
 }
 
 #[cfg(test)]
@@ -342,7 +342,7 @@ mod tests {
     /// A series of two runs with a pause between them.
     #[test]
     fn runs_and_time_left_add_up_at_every_moment() {
-        let view = View { bars: None, state: Mutex::default() };
+        let view = View { bars: None, throughput: crate::text::rate, state: Mutex::default() };
         let ahead = |steps, seconds| Ahead { steps, seconds, known: Known::Exactly };
         let step = Step { name: "run".into(), line: Line::default(), seconds: 100.0, kind: Kind::Counts };
         let shown = || view.with(|state| state.series());
@@ -380,12 +380,12 @@ mod tests {
             ..Default::default()
         };
         let shown = |direction: &crate::result::Direction, are_paced| {
-            figures(&DirectionSummary::of(direction, 1.0), are_paced)
+            figures(&DirectionSummary::of(direction, 1.0), are_paced, crate::text::rate)
         };
-        assert_eq!(shown(&direction, true), "1000 IOPS, 0.0 MiB/s, response time 20.00 ms");
-        assert_eq!(shown(&direction, false), "1000 IOPS, 0.0 MiB/s, 100.0 us");
+        assert_eq!(shown(&direction, true), "1,000 IOPS, 0 KiB/s, response time 20 ms");
+        assert_eq!(shown(&direction, false), "1,000 IOPS, 0 KiB/s, 100 us");
         direction.response = None;
-        assert_eq!(shown(&direction, true), "1000 IOPS, 0.0 MiB/s, 100.0 us");
+        assert_eq!(shown(&direction, true), "1,000 IOPS, 0 KiB/s, 100 us");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use crate::result::{Finding, Grade, Verdict};
 use crate::suite::findings::{Of, SeriesVerdict, Told, word};
 use crate::sys::terminal;
-use crate::text::{COLOURS, columns_of, hanging, printable, wrap};
+use crate::text::{COLOURS, columns_of, folded, hanging, printable, wrap};
 use crate::verdict::RULES;
 
 /// Width where there is no terminal.
@@ -39,7 +39,7 @@ impl Style {
     }
 
     fn of(columns: Option<usize>, is_terminal: bool) -> Self {
-        let columns = columns.unwrap_or(COLUMNS).clamp(*COLUMNS_LEGAL.start(), *COLUMNS_LEGAL.end());
+        let columns = readable(columns.unwrap_or(COLUMNS));
         let variable = |name| std::env::var_os(name).unwrap_or_default();
         let takes_colour = takes_colour(&variable("NO_COLOR"), &variable("TERM"));
         Style { columns, has_colour: is_terminal && takes_colour }
@@ -54,6 +54,19 @@ impl Style {
             Grade::Invalid => red,
         };
         if self.has_colour { format!("{colour}{text}{end}") } else { text.to_string() }
+    }
+}
+
+/// The width of text on a terminal of so many columns.
+pub(crate) fn readable(columns: usize) -> usize {
+    columns.clamp(*COLUMNS_LEGAL.start(), *COLUMNS_LEGAL.end())
+}
+
+/// Text for standard output with tables and sentences: on a terminal, lines that are too wide for it are broken at blanks.
+pub(crate) fn fitting_stdout(text: String) -> String {
+    match terminal::columns(std::io::stdout()) {
+        Some(columns) => folded(&text, columns.max(*COLUMNS_LEGAL.start())),
+        None => text,
     }
 }
 

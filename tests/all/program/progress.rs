@@ -16,6 +16,25 @@ fn progress(ended: &Ended) -> Vec<&String> {
     ended.screen.drawn.iter().filter(is_progress).collect()
 }
 
+/// Messages are broken at blanks, by the program and never by the terminal.
+#[test]
+fn messages_fit_the_terminal() {
+    let lab = lab_with_file();
+    for columns in [80, 40] {
+        for line in ["-b4KB f", "-d1 -W0 missing", "-w100 -W0 -d1 --overwrite= f", "-W0 -d1 -b4K --verdict f"]
+        {
+            let ended = OnTerminal::start(lab.command(line), columns, On::Stderr).finish();
+            let rows = ended.screen.rows();
+            assert_eq!(ended.screen.broken, 0, "{line}: {rows:#?}");
+            assert!(rows.iter().all(|row| row.chars().count() <= columns), "{line}: {rows:#?}");
+            assert!(rows.len() > 1, "{line}: {rows:#?}");
+        }
+    }
+    // What a program reads is a line.
+    let refused = lab.run("-d1 -W0 missing").stderr;
+    assert_eq!(refused.lines().filter(|line| line.starts_with("ERROR: ")).count(), 1, "{refused}");
+}
+
 /// Nothing of the progress is left on the screen, and none of it ever broke a row.
 #[track_caller]
 fn assert_gone(ended: &Ended, columns: usize) {
@@ -83,6 +102,25 @@ fn it_is_gone_before_a_refusal_and_after_ctrl_c() {
     let rows = stopped.screen.rows();
     assert!(rows.iter().any(|row| row.starts_with("*** Interrupted by Ctrl-C.")), "{rows:?}");
     assert!(rows.iter().any(|row| row.starts_with("total: ")), "{rows:?}");
+}
+
+/// A run that is stopped while it makes a file, which is told in a line that changes.
+#[test]
+fn nothing_stays_when_a_run_is_stopped_while_it_makes_a_file() {
+    let lab = Lab::new();
+    let mut running = OnTerminal::start(lab.command("-d1 -W0 -c2G big"), 70, On::Both);
+    running.wait_for("writing 'big', ");
+    running.type_in("\u{3}");
+    let ended = running.finish();
+    assert_eq!(ended.status.code(), Some(1), "nothing was measured\n{}", ended.screen.text());
+    assert_gone(&ended, 70);
+    let shown = ended.screen.rows();
+    let from = |words: &str| shown.iter().position(|line| line.starts_with(words));
+    let notice = from("*** Interrupted by Ctrl-C.").unwrap_or_else(|| panic!("{shown:#?}"));
+    let removed = from("note: removing the unfinished file 'big' (2 GiB)");
+    let end = from("stopped before anything was measured");
+    assert!(removed.is_some_and(|at| at > notice) && end.is_some_and(|at| at > notice), "{shown:#?}");
+    assert!(!lab.path("big").exists());
 }
 
 #[test]
