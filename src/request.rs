@@ -27,8 +27,10 @@ pub struct Request {
     pub profile_file: Option<ProfileFile>,
     /// The seed comes from the time at which the line was read (`-z` alone): each run of a series has its own.
     pub is_seed_of_moment: bool,
-    /// Warnings of the profile's rules, without the leading `WARNING: `.
+    /// Warnings of the profile's rules, in DiskSpd's words without the leading `WARNING: `.
     pub findings_warnings: Vec<String>,
+    /// Words that DiskSpd takes for something else than they say, and for what; one sentence each.
+    pub taken: Vec<String>,
     /// How options were understood, where the person should know that; one sentence each.
     pub notes: Vec<String>,
 }
@@ -48,6 +50,10 @@ pub struct LongOptions {
     pub recreate: bool,
     /// `--json`, `--xml`, `--text`, `--csv`: files to which the result is also written.
     pub outputs: Vec<Output>,
+    /// Name of the format on standard output instead of that of the profile (`--json -`, `-Rjson`).
+    pub stdout: Option<&'static str>,
+    /// `--quiet`: standard error as DiskSpd would leave it.
+    pub quiet: bool,
     /// `--verdict`: show all of the verdict.
     pub verdict: bool,
     /// `--progress`: tell the progress also where standard error is no terminal.
@@ -151,9 +157,25 @@ impl Request {
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(ProfileError::Rules { profile: Box::new(profile), findings });
         }
-        self.findings_warnings.extend(findings.iter().map(ToString::to_string));
+        self.warn(findings.iter());
         self.profile = profile;
         Ok(())
+    }
+
+    /// Adds warnings of the profile's rules.
+    pub fn warn<'f>(&mut self, findings: impl Iterator<Item = &'f Finding>) {
+        let once = |all: &mut Vec<String>, words: String| {
+            if !all.contains(&words) {
+                all.push(words);
+            }
+        };
+        for finding in findings {
+            match finding.rule.is_of_diskspd() {
+                true => self.findings_warnings.push(finding.message.clone()),
+                false => once(&mut self.taken, finding.message.clone()),
+            }
+            finding.more.iter().for_each(|more| once(&mut self.notes, more.to_string()));
+        }
     }
 }
 

@@ -39,8 +39,7 @@ impl Pace {
     /// With a limit, bursts are ignored as in 2.2.
     ///
     /// # Errors
-    /// [`PaceError`] for a rate of 0, a burst without think time or the reverse, and a burst smaller
-    /// than the number of threads.
+    /// [`PaceError`] for a rate of 0, and for a burst without think time or the reverse.
     pub fn of(target: &Target, threads: u32) -> Result<Pace, PaceError> {
         match (target.throughput, target.burst_ios, target.think_ms) {
             (Some(Throughput::BytesPerMs(rate)), _, _) => {
@@ -48,10 +47,11 @@ impl Pace {
             }
             (Some(Throughput::Iops(rate)), _, _) => Self::rate(u128::from(NS_PER_S), rate),
             (None, None, None) => Ok(Pace::UNLIMITED),
-            (None, Some(burst_ios), Some(think_ms)) => match burst_ios / threads.max(1) {
-                0 => Err(PaceError::BurstBelowThreads { burst_ios, threads }),
-                ios => Ok(Pace(Rule::Burst { ios, think_ns: u64::from(think_ms) * NS_PER_MS })),
-            },
+            (None, Some(burst_ios), Some(think_ms)) => {
+                // Less than one I/O for each thread is a pause after every I/O, as in 2.2.
+                let ios = (burst_ios / threads.max(1)).max(1);
+                Ok(Pace(Rule::Burst { ios, think_ns: u64::from(think_ms) * NS_PER_MS }))
+            }
             (None, Some(_), None) => Err(PaceError::BurstWithoutThinkTime),
             (None, None, Some(_)) => Err(PaceError::ThinkTimeWithoutBurst),
         }
@@ -170,17 +170,6 @@ pub enum PaceError {
     /// `-j` alone.
     #[error("a think time needs a burst size: give -i<count> with -j<ms>")]
     ThinkTimeWithoutBurst,
-    /// A share of less than one I/O.
-    #[error(
-        "a burst of {burst_ios} I/Os (-i) shared by {threads} threads leaves less than one I/O for each, a \
-         pause after every I/O; use a burst of at least {threads}, or fewer threads"
-    )]
-    BurstBelowThreads {
-        /// I/Os per burst.
-        burst_ios: u32,
-        /// Threads of the target.
-        threads: u32,
-    },
 }
 
 #[cfg(test)]
@@ -293,11 +282,10 @@ mod tests {
 
     #[test]
     fn threads_share_a_burst() {
-        for (burst, threads, each) in [(10, 3, 3), (9, 3, 3), (3, 3, 1), (5, 1, 5)] {
+        for (burst, threads, each) in [(10, 3, 3), (9, 3, 3), (3, 3, 1), (5, 1, 5), (2, 3, 1)] {
             let times = issue_times(bursts(burst, 10, threads).expect("legal"), 0, 12);
             assert_eq!(times.iter().filter(|&&t| t == 0).count(), each, "{burst} / {threads}");
         }
-        assert_eq!(bursts(2, 10, 3), Err(PaceError::BurstBelowThreads { burst_ios: 2, threads: 3 }));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use crate::cli::beside::{Beside, Told};
 use crate::cli::show::live::{self, Filling, Words};
 use crate::cli::show::verdict::readable;
 use crate::fault::{ExitCode, Fault};
@@ -56,6 +57,13 @@ pub(crate) fn say_line(words: std::fmt::Arguments<'_>) {
     say(&format!("{}\n", printable(&words.to_string())));
 }
 
+/// A line beside the result, if such words are told.
+pub(crate) fn say_beside(beside: Beside, told: Told, words: &str) {
+    if beside.tells(told) {
+        say_line(format_args!("{}{}", told.lead(), printable(words)));
+    }
+}
+
 /// How the progress of a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressAs {
@@ -90,6 +98,7 @@ impl ProgressAs {
 /// Shows events of a run.
 #[derive(Debug)]
 pub struct Console {
+    beside: Beside,
     verbose: bool,
     progress_as: ProgressAs,
     state: Mutex<State>,
@@ -162,8 +171,8 @@ struct State {
 
 impl Console {
     /// A console on standard error; `verbose` prints what `-v` asks for.
-    pub fn new(verbose: bool, progress_as: ProgressAs) -> Self {
-        Console { verbose, progress_as, state: Mutex::new(State::default()) }
+    pub(crate) fn new(verbose: bool, progress_as: ProgressAs, beside: Beside) -> Self {
+        Console { beside, verbose, progress_as, state: Mutex::new(State::default()) }
     }
 
     /// Shows that the run begins, until it tells more.
@@ -179,26 +188,28 @@ impl Console {
     pub fn show(&self, event: Event) {
         let Ok(mut state) = self.state.lock() else { return };
         match event {
+            Event::Dot if !self.beside.tells(Told::Asked) => {}
             Event::Dot => {
                 state.dots = true;
                 say(".");
             }
             Event::Verbose(words) if self.verbose => {
-                self.line(&mut state, &format!("{}: {words}", crate::machine::host::local_time_now()));
+                let words = format!("{}: {words}", crate::machine::host::local_time_now());
+                self.line(&mut state, Told::Asked, &words);
             }
             Event::Removing { path, bytes } => {
                 let words = format!("removing the unfinished file '{path}' ({})", size(bytes));
-                self.line(&mut state, &format!("note: {words}"));
+                self.line(&mut state, Told::Note, &words);
                 state.waits_for = Some(words);
             }
             Event::Verbose(_) => {}
             Event::Progress(progress) => self.progress(&mut state, &live::progress(&progress)),
             Event::Warning(words) => {
-                self.line(&mut state, &format!("WARNING: {words}"));
+                self.line(&mut state, Told::Warning, &words);
                 state.warned.push(words);
             }
             Event::Note(words) | Event::Reused { words, .. } => {
-                self.line(&mut state, &format!("note: {words}"));
+                self.line(&mut state, Told::Note, &words);
             }
             Event::Fill { path, done_bytes, total_bytes } => {
                 self.fill(&mut state, &path, done_bytes, total_bytes);
@@ -208,19 +219,22 @@ impl Console {
 
     /// A line by itself: ends a row of dots first, and takes the place of the line that changes until that is drawn
     /// again.
-    fn line(&self, state: &mut State, words: &str) {
+    fn line(&self, state: &mut State, told: Told, words: &str) {
+        if !self.beside.tells(told) {
+            return;
+        }
         state.line.clear();
         if std::mem::take(&mut state.dots) {
             say("\n");
         }
-        say_line(format_args!("{}", printable(words)));
+        say_beside(self.beside, told, words);
     }
 
     fn progress(&self, state: &mut State, words: &Words) {
         state.waits_for = None;
         match self.progress_as {
             ProgressAs::ChangingLine if !state.is_stopping => state.line.draw(words),
-            ProgressAs::Lines => self.line(state, &format!("progress: {}", words.whole())),
+            ProgressAs::Lines => self.line(state, Told::Progress, &format!("progress: {}", words.whole())),
             ProgressAs::ChangingLine | ProgressAs::Nothing => {}
         }
     }
@@ -241,7 +255,7 @@ impl Console {
             }
             ProgressAs::Lines if state.pace.is_due() => {
                 let words = filling.words(done_bytes, total_bytes, None).whole();
-                self.line(state, &format!("progress: {words}"));
+                self.line(state, Told::Progress, &format!("progress: {words}"));
             }
             _ => {}
         }
@@ -263,16 +277,16 @@ impl Console {
     pub fn tell_wait(&self) {
         let Ok(mut state) = self.state.lock() else { return };
         let waits_for = state.waits_for.clone().unwrap_or_else(|| "I/Os that have not come back".into());
-        let words =
-            format!("note: stopping; waiting for this: {waits_for}; press Ctrl+C again to end at once");
-        self.line(&mut state, &words);
+        let words = format!("stopping; waiting for this: {waits_for}; press Ctrl+C again to end at once");
+        self.line(&mut state, Told::Note, &words);
     }
 
     /// Clears what is still shown and ends a row of dots.
     pub fn finish(&self) {
         let Ok(mut state) = self.state.lock() else { return };
         state.line.clear();
-        if std::mem::take(&mut state.dots) {
+        // Where both streams are one, the result itself ends the row, as DiskSpd's does.
+        if std::mem::take(&mut state.dots) && !self.beside.is_merged() {
             say("\n");
         }
     }

@@ -5,6 +5,7 @@
 //! what is to be done, so a refusal changes nothing (a deliberate difference: DiskSpd 2.2 sets events
 //! while it is still reading).
 
+mod beside;
 mod commands;
 mod console;
 mod grammar;
@@ -14,4 +15,4 @@ mod words;
 pub use commands::diskspd::{ExitCode, Program, diskspd};
 pub use commands::truespd;
 pub use grammar::parse::{Invocation, refuse_findings};
-pub use grammar::{help, parse, parse_os, version};
+pub use grammar::{help, help_of, parse, parse_os, version};

@@ -84,6 +84,27 @@ impl Options {
     }
 }
 
+/// A fact about a finished run, a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// In words.
+    pub words: String,
+    /// Nothing to act on: only who wants all of it (`-v`) sees it beside the result. The document has it.
+    pub is_detail: bool,
+}
+
+impl Note {
+    /// A fact that changes what the result means, or that stands nowhere else.
+    pub fn worth_telling(words: String) -> Self {
+        Note { words, is_detail: false }
+    }
+
+    /// A fact that is as expected, or that the verdict weighs.
+    pub fn detail(words: String) -> Self {
+        Note { words, is_detail: true }
+    }
+}
+
 /// A finished run.
 #[derive(Debug)]
 pub struct FinishedRun {
@@ -92,7 +113,7 @@ pub struct FinishedRun {
     /// Why the run failed; empty when it did not.
     pub failures: Vec<Failure>,
     /// Facts for standard error: engine, queue depth, steal.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
 /// What went wrong.
@@ -140,10 +161,11 @@ impl Run<'_> {
         }
     }
 
-    /// Notes a fact for standard error once.
+    /// Notes a fact that is worth telling, once.
     pub fn note(&mut self, words: String) {
-        if !self.report.notes.contains(&words) {
-            self.report.notes.push(words);
+        let note = Note::worth_telling(words);
+        if !self.report.notes.contains(&note) {
+            self.report.notes.push(note);
         }
     }
 

@@ -1,5 +1,6 @@
 //! From the results of the workers to the document.
 
+use super::context::Note;
 use super::controller::SpanOutcome;
 use super::counters::Wanted;
 use super::facts;
@@ -27,7 +28,7 @@ pub fn measured(
     targets: &[TargetState],
     outcome: SpanOutcome,
     topology: &Topology,
-) -> (Measured, Vec<String>) {
+) -> (Measured, Vec<Note>) {
     let mut notes = Vec::new();
     let test_time_s = outcome.measured_ns as f64 / 1e9;
     let cpus: Vec<u32> = topology.processors.iter().map(|p| p.cpu).collect();
@@ -38,9 +39,9 @@ pub fn measured(
             let steal = steal_percent(&shares);
             (stolen, stolen_most) = (Some(steal), Some(steal_worst_percent(&shares)));
             if steal > STEAL_PERCENT_NOTABLE {
-                notes.push(format!(
+                notes.push(Note::worth_telling(format!(
                     "other virtual machines on this host took {steal:.1} % of the processor time (steal)"
-                ));
+                )));
             }
             shares.iter().map(|s| CpuUse { user: s.user, kernel: s.kernel, idle: s.idle }).collect()
         }
@@ -56,8 +57,8 @@ pub fn measured(
         .map(|(id, o)| thread(id, o, wanted, outcome.measured_ns, span, targets))
         .collect();
     let depth = queue_depth(lanes, &threads, in_flight, outcome.measured_ns, !outstanding.is_empty());
-    notes.push(queue_depth_words(&depth));
-    notes.extend(response_words(&threads));
+    notes.push(Note::detail(queue_depth_words(&depth)));
+    notes.extend(response_words(&threads).into_iter().map(Note::worth_telling));
     let activity = outcome.activity;
     let host =
         |host: HostActivity| HostActivity { steal_percent: stolen, steal_worst_percent: stolen_most, ..host };

@@ -44,7 +44,7 @@ use crate::sys::error::system_text;
 use crate::sys::thread::Interrupter;
 use crate::sys::wake::Latch;
 
-pub use context::{Event, FinishedRun, OnEvent, Options};
+pub use context::{Event, FinishedRun, Note, OnEvent, Options};
 
 use context::{Failures, Run, Tools};
 use prepare::Checked;
@@ -102,7 +102,7 @@ pub fn run(
     report.failures = ended.err().unwrap_or_default();
     // Every time span of the profile has its entry, also those never reached.
     report.document.time_spans.resize_with(profile.time_spans.len(), || TimeSpanResult::NotMeasured);
-    report.document.notes.clone_from(&report.notes);
+    report.document.notes = report.notes.iter().map(|note| note.words.clone()).collect();
     report.document.failures = report.failures.iter().map(ToString::to_string).collect();
     Ok(report)
 }

@@ -7,7 +7,7 @@ use super::activity::Sources;
 use super::beside::{self, Beside};
 use super::calibrate::self_cost;
 use super::content::{Look, look_before};
-use super::context::{Event, Failures, Run, Tools};
+use super::context::{Event, Failures, Note, Run, Tools};
 use super::controller::{Control, SpanOutcome, run_threads};
 use super::counters::Wanted;
 use super::fill::Content;
@@ -302,10 +302,10 @@ impl<'p> Run<'p> {
             // Those of the measured time are told by their targets.
             let never: u64 = outcome.late.iter().map(|late| late.never).sum();
             if u64::from(outcome.stuck) > never {
-                self.report.notes.push(format!(
+                self.report.notes.push(Note::worth_telling(format!(
                     "thread {thread}: {} I/Os neither completed nor could be cancelled",
                     outcome.stuck
-                ));
+                )));
             }
         }
         if !failures.is_empty() {
@@ -324,8 +324,11 @@ impl<'p> Run<'p> {
         let topology = &self.report.document.system.topology;
         let (mut measured, notes) =
             document::measured(span, Wanted::of(span), lanes, targets, outcome, topology);
-        self.report.notes.push(format!("engine: {}", measured.engine));
-        self.report.notes.extend(measured.engine_notes.iter().cloned());
+        // The engine is news where a better one could not be had.
+        let is_usual = measured.engine_notes.is_empty();
+        let engine =
+            [format!("engine: {}", measured.engine)].into_iter().chain(measured.engine_notes.clone());
+        self.report.notes.extend(engine.map(|words| Note { words, is_detail: is_usual }));
         self.report.notes.extend(notes);
         self.report.document.warnings.extend(document::short_transfer_words(span, &measured.threads));
         self.report.document.warnings.extend(document::stall_words(&measured));

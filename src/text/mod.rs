@@ -6,12 +6,14 @@
 //! Tables are laid out with `format!` widths where they stand. `comfy-table` and `tabled` measure columns by their
 //! contents; our tables have fixed columns, which scripts cut by position.
 
+mod near;
 mod number;
 mod printable;
 mod shell;
 mod size;
 mod wrap;
 
+pub use near::nearest;
 pub use number::{change, clock, duration_ns, grouped, number, part_percent, percent, precise};
 pub use printable::{COLOURS, hides, printable, printable_path, printable_text};
 pub use shell::{shell_line, shell_word, split_line};

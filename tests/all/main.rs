@@ -13,6 +13,7 @@ mod house;
 
 mod cli {
     mod accepted;
+    mod differences;
     mod messages;
     mod random;
     mod refused;
@@ -79,6 +80,7 @@ mod profile {
 }
 
 mod program {
+    mod beside;
     mod cost;
     mod create;
     mod devices;

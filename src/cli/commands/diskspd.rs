@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cli::Invocation;
-use crate::cli::console::{Console, ProgressAs, say, say_line, tell, write_out};
-use crate::cli::grammar::help_for;
+use crate::cli::beside::{Beside, Told};
+use crate::cli::console::{Console, ProgressAs, say, say_beside, say_line, tell, write_out};
 use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
+use crate::cli::grammar::{help_for, help_of_for};
 use crate::cli::show::verdict::{Extent, Style, line, readable, text};
 pub use crate::fault::ExitCode;
 use crate::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
@@ -16,7 +17,7 @@ use crate::load::{self, Event, FinishedRun};
 use crate::machine::host::uptime_ms;
 use crate::profile::xml;
 use crate::profile::{Finding, Profile, ResultFormat};
-use crate::render;
+use crate::render::{self, Format};
 use crate::request::Request;
 use crate::result::Verdict;
 use crate::session::outputs::Outputs;
@@ -27,7 +28,6 @@ use crate::sys::signals::survive_file_size_limit;
 use crate::sys::standard::is_output_closed;
 use crate::sys::terminal;
 use crate::sys::wake::Latch;
-use crate::text::printable;
 
 /// What the program was started as.
 #[derive(Debug, Clone)]
@@ -61,6 +61,10 @@ pub(crate) fn run_words(program: &Program, args: &[OsString], verdict_to: Verdic
 fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, verdict_to: VerdictTo) -> ExitCode {
     match invocation {
         Invocation::Help => print(&help(program), ExitCode::Done),
+        Invocation::HelpOf(word) => {
+            let help = help_of_for(&word, columns().unwrap_or(usize::MAX));
+            print(&help.unwrap_or_default(), ExitCode::Done)
+        }
         Invocation::NoArguments => {
             let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
             print(&help(program), refused)
@@ -74,10 +78,12 @@ fn dispatch(program: &Program, args: &[OsString], invocation: Invocation, verdic
 
 /// The help, as wide as the terminal that it is for.
 fn help(program: &Program) -> String {
-    match terminal::columns(std::io::stdout()) {
-        Some(columns) => help_for(&program.name, readable(columns)),
-        None => crate::cli::grammar::help(&program.name),
-    }
+    help_for(&program.name, columns().unwrap_or(usize::MAX))
+}
+
+/// Width for text on standard output; `None` where that is no terminal.
+fn columns() -> Option<usize> {
+    terminal::columns(std::io::stdout()).map(readable)
 }
 
 /// Prints a document. A full disk is a failure; a reader that has seen enough (`| head`) is told nothing, as other
@@ -140,16 +146,9 @@ fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: V
     if let Err(refusals) = load_profile(program, args, &mut request) {
         return tell(refusals);
     }
-    for warning in &request.findings_warnings {
-        say_line(format_args!("WARNING: {warning}"));
-    }
-    for note in &request.notes {
-        say_line(format_args!("note: {note}"));
-    }
+    let shape = Shape::of(&request, verdict_to);
+    tell_how_understood(&request, shape.beside);
     if request.profile_only {
-        if !request.options.outputs.is_empty() {
-            say_line(format_args!("note: -Rp runs nothing, so no result is written to a file"));
-        }
         let text = match request.profile.result_format {
             ResultFormat::Text => render::profile_text(&command_line(program, args), &request.profile),
             ResultFormat::Xml => xml::write(&request.profile, 0),
@@ -157,8 +156,37 @@ fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: V
         return print(&text, ExitCode::Done);
     }
     match ready(program, args, &request) {
-        Ok(ready) => measure(program, args, &request, ready, verdict_to),
+        Ok(ready) => measure(program, args, &request, ready, shape),
         Err(refusals) => tell(refusals),
+    }
+}
+
+/// What goes where.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    /// The format on standard output.
+    format: &'static Format,
+    beside: Beside,
+    verdict_to: VerdictTo,
+}
+
+impl Shape {
+    fn of(request: &Request, verdict_to: VerdictTo) -> Self {
+        let of_profile = render::format_of(request.profile.result_format);
+        let format = request.options.stdout.and_then(render::format).unwrap_or(of_profile);
+        Shape { format, beside: Beside::of_process(request.options.quiet, format.is_for_people), verdict_to }
+    }
+}
+
+/// How the words of the line were taken, before anything happens.
+fn tell_how_understood(request: &Request, beside: Beside) {
+    let tell_all = |told, all: &[String]| all.iter().for_each(|words| say_beside(beside, told, words));
+    tell_all(Told::WarningOfDiskSpd, &request.findings_warnings);
+    tell_all(Told::Warning, &request.taken);
+    tell_all(Told::Note, &request.notes);
+    let has_results = !request.options.outputs.is_empty() || request.options.stdout.is_some();
+    if request.profile_only && has_results {
+        say_beside(beside, Told::Note, "-Rp runs nothing, so no result is written");
     }
 }
 
@@ -193,11 +221,14 @@ fn measure(
     args: &[OsString],
     request: &Request,
     ready: Ready<'_>,
-    verdict_to: VerdictTo,
+    shape: Shape,
 ) -> ExitCode {
-    let progress_as = ProgressAs::of_stderr(request.options.progress, request.profile.progress_ios > 0);
-    let console = Arc::new(Console::new(request.profile.verbose, progress_as));
-    let stop = match watch_signals(request.profile.result_format, &console) {
+    let progress_as = match shape.beside.tells(Told::Progress) {
+        true => ProgressAs::of_stderr(request.options.progress, request.profile.progress_ios > 0),
+        false => ProgressAs::Nothing,
+    };
+    let console = Arc::new(Console::new(request.profile.verbose, progress_as, shape.beside));
+    let stop = match watch_signals(shape, &console) {
         Ok(stop) => stop,
         Err(refusal) => return tell(refusal),
     };
@@ -211,33 +242,43 @@ fn measure(
     match report {
         Ok(report) => {
             let verdict = report.document.verdict.clone().unwrap_or_default();
-            let is_refused = request.options.require.is_some_and(|required| verdict.grade > required);
-            let show = Show { verdict, verdict_to, has_all: request.options.verdict };
+            let is_unmet = request.options.require.is_some_and(|required| verdict.grade > required);
+            let show = Show { verdict, shape, has_all: request.options.verdict, is_unmet };
             let code = print_report(&report, outputs, &console, &show);
             if stop.is_set() && report.failures.is_empty() && report.document.measured().next().is_none() {
                 say_line(format_args!("stopped before anything was measured"));
                 return ExitCode::of(Outcome::Failed(FailureKind::Interrupted));
             }
             match code {
-                ExitCode::Done if is_refused => ExitCode::of(Outcome::Unmet),
+                ExitCode::Done if is_unmet => ExitCode::of(Outcome::Unmet),
                 code => code,
             }
         }
-        Err(refusals) => tell(refuse_plan(&typed(args), &program.name, &refusals)),
+        Err(refusals) => {
+            let refusals = refuse_plan(&typed(args), &program.name, &refusals);
+            let is_not_opened = refusals.kind() == RefusalKind::Open;
+            let code = tell(refusals);
+            if is_not_opened {
+                tell_phrases(request.profile.result_format);
+            }
+            code
+        }
     }
 }
 
 /// The verdict and how it is shown.
 struct Show {
     verdict: Verdict,
-    verdict_to: VerdictTo,
+    shape: Shape,
     /// `--verdict`.
     has_all: bool,
+    /// `--require` is not met: the verdict is the reason for the exit code.
+    is_unmet: bool,
 }
 
 impl Show {
-    fn is_under_result(&self, format: ResultFormat) -> bool {
-        self.verdict_to == VerdictTo::UnderResult && format == ResultFormat::Text
+    fn is_under_result(&self) -> bool {
+        self.shape.verdict_to == VerdictTo::UnderResult && self.shape.format.is_for_people
     }
 
     fn extent(&self) -> Extent {
@@ -245,8 +286,8 @@ impl Show {
     }
 
     /// What stands under the result on standard output.
-    fn under_result(&self, format: ResultFormat) -> String {
-        match self.is_under_result(format) {
+    fn under_result(&self) -> String {
+        match self.is_under_result() {
             true => format!("\n{}", text(&self.verdict, "verdict", self.extent(), Style::of_stdout())),
             false => String::new(),
         }
@@ -254,66 +295,78 @@ impl Show {
 
     /// What standard error shows.
     fn on_stderr(&self, report: &FinishedRun) -> String {
-        let is_told = self.is_under_result(report.document.profile.result_format);
+        let is_told = self.is_unmet || self.shape.beside.tells(Told::Verdict);
         match self.has_all {
-            _ if is_told => String::new(),
+            _ if self.is_under_result() => String::new(),
             true => text(&self.verdict, "verdict", Extent::All, Style::of_stderr()),
             // The reasons of a failure are shown below.
-            false if !report.failures.is_empty() => String::new(),
+            false if !report.failures.is_empty() || !is_told => String::new(),
             false => format!("{}\n", line(&self.verdict, Style::of_stderr())),
+        }
+    }
+
+    /// Facts about the run that standard error shows.
+    fn tell_facts(&self, report: &FinishedRun, console: &Console) {
+        let beside = self.shape.beside;
+        let document = &report.document;
+        for warning in document.warnings.iter().filter(|words| !console.has_warned(words)) {
+            say_beside(beside, Told::Warning, warning);
+        }
+        for note in report.notes.iter().filter(|note| !note.is_detail || document.profile.verbose) {
+            say_beside(beside, Told::Note, &note.words);
         }
     }
 }
 
 fn print_report(report: &FinishedRun, outputs: Outputs, console: &Console, show: &Show) -> ExitCode {
-    let format = report.document.profile.result_format;
-    let mut result = match format {
-        ResultFormat::Text => render::text(&report.document),
-        ResultFormat::Xml => render::xml::results(&report.document),
-    };
-    result.push_str(&show.under_result(format));
+    let Shape { format, beside, .. } = show.shape;
+    let result = (format.render)(&report.document) + &show.under_result();
     let mut code = print(&result, ExitCode::Done);
-    // DiskSpd's text does not end with a line end, so the next line would follow it on a terminal.
-    if !result.ends_with('\n') && std::io::stdout().is_terminal() && std::io::stderr().is_terminal() {
+    let errors = outputs.write(&report.document);
+    let verdict = show.on_stderr(report);
+    // DiskSpd's text does not end with a line end, so the next line would follow it.
+    let has_more = !errors.is_empty() || !verdict.is_empty() || !report.failures.is_empty();
+    let is_one_terminal = std::io::stdout().is_terminal() && std::io::stderr().is_terminal();
+    if !result.ends_with('\n') && (is_one_terminal || (beside.is_merged() && has_more)) {
         say("\n");
     }
-    for error in outputs.write(&report.document) {
+    for error in errors {
         code = tell(Failure::from(error));
     }
-    for warning in report.document.warnings.iter().filter(|words| !console.has_warned(words)) {
-        say_line(format_args!("WARNING: {}", printable(warning)));
-    }
-    for note in &report.notes {
-        say_line(format_args!("note: {}", printable(note)));
-    }
-    say(&show.on_stderr(report));
+    show.tell_facts(report, console);
+    say(&verdict);
     if report.failures.is_empty() {
         return code;
     }
     let code = tell(report.failures.clone());
-    // The phrases that wrappers look for (`text-output.md` §13.2).
+    tell_phrases(report.document.profile.result_format);
+    code
+}
+
+/// The phrases that wrappers look for after a failure (`text-output.md` §13.2).
+fn tell_phrases(format: ResultFormat) {
     say_line(format_args!("There has been an error during threads execution"));
     if format == ResultFormat::Xml {
         say_line(format_args!(""));
     }
     say_line(format_args!("Error generating I/O requests"));
-    code
 }
 
 /// How long a run that is stopped may take to end before it is told what it waits for.
 const STOP_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The first SIGINT, SIGTERM or SIGHUP stops the run in an orderly way.
-fn watch_signals(format: ResultFormat, console: &Arc<Console>) -> Result<Latch, Refusal> {
-    // Where DiskSpd prints it before a text result; nothing may stand before an XML result.
+fn watch_signals(shape: Shape, console: &Arc<Console>) -> Result<Latch, Refusal> {
+    // Where DiskSpd prints it before a text result; nothing may stand before a result that programs read.
     const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
     let console = Arc::clone(console);
     stop_on_signals(move || {
         console.stop();
-        match format {
+        match shape.format.is_for_people {
             // If nobody reads it any more, the result will tell.
-            ResultFormat::Text => drop(write_out(NOTICE)),
-            ResultFormat::Xml => say(NOTICE),
+            true => drop(write_out(NOTICE)),
+            false if shape.beside.tells(Told::Note) => say(NOTICE),
+            false => {}
         }
         let console = Arc::clone(&console);
         let tell_later = move || {

@@ -27,6 +27,8 @@ pub(crate) struct Arguments<'a> {
     pub words: Vec<Word<'a>>,
     /// Index of the first target; the number of arguments when there is none.
     pub targets: usize,
+    /// `--` stands before the targets: whatever they look like, they are no options.
+    pub has_end_of_options: bool,
 }
 
 impl<'a> Arguments<'a> {
@@ -34,12 +36,18 @@ impl<'a> Arguments<'a> {
     pub fn split(args: &'a [String], program: &'a str) -> Self {
         let mut words = Vec::new();
         let mut index = 0;
+        let mut has_end_of_options = false;
         while let Some(option) = args.get(index).and_then(|arg| arg.strip_prefix('-')) {
+            if option == "-" {
+                has_end_of_options = true;
+                index += 1;
+                break;
+            }
             let word = Word::new(index, option, args.get(index + 1));
             index = word.value_index.max(index) + 1;
             words.push(word);
         }
-        Arguments { program, args, words, targets: index.min(args.len()) }
+        Arguments { program, args, words, targets: index.min(args.len()), has_end_of_options }
     }
 
     /// The word that names an XML profile.
@@ -76,7 +84,11 @@ impl<'a> Word<'a> {
                 if let Some((name, value)) = option.split_once('=') {
                     word.value = value;
                     word.lead = 2 + length(name);
-                } else if let Some(next) = next.filter(|next| !row.value.is_empty() && !next.starts_with('-'))
+                } else if let Some(next) =
+                    // A dash alone is standard output.
+                    next.filter(|next| {
+                        !row.value.is_empty() && (!next.starts_with('-') || *next == "-")
+                    })
                 {
                     word.value = next;
                     word.value_index = index + 1;
@@ -95,5 +107,6 @@ pub(crate) fn is_option(word: &str) -> bool {
     let [word] = line.words.as_slice() else { return false };
     let Some(row) = word.row else { return false };
     let mut draft = Draft::new(&|| 0);
-    (row.parse)(&mut draft, &Value { text: word.value, word: 0 }).is_ok()
+    // What DiskSpd takes for something else is not what anybody means.
+    (row.parse)(&mut draft, &Value { text: word.value, word: 0 }).is_ok() && draft.taken.is_empty()
 }

@@ -45,6 +45,7 @@ pub(crate) struct Draft<'a> {
     pub events: EventNames,
     pub set_events: Vec<String>,
     pub long: LongOptions,
+    pub taken: Vec<String>,
     pub notes: Vec<String>,
 
     pub base: Option<usize>,
@@ -75,6 +76,7 @@ impl<'a> Draft<'a> {
             events: EventNames::default(),
             set_events: Vec::new(),
             long: LongOptions::default(),
+            taken: Vec::new(),
             notes: Vec::new(),
             base: None,
             maximum: None,
@@ -95,6 +97,14 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Tells that DiskSpd, and so TrueSpd, takes these words for others.
+    pub fn taken(&mut self, typed: &str, meant: &str) {
+        let words = format!("{typed} is taken for {meant}, as DiskSpd takes it");
+        if !self.taken.contains(&words) {
+            self.taken.push(words);
+        }
+    }
+
     /// The request to run the options on `targets`, or the profile file with `targets` for its templates.
     pub fn finish(self, targets: &[String]) -> Request {
         let from_file = self.profile_file.is_some();
@@ -108,6 +118,7 @@ impl<'a> Draft<'a> {
             profile_file,
             is_seed_of_moment: self.is_seed_of_moment,
             findings_warnings: Vec::new(),
+            taken: self.taken,
             notes: self.notes,
         }
     }

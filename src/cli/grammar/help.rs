@@ -1,6 +1,7 @@
 //! The help, made from the rows.
 
-use crate::cli::grammar::rows::{Row, SECTIONS};
+use crate::cli::grammar::arguments::is_option;
+use crate::cli::grammar::rows::{self, Row, SECTIONS};
 use crate::engine;
 use crate::text::{columns_of, hanging, wrap};
 
@@ -74,6 +75,32 @@ impl Page {
     }
 }
 
+/// The rows that a word names: an option with or without its dashes and its value; for a letter all its forms. `None` when
+/// there is no such option.
+pub fn help_of(word: &str) -> Option<String> {
+    help_of_for(word, COLUMNS)
+}
+
+/// The same for a terminal of so many columns.
+pub fn help_of_for(word: &str, columns: usize) -> Option<String> {
+    let name = word.trim_start_matches('-');
+    let is_letter = name.chars().count() == 1;
+    let family = |row: &&Row| is_letter && row.name.starts_with(name);
+    let is_named = |row: &&Row| row.name == name || row.name.strip_prefix('-') == Some(name);
+    let mut found: Vec<&Row> = rows::all().filter(|row| family(row) || is_named(row)).collect();
+    if found.is_empty() {
+        // Without its dash it must be a whole option: most words begin with a letter of one.
+        let option = word.strip_prefix('-').or(Some(word).filter(|word| is_option(&format!("-{word}"))));
+        found.extend(option.and_then(rows::find));
+    }
+    let mut text = Page::of(columns);
+    found.iter().for_each(|row| push_row(&mut text, row));
+    if found.iter().any(|row| row.name == "-engine") {
+        push_engines(&mut text);
+    }
+    (!text.written.is_empty()).then_some(text.written)
+}
+
 const INTRODUCTION: &[&str] = &[
     "A target is a file or a block device; #<n> is the n-th whole disk. Options come before targets. The value of an \
      option follows its letter without a blank (-b4k), letters are case sensitive, and every option is an argument of \
@@ -84,15 +111,16 @@ const INTRODUCTION: &[&str] = &[
 ];
 
 const ENGINES_END: &str = "Without --engine: psync for one outstanding I/O, mmap with -Sm, otherwise the first of \
-    io_uring, libaio and threads that this machine offers. Standard error says which one \
-    ran, and why no better one.";
+    io_uring, libaio and threads that this machine offers. Standard error says when no better one \
+    ran, and why; with -v it always names the engine.";
 
 const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done, also when stopped by Ctrl+C, and after -Rp, -Rs, -ye and help that was asked for"),
     (
         1,
-        "the run failed: a target cannot be opened or is too small, or an I/O or a thread failed; the reason is on \
-        standard error, and the result so far is still printed",
+        "a target cannot be opened or is too small, or the run was stopped before anything was measured: nothing on \
+        standard output; or the run failed (an I/O, a thread): the result so far is still printed. The reason is on \
+        standard error",
     ),
     (
         3,
@@ -105,6 +133,7 @@ const EXIT_CODES: &[(u8, &str)] = &[
         nothing was changed",
     ),
     (5, "--require: the run is done, and its verdict is worse than required"),
+    (141, "nobody reads standard output any more (| head)"),
 ];
 
 const EXAMPLES: &[(&str, &str)] = &[
@@ -174,7 +203,6 @@ fn push_wrapped(text: &mut Page, paragraph: &str, indent: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rows;
     use super::*;
 
     #[test]

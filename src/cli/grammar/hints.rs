@@ -1,10 +1,11 @@
 //! Hints for frequent mistakes: values apart from their letter, dashes from web pages, Windows
 //! spellings, wrong case, several options in one word.
 
-use super::rows;
 use super::value::Slip;
+use super::{fio, rows};
 use crate::cli::grammar::arguments::{Arguments, Word, is_option};
 use crate::fault::{Mark, Refusal};
+use crate::text::nearest;
 
 /// Characters that word processors put where a hyphen was typed, and their names.
 const DASHES: &[(char, &str)] = &[
@@ -30,7 +31,7 @@ pub(crate) fn no_target(target: &str, index: usize, line: &Arguments) -> Option<
                 .hint("perhaps a variable of the shell is empty: \"$FILE\""),
         );
     }
-    let first = target.chars().next()?;
+    let first = target.chars().next().filter(|_| !line.has_end_of_options)?;
     let (dash, name) = DASHES.iter().find(|(dash, _)| *dash == first)?;
     let plain: String = target.chars().skip(1).collect();
     let what = format!(
@@ -62,7 +63,10 @@ pub(crate) fn misplaced(line: &Arguments, option: usize) -> Vec<String> {
     } else if is_option(&line.args[option]) {
         hints.push(format!("move {} in front of {first}", line.args[option]));
     } else {
-        hints.push(format!("for a file whose name begins with a dash write ./{}", line.args[option]));
+        hints.push(format!(
+            "for a file whose name begins with a dash write ./{0}, or -- before the targets",
+            line.args[option]
+        ));
     }
     hints
 }
@@ -72,7 +76,7 @@ fn is_long(typed: &str) -> bool {
 }
 
 /// `-b 4k`: the value is separate, where the first target should be.
-fn glued(line: &Arguments, word: &Word) -> Option<String> {
+pub(crate) fn glued(line: &Arguments, word: &Word) -> Option<String> {
     let row = word.row.filter(|row| !row.is_long() && !row.value.is_empty())?;
     let next = line.args.get(word.index + 1)?;
     let option = format!("{}{next}", line.args[word.index]);
@@ -147,7 +151,7 @@ fn other_case(typed: &str) -> Option<String> {
 }
 
 /// `-Lv` as `-L -v`, when both halves are options.
-fn split_cluster(name: &str, tail: &str) -> Option<String> {
+pub(crate) fn split_cluster(name: &str, tail: &str) -> Option<String> {
     let mut parts = vec![format!("-{name}")];
     let mut rest = tail;
     while !rest.is_empty() {
@@ -168,11 +172,22 @@ fn split_cluster(name: &str, tail: &str) -> Option<String> {
     (parts.len() > 1).then(|| parts.join(" "))
 }
 
-/// `-help` for `--help`.
+/// `-help` and `--hlep` for `--help`.
 fn long_option(typed: &str) -> Option<String> {
     let name = typed.trim_start_matches('-').to_lowercase();
-    let row = rows::all().find(|row| row.is_long() && row.name[1..] == name)?;
-    (typed != format!("-{}", row.name)).then(|| format!("did you mean -{}?", row.name))
+    let name = name.split_once('=').map_or(name.as_str(), |(name, _)| name);
+    let all = || rows::all().filter(|row| row.is_long()).map(|row| &row.name[1..]);
+    let known = all().find(|known| *known == name);
+    // One dash is a letter with its value, which is near to many words.
+    let meant = known.or_else(|| nearest(name, all()).filter(|_| typed.starts_with("--")))?;
+    let is_typed = typed.split('=').next() == Some(&format!("--{meant}"));
+    (!is_typed).then(|| format!("did you mean --{meant}?"))
+}
+
+/// What a long option that does not exist was probably meant to be.
+pub(crate) fn named(typed: &str) -> Vec<String> {
+    let of_fio = typed.strip_prefix("--").and_then(|name| fio::said_here(name, None));
+    of_fio.or_else(|| long_option(typed)).into_iter().chain(["all options: --help".to_string()]).collect()
 }
 
 /// What is legal instead of an unknown option, and hints.
@@ -180,7 +195,11 @@ pub(crate) fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec
     let typed = &line.args[word.index];
     let letter: String = typed.chars().skip(1).take(1).collect();
     let mut hints = Vec::new();
-    let forms: Vec<String> = if typed.starts_with("--") {
+    let next = line.args.get(word.index + 1).filter(|next| !next.starts_with('-')).map(String::as_str);
+    let of_fio = typed.strip_prefix("--").and_then(|name| fio::said_here(name, next));
+    let forms: Vec<String> = if of_fio.is_some() {
+        Vec::new()
+    } else if typed.starts_with("--") {
         rows::all().filter(|row| row.is_long()).map(|row| row.form()).collect()
     } else {
         rows::all()
@@ -188,11 +207,13 @@ pub(crate) fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec
             .map(|row| row.form())
             .collect()
     };
-    if typed == "-" || typed == "--" {
+    if typed == "-" {
         hints.push(
             "write the target without a dash in front; for a file whose name begins with a dash, write ./-name"
                 .into(),
         );
+    } else if let Some(of_fio) = of_fio {
+        hints.push(of_fio);
     } else if let Some(long) = long_option(typed) {
         hints.push(long);
     } else if let Some(meant) = other_case(typed) {

@@ -2,6 +2,7 @@
 
 pub(crate) mod arguments;
 pub(crate) mod draft;
+pub(crate) mod fio;
 pub mod help;
 pub(crate) mod hints;
 pub(crate) mod lines;
@@ -10,6 +11,6 @@ pub mod parse;
 pub(crate) mod rows;
 pub mod value;
 
-pub(crate) use help::help_for;
-pub use help::{help, version};
+pub use help::{help, help_of, version};
+pub(crate) use help::{help_for, help_of_for};
 pub use parse::{parse, parse_os};

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 
 use crate::cli::grammar::arguments::{Arguments, Word};
 use crate::cli::grammar::draft::{Draft, Stop};
+use crate::cli::grammar::help::help_of;
 use crate::cli::grammar::hints;
 use crate::cli::grammar::rows::Row;
 use crate::cli::grammar::value::{Slip, Value, length};
@@ -17,6 +18,8 @@ use crate::request::Request;
 pub enum Invocation {
     /// `-?` or `--help`: print [`help`](crate::cli::help()), exit 0.
     Help,
+    /// `--help WORD`: print [`help_of`](crate::cli::help_of()) with it, exit 0.
+    HelpOf(String),
     /// Nothing was given: print [`help`](crate::cli::help()), exit 3.
     NoArguments,
     /// `--version`.
@@ -41,6 +44,9 @@ pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Resul
         return Ok(Invocation::NoArguments);
     }
     let line = Arguments::split(args, program);
+    if let Some(word) = asked_for(args) {
+        return line.help_of(word);
+    }
     line.check_targets()?;
     line.check_alone()?;
     let mut draft = Draft::new(boot_ms);
@@ -71,6 +77,15 @@ pub fn parse(args: &[String], program: &str, boot_ms: &dyn Fn() -> u64) -> Resul
         return Ok(Invocation::SetEvents(draft.set_events));
     }
     line.request(draft)
+}
+
+/// The option that `--help -b`, `--help b` or `--help=b` asks for, where nothing else is asked.
+fn asked_for(args: &[String]) -> Option<&str> {
+    match args {
+        [help] => help.strip_prefix("--help=").filter(|word| !word.is_empty()),
+        [help, word] if help == "--help" => Some(word),
+        _ => None,
+    }
 }
 
 /// [`parse`] for arguments as the system gives them.
@@ -126,6 +141,9 @@ impl<'a> Arguments<'a> {
                 return Err(self.refusal(problem));
             }
         }
+        if self.has_end_of_options {
+            return Ok(());
+        }
         let misplaced = self.args.iter().enumerate().skip(self.targets).find(|(_, arg)| arg.starts_with('-'));
         let Some((index, option)) = misplaced else { return Ok(()) };
         let target = &self.args[self.targets];
@@ -135,6 +153,20 @@ impl<'a> Arguments<'a> {
                 .legal("all options come before the first target")
                 .with_hints(hints::misplaced(self, index)),
         ))
+    }
+
+    /// `--help` with a word that should be an option.
+    fn help_of(&self, word: &str) -> Result<Invocation, Refusals> {
+        if help_of(word).is_some() {
+            return Ok(Invocation::HelpOf(word.to_string()));
+        }
+        let last = self.args.len() - 1;
+        let name = format!("--{}", word.trim_start_matches('-'));
+        let refusal = Refusal::command_line(format!("'{word}' is not an option"))
+            .at([self.mark_all(last, true)])
+            .legal("--help and an option, with or without its dashes: --help -b, --help overwrite")
+            .with_hints(hints::named(&name));
+        Err(self.refusal(refusal))
     }
 
     /// `-Rs` must be the only argument.
@@ -170,7 +202,19 @@ impl<'a> Arguments<'a> {
 
     fn read(&self, draft: &mut Draft, word: &Word<'a>, row: &Row) -> Result<(), Refusals> {
         let value = Value { text: word.value, word: word.index };
-        (row.parse)(draft, &value).map_err(|slip| self.slip(word, row, slip))
+        let taken = draft.taken.len();
+        (row.parse)(draft, &value).map_err(|slip| self.slip(word, row, slip))?;
+        // DiskSpd would take `-W 5 f` for no warm-up on two targets.
+        if draft.taken.len() > taken && word.value.is_empty() && hints::glued(self, word).is_some() {
+            return Err(self.slip(word, row, Slip::new("a number is missing").at(0..0)));
+        }
+        if let Some(last) = draft.taken.get_mut(taken..).and_then(<[String]>::last_mut)
+            && row.value.is_empty()
+            && let Some(split) = hints::split_cluster(row.name, word.value)
+        {
+            last.push_str(&format!("; every option is an argument of its own: {split}"));
+        }
+        Ok(())
     }
 
     fn slip(&self, word: &Word, row: &Row, slip: Slip) -> Refusals {
@@ -230,7 +274,7 @@ impl<'a> Arguments<'a> {
             if findings.iter().any(|finding| finding.severity == Severity::Error) {
                 return Err(self.refuse(&request.profile, &findings));
             }
-            request.findings_warnings = distinct(&findings).map(|finding| finding.message.clone()).collect();
+            request.warn(distinct(&findings));
         }
         Ok(Invocation::Run(Box::new(request)))
     }

@@ -348,10 +348,10 @@ pub(crate) static SECTIONS: &[Section] = &[
             row("D", "[<ms>]", report::intervals)
                 .keys(&["-D"])
                 .help("IOPS statistics per interval, default 1000 ms."),
-            row("R", "<text|xml>", report::result_format)
-                .first_pass()
-                .with_profile()
-                .help("Format of the result on standard output, default text."),
+            row("R", "<format>", report::result_format).first_pass().with_profile().help(
+                "Format of the result on standard output: text (the default) or xml; TrueSpd's own are json, csv and \
+                intervals.",
+            ),
             row("Rp", "[text|xml]", report::profile_only)
                 .first_pass()
                 .with_profile()
@@ -431,8 +431,11 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         title: "Help and TrueSpd's own options",
         rows: &[
-            row("?", "", report::help).help("This help.").linux("quote it as '-?'."),
-            row("-help", "", report::help).with_profile().help("This help."),
+            row("?", "", report::usage).help("This help.").linux("quote it as '-?'."),
+            row("-help", "", report::help)
+                .with_profile()
+                .help("This help. With an option behind it (--help -b, --help overwrite) only what that one does."),
+            row("V", "", report::version).with_profile().help("The version."),
             row("-version", "", report::version).with_profile().help("The version."),
             row("-engine", "NAME[:parameters]", long::engine)
                 .with_profile()
@@ -451,16 +454,26 @@ pub(crate) static SECTIONS: &[Section] = &[
             ),
             row("-json", "FILE", long::json).with_profile().help(
                 "Also write the result to this file as JSON: everything measured, for truespd render and \
-                merge. Repeatable, as are the next three.",
+                merge. Repeatable. With - as the file the result goes to standard output in place of the text. All this \
+                goes for the next four, too.",
             ),
             row("-xml", "FILE", long::xml).with_profile().help("Also write the XML result to this file."),
             row("-text", "FILE", long::text).with_profile().help("Also write the text result to this file."),
             row("-csv", "FILE", long::csv)
                 .with_profile()
                 .help("Also write a table of threads, targets, reads and writes to this file."),
+            row("-intervals", "FILE", long::intervals).with_profile().help(
+                "Also write the course of the run to this file: a table of its intervals (-D, or those of every \
+                result) and targets.",
+            ),
+            row("-quiet", "", long::quiet).with_profile().help(
+                "Standard error holds only what DiskSpd would print there: errors and its warnings. No notes, and a \
+                verdict only with --verdict. The variable TRUESPD_QUIET=1 does the same.",
+            ),
             row("-verdict", "", long::verdict).with_profile().help(
                 "Show all of the verdict on standard error: every finding with its numbers and advice, and the \
-                rules that lacked evidence. Without it, one line.",
+                rules that lacked evidence. Without it, one line, or none where standard error is the file or pipe \
+                of standard output (2>&1).",
             ),
             row("-require", "<certified|suspect>", long::require)
                 .with_profile()

@@ -86,9 +86,154 @@ pub(crate) fn digits(text: &str) -> (Option<u64>, usize) {
     (value, count)
 }
 
-/// A whole number within `range`: digits only, to the end (Strict; DiskSpd stops at the first non-digit).
+/// What the number of an option counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Count,
+    Percent,
+    Seconds,
+    Milliseconds,
+}
+
+/// Lengths of time in milliseconds, by the words that people write behind a number.
+const TIMES: &[(&str, u64)] =
+    &[("ms", 1), ("s", 1000), ("sec", 1000), ("m", 60_000), ("min", 60_000), ("h", 3_600_000)];
+
+impl Unit {
+    /// Milliseconds in one, of times.
+    fn milliseconds(self) -> Option<u64> {
+        match self {
+            Unit::Seconds => Some(1000),
+            Unit::Milliseconds => Some(1),
+            Unit::Count | Unit::Percent => None,
+        }
+    }
+
+    /// The word behind a number says what the option counts anyway.
+    fn is_called(self, word: &str) -> bool {
+        let time = TIMES.iter().find(|(name, _)| *name == word);
+        word == "%" && self == Unit::Percent || time.is_some_and(|(_, ms)| self.milliseconds() == Some(*ms))
+    }
+
+    fn plural(self) -> &'static str {
+        match self {
+            Unit::Count => "",
+            Unit::Percent => " percent",
+            Unit::Seconds => " seconds",
+            Unit::Milliseconds => " milliseconds",
+        }
+    }
+}
+
+/// A number as DiskSpd takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Number {
+    pub value: u64,
+    /// The words say that number and nothing else.
+    pub is_plain: bool,
+}
+
+/// A number within `range`.
+///
+/// DiskSpd reads blanks, a plus and digits, and ignores what follows (`command-line.md` §3.2). That is done here, too,
+/// where it takes what was meant: a fraction that a script has computed (`-g409.6`), the unit of the option (`-d10s`), a blank
+/// within the word (`"-d 10"`). Everything else is refused: `-d1m` would be one second, `-o1e3` one request.
+pub(crate) fn number(text: &str, unit: Unit, range: RangeInclusive<u64>) -> Result<Number, Slip> {
+    let unsigned = text.trim_start_matches([' ', '\t']);
+    let unsigned = unsigned.strip_prefix('+').unwrap_or(unsigned);
+    let (value, count) = digits(unsigned);
+    let tail = &unsigned[count..];
+    let word = without_fraction(tail);
+    if count == 0 || !(word.is_empty() || unit.is_called(word)) {
+        return whole(text, range).map(Number::plain).map_err(|slip| match in_unit(unsigned, unit) {
+            Some(hint) => slip.hint(hint),
+            None => slip,
+        });
+    }
+    match value.filter(|n| range.contains(n)) {
+        Some(value) => Ok(Number { value, is_plain: unsigned.len() == text.len() && tail.is_empty() }),
+        None if tail.is_empty() => whole(unsigned, range).map(Number::plain),
+        None => {
+            let number = &unsigned[..count];
+            let what = format!("{text} is taken for {number}, which is out of range");
+            Err(Slip::new(what).at(0..length(text)).legal(legal_of(&range)))
+        }
+    }
+}
+
+impl Number {
+    fn plain(value: u64) -> Self {
+        Number { value, is_plain: true }
+    }
+}
+
+/// What follows `.5` or `,5`.
+fn without_fraction(tail: &str) -> &str {
+    let Some(fraction) = tail.strip_prefix(['.', ',']) else { return tail };
+    let rest = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+    if rest.len() < fraction.len() { rest } else { tail }
+}
+
+/// A number with another unit of time, in the unit of the option.
+fn in_unit(text: &str, unit: Unit) -> Option<String> {
+    let of_unit = unit.milliseconds()?;
+    let (number, word) = decimal(text)?;
+    let (_, ms) = TIMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word))?;
+    let whole = number.times(*ms)?;
+    let plural = unit.plural();
+    Some(match whole % of_unit {
+        0 => format!("write {} for {text}: the option takes{plural}", whole / of_unit),
+        _ => format!("{text} is not a whole number of{plural}, which the option takes"),
+    })
+}
+
+/// A number with a fraction: `digits` / 10^`places`.
+#[derive(Debug, Clone, Copy)]
+struct Decimal {
+    digits: u128,
+    places: u32,
+}
+
+/// Places of a fraction that are read.
+const PLACES_MAX: usize = 9;
+
+/// The decimal number at the start of a text, and what follows it.
+fn decimal(text: &str) -> Option<(Decimal, &str)> {
+    let (whole, count) = digits(text);
+    let whole = whole.filter(|_| count > 0)?;
+    let rest = &text[count..];
+    let word = without_fraction(rest);
+    // The digits behind the point.
+    let places = rest.len() - word.len();
+    let fraction = if places > 1 { &rest[1..places] } else { "" };
+    if fraction.len() > PLACES_MAX {
+        return None;
+    }
+    let places = u32::try_from(fraction.len()).ok()?;
+    let part: u128 = if fraction.is_empty() { 0 } else { fraction.parse().ok()? };
+    Some((Decimal { digits: u128::from(whole) * 10u128.pow(places) + part, places }, word))
+}
+
+impl Decimal {
+    /// The number times something, when that is whole and fits.
+    fn times(self, unit: u64) -> Option<u64> {
+        let (product, one) = (self.digits.checked_mul(u128::from(unit))?, 10u128.pow(self.places));
+        (product % one == 0).then_some(product / one).and_then(|whole| u64::try_from(whole).ok())
+    }
+
+    /// The same, rounded down.
+    fn about(self, unit: u64) -> Option<u64> {
+        u64::try_from(self.digits.checked_mul(u128::from(unit))? / 10u128.pow(self.places)).ok()
+    }
+}
+
+fn legal_of(range: &RangeInclusive<u64>) -> String {
+    format!("a whole number from {} to {}, digits only", range.start(), range.end())
+}
+
+/// A whole number within `range`: digits only, to the end.
 pub(crate) fn whole(text: &str, range: RangeInclusive<u64>) -> Result<u64, Slip> {
-    let legal = format!("a whole number from {} to {}, digits only", range.start(), range.end());
+    let legal = legal_of(&range);
     if text.is_empty() {
         return Err(Slip::new("a number is missing").at(0..0).legal(legal));
     }
@@ -175,14 +320,30 @@ pub(crate) fn size_until(text: &str, block_bytes: u64, stops: &[char]) -> Result
 fn wrong_suffix(c: char, at: usize, text: &str) -> Slip {
     let slip = Slip::new(format!("'{c}' is not a size suffix")).at(at..at + 1).legal(SIZE_LEGAL);
     match c {
-        '.' | ',' => {
-            slip.hint("there are no fractions: use the next smaller unit, such as 1536K for 1.5 MiB")
-        }
+        '.' | ',' => match without_a_fraction(text) {
+            Some(whole) => slip.hint(format!("there are no fractions: write {whole}")),
+            None => slip.hint("there are no fractions: use the next smaller unit, such as 1536K for 1.5 MiB"),
+        },
         'x' | 'X' if text.starts_with('0') => slip.hint("sizes are decimal, there is no hexadecimal form"),
         'e' | 'E' => slip.hint("there is no exponent: write the digits, or use a suffix"),
         'i' => slip.hint("leave the i out"),
         'p' | 'P' => slip.hint("T is the largest unit"),
         _ => slip,
+    }
+}
+
+/// A size with a fraction in a smaller unit: `1.5G` as `1536M`.
+fn without_a_fraction(text: &str) -> Option<String> {
+    const UNITS: [(&str, u64); 5] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10), ("", 1)];
+    let (number, suffix) = decimal(text)?;
+    let (_, bytes) = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(suffix))?;
+    let smaller = || UNITS.iter().filter(|(_, unit)| unit < bytes);
+    let exact = smaller().find_map(|(name, unit)| Some((number.times(bytes / unit)?, *name)));
+    // A number that has no end in binary, like 1.3: the next smaller unit is near enough.
+    let near = || smaller().next().and_then(|(name, unit)| Some((number.about(bytes / unit)?, *name)));
+    match exact.filter(|(count, _)| *count > 0) {
+        Some((count, name)) if !name.is_empty() || count < 1 << 20 => Some(format!("{count}{name}")),
+        _ => near().map(|(count, name)| format!("{count}{name} or {}{name}", count + 1)),
     }
 }
 

@@ -13,7 +13,7 @@ pub enum Severity {
     Error,
 }
 
-/// A rule of `command-line.md` §9 by its number; rules beyond 36 are TrueSpd's own (Strict).
+/// A rule of `command-line.md` §9 by its number; rules beyond 36 are TrueSpd's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rule(
     /// Number in the table.
@@ -21,6 +21,11 @@ pub struct Rule(
 );
 
 impl Rule {
+    /// DiskSpd 2.2 has the same rule, and says the same words where it warns.
+    pub fn is_of_diskspd(self) -> bool {
+        self.0 <= Rule::MAXIMUM_NOT_ABOVE_BASE.0
+    }
+
     /// Not a rule of the profile: the options do not fit this machine or target (`plan`).
     pub const MACHINE: Rule = Rule(0);
     /// At least one time span.
@@ -92,13 +97,13 @@ impl Rule {
 
     /// Block size 0, or above what DiskSpd can express.
     pub const BLOCK_SIZE: Rule = Rule(37);
-    /// `-O` without `-F`.
+    /// Warning: `-O` without `-F`.
     pub const POOL_REQUESTS_WITHOUT_TOTAL: Rule = Rule(38);
-    /// `-g` excludes `-i` and `-j`.
+    /// Warning: `-g` switches `-i` and `-j` off.
     pub const LIMIT_WITH_PACING: Rule = Rule(39);
     /// `-j` excludes `-x`.
     pub const PAUSE_WITH_ROUTINES: Rule = Rule(40);
-    /// A burst smaller than the number of threads that share it.
+    /// Warning: a burst smaller than the number of threads that share it.
     pub const BURST_BELOW_THREADS: Rule = Rule(41);
     /// `-c` smaller than what one I/O per thread needs.
     pub const FILE_TOO_SMALL: Rule = Rule(42);
@@ -138,8 +143,10 @@ pub struct Finding {
     /// The switches involved, e.g. `["-r", "-T"]`, for pointing at the typed words. Empty when the
     /// path itself is at fault.
     pub switches: Vec<&'static str>,
-    /// What is wrong and what would be legal, in words.
+    /// What is wrong and what would be legal, in words. A warning that DiskSpd has in its words, to the letter.
     pub message: String,
+    /// What TrueSpd adds to DiskSpd's words.
+    pub more: Option<&'static str>,
 }
 
 impl Finding {
@@ -187,6 +194,7 @@ impl Collector {
             target: self.target,
             switches: switches.to_vec(),
             message: message.into(),
+            more: None,
         });
     }
 
@@ -196,5 +204,12 @@ impl Collector {
 
     pub(super) fn warning(&mut self, rule: Rule, switches: &[&'static str], message: impl Into<String>) {
         self.add(Severity::Warning, rule, switches, message);
+    }
+
+    /// The last finding with what TrueSpd adds to it.
+    pub(super) fn add_words(&mut self, more: &'static str) {
+        if let Some(last) = self.findings.last_mut() {
+            last.more = Some(more);
+        }
     }
 }

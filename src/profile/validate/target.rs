@@ -143,10 +143,10 @@ fn pacing(found: &mut Collector, span: &TimeSpan, target: &Target) {
         );
     }
     if limited && (burst > 0 || pause > 0) {
-        found.error(
+        found.warning(
             Rule::LIMIT_WITH_PACING,
             &["-g", "-i", "-j"],
-            "-g (rate limit) and -i/-j (bursts) exclude each other: give one of them (DiskSpd would ignore the bursts)",
+            "-i and -j (bursts) are ignored beside -g (rate limit), as DiskSpd does",
         );
     }
     if pause > 0 && routines {
@@ -159,12 +159,12 @@ fn pacing(found: &mut Collector, span: &TimeSpan, target: &Target) {
     }
     let sharing = span.threads_on(target);
     if burst > 0 && burst < sharing {
-        found.error(
+        found.warning(
             Rule::BURST_BELOW_THREADS,
             &["-i", "-t", "-F"],
             format!(
-                "a burst of {burst} I/Os (-i) shared by {sharing} threads is less than one I/O for each: give at least \
-                 -i{sharing}"
+                "{sharing} threads share a burst of {burst} I/Os (-i), which is less than one I/O for each: each thread \
+                 pauses after every I/O, as with DiskSpd"
             ),
         );
     }
@@ -272,9 +272,9 @@ fn pattern(found: &mut Collector, span: &TimeSpan, target: &Target) {
         found.warning(
             Rule::OVERLAPPING_THREADS,
             &["-t", "-F"],
-            "target access pattern will not be sequential, consider -si (all threads start at the same \
-             offset; -T gives each its own)",
+            "target access pattern will not be sequential, consider -si",
         );
+        found.add_words("all threads start at the same offset; -T<size> gives each a start of its own");
     } else if !multi && strided {
         found.error(
             Rule::THREAD_STRIDE_WITH_ONE_THREAD,

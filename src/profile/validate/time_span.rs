@@ -12,11 +12,11 @@ pub(super) fn check(found: &mut Collector, span: &TimeSpan) {
     }
     affinity(found, span);
     if span.request_count > 0 && span.thread_count == 0 {
-        found.error(
+        found.warning(
             Rule::POOL_REQUESTS_WITHOUT_TOTAL,
             &["-O"],
-            "-O (requests per thread over all targets) only takes effect together with -F (total number \
-             of threads): add -F, or use -o for requests per thread and target",
+            "-O (requests per thread over all targets) is ignored without -F (total number of threads), as DiskSpd \
+             does; -o sets the requests per thread and target",
         );
     }
     if span.calculate_iops_std_dev && span.io_bucket_ms == 0 {

@@ -1,4 +1,4 @@
-//! Terminals.
+//! Terminals and other streams.
 
 use std::os::fd::AsFd;
 
@@ -8,8 +8,33 @@ pub fn columns(stream: impl AsFd) -> Option<usize> {
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
+/// Whether two streams lead to the same file, pipe or socket (`2>&1`) and that is no terminal, where people can tell one
+/// from the other.
+pub fn are_merged(a: impl AsFd, b: impl AsFd) -> bool {
+    let place = |stream| rustix::fs::fstat(stream).ok().map(|about| (about.st_dev, about.st_ino));
+    let one = place(a.as_fd());
+    one.is_some() && one == place(b.as_fd()) && !rustix::termios::isatty(a)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::are_merged;
+
+    #[test]
+    fn streams_are_merged_where_they_end_in_one_place() {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        let open = |name: &str| std::fs::File::create(dir.path().join(name)).expect("a file can be made");
+        let (a, again, b) = (open("a"), open("a"), open("b"));
+        assert!(are_merged(&a, &again) && are_merged(&a, a.try_clone().expect("a descriptor is left")));
+        assert!(!are_merged(&a, &b));
+        let ((_read, write), (_other_read, other)) = (pipe(), pipe());
+        assert!(are_merged(&write, &write) && !are_merged(&write, &other));
+    }
+
+    fn pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+        std::io::pipe().expect("a pipe can be made")
+    }
+
     #[test]
     fn a_file_has_no_columns() {
         let file = tempfile::tempfile().expect("a file can be made");

@@ -42,7 +42,7 @@ fn accept(lines: &[&str], targets: &[&str], warnings: &[&str], change: impl Fn(&
             request.findings_warnings
         );
         for (found, wanted) in request.findings_warnings.iter().zip(warnings) {
-            assert!(found.starts_with(wanted), "{line}: {found}");
+            assert_eq!(found, wanted, "{line}: to the letter");
         }
     }
 }
@@ -501,6 +501,109 @@ fn what_linux_has_no_use_for_is_accepted_with_a_note() {
     assert_eq!(run("-eDISK_IO -eNETWORK -ep f").notes.len(), 1, "said once");
 }
 
+/// Lines that scripts use and that say something else than DiskSpd takes them for: taken as there, and told.
+#[test]
+fn what_diskspd_takes_for_something_else_is_told() {
+    for (line, same, told) in [
+        ("-g409.6 f", "-g409 f", "-g409.6 is taken for -g409,"),
+        ("-g409,6i f", "-g409i f", "-g409,6i is taken for -g409i,"),
+        ("-d10s f", "-d10 f", "-d10s is taken for -d10,"),
+        ("-d2.5 f", "-d2 f", "-d2.5 is taken for -d2,"),
+        ("'-d 10' f", "-d10 f", "-d 10 is taken for -d10,"),
+        ("-d+10 f", "-d10 f", "-d+10 is taken for -d10,"),
+        ("-w33.3 f", "-w33 f", "-w33.3 is taken for -w33,"),
+        ("-w50% f", "-w50 f", "-w50% is taken for -w50,"),
+        ("-rs12.5% f", "-rs12 f", "-rs12.5% is taken for -rs12,"),
+        ("-D500ms f", "-D500 f", "-D500ms is taken for -D500,"),
+        ("-t2.0 -si f", "-t2 -si f", "-t2.0 is taken for -t2,"),
+        ("-o7.9 f", "-o7 f", "-o7.9 is taken for -o7,"),
+        ("-W f", "-W0 f", "-W is taken for -W0,"),
+        ("-C f", "f", "-C is taken for -C0,"),
+        ("-: f", "f", "-: is taken for -:0,"),
+        ("-n953 f", "-n f", "-n953 is taken for -n,"),
+        ("-xp f", "-x f", "-xp is taken for -x,"),
+        ("-L,file.bin f", "-L f", "-L,file.bin is taken for -L,"),
+        (
+            "-LD f",
+            "-L f",
+            "-LD is taken for -L, as DiskSpd takes it; every option is an argument of its own: -L -D",
+        ),
+        (
+            "-nLv f",
+            "-n f",
+            "-nLv is taken for -n, as DiskSpd takes it; every option is an argument of its own: -n -L -v",
+        ),
+        ("-hx f", "-h f", "-hx is taken for -h,"),
+        ("-lx f", "-l f", "-lx is taken for -l,"),
+        ("-pX -o4 f", "-p -o4 f", "-pX is taken for -p,"),
+        ("-f0 f", "f", "-f0 is taken for no limit,"),
+        ("-B0:0 f", "f", "-B0:0 is taken for the whole target,"),
+        ("-c0 f", "f", "-c0 is taken for nothing to create,"),
+        ("-z1790000000000 f", "-z4294967295 f", "-z1790000000000 is taken for -z4294967295,"),
+    ] {
+        let (here, there) = (run(line), run(same));
+        assert_eq!(here.profile, there.profile, "{line}");
+        assert!(there.taken.is_empty() && here.taken.len() == 1, "{line}: {:?}", here.taken);
+        assert!(here.taken[0].starts_with(told), "{line}: {:?}", here.taken);
+    }
+    for (line, told) in [
+        ("-d0 f", "-d0 is taken for a run that makes the files of -c and measures nothing"),
+        ("-O4 f", "-O (requests per thread over all targets) is ignored without -F"),
+        ("-g100 -i10 -j10 f", "-i and -j (bursts) are ignored beside -g"),
+        ("-i3 -j10 -t4 -si f", "4 threads share a burst of 3 I/Os"),
+        ("-i3 -j10 -F4 -si f", "4 threads share a burst of 3 I/Os"),
+    ] {
+        let taken = run(line).taken;
+        assert!(taken.len() == 1 && taken[0].starts_with(told), "{line}: {taken:?}");
+    }
+    assert_eq!(run("-O4 a b c").taken.len(), 1, "said once");
+    assert_eq!(read("-?foo"), Ok(Invocation::Help));
+}
+
+#[test]
+fn warnings_of_diskspd_keep_its_words_and_ours_stand_apart() {
+    let request = run("-t2 f");
+    assert_eq!(request.findings_warnings, [OVERLAP]);
+    assert_eq!(request.notes.len(), 1);
+    assert!(request.notes[0].contains("-T<size>"), "{:?}", request.notes);
+}
+
+#[test]
+fn formats_on_standard_output() {
+    for (line, stdout) in [
+        ("--json - f", Some("json")),
+        ("--csv=- f", Some("csv")),
+        ("--intervals - f", Some("intervals")),
+        ("-Rjson f", Some("json")),
+        ("-Rcsv f", Some("csv")),
+        ("-Rjson --json - f", Some("json")),
+        ("-Rjson -Rxml f", None),
+        ("-Rxml f", None),
+        ("--json ./- f", None),
+    ] {
+        let request = run(line);
+        assert_eq!(request.options.stdout, stdout, "{line}");
+        assert_eq!(request.options.outputs.len(), usize::from(line.contains("./-")), "{line}");
+    }
+    assert!(run("--quiet f").options.quiet && !run("f").options.quiet);
+    for version in ["-V", "--version"] {
+        assert_eq!(read(version), Ok(Invocation::Version));
+    }
+}
+
+#[test]
+fn help_of_one_option() {
+    for word in ["-b", "b", "overwrite", "--overwrite", "-rdpct", "b4k", "engine", "json"] {
+        assert_eq!(read(&format!("--help {word}")), Ok(Invocation::HelpOf(word.into())));
+        assert!(truespd::cli::help_of(word).is_some(), "{word}");
+    }
+    let of = |word: &str| truespd::cli::help_of(word).expect("an option");
+    assert!(of("b").starts_with("  -b<size>") && of("b").contains("  -bs<n|p>"), "all forms of a letter");
+    assert!(of("-b4k").starts_with("  -b<size>") && !of("-b4k").contains("-bs"));
+    assert!(of("overwrite").starts_with("  --overwrite PATH") && of("engine").contains("io_uring"));
+    assert_eq!(read("--help -b4k f"), Ok(Invocation::Help), "with more words the whole help");
+}
+
 #[test]
 fn additions_of_diskspd_2_3() {
     f(&["-a0-3 f"], |x| x.span.affinity = cpus(&[(0, 0), (0, 1), (0, 2), (0, 3)]));
@@ -548,7 +651,7 @@ fn additions_of_diskspd_2_3() {
 #[test]
 fn long_options() {
     assert_eq!(read(""), Ok(Invocation::NoArguments));
-    for line in ["-?", "--help", "-b4k '-?'", "--help --version", "-Xp.xml --help"] {
+    for line in ["-?", "--help", "-b4k '-?'", "--help --version -L", "-Xp.xml --help"] {
         assert_eq!(read(line), Ok(Invocation::Help), "{line}");
     }
     assert_eq!(read("--version"), Ok(Invocation::Version));

@@ -44,7 +44,8 @@ fn shape_2_to_4() {
         ("f -r g", "-r", "follows the target"),
         ("-q f", "-q", "no such option"),
         ("- f", "-", "no such option"),
-        ("-- f", "--", "no such option"),
+        ("--", "", "no target"),
+        ("-- ''", "", "empty"),
         ("--helpme", "--helpme", "no such option"),
         ("-b4k ''", "", "empty"),
         ("f ''", "", "empty"),
@@ -72,7 +73,6 @@ fn sizes_5_to_13() {
         ("-c1e9 f", "e", "is not a size suffix"),
         ("-c1GB f", "B", "follows the size"),
         ("-c-1 f", "-", "sign"),
-        ("-c0 f", "0", "size of 0"),
         ("-f16777216T f", "16777216T", "does not fit into 64 bits"),
         ("-f18014398509481984K f", "18014398509481984K", "does not fit into 64 bits"),
     ]);
@@ -99,8 +99,6 @@ fn ranges_14_to_24() {
         ("-B5m -f5m f", "-f5m -B5m", "not above the base offset"),
         ("-B5m -f4m f", "-f4m -B5m", "not above the base offset"),
         ("-B5m:0 f", "0", "length of the range is 0"),
-        ("-B0:0 f", "0", "length of the range is 0"),
-        ("-f0 f", "0", "maximum offset is 0"),
         ("-f f", "", "access hints are missing"),
         ("-fx f", "x", "is not an access hint"),
         ("-fr1 f", "1", "is not an access hint"),
@@ -291,7 +289,7 @@ fn reports_81_to_84() {
         ("-R f", "", "result format is missing"),
         ("-RXML f", "XML", "is not a result format"),
         ("-Rxmlp f", "xmlp", "is not a result format"),
-        ("-Rjson f", "json", "is not a result format"),
+        ("-Rjsn f", "jsn", "is not a result format"),
         ("-Rpjson f", "json", "is not a result format"),
         ("-vx f", "x", "takes no value"),
         ("-vss f", "s", "takes no value"),
@@ -320,7 +318,6 @@ fn xml_profiles_85_to_88() {
         ("-Xp.xml -q", "-q", "no such option"),
         ("-Xp.xml -Xq.xml", "-Xq.xml", "two XML profiles"),
         ("-X", "", "file of the XML profile is missing"),
-        ("-Xp.xml -d0", "0", "out of range"),
         ("-Xp.xml f -d1", "-d1", "follows the target"),
         ("'*1'", "*1", "not replaced by a target"),
         ("f '*1'", "*1", "not replaced by a target"),
@@ -331,45 +328,113 @@ fn xml_profiles_85_to_88() {
 fn strict_integers() {
     for letter in ["C", "d", "D", "F", "g", "i", "I", "j", "o", "O", "P", "t", "w", "W", "rs", "z", ":", "oc"]
     {
-        for value in
-            ["abc", "10x", "+1", " 1", "1 ", "0x1", "1.5", "-1", "4294967296", "99999999999999999999"]
-        {
+        for value in ["abc", "10x", "1 ", "0x1", "1.", ".5", "1.5x", "1e3", "-1", "+", " "] {
             refused(&format!("'-{letter}{value}' f"));
         }
+        for value in ["4294967296", "99999999999999999999"] {
+            // DiskSpd takes a seed that is too large for the largest.
+            assert_eq!(
+                words::read(&format!("-{letter}{value} f")).is_ok(),
+                letter == "z",
+                "-{letter}{value}"
+            );
+        }
     }
-    for letter in ["d", "W", "C", "F", "t", "o", "O", "i", "j", "I", ":", "oc"] {
+    for letter in ["d", "F", "t", "o", "O", "i", "j", "I", "oc"] {
         check(&[(Box::leak(format!("-{letter} f").into_boxed_str()), "", "a number is missing")]);
     }
     check(&[
-        ("-d0 f", "0", "out of range"),
-        ("-w50% f", "%", "is not a digit"),
-        ("-d10s f", "s", "is not a digit"),
+        ("-w101% f", "101%", "out of range"),
+        ("-t0.5 f", "0.5", "0.5 is taken for 0, which is out of range"),
+        ("-W 5 f", "", "a number is missing"),
+        ("-c1M -C 5 f", "", "a number is missing"),
     ]);
+}
+
+/// A number in another unit means something else to DiskSpd: the right number is told.
+#[test]
+fn numbers_in_another_unit() {
+    for (line, hint) in [
+        ("-d1m f", "write 60 for 1m: the option takes seconds"),
+        ("-d1.5h f", "write 5400 for 1.5h: the option takes seconds"),
+        ("-W2min f", "write 120 for 2min"),
+        ("-d500ms f", "500ms is not a whole number of seconds"),
+        ("-d2000ms f", "write 2 for 2000ms"),
+        ("-D1s f", "write 1000 for 1s: the option takes milliseconds"),
+        ("-j0.5s -i1 f", "write 500 for 0.5s"),
+        ("-c1.5G f", "there are no fractions: write 1536M"),
+        ("-b4.5k f", "there are no fractions: write 4608"),
+        ("-f0.5t f", "there are no fractions: write 512G"),
+        ("-c1.3G f", "there are no fractions: write 1331M or 1332M"),
+        ("-c1.5 f", "there are no fractions: use the next smaller unit"),
+        ("-o1k f", "takes no size suffix"),
+    ] {
+        let refusal = refused(line);
+        assert!(refusal.all[0].hints.iter().any(|said| said.contains(hint)), "{line}\n{refusal}");
+    }
 }
 
 #[test]
 fn strict_tails() {
-    for letter in ["h", "l", "L", "n", "p", "x", "?", "v", "vs", "Zr", "ep", "eq", "es", "ec"] {
+    for letter in ["v", "vs", "Zr"] {
         let line = format!("'-{letter}foo' f");
         let refusal = refused(&line);
         assert_eq!(marked(&refusal), "foo", "{line}\n{refusal}");
     }
     check(&[
-        ("-L,file.bin f", ",file.bin", "takes no value"),
         ("--recreate=yes f", "yes", "takes no value"),
         ("--verdict=all f", "all", "takes no value"),
         ("--progress=10 f", "10", "takes no value"),
+        ("--quiet=all f", "all", "takes no value"),
+        ("--json - --csv - f", "--csv", "standard output gets the result as json already"),
+        ("-Rcsv --json - f", "--json", "standard output gets the result as csv already"),
     ]);
+}
+
+#[test]
+fn help_of_what_is_no_option() {
+    for (line, hint) in [
+        ("--help overwirte", "did you mean --overwrite?"),
+        ("--help=verdikt", "did you mean --verdict?"),
+        ("--help iodepth", "here: -o<n>"),
+        ("--help q", "all options: --help"),
+    ] {
+        let refusal = refused(line);
+        assert!(refusal.all[0].message.contains("is not an option"), "{refusal}");
+        assert!(refusal.all[0].hints.iter().any(|said| said.contains(hint)), "{line}\n{refusal}");
+    }
+}
+
+#[test]
+fn long_options_that_were_meant_otherwise() {
+    for (line, hint) in [
+        ("--overwirte f f", "did you mean --overwrite?"),
+        ("--verdct f", "did you mean --verdict?"),
+        ("--jsn=x f", "did you mean --json?"),
+        ("--quite f", "did you mean --quiet?"),
+        ("--rw=randread f", "--rw is a word of fio; here: -r -w0"),
+        ("--bs=4k f", "here: -b4k"),
+        ("--bs 4k f", "here: -b4k"),
+        ("--iodepth=32 f", "here: -o32"),
+        ("--numjobs=4 f", "here: -t4"),
+        ("--runtime=60 f", "here: -d60"),
+        ("--size=1G f", "here: -c<size> makes a file"),
+        ("--direct=1 f", "here: -Su"),
+        ("--ioengine=libaio f", "here: --engine libaio"),
+        ("--filename=/dev/x", "the last word of the line"),
+    ] {
+        let refusal = refused(line);
+        assert!(refusal.all[0].message.contains("there is no such option"), "{refusal}");
+        assert!(refusal.all[0].hints.iter().any(|said| said.contains(hint)), "{line}\n{refusal}");
+    }
+    let far = refused("--frobnicate f").to_string();
+    assert!(!far.contains("did you mean") && !far.contains("fio"), "{far}");
 }
 
 #[test]
 fn strict_combinations() {
     check(&[
-        ("-O4 f", "-O4", "only takes effect together with -F"),
-        ("-g100 -i10 -j10 f", "-g100 -i10 -j10", "exclude each other"),
         ("-i10 -j10 -x f", "-j10 -x", "exclude each other"),
-        ("-i3 -j10 -t4 -si f", "-i3 -t4", "shared by 4 threads"),
-        ("-i3 -j10 -F4 -si f", "-i3 -F4", "shared by 4 threads"),
         ("-c64K -B4K f", "-c64K -B4K", "needs 69632"),
         ("-c1M -t3 -T1M f", "-c1M -T1M", "needs 2162688"),
         ("-c1G '#1'", "-c1G #1", "creates files"),
@@ -449,14 +514,10 @@ fn usual_slips_get_a_hint() {
         ("f -file", "./-file"),
         ("f --recreate", "before the targets"),
         ("-w f", "-w0"),
-        ("-Lv f", "-L -v"),
-        ("-Lb4k f", "-L -b4k"),
-        ("-nLD f", "-n -L -D"),
         ("-rxml f", "-Rxml"),
         ("-RXML f", "-Rxml"),
         ("-edisk_io f", "-eDISK_IO"),
         ("-SU f", "-Su"),
-        ("-V f", "-v"),
         ("-A0 f", "-a0"),
         ("-help", "--help"),
         ("-version", "--version"),
@@ -464,14 +525,14 @@ fn usual_slips_get_a_hint() {
         ("-h", "-Sh"),
         ("-s8ki f", "-si<size>"),
         ("-g1K f", "-g1024"),
-        ("-w50% f", "50"),
-        ("-d10s f", "10"),
         ("-o4k f", "no size suffix"),
         ("-b1.5M f", "fractions"),
         ("-b0x1000 f", "decimal"),
         ("-a1g0,2 f", "comma"),
         ("-ag0,0,g1 f", "-ag1"),
-        ("-- f", "./-name"),
+        ("- f", "./-name"),
+        ("f -q", "-- before the targets"),
+        ("--hlep", "--help"),
         ("--engine psync", "taken as the value"),
         ("--overwrite", "--overwrite=VALUE"),
         ("X:", "/dev/disk/by-id"),
@@ -485,7 +546,7 @@ fn usual_slips_get_a_hint() {
 #[test]
 fn hints_do_not_mislead() {
     for (line, wrong) in
-        [("-b4q f", "case sensitive"), ("-Lfoo f", "argument of its own"), ("-b f", "follows its letter")]
+        [("-b4q f", "case sensitive"), ("-vfoo f", "argument of its own"), ("-b f", "follows its letter")]
     {
         let text = refused(line).to_string();
         assert!(!text.contains(wrong), "{line}\n{text}");
@@ -497,7 +558,7 @@ fn every_problem_of_a_profile_is_told_once() {
     let refusal = refused("-p -r -T1M -x -g100 a b c");
     let texts: Vec<&str> = refusal.all.iter().map(|refusal| refusal.message.as_str()).collect();
     assert_eq!(texts.len(), 3, "{refusal}");
-    let refusal = refused("-t2 -N -f0 f");
+    let refusal = refused("-t2 -N -f5x f");
     assert_eq!(refusal.all.len(), 1, "reading stops at the first error: {refusal}");
     let refusal = refused("-t2 -g10 -x f");
     assert!(

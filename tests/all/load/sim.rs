@@ -34,7 +34,7 @@ fn a_fixed_latency_gives_its_iops_and_percentiles() {
         assert_constant(latency(&outcome), 100_000);
         let depth_line = format!("queue depth: asked for {depth}, reached {depth}.00");
         assert!(
-            outcome.report.notes.iter().any(|n| n.starts_with(&depth_line)),
+            outcome.report.notes.iter().any(|n| n.words.starts_with(&depth_line)),
             "{:?}",
             outcome.report.notes
         );
@@ -47,7 +47,11 @@ fn without_latency_the_depth_is_still_known() {
     assert_eq!(outcome.target().read.ios, 80_000);
     assert!(outcome.target().read.latency.is_none());
     let depth = "queue depth: asked for 8, reached 8.00 on average (I/Os in flight, counted)";
-    assert!(outcome.report.notes.iter().any(|n| n == depth), "{:?}", outcome.report.notes);
+    assert!(
+        outcome.report.notes.iter().any(|n| n.words == depth && n.is_detail),
+        "{:?}",
+        outcome.report.notes
+    );
 }
 
 #[test]
@@ -332,8 +336,8 @@ fn the_same_seed_gives_the_same_result_byte_for_byte() {
             assert!(outcome.report.failures.is_empty());
             let document = stripped(outcome.report.document);
             // How busy other machines on the host were is no part of the simulation.
-            let notes: Vec<String> =
-                outcome.report.notes.into_iter().filter(|n| !n.contains("(steal)")).collect();
+            let mut notes = outcome.report.notes;
+            notes.retain(|note| !note.words.contains("(steal)"));
             (truespd::render::text(&document), truespd::render::xml::results(&document), notes)
         };
         let first = run(&words);

@@ -206,24 +206,9 @@ const ERRORS: &[(Rule, Change, Change)] = &[
     (Rule::BLOCK_SIZE, |_, t| t.block_bytes = 0, |_, t| t.block_bytes = 1),
     (Rule::BLOCK_SIZE, |_, t| t.block_bytes = 1 << 32, |_, t| t.block_bytes = (1 << 32) - 2),
     (
-        Rule::POOL_REQUESTS_WITHOUT_TOTAL,
-        |s, _| s.request_count = 4,
-        |s, _| (s.request_count, s.thread_count) = (4, 1),
-    ),
-    (
-        Rule::LIMIT_WITH_PACING,
-        |_, t| (t.throughput, t.burst_ios, t.think_ms) = (Some(Throughput::Iops(9)), Some(1), Some(1)),
-        |_, t| (t.throughput, t.burst_ios, t.think_ms) = (Some(Throughput::Iops(0)), Some(1), Some(1)),
-    ),
-    (
         Rule::PAUSE_WITH_ROUTINES,
         |s, t| (s.completion_routines, t.burst_ios, t.think_ms) = (true, Some(1), Some(1)),
         |s, _| s.completion_routines = true,
-    ),
-    (
-        Rule::BURST_BELOW_THREADS,
-        |_, t| (t.burst_ios, t.think_ms, t.threads_per_file, t.interlocked) = (Some(3), Some(1), 4, true),
-        |_, t| (t.burst_ios, t.think_ms, t.threads_per_file, t.interlocked) = (Some(4), Some(1), 4, true),
     ),
     (
         Rule::FILE_TOO_SMALL,
@@ -324,8 +309,8 @@ fn each_error_both_ways() {
 #[test]
 fn the_table_holds_every_rule() {
     let tested: Vec<u8> = ERRORS.iter().map(|(rule, ..)| rule.0).collect();
-    // 1 has a test of its own, 2 to 4 ask the machine, 19, 22 and 23 are warnings.
-    for rule in (5..=52).filter(|rule| ![19, 22, 23].contains(rule)) {
+    // 1 has a test of its own, 2 to 4 ask the machine, the others are warnings.
+    for rule in (5..=52).filter(|rule| ![19, 22, 23, 38, 39, 41].contains(rule)) {
         assert!(tested.contains(&rule), "rule {rule} is not in the table");
     }
 }

@@ -211,7 +211,7 @@ fn cache_modes() {
 #[test]
 fn what_cannot_be_had_is_said_in_words() {
     let lab = lab_with(&["a"]);
-    lab.run("-d1 -W0 -Sr a").failed(&["remote file systems only"]);
+    lab.run("-d1 -W0 -Sr a").not_opened(&["remote file systems only"]);
     // The file lies on a disk and not on persistent memory.
     lab.run("-d1 -W0 -w50 -Sm -Nn a").expect_code(1).says(&["ERROR: ", "persistent memory"]);
     lab.run("-d1 -W0 -w50 -Sm -Ni a").expect_code(1).says(&["ERROR: "]);
@@ -348,7 +348,7 @@ fn write_content() {
 #[test]
 fn depth_is_reached() {
     let lab = lab_with(&["a"]);
-    let ran = lab.run("-d1 -W0 -b4K -r -o8 -t2 -L -Su a").expect_code(0);
+    let ran = lab.run("-v -d1 -W0 -b4K -r -o8 -t2 -L -Su a").expect_code(0);
     let tail =
         ran.stderr.split("queue depth: asked for 16, reached ").nth(1).unwrap_or_else(|| panic!("{ran}"));
     let reached: f64 = tail.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{ran}"));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::draft::Draft;
-use super::nothing;
+use super::alone;
 use crate::cli::grammar::value::{Position, Slip, Value, digits, length};
 use crate::profile::{EfficiencyOrder, ProcessorId, WholeGroup};
 
@@ -17,7 +17,7 @@ const LEGAL: &str = "-a[g<group>,]<cpu>[-<cpu>][,...]: processors and ranges of 
                      -a0,2,8-11 or -ag0,0,1,g1,0; -ag<group> alone for a whole group";
 
 pub fn off(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
+    alone(d, v, "-n");
     d.span.disable_affinity = true;
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! over all arguments: cache mode, write-through, mapped.
 
 use super::super::draft::Draft;
-use super::nothing;
+use super::alone;
 use crate::cli::grammar::value::{Position, Slip, Value, length};
 use crate::profile::{CacheMode, FlushMode};
 
@@ -21,7 +21,7 @@ pub fn cache(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 
 /// `-h`, the old name of `-Sh`.
 pub fn all_off(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
+    alone(d, v, "-h");
     letter(d, 'h', Position::from(v.word))
 }
 

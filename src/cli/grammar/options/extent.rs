@@ -1,7 +1,7 @@
 //! Size and range of the target: `-b -B -f -c` (`command-line.md` §5.1), and the hints of `-f`.
 
 use super::super::draft::Draft;
-use crate::cli::grammar::value::{Slip, Value, length, size, size_above_zero, size_until};
+use crate::cli::grammar::value::{Slip, Value, length, size, size_until};
 use crate::profile::BLOCK_BYTES_MAX;
 
 pub fn block(d: &mut Draft, v: &Value) -> Result<(), Slip> {
@@ -32,10 +32,13 @@ pub fn base(d: &mut Draft, v: &Value) -> Result<(), Slip> {
         let rest: String = v.text.chars().skip(start).collect();
         let length_bytes = size(&rest, block_bytes).map_err(|slip| shifted(slip, start))?;
         let whole = start..length(v.text);
-        if length_bytes == 0 {
+        if length_bytes == 0 && base_bytes > 0 {
             return Err(Slip::new("the length of the range is 0")
                 .at(whole)
                 .legal("a length above 0, or no length"));
+        }
+        if length_bytes == 0 {
+            d.taken(&format!("-B{}", v.text), "the whole target");
         }
         if let Some(earlier) = d.maximum {
             return Err(Slip::new("the end of the range is given twice, by a length and by -f")
@@ -72,9 +75,7 @@ pub fn maximum(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     }
     let bytes = size(v.text, d.target.block_bytes)?;
     if bytes == 0 {
-        return Err(Slip::new("the maximum offset is 0, which leaves nothing to test")
-            .at(0..length(v.text))
-            .legal("a maximum offset above 0; without -f the whole target is tested"));
+        d.taken(&format!("-f{}", v.text), "no limit");
     }
     d.target.max_bytes = bytes;
     d.maximum = Some(v.word);
@@ -106,6 +107,10 @@ pub fn access_hints(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 }
 
 pub fn create(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    d.target.create_bytes = Some(size_above_zero(v.text, d.target.block_bytes)?);
+    let bytes = size(v.text, d.target.block_bytes)?;
+    if bytes == 0 {
+        d.taken(&format!("-c{}", v.text), "nothing to create");
+    }
+    d.target.create_bytes = Some(bytes).filter(|&bytes| bytes > 0);
     Ok(())
 }

@@ -1,33 +1,33 @@
 //! How much load: threads, requests, mix, data, rate (`command-line.md` §5.3, §5.4, §5.6, §14).
 
 use super::super::draft::Draft;
-use super::nothing;
-use super::pattern::percentage;
-use crate::cli::grammar::value::{Slip, Value, digits, length, size_until, whole, whole32};
+use super::pattern::{percentage, share};
+use super::{alone, nothing, read, read32};
+use crate::cli::grammar::value::{self, Slip, Unit, Value, digits, length, size_until, whole, whole32};
 use crate::profile::{Batch, IoPriority, RingOptions, Throughput};
 
 pub fn threads_per_target(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    d.target.threads_per_file = whole32(v.text, 1)?;
+    d.target.threads_per_file = read32(d, v, "-t", Unit::Count, 1)?;
     Ok(())
 }
 
 pub fn threads_total(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    d.span.thread_count = whole32(v.text, 1)?;
+    d.span.thread_count = read32(d, v, "-F", Unit::Count, 1)?;
     Ok(())
 }
 
 pub fn requests_per_target(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    d.target.request_count = whole32(v.text, 1)?;
+    d.target.request_count = read32(d, v, "-o", Unit::Count, 1)?;
     Ok(())
 }
 
 pub fn requests_per_thread(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    d.span.request_count = whole32(v.text, 1)?;
+    d.span.request_count = read32(d, v, "-O", Unit::Count, 1)?;
     Ok(())
 }
 
 pub fn completion_routines(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
+    alone(d, v, "-x");
     d.span.completion_routines = true;
     Ok(())
 }
@@ -61,7 +61,7 @@ pub fn ring(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     let batch = if batch.is_empty() {
         Ok(Batch::Percent(25))
     } else if let Some(percent) = batch.strip_suffix('p') {
-        percentage(percent, 1, "a batch of 1 to 100 percent: -u25p").map(Batch::Percent)
+        share(percent, 1, "a batch of 1 to 100 percent: -u25p").map(Batch::Percent)
     } else {
         whole(&batch, 1..=65535)
             .map(|n| Batch::Count(u32::try_from(n).expect("at most 65535")))
@@ -74,7 +74,7 @@ pub fn ring(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 
 pub fn write_percent(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     const LEGAL: &str = "0 to 100 percent of writes: -w0 only reads, -w100 only writes";
-    d.target.write_percent = percentage(v.text, 0, LEGAL).map_err(|slip| match v.text {
+    d.target.write_percent = percentage(d, v, "-w", 0, LEGAL).map_err(|slip| match v.text {
         "" => slip.hint("for reads only write -w0, or leave -w out"),
         _ => slip,
     })?;
@@ -115,7 +115,7 @@ pub fn rate(d: &mut Draft, v: &Value) -> Result<(), Slip> {
         Some(number) => (number, true),
         None => (v.text, false),
     };
-    let n = whole(number, 1..=u64::from(u32::MAX)).map_err(|slip| {
+    let read = value::number(number, Unit::Count, 1..=u64::from(u32::MAX)).map_err(|slip| {
         let (value, count) = digits(number);
         let tail: String = number.chars().skip(count).collect();
         let slip = slip.legal(LEGAL);
@@ -132,29 +132,33 @@ pub fn rate(d: &mut Draft, v: &Value) -> Result<(), Slip> {
             None => slip,
         }
     })?;
+    let n = read.value;
+    if !read.is_plain {
+        d.taken(&format!("-g{}", v.text), &format!("-g{n}{}", if is_iops { "i" } else { "" }));
+    }
     d.target.throughput = Some(if is_iops { Throughput::Iops(n) } else { Throughput::BytesPerMs(n) });
     Ok(())
 }
 
 pub fn burst(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    d.target.burst_ios = Some(whole32(v.text, 1)?);
+    d.target.burst_ios = Some(read32(d, v, "-i", Unit::Count, 1)?);
     Ok(())
 }
 
 pub fn pause(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    d.target.think_ms = Some(whole32(v.text, 1)?);
+    d.target.think_ms = Some(read32(d, v, "-j", Unit::Milliseconds, 1)?);
     Ok(())
 }
 
 pub fn large_pages(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
+    alone(d, v, "-l");
     d.target.large_pages = true;
     Ok(())
 }
 
 pub fn priority(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     const LEGAL: &str = "1 (very low), 2 (low) or 3 (normal)";
-    d.target.priority = match whole(v.text, 1..=3).map_err(|slip| slip.legal(LEGAL))? {
+    d.target.priority = match read(d, v, "-I", Unit::Count, 1..=3).map_err(|slip| slip.legal(LEGAL))? {
         1 => IoPriority::VeryLow,
         2 => IoPriority::Low,
         _ => IoPriority::Normal,

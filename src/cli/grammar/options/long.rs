@@ -61,6 +61,9 @@ fn output(d: &mut Draft, v: &Value, format: &'static str) -> Result<(), Slip> {
     if v.text.is_empty() {
         return Err(Slip::new("the path of the file is missing").at(0..0));
     }
+    if v.text == "-" {
+        return on_stdout(d, format);
+    }
     let path = v.text.to_string();
     if d.long.outputs.iter().any(|known| known.path == path) {
         return Err(
@@ -68,6 +71,15 @@ fn output(d: &mut Draft, v: &Value, format: &'static str) -> Result<(), Slip> {
         );
     }
     d.long.outputs.push(Output { format, path });
+    Ok(())
+}
+
+/// Puts a format on standard output instead of the text.
+fn on_stdout(d: &mut Draft, format: &'static str) -> Result<(), Slip> {
+    if let Some(other) = d.long.stdout.replace(format).filter(|other| *other != format) {
+        return Err(Slip::new(format!("standard output gets the result as {other} already"))
+            .legal("one format on standard output (-), and a file for each other one"));
+    }
     Ok(())
 }
 
@@ -85,6 +97,16 @@ pub fn text(d: &mut Draft, v: &Value) -> Result<(), Slip> {
 
 pub fn csv(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     output(d, v, "csv")
+}
+
+pub fn intervals(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    output(d, v, "intervals")
+}
+
+pub fn quiet(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.long.quiet = true;
+    Ok(())
 }
 
 pub fn verdict(d: &mut Draft, v: &Value) -> Result<(), Slip> {

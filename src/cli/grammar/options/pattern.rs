@@ -2,8 +2,8 @@
 
 use super::super::draft::Draft;
 use super::extent::shifted;
-use super::nothing;
-use crate::cli::grammar::value::{Slip, Value, digits, length, size, size_above_zero, whole};
+use super::{alone, read};
+use crate::cli::grammar::value::{Slip, Unit, Value, digits, length, size, size_above_zero, whole};
 use crate::profile::{Distribution, DistributionKind, DistributionRange};
 
 const ONE_PATTERN: &str = "random (-r, -rs) and sequential (-s) exclude each other; the alignment of random and mixed \
@@ -39,7 +39,7 @@ pub fn mixed(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     {
         return Err(Slip::new("the share of random I/O is given twice").with(earlier).legal("one -rs<pct>"));
     }
-    let percent = percentage(v.text, 1, "1 to 100 percent of random I/O")?;
+    let percent = percentage(d, v, "-rs", 1, "1 to 100 percent of random I/O")?;
     d.mixed = Some((v.word, percent));
     Ok(())
 }
@@ -75,7 +75,7 @@ fn stride(d: &mut Draft, v: &Value, interlocked: bool) -> Result<(), Slip> {
 }
 
 pub fn parallel(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
+    alone(d, v, "-p");
     d.target.parallel = true;
     Ok(())
 }
@@ -135,7 +135,7 @@ fn range(pair: &str, kind: DistributionKind, block_bytes: u64) -> Result<Distrib
 
 fn span(text: &str, kind: DistributionKind, block_bytes: u64) -> Result<u64, Slip> {
     match kind {
-        DistributionKind::Percent => percentage(text, 1, "1 to 100 percent of the target").map(u64::from),
+        DistributionKind::Percent => share(text, 1, "1 to 100 percent of the target").map(u64::from),
         DistributionKind::Absolute => size_above_zero(text, block_bytes),
     }
 }
@@ -157,8 +157,14 @@ fn append_tail(kind: DistributionKind, ranges: &mut Vec<DistributionRange>) {
     ranges.push(DistributionRange { io_percent, span });
 }
 
-/// A percentage from `min` to 100.
-pub(crate) fn percentage(text: &str, min: u64, legal: &str) -> Result<u32, Slip> {
+/// The percentage of an option, from `min` to 100.
+pub(crate) fn percentage(d: &mut Draft, v: &Value, option: &str, min: u64, legal: &str) -> Result<u32, Slip> {
+    let percent = read(d, v, option, Unit::Percent, min..=100).map_err(|slip| slip.legal(legal))?;
+    Ok(u32::try_from(percent).expect("at most 100"))
+}
+
+/// A percentage from `min` to 100 within a value.
+pub(crate) fn share(text: &str, min: u64, legal: &str) -> Result<u32, Slip> {
     let percent = whole(text, min..=100).map_err(|slip| slip.legal(legal))?;
     Ok(u32::try_from(percent).expect("at most 100"))
 }

@@ -1,7 +1,7 @@
 //! Events and tracing: `-y -e` (`command-line.md` §5.9). Nothing is created or set here.
 
 use super::super::draft::Draft;
-use super::nothing;
+use super::alone;
 use crate::cli::grammar::value::{Slip, Value, length};
 use crate::profile::Etw;
 
@@ -43,25 +43,25 @@ fn tracing<'a>(d: &'a mut Draft) -> &'a mut Etw {
 }
 
 pub fn paged_memory(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
+    alone(d, v, "-ep");
     tracing(d).use_paged_memory = true;
     Ok(())
 }
 
 pub fn perf_timer(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
+    alone(d, v, "-eq");
     tracing(d).use_perf_timer = true;
     Ok(())
 }
 
 pub fn system_timer(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
+    alone(d, v, "-es");
     tracing(d).use_system_timer = true;
     Ok(())
 }
 
 pub fn cycles_counter(d: &mut Draft, v: &Value) -> Result<(), Slip> {
-    nothing(v)?;
+    alone(d, v, "-ec");
     tracing(d).use_cycles_counter = true;
     Ok(())
 }
