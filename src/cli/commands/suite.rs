@@ -209,6 +209,9 @@ pub(crate) trait Stored {
     fn verdicts(&self, style: Style) -> String;
 }
 
+/// A stored document, or why it is none.
+pub(crate) type MaybeStored = Result<Box<dyn Stored>, ReadError>;
+
 /// A document of the suite `S`.
 struct Held<S: Suite>(S::Document);
 
@@ -216,7 +219,7 @@ struct Held<S: Suite>(S::Document);
 ///
 /// # Errors
 /// Why it is none.
-pub(crate) fn stored<S: Suite + 'static>(text: &[u8]) -> Result<Box<dyn Stored>, ReadError> {
+pub(crate) fn stored<S: Suite + 'static>(text: &[u8]) -> MaybeStored {
     Ok(Box::new(Held::<S>(envelope::read(text)?)))
 }
 

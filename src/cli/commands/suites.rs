@@ -9,10 +9,10 @@ use crate::cli::commands::ab::AbArguments;
 use crate::cli::commands::assess::AssessArguments;
 use crate::cli::commands::mark::MarkArguments;
 use crate::cli::commands::study::StudyArguments;
-use crate::cli::commands::suite::{Stored, Suite, run, stored};
+use crate::cli::commands::suite::{MaybeStored, Suite, run, stored};
 use crate::cli::commands::workload::WorkloadArguments;
 use crate::fault::ExitCode;
-use crate::result::envelope::{self, DocumentKind, ReadError};
+use crate::result::envelope::{self, DocumentKind};
 
 /// All suites, in the order of the help.
 pub(crate) static TABLE: [Row; 5] = [
@@ -33,7 +33,7 @@ pub(crate) struct Row {
     /// What the member `format` of its documents says.
     pub format: &'static str,
     /// Reads one of them.
-    pub stored: fn(&[u8]) -> Result<Box<dyn Stored>, ReadError>,
+    pub stored: fn(&[u8]) -> MaybeStored,
     /// Words as people write them to words that the parser takes.
     pub words: fn(&[OsString]) -> Vec<OsString>,
     options: fn(Command) -> Command,

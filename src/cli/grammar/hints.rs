@@ -50,7 +50,11 @@ pub(crate) fn no_target(target: &str, index: usize, line: &Arguments) -> Option<
 /// Hints for an option after the first target.
 pub(crate) fn misplaced(line: &Arguments, option: usize) -> Vec<String> {
     let first = &line.args[line.targets];
-    let mut hints = Vec::new();
+    let mut hints = of_fio(line);
+    if !hints.is_empty() {
+        // `--rw randread --bs 4k`: the values were taken for targets.
+        return hints;
+    }
     if let Some(word) = line.words.last()
         && let Some(glued) = glued(line, word)
     {
@@ -69,6 +73,15 @@ pub(crate) fn misplaced(line: &Arguments, option: usize) -> Vec<String> {
         ));
     }
     hints
+}
+
+/// What the words of fio in a line are here.
+fn of_fio(line: &Arguments) -> Vec<String> {
+    let said = |(i, typed): (usize, &String)| {
+        let next = line.args.get(i + 1).filter(|next| !next.starts_with('-')).map(String::as_str);
+        fio::said_here(typed.strip_prefix("--")?, next)
+    };
+    line.args.iter().enumerate().filter_map(said).collect()
 }
 
 fn is_long(typed: &str) -> bool {
@@ -195,9 +208,8 @@ pub(crate) fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec
     let typed = &line.args[word.index];
     let letter: String = typed.chars().skip(1).take(1).collect();
     let mut hints = Vec::new();
-    let next = line.args.get(word.index + 1).filter(|next| !next.starts_with('-')).map(String::as_str);
-    let of_fio = typed.strip_prefix("--").and_then(|name| fio::said_here(name, next));
-    let forms: Vec<String> = if of_fio.is_some() {
+    let is_fios = typed.strip_prefix("--").is_some_and(|name| fio::said_here(name, None).is_some());
+    let forms: Vec<String> = if is_fios {
         Vec::new()
     } else if typed.starts_with("--") {
         rows::all().filter(|row| row.is_long()).map(|row| row.form()).collect()
@@ -212,8 +224,8 @@ pub(crate) fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec
             "write the target without a dash in front; for a file whose name begins with a dash, write ./-name"
                 .into(),
         );
-    } else if let Some(of_fio) = of_fio {
-        hints.push(of_fio);
+    } else if is_fios {
+        hints.extend(of_fio(line));
     } else if let Some(long) = long_option(typed) {
         hints.push(long);
     } else if let Some(meant) = other_case(typed) {

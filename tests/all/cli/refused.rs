@@ -427,6 +427,12 @@ fn long_options_that_were_meant_otherwise() {
         assert!(refusal.all[0].message.contains("there is no such option"), "{refusal}");
         assert!(refusal.all[0].hints.iter().any(|said| said.contains(hint)), "{line}\n{refusal}");
     }
+    for line in ["--rw=randread --bs=4k --iodepth=32 f", "--rw randread --bs 4k --iodepth 32 f"] {
+        let hints = refused(line).all[0].hints.join("\n");
+        for words in ["here: -r -w0", "here: -b4k", "here: -o32"] {
+            assert!(hints.contains(words), "{line}: {words}\n{hints}");
+        }
+    }
     let far = refused("--frobnicate f").to_string();
     assert!(!far.contains("did you mean") && !far.contains("fio"), "{far}");
 }

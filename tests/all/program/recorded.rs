@@ -221,7 +221,8 @@ fn a_failed_run_as_xml() {
     let ran = Lab::new().run("-c1M -d2 -W0 -Rxml --engine sim:error=eio#9 f").expect_code(1);
     strict_xml::check(&ran.stdout).unwrap_or_else(|fault| panic!("{fault}\n{ran}"));
     assert!(ran.stderr.ends_with(end), "{ran}");
-    let ran = Lab::new().run("-d2 -W0 -Rxml missing.dat").not_opened(&["Error opening file: missing.dat [2]"]);
+    let ran =
+        Lab::new().run("-d2 -W0 -Rxml missing.dat").not_opened(&["Error opening file: missing.dat [2]"]);
     assert!(ran.stderr.ends_with(end), "{ran}");
 }
 
