@@ -39,6 +39,13 @@ fn put(text: &str) {
     let _ = err.write_all(printable_text(text).as_bytes()).and_then(|()| err.flush());
 }
 
+/// Puts words in the place of the line that the terminal of standard error is in.
+fn draw_over(words: &str) {
+    let mut err = std::io::stderr().lock();
+    let line = format!("\r{}\u{1b}[K", printable(words));
+    let _ = err.write_all(line.as_bytes()).and_then(|()| err.flush());
+}
+
 /// Writes to standard output, whole or with the system's error.
 pub(crate) fn write_out(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
@@ -120,7 +127,7 @@ impl ChangingLine {
     fn draw(&mut self, words: &Words) {
         // The last column stays free: some terminals begin a new line once it is filled.
         let columns = terminal::columns(std::io::stderr()).unwrap_or(COLUMNS).saturating_sub(1);
-        put(&format!("\r{}\u{1b}[K", words.fitting(columns)));
+        draw_over(&words.fitting(columns));
         self.is_shown = true;
         self.drawn = Some(Instant::now());
     }
@@ -133,7 +140,7 @@ impl ChangingLine {
     /// Takes it away.
     fn clear(&mut self) {
         if std::mem::take(&mut self.is_shown) {
-            put("\r\u{1b}[K");
+            draw_over("");
         }
     }
 }

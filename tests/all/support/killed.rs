@@ -135,7 +135,7 @@ impl Suite {
 /// and in the working directory. Returns what came out after Ctrl+C.
 pub fn assert_leaves_nothing(line: &str, mut is_ready: impl FnMut(&Running) -> bool) -> Ran {
     let mut interrupted = None;
-    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
         let suite = Suite::start(line);
         suite.wait_for_scratch();
         suite.running.wait_until("the suite is far enough", || is_ready(&suite.running));
@@ -151,5 +151,5 @@ pub fn assert_leaves_nothing(line: &str, mut is_ready: impl FnMut(&Running) -> b
         };
         interrupted.get_or_insert(ran);
     }
-    interrupted.expect("three ways")
+    interrupted.expect("four ways")
 }
