@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::cli::beside::{Beside, Told};
 use crate::cli::show::live::{self, Filling, Words};
 use crate::cli::show::verdict::readable;
-use crate::fault::{ExitCode, Fault};
+use crate::fault::{ExitCode, Failure, Fault};
 use crate::load::Event;
 use crate::sys::terminal;
 use crate::text::{folded, printable, printable_text, size};
@@ -57,6 +57,11 @@ pub(crate) fn tell(fault: impl Into<Fault>) -> ExitCode {
     let fault = fault.into();
     say(&fault.shown(columns()));
     fault.exit_code()
+}
+
+/// Ends the process: a thread that never ends keeps the run from ending.
+pub(crate) fn end_without_result(failure: Failure) -> ! {
+    std::process::exit(tell(failure) as i32)
 }
 
 /// Writes one line to standard error. Line ends inside would make several of it, which look like this program's own.
@@ -208,6 +213,10 @@ impl Console {
                 let words = format!("removing the unfinished file '{path}' ({})", size(bytes));
                 self.line(&mut state, Told::Note, &words);
                 state.waits_for = Some(words);
+            }
+            Event::GivenUp(failure) => {
+                state.line.clear();
+                end_without_result(failure);
             }
             Event::Verbose(_) => {}
             Event::Progress(progress) => self.progress(&mut state, &live::progress(&progress)),

@@ -51,6 +51,9 @@ pub enum Event {
     },
     /// Progress of the time span, when [`Options::progress_every`] asks for it.
     Progress(Progress),
+    /// Threads do not end, because nothing can interrupt their I/Os. The run goes on waiting for them; who cannot wait for
+    /// ever ends the process.
+    GivenUp(Failure),
 }
 
 /// Receives events, also from worker threads.
@@ -75,6 +78,8 @@ pub struct Options {
     pub events: EventNames,
     /// How often to send [`Event::Progress`].
     pub progress_every: Option<Duration>,
+    /// How long after its end the run waits for threads before it sends [`Event::GivenUp`]; a minute unless given.
+    pub patience: Option<Duration>,
 }
 
 impl Options {

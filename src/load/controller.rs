@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::Scope;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::activity::{Activity, Recorder, Sources};
 use super::context::{Event, OnEvent};
@@ -155,6 +155,8 @@ pub struct Control<'a> {
     pub progress_every: Option<Duration>,
     /// Where the time span stands in its profile.
     pub place: Place,
+    /// How long to wait for threads before that is told as a failure.
+    pub patience: Duration,
     /// Real clock.
     pub clock: &'a MachineClock,
     /// Interrupts waiting workers at the end.
@@ -219,8 +221,15 @@ fn start_and_direct(
             }
         }
         drop(sender);
-        let mut director =
-            Director { shared: &shared, words: &words, control, context, tids: Vec::new(), alive: spawned };
+        let mut director = Director {
+            shared: &shared,
+            words: &words,
+            control,
+            context,
+            lanes,
+            tids: Vec::new(),
+            alive: spawned,
+        };
         let directed = catch_unwind(AssertUnwindSafe(|| director.direct(&mut span, lanes.len())));
         if directed.is_err() {
             // The scope waits for the workers, and the workers wait for the controller.
@@ -355,6 +364,7 @@ struct Director<'a> {
     words: &'a mpsc::Receiver<Word>,
     control: &'a Control<'a>,
     context: &'a StartContext<'a>,
+    lanes: &'a [Lane],
     tids: Vec<ThreadId>,
     alive: usize,
 }
@@ -521,7 +531,12 @@ impl Director<'_> {
 
     /// Interrupts waits until every worker has left its loop.
     fn bring_home(&mut self, span: &mut SpanOutcome) {
+        let mut give_up_at = Instant::now().checked_add(self.control.patience);
         while self.alive > 0 {
+            if give_up_at.is_some_and(|at| Instant::now() >= at) {
+                give_up_at = None;
+                (self.control.on_event)(Event::GivenUp(self.stuck(span)));
+            }
             for tid in &self.tids {
                 // An error means that the thread has left already.
                 let _ = self.control.interrupter.interrupt(*tid);
@@ -530,5 +545,31 @@ impl Director<'_> {
         }
         span.outcomes.sort_by_key(|(id, _)| *id);
         span.start_failures.sort_by_key(|failure| failure.thread);
+    }
+
+    /// Why the threads that are still there do not end.
+    fn stuck(&self, span: &SpanOutcome) -> Failure {
+        let is_home = |id: u32| span.outcomes.iter().any(|(home, _)| *home == id);
+        let stuck: Vec<&Lane> = self.lanes.iter().filter(|lane| !is_home(lane.work.id)).collect();
+        let mut paths: Vec<&str> = Vec::new();
+        for target in stuck.iter().flat_map(|lane| &lane.targets) {
+            let path = self.context.targets.get(target.index).map_or("", |state| &state.typed);
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        let threads = match stuck.len() {
+            1 => "1 thread does".to_string(),
+            many => format!("{many} threads do"),
+        };
+        let words = format!(
+            "'{}': {threads} not end: an I/O has been out since the end of the run {} s ago, and nothing can interrupt it",
+            paths.join("', '"),
+            self.control.patience.as_secs()
+        );
+        let failure = Failure::new(FailureKind::Io, words);
+        let failure =
+            failure.hint("the target does not answer: look for its errors in the kernel's log (dmesg)");
+        paths.first().into_iter().fold(failure, |failure, path| failure.on(*path))
     }
 }

@@ -245,6 +245,7 @@ impl<'p> Run<'p> {
             on_event: self.on_event,
             progress_every: self.options.progress_every.filter(|_| !planned.is_virtual),
             place: self.place(planned.index),
+            patience: self.options.patience.unwrap_or(PATIENCE),
             clock,
             interrupter: tools.interrupter,
             sources: &sources,
@@ -366,6 +367,9 @@ fn taken(planned: &Planned<'_>, identity: Identity) -> Failure {
     );
     Failure::new(FailureKind::Lost, words).on(path)
 }
+
+/// A disk that hangs is reset after half a minute (NVMe, SCSI), and answers then.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// If the kernel tells no size of huge pages, it has none, and the allocation says so.
 const HUGE_PAGE_BYTES_USUAL: usize = 2 << 20;

@@ -32,6 +32,7 @@ impl<'a> Ready<'a> {
             recreate: options.recreate,
             events: request.events.clone(),
             progress_every: None,
+            patience: None,
         };
         Ok(Ready { request, options })
     }

@@ -128,6 +128,10 @@ impl View {
             load::Event::Removing { bytes, .. } => {
                 self.line(&format!("note: removing the unfinished test file ({})", size(bytes)));
             }
+            load::Event::GivenUp(failure) => {
+                self.clear();
+                console::end_without_result(failure);
+            }
             load::Event::Dot | load::Event::Verbose(_) => {}
         }
     }

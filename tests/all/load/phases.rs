@@ -436,3 +436,36 @@ fn a_thousand_threads_start_and_stop_together() {
     assert!((1_000..=9_000).contains(&outcome.ios()), "{}", outcome.ios());
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
+
+/// The same, when signals do not reach it: whoever watches is told, and the run ends when the I/O does.
+#[test]
+fn a_thread_that_does_not_end_is_told() {
+    let gate = match crate::support::gate::Gate::deaf() {
+        Ok(gate) => gate,
+        Err(error) => return crate::support::devices::skip(&format!("FUSE cannot be mounted: {error}")),
+    };
+    let place = Place::new(MIB);
+    let path = gate.path().display().to_string();
+    let profile = place.profile("-b4K -o1 -B9M:2M -Su -W0 -d1 FILE");
+    let profile = spans(&profile, 1, |_, span| span.targets[0].path.clone_from(&path));
+    gate.close();
+    let told = Mutex::new(Vec::new());
+    let on_event = |event: Event| {
+        if let Event::GivenUp(failure) = event {
+            told.lock().expect("not poisoned").push(failure);
+            gate.open_up();
+        }
+    };
+    let options = Options {
+        engine: engine::find("psync").map(|row| (row, String::new())),
+        patience: Some(Duration::from_millis(300)),
+        ..Options::default()
+    };
+    // The mount belongs to this thread's namespace, and new threads share it.
+    let report = load::run(&profile, &options, &on_event, &no_stop()).expect("not refused");
+    let told = told.into_inner().expect("not poisoned");
+    assert_eq!(told.len(), 1, "once: {told:?}");
+    assert_eq!(told[0].subject.as_deref(), Some(path.as_str()));
+    assert!(told[0].to_string().contains("1 thread does not end"), "{}", told[0]);
+    assert!(report.failures.is_empty(), "{:?}", report.failures);
+}

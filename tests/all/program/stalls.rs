@@ -105,3 +105,14 @@ fn ios_that_never_come_back_end_the_run_all_the_same() {
         ran.says(&["; 4 did not end within 1", "verdict: invalid: stalled: "]);
     }
 }
+
+/// A thread that waits in the kernel itself, where no signal reaches it: after a minute the program says so and ends.
+#[test]
+fn a_thread_that_nothing_can_end_does_not_hold_the_program() {
+    let Some(gate) = gate(Gate::deaf()) else { return };
+    let lab = Lab::new();
+    let running = start_and_close(&lab, &gate, "--engine=psync -o1 -W0 -d1", 1);
+    let ran = running.finish().expect_code(1);
+    assert!(gate.parked() > 0 || ran.stdout.is_empty(), "it waited for the gate\n{ran}");
+    ran.says(&["ERROR: '", "1 thread does not end: an I/O has been out", "does not answer"]);
+}
