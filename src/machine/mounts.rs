@@ -181,10 +181,10 @@ broken line
         put("self/mountinfo", "");
         assert!(read_swaps(&roots).is_err() && read_mounts(&roots).is_err(), "/dev/null in its place");
         put("swaps", "Filename Type\n");
-        assert_eq!(read_swaps(&roots).unwrap(), [PathBuf::new(); 0]);
+        assert_eq!(read_swaps(&roots).unwrap(), Vec::<PathBuf>::new());
         std::fs::remove_file(roots.proc.join("swaps")).unwrap();
         put("devices", "Block devices:\n");
-        assert_eq!(read_swaps(&roots).unwrap(), [PathBuf::new(); 0], "a kernel without swap");
+        assert_eq!(read_swaps(&roots).unwrap(), Vec::<PathBuf>::new(), "a kernel without swap");
     }
 
     #[test]

@@ -129,7 +129,12 @@ fn blocks(
     Ok(Stopped::Blocks)
 }
 
-/// The four runs of a block: the figures of A and of B; or why a run has none, which ends the block.
+/// Those of A and those of B.
+type Figures = [[f64; 2]; 2];
+/// Whose run has none, and why.
+type NoFigureOf = (Side, NoFigure);
+
+/// The four runs of a block: their figures; or why a run has none, which ends the block.
 fn one_block(
     plan: &Plan,
     block: usize,
@@ -137,7 +142,7 @@ fn one_block(
     runner: &mut dyn Runner,
     arrange: &mut dyn FnMut(Side) -> Result<(), Ended>,
     elapsed: &dyn Fn() -> Duration,
-) -> Result<Result<[[f64; 2]; 2], (Side, NoFigure)>, Ended> {
+) -> Result<Result<Figures, NoFigureOf>, Ended> {
     let (mut a, mut b) = (Vec::new(), Vec::new());
     for (place, side) in order(block).into_iter().enumerate() {
         runner.ahead(plan.ahead_after(block, place + 1, elapsed()));

@@ -151,7 +151,7 @@ impl Door for ResultDocument {
     fn input(&self, random: &mut Random) -> Vec<u8> {
         let seed = change::one_of(&self.0, random);
         match random.below(8) {
-            0 => change::text(&seed.to_string(), &[String::from("{\"a\": [1, null]}")], random),
+            0 => change::text(seed.to_string(), &[String::from("{\"a\": [1, null]}")], random),
             _ => change::json(seed, random).to_string().into_bytes(),
         }
     }
