@@ -23,9 +23,10 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 /// Writes to standard error. An error of that is ignored: a full disk or a closed pipe behind standard error must not
 /// end a run.
 pub(crate) fn say(text: &str) {
+    let text = printable_text(text);
     match columns() {
-        Some(columns) => put(&folded(text, columns)),
-        None => put(text),
+        Some(columns) => put(&folded(&text, columns)),
+        None => put(&text),
     }
 }
 
@@ -34,16 +35,14 @@ pub(crate) fn columns() -> Option<usize> {
     terminal::columns(std::io::stderr()).map(readable)
 }
 
-fn put(text: &str) {
-    let mut err = std::io::stderr().lock();
-    let _ = err.write_all(printable_text(text).as_bytes()).and_then(|()| err.flush());
-}
-
 /// Puts words in the place of the line that the terminal of standard error is in.
 fn draw_over(words: &str) {
+    put(&format!("\r{}\u{1b}[K", printable(words)));
+}
+
+fn put(text: &str) {
     let mut err = std::io::stderr().lock();
-    let line = format!("\r{}\u{1b}[K", printable(words));
-    let _ = err.write_all(line.as_bytes()).and_then(|()| err.flush());
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
 
 /// Writes to standard output, whole or with the system's error.

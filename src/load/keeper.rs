@@ -48,10 +48,20 @@ pub fn keeping<T>(
         // If the system gives no thread for this, it gives none for the run either, which then fails and tells why.
         let keep = || keep(custody, watch, stop, &over);
         let keeper = std::thread::Builder::new().spawn_scoped(scope, keep);
+        let ends = Ends(&over);
         let result = run();
-        over.set();
+        drop(ends);
         (result, keeper.ok().and_then(|keeper| keeper.join().ok()).unwrap_or_default())
     })
+}
+
+/// Ends the keeper, also when `run` breaks down: the scope waits for it.
+struct Ends<'a>(&'a Latch);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.set();
+    }
 }
 
 fn keep(custody: &mut Custody, watch: &Watch<'_>, stop: &Latch, over: &Latch) -> Kept {

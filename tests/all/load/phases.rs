@@ -448,13 +448,14 @@ fn a_thread_that_does_not_end_is_told() {
     let path = gate.path().display().to_string();
     let profile = place.profile("-b4K -o1 -B9M:2M -Su -W0 -d1 FILE");
     let profile = spans(&profile, 1, |_, span| span.targets[0].path.clone_from(&path));
-    gate.close();
     let told = Mutex::new(Vec::new());
-    let on_event = |event: Event| {
-        if let Event::GivenUp(failure) = event {
+    let on_event = |event: Event| match event {
+        Event::Verbose(words) if words.starts_with("starting measurements") => gate.close(),
+        Event::GivenUp(failure) => {
             told.lock().expect("not poisoned").push(failure);
             gate.open_up();
         }
+        _ => {}
     };
     let options = Options {
         engine: engine::find("psync").map(|row| (row, String::new())),
