@@ -257,13 +257,15 @@ impl Console {
     fn fill(&self, state: &mut State, path: &str, done_bytes: u64, total_bytes: u64) {
         // After its last byte it is flushed, which can take as long.
         state.waits_for = Some(format!("'{path}' is being written to the device"));
-        if !state.filling.as_ref().is_some_and(|filling| filling.is_of(path)) {
+        let is_new = !state.filling.as_ref().is_some_and(|filling| filling.is_of(path));
+        if is_new {
             state.filling = Some(Filling::of(path));
         }
         let Some(filling) = &state.filling else { return };
         match self.progress_as {
             ProgressAs::ChangingLine if state.is_stopping => {}
-            ProgressAs::ChangingLine if !state.line.is_older_than(FILL_EVERY) => {}
+            // A fast disk makes a file before the second line is due.
+            ProgressAs::ChangingLine if !is_new && !state.line.is_older_than(FILL_EVERY) => {}
             ProgressAs::ChangingLine => {
                 let words = filling.words(done_bytes, total_bytes, terminal::columns(std::io::stderr()));
                 state.line.draw(&words);
