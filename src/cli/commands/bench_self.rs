@@ -7,13 +7,13 @@ use clap::Args;
 
 use crate::cli::Invocation;
 use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::values::json_output;
 use crate::cli::console::{say_line, tell};
 use crate::cli::grammar::parse;
 use crate::cli::show::bench;
 use crate::cli::show::verdict::fitting_stdout;
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::profile::TimeSpan;
-use crate::request::Output;
 use crate::result::envelope;
 use crate::selfcost::{self, Case, Effort, WORDS};
 use crate::session::outputs::TextOutput;
@@ -38,13 +38,8 @@ pub(crate) struct BenchArguments {
 
 /// `truespd bench-self`.
 pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
-    let on_stdout = arguments.json.as_deref() == Some("-");
-    let output = arguments
-        .json
-        .iter()
-        .filter(|_| !on_stdout)
-        .map(|path| Output { format: "json", path: path.clone() });
-    let output = match output.map(|output| TextOutput::open(&output)).next().transpose() {
+    let (output, on_stdout) = json_output(arguments.json.as_deref());
+    let output = match output.map(|output| TextOutput::open(&output)).transpose() {
         Ok(output) => output,
         Err(error) => return tell(Refusal::from(error)),
     };

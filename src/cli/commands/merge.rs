@@ -6,9 +6,9 @@ use clap::Args;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::render::{FormatArgument, read};
+use crate::cli::commands::values::json_output;
 use crate::cli::console::{say_line, tell};
 use crate::fault::{Failure, Refusal, RefusalKind};
-use crate::request::Output;
 use crate::result::merge::{MergeError, Merger};
 use crate::result::{Document, json};
 use crate::session::outputs::Outputs;
@@ -34,14 +34,9 @@ pub(crate) struct MergeArguments {
 
 /// `truespd merge`.
 pub(crate) fn run(arguments: &MergeArguments) -> ExitCode {
-    let on_stdout = arguments.json.as_deref() == Some("-");
-    let output = arguments
-        .json
-        .iter()
-        .filter(|_| !on_stdout)
-        .map(|path| Output { format: "json", path: path.clone() });
+    let (output, on_stdout) = json_output(arguments.json.as_deref());
     let inputs = arguments.documents.iter().map(|path| (path.clone(), "one of the results to add".into()));
-    let outputs = match Outputs::open_beside(&output.collect::<Vec<_>>(), inputs) {
+    let outputs = match Outputs::open_beside(&Vec::from_iter(output), inputs) {
         Ok(outputs) => outputs,
         Err(error) => return tell(Refusal::from(error)),
     };

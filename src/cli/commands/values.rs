@@ -2,6 +2,7 @@
 
 use crate::cli::grammar::value::size_above_zero;
 use crate::fault::Refusal;
+use crate::request::Output;
 use crate::session::place::FILE_BYTES_MIN;
 use crate::text::typed_size;
 
@@ -19,6 +20,14 @@ pub(crate) fn file_bytes(text: &str) -> Result<u64, Refusal> {
             let least = typed_size(FILE_BYTES_MIN);
             Err(Refusal::command_line(format!("at least {least}, e.g. 512M or 4G")))
         }
+    }
+}
+
+/// The file of `--json`; and whether that is standard output (`-`), which then gets no text.
+pub(crate) fn json_output(typed: Option<&str>) -> (Option<Output>, bool) {
+    match typed {
+        Some("-") => (None, true),
+        typed => (typed.map(|path| Output { format: "json", path: path.to_string() }), false),
     }
 }
 
