@@ -67,7 +67,7 @@ pub enum ReadError {
     /// The file could not be read.
     #[error("cannot be read: {}", system_text(.0))]
     Io(#[from] std::io::Error),
-    /// More than [`FILE_BYTES_MAX`].
+    /// More than 1 GiB.
     #[error(
         "is larger than 1 GiB, the most that is read of a result; give a file that was written with --json"
     )]

@@ -2,10 +2,12 @@
 
 use super::{Look, Missing};
 use crate::result::{Figure, Finding, Grade};
+use crate::text::printable;
 
-/// A finding about the run as a whole, with what is so. [`super::judge`] fills in the rest.
+/// A finding about the run as a whole, with what is so. [`super::judge`] fills in the rest. Words of a stored document may
+/// be anybody's.
 pub fn found(grade: Grade, says: String) -> Finding {
-    Finding { grade, says, ..Finding::default() }
+    Finding { grade, says: printable(&says), ..Finding::default() }
 }
 
 /// The findings, unless there are none and evidence is missing for one target at least.

@@ -6,6 +6,7 @@ use super::sweep::{LatencyLimit, Of};
 use crate::fault::{Refusal, RefusalKind};
 use crate::profile::xml::XmlError;
 use crate::profile::{Precreate, Profile, Size, Target, xml};
+use crate::text::printable;
 
 /// Size of a file for presets that say nothing.
 const FILE_BYTES: u64 = 1 << 30;
@@ -94,8 +95,9 @@ fn one() -> u32 {
 }
 
 /// Why a text is no preset; [`Refusal::behind`] the name of its file.
+/// The words of a file may be anybody's.
 fn refusal(message: impl Into<String>) -> Refusal {
-    Refusal::new(RefusalKind::Input, message)
+    Refusal::new(RefusalKind::Input, printable(&message.into()))
 }
 
 /// At a line and a column, both from 1.
