@@ -64,7 +64,10 @@ fn one_line_changes_on_a_terminal_and_is_gone_before_the_result() {
         if columns == 80 {
             assert!(with_rates.iter().all(|row| row.contains("iB/s, mean latency ")), "{drawn:?}");
         }
-        assert!(ended.screen.text().starts_with("note: ") || ended.screen.text().starts_with("verdict: "));
+        // A busy machine is warned of.
+        let first = ["WARNING: ", "note: ", "verdict: "];
+        let text = ended.screen.text();
+        assert!(first.iter().any(|word| text.starts_with(word)), "{text}");
         assert!(ended.stdout.contains("Total IO"), "the result is not on the terminal");
     }
 }
@@ -149,7 +152,8 @@ fn no_terminal_shows_nothing_unless_progress_asks_for_lines() {
     let told: Vec<&str> = ran.stderr.lines().filter_map(|line| line.strip_prefix("progress: ")).collect();
     assert!(!ran.stderr.contains(['\r', '\u{1b}']), "{ran}");
     assert!(told[0].starts_with("warm-up, 0:1") || told[0].starts_with("measuring, 0:"), "{ran}");
-    let rates: Vec<&&str> = told.iter().filter(|line| line.contains(" IOPS, ")).collect();
+    // The line of the start holds rates, too, where the machine was too busy to tell it at once.
+    let rates: Vec<&&str> = told[1..].iter().filter(|line| line.contains(" IOPS, ")).collect();
     assert_eq!(rates.len(), 1, "one after ten of twelve seconds\n{ran}");
     assert!(rates[0].starts_with("measuring, 0:0"), "{ran}");
 }
