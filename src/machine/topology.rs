@@ -143,7 +143,8 @@ impl Topology {
 
     /// Processors that a group can have: as many as could be brought online, in a full group 64.
     pub fn maximum_of_group(&self, group: u32) -> u32 {
-        let highest = self.processors.iter().filter(|p| p.group == group).map(|p| p.number + 1).max();
+        let highest =
+            self.processors.iter().filter(|p| p.group == group).map(|p| p.number.saturating_add(1)).max();
         let below = self.cpus_possible.unwrap_or(0).saturating_sub(group.saturating_mul(GROUP_LEN));
         highest.unwrap_or(0).max(below.min(GROUP_LEN))
     }

@@ -26,6 +26,9 @@ pub const FORMAT_VERSION: u32 = 1;
 /// a disk, or the file of a test.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
+/// Processor groups at most: a renderer has a line for each, and a damaged document may name any number.
+const GROUPS_MAX: u32 = 1024;
+
 /// Totals beyond this are no measurement, and sums of several would not fit 64 bits.
 const TOTAL_MAX: u128 = 1 << 60;
 
@@ -211,6 +214,12 @@ fn check(document: &Document) -> Result<(), ReadError> {
     let (spans, results) = (document.profile.time_spans.len(), document.time_spans.len());
     if spans != results {
         return malformed(format!("the profile has {spans} time spans, but there are {results} results"));
+    }
+    let groups = document.system.topology.groups;
+    if groups > GROUPS_MAX {
+        return malformed(format!(
+            "{groups} processor groups are more than a machine has, which is {GROUPS_MAX} at most"
+        ));
     }
     let processors = document.system.topology.processors.len();
     for (i, span) in document.time_spans.iter().enumerate() {

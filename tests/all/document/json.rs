@@ -119,6 +119,9 @@ fn what_is_no_document_is_refused_in_words() {
     assert!(huge.contains("time span 1: its counts of bytes or I/Os are too large"), "{huge}");
     let cpu = with(&|v| drop(v["result"]["time_spans"][0]["measured"]["cpu"].as_array_mut().unwrap().pop()));
     assert!(cpu.contains("time span 1: it holds the use of 5 processors, but the machine has 6"), "{cpu}");
+    // A line of the XML for each would fill the memory.
+    let groups = with(&|v| v["result"]["system"]["topology"]["groups"] = json!(u32::MAX));
+    assert!(groups.contains("4294967295 processor groups are more than a machine has"), "{groups}");
     let target = |v: &mut Value| v["result"]["time_spans"][2]["measured"]["threads"][0]["targets"][0].take();
     let count = with(&|v| {
         let mut changed = target(v);
