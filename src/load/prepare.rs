@@ -162,11 +162,9 @@ fn check_target(
     let path = resolve(typed, guard.roots).map_err(|e| machine(e.to_string()))?.path;
     if let Ok(file) = storage::open_file(&path, ReadFlags::CACHED) {
         guard.check_runs(typed, &file)?;
-    }
-    if target.writes()
-        && let Ok(file) = storage::open_file(&path, ReadFlags::CACHED)
-    {
-        warnings.extend(guard.marks.ignored(&file).map(|ignored| format!("'{typed}': {ignored}")));
+        if target.writes() {
+            warnings.extend(guard.marks.ignored(&file).map(|ignored| format!("'{typed}': {ignored}")));
+        }
     }
     if let Some(size) = target.create_bytes.filter(|&s| s > 0) {
         let content = content_of(target, span.random_write_data, span.rand_seed);

@@ -234,7 +234,7 @@ fn remarks(plan: &Plan, collected: &Collected) -> Vec<String> {
             several => format!("{several} blocks do"),
         };
         remarks.push(format!(
-            "{blocks} not count, because a run completed no I/O: the comparison leaves out the worst of the storage"
+            "{blocks} not count, because a run completed no I/O; the figures do not show these stalls"
         ));
     }
     // In at least half of the runs.
