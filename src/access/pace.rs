@@ -243,6 +243,13 @@ mod tests {
     }
 
     #[test]
+    fn only_a_rate_has_a_schedule() {
+        assert!(limited(4096, Throughput::Iops(1000)).has_schedule());
+        assert!(!bursts(3, 10, 1).expect("legal").has_schedule());
+        assert!(!Pace::of(&Target::default(), 1).expect("legal").has_schedule());
+    }
+
+    #[test]
     fn catching_up_has_no_cap() {
         let mut meter = Meter::new(limited(4096, Throughput::Iops(1000)), 0);
         let stall_end_ns = 60 * NS_PER_S + 500_000;

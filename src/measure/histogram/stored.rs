@@ -182,6 +182,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn another_resolution_is_refused() {
+        for (digits, unit) in [(2, 1), (DIGITS, 2), (2, 2)] {
+            let hdr = hdrhistogram::Histogram::<u64>::new_with_bounds(unit, 1 << 40, digits).unwrap();
+            let mut bytes = Vec::new();
+            V2DeflateSerializer::new().serialize(&hdr, &mut bytes).unwrap();
+            let stored = Stored { hdr_v2_base64: BASE64.encode(bytes), ..Stored::from(of(&[])) };
+            let refused = Histogram::try_from(stored).unwrap_err();
+            assert!(matches!(refused, Unreadable::Resolution { .. }), "{digits}, {unit}: {refused}");
+        }
+    }
+
     proptest! {
         #[test]
         fn every_histogram_comes_back(
