@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::hold::is_being_tested;
 use super::missing::{Fact, Missing, Unseen};
@@ -65,6 +65,10 @@ pub(super) struct FileUses {
 /// being started has the descriptors of its parent for a moment.
 const CHECKS: u32 = 5;
 const CHECK_PAUSE: Duration = Duration::from_millis(40);
+
+/// How long it is asked who writes a file that no process shows: the kernel closes the files of a killed process when its
+/// last I/O has ended, and until then nothing shows who has them open.
+const LAST_IO: Duration = Duration::from_secs(3);
 
 /// Who uses the open file, which must be open for reading only.
 ///
@@ -150,8 +154,9 @@ impl FileUses {
     }
 
     fn ask_writers(&mut self, file: &File, own: Identity, roots: &Roots) {
+        let begin = Instant::now();
         let mut stayed: Option<Vec<Opener>> = None;
-        for check in 1..=CHECKS {
+        for check in 1.. {
             let told = others(file);
             if matches!(told, Others::Nobody | Others::Readers) {
                 return;
@@ -163,7 +168,8 @@ impl FileUses {
             // A use that is known has it open, too, and so have runs of this program, which may disturb each other.
             let is_explained = || !self.uses.is_empty() || is_being_tested(file) || is_written_here(own);
             let is_hidden = told == Others::Writers && now.is_empty() && !is_explained();
-            if check == CHECKS || (now.is_empty() && !is_hidden) {
+            let is_last = if is_hidden { begin.elapsed() >= LAST_IO } else { check >= CHECKS };
+            if is_last || (now.is_empty() && !is_hidden) {
                 self.hidden_writer = is_hidden.then(|| sight(roots));
                 self.writers = now;
                 if !is_hidden {
@@ -215,4 +221,37 @@ pub(super) fn locks_of_file(file: &File) -> Vec<FileLock> {
     .into_iter()
     .filter_map(|(is_set, lock)| is_set.then_some(lock))
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+
+    /// A file, and a process that has it open for writing for so many seconds.
+    fn written_for(seconds: &str) -> (tempfile::NamedTempFile, Child) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let writer = File::options().write(true).open(file.path()).unwrap();
+        let child = Command::new("sleep").arg(seconds).stdout(Stdio::from(writer)).spawn().unwrap();
+        // The descriptor in `file` is for writing, too.
+        let path = file.into_temp_path();
+        (tempfile::NamedTempFile::from_parts(File::open(&path).unwrap(), path), child)
+    }
+
+    #[test]
+    fn a_writer_that_no_process_shows_is_waited_for_and_then_told() {
+        let nobody = tempfile::tempdir().unwrap();
+        let roots = Roots { proc: nobody.path().to_path_buf(), ..Roots::default() };
+        let told = |seconds| {
+            let (file, mut child) = written_for(seconds);
+            let says_nothing = matches!(others(file.as_file()), Others::Untold(_));
+            let found = uses_of_file(file.as_file(), &roots).unwrap();
+            child.kill().and_then(|()| child.wait()).unwrap();
+            (!says_nothing).then_some(found.hidden_writer.is_some())
+        };
+        // A file system without leases is a place for temporary files, too.
+        assert_ne!(told("1"), Some(true), "gone after a second, as what is left of a killed process");
+        assert_ne!(told("60"), Some(false));
+    }
 }

@@ -68,20 +68,20 @@ impl Unseen {
 }
 
 impl fmt::Display for Unseen {
-    /// In words that follow the target's name: whether programs of other users write it ...
+    /// In words that follow the name of the target: programs of other users may write it ...
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Unseen::Programs(Sight::OwnUser) => {
-                "whether programs of other users write it is not visible without root"
+                "programs of other users may write it, and only root can see them"
             }
             Unseen::Programs(Sight::Container) => {
-                "whether programs outside of this container write it is not visible from inside"
+                "programs outside of this container may write it, and they cannot be seen from inside"
             }
             Unseen::Programs(Sight::Nothing | Sight::All) => {
-                "whether other programs write it is not visible without /proc"
+                "other programs may write it, and without /proc they cannot be seen"
             }
             Unseen::Elsewhere => {
-                "whether another machine, or the program that serves the file system, writes it is not visible here"
+                "other machines, or the program that serves the file system, may write it, and they cannot be seen from here"
             }
         })
     }

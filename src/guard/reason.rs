@@ -65,11 +65,12 @@ impl fmt::Display for Reason {
             Reason::OpenUnseen(sight) => {
                 f.write_str("another program has it open for writing; ")?;
                 f.write_str(match sight {
-                    Sight::OwnUser => "which one is not visible without root",
-                    Sight::Container => "which one is not visible from inside this container",
-                    Sight::Nothing => "which one is not visible without /proc",
+                    Sight::OwnUser => "only root can see which one",
+                    Sight::Container => "from inside this container it cannot be seen which one",
+                    Sight::Nothing => "without /proc it cannot be seen which one",
                     Sight::All => {
-                        "no process shows it, so it may be a memory map whose file was closed, or a server in the kernel"
+                        "no process shows it, so it may be a memory map whose file was closed, a server in the kernel, or \
+                         a killed process whose I/O has not ended"
                     }
                 })
             }

@@ -279,16 +279,12 @@ pub const SITUATIONS: &[Situation] = &[
         let device = Loop::with_options(8 * MIB, &["--read-only"]);
         Some(Made::at(&device.node).keeping(device))
     }),
-    row(
-        "blank device, by a user without root",
-        &["whether programs of other users write it is not visible"],
-        |lab| {
-            let made = device(8 * MIB, &[])?;
-            let node = own_node(&made.target, lab);
-            lab.give_to(NOBODY);
-            Some(Made { behind: WITHOUT_ROOT.to_vec(), ..moved(made, &node) })
-        },
-    ),
+    row("blank device, by a user without root", &["programs of other users may write it"], |lab| {
+        let made = device(8 * MIB, &[])?;
+        let node = own_node(&made.target, lab);
+        lab.give_to(NOBODY);
+        Some(Made { behind: WITHOUT_ROOT.to_vec(), ..moved(made, &node) })
+    }),
     row("blank device, in a chroot without /proc and /sys", BLIND_SAYS, |_| {
         Some(Made { behind: BLIND.to_vec(), ..device(8 * MIB, &[])? })
     }),
@@ -512,7 +508,7 @@ pub const SITUATIONS: &[Situation] = &[
     }),
     row(
         "file of ours that a program of another user has open for writing",
-        &["another program has it open for writing; which one is not visible without root"],
+        &["another program has it open for writing; only root can see which one"],
         |lab| {
             let path = ours(lab);
             lab.give_to(NOBODY);
@@ -522,7 +518,7 @@ pub const SITUATIONS: &[Situation] = &[
     ),
     row(
         "the same where processes of others are hidden (hidepid)",
-        &["another program has it open for writing; which one is not visible without root"],
+        &["another program has it open for writing; only root can see which one"],
         |lab| {
             let path = ours(lab);
             lab.give_to(NOBODY);
@@ -532,7 +528,7 @@ pub const SITUATIONS: &[Situation] = &[
     ),
     row(
         "file of ours, its processes in another container",
-        &["is not visible from inside this container"],
+        &["from inside this container it cannot be seen"],
         |lab| {
             let path = ours(lab);
             let writer = File::options().write(true).open(&path).expect("writable");

@@ -65,7 +65,7 @@ fn what_is_not_visible_without_root_is_told() {
     };
     let of_device = inspect("node");
     assert_eq!(of_device["allowed"], true, "{of_device}");
-    assert_eq!(of_device["unseen"], "whether programs of other users write it is not visible without root");
+    assert_eq!(of_device["unseen"], "programs of other users may write it, and only root can see them");
     let of_file = inspect("file");
     let refusal = of_file["refusal"].as_str().expect("words");
     assert!(refusal.contains("another program has it open for writing; which one"), "{refusal}");
