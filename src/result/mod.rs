@@ -25,4 +25,4 @@ pub use evidence::{
 };
 pub use latency::LatencySummary;
 pub use summary::{DirectionSummary, Summary};
-pub use verdict::{Cause, Figure, Finding, Grade, Unchecked, Verdict};
+pub use verdict::{Cause, Figure, Finding, Grade, Proof, Served, Unchecked, Verdict};

@@ -6,6 +6,7 @@
 pub mod before;
 mod case;
 mod figures;
+mod proof;
 mod rules;
 mod view;
 
@@ -32,6 +33,9 @@ pub fn judge(document: &Document) -> Verdict {
                 }
             }
         }
+    }
+    for (number, case) in cases(document).filter(|(_, case)| !case.is_simulated()) {
+        verdict.proofs.extend(proof::of(&case, number));
     }
     // Stable: within a cause the order of the table, within a rule that of the time spans.
     verdict.findings.sort_by_key(|finding| (std::cmp::Reverse(finding.grade), finding.cause));

@@ -292,18 +292,28 @@ impl Group<'_> {
 
     /// What the disks moved.
     pub fn moved(&self, way: Way) -> Flow {
-        self.disks.iter().fold(Flow::default(), |sum, disk| {
-            let seconds = match disk.window_ns {
-                0 => self.seconds,
-                ns => ns as f64 / 1e9,
-            };
-            sum.plus(flow(&disk.total, way, seconds))
-        })
+        let of = |disk: &&DiskActivity| flow(&disk.total, way, self.window(disk));
+        self.disks.iter().map(of).fold(Flow::default(), Flow::plus)
     }
 
     /// The bytes that the disks moved from the first to the last reading of their counters.
     pub fn moved_bytes(&self, way: Way) -> f64 {
         self.disks.iter().map(|disk| flow(&disk.total, way, 1.0).bytes).sum()
+    }
+
+    /// Flushes that the disks completed, per second; `None` where the kernel does not count them.
+    pub fn flushes(&self) -> Option<f64> {
+        let of =
+            |disk: &&DiskActivity| Some(super::figures::ratio(disk.total.flushes? as f64, self.window(disk)));
+        self.disks.iter().map(of).sum()
+    }
+
+    /// The time between the readings of a disk's counters, in seconds.
+    fn window(&self, disk: &DiskActivity) -> f64 {
+        match disk.window_ns {
+            0 => self.seconds,
+            ns => ns as f64 / 1e9,
+        }
     }
 
     /// The path when there is one target only.

@@ -80,7 +80,7 @@ fn effect(grade: Grade) -> &'static str {
     if grade == Grade::Certified { "remark" } else { grade.word() }
 }
 
-fn plural(count: usize, one: &str) -> String {
+pub(crate) fn plural(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn line(verdict: &Verdict, style: Style) -> String {
             if !verdict.findings.is_empty() {
                 counts.push(plural(verdict.findings.len(), "remark"));
             }
-            String::new()
+            proofs(verdict)
         }
     };
     if !verdict.unchecked.is_empty() && verdict.grade == Grade::Certified {
@@ -111,6 +111,13 @@ pub(crate) fn line(verdict: &Verdict, style: Style) -> String {
         false => (said.trim_end_matches('.'), format!(" ({}; --verdict shows all)", counts.join(", "))),
     };
     format!("verdict: {}{said}{counts}", style.paint(verdict.grade, verdict.grade.word()))
+}
+
+/// `: vda served ...`: the first proof, and how many there are besides. Nothing without one.
+fn proofs(verdict: &Verdict) -> String {
+    let Some((first, others)) = verdict.proofs.split_first() else { return String::new() };
+    let more = if others.is_empty() { String::new() } else { format!("; and {} more", others.len()) };
+    format!(": {}{more}", printable(&first.words()))
 }
 
 /// The sentence with the target in front.
@@ -134,6 +141,7 @@ pub(crate) enum Extent {
 pub(crate) fn text(verdict: &Verdict, of: &str, extent: Extent, style: Style) -> String {
     let mut out = format!("{}: {}\n", printable(of), style.paint(verdict.grade, verdict.grade.word()));
     let has_spans = verdict.findings.iter().any(|finding| finding.time_span > 1)
+        || verdict.proofs.iter().any(|proof| proof.time_span > 1)
         || verdict.unchecked.iter().any(|unchecked| unchecked.time_span > 1);
     let span = |number: u32| match has_spans && number > 0 {
         true => format!(", time span {number}"),
@@ -147,6 +155,13 @@ pub(crate) fn text(verdict: &Verdict, of: &str, extent: Extent, style: Style) ->
         out.push_str(&format!("  {grade}{gap}{}{}\n", finding.rule, span(finding.time_span)));
         push_wrapped(&mut out, &subject(finding), columns, "");
         push_wrapped(&mut out, &finding.advice, columns, "-> ");
+    }
+    if extent == Extent::All {
+        for proof in &verdict.proofs {
+            let targets = printable(&proof.targets.join(", "));
+            out.push_str(&format!("  proof   {targets}{}\n", span(proof.time_span)));
+            push_wrapped(&mut out, &proof.words(), columns, "");
+        }
     }
     if extent == Extent::All && !verdict.unchecked.is_empty() {
         out.push_str("  without evidence:\n");
@@ -232,7 +247,7 @@ pub(crate) fn rules() -> String {
 mod tests {
     use super::*;
     use crate::result::Cause;
-    use crate::result::Unchecked;
+    use crate::result::{Proof, Served, Unchecked};
 
     const PLAIN: Style = Style { columns: 60, has_colour: false };
 
@@ -258,8 +273,40 @@ mod tests {
                 finding(Grade::Certified, "percentiles", None, "from 5-nines on the value is a single I/O"),
             ],
             unchecked: vec![Unchecked { rule: "steal".into(), time_span: 1, why: "times of others".into() }],
+            proofs: vec![proof()],
             rules: vec!["served-from-cache".into(), "percentiles".into(), "steal".into()],
         }
+    }
+
+    fn proof() -> Proof {
+        let all = Served {
+            completed_per_s: 2000.0,
+            completed_bytes_per_s: 8_192_000.0,
+            disk_per_s: 2000.0,
+            disk_bytes_per_s: 8_192_000.0,
+            share: 1.0,
+        };
+        Proof {
+            time_span: 1,
+            targets: vec!["a\u{1b}b".into()],
+            disks: vec!["vda".into()],
+            reads: Some(all),
+            ..Proof::default()
+        }
+    }
+
+    #[test]
+    fn a_certified_result_shows_its_proof() {
+        let mut good = Verdict { proofs: vec![proof()], ..Verdict::default() };
+        let served = "vda served 2,000 reads/s of 4 KiB, 100.0 % of the 2,000/s completed";
+        assert_eq!(line(&good, PLAIN), format!("verdict: certified: {served}"));
+        good.findings = verdict().findings[1..].to_vec();
+        assert_eq!(
+            line(&good, PLAIN),
+            format!("verdict: certified: {served} (1 remark; --verdict shows all)")
+        );
+        good.proofs.push(proof());
+        assert!(line(&good, PLAIN).contains("completed; and 1 more (1 remark"));
     }
 
     #[test]
@@ -296,6 +343,9 @@ mod tests {
              \x20         from 5-nines on the value is a single I/O\n\
              \x20         -> bypass the page cache with -Su or -Sh, and look\n\
              \x20            for other caches\n\
+             \x20 proof   a\\u{1b}b\n\
+             \x20         vda served 2,000 reads/s of 4 KiB, 100.0 % of the\n\
+             \x20         2,000/s completed\n\
              \x20 without evidence:\n\
              \x20         steal: not known: times of others\n\
              \x20 3 rules checked\n"
