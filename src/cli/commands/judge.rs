@@ -3,20 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::Serialize;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::render::{Read, read_any};
 use crate::cli::console::tell;
+use crate::cli::show::judged::{Row, table};
 use crate::cli::show::verdict::{Extent, Style, rules, text};
 use crate::fault::{Outcome, Refusal, RefusalKind};
-use crate::result::Grade;
 use crate::result::envelope::DocumentKind;
+use crate::result::{Grade, Verdict};
 use crate::selfcost::CostReport;
 use crate::session::required::grade;
 use crate::text::{printable, wrap};
 use crate::verdict::judge;
 
 /// Judge stored results by the rules of this version: certified, suspect or invalid, and why
+///
+/// One document is told with all its findings, several as a table.
 #[derive(Debug, Args)]
 pub(crate) struct JudgeArguments {
     /// Results written with --json, of runs or suites; - for standard input
@@ -25,6 +29,9 @@ pub(crate) struct JudgeArguments {
     /// Exit code 5 when a result has a worse grade than this: certified, or suspect
     #[arg(long, value_name = "GRADE", value_parser = grade)]
     require: Option<Grade>,
+    /// Print the grades and findings as JSON: a list with one entry for each document
+    #[arg(long, conflicts_with = "rules")]
+    json: bool,
     /// Print all rules: what they check, and what to do when they find something
     #[arg(long, conflicts_with = "documents")]
     rules: bool,
@@ -35,33 +42,54 @@ pub(crate) fn run(arguments: &JudgeArguments) -> ExitCode {
     if arguments.rules {
         return print(&rules(), ExitCode::Done);
     }
-    let (mut out, mut worst, mut refused) = (String::new(), Grade::Certified, None);
+    let (mut all, mut refused) = (Vec::new(), None);
     for path in &arguments.documents {
-        let judged = match read_any(path).and_then(|read| judged(path, &read)) {
-            Ok(judged) => judged,
-            Err(refusal) => {
-                refused = Some(tell(refusal));
-                continue;
-            }
-        };
-        // What was not judged is nothing to rely on.
-        worst = worst.max(judged.grade.unwrap_or(Grade::Invalid));
-        if !out.is_empty() {
-            out.push('\n');
+        match read_any(path).and_then(|read| judged(path, &read)) {
+            Ok(judged) => all.push(judged),
+            Err(refusal) => refused = Some(tell(refusal)),
         }
-        out.push_str(&judged.text);
     }
+    // What was not judged is nothing to rely on.
+    let grade = |one: &Judged| one.told.grade.unwrap_or(Grade::Invalid);
+    let worst = all.iter().map(grade).max().unwrap_or(Grade::Certified);
     let outcome = match arguments.require {
         Some(required) if worst > required => Outcome::Unmet,
         _ => Outcome::Done,
     };
-    print(&out, refused.unwrap_or(ExitCode::of(outcome)))
+    let code = refused.unwrap_or(ExitCode::of(outcome));
+    match all.as_slice() {
+        all if arguments.json => print(&json(all), code),
+        [] => code,
+        [one] if arguments.documents.len() == 1 => print(&one.text, code),
+        all => print(&table(all.iter().map(|one| &one.row), Style::of_stdout()), code),
+    }
+}
+
+fn json(all: &[Judged]) -> String {
+    let told: Vec<&Told> = all.iter().map(|one| &one.told).collect();
+    let mut text =
+        serde_json::to_string_pretty(&told).expect("it has names for members, and no number that JSON lacks");
+    text.push('\n');
+    text
 }
 
 /// A document with its verdict.
 struct Judged {
-    grade: Option<Grade>,
+    told: Told,
+    row: Row,
     text: String,
+}
+
+/// For programs.
+#[derive(Debug, Serialize)]
+struct Told {
+    /// The file as given.
+    document: String,
+    kind: &'static str,
+    /// The worst grade of its runs; none when no run was judged.
+    grade: Option<Grade>,
+    /// By the rules of this version; none for suites, whose runs were judged when they were made.
+    verdict: Option<Verdict>,
 }
 
 fn judged(path: &Path, read: &Read) -> Result<Judged, Refusal> {
@@ -70,7 +98,10 @@ fn judged(path: &Path, read: &Read) -> Result<Judged, Refusal> {
         Read::Result(document) => {
             let verdict = judge(document);
             let text = text(&verdict, &shown, Extent::All, style);
-            Ok(Judged { grade: Some(verdict.grade), text })
+            let row = Row::of_run(&shown, document, &verdict);
+            let told =
+                Told { document: shown, kind: "result", grade: Some(verdict.grade), verdict: Some(verdict) };
+            Ok(Judged { told, row, text })
         }
         // The runs themselves are not in it.
         Read::OfSuite(stored) => {
@@ -80,7 +111,10 @@ fn judged(path: &Path, read: &Read) -> Result<Judged, Refusal> {
                 stored.kind()
             );
             let head = wrap(&head, style.columns).join("\n");
-            Ok(Judged { grade: stored.grade(), text: format!("{head}\n{}", stored.verdicts(style)) })
+            let text = format!("{head}\n{}", stored.verdicts(style));
+            let row = Row::of_suite(&shown, stored.kind(), stored.grade());
+            let told = Told { document: shown, kind: stored.kind(), grade: stored.grade(), verdict: None };
+            Ok(Judged { told, row, text })
         }
         Read::SelfCost(_) => {
             let message = format!("'{shown}' is a {}: it has no runs to judge", CostReport::NAME);

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod inspect;
+pub mod judged;
 pub mod live;
 pub mod mark;
 pub mod series;

@@ -392,4 +392,36 @@ fn stored_results_are_judged_again() {
     assert!(said.contains(grade), "{grade} is not in: {said}");
     assert_ne!(grade, "certified", "the page cache served it");
     assert_eq!(judge(&["judge", "--require", "certified", "out.json"]).0, Some(5));
+
+    let (code, table) = judge(&["judge", "out.json", "out.json"]);
+    assert_eq!(code, Some(0), "{table}");
+    let rows: Vec<&str> = table.lines().collect();
+    assert!(rows[0].starts_with("grade ") && rows[1].starts_with(grade), "{table}");
+    assert!(rows[1].contains(" MiB/s ") && rows[1].contains("out.json") && rows[1] == rows[2], "{table}");
+    assert!(table.contains("\n2 documents: 0 certified, "), "{table}");
+
+    let (code, list) = judge(&["judge", "--json", "out.json", "missing.json"]);
+    assert_eq!(code, Some(3), "{list}");
+    let list: Vec<Value> = serde_json::from_str(&list).expect("JSON, also beside an error");
+    assert_eq!(list.len(), 1);
+    assert_eq!((&list[0]["document"], &list[0]["grade"]), (&"out.json".into(), &grade.into()));
+    let text = fs::read(lab.path("out.json")).expect("a document");
+    let stored: Value = serde_json::from_slice(&text).expect("JSON");
+    assert_eq!(list[0]["verdict"], stored["result"]["verdict"]);
+}
+
+/// The disk's own count stands beside that of the test.
+#[test]
+fn the_proof_of_direct_reads_is_what_the_disk_counted() {
+    let lab = Lab::new();
+    let file = lab.path("file");
+    let verdict = judged(&lab, "-c64M -b64K -d1 -W0 -w0 -Su", &file);
+    let proofs = verdict.0["proofs"].as_array().expect("a list");
+    let Some(proof) = proofs.first() else {
+        // The disks below are not seen here (a container's root).
+        return;
+    };
+    let share = proof["reads"]["share"].as_f64().expect("a number");
+    assert!(share > 0.8, "{proof}");
+    assert!(proof["writes"].is_null() && proof["targets"][0] == text(&file), "{proof}");
 }
