@@ -226,3 +226,48 @@ fn files_below(folder: &Path, left: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>, R
     left.sort();
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn only_the_file_that_was_listed_is_adopted() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["listed", "other"] {
+            std::fs::write(at(name), [7; 4096]).unwrap();
+        }
+        let (listed, other) = (File::open(at("listed")).unwrap(), File::open(at("other")).unwrap());
+        let found = Adoptable {
+            path: at("listed"),
+            size_bytes: 4096,
+            names: 1,
+            whose: Whose::Foreign,
+            is_marked: false,
+            identity: Identity::of(&listed).unwrap(),
+        };
+        assert!(check_same(&found, &listed).is_ok());
+        assert!(check_same(&found, &other).is_err(), "of the same size");
+        std::fs::write(at("listed"), [7; 4097]).unwrap();
+        assert!(check_same(&found, &listed).is_err(), "it grew");
+    }
+
+    #[test]
+    fn other_file_systems_links_and_devices_in_a_folder_are_left() {
+        // The root has other file systems below it: /proc and /dev.
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir(at("below")).unwrap();
+        for name in ["b", "a", "below/c"] {
+            std::fs::write(at(name), "data").unwrap();
+        }
+        symlink("/proc/self", at("link")).unwrap();
+        crate::sys::made::pipe(&at("pipe")).unwrap();
+        let mut left = Vec::new();
+        assert_eq!(files_below(dir.path(), &mut left).unwrap(), [at("a"), at("b"), at("below/c")]);
+        assert_eq!(left, [at("link"), at("pipe")]);
+    }
+}

@@ -278,3 +278,6 @@ fn mbr<S: Source + ?Sized>(source: &S) -> io::Result<Option<Signature>> {
     let is_table = entries.chunks_exact(16).all(plausible);
     Ok(is_table.then(|| signature("dos", Kind::PartitionTable, 510)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -181,8 +181,13 @@ mod tests {
         let permit = permit(&ours).unwrap();
         permit.open_file(flags).unwrap().write_all_at(&[0; 10], 0).unwrap();
         assert_eq!(permit.open(flags, &roots).unwrap().facts.size_bytes, 4096);
+        let (mine, other) = (File::open(&ours).unwrap(), File::open(&theirs).unwrap());
         std::fs::rename(&theirs, &ours).unwrap();
         assert_eq!(permit.open_file(flags).unwrap_err(), PermitError::Changed);
+        // Each of the two checks alone, too: a path can change between them.
+        assert_eq!(permit.check_path(), Err(PermitError::Changed));
+        assert_eq!(permit.check_file(&mine), Ok(()));
+        assert_eq!(permit.check_file(&other), Err(PermitError::Changed));
         std::fs::remove_file(&ours).unwrap();
         assert!(matches!(permit.open_file(flags), Err(PermitError::Open(_))));
     }
