@@ -5,6 +5,7 @@ mod content;
 mod durability;
 mod limits;
 mod machine;
+mod overlap;
 mod pace;
 mod place;
 mod run;
@@ -148,6 +149,15 @@ pub const RULES: &[Rule] = &[
         "The tested range fits into memory while the page cache is in use, or it is smaller than 1 GiB and than 1 % \
          of the disk.",
         "test a range much larger than all caches, e.g. -c20G",
+    ),
+    rule(
+        "threads-overlap",
+        Suspect,
+        Cache,
+        RealSpan(overlap::threads_overlap),
+        "Several threads walk through the same data past the page cache, from the same place or less than 1 GiB apart (-s \
+         without -si or -T, or with a small -T), or several requests of a thread do (-p).",
+        "let the threads share one walk (-si), or keep them apart (-T<size>)",
     ),
     rule(
         "zero-data",

@@ -342,3 +342,37 @@ fn ranges_on_one_disk_add_up() {
     assert_eq!(files(2), []);
     assert_eq!(files(20), []);
 }
+
+#[test]
+fn threads_that_walk_through_the_same_data() {
+    let walk = |change: &dyn Fn(&mut Doc)| {
+        doc(|d| {
+            (d.asked.random_percent, d.asked.threads_per_file) = (0, 2);
+            change(d);
+        })
+    };
+    let same = walk(&|_| {}).fires("threads-overlap");
+    says(
+        &same,
+        Grade::Suspect,
+        &["2 threads", "at the same place (-s without -si or -T)", "read up to 2 times"],
+    );
+    // 20,000 blocks/s of 4 KiB for a minute: 4.6 GiB.
+    let near = walk(&|d| d.asked.thread_stride_bytes = 1 << 20).fires("threads-overlap");
+    says(&near, Grade::Suspect, &["only 1 MiB apart (-T)"]);
+    walk(&|d| d.asked.thread_stride_bytes = 4 * GIB).silent("threads-overlap");
+    walk(&|d| (d.asked.thread_stride_bytes, d.seconds) = (GIB / 2, 60)).fires("threads-overlap");
+    let slow = walk(&|d| {
+        (d.asked.thread_stride_bytes, d.reads_per_s) = (GIB / 2, 10);
+        d.refresh();
+    });
+    slow.silent("threads-overlap");
+    walk(&|d| d.asked.interlocked = true).silent("threads-overlap");
+    walk(&|d| d.asked.threads_per_file = 1).silent("threads-overlap");
+    walk(&|d| d.asked.random_percent = 50).silent("threads-overlap");
+    walk(&|d| d.asked.cache = CacheMode::Cached).silent("threads-overlap");
+    let requests = walk(&|d| {
+        (d.asked.threads_per_file, d.asked.parallel, d.asked.request_count) = (1, true, 8);
+    });
+    says(&requests.fires("threads-overlap"), Grade::Suspect, &["8 sequential requests", "(-p)"]);
+}
