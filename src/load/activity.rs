@@ -102,6 +102,8 @@ pub struct Recorder<'a> {
     sources: &'a Sources,
     interval_ns: u64,
     due_ns: u64,
+    /// How long after the start of the measured time the first reading came.
+    late_ns: u64,
     readings: Vec<Reading>,
     host_before: HostCounts,
     memory_available_bytes: Option<u64>,
@@ -126,12 +128,21 @@ impl<'a> Recorder<'a> {
         readings.push(Reading { at_ns: now_ns(), disks: sources.disk_counts() });
         let host_before = sources.host_counts();
         let memory_available_bytes = available_bytes(&sources.roots);
-        Recorder { sources, interval_ns, due_ns: u64::MAX, readings, host_before, memory_available_bytes }
+        Recorder {
+            sources,
+            interval_ns,
+            due_ns: u64::MAX,
+            late_ns: 0,
+            readings,
+            host_before,
+            memory_available_bytes,
+        }
     }
 
     /// When the measured time began.
     pub fn begin(&mut self, measure_start_ns: u64) {
         self.due_ns = measure_start_ns.saturating_add(self.interval_ns);
+        self.late_ns = self.readings[0].at_ns.saturating_sub(measure_start_ns);
     }
 
     /// When the next reading is due.
@@ -163,7 +174,8 @@ impl<'a> Recorder<'a> {
             let intervals =
                 pairs.map(|pair| between(&pair[0], &pair[1], index).unwrap_or_default()).collect();
             let interval_ns = if self.readings.len() > 1 { self.interval_ns } else { 0 };
-            all.push(DiskActivity { name: name.clone(), window_ns, total, interval_ns, intervals });
+            let (name, late_ns) = (name.clone(), self.late_ns);
+            all.push(DiskActivity { name, window_ns, late_ns, total, interval_ns, intervals });
             lowest += usize::from(index < self.sources.lowest);
         }
         let upper = all.split_off(lowest);

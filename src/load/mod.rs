@@ -18,6 +18,7 @@ pub mod facts;
 pub mod fill;
 mod keeper;
 pub mod live;
+mod loop_caches;
 mod marks;
 mod phases;
 mod prepare;

@@ -12,6 +12,7 @@ use super::controller::{Control, SpanOutcome, run_threads};
 use super::counters::Wanted;
 use super::fill::Content;
 use super::keeper::{Watch, keeping};
+use super::loop_caches;
 use super::marks;
 use super::phases::Lengths;
 use super::prepare::{self, Checked, Creation};
@@ -29,7 +30,7 @@ use crate::measure::clock::MachineClock;
 use crate::measure::process::{ProcessUsage, process_usage};
 use crate::plan::{Lane, LaneInputs, ThreadWork, assign, lanes};
 use crate::profile::TimeSpan;
-use crate::result::{Loss, Measured, OwnCost, SelfCost};
+use crate::result::{LoopCache, Loss, Measured, OwnCost, SelfCost};
 use crate::sys::error::system_text;
 use crate::sys::identity::Identity;
 
@@ -52,6 +53,8 @@ struct Before {
     sources: Sources,
     self_cost: Option<SelfCost>,
     looks: Vec<Look>,
+    /// What the loop devices below each target stand on.
+    loop_caches: Vec<Vec<loop_caches::Seen>>,
     standings: Vec<Standing>,
     used: ProcessUsage,
     /// Other runs on the targets.
@@ -63,6 +66,7 @@ struct After {
     outcome: SpanOutcome,
     self_cost: Option<SelfCost>,
     looks: Vec<Look>,
+    loop_caches: Vec<Vec<LoopCache>>,
     /// What others did to each target.
     losses: Vec<Vec<Loss>>,
     own_cost: OwnCost,
@@ -208,17 +212,19 @@ impl<'p> Run<'p> {
         let Planned { span, targets, works, lanes, clock, is_virtual, .. } = planned;
         if *is_virtual {
             let (sources, used) = (Sources::none(), process_usage());
-            let (looks, standings, beside) = (Vec::new(), Vec::new(), Vec::new());
-            return Before { sources, self_cost: None, looks, standings, used, beside };
+            let (looks, loop_caches) = (Vec::new(), Vec::new());
+            let (standings, beside) = (Vec::new(), Vec::new());
+            return Before { sources, self_cost: None, looks, loop_caches, standings, used, beside };
         }
         let sources = Sources::open(targets.iter().map(|t| &t.chain[..]), &self.roots);
         let facts: Vec<_> = targets.iter().map(TargetState::planned).collect();
         let self_cost = self_cost(span, works, &facts, clock);
         self_cost.iter().for_each(|cost| self.say(verbose::self_cost(cost)));
         let looks = look_before(span, targets, lanes);
+        let loop_caches = targets.iter().map(|t| loop_caches::look_before(&t.chain, &self.roots)).collect();
         let standings = targets.iter().map(|state| Standing::of(state, &self.roots)).collect();
         let beside = self.look_beside(targets);
-        Before { sources, self_cost, looks, standings, used: process_usage(), beside }
+        Before { sources, self_cost, looks, loop_caches, standings, used: process_usage(), beside }
     }
 
     /// Runs the threads. Meanwhile the marks of our files say that a run writes them, and devices are kept from others.
@@ -229,7 +235,7 @@ impl<'p> Run<'p> {
         tools: &Tools,
     ) -> Result<After, Failures> {
         let Planned { span, targets, clock, .. } = planned;
-        let Before { sources, self_cost, mut looks, standings, used, mut beside } = before;
+        let Before { sources, self_cost, mut looks, loop_caches, standings, used, mut beside } = before;
         let context = StartContext {
             targets,
             wanted: Wanted::of(span),
@@ -270,6 +276,9 @@ impl<'p> Run<'p> {
         }
         self.custody.devices_are_written();
         looks.iter_mut().zip(targets).for_each(|(look, state)| look.look_after(state.file()));
+        let again =
+            |seen: Vec<loop_caches::Seen>| seen.into_iter().filter_map(|one| one.look_after()).collect();
+        let loop_caches = loop_caches.into_iter().map(again).collect();
         written.end(&self.marks, &self.roots).iter().for_each(|words| self.warn(words));
         let losses = losses(&standings, targets, &self.roots);
         if let Some(identity) = kept.lost {
@@ -279,7 +288,8 @@ impl<'p> Run<'p> {
             let failure = Failure::new(FailureKind::Thread, "could not start the threads");
             vec![failure.because(system_text(&e)).hint("raise the limit of processes or open files")]
         })?;
-        Ok(After { outcome, self_cost, looks, losses, own_cost: document::own_cost(&used), beside })
+        let own_cost = document::own_cost(&used);
+        Ok(After { outcome, self_cost, looks, loop_caches, losses, own_cost, beside })
     }
 
     /// Where a time span stands in the profile.
@@ -292,7 +302,7 @@ impl<'p> Run<'p> {
     /// Failures, or the numbers with their evidence and what should be said about them.
     fn conclude(&mut self, planned: &Planned<'_>, after: After) -> Result<Option<Measured>, Failures> {
         let Planned { span, targets, lanes, clock, is_virtual, .. } = planned;
-        let After { outcome, self_cost, looks, losses, own_cost, beside } = after;
+        let After { outcome, self_cost, looks, loop_caches, losses, own_cost, beside } = after;
         for (state, losses) in targets.iter().zip(&losses) {
             let told = losses.iter().map(|loss| loss.sentence(&state.typed));
             self.report.document.warnings.extend(told);
@@ -344,6 +354,7 @@ impl<'p> Run<'p> {
             evidence.limits = facts::limits(targets.iter().map(|t| &t.chain[..]), &self.roots);
         }
         evidence.targets.iter_mut().zip(looks).for_each(|(facts, look)| look.tell(facts));
+        evidence.targets.iter_mut().zip(loop_caches).for_each(|(facts, seen)| facts.loop_caches = seen);
         evidence.targets.iter_mut().zip(losses).for_each(|(facts, losses)| facts.losses = Some(losses));
         for (facts, runs) in evidence.targets.iter_mut().zip(beside) {
             facts.other_runs = runs.into_iter().map(beside::shown).collect();

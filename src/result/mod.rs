@@ -19,9 +19,9 @@ pub use document::{
 };
 pub use evidence::{
     ClockFacts, ContentSample, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap, HostActivity,
-    Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitKind, LoadCost, Loss, MachineNow, OpenedKind,
-    OtherRun, Outstanding, OwnCost, Pressure, QueueDepth, Residency, SelfCost, Stalled, TargetFacts,
-    ThreadCost, Timeline, Window, WriteCache,
+    Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitKind, LoadCost, LoopCache, Loss, MachineNow,
+    OpenedKind, OtherRun, Outstanding, OwnCost, Pressure, QueueDepth, Residency, SelfCost, Stalled,
+    TargetFacts, ThreadCost, Timeline, Window, WriteCache,
 };
 pub use latency::LatencySummary;
 pub use summary::{DirectionSummary, Summary};

@@ -166,6 +166,11 @@ impl<'a> View<'a> {
 
     /// What makes data smaller on their way to the medium, in words.
     pub fn reduced_by(&self) -> Option<String> {
+        self.reducer().map(|(_, words)| words)
+    }
+
+    /// The first layer that makes data smaller, and what it does, in words.
+    pub fn reducer(&self) -> Option<(&'a Layer, String)> {
         self.layers().iter().find_map(|layer| {
             let by = match (layer.compression.as_deref(), layer.deduplicates) {
                 (Some(algorithm), _) => format!("compresses ({algorithm})"),
@@ -173,7 +178,7 @@ impl<'a> View<'a> {
                 _ if layer.role() == LayerRole::Zram => "compresses".to_string(),
                 _ => return None,
             };
-            Some(format!("{} {by}", layer.name))
+            Some((layer, format!("{} {by}", layer.name)))
         })
     }
 

@@ -16,12 +16,20 @@ pub struct DiskActivity {
     pub name: String,
     /// Time between the first and the last reading in nanoseconds.
     pub window_ns: u64,
+    /// How long after the start of the measured time the first reading came, in nanoseconds: what the disk did before it
+    /// is in no count.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub late_ns: u64,
     /// From the first to the last reading.
     pub total: DiskCounts,
     /// Length of an interval in nanoseconds; 0 without a series.
     pub interval_ns: u64,
     /// The same per interval, in order.
     pub intervals: Vec<DiskCounts>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl DiskActivity {

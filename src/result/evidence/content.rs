@@ -36,6 +36,24 @@ pub struct Residency {
     pub cached_after_bytes: u64,
 }
 
+/// The page cache of what a loop device below a target stands on, all of it. A loop device without direct I/O reads and
+/// writes through it, in the name of no process.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LoopCache {
+    /// Kernel name of the loop device.
+    pub device: String,
+    /// Path of the file or device that it stands on.
+    pub path: String,
+    /// Its page cache before and after the run.
+    pub residency: Residency,
+    /// Bytes that had been cached, were dropped for want of memory and were not read again, before the run; none where
+    /// the kernel does not tell.
+    pub evicted_before_bytes: Option<u64>,
+    /// The same after the run.
+    pub evicted_after_bytes: Option<u64>,
+}
+
 /// What a sample of data is like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::WriteCache;
 use super::{
-    ContentSample, DiskActivity, ExtentMap, HostActivity, Layer, Limit, Loss, Outstanding, QueueDepth,
-    Residency, SelfCost, ThreadCost, Timeline,
+    ContentSample, DiskActivity, ExtentMap, HostActivity, Layer, Limit, LoopCache, Loss, Outstanding,
+    QueueDepth, Residency, SelfCost, ThreadCost, Timeline,
 };
 
 /// What the numbers of a time span rest on.
@@ -133,6 +133,9 @@ pub struct TargetFacts {
     pub extents: Option<ExtentMap>,
     /// Page cache of the tested range.
     pub residency: Option<Residency>,
+    /// Page cache of what the loop devices below it stand on, of those without direct I/O.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loop_caches: Vec<LoopCache>,
     /// What the tested range held before a run that reads it.
     pub content: Option<ContentSample>,
     /// What a run that writes put there.

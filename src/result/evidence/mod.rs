@@ -16,7 +16,7 @@ pub use activity::{
     Timeline,
 };
 pub use chain::{DevicePath, Layer, LayerDetails, LayerKind, LayerRole, WriteCache};
-pub use content::{ContentSample, ExtentMap, Residency};
+pub use content::{ContentSample, ExtentMap, LoopCache, Residency};
 pub use facts::{ClockFacts, Evidence, OpenedKind, OtherRun, OwnCost, TargetFacts, Window};
 pub use loss::Loss;
 pub use now::{MachineNow, Stalled};

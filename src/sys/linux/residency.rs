@@ -23,13 +23,20 @@ pub struct Cached {
     pub cached_bytes: u64,
     /// Bytes of them that are not on the disk yet; `None` where the kernel does not tell.
     pub dirty_bytes: Option<u64>,
+    /// Bytes that were cached once, were dropped for want of memory and were not read again; `None` where the kernel does
+    /// not tell.
+    pub evicted_bytes: Option<u64>,
 }
 
 impl Cached {
+    /// Nothing, known of a range of no length.
+    const NONE_YET: Cached = Cached { cached_bytes: 0, dirty_bytes: Some(0), evicted_bytes: Some(0) };
+
     fn and(self, other: Cached) -> Cached {
         Cached {
             cached_bytes: self.cached_bytes + other.cached_bytes,
             dirty_bytes: self.dirty_bytes.zip(other.dirty_bytes).map(|(a, b)| a + b),
+            evicted_bytes: self.evicted_bytes.zip(other.evicted_bytes).map(|(a, b)| a + b),
         }
     }
 }
@@ -48,19 +55,20 @@ pub fn pieces(start: u64, length: u64) -> Vec<(u64, u64)> {
 /// What the page cache holds of these parts of an open file or device. `None` where the kernel does not tell
 /// this process.
 pub fn cached(file: &File, pieces: &[(u64, u64)]) -> Option<Cached> {
-    let none_yet = Cached { cached_bytes: 0, dirty_bytes: Some(0) };
-    pieces.iter().try_fold(none_yet, |sum, &(offset, len)| Some(sum.and(cached_part(file, offset, len)?)))
+    pieces
+        .iter()
+        .try_fold(Cached::NONE_YET, |sum, &(offset, len)| Some(sum.and(cached_part(file, offset, len)?)))
 }
 
 fn cached_part(file: &File, offset: u64, len: u64) -> Option<Cached> {
     if len == 0 {
-        return Some(Cached { cached_bytes: 0, dirty_bytes: Some(0) });
+        return Some(Cached::NONE_YET);
     }
     match cachestat(file, offset, len) {
         Ok(found) => Some(found),
         Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {
             let cached_bytes = mincore(file, offset, len)?;
-            Some(Cached { cached_bytes, dirty_bytes: None })
+            Some(Cached { cached_bytes, dirty_bytes: None, evicted_bytes: None })
         }
         Err(_) => None,
     }
@@ -78,7 +86,11 @@ fn cachestat(file: &File, offset: u64, len: u64) -> io::Result<Cached> {
         return Err(io::Error::last_os_error());
     }
     let bytes = |pages: u64| pages.saturating_mul(rustix::param::page_size() as u64).min(len);
-    Ok(Cached { cached_bytes: bytes(pages[0]), dirty_bytes: Some(bytes(pages[1].saturating_add(pages[2]))) })
+    Ok(Cached {
+        cached_bytes: bytes(pages[0]),
+        dirty_bytes: Some(bytes(pages[1].saturating_add(pages[2]))),
+        evicted_bytes: Some(bytes(pages[3])),
+    })
 }
 
 /// For somebody else's file that this user may not write, `mincore(2)` reports all of it as cached: not asked.

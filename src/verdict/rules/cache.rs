@@ -1,5 +1,6 @@
 //! Did the I/O reach the disks, and as what?
 
+use super::reach::{self, By, Most, unread};
 use crate::result::{Finding, Grade, Layer, LayerKind};
 use crate::text::{bytes, number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
@@ -12,49 +13,115 @@ const MOVED_SUSPECT: f64 = 0.90;
 /// Below this most of the bytes never were at the disks.
 const MOVED_INVALID: f64 = 0.50;
 
-/// Bytes completed against bytes moved, reads and writes apart.
+/// Bytes completed against bytes that the disks can have moved for the test, reads and writes apart.
 pub fn served_from_cache(case: &Case<'_>) -> Look {
     let groups = case.groups()?;
     let mut findings = Vec::new();
     for group in &groups {
         for way in Way::BOTH {
-            let (done, moved) = (group.done(way), group.moved(way));
+            let done = group.done(way);
             if done.bytes <= 0.0 {
                 continue;
             }
-            // A late reading divides the same bytes by more time, so its rate is too low.
-            let in_measured = ratio(group.moved_bytes(way), case.seconds());
-            let share = ratio(moved.bytes.max(in_measured) + edge(case, group, done), done.bytes);
-            if share >= MOVED_SUSPECT {
-                continue;
+            let most = reach::most(case, group, way);
+            let share = ratio(most.bytes + edge(case, group, done) + unread(case, group, way), done.bytes);
+            if share < MOVED_SUSPECT {
+                findings.push(not_at_the_disks(case, group, way, most, share));
             }
-            let cause = cause(group, way);
-            let grade = match share < MOVED_INVALID && cause.is_not_the_target {
-                true => Grade::Invalid,
-                false => Grade::Suspect,
-            };
-            let says = format!(
-                "The test completed {} {}/s of {}, but {} received {}: {}.",
-                number(done.ios),
-                way.plural(),
-                bytes(done.size()),
-                group.names(),
-                seen(moved, done),
-                cause.words
-            );
-            findings.push(
-                found(grade, says)
-                    .of(group.path())
-                    .figure(&format!("completed_{}s_per_s", way.word()), done.ios)
-                    .figure(&format!("completed_{}_bytes_per_s", way.word()), done.bytes)
-                    .figure(&format!("disk_{}s_per_s", way.word()), moved.ios)
-                    .figure(&format!("disk_{}_bytes_per_s", way.word()), moved.bytes)
-                    .advise(cause.advice),
-            );
         }
     }
     Ok(findings)
 }
+
+/// The finding that a part of the bytes never was at the disks.
+fn not_at_the_disks(case: &Case<'_>, group: &Group<'_>, way: Way, most: Most<'_>, share: f64) -> Finding {
+    let (done, moved) = (group.done(way), group.moved(way));
+    let cause = cause(group, way, share);
+    let grade = match share < MOVED_INVALID && cause.is_not_the_target {
+        true => Grade::Invalid,
+        false => Grade::Suspect,
+    };
+    let says = format!(
+        "The test completed {} {}/s of {}, but {}: {}{}.",
+        number(done.ios),
+        way.plural(),
+        bytes(done.size()),
+        reached(group, way, most),
+        cause.words,
+        held_before(group, way, &cause)
+    );
+    let figure = |what: &str| format!("{what}_{}_bytes_per_s", way.word());
+    let mut finding = found(grade, says)
+        .of(group.path())
+        .figure(&format!("completed_{}s_per_s", way.word()), done.ios)
+        .figure(&figure("completed"), done.bytes)
+        .figure(&format!("disk_{}s_per_s", way.word()), moved.ios)
+        .figure(&figure("disk"), moved.bytes);
+    if let Some(own) = reach::own(case, group, way) {
+        finding = finding.figure(&figure("own_disk"), own);
+    }
+    if let By::Loop(cache) = most.by {
+        finding = finding
+            .figure(&figure("loop_disk_most"), most.bytes)
+            .figure("loop_cached_before_bytes", cache.residency.cached_before_bytes as f64);
+    }
+    if let Some(least) = cause.least {
+        finding = finding.figure("compressed_least_percent", least * 100.0);
+    }
+    finding.advise(cause.advice)
+}
+
+/// What can have been at the disks, and how that is known.
+fn reached(group: &Group<'_>, way: Way, most: Most<'_>) -> String {
+    let (done, moved) = (group.done(way), group.moved(way));
+    let share = percent(ratio(most.bytes, done.bytes));
+    match most.by {
+        By::Disks => format!("{} received {}", group.names(), seen(moved, done)),
+        By::Own => {
+            let does = match way {
+                Way::Read => "read from",
+                Way::Write => "wrote to",
+            };
+            let (own, of_all) = match most.bytes {
+                own if own > 0.0 => (format!("only {}/s", bytes(own)), format!("{share} of the bytes; ")),
+                _ => ("nothing".to_string(), String::new()),
+            };
+            format!(
+                "by the kernel's account this process {does} the disks {own} ({of_all}{} moved {}/s with the {} of others)",
+                group.names(),
+                bytes(moved.bytes),
+                way.plural()
+            )
+        }
+        By::Loop(cache) => format!(
+            "{} of '{}', on which {} stands, was in the page cache before, and its disk can have given no more than {}/s \
+             ({share} of the bytes)",
+            percent(ratio(cache.residency.cached_before_bytes as f64, cache.residency.range_bytes as f64)),
+            cache.path,
+            cache.device,
+            bytes(most.bytes)
+        ),
+    }
+}
+
+/// How much of what was read the page cache held before the run, where it answered.
+fn held_before(group: &Group<'_>, way: Way, cause: &Cause) -> String {
+    if way == Way::Write || !cause.is_page_cache {
+        return String::new();
+    }
+    let seen = group.targets.iter().filter_map(|target| target.facts?.residency);
+    let (held, range) =
+        seen.fold((0, 0), |sum, seen| (sum.0 + seen.cached_before_bytes, sum.1 + seen.range_bytes));
+    match ratio(held as f64, range as f64) {
+        share if share >= HELD_NOTABLE => {
+            format!(". It held {} of the tested range before the run", percent(share))
+        }
+        _ => String::new(),
+    }
+}
+
+/// From this part of the range on it is worth a word that the page cache held it before the run.
+const HELD_NOTABLE: f64 = 0.05;
 
 fn per_s(ios: f64) -> String {
     format!("{}/s", number(ios))
@@ -81,81 +148,128 @@ fn edge(case: &Case<'_>, group: &Group<'_>, done: Flow) -> f64 {
 }
 
 /// Why the disks moved less.
+#[derive(Debug)]
 struct Cause {
     words: String,
     advice: &'static str,
     /// Something other than the target answered.
     is_not_the_target: bool,
+    /// It was the page cache of the target.
+    is_page_cache: bool,
+    /// The least part of the bytes that compression and the like leave, where some layer does that.
+    least: Option<f64>,
 }
 
-fn cause(group: &Group<'_>, way: Way) -> Cause {
-    let says = |words: &str, advice| Cause { words: words.to_string(), advice, is_not_the_target: true };
+impl Cause {
+    fn of(words: &str, advice: &'static str) -> Self {
+        Cause { words: words.to_string(), advice, is_not_the_target: true, is_page_cache: false, least: None }
+    }
+
+    fn page_cache(words: &str, advice: &'static str) -> Self {
+        Cause { is_page_cache: true, ..Cause::of(words, advice) }
+    }
+}
+
+/// The cause of `share`, the part of the bytes that can have been at the disks.
+fn cause(group: &Group<'_>, way: Way, share: f64) -> Cause {
+    if let Some(cause) = cause_in_the_profile(group, way) {
+        return cause;
+    }
+    let Some(reduction) = reach::reduction(group, way) else { return cause_below(group, way, false) };
+    let data = match reduction.sampled {
+        Some(part) => format!("a sample of the data compresses to {}", percent(part)),
+        None => "the data were not sampled".to_string(),
+    };
+    if share >= reduction.least * MOVED_SUSPECT {
+        let advice = "to measure the disk, write and read random data (-Zr), or turn compression and deduplication off";
+        return Cause {
+            is_not_the_target: false,
+            least: Some(reduction.least),
+            ..Cause::of(&format!("{}, so the disk moved less ({data})", reduction.by), advice)
+        };
+    }
+    let cause = cause_below(group, way, true);
+    let words = format!(
+        "{}; {}, which explains {} of the bytes but not less ({data})",
+        cause.words,
+        reduction.by,
+        percent(reduction.least)
+    );
+    Cause { words, least: Some(reduction.least), ..cause }
+}
+
+/// What the profile and the layout of the target tell.
+fn cause_in_the_profile(group: &Group<'_>, way: Way) -> Option<Cause> {
     let most = |holds: &dyn Fn(&View<'_>) -> bool| {
         let with: f64 = group.targets.iter().filter(|t| holds(t)).map(|t| t.done(way).bytes).sum();
         with * 2.0 >= group.done(way).bytes
     };
-    let is_cached = most(&|target| !target.is_direct());
-    let is_loop_cached = || {
-        group.targets.iter().any(|target| {
-            target.layers().iter().any(|layer| layer.kind == LayerKind::Loop && layer.direct_io != Some(true))
-        })
-    };
-    let reduced_by = group.targets.iter().find_map(View::reduced_by);
     if way == Way::Read && most(&|target| never_written_share(target) >= 0.5) {
-        return says(
+        return Some(Cause::of(
             "most of the tested range was never written, so reads there need no disk",
             "write the whole range once before reading it: -c makes such a file; a device needs a write test over \
              all of it (-w100 -Zr), which destroys its content",
-        );
+        ));
     }
     if most(&|target| target.asked.memory_mapped) {
-        return says(
+        return Some(Cause::page_cache(
             "the target is memory mapped (-Sm), so the page cache answered",
             "use -Su or -Sh to measure the disk; this result is the speed of memory and page cache",
-        );
+        ));
     }
-    if is_cached && way == Way::Read {
-        return says(
+    let is_cached = most(&|target| !target.is_direct());
+    match way {
+        Way::Read if is_cached => Some(Cause::page_cache(
             "the page cache answered, because neither -Su nor -Sh bypassed it",
             "add -Su or -Sh to measure the disk; this result is what programs get that use the page cache",
-        );
-    }
-    if is_cached {
-        return says(
+        )),
+        Way::Write if is_cached => Some(Cause::page_cache(
             "the page cache took them, because neither -Su nor -Sh bypassed it",
             "add -Sh (durable writes) or -Su (writes to the disk's cache), or run until the page cache is full",
-        );
+        )),
+        _ => None,
     }
-    if let Some(by) = reduced_by {
-        let words = format!("{by}, so the disk moved less");
-        let advice = "to measure the disk, write and read random data (-Zr), or turn compression and deduplication off";
-        return Cause { words, advice, is_not_the_target: false };
-    }
-    if is_loop_cached() {
-        return says(
+}
+
+/// What the layers and the page cache tell. `is_reduced`: the file system or a layer below makes data smaller.
+fn cause_below(group: &Group<'_>, way: Way, is_reduced: bool) -> Cause {
+    let is_loop_cached = |layer: &Layer| layer.kind == LayerKind::Loop && layer.direct_io != Some(true);
+    if group.targets.iter().any(|target| target.layers().iter().any(is_loop_cached)) {
+        return Cause::of(
             "a loop device below the target uses the page cache for its file",
             "set the loop device up with losetup --direct-io=on",
         );
     }
-    let grew =
-        group.targets.iter().any(|target| residency_growth(target).is_some_and(|(_, notable)| notable));
-    let is_thin = group.targets.iter().any(View::is_thin);
-    let has_zeros = group.targets.iter().any(|target| {
+    let is_held = |target: &View<'_>| {
+        let grew = residency_growth(target).is_some_and(|(_, notable)| notable);
+        let residency = target.facts.and_then(|facts| facts.residency);
+        grew || (way == Way::Read
+            && residency.is_some_and(|seen| seen.cached_before_bytes * 2 >= seen.range_bytes.max(1)))
+    };
+    let has_zeros = |target: &View<'_>| {
         let sample = target.facts.and_then(|facts| facts.content.as_ref());
         sample.is_some_and(|sample| sample.zero_blocks > 0)
-    });
-    if way == Way::Read && (is_thin || has_zeros) {
-        return says(
+    };
+    let is_held = group.targets.iter().any(is_held);
+    if is_held && is_reduced {
+        return Cause::page_cache(
+            "the page cache answered, although the test asked for direct I/O",
+            "file systems read what they keep compressed through the page cache: make the file again without compression \
+             (btrfs: mount without compress, or chattr +m on the new file)",
+        );
+    }
+    if way == Way::Read && group.targets.iter().any(|target| target.is_thin() || has_zeros(target)) {
+        return Cause::of(
             "reads of zeros need no disk (holes, and blocks that were trimmed or never provisioned)",
             "write the whole range once with -Zr before reading it, which destroys its content",
         );
     }
-    match grew {
-        true => says(
+    match is_held {
+        true => Cause::page_cache(
             "the page cache answered, although the test asked for direct I/O",
             "choose a file system that supports direct I/O",
         ),
-        false => says(
+        false => Cause::of(
             "something between the test and the disk answered",
             "look for a cache between the test and the disk (truespd inspect shows the layers)",
         ),
@@ -192,7 +306,7 @@ pub fn coalesced(case: &Case<'_>) -> Look {
             let (done, moved) = (group.done(way), group.moved(way));
             let larger = ratio(moved.size(), done.size());
             // Where most bytes never came to the disk, served-from-cache tells sizes and rates as well.
-            let is_told = ratio(moved.bytes, done.bytes) < MOVED_INVALID;
+            let is_told = ratio(reach::most(case, group, way).bytes, done.bytes) < MOVED_INVALID;
             if larger < SIZE_REMARK || moved.ios >= done.ios / SIZE_REMARK || is_told {
                 continue;
             }

@@ -8,6 +8,7 @@ mod machine;
 mod overlap;
 mod pace;
 mod place;
+mod reach;
 mod run;
 mod steady;
 #[cfg(test)]
@@ -93,8 +94,9 @@ pub const RULES: &[Rule] = &[
         Invalid,
         Cache,
         RealSpan(cache::served_from_cache),
-        "The disks moved less than 90 % of the bytes that the test completed (suspect), or less than half of them \
-         (invalid). Reads and writes are compared separately.",
+        "The disks can have moved less than 90 % of the bytes that the test completed (suspect), or less than half of them \
+         (invalid): by their own counters, by what this process itself had them move, or by what the page cache of a loop \
+         device held before. Reads and writes are compared separately.",
         "bypass the page cache with -Su or -Sh, and look for other caches between the test and the disk",
     ),
     rule(

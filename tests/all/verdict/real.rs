@@ -114,6 +114,53 @@ fn cached_and_direct() {
     cached.fires("working-set", "suspect");
 }
 
+/// What a neighbour reads from the disk is no proof that this run did.
+#[test]
+fn a_neighbour_hides_no_page_cache() {
+    let Some((_device, mount)) = file_system(200) else { return };
+    let (lab, file, other) = (Lab::new(), mount.point.join("data"), mount.point.join("other"));
+    filled(&lab, &file, 32);
+    filled(&lab, &other, 64);
+    fs::read(&file).expect("readable");
+    // A file system on a loop device that reads its image through the page cache, and the image is there already.
+    let looped = Loop::over(&file);
+    let words = "-Sb -r -b4K -o1 -g3000i -W0 -d2";
+    let neighbour = lab.start(&format!("-v -r -b64k -o4 -Su -W0 -d60 '{}'", text(&other)));
+    neighbour.wait_for_stderr("starting measurements");
+    let cached = judged(&lab, words, &file);
+    let through_loop = judged(&lab, "-Su -r -b4K -o1 -g2000i -W0 -d2", &looped.node);
+    let cold = judged(&lab, "-Su -r -b4K -o1 -g3000i -W0 -d2", &file);
+    neighbour.signal(Signal::INT);
+    neighbour.finish().expect_code(0);
+    let says = |verdict: &Judged| {
+        let finding = verdict.fires("served-from-cache", "invalid");
+        finding["says"].as_str().expect("a sentence").to_string()
+    };
+    let said = says(&cached);
+    assert!(said.contains("by the kernel's account this process read from the disks nothing ("), "{said}");
+    assert!(said.contains("the page cache answered"), "{said}");
+    assert!(said.ends_with("It held 100 % of the tested range before the run."), "{said}");
+    let said = says(&through_loop);
+    assert!(
+        said.contains("was in the page cache before, and its disk can have given no more than"),
+        "{said}"
+    );
+    assert!(said.contains("a loop device below the target uses the page cache for its file"), "{said}");
+    // Direct reads of a file that is in the page cache, too, are the disk's.
+    cold.silent(&["served-from-cache"]);
+}
+
+/// A loop device without direct I/O over a file that is not in the page cache: the disk gives what was asked for.
+#[test]
+fn a_loop_device_over_a_cold_file() {
+    let Some((_device, mount)) = file_system(200) else { return };
+    let (lab, file) = (Lab::new(), mount.point.join("image"));
+    filled(&lab, &file, 128);
+    let looped = Loop::over(&file);
+    let verdict = judged(&lab, "-Su -s -b64K -o2 -g160i -W0 -d2", &looped.node);
+    verdict.silent(&["served-from-cache"]);
+}
+
 /// The same with a device itself.
 #[test]
 fn cached_and_direct_on_a_device() {

@@ -84,6 +84,245 @@ fn a_reading_that_came_late_is_no_cache() {
 }
 
 #[test]
+fn a_first_reading_that_came_late_is_no_cache() {
+    // Both readings came late: what was done before the first one is in no count, and after the end nothing was done.
+    let late = |late_s: u64, moved_percent: u64| {
+        doc(|d| {
+            let disk = &mut d.measured.evidence.disks[0];
+            (disk.late_ns, disk.window_ns) = (late_s * NS_PER_S, disk.window_ns + NS_PER_S / 10);
+            disk.total.reads = disk.total.reads * moved_percent / 100;
+            disk.total.read_bytes = disk.total.read_bytes * moved_percent / 100;
+        })
+    };
+    late(12, 80).silent("served-from-cache");
+    late(0, 80).fires("served-from-cache");
+    says(&late(12, 20).fires("served-from-cache"), Grade::Invalid, &["(20 % of the bytes)"]);
+}
+
+/// Through the page cache, a neighbour on the disk, and what the process itself had read.
+fn beside_a_neighbour(own: Option<u64>, change: impl FnOnce(&mut Doc)) -> Doc {
+    doc(|d| {
+        d.asked.cache = CacheMode::Cached;
+        d.reads_per_s = 3000;
+        d.refresh();
+        d.disk().read_bytes += (78 << 20) * SECONDS;
+        d.host().own_disk_read_bytes = own;
+        let residency = d.facts()[0].residency.as_mut().expect("a residency");
+        (residency.cached_before_bytes, residency.cached_after_bytes) = (8 * GIB, 8 * GIB);
+        change(d);
+    })
+}
+
+#[test]
+fn a_neighbour_hides_no_page_cache() {
+    let finding = beside_a_neighbour(Some(32 << 10), |_| {}).fires("served-from-cache");
+    says(
+        &finding,
+        Grade::Invalid,
+        &[
+            "The test completed 3,000 reads/s of 4 KiB, but by the kernel's account this process read from the disks only 546 \
+           bytes/s (<0.1 % of the bytes; vda moved 89.7 MiB/s with the reads of others): the page cache answered, because \
+           neither -Su nor -Sh bypassed it. It held 100 % of the tested range before the run.",
+        ],
+    );
+    assert!(finding.figures.iter().any(|f| f.name == "own_disk_read_bytes_per_s" && f.value < 1000.0));
+    let ours = 3000 * 4096 * SECONDS;
+    says(
+        &beside_a_neighbour(Some(ours * 6 / 10), |_| {}).fires("served-from-cache"),
+        Grade::Suspect,
+        &["(60 % of"],
+    );
+    beside_a_neighbour(Some(ours), |_| {}).silent("served-from-cache");
+    // What reading ahead brings is more than what was asked for.
+    beside_a_neighbour(Some(9 * ours), |_| {}).silent("served-from-cache");
+    beside_a_neighbour(None, |_| {}).silent("served-from-cache");
+    // A cache that held nothing answered nothing: the account is not complete.
+    let empty = |d: &mut Doc| {
+        let residency = d.facts()[0].residency.as_mut().expect("a residency");
+        (residency.cached_before_bytes, residency.cached_after_bytes) = (0, 0);
+    };
+    beside_a_neighbour(Some(0), empty).silent("served-from-cache");
+    // ZFS reads in threads of the kernel.
+    let zfs = |d: &mut Doc| d.facts()[0].layers[1] = layer(LayerKind::Filesystem, "zfs", &[2]);
+    beside_a_neighbour(Some(0), zfs).silent("served-from-cache");
+    // Without a neighbour the disk tells as much.
+    let alone =
+        |d: &mut Doc| *d.disk() = DiskCounts { reads: 8, read_bytes: 32 << 10, ..DiskCounts::default() };
+    let finding = beside_a_neighbour(Some(32 << 10), alone).fires("served-from-cache");
+    says(
+        &finding,
+        Grade::Invalid,
+        &["but vda received ", "It held 100 % of the tested range before the run."],
+    );
+}
+
+#[test]
+fn direct_reads_that_the_cache_answered_beside_a_neighbour() {
+    let direct = |own: u64, cached: u64| {
+        beside_a_neighbour(Some(own), |d| {
+            d.asked.cache = CacheMode::DisableOsCache;
+            d.facts()[0].residency.as_mut().expect("a residency").cached_before_bytes = cached;
+            d.facts()[0].residency.as_mut().expect("a residency").cached_after_bytes = cached;
+        })
+    };
+    says(
+        &direct(4096, 8 * GIB).fires("served-from-cache"),
+        Grade::Invalid,
+        &["the page cache answered, although the test asked for direct I/O"],
+    );
+    // Nothing in memory can have answered.
+    direct(4096, 0).silent("served-from-cache");
+}
+
+#[test]
+fn writes_to_the_same_pages_beside_a_neighbour() {
+    let written = |own_percent: u64, change: &dyn Fn(&mut Doc)| {
+        writes(|d| {
+            (d.asked.cache, d.asked.write_through) = (CacheMode::Cached, false);
+            d.disk().write_bytes *= 3;
+            d.host().own_disk_write_bytes = Some(20_000 * 4096 * SECONDS * own_percent / 100);
+            change(d);
+        })
+    };
+    let finding = written(4, &|_| {}).fires("served-from-cache");
+    let words =
+        ["this process wrote to the disks only 3.1 MiB/s (4 % of the bytes; ", "the page cache took them"];
+    says(&finding, Grade::Invalid, &words);
+    written(100, &|_| {}).silent("served-from-cache");
+    // Durable writes reach the disk as often as they are made, and journals write in a thread of their own.
+    written(4, &|d| d.asked.write_through = true).silent("served-from-cache");
+    written(4, &|d| {
+        let details = crate::result::LayerDetails { journals_data: true, ..Default::default() };
+        d.facts()[0].layers[1].details = Some(details);
+    })
+    .silent("served-from-cache");
+}
+
+#[test]
+fn the_page_cache_below_a_loop_device() {
+    let looped = |before: u64, after: u64, evicted: Option<u64>| {
+        doc(|d| {
+            d.facts()[0].layers = vec![
+                layer(LayerKind::File, PATH, &[1]),
+                layer(LayerKind::Filesystem, "ext4", &[2]),
+                layer(LayerKind::Loop, "loop0", &[3]),
+                layer(LayerKind::File, "/x.img", &[4]),
+                disk_layer("vda"),
+            ];
+            d.host().own_disk_read_bytes = Some(20_000 * 4096 * SECONDS);
+            d.facts()[0].loop_caches = vec![LoopCache {
+                device: "loop0".to_string(),
+                path: "/x.img".to_string(),
+                residency: Residency {
+                    range_bytes: GIB,
+                    cached_before_bytes: before,
+                    cached_after_bytes: after,
+                },
+                evicted_before_bytes: evicted,
+                evicted_after_bytes: evicted,
+            }];
+        })
+    };
+    // 4.6 GiB were read.
+    let finding = looped(GIB / 2, GIB / 2 + (10 << 20), Some(0)).fires("served-from-cache");
+    says(
+        &finding,
+        Grade::Invalid,
+        &[
+            "but 50 % of '/x.img', on which loop0 stands, was in the page cache before, and its disk can have given no more \
+           than 171 KiB/s (0.2 % of the bytes): a loop device below the target uses the page cache for its file.",
+        ],
+    );
+    // A cache that is too small reads the same again.
+    looped(GIB / 2, GIB / 2, Some(GIB / 4)).silent("served-from-cache");
+    looped(GIB / 2, GIB / 2, None).silent("served-from-cache");
+    says(&looped(GIB, GIB, None).fires("served-from-cache"), Grade::Invalid, &["100 % of '/x.img'"]);
+    says(
+        &looped(GIB, GIB, Some(0)).fires("served-from-cache"),
+        Grade::Invalid,
+        &["than 0 bytes/s (0 % of the bytes)"],
+    );
+    // A large file that was not in memory before.
+    let mut cold = looped(0, 5 * GIB, Some(0));
+    cold.facts()[0].loop_caches[0].residency.range_bytes = 8 * GIB;
+    cold.silent("served-from-cache");
+}
+
+/// Compression excuses as much as the data let it, and no more.
+#[test]
+fn compression_excuses_what_it_explains() {
+    let compressed = |moved_per_mille: u64, sampled_percent: u64, change: &dyn Fn(&mut Doc)| {
+        doc(|d| {
+            let facts = &mut d.facts()[0];
+            facts.layers[1] = Layer {
+                compression: Some("zstd".to_string()),
+                ..layer(LayerKind::Filesystem, "btrfs", &[2])
+            };
+            facts.extents.as_mut().expect("a map").encoded_bytes = 8 * GIB;
+            facts.content.as_mut().expect("a sample").compressed_bytes = 256 * 4096 * sampled_percent / 100;
+            d.disk().read_bytes = d.disk().read_bytes * moved_per_mille / 1000;
+            change(d);
+        })
+    };
+    let excused = compressed(100, 12, &|_| {}).fires("served-from-cache");
+    let words =
+        ["btrfs compresses (zstd), so the disk moved less (a sample of the data compresses to 12 %)."];
+    says(&excused, Grade::Suspect, &words);
+    // btrfs keeps at least 4 KiB of 128 KiB.
+    says(&compressed(32, 1, &|_| {}).fires("served-from-cache"), Grade::Suspect, &["so the disk moved less"]);
+    let too_little = compressed(1, 1, &|_| {}).fires("served-from-cache");
+    says(
+        &too_little,
+        Grade::Invalid,
+        &[
+            "something between the test and the disk answered; btrfs compresses (zstd), which explains 3.1 % of the bytes but \
+           not less (a sample of the data compresses to 1 %).",
+        ],
+    );
+    assert!(too_little.figures.iter().any(|f| f.name == "compressed_least_percent" && f.value == 3.125));
+    let cached = compressed(1, 1, &|d| {
+        d.facts()[0].residency.as_mut().expect("a residency").cached_before_bytes = 8 * GIB;
+    });
+    let finding = cached.fires("served-from-cache");
+    says(
+        &finding,
+        Grade::Invalid,
+        &["the page cache answered, although the test asked for direct I/O; btrfs", "It held 100 %"],
+    );
+    assert!(finding.advice.contains("without compression"), "{}", finding.advice);
+    // Data that do not compress, and a file that is not stored compressed.
+    says(&compressed(100, 90, &|_| {}).fires("served-from-cache"), Grade::Invalid, &["which explains 45 %"]);
+    let plain = compressed(100, 12, &|d| d.facts()[0].extents.as_mut().expect("a map").encoded_bytes = 0);
+    says(
+        &plain.fires("served-from-cache"),
+        Grade::Invalid,
+        &["which explains 100 % of the bytes but not less"],
+    );
+    // Nobody looked at the data.
+    let unknown = |moved_per_mille| compressed(moved_per_mille, 12, &|d| d.facts()[0].content = None);
+    says(
+        &unknown(40).fires("served-from-cache"),
+        Grade::Suspect,
+        &["so the disk moved less (the data were not sampled)."],
+    );
+    says(&unknown(4).fires("served-from-cache"), Grade::Invalid, &["which explains 3.1 %"]);
+    // A disk counts what it is sent, whatever it makes of it.
+    let zram = doc(|d| {
+        d.facts()[0].layers = vec![
+            layer(LayerKind::File, PATH, &[1]),
+            layer(LayerKind::Filesystem, "ext4", &[2]),
+            Layer { compression: Some("lzo".to_string()), ..layer(LayerKind::Memory, "vda", &[]) },
+        ];
+        d.disk().read_bytes /= 5;
+    });
+    says(
+        &zram.fires("served-from-cache"),
+        Grade::Invalid,
+        &["something between the test and the disk answered."],
+    );
+}
+
+#[test]
 fn the_cause_is_the_one_that_the_evidence_shows() {
     let unmoved = |change: &dyn Fn(&mut Doc)| {
         doc(|d| {
@@ -97,8 +336,6 @@ fn the_cause_is_the_one_that_the_evidence_shows() {
         (extents.written_bytes, extents.hole_bytes) = (0, 8 * GIB);
     });
     says(&holes, Grade::Invalid, &["was never written, so reads there need no disk"]);
-    let compressed = unmoved(&|d| d.facts()[0].layers[1].compression = Some("zstd".to_string()));
-    says(&compressed, Grade::Suspect, &["ext4 compresses (zstd), so the disk moved less."]);
     let mapped = unmoved(&|d| d.asked.memory_mapped = true);
     says(&mapped, Grade::Invalid, &["-Sm"]);
     let looped = unmoved(&|d| {

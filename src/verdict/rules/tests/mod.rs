@@ -11,9 +11,9 @@ use crate::measure::Histogram;
 use crate::profile::{CacheMode, Profile, Target, TimeSpan};
 use crate::result::{
     ClockFacts, ContentSample, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap, Finding,
-    Grade, HostActivity, Layer, LayerKind, LoadCost, Measured, OpenedKind, Outstanding, Pressure, QueueDepth,
-    Residency, SelfCost, System, TargetFacts, TargetResult, ThreadCost, ThreadResult, TimeSpanResult,
-    Timeline, WaitStatistics, Window, legacy,
+    Grade, HostActivity, Layer, LayerKind, LoadCost, LoopCache, Measured, OpenedKind, Outstanding, Pressure,
+    QueueDepth, Residency, SelfCost, System, TargetFacts, TargetResult, ThreadCost, ThreadResult,
+    TimeSpanResult, Timeline, WaitStatistics, Window, legacy,
 };
 use crate::verdict::{Looks, RULES, judge};
 
@@ -184,6 +184,7 @@ impl Doc {
         evidence.disks = vec![DiskActivity {
             name: "vda".to_string(),
             window_ns: self.seconds * NS_PER_S,
+            late_ns: 0,
             total: counts(self.seconds),
             interval_ns: NS_PER_S,
             intervals: (0..self.seconds)
