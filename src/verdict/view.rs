@@ -200,6 +200,18 @@ impl<'a> View<'a> {
             })
     }
 
+    /// Whether writes make a layer below read: parity, copies of what is replaced, parts of blocks and pages.
+    pub fn reads_to_write(&self) -> bool {
+        let is_parity = |layer: &Layer| {
+            let level = layer.details.as_ref().and_then(|details| details.level.as_deref());
+            is_redundant(layer) && !level.is_some_and(|level| COPY_LEVELS.contains(&level))
+        };
+        let is_buffered_loop = |layer: &Layer| layer.kind == LayerKind::Loop && layer.direct_io != Some(true);
+        self.layers().iter().any(|layer| {
+            is_parity(layer) || is_buffered_loop(layer) || MULTIPLY_WRITES.contains(&layer.role())
+        })
+    }
+
     /// Whether one read becomes several below: on an array that lacks a disk, or in a cache that fills.
     pub fn multiplies_reads(&self) -> bool {
         let is_at_work = |layer: &Layer| {
@@ -230,6 +242,9 @@ const MULTIPLY_WRITES: [LayerRole; 11] = [
     LayerRole::CopyOnWrite,
     LayerRole::Zfs,
 ];
+
+/// Levels of md that write the same several times and read nothing for it.
+const COPY_LEVELS: [&str; 2] = ["raid1", "raid10"];
 
 /// Layers whose reads become several: caches that fill, checksums.
 const MULTIPLY_READS: [LayerRole; 6] = [

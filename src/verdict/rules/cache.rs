@@ -1,7 +1,8 @@
 //! Did the I/O reach the disks, and as what?
 
 use super::reach::{self, By, Most, unread};
-use crate::result::{Finding, Grade, Layer, LayerKind};
+use crate::profile::Target;
+use crate::result::{Finding, Grade, Layer, LayerKind, LayerRole};
 use crate::text::{bytes, number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{Flow, Group, RestsOn, View, Way};
@@ -36,7 +37,8 @@ pub fn served_from_cache(case: &Case<'_>) -> Look {
 /// The finding that a part of the bytes never was at the disks.
 fn not_at_the_disks(case: &Case<'_>, group: &Group<'_>, way: Way, most: Most<'_>, share: f64) -> Finding {
     let (done, moved) = (group.done(way), group.moved(way));
-    let cause = cause(group, way, share);
+    let own_less = reach::own(case, group, way).is_some_and(|own| own < MOVED_INVALID * done.bytes);
+    let cause = cause(group, way, share, own_less);
     let grade = match share < MOVED_INVALID && cause.is_not_the_target {
         true => Grade::Invalid,
         false => Grade::Suspect,
@@ -170,12 +172,15 @@ impl Cause {
     }
 }
 
-/// The cause of `share`, the part of the bytes that can have been at the disks.
-fn cause(group: &Group<'_>, way: Way, share: f64) -> Cause {
+/// The cause of `share`, the part of the bytes that can have been at the disks. `own_less`: this process had the disks move
+/// less than half, so that it was answered above the devices.
+fn cause(group: &Group<'_>, way: Way, share: f64, own_less: bool) -> Cause {
     if let Some(cause) = cause_in_the_profile(group, way) {
         return cause;
     }
-    let Some(reduction) = reach::reduction(group, way) else { return cause_below(group, way, false) };
+    let Some(reduction) = reach::reduction(group, way) else {
+        return cause_below(group, way, false, own_less);
+    };
     let data = match reduction.sampled {
         Some(part) => format!("a sample of the data compresses to {}", percent(part)),
         None => "the data were not sampled".to_string(),
@@ -188,7 +193,7 @@ fn cause(group: &Group<'_>, way: Way, share: f64) -> Cause {
             ..Cause::of(&format!("{}, so the disk moved less ({data})", reduction.by), advice)
         };
     }
-    let cause = cause_below(group, way, true);
+    let cause = cause_below(group, way, true, own_less);
     let words = format!(
         "{}; {}, which explains {} of the bytes but not less ({data})",
         cause.words,
@@ -232,19 +237,20 @@ fn cause_in_the_profile(group: &Group<'_>, way: Way) -> Option<Cause> {
 }
 
 /// What the layers and the page cache tell. `is_reduced`: the file system or a layer below makes data smaller.
-fn cause_below(group: &Group<'_>, way: Way, is_reduced: bool) -> Cause {
+fn cause_below(group: &Group<'_>, way: Way, is_reduced: bool, own_less: bool) -> Cause {
     let is_loop_cached = |layer: &Layer| layer.kind == LayerKind::Loop && layer.direct_io != Some(true);
-    if group.targets.iter().any(|target| target.layers().iter().any(is_loop_cached)) {
+    if !own_less && group.targets.iter().any(|target| target.layers().iter().any(is_loop_cached)) {
         return Cause::of(
             "a loop device below the target uses the page cache for its file",
             "set the loop device up with losetup --direct-io=on",
         );
     }
+    // Pages that were there before prove nothing where the file system honours direct I/O: it goes by them.
+    let goes_by = way == Way::Write || !(is_reduced || own_less);
     let is_held = |target: &View<'_>| {
         let grew = residency_growth(target).is_some_and(|(_, notable)| notable);
-        let residency = target.facts.and_then(|facts| facts.residency);
-        grew || (way == Way::Read
-            && residency.is_some_and(|seen| seen.cached_before_bytes * 2 >= seen.range_bytes.max(1)))
+        let residency = target.facts.and_then(|facts| facts.residency).filter(|_| !goes_by);
+        grew || residency.is_some_and(|seen| seen.cached_before_bytes * 2 >= seen.range_bytes.max(1))
     };
     let has_zeros = |target: &View<'_>| {
         let sample = target.facts.and_then(|facts| facts.content.as_ref());
@@ -345,6 +351,8 @@ pub fn direct_not_honoured(case: &Case<'_>) -> Look {
             continue;
         }
         match residency_growth(target) {
+            // Whoever put them there, it was not this test.
+            Some((_, true)) if pages_of_others(case, target).is_some() => {}
             Some((grew, true)) => {
                 let says = format!(
                     "The test asked for direct I/O, but {} of the file entered the page cache during the run.",
@@ -365,6 +373,58 @@ pub fn direct_not_honoured(case: &Case<'_>) -> Look {
         }
     }
     unless_missing(findings, missing)
+}
+
+/// Reads that bypassed the page cache leave as many bytes in the account of the process as completed; this part is enough.
+const BYPASSED: f64 = 0.98;
+/// Pages of this test would be so many times those that came.
+const PAGES_TIMES: f64 = 2.0;
+
+/// Bytes of a target of direct I/O that somebody else put into the page cache during the run; `None` where nothing came, or
+/// where it may have been this test.
+pub fn pages_of_others(case: &Case<'_>, target: &View<'_>) -> Option<f64> {
+    let (grew, is_notable) = residency_growth(target)?;
+    let grew = grew as f64;
+    let writes = target.done(Way::Write).bytes > 0.0;
+    // Some file systems take direct writes through the page cache where they honour direct reads.
+    let may_differ = target.layers().iter().any(|layer| layer.role() == LayerRole::CopyOnWrite);
+    if !is_notable || !target.is_direct() || (writes && may_differ) {
+        return None;
+    }
+    let is_ours = || !reads_bypassed(case, grew) && touched_once(case, target) < PAGES_TIMES * grew;
+    (!is_ours()).then_some(grew)
+}
+
+/// Whether the reads of the test bypassed the page cache, of which `grew` bytes came during the run: each byte completed
+/// was read from the disks, and far more than came.
+fn reads_bypassed(case: &Case<'_>, grew: f64) -> bool {
+    let views = case.views();
+    let is_all_direct = views.iter().all(|view| view.is_direct() && view.rests_on() == RestsOn::Disks);
+    let own = case.measured.evidence.host.as_ref().and_then(|host| host.own_disk_read_bytes);
+    let done = case.done(Way::Read).bytes * case.seconds();
+    own.is_some_and(|own| {
+        let own = own as f64;
+        is_all_direct && done > 0.0 && own >= BYPASSED * done && own >= PAGES_TIMES * grew
+    })
+}
+
+/// How many bytes of a target the test would have brought into the page cache, each once; 0 where its accesses do not tell.
+fn touched_once(case: &Case<'_>, target: &View<'_>) -> f64 {
+    let range = target.range_bytes() as f64;
+    let done = (target.done(Way::Read).bytes + target.done(Way::Write).bytes) * case.seconds();
+    let is_all = |holds: &dyn Fn(&Target) -> bool| target.entries.iter().all(|entry| holds(entry));
+    let touched = if is_all(&|entry| entry.random_percent == 100 && entry.distribution.is_none()) {
+        // Random accesses meet some places again.
+        range * (1.0 - (-ratio(done, range)).exp())
+    } else if is_all(&|entry| entry.random_percent == 0) {
+        // Threads may take the same stretch.
+        let threads: u32 = target.entries.iter().map(|entry| case.span.threads_on(entry)).sum();
+        ratio(done, f64::from(threads.max(1))).min(range)
+    } else {
+        0.0
+    };
+    let before = target.facts.and_then(|facts| facts.residency).map_or(0, |seen| seen.cached_before_bytes);
+    (touched - before as f64).max(0.0)
 }
 
 /// A tested range below this fits into the cache of a controller, a drive or a host.

@@ -1,5 +1,7 @@
 //! What else the machine did.
 
+use super::cache::pages_of_others;
+use super::reach;
 use crate::result::Grade;
 use crate::text::{bytes, number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
@@ -10,6 +12,9 @@ use crate::verdict::{Case, Look, Missing};
 const FOREIGN_SUSPECT: f64 = 0.05;
 /// And from this rate on: a few log lines disturb no test.
 pub const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
+
+/// Less than this part of what others moved is not worth a comparison.
+const OWN_LITTLE: f64 = 0.01;
 
 /// Another run of this program that had the same target.
 pub fn other_test(case: &Case<'_>) -> Look {
@@ -40,11 +45,23 @@ pub fn other_test(case: &Case<'_>) -> Look {
 pub fn other_io(case: &Case<'_>) -> Look {
     let groups = case.groups()?;
     let (mut findings, mut missing) = (Vec::new(), None);
+    for target in case.views() {
+        let Some(grew) = pages_of_others(case, &target) else { continue };
+        let says = format!(
+            "Another program uses {} through the page cache: {} of it came there during the run, and the I/O of this run \
+             bypassed it.",
+            target.path(),
+            bytes(grew)
+        );
+        findings.push(
+            found(Grade::Certified, says).of(Some(target.path())).figure("foreign_page_cache_bytes", grew),
+        );
+    }
     for group in &groups {
-        let ours: f64 = Way::BOTH.iter().map(|&way| group.done(way).bytes).sum();
-        let (mut foreign, mut parts) = (0.0, Vec::new());
+        let (mut ours, mut foreign, mut parts) = (0.0, 0.0, Vec::new());
         for way in Way::BOTH {
             let Some(own) = own(case, group, way, groups.len() == 1) else {
+                ours += group.done(way).bytes;
                 missing.get_or_insert(Missing(format!(
                     "which of the {} on {} came from this run: the layers above turn one {} into several, or delay it",
                     way.plural(),
@@ -53,6 +70,7 @@ pub fn other_io(case: &Case<'_>) -> Look {
                 )));
                 continue;
             };
+            ours += own;
             let others = (group.moved(way).bytes - own).max(0.0);
             if others > 0.0 {
                 parts.push(format!("{}/s of {}", bytes(others), way.plural()));
@@ -62,13 +80,21 @@ pub fn other_io(case: &Case<'_>) -> Look {
         if foreign < FOREIGN_BYTES_PER_S || foreign < FOREIGN_SUSPECT * ours {
             continue;
         }
-        let says = format!(
-            "Other I/O used {} during the run: {} beside the {}/s of this run ({}).",
-            group.names(),
-            parts.join(" and "),
-            bytes(ours),
-            percent(ratio(foreign, ours))
-        );
+        let parts = parts.join(" and ");
+        // The page cache answers most, and what the run itself has the disks move is nothing to compare with.
+        let says = match ours < OWN_LITTLE * foreign {
+            true => format!(
+                "Other I/O used {} during the run: {parts}; this run itself had it move {}/s.",
+                group.names(),
+                bytes(ours)
+            ),
+            false => format!(
+                "Other I/O used {} during the run: {parts} beside the {}/s of this run ({}).",
+                group.names(),
+                bytes(ours),
+                percent(ratio(foreign, ours))
+            ),
+        };
         let finding = found(Grade::Suspect, says).of(group.path());
         findings.push(finding.figure("foreign_bytes_per_s", foreign).figure("own_bytes_per_s", ours));
     }
@@ -82,7 +108,7 @@ fn own(case: &Case<'_>, group: &Group<'_>, way: Way, is_only: bool) -> Option<f6
     let writes = group.done(Way::Write).bytes > 0.0;
     let multiplies = group.targets.iter().any(View::multiplies_writes);
     // Parity is read back, compressed extents are read whole.
-    let reads_more = (multiplies && writes)
+    let reads_more = (writes && group.targets.iter().any(View::reads_to_write))
         || group.targets.iter().any(|target| target.reduced_by().is_some() || target.multiplies_reads());
     match way {
         Way::Read if reads_more => None,
@@ -94,8 +120,10 @@ fn own(case: &Case<'_>, group: &Group<'_>, way: Way, is_only: bool) -> Option<f6
                 Way::Read => host.own_disk_read_bytes,
                 Way::Write => host.own_disk_write_bytes,
             });
-            // The kernel's account of the process knows what reading ahead brought.
-            Some(done.max(ratio(counted.unwrap_or(0) as f64, case.seconds())))
+            // The kernel's account of the process knows what reading ahead brought, and what the page cache answered.
+            let through_cache =
+                is_only.then(|| reach::own(case, group, way)).flatten().filter(|_| !is_direct);
+            Some(through_cache.unwrap_or(done.max(ratio(counted.unwrap_or(0) as f64, case.seconds()))))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The verdict on real cases: what misleads people is made for real, and the rule that is meant for it speaks.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -56,6 +56,13 @@ fn judged_of(mut command: Command, lab: &Lab, words: &str, target: &Path) -> Jud
     // The one line says the same.
     ran.says(&[&format!("verdict: {}", verdict.grade())]);
     verdict
+}
+
+/// A run that goes on, of a target whose path may hold blanks.
+fn started(lab: &Lab, words: &str, more: &[&str], target: &Path) -> Running {
+    let mut command = lab.command(words);
+    command.args(more).arg(target);
+    Running::new(command, words)
 }
 
 /// A file of random data, not in the page cache.
@@ -125,7 +132,7 @@ fn a_neighbour_hides_no_page_cache() {
     // A file system on a loop device that reads its image through the page cache, and the image is there already.
     let looped = Loop::over(&file);
     let words = "-Sb -r -b4K -o1 -g3000i -W0 -d2";
-    let neighbour = lab.start(&format!("-v -r -b64k -o4 -Su -W0 -d60 '{}'", text(&other)));
+    let neighbour = started(&lab, "-v -r -b64k -o4 -Su -W0 -d60", &[], &other);
     neighbour.wait_for_stderr("starting measurements");
     let cached = judged(&lab, words, &file);
     let through_loop = judged(&lab, "-Su -r -b4K -o1 -g2000i -W0 -d2", &looped.node);
@@ -148,6 +155,33 @@ fn a_neighbour_hides_no_page_cache() {
     assert!(said.contains("a loop device below the target uses the page cache for its file"), "{said}");
     // Direct reads of a file that is in the page cache, too, are the disk's.
     cold.silent(&["served-from-cache"]);
+}
+
+/// A process that writes the file through the page cache, beside a test that bypasses it.
+#[test]
+fn pages_of_another_writer() {
+    let Some((_device, mount)) = file_system(200) else { return };
+    let (lab, file) = (Lab::new(), mount.point.join("data"));
+    filled(&lab, &file, 32);
+    let cold = judged(&lab, "-Su -r -b64K -o2 -W0 -d1", &file);
+    cold.silent(&["served-from-cache", "direct-not-honoured"]);
+    let words = "-v -Su -r -b64K -o2 -W0 -d3";
+    let document = lab.path("beside.json");
+    let run = started(&lab, words, &["--json", text(&document)], &file);
+    run.wait_for_stderr("starting measurements");
+    let mut other = fs::OpenOptions::new().write(true).open(&file).expect("writable");
+    other.write_all(&vec![9; 8 * MIB as usize]).expect("room");
+    run.finish().expect_code(0);
+    let whole: Value = serde_json::from_slice(&fs::read(document).expect("a document")).expect("JSON");
+    let verdict = Judged(whole["result"]["verdict"].clone());
+    let facts = &whole["result"]["time_spans"][0]["measured"]["evidence"]["targets"][0];
+    verdict.silent(&["direct-not-honoured"]);
+    // Direct reads of dirty pages have them written first, and may push them out.
+    let held = facts["residency"]["cached_after_bytes"].as_u64().expect("a number");
+    if held > MIB {
+        let says = verdict.found("other-io").and_then(|finding| finding["says"].as_str()).unwrap_or_default();
+        assert!(says.contains("through the page cache") || says.starts_with("Other I/O"), "{}", verdict.0);
+    }
 }
 
 /// A loop device without direct I/O over a file that is not in the page cache: the disk gives what was asked for.

@@ -170,6 +170,16 @@ fn direct_reads_that_the_cache_answered_beside_a_neighbour() {
         Grade::Invalid,
         &["the page cache answered, although the test asked for direct I/O"],
     );
+    // Pages that were there before are no proof by themselves: direct I/O goes by them.
+    let there = doc(|d| {
+        d.facts()[0].residency.as_mut().expect("a residency").cached_before_bytes = 8 * GIB;
+        *d.disk() = DiskCounts::default();
+    });
+    says(
+        &there.fires("served-from-cache"),
+        Grade::Invalid,
+        &["something between the test and the disk answered."],
+    );
     // Nothing in memory can have answered.
     direct(4096, 0).silent("served-from-cache");
 }
@@ -460,9 +470,9 @@ fn direct_io_that_is_none() {
         })
     };
     says(
-        &grown(GIB).fires("direct-not-honoured"),
+        &grown(3 * GIB).fires("direct-not-honoured"),
         Grade::Suspect,
-        &["The test asked for direct I/O, but 1 GiB of the file entered the page cache during the run."],
+        &["The test asked for direct I/O, but 3 GiB of the file entered the page cache during the run."],
     );
     grown(1 << 20).silent("direct-not-honoured");
     grown(80 << 20).silent("direct-not-honoured");
@@ -474,6 +484,57 @@ fn direct_io_that_is_none() {
         .silent("direct-not-honoured");
     doc(|d| (d.facts()[0].residency, d.asked.cache) = (None, CacheMode::Cached))
         .silent("direct-not-honoured");
+}
+
+/// Pages that came while every byte of the test was read from the disk are another program's.
+#[test]
+fn pages_that_others_brought_into_the_cache() {
+    let (grown, done) = (2 * GIB, 20_000 * 4096 * SECONDS);
+    let beside = |d: &mut Doc| {
+        let residency = d.facts()[0].residency.as_mut().expect("a residency");
+        residency.cached_after_bytes = residency.cached_before_bytes + grown;
+    };
+    let reads = |own: Option<u64>, change: &dyn Fn(&mut Doc)| {
+        doc(|d| {
+            beside(d);
+            // Most places are met several times.
+            d.facts()[0].size_bytes = 4 * GIB;
+            d.host().own_disk_read_bytes = own;
+            change(d);
+        })
+    };
+    reads(Some(done), &|_| {}).silent("direct-not-honoured");
+    let remark = reads(Some(done), &|_| {}).fires("other-io");
+    let words = [
+        "Another program uses test.dat through the page cache: 2 GiB of it came there during the run, and the I/O \
+                  of this run bypassed it.",
+    ];
+    says(&remark, Grade::Certified, &words);
+    // Reads that the page cache answered were not read from the disk.
+    reads(Some(done * 9 / 10), &|_| {}).fires("direct-not-honoured");
+    reads(None, &|_| {}).fires("direct-not-honoured");
+    reads(Some(done), &|d| d.facts()[0].residency.as_mut().expect("one").cached_after_bytes = 3 * GIB)
+        .fires("direct-not-honoured");
+    // Writes would have brought far more places there than came.
+    let written = |grew: u64, change: &dyn Fn(&mut Doc)| {
+        writes(|d| {
+            d.facts()[0].residency.as_mut().expect("one").cached_after_bytes = grew;
+            change(d);
+        })
+    };
+    written(GIB, &|_| {}).silent("direct-not-honoured");
+    written(GIB, &|_| {}).fires("other-io");
+    written(3 * GIB, &|_| {}).fires("direct-not-honoured");
+    // Of eight threads that take the same stretch each has an eighth.
+    let in_line =
+        |threads: u32| move |d: &mut Doc| (d.asked.random_percent, d.asked.threads_per_file) = (0, threads);
+    written(GIB, &in_line(1)).silent("direct-not-honoured");
+    written(GIB, &in_line(8)).fires("direct-not-honoured");
+    let btrfs = Layer {
+        details: Some(crate::result::LayerDetails::of(crate::result::LayerRole::CopyOnWrite)),
+        ..layer(LayerKind::Filesystem, "btrfs", &[2])
+    };
+    written(GIB, &|d| d.facts()[0].layers[1] = btrfs.clone()).fires("direct-not-honoured");
 }
 
 #[test]

@@ -116,6 +116,53 @@ fn others_on_the_same_disk() {
     says(&read_beside.fires("other-io"), Grade::Suspect, &["78.1 MiB/s of reads"]);
 }
 
+/// A test that only writes reads nothing, unless a layer below reads for its writes.
+#[test]
+fn reads_of_others_beside_a_test_that_writes() {
+    let ours = 20_000 * 4096;
+    let beside = |change: &dyn Fn(&mut Doc)| {
+        writes(|d| {
+            change(d);
+            d.disk().read_bytes += ours * SECONDS;
+        })
+    };
+    let new_file = |d: &mut Doc| d.facts()[0].extents.as_mut().expect("a map").unwritten_bytes = 8 * GIB;
+    let cached = |d: &mut Doc| (d.asked.cache, d.asked.write_through) = (CacheMode::Cached, false);
+    let on = |d: &mut Doc, kind: LayerKind, detail: &str, direct_io: Option<bool>| {
+        let detail = Some(detail.to_string());
+        d.facts()[0].layers[2] = Layer { detail, direct_io, ..layer(kind, "x0", &[3]) };
+        d.facts()[0].layers.push(disk_layer("vda"));
+    };
+    let mirror = |d: &mut Doc| on(d, LayerKind::Md, "raid1, 2 disks", None);
+    let looped = |d: &mut Doc| on(d, LayerKind::Loop, "/x.img", Some(true));
+    for change in [&new_file as &dyn Fn(&mut Doc), &cached, &mirror, &looped] {
+        says(&beside(change).fires("other-io"), Grade::Suspect, &["78.1 MiB/s of reads"]);
+    }
+    let parity = |d: &mut Doc| on(d, LayerKind::Md, "raid5, 3 disks", None);
+    let through_cache = |d: &mut Doc| on(d, LayerKind::Loop, "/x.img", Some(false));
+    for change in [&parity as &dyn Fn(&mut Doc), &through_cache] {
+        beside(change).missing("other-io", "which of the reads on vda came from this run");
+    }
+    // What the test itself reads for its writes is in its account.
+    beside(&|d| {
+        cached(d);
+        d.host().own_disk_read_bytes = Some(ours * SECONDS);
+    })
+    .missing("other-io", "which of the writes on vda came from this run");
+}
+
+#[test]
+fn what_the_page_cache_answers_is_not_beside_what_others_read() {
+    let finding = doc(|d| {
+        d.asked.cache = CacheMode::Cached;
+        d.host().own_disk_read_bytes = Some(60 << 10);
+    })
+    .fires("other-io");
+    let words =
+        ["Other I/O used vda during the run: 78.1 MiB/s of reads; this run itself had it move 1 KiB/s."];
+    says(&finding, Grade::Suspect, &words);
+}
+
 #[test]
 fn stolen_time() {
     let stolen = |percent: f64| doc(|d| d.host().steal_percent = Some(percent));
