@@ -1,5 +1,6 @@
 //! The table of rules; each theme has a file of its own.
 
+mod amplified;
 mod cache;
 mod content;
 mod durability;
@@ -142,6 +143,15 @@ pub const RULES: &[Rule] = &[
         "The disks received fewer and larger I/Os than the test issued: from 1.5 times the size the result is suspect, \
          unless the test's I/Os were 64 KiB or larger.",
         "these IOPS are not the disk's: use random I/O (-r), or use only the throughput of this result",
+    ),
+    rule(
+        "read-amplified",
+        Suspect,
+        Cache,
+        RealSpan(amplified::reads),
+        "This process had the disks read more than the test asked for: from twice the bytes the result is suspect, from 1.5 \
+         times it is a remark.",
+        "use -Su or -Sh: direct I/O reads what is asked for and nothing ahead",
     ),
     rule(
         "working-set",

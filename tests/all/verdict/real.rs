@@ -184,6 +184,23 @@ fn pages_of_another_writer() {
     }
 }
 
+/// A memory map makes the disk read the surroundings of what is asked for.
+#[test]
+fn reads_that_are_amplified() {
+    let Some((_device, mount)) = file_system(400) else { return };
+    let (lab, file) = (Lab::new(), mount.point.join("data"));
+    filled(&lab, &file, 256);
+    let mapped = judged(&lab, "-Sm -r -b4K -o1 -g300i -W0 -d2", &file);
+    let finding = mapped.fires("read-amplified", "suspect");
+    assert!(
+        finding["says"].as_str().is_some_and(|words| words.contains("memory-mapped file (-Sm)")),
+        "{finding}"
+    );
+    assert_eq!(finding["figures"][0]["name"], "read_amplification", "{finding}");
+    assert!(finding["figures"][0]["value"].as_f64().is_some_and(|times| times > 2.0), "{finding}");
+    judged(&lab, "-Su -r -b4K -o1 -g300i -W0 -d1", &file).silent(&["read-amplified"]);
+}
+
 /// A loop device without direct I/O over a file that is not in the page cache: the disk gives what was asked for.
 #[test]
 fn a_loop_device_over_a_cold_file() {

@@ -538,6 +538,57 @@ fn pages_that_others_brought_into_the_cache() {
 }
 
 #[test]
+fn reads_that_make_the_disk_read_more() {
+    let ours = 20_000 * 4096 * SECONDS;
+    let amplified = |own: u64, change: &dyn Fn(&mut Doc)| {
+        doc(|d| {
+            d.asked.cache = CacheMode::Cached;
+            d.host().own_disk_read_bytes = Some(own);
+            change(d);
+        })
+    };
+    let mapped = amplified(617 * ours, &|d| d.asked.memory_mapped = true).fires("read-amplified");
+    says(
+        &mapped,
+        Grade::Suspect,
+        &[
+            "The test completed 78.1 MiB/s of reads, but had vda read 47.1 GiB/s for them, 617 times as much: each fault of a \
+           memory-mapped file (-Sm) reads its surroundings, too.",
+        ],
+    );
+    assert!(mapped.figures.iter().any(|f| f.name == "read_amplification" && f.value == 617.0));
+    says(
+        &amplified(2 * ours, &|_| {}).fires("read-amplified"),
+        Grade::Suspect,
+        &["2 times as much: the page cache reads"],
+    );
+    says(&amplified(ours * 8 / 5, &|_| {}).fires("read-amplified"), Grade::Certified, &["1.60 times"]);
+    amplified(ours * 7 / 5, &|_| {}).silent("read-amplified");
+    // Reading ahead of the end of a short run.
+    amplified(3 << 20, &|d| {
+        d.reads_per_s = 5;
+        d.refresh();
+    })
+    .silent("read-amplified");
+    let whole_extents = amplified(3 * ours, &|d| {
+        d.asked.cache = CacheMode::DisableOsCache;
+        d.facts()[0].layers[1].compression = Some("zstd".to_string());
+    });
+    let words = ["ext4 compresses (zstd), and reads compressed extents as a whole"];
+    says(&whole_extents.fires("read-amplified"), Grade::Suspect, &words);
+    amplified(0, &|d| d.host().own_disk_read_bytes = None)
+        .missing("read-amplified", "how much this process itself had the disks read");
+    // Another target's reads are in the same account.
+    let mut document = amplified(617 * ours, &|_| {}).build();
+    let other = Target { path: "other".to_string(), ..document.profile.time_spans[0].targets[0].clone() };
+    document.profile.time_spans[0].targets.push(other.clone());
+    let TimeSpanResult::Measured(measured) = &mut document.time_spans[0] else { panic!("measured") };
+    let layers = vec![layer(LayerKind::RemoteFilesystem, "nfs4", &[])];
+    measured.evidence.targets.push(TargetFacts { path: "other".to_string(), ..file(layers) });
+    assert!(!judge(&document).findings.iter().any(|finding| finding.rule == "read-amplified"));
+}
+
+#[test]
 fn ranges_that_fit_into_caches() {
     let small = |bytes: u64| doc(|d| d.facts()[0].size_bytes = bytes);
     let finding = small(10 << 20).fires("working-set");
