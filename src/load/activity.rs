@@ -1,4 +1,4 @@
-//! Counters of the disks and the machine over the measured time. The controller reads them at its start, at its end
+//! Counters of the disks, file servers and the machine over the measured time. The controller reads them at its start, at its end
 //! and in between.
 
 use std::path::PathBuf;
@@ -7,12 +7,13 @@ use super::timeline::whole_seconds_ns;
 use crate::machine::chain;
 use crate::machine::device::DeviceNumber;
 use crate::machine::diskstat::{DiskCounters, DiskCounts};
+use crate::machine::fileserver::{self, ServedMounts, ServerCounts};
 use crate::machine::memory::available_bytes;
 use crate::machine::pressure::{
     governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
 };
 use crate::machine::roots::Roots;
-use crate::result::{DiskActivity, HostActivity, Pressure};
+use crate::result::{DiskActivity, HostActivity, LayerKind, Pressure, ServedMount};
 
 /// The counters to read. They are opened before the threads start.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct Sources {
     disks: Vec<(String, DiskCounters)>,
     /// How many of them are lowest.
     lowest: usize,
+    /// Mounts of file servers.
+    served: ServedMounts,
     throttle_files: Vec<PathBuf>,
     roots: Roots,
 }
@@ -29,7 +32,8 @@ impl Sources {
     /// Finds the devices of the chains.
     pub fn open<'a>(chains: impl Iterator<Item = &'a [chain::Layer]>, roots: &Roots) -> Self {
         let (mut lowest, mut top) = (Vec::new(), Vec::new());
-        for chain in chains {
+        let chains: Vec<_> = chains.collect();
+        for chain in &chains {
             let found = chain::counted(chain);
             lowest.extend(found.lowest);
             top.extend(found.top);
@@ -45,17 +49,25 @@ impl Sources {
         let mut disks: Vec<_> = lowest.iter().filter_map(open).collect();
         let lowest = disks.len();
         disks.extend(top.iter().filter_map(open));
-        Sources { disks, lowest, throttle_files: throttle_files(roots), roots: roots.clone() }
+        let remote = chains.iter().flat_map(|chain| chain.iter());
+        let remote = remote.filter(|layer| layer.kind == LayerKind::RemoteFilesystem);
+        let served = ServedMounts::open(remote.filter_map(|layer| layer.mount.point.as_deref()), roots);
+        Sources { disks, lowest, served, throttle_files: throttle_files(roots), roots: roots.clone() }
     }
 
     /// Nothing, for simulated time.
     pub fn none() -> Self {
-        Sources { disks: Vec::new(), lowest: 0, throttle_files: Vec::new(), roots: Roots::default() }
+        let (disks, throttle_files) = (Vec::new(), Vec::new());
+        Sources { disks, lowest: 0, served: ServedMounts::default(), throttle_files, roots: Roots::default() }
     }
 
     /// `None` for a device that is gone.
     fn disk_counts(&self) -> Vec<Option<DiskCounts>> {
         self.disks.iter().map(|(_, counters)| counters.read().ok()).collect()
+    }
+
+    fn reading(&self, at_ns: u64) -> Reading {
+        Reading { at_ns, disks: self.disk_counts(), served: self.served.read() }
     }
 
     fn host_counts(&self) -> HostCounts {
@@ -89,11 +101,12 @@ struct HostCounts {
     throttled_ns: Option<u64>,
 }
 
-/// One reading of all disks.
-#[derive(Debug)]
+/// One reading of all disks and mounts.
+#[derive(Debug, Clone)]
 struct Reading {
     at_ns: u64,
     disks: Vec<Option<DiskCounts>>,
+    served: fileserver::Readings,
 }
 
 /// Follows the measured time. Instants are of the run's clock.
@@ -116,6 +129,8 @@ pub struct Activity {
     pub disks: Vec<DiskActivity>,
     /// Devices right under the targets that stand on others.
     pub upper: Vec<DiskActivity>,
+    /// Mounts of file servers.
+    pub served: Vec<ServedMount>,
     /// The machine. Steal time comes from elsewhere.
     pub host: HostActivity,
 }
@@ -125,7 +140,7 @@ impl<'a> Recorder<'a> {
     pub fn start(sources: &'a Sources, duration_ns: u64, now_ns: impl Fn() -> u64) -> Self {
         let interval_ns = whole_seconds_ns(duration_ns);
         let mut readings = Vec::with_capacity((duration_ns / interval_ns) as usize + 2);
-        readings.push(Reading { at_ns: now_ns(), disks: sources.disk_counts() });
+        readings.push(sources.reading(now_ns()));
         let host_before = sources.host_counts();
         let memory_available_bytes = available_bytes(&sources.roots);
         Recorder {
@@ -153,18 +168,18 @@ impl<'a> Recorder<'a> {
     /// Reads the disks when that is due.
     pub fn read_if_due(&mut self, now_ns: u64) {
         if now_ns >= self.due_ns {
-            self.readings.push(Reading { at_ns: now_ns, disks: self.sources.disk_counts() });
+            self.readings.push(self.sources.reading(now_ns));
             self.due_ns = self.due_ns.saturating_add(self.interval_ns);
         }
     }
 
     /// The last reading. The last interval ends with it when it was due.
     pub fn finish(mut self, now_ns: u64, measure_end_ns: u64) -> Activity {
-        let last = Reading { at_ns: now_ns, disks: self.sources.disk_counts() };
+        let last = self.sources.reading(now_ns);
         let host = self.host();
         let window_ns = last.at_ns.saturating_sub(self.readings[0].at_ns);
         if self.due_ns <= measure_end_ns {
-            self.readings.push(Reading { at_ns: last.at_ns, disks: last.disks.clone() });
+            self.readings.push(last.clone());
         }
         let mut all: Vec<DiskActivity> = Vec::new();
         let mut lowest = 0;
@@ -173,13 +188,40 @@ impl<'a> Recorder<'a> {
             let pairs = self.readings.windows(2);
             let intervals =
                 pairs.map(|pair| between(&pair[0], &pair[1], index).unwrap_or_default()).collect();
-            let interval_ns = if self.readings.len() > 1 { self.interval_ns } else { 0 };
+            let interval_ns = self.interval_told_ns();
             let (name, late_ns) = (name.clone(), self.late_ns);
             all.push(DiskActivity { name, window_ns, late_ns, total, interval_ns, intervals });
             lowest += usize::from(index < self.sources.lowest);
         }
         let upper = all.split_off(lowest);
-        Activity { disks: all, upper, host }
+        Activity { disks: all, upper, served: self.served(&last), host }
+    }
+
+    /// Length of the intervals of a series; 0 without one.
+    fn interval_told_ns(&self) -> u64 {
+        if self.readings.len() > 1 { self.interval_ns } else { 0 }
+    }
+
+    /// The mounts of file servers that are still there.
+    fn served(&self, last: &Reading) -> Vec<ServedMount> {
+        let first = &self.readings[0];
+        let of = |(index, mount): (usize, &fileserver::ServedMount)| {
+            let pairs = self.readings.windows(2);
+            Some(ServedMount {
+                mount_points: mount.points.iter().map(|point| point.display().to_string()).collect(),
+                protocol: mount.protocol,
+                version: mount.version.clone(),
+                address: mount.address.clone(),
+                connections: last.served[index].as_ref()?.connections,
+                window_ns: last.at_ns.saturating_sub(first.at_ns),
+                total: asked_between(first, last, index)?,
+                interval_ns: self.interval_told_ns(),
+                intervals: pairs
+                    .map(|pair| asked_between(&pair[0], &pair[1], index).unwrap_or_default())
+                    .collect(),
+            })
+        };
+        self.sources.served.mounts().iter().enumerate().filter_map(of).collect()
     }
 
     fn host(&self) -> HostActivity {
@@ -215,4 +257,55 @@ impl<'a> Recorder<'a> {
 /// What one disk did between two readings.
 fn between(before: &Reading, after: &Reading, index: usize) -> Option<DiskCounts> {
     Some(after.disks[index]?.since(&before.disks[index]?))
+}
+
+/// What was asked of the server of one mount between two readings.
+fn asked_between(before: &Reading, after: &Reading, index: usize) -> Option<ServerCounts> {
+    Some(after.served[index].as_ref()?.counts.since(&before.served[index].as_ref()?.counts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::chain::{Layer, MountedAs};
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn file_servers_are_followed_from_the_first_reading_to_the_last() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let at = |name: &str| dir.path().join(name);
+        let roots = Roots { proc: at("proc"), sys: at("sys"), dev: at("dev") };
+        std::fs::create_dir_all(roots.proc.join("self")).expect("a folder");
+        let put =
+            |name: &str, text: &str| std::fs::write(roots.proc.join("self").join(name), text).expect(name);
+        put("mountinfo", "30 1 0:25 / /far rw - nfs4 filer:/ rw,vers=4.2,addr=10.0.0.5\n");
+        let count = |bytes: u64| {
+            let text = "device filer:/ mounted on /far with fstype nfs4 statvers=1.1\n";
+            put("mountstats", &format!("{text}\tbytes:\t0 0 0 0 {bytes} 0 0 0\n\txprt:\ttcp 1 2\n"));
+        };
+        let chain = [Layer {
+            kind: LayerKind::RemoteFilesystem,
+            mount: MountedAs { point: Some("/far".into()), ..MountedAs::default() },
+            ..Layer::default()
+        }];
+        count(1000);
+        let sources = Sources::open(std::iter::once(&chain[..]), &roots);
+        let mut recorder = Recorder::start(&sources, 2 * S, || 0);
+        recorder.begin(0);
+        count(4000);
+        recorder.read_if_due(S);
+        count(4500);
+        let activity = recorder.finish(2 * S, 2 * S);
+        let [mount] = activity.served.as_slice() else { panic!("{:?}", activity.served) };
+        assert_eq!((mount.mount_points.as_slice(), mount.window_ns), (&["/far".to_string()][..], 2 * S));
+        assert_eq!((mount.address.as_deref(), mount.connections), (Some("10.0.0.5"), Some(1)));
+        let read = |counts: &ServerCounts| counts.server_read_bytes;
+        assert_eq!(read(&mount.total), 3500);
+        assert_eq!(mount.intervals.iter().map(read).collect::<Vec<_>>(), [3000, 500]);
+        // A mount that went away is in no document.
+        let recorder = Recorder::start(&sources, 2 * S, || 0);
+        put("mountstats", "");
+        assert_eq!(recorder.finish(2 * S, 2 * S).served, []);
+    }
 }

@@ -78,6 +78,7 @@ pub fn measured(
         series: timeline,
         disks: activity.as_ref().map_or_else(Vec::new, |a| a.disks.clone()),
         upper_disks: activity.as_ref().map_or_else(Vec::new, |a| a.upper.clone()),
+        served_mounts: activity.as_ref().map_or_else(Vec::new, |a| a.served.clone()),
         host: activity.map(|a| host(a.host)),
         threads: costs,
         ..Evidence::default()

@@ -4,6 +4,7 @@ pub mod chain;
 pub mod cpustat;
 pub mod device;
 pub mod diskstat;
+pub mod fileserver;
 pub mod host;
 pub mod limits;
 pub mod loops;

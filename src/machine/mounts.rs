@@ -113,7 +113,7 @@ pub fn parse_swaps(text: &[u8]) -> Vec<PathBuf> {
 const DELETED: &[u8] = b"\\040(deleted)";
 
 /// Undoes the kernel's `\ooo` escapes.
-fn unescape(field: &[u8]) -> OsString {
+pub(super) fn unescape(field: &[u8]) -> OsString {
     let mut out = Vec::with_capacity(field.len());
     let mut at = 0;
     while at < field.len() {

@@ -69,6 +69,7 @@ mod machine {
     mod chain_trees;
     mod devices;
     mod inspect;
+    mod served;
     mod topology;
 }
 

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::WriteCache;
 use super::{
-    ContentSample, DiskActivity, ExtentMap, HostActivity, Layer, Limit, LoopCache, Loss, Outstanding,
-    QueueDepth, Residency, SelfCost, ThreadCost, Timeline,
+    ContentSample, DiskActivity, ExtentMap, HostActivity, Layer, Limit, LoopCache, Loss, Outstanding, QueueDepth, Residency, SelfCost, ServedMount, ThreadCost, Timeline,
 };
 
 /// What the numbers of a time span rest on.
@@ -34,6 +33,9 @@ pub struct Evidence {
     /// Devices right under the targets that stand on others (a loop device, a logical volume), each once: they
     /// show what was merged before it went further down. None of them is in `disks`.
     pub upper_disks: Vec<DiskActivity>,
+    /// The mounts of file servers under the targets, each once, with what their clients counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub served_mounts: Vec<ServedMount>,
     /// The rest of the machine.
     pub host: Option<HostActivity>,
     /// Processor time of each thread.

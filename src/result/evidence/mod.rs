@@ -10,6 +10,7 @@ mod facts;
 mod loss;
 mod now;
 mod self_cost;
+mod served;
 
 pub use activity::{
     DiskActivity, DiskCounts, HostActivity, Limit, LimitKind, Outstanding, Pressure, QueueDepth, ThreadCost,
@@ -21,3 +22,4 @@ pub use facts::{ClockFacts, Evidence, OpenedKind, OtherRun, OwnCost, TargetFacts
 pub use loss::Loss;
 pub use now::{MachineNow, Stalled};
 pub use self_cost::{LoadCost, SelfCost};
+pub use served::{FileProtocol, RequestCounts, ServedMount, ServerCounts};

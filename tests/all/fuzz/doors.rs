@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use truespd::cli::{Invocation, parse};
 use truespd::engine;
-use truespd::machine::{cpustat, diskstat, limits, memory, mounts, pressure, topology};
+use truespd::machine::{cpustat, diskstat, fileserver, limits, memory, mounts, pressure, topology};
 use truespd::profile::{Severity, validate, xml};
 use truespd::render::FORMATS;
 use truespd::result::envelope::{self, DocumentKind};
@@ -262,6 +262,7 @@ impl KernelTexts {
             "cpu  10132153 290696 3084719 46828483 16683 0 25195 0 175628 0\ncpu0 1393280 32966 572056 13343292 6130 0 17875 0 23933 0\nintr 1 2\n".into(),
             "some avg10=0.00 avg60=0.12 avg300=0.04 total=92378\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=123\n".into(),
             "MemTotal:       24689112 kB\nMemAvailable:   23000000 kB\nDirty:               12 kB\nHugepagesize:       2048 kB\n".into(),
+            "device f:/ mounted on /f with fstype nfs4 statvers=1.1\n\tbytes:\t1 2 3 4 5 6 7 8\n\txprt:\ttcp 0 0\n\t        READ: 5 7 1 9 2 1 2 3 0\n".into(),
             "0-3,8,10-11\n".into(),
             "latency=80us,jitter=10us,cpu=100ns,write=20us,seed=5".into(),
         ])
@@ -277,6 +278,7 @@ impl Door for KernelTexts {
         let text = String::from_utf8_lossy(input);
         drop((mounts::parse_mountinfo(input), mounts::parse_swaps(input)));
         let _ = (diskstat::parse(&text), pressure::parse_stalls(&text), pressure::parse_averages(&text));
+        drop(fileserver::nfs::parse(input));
         drop((memory::parse_meminfo(&text), topology::parse_cpu_list(&text)));
         let _ = cpustat::parse(&text).map_err(|error| assert_says_something(&error));
         let sim = engine::find("sim").expect("the simulated engine");
