@@ -1,5 +1,6 @@
 //! Did the I/O reach the disks, and as what?
 
+use super::network;
 use super::reach::{self, By, Most, unread};
 use crate::profile::Target;
 use crate::result::{Finding, Grade, Layer, LayerKind, LayerRole};
@@ -17,7 +18,7 @@ const MOVED_INVALID: f64 = 0.50;
 /// Bytes completed against bytes that the disks can have moved for the test, reads and writes apart.
 pub fn served_from_cache(case: &Case<'_>) -> Look {
     let groups = case.groups()?;
-    let mut findings = Vec::new();
+    let mut findings = network::served_from_cache(case);
     for group in &groups {
         for way in Way::BOTH {
             let done = group.done(way);

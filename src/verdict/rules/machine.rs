@@ -9,7 +9,7 @@ use crate::verdict::view::{Group, View, Way};
 use crate::verdict::{Case, Look, Missing};
 
 /// Foreign bytes from this part of our own on.
-const FOREIGN_SUSPECT: f64 = 0.05;
+pub const FOREIGN_SUSPECT: f64 = 0.05;
 /// And from this rate on: a few log lines disturb no test.
 pub const FOREIGN_BYTES_PER_S: f64 = 100.0 * 1024.0;
 

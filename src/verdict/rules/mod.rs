@@ -6,6 +6,7 @@ mod content;
 mod durability;
 mod limits;
 mod machine;
+mod network;
 mod overlap;
 mod pace;
 mod place;
@@ -95,9 +96,9 @@ pub const RULES: &[Rule] = &[
         Invalid,
         Cache,
         RealSpan(cache::served_from_cache),
-        "The disks can have moved less than 90 % of the bytes that the test completed (suspect), or less than half of them \
-         (invalid): by their own counters, by what this process itself had them move, or by what the page cache of a loop \
-         device held before. Reads and writes are compared separately.",
+        "The disks, or the server of a network file system, can have moved less than 90 % of the bytes that the test completed \
+         (suspect), or less than half of them (invalid): by their own counters, by what this process itself had the disks \
+         move, or by what the page cache of a loop device held before. Reads and writes are compared separately.",
         "bypass the page cache with -Su or -Sh, and look for other caches between the test and the disk",
     ),
     rule(
@@ -123,7 +124,7 @@ pub const RULES: &[Rule] = &[
         Suspect,
         Cache,
         RealSpan(run::unproven),
-        "The result does not show which disks are below the target, or what they moved.",
+        "The result does not show which disks are below the target or what they moved, nor what a server was asked for.",
         "choose a target whose disks this machine sees and counts (queue/iostats set to 1; in a container a volume \
          instead of its root), or measure on the machine that has the disks",
     ),
@@ -316,8 +317,8 @@ pub const RULES: &[Rule] = &[
         "other-io",
         Suspect,
         Neighbours,
-        RealSpan(machine::other_io),
-        "The disks moved more than this run can explain, by 5 % and 100 KiB/s or more.",
+        RealSpan(network::other_io),
+        "The disks, or a mount of a file server, moved more than this run can explain, by 5 % and 100 KiB/s or more.",
         "stop the other programs that use the disks (iotop and pidstat -d show them), and repeat",
     ),
     rule(
@@ -367,8 +368,18 @@ pub const RULES: &[Rule] = &[
         Certified,
         Cache,
         RealSpan(place::remote),
-        "The data are on another machine, or a program (FUSE) serves them.",
+        "The data are on another machine, or a program (FUSE) serves them. Where the kernel counts what the server was asked \
+         for (NFS), the remark is the proof of the run as far as the server.",
         "compare with a run on the machine that holds the data",
+    ),
+    rule(
+        "sent-again",
+        Suspect,
+        Target,
+        RealSpan(network::retransmissions),
+        "The client of a file server had to send requests again: from 1 % of them, or when the server was silent for a \
+         whole timeout, the result is suspect; fewer are a remark.",
+        "look for lost packets and broken connections between this machine and the server (ss -ti, dmesg), and repeat",
     ),
     rule(
         "governor",

@@ -1,5 +1,6 @@
 //! Where the target is.
 
+use super::network;
 use crate::result::{Grade, LayerKind, Loss};
 use crate::verdict::figures::{Details, found, unless_missing};
 use crate::verdict::view::RestsOn;
@@ -52,8 +53,8 @@ fn unknown_layers(case: &Case<'_>) -> Option<Missing> {
 
 /// Another machine, or a program, holds the data.
 pub fn remote(case: &Case<'_>) -> Look {
-    let mut findings = Vec::new();
-    for target in case.views() {
+    let mut findings = network::proof(case);
+    for target in case.views().into_iter().filter(|target| !network::is_counted(case, target)) {
         let of = |kind| target.layers().iter().find(|layer| layer.kind == kind);
         let at = |server: &Option<String>| server.as_ref().map_or(String::new(), |host| format!(" ({host})"));
         let says = if let Some(layer) = of(LayerKind::RemoteFilesystem).or_else(|| of(LayerKind::NetworkDisk))

@@ -1,5 +1,6 @@
 //! Was there a result at all, is it whole, and can it be proven?
 
+use super::network;
 use super::pace::stood_still;
 use crate::measure::Histogram;
 use crate::result::{Document, Finding, Grade, Outstanding, TimeSpanResult};
@@ -94,10 +95,7 @@ pub fn unproven(case: &Case<'_>) -> Look {
 /// Why the work of a target's disks cannot be seen from here.
 fn hidden(case: &Case<'_>) -> Option<String> {
     case.views().iter().find_map(|target| match target.rests_on() {
-        RestsOn::Remote => Some(format!(
-            "the disks of '{}' are in another machine, and what they moved is not visible here",
-            target.path()
-        )),
+        RestsOn::Remote => network::hidden(case, target),
         RestsOn::Program => Some(format!(
             "a program serves '{}', and whether it used a disk is not visible here",
             target.path()

@@ -4,6 +4,7 @@ mod cache;
 mod content;
 mod general;
 mod machine;
+mod network;
 mod pace;
 mod steady;
 

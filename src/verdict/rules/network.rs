@@ -1,0 +1,404 @@
+//! Files that another machine holds: what its client here asked the server for, against what completed.
+//!
+//! Where the kernel counts the requests of a mount, a run is proven up to the server, and no further.
+
+use super::machine::{self, FOREIGN_BYTES_PER_S, FOREIGN_SUSPECT};
+use crate::result::{Finding, Grade, LayerKind, RequestCounts, ServedMount, ServerCounts};
+use crate::text::{bytes, duration_ns, number, percent};
+use crate::verdict::figures::{Details, found, ratio, unless_missing};
+use crate::verdict::view::{Flow, RestsOn, View, Way};
+use crate::verdict::{Case, Look, Missing};
+
+/// As for disks (`served-from-cache`): the server may be asked for this part of the bytes less before it is worth a word.
+const ASKED_SUSPECT: f64 = 0.90;
+/// Below this most of the bytes never were at the server.
+const ASKED_INVALID: f64 = 0.50;
+
+/// Targets on one file system of a server.
+struct Served<'a> {
+    targets: Vec<View<'a>>,
+    mount: &'a ServedMount,
+    /// Length of the measured time in seconds.
+    seconds: f64,
+}
+
+/// The counters of the mount that a target lies on; `None` when it lies on none, or the document has no counters.
+fn mount_of<'a>(case: &Case<'a>, target: &View<'_>) -> Option<&'a ServedMount> {
+    if target.rests_on() != RestsOn::Remote {
+        return None;
+    }
+    let point = target.layer(LayerKind::RemoteFilesystem)?.mount_point.as_ref()?;
+    case.measured.evidence.served_mounts.iter().find(|mount| mount.mount_points.contains(point))
+}
+
+/// Targets by their mounts, where these are counted.
+fn served<'a>(case: &Case<'a>) -> Vec<Served<'a>> {
+    let mut all: Vec<Served<'a>> = Vec::new();
+    for target in case.views() {
+        let Some(mount) = mount_of(case, &target) else { continue };
+        match all.iter_mut().find(|known| std::ptr::eq(known.mount, mount)) {
+            Some(known) => known.targets.push(target),
+            None => all.push(Served { targets: vec![target], mount, seconds: case.seconds() }),
+        }
+    }
+    all
+}
+
+/// Requests that carry data in one direction.
+fn requests(counts: &ServerCounts, way: Way) -> &RequestCounts {
+    match way {
+        Way::Read => &counts.read,
+        Way::Write => &counts.write,
+    }
+}
+
+impl Served<'_> {
+    fn done(&self, way: Way) -> Flow {
+        let all = self.targets.iter().map(|target| target.done(way));
+        all.fold(Flow::default(), |sum, one| Flow { ios: sum.ios + one.ios, bytes: sum.bytes + one.bytes })
+    }
+
+    fn window_s(&self) -> f64 {
+        if self.mount.window_ns == 0 { self.seconds } else { self.mount.window_ns as f64 / 1e9 }
+    }
+
+    /// Requests and bytes that came to the server or from it.
+    fn asked(&self, way: Way) -> Flow {
+        let total = &self.mount.total;
+        let moved = match way {
+            Way::Read => total.server_read_bytes,
+            Way::Write => total.server_write_bytes,
+        };
+        let ios = requests(total, way).requests as f64;
+        Flow { ios: ratio(ios, self.window_s()), bytes: ratio(moved as f64, self.window_s()) }
+    }
+
+    /// Part of the completed bytes that the server can have seen, at best.
+    fn share(&self, case: &Case<'_>, way: Way) -> f64 {
+        let (done, asked) = (self.done(way), self.asked(way));
+        // A late reading divides the same bytes by more time, so its rate is too low.
+        let in_measured = ratio(asked.bytes * self.window_s(), self.seconds);
+        // What was in flight at the ends of the measured time, at most a tenth of the bytes.
+        let in_flight: u64 = self
+            .targets
+            .iter()
+            .flat_map(|target| &target.entries)
+            .map(|entry| u64::from(case.span.threads_on(entry)) * u64::from(entry.request_count))
+            .sum();
+        let edge = ratio(in_flight as f64 * done.size(), self.seconds).min(done.bytes / 10.0);
+        ratio(asked.bytes.max(in_measured) + edge, done.bytes)
+    }
+
+    /// Bytes per second that other programs read or wrote on the mount, when that is worth a word. Mapped files are in no
+    /// count of programs.
+    fn others(&self, way: Way) -> Option<f64> {
+        let total = &self.mount.total;
+        let programs = match way {
+            Way::Read => total.buffered_read_bytes.saturating_add(total.direct_read_bytes),
+            Way::Write => total.buffered_write_bytes.saturating_add(total.direct_write_bytes),
+        };
+        let is_mapped = self.targets.iter().any(|target| target.asked.memory_mapped);
+        let ours = if is_mapped { 0.0 } else { self.done(way).bytes };
+        let others = ratio(programs as f64, self.window_s()) - ours;
+        let all: f64 = Way::BOTH.iter().map(|&way| self.done(way).bytes).sum();
+        (others >= FOREIGN_BYTES_PER_S && others >= FOREIGN_SUSPECT * all).then_some(others)
+    }
+
+    /// Whether what came to the server may be the work of others, while the page cache served the test.
+    fn is_hidden_by_others(&self, case: &Case<'_>, way: Way) -> bool {
+        let (done, asked) = (self.done(way).bytes, self.asked(way).bytes);
+        let Some(others) = self.others(way) else { return false };
+        // Direct I/O always asks the server, and what this process had read past the page cache was its own.
+        let host = case.measured.evidence.host.as_ref();
+        let own = host.and_then(|host| host.own_disk_read_bytes).filter(|_| way == Way::Read);
+        let is_own =
+            own.is_some_and(|own| ratio(own as f64, case.seconds()) >= ASKED_SUSPECT * case.done(way).bytes);
+        done > 0.0 && !self.is_direct() && !is_own && asked - others < ASKED_SUSPECT * done
+    }
+
+    fn is_direct(&self) -> bool {
+        self.targets.iter().all(View::is_direct)
+    }
+
+    fn server(&self) -> String {
+        let layer = self.targets.first().and_then(|target| target.layer(LayerKind::RemoteFilesystem));
+        let name = layer.and_then(|layer| layer.server.clone()).or_else(|| self.mount.address.clone());
+        name.unwrap_or_else(|| "the server".to_string())
+    }
+
+    /// `NFS 4.2`.
+    fn protocol(&self) -> String {
+        let name = self.mount.protocol.name();
+        self.mount.version.as_ref().map_or(name.to_string(), |version| format!("{name} {version}"))
+    }
+
+    /// The path when there is one target only.
+    fn path(&self) -> Option<&str> {
+        if let [only] = self.targets.as_slice() { Some(only.path()) } else { None }
+    }
+}
+
+/// What the protocol calls a request.
+fn verb(way: Way) -> &'static str {
+    match way {
+        Way::Read => "READ",
+        Way::Write => "WRITE",
+    }
+}
+
+/// Bytes completed against bytes that the server sent or took: the part of `served-from-cache` for file servers.
+pub fn served_from_cache(case: &Case<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for group in served(case) {
+        for way in Way::BOTH {
+            let (done, asked) = (group.done(way), group.asked(way));
+            let share = group.share(case, way);
+            if done.bytes <= 0.0 || share >= ASKED_SUSPECT {
+                continue;
+            }
+            let grade = if share < ASKED_INVALID { Grade::Invalid } else { Grade::Suspect };
+            let (cause, advice) = cause(&group, way);
+            let got = match asked.bytes {
+                0.0 => "none".to_string(),
+                some => format!(
+                    "{} {}/s, {} of the bytes",
+                    number(asked.ios),
+                    verb(way),
+                    percent(ratio(some, done.bytes))
+                ),
+            };
+            let says = format!(
+                "The test completed {} {}/s of {}, but {} received {got}: {cause}.",
+                number(done.ios),
+                way.plural(),
+                bytes(done.size()),
+                group.server()
+            );
+            findings.push(
+                found(grade, says)
+                    .of(group.path())
+                    .figure(&format!("completed_{}s_per_s", way.word()), done.ios)
+                    .figure(&format!("completed_{}_bytes_per_s", way.word()), done.bytes)
+                    .figure(&format!("server_{}s_per_s", way.word()), asked.ios)
+                    .figure(&format!("server_{}_bytes_per_s", way.word()), asked.bytes)
+                    .advise(advice),
+            );
+        }
+    }
+    findings
+}
+
+/// Why the server was not asked, and what to do.
+fn cause(group: &Served<'_>, way: Way) -> (&'static str, &'static str) {
+    let has_cached_loop = group
+        .targets
+        .iter()
+        .flat_map(View::layers)
+        .any(|layer| layer.kind == LayerKind::Loop && layer.direct_io != Some(true));
+    if group.targets.iter().any(|target| target.asked.memory_mapped) {
+        let words = "the target is memory mapped (-Sm), so the page cache of this machine answered";
+        return (
+            words,
+            "use -Su or -Sh to measure the server; this result is the speed of memory and page cache",
+        );
+    }
+    match (group.is_direct(), way) {
+        (false, Way::Read) => (
+            "the page cache of this machine answered, because neither -Su nor -Sh bypassed it",
+            "add -Su or -Sh (-Sr for the client's cache alone) to measure the server; this result is what programs get \
+             that read the same files again",
+        ),
+        (false, Way::Write) => (
+            "the page cache of this machine took them, because neither -Su nor -Sh bypassed it",
+            "add -Sh to measure writes that the server has made durable, or run until the page cache is full",
+        ),
+        (true, _) if has_cached_loop => (
+            "a loop device below the target uses the page cache for its file",
+            "set the loop device up with losetup --direct-io=on",
+        ),
+        (true, _) => (
+            "something between the test and the server answered",
+            "look for a cache between the test and the server (truespd inspect shows the layers)",
+        ),
+    }
+}
+
+/// Why it cannot be seen from here what came of the I/O on a target that another machine holds; `None` when the counters
+/// of its mount show it as far as the server.
+pub fn hidden(case: &Case<'_>, target: &View<'_>) -> Option<String> {
+    let Some(mount) = mount_of(case, target) else {
+        return Some(format!(
+            "the disks of '{}' are in another machine, and what they moved is not visible here",
+            target.path()
+        ));
+    };
+    let group = served(case).into_iter().find(|group| std::ptr::eq(group.mount, mount))?;
+    let way = Way::BOTH.into_iter().find(|&way| group.is_hidden_by_others(case, way))?;
+    Some(format!(
+        "other programs moved {}/s of {} on the mount of '{}', so what {} received need not be the test's, which \
+         used the page cache",
+        bytes(group.others(way).unwrap_or(0.0)),
+        way.plural(),
+        target.path(),
+        group.server()
+    ))
+}
+
+/// Other programs on the disks, or on the same mount of a file server.
+pub fn other_io(case: &Case<'_>) -> Look {
+    let mut findings = others_on_mounts(case);
+    match machine::other_io(case) {
+        Ok(on_disks) => findings.extend(on_disks),
+        Err(missing) => return unless_missing(findings, Some(missing)),
+    }
+    Ok(findings)
+}
+
+fn others_on_mounts(case: &Case<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for group in served(case) {
+        let others: Vec<(Way, f64)> =
+            Way::BOTH.into_iter().filter_map(|way| Some((way, group.others(way)?))).collect();
+        let foreign: f64 = others.iter().map(|(_, rate)| rate).sum();
+        if others.is_empty() {
+            continue;
+        }
+        let ours: f64 = Way::BOTH.iter().map(|&way| group.done(way).bytes).sum();
+        let parts: Vec<String> =
+            others.iter().map(|(way, rate)| format!("{}/s of {}", bytes(*rate), way.plural())).collect();
+        let says = format!(
+            "Other programs of this machine used the mount of {} during the run: {} beside the {}/s of this run ({}).",
+            group.server(),
+            parts.join(" and "),
+            bytes(ours),
+            percent(ratio(foreign, ours))
+        );
+        let finding = found(Grade::Suspect, says).of(group.path());
+        findings.push(finding.figure("foreign_bytes_per_s", foreign).figure("own_bytes_per_s", ours));
+    }
+    findings
+}
+
+/// Whether the remark on a target is that of its mount.
+pub fn is_counted(case: &Case<'_>, target: &View<'_>) -> bool {
+    mount_of(case, target).is_some()
+}
+
+/// What the server was asked for: the proof of a run as far as it can be seen from here.
+pub fn proof(case: &Case<'_>) -> Vec<Finding> {
+    let of = |group: &Served<'_>| {
+        let connections = match group.mount.connections {
+            Some(many) if many > 1 => format!(" ({many} connections)"),
+            _ => String::new(),
+        };
+        let done = Way::BOTH.into_iter().filter(|&way| group.done(way).bytes > 0.0);
+        let parts: Vec<String> = done.map(|way| asked_words(group, way)).collect();
+        let says = format!(
+            "Served by {} over {}{connections}: {}; what the server did is not seen.",
+            group.server(),
+            group.protocol(),
+            if parts.is_empty() { "no I/O completed".to_string() } else { parts.join(", and ") }
+        );
+        Way::BOTH
+            .into_iter()
+            .fold(found(Grade::Certified, says).of(group.path()), |finding, way| figures(finding, group, way))
+    };
+    served(case).iter().map(of).collect()
+}
+
+/// `12,300 READ/s, 100 % of the bytes read, 0.81 ms there and back`.
+fn asked_words(group: &Served<'_>, way: Way) -> String {
+    let (done, asked) = (group.done(way), group.asked(way));
+    let total = &group.mount.total;
+    let commits = match ratio(total.commit.requests as f64, group.window_s()) {
+        some if way == Way::Write && some > 0.0 => format!(" and {} COMMIT/s", number(some)),
+        _ => String::new(),
+    };
+    let past = if way == Way::Read { "read" } else { "written" };
+    let [queue_ns, trip_ns] = mean_ns(requests(total, way));
+    let times = match requests(total, way).requests {
+        0 => String::new(),
+        _ if queue_ns * 10.0 >= trip_ns => format!(
+            ", {} there and back after {} in this machine's queue",
+            duration_ns(trip_ns),
+            duration_ns(queue_ns)
+        ),
+        _ => format!(", {} there and back", duration_ns(trip_ns)),
+    };
+    format!(
+        "{} {}/s{commits}, {} of the bytes {past}{times}",
+        number(asked.ios),
+        verb(way),
+        percent(ratio(asked.bytes, done.bytes))
+    )
+}
+
+/// Mean time before a request was sent, and from then to its answer.
+fn mean_ns(of: &RequestCounts) -> [f64; 2] {
+    [of.queue_ns, of.round_trip_ns].map(|sum| ratio(sum as f64, of.requests as f64))
+}
+
+fn figures(finding: Finding, group: &Served<'_>, way: Way) -> Finding {
+    let (done, asked) = (group.done(way), group.asked(way));
+    if done.bytes <= 0.0 {
+        return finding;
+    }
+    let [queue_ns, trip_ns] = mean_ns(requests(&group.mount.total, way));
+    let word = way.word();
+    let finding = finding
+        .figure(&format!("completed_{word}_bytes_per_s"), done.bytes)
+        .figure(&format!("server_{word}s_per_s"), asked.ios)
+        .figure(&format!("server_{word}_bytes_per_s"), asked.bytes)
+        .figure(&format!("server_{word}_round_trip_ms"), trip_ns / 1e6)
+        .figure(&format!("client_{word}_queue_ms"), queue_ns / 1e6);
+    match way {
+        Way::Read => finding,
+        Way::Write => {
+            let commits = group.mount.total.commit.requests as f64;
+            finding.figure("server_commits_per_s", ratio(commits, group.window_s()))
+        }
+    }
+}
+
+/// From this part of the requests on, sending them again shaped the result.
+const AGAIN_SUSPECT: f64 = 0.01;
+
+/// Requests that had to be sent again.
+pub fn retransmissions(case: &Case<'_>) -> Look {
+    let (mut findings, mut missing) = (Vec::new(), None);
+    for target in case.views().iter().filter(|target| target.rests_on() == RestsOn::Remote) {
+        if mount_of(case, target).is_none() {
+            missing
+                .get_or_insert(Missing(format!("what was sent again to the server of '{}'", target.path())));
+        }
+    }
+    for group in served(case) {
+        let total = &group.mount.total;
+        let all = total.read.plus(&total.write).plus(&total.commit);
+        let (again, timeouts) = (all.retransmissions(), all.timeouts);
+        if again == 0 && timeouts == 0 {
+            continue;
+        }
+        let part = ratio(again as f64, all.requests as f64);
+        let grade = if part >= AGAIN_SUSPECT || timeouts > 0 { Grade::Suspect } else { Grade::Certified };
+        let waited = match timeouts {
+            0 => String::new(),
+            many => format!("; {} times the server was silent for a whole timeout", number(many as f64)),
+        };
+        let says = format!(
+            "{} of {} requests to {} had to be sent again ({}){waited}.",
+            number(again as f64),
+            number(all.requests as f64),
+            group.server(),
+            percent(part)
+        );
+        findings.push(
+            found(grade, says)
+                .of(group.path())
+                .figure("requests", all.requests as f64)
+                .figure("retransmissions", again as f64)
+                .figure("timeouts", timeouts as f64),
+        );
+    }
+    unless_missing(findings, missing)
+}
