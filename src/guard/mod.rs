@@ -60,6 +60,7 @@ pub use runs::OtherRun;
 pub use scan::signatures;
 pub use signature::{Range, Scan, ScannedBy, Signature, SignatureKind};
 pub use subject::Subject;
+pub use uses::users;
 
 #[cfg(test)]
 mod tests;

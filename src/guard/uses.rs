@@ -23,6 +23,11 @@ pub(super) struct Uses<'a> {
     roots: &'a Roots,
 }
 
+/// Everybody who is seen to use a device, its partitions or what is built on them, without opening it.
+pub fn users(device: DeviceNumber, roots: &Roots) -> Vec<Use> {
+    Uses::read(roots).of(device)
+}
+
 /// Where the files are that the running system cannot do without.
 const SYSTEM_PLACES: &[&str] = &["/boot", "/efi", "/usr", "/etc"];
 

@@ -35,7 +35,7 @@ pub fn of_target(
         mount_options: filesystem.and_then(|f| f.mount_options.clone()),
         scheduler: facts.scheduler.clone(),
         write_cache: facts.write_cache.clone(),
-        layers: chain.iter().map(layer).collect(),
+        layers: chain.iter().map(of_layer).collect(),
         ..TargetFacts::default()
     }
 }
@@ -70,7 +70,8 @@ fn shown(path: Option<&PathBuf>) -> Option<String> {
     path.map(|path| path.display().to_string())
 }
 
-fn layer(layer: &chain::Layer) -> Layer {
+/// A layer as a member of the document.
+pub fn of_layer(layer: &chain::Layer) -> Layer {
     let queue = &layer.queue;
     Layer {
         kind: layer.kind,

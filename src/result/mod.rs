@@ -18,7 +18,10 @@ pub use document::{
     System, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics,
 };
 pub use evidence::{
-    ClockFacts, ContentSample, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap, FileProtocol, HostActivity, Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitKind, LoadCost, LoopCache, Loss, MachineNow, OpenedKind, OtherRun, Outstanding, OwnCost, Pressure, QueueDepth, RequestCounts, Residency, SelfCost, ServedMount, ServerCounts, Stalled, TargetFacts, ThreadCost, Timeline, Window, WriteCache,
+    ClockFacts, ContentSample, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap, FileProtocol,
+    HostActivity, Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitKind, LoadCost, LoopCache, Loss,
+    MachineNow, OpenedKind, OtherRun, Outstanding, OwnCost, Pressure, QueueDepth, RequestCounts, Residency,
+    SelfCost, ServedMount, ServerCounts, Stalled, TargetFacts, ThreadCost, Timeline, Window, WriteCache,
 };
 pub use latency::LatencySummary;
 pub use summary::{DirectionSummary, Summary};

@@ -68,6 +68,7 @@ mod machine {
     mod chain_here;
     mod chain_trees;
     mod devices;
+    mod disks;
     mod inspect;
     mod served;
     mod topology;

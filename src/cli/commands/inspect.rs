@@ -8,28 +8,31 @@ use clap::Args;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::tell;
+use crate::cli::show::disks::{self as list, Disk, Disks};
 use crate::cli::show::inspect::{self as show, Inspected, Inspection, WriteTest};
 use crate::cli::show::verdict::fitting_stdout;
 use crate::fault::Refusal;
 use crate::guard::mark::Marks;
-use crate::guard::{Guard, Range, Word};
+use crate::guard::{Guard, Range, Word, users};
 use crate::load::before;
 use crate::load::facts;
+use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
-use crate::machine::storage;
-use crate::machine::storage::{OpenedTarget, ReadFlags, resolve};
+use crate::machine::storage::{OpenedTarget, ReadFlags, by_id, resolve, whole_disks};
+use crate::machine::{chain, storage};
 use crate::verdict;
 use crate::verdict::before::{FreeSpace, Known, OfTarget};
 
 /// Show what is known of files and devices before a run: the layers down to the disks, what the target
 /// holds, caches, limits, other users of the disks, whether a write test is allowed, and what that means
-/// for the numbers
+/// for the numbers. Without a target: the machine's disks, what stands on each, and who uses it
 ///
-/// Opens targets read-only and changes nothing. Watches the disks and the machine for 0.2 s.
+/// Opens targets read-only and changes nothing. Watches the disks and the machine for 0.2 s. The list of
+/// disks opens none of them.
 #[derive(Debug, Args)]
 pub(crate) struct InspectArguments {
-    /// Files or block devices, as for a run; `#n` is the n-th whole disk
-    #[arg(required = true, value_name = "TARGET")]
+    /// Files or block devices, as for a run; `#n` is the n-th whole disk. Without any, all disks are listed
+    #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     /// Print the facts as JSON
     #[arg(long)]
@@ -39,6 +42,14 @@ pub(crate) struct InspectArguments {
 /// `truespd inspect`.
 pub(crate) fn run(arguments: &InspectArguments) -> ExitCode {
     let roots = Roots::default();
+    if arguments.targets.is_empty() {
+        let disks = disks(&roots);
+        let text = match arguments.json {
+            true => list::json(&disks),
+            false => fitting_stdout(list::text(&disks)),
+        };
+        return print(&text, ExitCode::Done);
+    }
     let mut found = Vec::new();
     let mut refused = None;
     for typed in &arguments.targets {
@@ -56,6 +67,30 @@ pub(crate) fn run(arguments: &InspectArguments) -> ExitCode {
         false => fitting_stdout(show::text(&inspection)),
     };
     print(&text, ExitCode::Done)
+}
+
+/// The whole disks with what stands on them. Nothing is opened.
+fn disks(roots: &Roots) -> Disks {
+    let names = whole_disks(roots);
+    let found: Vec<_> = names.iter().map(|name| BlockDevice::named(name, roots)).collect();
+    let layers = |device: &Option<BlockDevice>| {
+        device.as_ref().map_or_else(Vec::new, |device| chain::on_disk(device, roots))
+    };
+    let chains: Vec<Vec<chain::Layer>> = found.iter().map(layers).collect();
+    let of = |(number, (device, chain)): (usize, (&Option<BlockDevice>, &Vec<chain::Layer>))| {
+        let device = device.as_ref()?;
+        let node = roots.dev.join(device.node_name());
+        let users = device.number().map_or_else(Vec::new, |number| users(number, roots));
+        Some(Disk {
+            number,
+            path: node.exists().then(|| node.display().to_string()),
+            by_id: by_id(&node, roots).map(|path| path.display().to_string()),
+            layers: chain.iter().map(facts::of_layer).collect(),
+            in_use: users.iter().map(ToString::to_string).collect(),
+        })
+    };
+    let disks = found.iter().zip(&chains).enumerate().filter_map(of).collect();
+    Disks::new(disks, facts::limits(chains.iter().map(Vec::as_slice), roots))
 }
 
 fn open(typed: &str, roots: &Roots) -> Result<OpenedTarget, Refusal> {

@@ -154,7 +154,7 @@ fn push(text: &mut String, indent: usize, words: &str) {
 }
 
 /// Words behind `lead`, further lines below the first word.
-fn push_item(text: &mut String, lead: &str, words: &str) {
+pub(super) fn push_item(text: &mut String, lead: &str, words: &str) {
     text.push_str(&hanging(lead, &printable(words), COLUMNS));
 }
 
@@ -238,9 +238,14 @@ fn content_words(sample: &ContentSample) -> String {
 
 /// The layers, each below the one that is built on it.
 fn push_tree(text: &mut String, layers: &[Layer]) {
+    push_layers(text, layers, "  ", "  ");
+}
+
+/// Each layer with those that its `below` names under it; `lead` comes before the first line, `rest` before the others.
+pub(super) fn push_layers(text: &mut String, layers: &[Layer], lead: &str, rest: &str) {
     let mut tree = Tree { layers, text, seen: vec![false; layers.len()] };
     if !layers.is_empty() {
-        tree.push(0, "  ", "  ");
+        tree.push(0, lead, rest);
     }
 }
 

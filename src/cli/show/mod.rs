@@ -1,6 +1,7 @@
 //! What people see: tables and verdicts as text.
 
 pub mod bench;
+pub mod disks;
 pub mod inspect;
 pub mod judged;
 pub mod live;

@@ -93,7 +93,7 @@ fn backing(device: &BlockDevice) -> Option<Backing> {
 }
 
 /// Everything about a device but what lies below it.
-fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
+pub(super) fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
     let dir = device.dir();
     let (kind, details) = recognise(device);
     let sectors = |file: &str| read_number::<u64>(&dir.join(file))?.checked_mul(SYSFS_SECTOR_BYTES);

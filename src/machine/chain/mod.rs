@@ -10,11 +10,13 @@ mod details;
 mod filesystem;
 mod layer;
 mod transport;
+mod upwards;
 
 use std::fs::File;
 
 pub use details::{DELETED, DevicePath, LayerDetails, LayerRole};
 pub use layer::{Layer, LayerKind, MountedAs, Queue};
+pub use upwards::on_disk;
 
 use super::roots::Roots;
 use crate::machine::device::{BlockDevice, DeviceNumber};

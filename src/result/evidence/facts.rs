@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::WriteCache;
 use super::{
-    ContentSample, DiskActivity, ExtentMap, HostActivity, Layer, Limit, LoopCache, Loss, Outstanding, QueueDepth, Residency, SelfCost, ServedMount, ThreadCost, Timeline,
+    ContentSample, DiskActivity, ExtentMap, HostActivity, Layer, Limit, LoopCache, Loss, Outstanding,
+    QueueDepth, Residency, SelfCost, ServedMount, ThreadCost, Timeline,
 };
 
 /// What the numbers of a time span rest on.
