@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use super::facts::LimitSources;
 use super::timeline::whole_seconds_ns;
 use crate::machine::chain;
 use crate::machine::device::DeviceNumber;
@@ -13,7 +14,10 @@ use crate::machine::pressure::{
     governors, own_disk_bytes, stalls, swapped_pages, throttle_files, throttled_ns,
 };
 use crate::machine::roots::Roots;
-use crate::result::{DiskActivity, HostActivity, LayerKind, Pressure, ServedMount};
+use crate::result::{
+    DiskActivity, HostActivity, LayerKind, Limit, LimitChange, Pressure, ProcessorWaits, ServedMount,
+};
+use crate::sys::thread::{ThreadId, waiting_ns_of};
 
 /// The counters to read. They are opened before the threads start.
 #[derive(Debug)]
@@ -25,12 +29,15 @@ pub struct Sources {
     /// Mounts of file servers.
     served: ServedMounts,
     throttle_files: Vec<PathBuf>,
+    /// None for simulated time.
+    limits: Option<LimitSources>,
     roots: Roots,
 }
 
 impl Sources {
     /// Finds the devices of the chains.
-    pub fn open<'a>(chains: impl Iterator<Item = &'a [chain::Layer]>, roots: &Roots) -> Self {
+    pub fn open<'a>(chains: impl Iterator<Item = &'a [chain::Layer]> + Clone, roots: &Roots) -> Self {
+        let limits = Some(LimitSources::find(chains.clone(), roots));
         let (mut lowest, mut top) = (Vec::new(), Vec::new());
         let chains: Vec<_> = chains.collect();
         for chain in &chains {
@@ -52,22 +59,18 @@ impl Sources {
         let remote = chains.iter().flat_map(|chain| chain.iter());
         let remote = remote.filter(|layer| layer.kind == LayerKind::RemoteFilesystem);
         let served = ServedMounts::open(remote.filter_map(|layer| layer.mount.point.as_deref()), roots);
-        Sources { disks, lowest, served, throttle_files: throttle_files(roots), roots: roots.clone() }
+        Sources { disks, lowest, served, throttle_files: throttle_files(roots), limits, roots: roots.clone() }
     }
 
     /// Nothing, for simulated time.
     pub fn none() -> Self {
-        let (disks, throttle_files) = (Vec::new(), Vec::new());
-        Sources { disks, lowest: 0, served: ServedMounts::default(), throttle_files, roots: Roots::default() }
+        let (disks, throttle_files, roots) = (Vec::new(), Vec::new(), Roots::default());
+        Sources { disks, lowest: 0, served: ServedMounts::default(), throttle_files, limits: None, roots }
     }
 
     /// `None` for a device that is gone.
     fn disk_counts(&self) -> Vec<Option<DiskCounts>> {
         self.disks.iter().map(|(_, counters)| counters.read().ok()).collect()
-    }
-
-    fn reading(&self, at_ns: u64) -> Reading {
-        Reading { at_ns, disks: self.disk_counts(), served: self.served.read() }
     }
 
     fn host_counts(&self) -> HostCounts {
@@ -101,19 +104,37 @@ struct HostCounts {
     throttled_ns: Option<u64>,
 }
 
-/// One reading of all disks and mounts.
+/// One reading of all disks and mounts, and of the limits on them.
 #[derive(Debug, Clone)]
 struct Reading {
     at_ns: u64,
     disks: Vec<Option<DiskCounts>>,
     served: fileserver::Readings,
+    /// For how long the test's threads have had no processor, added up; `None` where that is not told.
+    waiting_ns: Option<u64>,
+    limits: Vec<Limit>,
+}
+
+impl Reading {
+    /// The disks first: they are what the test moves.
+    fn now(sources: &Sources, threads: &[ThreadId], at_ns: u64) -> Self {
+        let disks = sources.disk_counts();
+        let served = sources.served.read();
+        let waits: Option<Vec<u64>> = threads.iter().map(|&thread| waiting_ns_of(thread)).collect();
+        let waiting_ns = waits.filter(|waits| !waits.is_empty()).map(|waits| waits.iter().sum());
+        let limits = sources.limits.as_ref().map_or_else(Vec::new, LimitSources::in_force);
+        Reading { at_ns, disks, served, waiting_ns, limits }
+    }
 }
 
 /// Follows the measured time. Instants are of the run's clock.
 #[derive(Debug)]
 pub struct Recorder<'a> {
     sources: &'a Sources,
+    /// Of the test.
+    threads: Vec<ThreadId>,
     interval_ns: u64,
+    measure_start_ns: u64,
     due_ns: u64,
     /// How long after the start of the measured time the first reading came.
     late_ns: u64,
@@ -133,29 +154,39 @@ pub struct Activity {
     pub served: Vec<ServedMount>,
     /// The machine. Steal time comes from elsewhere.
     pub host: HostActivity,
+    /// For how long the test's threads had no processor.
+    pub processor_waits: Option<ProcessorWaits>,
+    /// When limits were changed; none when nobody looked.
+    pub limit_changes: Option<Vec<LimitChange>>,
 }
 
 impl<'a> Recorder<'a> {
     /// The first reading, as close to the start of the measured time as can be.
-    pub fn start(sources: &'a Sources, duration_ns: u64, now_ns: impl Fn() -> u64) -> Self {
+    pub fn start(
+        sources: &'a Sources,
+        threads: &[ThreadId],
+        duration_ns: u64,
+        now_ns: impl Fn() -> u64,
+    ) -> Self {
         let interval_ns = whole_seconds_ns(duration_ns);
         let mut readings = Vec::with_capacity((duration_ns / interval_ns) as usize + 2);
-        readings.push(sources.reading(now_ns()));
-        let host_before = sources.host_counts();
-        let memory_available_bytes = available_bytes(&sources.roots);
+        readings.push(Reading::now(sources, threads, now_ns()));
         Recorder {
             sources,
+            threads: threads.to_vec(),
             interval_ns,
+            measure_start_ns: 0,
             due_ns: u64::MAX,
             late_ns: 0,
             readings,
-            host_before,
-            memory_available_bytes,
+            host_before: sources.host_counts(),
+            memory_available_bytes: available_bytes(&sources.roots),
         }
     }
 
     /// When the measured time began.
     pub fn begin(&mut self, measure_start_ns: u64) {
+        self.measure_start_ns = measure_start_ns;
         self.due_ns = measure_start_ns.saturating_add(self.interval_ns);
         self.late_ns = self.readings[0].at_ns.saturating_sub(measure_start_ns);
     }
@@ -168,16 +199,18 @@ impl<'a> Recorder<'a> {
     /// Reads the disks when that is due.
     pub fn read_if_due(&mut self, now_ns: u64) {
         if now_ns >= self.due_ns {
-            self.readings.push(self.sources.reading(now_ns));
+            let reading = Reading::now(self.sources, &self.threads, now_ns);
+            self.readings.push(reading);
             self.due_ns = self.due_ns.saturating_add(self.interval_ns);
         }
     }
 
     /// The last reading. The last interval ends with it when it was due.
     pub fn finish(mut self, now_ns: u64, measure_end_ns: u64) -> Activity {
-        let last = self.sources.reading(now_ns);
+        let last = Reading::now(self.sources, &self.threads, now_ns);
         let host = self.host();
         let window_ns = last.at_ns.saturating_sub(self.readings[0].at_ns);
+        let limit_changes = self.sources.limits.as_ref().map(|_| self.limit_changes(&last));
         if self.due_ns <= measure_end_ns {
             self.readings.push(last.clone());
         }
@@ -194,7 +227,8 @@ impl<'a> Recorder<'a> {
             lowest += usize::from(index < self.sources.lowest);
         }
         let upper = all.split_off(lowest);
-        Activity { disks: all, upper, served: self.served(&last), host }
+        let (served, processor_waits) = (self.served(&last), self.processor_waits());
+        Activity { disks: all, upper, served, host, processor_waits, limit_changes }
     }
 
     /// Length of the intervals of a series; 0 without one.
@@ -222,6 +256,29 @@ impl<'a> Recorder<'a> {
             })
         };
         self.sources.served.mounts().iter().enumerate().filter_map(of).collect()
+    }
+
+    /// `None` when there is no interval, or one without an account.
+    fn processor_waits(&self) -> Option<ProcessorWaits> {
+        let since = |pair: &[Reading]| Some(pair[1].waiting_ns?.saturating_sub(pair[0].waiting_ns?));
+        let waiting_ns: Vec<u64> = self.readings.windows(2).map(since).collect::<Option<_>>()?;
+        (!waiting_ns.is_empty()).then_some(ProcessorWaits { interval_ns: self.interval_ns, waiting_ns })
+    }
+
+    fn limit_changes(&self, last: &Reading) -> Vec<LimitChange> {
+        let later = self.readings.iter().skip(1).chain([last]);
+        let changed = |(before, after): (&Reading, &Reading)| {
+            let missing = |from: &[Limit], list: &[Limit]| -> Vec<Limit> {
+                list.iter().filter(|limit| !from.contains(limit)).cloned().collect()
+            };
+            let (gone, new) =
+                (missing(&after.limits, &before.limits), missing(&before.limits, &after.limits));
+            let seen_ns = after.at_ns.saturating_sub(self.measure_start_ns);
+            let within_ns = after.at_ns.saturating_sub(before.at_ns);
+            let is_change = !gone.is_empty() || !new.is_empty();
+            is_change.then_some(LimitChange { seen_ns, within_ns, gone, new })
+        };
+        self.readings.iter().zip(later).filter_map(changed).collect()
     }
 
     fn host(&self) -> HostActivity {
@@ -291,7 +348,7 @@ mod tests {
         }];
         count(1000);
         let sources = Sources::open(std::iter::once(&chain[..]), &roots);
-        let mut recorder = Recorder::start(&sources, 2 * S, || 0);
+        let mut recorder = Recorder::start(&sources, &[], 2 * S, || 0);
         recorder.begin(0);
         count(4000);
         recorder.read_if_due(S);
@@ -304,7 +361,7 @@ mod tests {
         assert_eq!(read(&mount.total), 3500);
         assert_eq!(mount.intervals.iter().map(read).collect::<Vec<_>>(), [3000, 500]);
         // A mount that went away is in no document.
-        let recorder = Recorder::start(&sources, 2 * S, || 0);
+        let recorder = Recorder::start(&sources, &[], 2 * S, || 0);
         put("mountstats", "");
         assert_eq!(recorder.finish(2 * S, 2 * S).served, []);
     }

@@ -87,7 +87,7 @@ pub fn watch(targets: &[Inspected<'_>], roots: &Roots) -> MachineNow {
     let sources = Sources::open(targets.iter().map(Inspected::chain), roots);
     let cpu_before = CpuCounters::read().ok();
     let start_ns = clock.now_ns();
-    let recorder = Recorder::start(&sources, 0, || start_ns);
+    let recorder = Recorder::start(&sources, &[], 0, || start_ns);
     std::thread::sleep(WATCH);
     let end_ns = clock.now_ns();
     let activity = recorder.finish(end_ns, 0);

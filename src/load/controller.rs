@@ -12,6 +12,7 @@ use super::context::{Event, OnEvent};
 use super::events::Signals;
 use super::facts;
 use super::live::Cell;
+use super::monitor::Monitor;
 use super::phases::{Lengths, Phases, StartGate, Turnstile};
 use super::start::{Prepared, StartContext, StartFailure, prepare};
 use super::teller::{Place, Teller};
@@ -22,7 +23,7 @@ use crate::machine::host::unix_time_ns;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::CpuCounters;
 use crate::plan::Lane;
-use crate::result::{EngineTraits, ThreadCost};
+use crate::result::{EngineTraits, ThreadCost, Ticks};
 use crate::sys::thread::{Interrupter, ThreadId, raise_priority_of_this_thread, times_of_this_thread};
 use crate::sys::wake::Latch;
 
@@ -70,6 +71,8 @@ pub struct SpanOutcome {
     pub cpu: Option<(CpuCounters, CpuCounters)>,
     /// Counters of disks and machine over that time; `None` for simulated time.
     pub activity: Option<Activity>,
+    /// Whether the program ran all that time; `None` for simulated time.
+    pub ticks: Option<Ticks>,
     /// Start of the measured time, nanoseconds since 1970 UTC; none for simulated time.
     pub measure_start_unix_ns: Option<u64>,
     /// By thread number.
@@ -266,6 +269,7 @@ impl SpanOutcome {
             measure_start_unix_ns: None,
             cpu: None,
             activity: None,
+            ticks: None,
             outcomes: Vec::new(),
             engine: String::new(),
             engine_traits: None,
@@ -441,10 +445,12 @@ impl Director<'_> {
             recorder.begin(phases.measure_start_ns());
             self.control.signals.measurement_starts();
             self.say(&format!("starting measurements ({} s)", lengths.duration_ns / 1_000_000_000));
-            let stopped = self.record_until(phases.measure_end_ns(), &mut recorder);
+            let mut monitor = Monitor::begin(phases.measure_start_ns(), times_of_this_thread().waiting_ns);
+            let stopped = self.record_until(phases.measure_end_ns(), &mut recorder, &mut monitor);
             if stopped {
                 phases.interrupt(self.control.clock.now_ns());
             }
+            span.ticks = Some(monitor.finish());
             let measure_end_ns = phases.measure_end_ns();
             span.activity = Some(recorder.finish(self.control.clock.now_ns(), measure_end_ns));
             let after = CpuCounters::read();
@@ -465,19 +471,22 @@ impl Director<'_> {
     /// The first readings of the measured time.
     fn start_reading(&self) -> (Recorder<'_>, Option<CpuCounters>) {
         let Control { sources, lengths, clock, .. } = self.control;
-        let recorder = Recorder::start(sources, lengths.duration_ns, || clock.now_ns());
+        let recorder = Recorder::start(sources, &self.tids, lengths.duration_ns, || clock.now_ns());
         (recorder, CpuCounters::read().ok())
     }
 
     /// True when stopped or failed before the instant.
-    fn record_until(&self, end_ns: u64, recorder: &mut Recorder<'_>) -> bool {
-        while recorder.due_ns() < end_ns {
-            if self.wait_until(recorder.due_ns()) {
-                return true;
+    fn record_until(&self, end_ns: u64, recorder: &mut Recorder<'_>, monitor: &mut Monitor) -> bool {
+        loop {
+            let due_ns = recorder.due_ns().min(monitor.due_ns()).min(end_ns);
+            let stopped = self.wait_until(due_ns);
+            let now_ns = self.control.clock.now_ns();
+            monitor.look(now_ns.min(end_ns), || times_of_this_thread().waiting_ns);
+            if stopped || due_ns == end_ns {
+                return stopped;
             }
-            recorder.read_if_due(self.control.clock.now_ns());
+            recorder.read_if_due(now_ns);
         }
-        self.wait_until(end_ns)
     }
 
     /// Simulated time needs no timer. Only the processor counters are real.

@@ -48,7 +48,8 @@ pub fn measured(
         None => vec![CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 }; cpus.len()],
     };
     let in_flight: u128 = outcome.outcomes.iter().map(|(_, o)| o.in_flight_ns).sum();
-    let timeline = timeline(outcome.outcomes.iter().map(|(_, o)| &o.buckets), outcome.measured_ns);
+    let (series, fine_series) =
+        timeline(outcome.outcomes.iter().map(|(_, o)| &o.buckets), outcome.measured_ns).unzip();
     let outstanding = outstanding(&outcome.outcomes, span);
     let costs = outcome.outcomes.iter().filter_map(|(_, o)| o.cost).collect();
     let threads: Vec<ThreadResult> = outcome
@@ -75,7 +76,11 @@ pub fn measured(
             .collect(),
         queue_depth: Some(depth),
         outstanding: Some(outstanding),
-        series: timeline,
+        series,
+        fine_series: fine_series.flatten(),
+        ticks: outcome.ticks,
+        processor_waits: activity.as_ref().and_then(|a| a.processor_waits.clone()),
+        limit_changes: activity.as_ref().and_then(|a| a.limit_changes.clone()),
         disks: activity.as_ref().map_or_else(Vec::new, |a| a.disks.clone()),
         upper_disks: activity.as_ref().map_or_else(Vec::new, |a| a.upper.clone()),
         served_mounts: activity.as_ref().map_or_else(Vec::new, |a| a.served.clone()),

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::engine;
+use crate::machine::device::DeviceNumber;
 use crate::machine::roots::Roots;
 use crate::machine::storage::TargetKind;
 use crate::machine::{chain, limits, storage};
@@ -51,19 +52,42 @@ pub fn of_engine(name: &str) -> Option<EngineTraits> {
 
 /// Limits in force for this process on any device of the chains, its processors and its memory.
 pub fn limits<'a>(chains: impl Iterator<Item = &'a [chain::Layer]>, roots: &Roots) -> Vec<Limit> {
-    let layers: Vec<&chain::Layer> = chains.flatten().collect();
-    let mut numbers: Vec<_> = layers.iter().filter_map(|l| l.number).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let name_of = |number| layers.iter().find(|l| l.number == Some(number)).map(|l| l.name.clone());
-    let found = limits::in_force(&numbers, roots).into_iter().map(|limit| Limit {
-        by: limit.by.to_string(),
-        group: limit.group,
-        device: limit.device.and_then(name_of),
-        what: limit.what,
-        value: limit.value,
-    });
-    found.collect()
+    LimitSources::find(chains, roots).in_force()
+}
+
+/// Where these limits are told, to read them again and again.
+#[derive(Debug)]
+pub struct LimitSources {
+    sources: limits::Sources,
+    /// Devices with their kernel names.
+    names: Vec<(DeviceNumber, String)>,
+}
+
+impl LimitSources {
+    /// Those of the devices of the chains.
+    pub fn find<'a>(chains: impl Iterator<Item = &'a [chain::Layer]>, roots: &Roots) -> Self {
+        let named = |layer: &chain::Layer| Some((layer.number?, layer.name.clone()));
+        let mut names: Vec<(DeviceNumber, String)> = chains.flatten().filter_map(named).collect();
+        // Of two names the first: a file system has the number of its device.
+        names.sort_by_key(|(number, _)| *number);
+        names.dedup_by_key(|(number, _)| *number);
+        let numbers: Vec<DeviceNumber> = names.iter().map(|(number, _)| *number).collect();
+        LimitSources { sources: limits::Sources::find(&numbers, roots), names }
+    }
+
+    /// The limits in force now.
+    pub fn in_force(&self) -> Vec<Limit> {
+        let name_of =
+            |number| self.names.iter().find(|(known, _)| *known == number).map(|(_, name)| name.clone());
+        let found = self.sources.in_force().into_iter().map(|limit| Limit {
+            by: limit.by.to_string(),
+            group: limit.group,
+            device: limit.device.and_then(name_of),
+            what: limit.what,
+            value: limit.value,
+        });
+        found.collect()
+    }
 }
 
 fn shown(path: Option<&PathBuf>) -> Option<String> {

@@ -20,6 +20,7 @@ mod keeper;
 pub mod live;
 mod loop_caches;
 mod marks;
+mod monitor;
 mod phases;
 mod prepare;
 mod span;

@@ -1,11 +1,13 @@
 //! Completions over the measured time, for every run and at no cost per I/O: at the end of each interval, a worker
 //! notes its counts so far.
 
-use crate::result::Timeline;
+use crate::result::{FineSeries, Timeline};
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// More intervals would make the documents of long runs larger and tell nothing more.
+/// More intervals would make the documents of long runs larger and tell nothing more of how a rate holds.
 const INTERVALS_MAX: u64 = 600;
+/// An interval of a second or more is counted in this many parts, in which a stall shows that is shorter than it.
+const PARTS: u64 = 10;
 
 /// Length of the intervals of a run: a round number that gives at least 20 of them. 0 without measured time.
 pub fn interval_ns(duration_ns: u64) -> u64 {
@@ -18,6 +20,11 @@ pub fn interval_ns(duration_ns: u64) -> u64 {
     }
 }
 
+/// Into how many parts an interval of the series is divided.
+fn parts(interval_ns: u64) -> u64 {
+    if interval_ns >= NS_PER_S { PARTS } else { 1 }
+}
+
 /// Whole seconds, of which a run has at most 600.
 pub fn whole_seconds_ns(duration_ns: u64) -> u64 {
     duration_ns.div_ceil(INTERVALS_MAX * NS_PER_S).max(1) * NS_PER_S
@@ -27,6 +34,8 @@ pub fn whole_seconds_ns(duration_ns: u64) -> u64 {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Buckets {
     interval_ns: u64,
+    /// How many of these make an interval of the series.
+    parts: u64,
     /// How many whole intervals are planned.
     planned: usize,
     /// End of the present interval.
@@ -38,13 +47,16 @@ pub struct Buckets {
 impl Buckets {
     /// `planned` intervals of this length; without length or number nothing is noted.
     pub fn new(interval_ns: u64, planned: usize) -> Self {
-        Buckets { interval_ns, planned, end_ns: u64::MAX, counted: Vec::with_capacity(planned) }
+        Buckets { interval_ns, parts: 1, planned, end_ns: u64::MAX, counted: Vec::with_capacity(planned) }
     }
 
     /// Intervals for a planned measured time.
     pub fn for_duration(duration_ns: u64) -> Self {
-        let interval_ns = interval_ns(duration_ns);
-        Buckets::new(interval_ns, duration_ns.checked_div(interval_ns).unwrap_or(0) as usize)
+        let series_ns = interval_ns(duration_ns);
+        let parts = parts(series_ns);
+        let interval_ns = series_ns / parts;
+        let planned = duration_ns.checked_div(interval_ns).unwrap_or(0) as usize;
+        Buckets { parts, ..Buckets::new(interval_ns, planned) }
     }
 
     /// The first interval begins with the measured time.
@@ -82,11 +94,16 @@ impl Buckets {
     }
 }
 
-/// The timeline of all workers: whole intervals of the time really measured.
-pub fn timeline<'a>(workers: impl Iterator<Item = &'a Buckets>, measured_ns: u64) -> Option<Timeline> {
-    let mut sum: Option<Timeline> = None;
+/// The timeline of all workers, and the same in the parts of its intervals when it has any: whole ones of the time really
+/// measured.
+pub fn timeline<'a>(
+    workers: impl Iterator<Item = &'a Buckets>,
+    measured_ns: u64,
+) -> Option<(Timeline, Option<FineSeries>)> {
+    let (mut sum, mut parts): (Option<Timeline>, usize) = (None, 1);
     for buckets in workers.filter(|buckets| buckets.planned > 0) {
         let whole = buckets.planned.min((measured_ns / buckets.interval_ns) as usize);
+        parts = buckets.parts as usize;
         let timeline = sum.get_or_insert_with(|| Timeline {
             interval_ns: buckets.interval_ns,
             reads: vec![0; whole],
@@ -99,7 +116,16 @@ pub fn timeline<'a>(workers: impl Iterator<Item = &'a Buckets>, measured_ns: u64
             before = *counted;
         }
     }
-    sum.filter(|timeline| !timeline.reads.is_empty())
+    let fine = sum.filter(|timeline| !timeline.reads.is_empty())?;
+    if parts == 1 {
+        return Some((fine, None));
+    }
+    let whole = |list: &[u64]| list.chunks_exact(parts).map(|part| part.iter().sum()).collect::<Vec<u64>>();
+    let interval_ns = fine.interval_ns * parts as u64;
+    let series = Timeline { interval_ns, reads: whole(&fine.reads), writes: whole(&fine.writes) };
+    let completed = fine.reads.iter().zip(&fine.writes).map(|(reads, writes)| reads + writes).collect();
+    let fine = FineSeries { interval_ns: fine.interval_ns, completed };
+    (!series.reads.is_empty()).then_some((series, Some(fine)))
 }
 
 #[cfg(test)]
@@ -130,11 +156,33 @@ mod tests {
         buckets.close(135, [7, 1]);
         buckets.end([9, 4]);
         let wanted = Timeline { interval_ns: 10, reads: vec![5, 2, 0, 2], writes: vec![1, 0, 0, 3] };
-        assert_eq!(timeline([buckets.clone()].iter(), 40), Some(wanted));
+        assert_eq!(timeline([buckets.clone()].iter(), 40), Some((wanted, None)));
         // Stopped after 25: the third interval is no whole one.
         let wanted = Timeline { interval_ns: 10, reads: vec![10, 4], writes: vec![2, 0] };
-        assert_eq!(timeline([buckets.clone(), buckets.clone()].iter(), 25), Some(wanted));
+        assert_eq!(timeline([buckets.clone(), buckets.clone()].iter(), 25), Some((wanted, None)));
         assert_eq!(timeline([buckets].iter(), 9), None);
+    }
+
+    #[test]
+    fn a_stall_shows_in_the_parts_of_a_second() {
+        const MS: u64 = 1_000_000;
+        let mut buckets = Buckets::for_duration(20 * NS_PER_S);
+        buckets.begin(0);
+        for tenth in 1..=200u64 {
+            // 100 in each tenth of a second, but for 1.2 s to 1.5 s.
+            let stalled = tenth.saturating_sub(12).min(3);
+            buckets.close(tenth * 100 * MS, [(tenth - stalled) * 60, (tenth - stalled) * 40]);
+        }
+        let (series, fine) = timeline([buckets.clone()].iter(), 20 * NS_PER_S).expect("a series");
+        assert_eq!((series.interval_ns, series.reads.len()), (NS_PER_S, 20));
+        assert_eq!((&series.reads[..3], &series.writes[..3]), (&[600, 420, 600][..], &[400, 280, 400][..]));
+        let fine = fine.expect("parts");
+        assert_eq!((fine.interval_ns, fine.completed.len()), (100 * MS, 200));
+        assert_eq!(fine.completed[11..16], [100, 0, 0, 0, 100]);
+        // Whole seconds, and whole tenths.
+        let (series, fine) = timeline([buckets.clone()].iter(), 2550 * MS).expect("a series");
+        assert_eq!((series.reads.len(), fine.map(|fine| fine.completed.len())), (2, Some(25)));
+        assert_eq!(timeline([buckets].iter(), 900 * MS), None);
     }
 
     #[test]
@@ -144,6 +192,6 @@ mod tests {
         buckets.close(1000, [3, 0]);
         assert!(!buckets.is_over(u64::MAX - 1), "cool-down costs nothing");
         buckets.end([3, 0]);
-        assert_eq!(timeline([buckets].iter(), 20).map(|s| s.reads), Some(vec![3, 0]));
+        assert_eq!(timeline([buckets].iter(), 20).map(|s| s.0.reads), Some(vec![3, 0]));
     }
 }

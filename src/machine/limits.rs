@@ -53,21 +53,43 @@ const MEMORY_UNLIMITED_BYTES: u64 = 1 << 62;
 
 /// The limits in force for this process on `devices`, its processors and its memory; its own group's first.
 pub fn in_force(devices: &[DeviceNumber], roots: &Roots) -> Vec<Limit> {
-    let mounts = read_mounts(roots).unwrap_or_default();
-    let membership = std::fs::read_to_string(roots.proc.join("self/cgroup")).unwrap_or_default();
-    let mut found = Vec::new();
-    for group in membership.lines().filter_map(Membership::parse) {
-        // The same hierarchy at a second place tells nothing new.
-        let Some(mount) = mounts.iter().find(|m| group.is_seen_in(m)) else { continue };
-        for (at, (shown, dir)) in group.with_ancestors(mount, roots).iter().enumerate() {
-            let cgroup = Cgroup { group: shown, dir, devices };
-            match group.controllers.is_empty() {
-                true => cgroup.version_2(&mut found),
-                false => cgroup.version_1(&group.controllers, at == 0, &mut found),
+    Sources::find(devices, roots).in_force()
+}
+
+/// Where limits are told, to read them again and again.
+#[derive(Debug)]
+pub struct Sources {
+    devices: Vec<DeviceNumber>,
+    /// Where control groups are mounted.
+    mounts: Vec<Mount>,
+    roots: Roots,
+}
+
+impl Sources {
+    /// Those of limits on `devices`, on processors and memory.
+    pub fn find(devices: &[DeviceNumber], roots: &Roots) -> Self {
+        let mut mounts = read_mounts(roots).unwrap_or_default();
+        mounts.retain(|mount| mount.fs_type.starts_with("cgroup"));
+        Sources { devices: devices.to_vec(), mounts, roots: roots.clone() }
+    }
+
+    /// The limits in force now; also when this process was put into another group meanwhile.
+    pub fn in_force(&self) -> Vec<Limit> {
+        let membership = std::fs::read_to_string(self.roots.proc.join("self/cgroup")).unwrap_or_default();
+        let mut found = Vec::new();
+        for group in membership.lines().filter_map(Membership::parse) {
+            // The same hierarchy at a second place tells nothing new.
+            let Some(mount) = self.mounts.iter().find(|m| group.is_seen_in(m)) else { continue };
+            for (at, (shown, dir)) in group.with_ancestors(mount, &self.roots).iter().enumerate() {
+                let cgroup = Cgroup { group: shown, dir, devices: &self.devices };
+                match group.controllers.is_empty() {
+                    true => cgroup.version_2(&mut found),
+                    false => cgroup.version_1(&group.controllers, at == 0, &mut found),
+                }
             }
         }
+        found
     }
-    found
 }
 
 /// A line of `/proc/self/cgroup`: `4:memory:/path`, for version 2 `0::/path`.

@@ -19,9 +19,10 @@ pub use document::{
 };
 pub use evidence::{
     ClockFacts, ContentSample, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap, FileProtocol,
-    HostActivity, Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitKind, LoadCost, LoopCache, Loss,
-    MachineNow, OpenedKind, OtherRun, Outstanding, OwnCost, Pressure, QueueDepth, RequestCounts, Residency,
-    SelfCost, ServedMount, ServerCounts, Stalled, TargetFacts, ThreadCost, Timeline, Window, WriteCache,
+    FineSeries, HostActivity, LateTick, Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitChange,
+    LimitKind, LoadCost, LoopCache, Loss, MachineNow, OpenedKind, OtherRun, Outstanding, OwnCost, Pressure,
+    ProcessorWaits, QueueDepth, RequestCounts, Residency, SelfCost, ServedMount, ServerCounts, Stalled,
+    TargetFacts, ThreadCost, Ticks, Timeline, Window, WriteCache,
 };
 pub use latency::LatencySummary;
 pub use summary::{DirectionSummary, Summary};

@@ -466,4 +466,14 @@ impl<'a> Case<'a> {
     pub fn series(&self) -> (Vec<f64>, f64) {
         metrics::completions(self.measured, Operations::All)
     }
+
+    /// The same in the shortest intervals that the document has.
+    pub fn fine_series(&self) -> (Vec<f64>, f64) {
+        match &self.measured.evidence.fine_series {
+            Some(fine) if fine.interval_ns > 0 => {
+                (fine.completed.iter().map(|&count| count as f64).collect(), fine.interval_ns as f64 / 1e9)
+            }
+            _ => self.series(),
+        }
+    }
 }

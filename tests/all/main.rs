@@ -120,6 +120,7 @@ mod text {
 
 mod verdict {
     mod activity;
+    mod over_time;
     mod real;
 }
 

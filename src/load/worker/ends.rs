@@ -308,8 +308,8 @@ fn inline_targets_are_throttled_one_by_one() {
 fn reads_over_time(seen: &Seen, measured_ns: u64) -> Vec<u64> {
     let series =
         crate::load::timeline::timeline([&seen.buckets].into_iter(), measured_ns).expect("whole intervals");
-    assert!(series.writes.iter().all(|&count| count == 0));
-    series.reads
+    assert!(series.0.writes.iter().all(|&count| count == 0));
+    series.0.reads
 }
 
 #[test]

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::WriteCache;
 use super::{
-    ContentSample, DiskActivity, ExtentMap, HostActivity, Layer, Limit, LoopCache, Loss, Outstanding,
-    QueueDepth, Residency, SelfCost, ServedMount, ThreadCost, Timeline,
+    ContentSample, DiskActivity, ExtentMap, FineSeries, HostActivity, Layer, Limit, LimitChange, LoopCache,
+    Loss, Outstanding, ProcessorWaits, QueueDepth, Residency, SelfCost, ServedMount, ThreadCost, Ticks,
+    Timeline,
 };
 
 /// What the numbers of a time span rest on.
@@ -29,6 +30,12 @@ pub struct Evidence {
     pub outstanding: Option<Vec<Outstanding>>,
     /// Completions over time.
     pub series: Option<Timeline>,
+    /// The same in shorter intervals; none where those of the series are short already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fine_series: Option<FineSeries>,
+    /// Whether the program ran all the time; none when nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ticks: Option<Ticks>,
     /// The lowest devices under the targets, each once, with what they did.
     pub disks: Vec<DiskActivity>,
     /// Devices right under the targets that stand on others (a loop device, a logical volume), each once: they
@@ -41,8 +48,14 @@ pub struct Evidence {
     pub host: Option<HostActivity>,
     /// Processor time of each thread.
     pub threads: Vec<ThreadCost>,
-    /// Limits in force for this process on the devices under the targets, its processors and memory.
+    /// For how long these threads had no processor, over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor_waits: Option<ProcessorWaits>,
+    /// Limits in force at the end for this process on the devices under the targets, its processors and memory.
     pub limits: Vec<Limit>,
+    /// Changes of these limits over the measured time, in order; none when nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_changes: Option<Vec<LimitChange>>,
     /// What the program itself costs on this machine; none for simulated time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_cost: Option<SelfCost>,

@@ -210,6 +210,13 @@ impl ThreadId {
     }
 }
 
+/// Time a thread of this process was ready to run and had no processor, in nanoseconds; `None` when it has ended, or where
+/// the kernel keeps no such account.
+pub fn waiting_ns_of(thread: ThreadId) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/self/task/{}/schedstat", thread.0)).ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
+}
+
 /// Interrupts blocking system calls of other threads: a signal whose handler does nothing.
 ///
 /// A signal that arrives before the call does not interrupt it, so send until the thread has left.

@@ -12,6 +12,7 @@ mod pace;
 mod place;
 mod reach;
 mod run;
+mod standstill;
 mod steady;
 #[cfg(test)]
 mod tests;
@@ -269,12 +270,22 @@ pub const RULES: &[Rule] = &[
         "use more threads (-t) with less depth each",
     ),
     rule(
+        "standstill",
+        Suspect,
+        Processor,
+        RealSpan(standstill::standstill),
+        "The whole program stood still while it measured, or at the end of it: for 0.2 s at a time or 1 % of the measured \
+         time (suspect), or for 0.1 s (remark).",
+        "make sure that nothing stops the program (SIGSTOP, a debugger, a frozen cgroup, a paused or moved virtual \
+         machine), and repeat",
+    ),
+    rule(
         "generator-bound",
         Suspect,
         Processor,
         RealSpan(pace::generator_bound),
         "A thread computed for 95 % of its time, waited for a processor for 10 % of it, or was stopped by a processor \
-         quota; or the whole program was stopped at the end of the measured time, for 10 % of it and 0.25 s.",
+         quota.",
         "use more threads (-t) on more processors, larger I/Os, or less work per I/O (-Zr costs processor time)",
     ),
     rule(

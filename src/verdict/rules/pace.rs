@@ -5,6 +5,7 @@ use crate::profile::Throughput;
 use crate::result::{Finding, Grade, HostActivity, LoadCost, SelfCost, ThreadCost};
 use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
+use crate::verdict::rules::standstill::stopped_s;
 use crate::verdict::view::{View, Way};
 use crate::verdict::{Case, Look, Missing};
 
@@ -47,11 +48,6 @@ const RUNNING_SUSPECT: f64 = 0.95;
 pub const WAITING_SUSPECT: f64 = 0.10;
 /// Time held back by a quota, as part of the measured time.
 const QUOTA_SUSPECT: f64 = 0.01;
-
-/// The last reading counts as late from this part of the measured time on, and from the seconds below.
-const STOOD_STILL_PART: f64 = 0.10;
-/// No busy machine keeps a thread of raised priority waiting for so long.
-const STOOD_STILL_S: f64 = 0.25;
 
 /// Threads that were at their processor's limit, or had none.
 pub fn generator_bound(case: &Case<'_>) -> Look {
@@ -117,39 +113,7 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
         let finding = found(Grade::Suspect, says).figure("cpu_throttled_ns", throttled_ns as f64);
         findings.push(finding.advise("raise the container's processor quota for the measurement"));
     }
-    findings.extend(stood_still(case));
     Ok(findings)
-}
-
-/// The thread that ends the measured time woke up late, and so did every thread that makes the load.
-pub fn stood_still(case: &Case<'_>) -> Option<Finding> {
-    let evidence = &case.measured.evidence;
-    let window_s = evidence.disks.iter().map(|disk| disk.window_ns).min()? as f64 / 1e9;
-    let late_s = window_s - case.seconds();
-    let is_late = late_s >= STOOD_STILL_S.max(case.seconds() * STOOD_STILL_PART);
-    // A stopped wait goes on with its remaining time, so threads that noticed earlier may end before the window does.
-    let end_s = f64::from(case.span.warmup_s) + case.seconds();
-    // A cool-down keeps the threads running as well, although only the reader is late.
-    let beyond_s = match case.span.cooldown_s {
-        0 => late_s / 2.0,
-        cooldown_s => f64::from(cooldown_s) + STOOD_STILL_S,
-    };
-    let was_there = |thread: &ThreadCost| thread.elapsed_ns as f64 / 1e9 >= end_s + beyond_s;
-    if !is_late || !evidence.threads.iter().all(was_there) {
-        return None;
-    }
-    let says = format!(
-        "The whole program was stopped at the end of the measured {} s and noticed the end {} s late: the test did not \
-         run all the time, so its rates may be too low.",
-        number(case.seconds()),
-        number(late_s)
-    );
-    let finding = found(Grade::Suspect, says).figure("late_s", late_s);
-    Some(
-        finding.advise(
-            "make sure that nothing stops the program (SIGSTOP, a frozen cgroup, a suspended machine), and repeat",
-        ),
-    )
 }
 
 /// The program's own work on an I/O of a thread, beside what an I/O took that thread.
@@ -298,6 +262,9 @@ const LATE_NS: u64 = 1_000_000;
 /// A percentile needs this many I/Os above it.
 const LATE_IOS: f64 = 10.0;
 
+/// A stop may have lasted longer than it was seen to.
+const CATCH_UP_S: f64 = 0.05;
+
 /// The rate was reached by issuing I/Os late that could not be issued in time. The latencies show such a stall once per
 /// place in the queue; clients would have met it at every I/O of that time.
 pub fn coordinated_omission(case: &Case<'_>) -> Look {
@@ -351,7 +318,8 @@ fn late(
     let waiting = evidence.threads.iter().map(waiting).fold(0.0, f64::max);
     let steal = |host: &HostActivity| host.steal_worst_percent.or(host.steal_percent);
     let steal = evidence.host.as_ref().and_then(steal).unwrap_or(0.0) / 100.0;
-    let explained = 2.0 * (waiting + steal);
+    let (stopped_s, longest_s) = stopped_s(case);
+    let explained = 2.0 * (waiting + steal + ratio(stopped_s, case.seconds()));
     let is_late = |fraction: f64| {
         let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
         let beyond = (1.0 - fraction) * response.count() as f64;
@@ -366,8 +334,13 @@ fn late(
             .find(|(fraction, _)| is_late(*fraction))?;
     let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
     let name = format!("p{}", (fraction * 1000.0).round() / 10.0);
+    // What fell due while the program stood still is late by as much, and what came after it until it had caught up.
+    let why = match at_due as f64 / 1e9 <= longest_s + at_issue as f64 / 1e9 + CATCH_UP_S {
+        true => "they fell due while the program stood still, or had to wait until it had caught up",
+        false => "they waited for earlier I/Os to end",
+    };
     let says = format!(
-        "The {name} latency of {} is {}, but {} from their intended start (-g): they waited for earlier I/Os to end.",
+        "The {name} latency of {} is {}, but {} from their intended start (-g): {why}.",
         way.plural(),
         duration_ns(at_issue as f64),
         duration_ns(at_due as f64)

@@ -1,7 +1,7 @@
 //! Was there a result at all, is it whole, and can it be proven?
 
 use super::network;
-use super::pace::stood_still;
+use super::standstill::late_end;
 use crate::measure::Histogram;
 use crate::result::{Document, Finding, Grade, Outstanding, TimeSpanResult};
 use crate::text::number;
@@ -48,7 +48,7 @@ pub fn stalled(case: &Case<'_>) -> Look {
         return Err(Missing::of("the I/Os that were out when the measured time ended"));
     };
     // When the whole program stood still, it noticed late what had ended long before.
-    if stood_still(case).is_some() {
+    if late_end(case).is_some() {
         return Ok(Vec::new());
     }
     let mean_ns = case.measured.mean_time_out_ns();

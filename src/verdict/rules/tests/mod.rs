@@ -6,15 +6,16 @@ mod general;
 mod machine;
 mod network;
 mod pace;
+mod standstill;
 mod steady;
 
 use crate::measure::Histogram;
 use crate::profile::{CacheMode, Profile, Target, TimeSpan};
 use crate::result::{
     ClockFacts, ContentSample, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap, Finding,
-    Grade, HostActivity, Layer, LayerKind, LoadCost, LoopCache, Measured, OpenedKind, Outstanding, Pressure,
-    QueueDepth, Residency, SelfCost, System, TargetFacts, TargetResult, ThreadCost, ThreadResult,
-    TimeSpanResult, Timeline, WaitStatistics, Window, legacy,
+    Grade, HostActivity, LateTick, Layer, LayerKind, LoadCost, LoopCache, Measured, OpenedKind, Outstanding,
+    Pressure, QueueDepth, Residency, SelfCost, System, TargetFacts, TargetResult, ThreadCost, ThreadResult,
+    Ticks, TimeSpanResult, Timeline, WaitStatistics, Window, legacy,
 };
 use crate::verdict::{Looks, RULES, judge};
 
@@ -134,6 +135,8 @@ impl Doc {
     fn with_evidence(mut self) -> Self {
         let evidence = &mut self.measured.evidence;
         evidence.outstanding = Some(Vec::new());
+        evidence.ticks = Some(Ticks { every_ns: 25_000_000, late: Vec::new() });
+        evidence.limit_changes = Some(Vec::new());
         evidence.window =
             Some(Window { start_unix_ns: 1_700_000_000 * NS_PER_S, end_unix_ns: 1_700_000_060 * NS_PER_S });
         evidence.clock = Some(ClockFacts {
@@ -201,6 +204,17 @@ impl Doc {
             reads: (0..self.seconds).map(|i| wobble(i, self.reads_per_s)).collect(),
             writes: (0..self.seconds).map(|i| wobble(i, self.writes_per_s)).collect(),
         });
+    }
+
+    /// Ticks that came late: when they were due, and by how much, in milliseconds.
+    fn late_ticks(&mut self, late: &[(u64, u64)]) {
+        let tick = |&(due_ms, late_ms): &(u64, u64)| LateTick {
+            due_ns: due_ms * 1_000_000,
+            late_ns: late_ms * 1_000_000,
+            waiting_for_cpu_ns: Some(1_000_000),
+        };
+        let late = late.iter().map(tick).collect();
+        self.measured.evidence.ticks = Some(Ticks { every_ns: 25_000_000, late });
     }
 
     fn facts(&mut self) -> &mut Vec<TargetFacts> {

@@ -94,32 +94,6 @@ fn threads_at_their_limit() {
     doc(|d| d.measured.evidence.threads = vec![ThreadCost::default()]).silent("generator-bound");
 }
 
-#[test]
-fn a_program_that_stood_still() {
-    let stopped = |late_ms: u64, elapsed_ms: u64| {
-        doc(|d| {
-            let end_ns = SECONDS * NS_PER_S;
-            d.measured.evidence.disks[0].window_ns = end_ns + late_ms * 1_000_000;
-            // Behind a warm-up of 5 s.
-            let elapsed_ns = 5 * NS_PER_S + end_ns + elapsed_ms * 1_000_000;
-            d.measured.evidence.threads.iter_mut().for_each(|thread| thread.elapsed_ns = elapsed_ns);
-        })
-    };
-    let finding = stopped(9_000, 9_000).fires("generator-bound");
-    says(
-        &finding,
-        Grade::Suspect,
-        &["The whole program was stopped at the end of the measured 60 s and noticed the end 9 s late: "],
-    );
-    stopped(9_000, 5_000).fires("generator-bound");
-    stopped(5_000, 5_000).silent("generator-bound");
-    // Threads that ended in time did not stand still, nor those whose cool-down held them.
-    stopped(9_000, 0).silent("generator-bound");
-    let cooling = |elapsed_ms| Doc { cooldown_s: 6, ..stopped(9_000, elapsed_ms) };
-    cooling(6_000).silent("generator-bound");
-    cooling(9_000).fires("generator-bound");
-}
-
 /// 20,000 IOPS on one thread are 50 us per I/O.
 fn own_work(generator_ns: f64, fill_ns: f64, stamp_ns: f64) -> Doc {
     doc(|d| {
@@ -293,6 +267,24 @@ fn late_for_another_reason_is_no_hidden_stall() {
     let mut stolen = kept(&[(0.03, 500_000_000)]);
     stolen.host().steal_percent = Some(2.0);
     stolen.silent("coordinated-omission");
+    // The program was stopped for half a second.
+    let mut stopped = kept(&[(0.03, 500_000_000)]);
+    stopped.late_ticks(&[(3000, 480)]);
+    stopped.silent("coordinated-omission");
+    // It took long to catch up: the cause is the same.
+    let mut behind = kept(&[(0.6, 500_000_000)]);
+    behind.late_ticks(&[(3000, 480)]);
+    let finding = behind.fires("coordinated-omission");
+    says(
+        &finding,
+        Grade::Suspect,
+        &["500 ms from their intended start (-g): they fell due while the program stood still"],
+    );
+    assert!(!finding.says.contains("earlier"), "{}", finding.says);
+    // A stop of 0.15 s explains no half second.
+    let mut both = kept(&[(0.3, 500_000_000)]);
+    both.late_ticks(&[(3000, 150)]);
+    says(&both.fires("coordinated-omission"), Grade::Suspect, &["they waited for earlier I/Os to end"]);
     // The rate was not reached: that is told by another rule.
     let mut behind = kept(&[(0.5, 900_000_000)]);
     behind.asked.throughput = Some(Throughput::Iops(40_000));
