@@ -316,6 +316,11 @@ impl Group<'_> {
         self.disks.iter().map(of).fold(Flow::default(), Flow::plus)
     }
 
+    /// The bytes that completed on the targets.
+    pub fn done_bytes(&self, way: Way) -> f64 {
+        self.done(way).bytes * self.seconds
+    }
+
     /// The bytes that the disks moved from the first to the last reading of their counters.
     pub fn moved_bytes(&self, way: Way) -> f64 {
         self.disks.iter().map(|disk| flow(&disk.total, way, 1.0).bytes).sum()

@@ -186,7 +186,10 @@ fn cause(group: &Group<'_>, way: Way, share: f64, own_less: bool) -> Cause {
         Some(part) => format!("a sample of the data compresses to {}", percent(part)),
         None => "the data were not sampled".to_string(),
     };
-    if share >= reduction.least * MOVED_SUSPECT {
+    // Data that repeat over longer stretches than the blocks of the sample compress better than it.
+    let may_be_less = reduction.least < COMPRESSIBLE && !is_evident(group, way);
+    let least = if may_be_less { reduction.least.min(reach::SMALLEST) } else { reduction.least };
+    if share >= least * MOVED_SUSPECT {
         let advice = "to measure the disk, write and read random data (-Zr), or turn compression and deduplication off";
         return Cause {
             is_not_the_target: false,
@@ -202,6 +205,22 @@ fn cause(group: &Group<'_>, way: Way, share: f64, own_less: bool) -> Cause {
         percent(reduction.least)
     );
     Cause { words, least: Some(reduction.least), ..cause }
+}
+
+/// Layers that leave at least this part of data keep them, for all that is known, nearly as they are.
+const COMPRESSIBLE: f64 = 0.4;
+
+/// Whether a cache is known to have answered most of the bytes, or a loop device reads through one.
+fn is_evident(group: &Group<'_>, way: Way) -> bool {
+    let answered = |target: &View<'_>| {
+        let Some(seen) = target.facts.and_then(|facts| facts.residency) else { return false };
+        let grew = seen.cached_after_bytes.saturating_sub(seen.cached_before_bytes) as f64;
+        // What came in once was read, and only what was met again was answered.
+        let held = seen.cached_before_bytes * 2 >= seen.range_bytes.max(1);
+        way == Way::Read && (held || (grew > 0.0 && group.done_bytes(way) > 2.0 * grew))
+    };
+    let is_loop_cached = |layer: &Layer| layer.kind == LayerKind::Loop && layer.direct_io != Some(true);
+    group.targets.iter().any(|target| answered(target) || target.layers().iter().any(is_loop_cached))
 }
 
 /// What the profile and the layout of the target tell.

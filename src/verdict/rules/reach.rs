@@ -149,7 +149,7 @@ pub struct Reduction {
 /// Storage compresses at best to this part of what the fastest deflate does, block by block.
 const BETTER_THAN_SAMPLE: f64 = 0.5;
 /// The smallest part without a sample: a sector of 4 KiB for 128 KiB, which is also the least that btrfs keeps.
-const SMALLEST: f64 = 1.0 / 32.0;
+pub const SMALLEST: f64 = 1.0 / 32.0;
 
 /// What the layers of a group make of the bytes of a way; `None` where none is known to make them smaller above the disks.
 pub fn reduction(group: &Group<'_>, way: Way) -> Option<Reduction> {

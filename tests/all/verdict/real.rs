@@ -290,6 +290,35 @@ fn a_file_that_btrfs_compresses() {
     assert!(finding["says"].as_str().is_some_and(|words| words.contains("btrfs compresses")), "{finding}");
 }
 
+/// btrfs reads what it keeps compressed through the page cache, also for direct I/O. Compression is no excuse for reads that
+/// never came to the disk.
+#[test]
+fn compression_excuses_no_page_cache() {
+    if !can_make_devices() || !has_tool("mkfs.btrfs") {
+        return;
+    }
+    let device = Loop::with_options(300 * MIB, &["--direct-io=on"]);
+    devices::run("mkfs.btrfs", &["-q", text(&device.node)]);
+    let mount = Mount::new(&["-o", "compress-force=zstd", text(&device.node)]);
+    let (lab, file) = (Lab::new(), mount.point.join("data"));
+    // Direct writes are not compressed.
+    let block: Vec<u8> =
+        (0..65_536u32).map(|at| (at % 1024).wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
+    let mut written = File::create(&file).expect("a file");
+    (0..256).for_each(|_| written.write_all(&block).expect("room"));
+    written.sync_all().expect("synced");
+    drop(written);
+    fs::read(&file).expect("readable");
+    let verdict = judged(&lab, "-r -b4k -o8 -Su -W0 -d1", &file);
+    let finding = verdict.fires("served-from-cache", "invalid");
+    let says = finding["says"].as_str().expect("a sentence");
+    assert!(says.contains("the page cache answered, although the test asked for direct I/O"), "{finding}");
+    assert!(
+        says.contains("; btrfs compresses (zstd") && says.contains("of the bytes but not less"),
+        "{finding}"
+    );
+}
+
 /// A neighbour reads the same disk.
 #[test]
 fn another_process_on_the_disk() {

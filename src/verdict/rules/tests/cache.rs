@@ -300,6 +300,19 @@ fn compression_excuses_what_it_explains() {
         &["the page cache answered, although the test asked for direct I/O; btrfs", "It held 100 %"],
     );
     assert!(finding.advice.contains("without compression"), "{}", finding.advice);
+    // Repetitions over longer stretches than the sampled blocks, read once; read again, the page cache answered.
+    let stretch = |cached_after: u64| {
+        compressed(35, 27, &move |d: &mut Doc| {
+            d.facts()[0].residency.as_mut().expect("a residency").cached_after_bytes = cached_after;
+        })
+        .fires("served-from-cache")
+    };
+    says(&stretch(4 * GIB), Grade::Suspect, &["so the disk moved less"]);
+    says(
+        &stretch(GIB),
+        Grade::Invalid,
+        &["the page cache answered", "explains 13 % of the bytes but not less"],
+    );
     // Data that do not compress, and a file that is not stored compressed.
     says(&compressed(100, 90, &|_| {}).fires("served-from-cache"), Grade::Invalid, &["which explains 45 %"]);
     let plain = compressed(100, 12, &|d| d.facts()[0].extents.as_mut().expect("a map").encoded_bytes = 0);
