@@ -318,7 +318,9 @@ fn between(before: &Reading, after: &Reading, index: usize) -> Option<DiskCounts
 
 /// What was asked of the server of one mount between two readings.
 fn asked_between(before: &Reading, after: &Reading, index: usize) -> Option<ServerCounts> {
-    Some(after.served[index].as_ref()?.counts.since(&before.served[index].as_ref()?.counts))
+    let [before, after] = [before, after].map(|reading| Some(reading.served[index].as_ref()?.counts));
+    let (before, after) = (before?, after?);
+    after.can_follow(&before).then(|| after.since(&before))
 }
 
 #[cfg(test)]

@@ -72,6 +72,14 @@ pub struct ServerCounts {
 }
 
 impl ServerCounts {
+    /// Whether this can be a later reading than `before`: nobody set the counters to 0 in between.
+    pub fn can_follow(&self, before: &Self) -> bool {
+        self.read.requests >= before.read.requests
+            && self.write.requests >= before.write.requests
+            && self.server_read_bytes >= before.server_read_bytes
+            && self.server_write_bytes >= before.server_write_bytes
+    }
+
     /// What was counted since `before`, an earlier reading of the same mount.
     pub fn since(&self, before: &Self) -> Self {
         let count = u64::saturating_sub;

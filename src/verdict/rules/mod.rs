@@ -380,7 +380,7 @@ pub const RULES: &[Rule] = &[
         Cache,
         RealSpan(place::remote),
         "The data are on another machine, or a program (FUSE) serves them. Where the kernel counts what the server was asked \
-         for (NFS), the remark is the proof of the run as far as the server.",
+         for (NFS, SMB), the remark is the proof of the run as far as the server.",
         "compare with a run on the machine that holds the data",
     ),
     rule(

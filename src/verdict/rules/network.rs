@@ -107,6 +107,9 @@ impl Served<'_> {
     /// Whether what came to the server may be the work of others, while the page cache served the test.
     fn is_hidden_by_others(&self, case: &Case<'_>, way: Way) -> bool {
         let (done, asked) = (self.done(way).bytes, self.asked(way).bytes);
+        if done > 0.0 && !self.is_direct() && !self.mount.protocol.counts_programs() {
+            return true;
+        }
         let Some(others) = self.others(way) else { return false };
         // Direct I/O always asks the server, and what this process had read past the page cache was its own.
         let host = case.measured.evidence.host.as_ref();
@@ -234,10 +237,18 @@ pub fn hidden(case: &Case<'_>, target: &View<'_>) -> Option<String> {
     };
     let group = served(case).into_iter().find(|group| std::ptr::eq(group.mount, mount))?;
     let way = Way::BOTH.into_iter().find(|&way| group.is_hidden_by_others(case, way))?;
+    let Some(others) = group.others(way) else {
+        return Some(format!(
+            "the client counts what {} was asked for, but not whether the test or another program asked, and '{}' was \
+             tested through the page cache",
+            group.server(),
+            target.path()
+        ));
+    };
     Some(format!(
         "other programs moved {}/s of {} on the mount of '{}', so what {} received need not be the test's, which \
          used the page cache",
-        bytes(group.others(way).unwrap_or(0.0)),
+        bytes(others),
         way.plural(),
         target.path(),
         group.server()
@@ -311,13 +322,17 @@ fn asked_words(group: &Served<'_>, way: Way) -> String {
     let (done, asked) = (group.done(way), group.asked(way));
     let total = &group.mount.total;
     let commits = match ratio(total.commit.requests as f64, group.window_s()) {
-        some if way == Way::Write && some > 0.0 => format!(" and {} COMMIT/s", number(some)),
+        some if way == Way::Write && some > 0.0 => {
+            format!(" and {} {}/s", number(some), group.mount.protocol.commit_word())
+        }
         _ => String::new(),
     };
     let past = if way == Way::Read { "read" } else { "written" };
     let [queue_ns, trip_ns] = mean_ns(requests(total, way));
     let times = match requests(total, way).requests {
         0 => String::new(),
+        // SMB keeps no times for a share.
+        _ if trip_ns == 0.0 => String::new(),
         _ if queue_ns * 10.0 >= trip_ns => format!(
             ", {} there and back after {} in this machine's queue",
             duration_ns(trip_ns),
@@ -345,12 +360,15 @@ fn figures(finding: Finding, group: &Served<'_>, way: Way) -> Finding {
     }
     let [queue_ns, trip_ns] = mean_ns(requests(&group.mount.total, way));
     let word = way.word();
-    let finding = finding
+    let mut finding = finding
         .figure(&format!("completed_{word}_bytes_per_s"), done.bytes)
         .figure(&format!("server_{word}s_per_s"), asked.ios)
-        .figure(&format!("server_{word}_bytes_per_s"), asked.bytes)
-        .figure(&format!("server_{word}_round_trip_ms"), trip_ns / 1e6)
-        .figure(&format!("client_{word}_queue_ms"), queue_ns / 1e6);
+        .figure(&format!("server_{word}_bytes_per_s"), asked.bytes);
+    if trip_ns > 0.0 {
+        finding = finding
+            .figure(&format!("server_{word}_round_trip_ms"), trip_ns / 1e6)
+            .figure(&format!("client_{word}_queue_ms"), queue_ns / 1e6);
+    }
     match way {
         Way::Read => finding,
         Way::Write => {
@@ -367,7 +385,7 @@ const AGAIN_SUSPECT: f64 = 0.01;
 pub fn retransmissions(case: &Case<'_>) -> Look {
     let (mut findings, mut missing) = (Vec::new(), None);
     for target in case.views().iter().filter(|target| target.rests_on() == RestsOn::Remote) {
-        if mount_of(case, target).is_none() {
+        if !mount_of(case, target).is_some_and(|mount| mount.protocol.counts_programs()) {
             missing
                 .get_or_insert(Missing(format!("what was sent again to the server of '{}'", target.path())));
         }

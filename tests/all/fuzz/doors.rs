@@ -263,6 +263,7 @@ impl KernelTexts {
             "some avg10=0.00 avg60=0.12 avg300=0.04 total=92378\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=123\n".into(),
             "MemTotal:       24689112 kB\nMemAvailable:   23000000 kB\nDirty:               12 kB\nHugepagesize:       2048 kB\n".into(),
             "device f:/ mounted on /f with fstype nfs4 statvers=1.1\n\tbytes:\t1 2 3 4 5 6 7 8\n\txprt:\ttcp 0 0\n\t        READ: 5 7 1 9 2 1 2 3 0\n".into(),
+            "Operations (MIDs): 0\n\n1) \\\\s\\x\nSMBs: 9\nBytes read: 1  Bytes written: 2\nReads: 3 total 0 failed\n".into(),
             "0-3,8,10-11\n".into(),
             "latency=80us,jitter=10us,cpu=100ns,write=20us,seed=5".into(),
         ])
@@ -278,7 +279,7 @@ impl Door for KernelTexts {
         let text = String::from_utf8_lossy(input);
         drop((mounts::parse_mountinfo(input), mounts::parse_swaps(input)));
         let _ = (diskstat::parse(&text), pressure::parse_stalls(&text), pressure::parse_averages(&text));
-        drop(fileserver::nfs::parse(input));
+        drop((fileserver::nfs::parse(input), fileserver::smb::parse(&text)));
         drop((memory::parse_meminfo(&text), topology::parse_cpu_list(&text)));
         let _ = cpustat::parse(&text).map_err(|error| assert_says_something(&error));
         let sim = engine::find("sim").expect("the simulated engine");

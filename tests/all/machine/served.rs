@@ -81,3 +81,32 @@ fn several_places_of_one_file_system_are_one() {
     assert_eq!(places, [2, 1]);
     assert!(served.read().iter().all(Option::is_some));
 }
+
+#[test]
+fn an_smb_share_in_two_places() {
+    let tree = Tree::load("remote");
+    let proc = &tree.roots.proc;
+    fs::create_dir_all(proc.join("fs/cifs")).expect("a folder");
+    let stats = |read_bytes: u64| {
+        let text = format!(
+            "0 session 0 share reconnects\n\n1) \\\\FileServer\\share\nSMBs: 15 since 2026-11-22 17:37:34 UTC\n\
+             Bytes read: {read_bytes}  Bytes written: 0\nReads: 7 total 0 failed\nWrites: 0 total 0 failed\n"
+        );
+        fs::write(proc.join("fs/cifs/Stats"), text).expect("to write");
+    };
+    stats(4096);
+    let at = proc.join("self/mountinfo");
+    let mut mounts = fs::read_to_string(&at).expect("a list of mounts");
+    mounts.push_str("99 1 0:99 / /smb2 rw - cifs //fileserver/share/folder rw,vers=3.1.1,addr=10.0.0.6\n");
+    fs::write(&at, mounts).expect("to write");
+    let points = ["/smb", "/smb2", "/ceph"].map(Path::new);
+    let served = ServedMounts::open(points.into_iter(), &tree.roots);
+    let [mount] = served.mounts() else { panic!("{:?}", served.mounts()) };
+    assert_eq!((mount.protocol, mount.version.as_deref()), (FileProtocol::Smb, Some("3.1.1")));
+    assert_eq!((mount.address.as_deref(), mount.points.len()), (Some("10.0.0.6"), 2));
+    let first = counts(&served);
+    stats(8192);
+    let second = counts(&served);
+    assert_eq!(second.since(&first).server_read_bytes, 4096);
+    assert!(second.can_follow(&first) && !first.can_follow(&second), "somebody set the counters to 0");
+}

@@ -221,3 +221,39 @@ fn requests_that_were_sent_again() {
     says(&again(12_000, 0).fires("sent-again"), Grade::Suspect, &["(1 %)"]);
     says(&again(1, 1).fires("sent-again"), Grade::Suspect, &["silent for a whole timeout"]);
 }
+
+/// The same on SMB, whose client keeps no times and does not count what programs asked for.
+fn smb(direct: bool) -> Doc {
+    let mut doc = if direct { reads(|_| {}) } else { buffered(|_| {}) };
+    let mount = &mut doc.measured.evidence.served_mounts[0];
+    mount.protocol = FileProtocol::Smb;
+    mount.version = Some("3.1.1".to_string());
+    mount.connections = None;
+    let total = total(&mut doc);
+    (total.buffered_read_bytes, total.direct_read_bytes) = (0, 0);
+    (total.read.queue_ns, total.read.round_trip_ns) = (0, 0);
+    doc
+}
+
+#[test]
+fn smb_counts_less() {
+    says(
+        &smb(true).fires("remote"),
+        Grade::Certified,
+        &[
+            "Served by filer1 over SMB 3.1.1: 20,000 READ/s, 100 % of the bytes read; what the server did is not seen.",
+        ],
+    );
+    smb(true).silent("unproven");
+    smb(true).silent("other-io");
+    smb(true).missing("sent-again", "what was sent again");
+    // Through the page cache, another program may have made the requests.
+    says(&smb(false).fires("unproven"), Grade::Suspect, &["not whether the test or another program asked"]);
+    let mut cached = smb(false);
+    total(&mut cached).server_read_bytes = 0;
+    says(&cached.fires("served-from-cache"), Grade::Invalid, &["filer1 received none"]);
+    let mut written = on_nfs(Doc::clean_writes());
+    written.measured.evidence.served_mounts[0].protocol = FileProtocol::Smb;
+    total(&mut written).commit.requests = SECONDS;
+    says(&written.fires("remote"), Grade::Certified, &["20,000 WRITE/s and 1 FLUSH/s,"]);
+}
