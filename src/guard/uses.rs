@@ -313,6 +313,37 @@ mod tests {
     }
 
     #[test]
+    fn a_btrfs_root_whose_source_is_no_device_here_may_be_on_any_member() {
+        let (_dir, roots) = recorded_sysfs();
+        fs::create_dir_all(roots.sys.join("fs/btrfs/uuid/devices/sda2")).unwrap();
+        let is_system_with = |mount: &str| {
+            put_mounts(&roots, mount);
+            assert_eq!(words(SDA2, &roots)[0], "it is part of a mounted btrfs file system", "{mount}");
+            is_system(SDA2, &roots)
+        };
+        assert!(is_system_with("30 1 0:44 / / rw - btrfs /dev/nowhere rw\n"));
+        assert!(!is_system_with("30 1 0:44 / /b rw - btrfs /dev/nowhere rw\n"));
+        assert!(!is_system_with("30 1 0:44 / / rw - overlay /dev/nowhere rw\n"));
+    }
+
+    #[test]
+    fn mounts_that_only_the_first_process_sees_are_told_each_once() {
+        let (_dir, roots) = recorded_sysfs();
+        let both = "30 1 8:2 / /srv rw - ext4 /dev/sda2 rw\n";
+        put_mounts(&roots, both);
+        fs::create_dir_all(roots.proc.join("1")).unwrap();
+        let more = "31 1 8:1 / /srv rw - ext4 /dev/sda1 rw\n32 1 8:2 / /home rw - ext4 /dev/sda2 rw\n";
+        fs::write(roots.proc.join("1/mountinfo"), format!("{both}{more}")).unwrap();
+        let mounted = |device| {
+            let mut all = words(device, &roots);
+            all.retain(|words| words.starts_with("it is mounted at"));
+            all
+        };
+        assert_eq!(mounted(SDA1), ["it is mounted at /srv (ext4)"], "the same place, another device");
+        assert_eq!(mounted(SDA2), ["it is mounted at /srv (ext4)", "it is mounted at /home (ext4)"]);
+    }
+
+    #[test]
     fn devices_that_serve_a_file_system_elsewhere() {
         let (_dir, roots) = recorded_sysfs();
         let log = roots.dev.join("sda1");

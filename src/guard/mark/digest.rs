@@ -283,4 +283,30 @@ mod tests {
             assert_eq!(text.parse::<Digest>(), Err(NoDigest), "{text}");
         }
     }
+
+    /// Marks of earlier versions hold digests: places and numbers stay as they are.
+    #[test]
+    fn stored_digests_stay_valid() {
+        let bytes: Vec<u8> = (0..PIECE_BYTES as usize + 77).map(|at| (at * 7 % 251) as u8).collect();
+        let hashes = [(0, 0), (0, 5), (4096, 32), (1 << 40, 77), (3, bytes.len())];
+        let found = hashes.map(|(offset, length)| hash(offset, &bytes[..length]));
+        assert_eq!(found.map(|sum| format!("{sum:016x}")), HASHES);
+        let ranges = [
+            all_of(5).to_vec(),
+            all_of(WHOLE_BYTES).to_vec(),
+            all_of(WHOLE_BYTES + 1).to_vec(),
+            vec![3..10 * MIB + 1, 20 * MIB..40 * MIB],
+            vec![7..7, 11..GIB + 5, 2 * GIB + 1..3 * GIB],
+        ];
+        let found = ranges.map(|ranges| {
+            let all = places(&ranges).into_iter().flat_map(|(at, length)| [at, length]);
+            format!("{:016x}", hash(0, &all.flat_map(u64::to_le_bytes).collect::<Vec<_>>()))
+        });
+        assert_eq!(found, PLACES_OF);
+    }
+
+    const HASHES: [&str; 5] =
+        ["ee9d880ee61286cb", "3bc4703c2d12993b", "1e533d42f29a375c", "a3f64bf1633c01f7", "b82543c57c8b20ff"];
+    const PLACES_OF: [&str; 5] =
+        ["d6910055af26330a", "d323cecf3df802b4", "1db1a6cb5e4fcc96", "cca8d5c6476d86ac", "e3116b63c0fe6fb2"];
 }
