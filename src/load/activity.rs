@@ -367,4 +367,31 @@ mod tests {
         put("mountstats", "");
         assert_eq!(recorder.finish(2 * S, 2 * S).served, []);
     }
+
+    #[test]
+    fn a_first_reading_that_comes_late_says_so() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let disk = dir.path().join("sys/dev/block/8:0");
+        std::fs::create_dir_all(&disk).expect("room");
+        let stat = |reads: u64| {
+            std::fs::write(disk.join("stat"), format!("{reads} 0 {} 1 0 0 0 0 0 1 1 0 0 0 0\n", reads * 8))
+                .expect("room");
+        };
+        stat(100);
+        let roots = Roots { sys: dir.path().join("sys"), ..Roots::default() };
+        let number = DeviceNumber { major: 8, minor: 0 };
+        let counters = DiskCounters::open(number, &roots).expect("a disk");
+        let sources = Sources { disks: vec![("sda".to_string(), counters)], lowest: 1, ..Sources::none() };
+        let seen = |measure_start_ns: u64| {
+            stat(100);
+            let mut recorder = Recorder::start(&sources, &[], 10_000_000_000, || 5_000_000_000);
+            recorder.begin(measure_start_ns);
+            stat(900);
+            let disks = recorder.finish(15_090_000_000, 14_000_000_000).disks;
+            (disks[0].late_ns, disks[0].window_ns, disks[0].total.reads)
+        };
+        assert_eq!(seen(4_000_000_000), (1_000_000_000, 10_090_000_000, 800));
+        // Without a warm-up the reading comes before the first I/O.
+        assert_eq!(seen(5_500_000_000), (0, 10_090_000_000, 800));
+    }
 }
