@@ -66,6 +66,19 @@ pub fn provisioned(case: &Case<'_>) -> Look {
     Ok(findings)
 }
 
+/// Whether the rate is that of a limit that is known.
+pub fn is_reached(case: &Case<'_>) -> bool {
+    case.measured.evidence.limits.iter().any(|limit| reached(case, limit).is_some())
+}
+
+/// Whether a limit on a device was in force at any time.
+pub fn was_set(case: &Case<'_>) -> bool {
+    let evidence = &case.measured.evidence;
+    let changes = evidence.limit_changes.iter().flatten();
+    let changed = changes.flat_map(|change| change.gone.iter().chain(&change.new));
+    evidence.limits.iter().chain(changed).any(|limit| limit.device.is_some())
+}
+
 fn is_serial(case: &Case<'_>) -> bool {
     let views = case.views();
     let lowest = views.iter().flat_map(|view| view.lowest());

@@ -102,7 +102,7 @@ pub fn other_io(case: &Case<'_>) -> Look {
 }
 
 /// The most that the run itself can have made the disks move; `None` when that cannot be told.
-fn own(case: &Case<'_>, group: &Group<'_>, way: Way, is_only: bool) -> Option<f64> {
+pub fn own(case: &Case<'_>, group: &Group<'_>, way: Way, is_only: bool) -> Option<f64> {
     let done = group.done(way).bytes;
     let is_direct = group.targets.iter().all(View::is_direct);
     let writes = group.done(Way::Write).bytes > 0.0;

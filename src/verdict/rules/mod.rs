@@ -2,6 +2,7 @@
 
 mod amplified;
 mod cache;
+mod causes;
 mod content;
 mod durability;
 mod limits;
@@ -11,11 +12,13 @@ mod overlap;
 mod pace;
 mod place;
 mod reach;
+mod rhythm;
 mod run;
 mod standstill;
 mod steady;
 #[cfg(test)]
 mod tests;
+mod uneven;
 
 use super::Looks::{self, Document, RealSpan, Span};
 use super::Rule;
@@ -228,11 +231,30 @@ pub const RULES: &[Rule] = &[
         "raise or remove the limit to measure the disk; more queue depth only adds latency here",
     ),
     rule(
+        "pauses",
+        Suspect,
+        Symptom,
+        RealSpan(uneven::pauses),
+        "Almost nothing completed (less than a tenth of what is usual) for 0.1 s or more although the program ran: for 4 % \
+         of the measured time in all, or three times and 1 % of it (suspect), or once for 0.2 s (remark).",
+        "look for what the target does at these times: its housekeeping, flushes, errors in the kernel's log (dmesg)",
+    ),
+    rule(
+        "uneven",
+        Suspect,
+        Symptom,
+        RealSpan(uneven::uneven),
+        "The mean is no rate that there ever was: two levels in turn that differ by 25 % of the higher one, regular breaks \
+         that cost 3 %, or a scatter of 25 % from second to second (half seconds in runs below 10 s).",
+        "look at the series over time (-D, or the JSON document) for what happens at these times, and report both rates",
+    ),
+    rule(
         "step-down",
         Suspect,
         Symptom,
         RealSpan(steady::step_down),
-        "The rate fell by 25 % or more during the run and stayed low.",
+        "The rate fell by 25 % or more during the run and stayed low. The cause is named when something changed with it: a \
+         limit, other programs on the disks, or the processor time of the threads.",
         "warm up (-W) until the rate has fallen, to measure the rate that lasts",
     ),
     rule(
@@ -303,7 +325,7 @@ pub const RULES: &[Rule] = &[
         Symptom,
         RealSpan(pace::below_rate),
         "The test reached less than 98 % of the rate set with -g.",
-        "raise -o, or lower -g (which counts per thread): at this depth the target or the processor is the limit",
+        "raise -o, or lower -g (which counts per thread)",
     ),
     rule(
         "coordinated-omission",

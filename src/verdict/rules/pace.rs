@@ -1,11 +1,12 @@
 //! Who set the pace: the storage, or the generator?
 
+use super::causes::why_below;
+use super::standstill::stopped_s;
 use crate::measure::Histogram;
 use crate::profile::Throughput;
 use crate::result::{Finding, Grade, HostActivity, LoadCost, SelfCost, ThreadCost};
 use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
-use crate::verdict::rules::standstill::stopped_s;
 use crate::verdict::view::{View, Way};
 use crate::verdict::{Case, Look, Missing};
 
@@ -245,12 +246,12 @@ pub fn below_rate(case: &Case<'_>) -> Look {
             shown(done),
             percent(done / asked)
         );
-        findings.push(
-            found(Grade::Suspect, says)
-                .of(Some(target.path()))
-                .figure("asked_per_s", asked)
-                .figure("reached_per_s", done),
-        );
+        let why = why_below(case, 1.0 - done / asked);
+        let finding = found(Grade::Suspect, format!("{says} {}", why.words()))
+            .of(Some(target.path()))
+            .figure("asked_per_s", asked)
+            .figure("reached_per_s", done);
+        findings.push(why.add_to(finding));
     }
     Ok(findings)
 }

@@ -39,6 +39,11 @@ impl Stop {
     pub fn until_s(self) -> f64 {
         self.from_s + self.for_s
     }
+
+    /// For how long it covers a time.
+    pub fn within_s(self, from_s: f64, until_s: f64) -> f64 {
+        (self.until_s().min(until_s) - self.from_s.max(from_s)).max(0.0)
+    }
 }
 
 /// The times in which the whole program stood still; none where nobody looked.
@@ -84,7 +89,7 @@ pub fn standstill(case: &Case<'_>) -> Look {
 }
 
 fn told(case: &Case<'_>, stops: &[Stop]) -> Option<Finding> {
-    let longest = stops.iter().copied().max_by(|a, b| a.for_s.total_cmp(&b.for_s))?;
+    let longest = stops.iter().rev().copied().max_by(|a, b| a.for_s.total_cmp(&b.for_s))?;
     let total_s: f64 = stops.iter().map(|stop| stop.for_s).sum();
     let part = ratio(total_s, case.seconds());
     let is_suspect = longest.for_s >= STOP_SUSPECT_S || part >= STOPS_SUSPECT_PART;

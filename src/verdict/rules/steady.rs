@@ -3,6 +3,8 @@
 //! Steady is what SNIA's Performance Test Specification calls steady: over five rounds the largest excursion is
 //! at most 20 % of the mean and that of the fitted line at most 10 %. Rounds are fifths of the measured time.
 
+use super::causes::why_fell;
+use super::rhythm::{self, mean};
 use crate::result::Grade;
 use crate::text::{change, number};
 use crate::verdict::figures::{Details, found, ratio};
@@ -33,7 +35,7 @@ const STAYS: f64 = 0.9;
 
 /// What the rate did over the measured time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Shape {
+pub enum Shape {
     /// Nothing to tell.
     Steady,
     /// Fell after this part of the time, from and to these rates.
@@ -54,10 +56,6 @@ fn bounds(length: usize, points: usize) -> Vec<usize> {
 /// Means of neighbours, so that `points` are left.
 fn grouped(series: &[f64], points: usize) -> Vec<f64> {
     bounds(series.len(), points).windows(2).map(|ends| mean(&series[ends[0]..ends[1]])).collect()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    ratio(values.iter().sum(), values.len() as f64)
 }
 
 /// Excursion of the values and of the line through them, as parts of the mean.
@@ -169,13 +167,14 @@ fn shape(series: &[f64], interval_s: f64) -> Shape {
 
 const NO_SERIES: &str = "the number of completions over time";
 
-/// The shape of the run; `None` when there is no series, or too few intervals (another rule tells that), or bursts
+/// The shape of the run without what it is not made of: the program's own standstills and pauses, which other rules tell;
+/// `None` when there is no series, or too few intervals (another rule tells that), or bursts
 /// were asked for (`-i`, `-j`).
-fn shape_of(case: &Case<'_>) -> Result<Option<Shape>, Missing> {
+pub fn shape_of(case: &Case<'_>) -> Result<Option<Shape>, Missing> {
     if case.is_in_bursts() {
         return Ok(None);
     }
-    let (series, interval_s) = case.series();
+    let (series, interval_s) = rhythm::between_pauses(case);
     if series.is_empty() && case.measured.evidence.series.is_none() {
         return Err(Missing::of(NO_SERIES));
     }
@@ -203,16 +202,19 @@ pub fn not_steady(case: &Case<'_>) -> Look {
 pub fn step_down(case: &Case<'_>) -> Look {
     match shape_of(case)? {
         Some(Shape::Step { after, from, to }) => {
+            let after_s = after * case.seconds();
+            let why = why_fell(case, after_s);
             let says = format!(
-                "After {} s the rate fell from {} to {} IOPS ({}) and stayed low: a cache was full, or burst credits \
-                 were used up. The mean mixes both rates.",
-                number(after * case.seconds()),
+                "After {} s the rate fell from {} to {} IOPS ({}) and stayed low. {} The mean mixes both rates.",
+                number(after_s),
                 number(from),
                 number(to),
-                change(-ratio(from - to, from))
+                change(-ratio(from - to, from)),
+                why.words()
             );
             let finding = found(Grade::Suspect, says);
-            Ok(vec![finding.figure("iops_before", from).figure("iops_after", to)])
+            let finding = finding.figure("after_s", after_s).figure("iops_before", from);
+            Ok(vec![why.add_to(finding.figure("iops_after", to))])
         }
         _ => Ok(Vec::new()),
     }

@@ -1,9 +1,10 @@
 //! What happens while a run measures, made for real: the verdict names it, and nothing else as its cause.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::real::{Judged, judged, own_loop};
+use super::real::{Judged, Throttle, judged, own_loop};
 use crate::support::devices::text;
 use crate::support::program::{Lab, Running};
 use rustix::process::Signal;
@@ -11,9 +12,23 @@ use serde_json::Value;
 
 /// The verdict of a run, during whose measured time something is done to it.
 fn judged_while(lab: &Lab, words: &str, target: &Path, act: impl FnOnce(&Running)) -> Judged {
-    let document = lab.path("while.json");
-    let line = format!("-v {words} --json {} {}", text(&document), text(target));
-    let run = lab.start(&line);
+    let line = while_line(lab, words, target);
+    ended_while(lab, lab.start(&line), act)
+}
+
+/// The same of a run in a group with a limit.
+fn judged_in(group: &Throttle, lab: &Lab, words: &str, target: &Path, act: impl FnOnce(&Running)) -> Judged {
+    let line = group.line(&while_line(lab, words, target));
+    let mut command = Command::new("sh");
+    command.args(["-c", &line]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    ended_while(lab, Running::new(command, words), act)
+}
+
+fn while_line(lab: &Lab, words: &str, target: &Path) -> String {
+    format!("-v {words} --json {} {}", text(&lab.path("while.json")), text(target))
+}
+
+fn ended_while(lab: &Lab, run: Running, act: impl FnOnce(&Running)) -> Judged {
     run.wait_for_stderr("starting measurements");
     act(&run);
     run.finish().expect_code(0);
@@ -21,10 +36,14 @@ fn judged_while(lab: &Lab, words: &str, target: &Path, act: impl FnOnce(&Running
     Judged(whole["result"]["verdict"].clone())
 }
 
+fn wait(for_ms: u64) {
+    std::thread::sleep(Duration::from_millis(for_ms));
+}
+
 /// Stops all threads of a run for a while.
 fn stop(run: &Running, for_ms: u64) {
     run.signal(Signal::STOP);
-    std::thread::sleep(Duration::from_millis(for_ms));
+    wait(for_ms);
     run.signal(Signal::CONT);
 }
 
@@ -46,7 +65,7 @@ fn a_program_that_is_stopped_while_it_measures() {
     judged(&lab, "-w100 -s -Zr -b1M -o2 -Su -W0 -d1", &device.node);
     for (words, after_ms) in [("-r -b4k -o4 -Su -W0 -d4", 1500), ("-r -b4k -o4 -Su -L -g500i -W1 -d4", 0)] {
         let verdict = judged_while(&lab, words, &device.node, |run| {
-            std::thread::sleep(Duration::from_millis(after_ms));
+            wait(after_ms);
             stop(run, 400);
         });
         let finding = verdict.fires("standstill", "suspect");
@@ -59,4 +78,37 @@ fn a_program_that_is_stopped_while_it_measures() {
             assert!(!says(late).contains("earlier I/Os"), "{late}");
         }
     }
+}
+
+/// The limit is the cause, not a full cache, nor credits.
+#[test]
+fn a_limit_that_is_set_while_it_measures() {
+    let Some((_disk, device)) = own_loop(64) else { return };
+    let lab = Lab::new();
+    judged(&lab, "-w100 -s -Zr -b1M -o2 -Su -W0 -d1", &device.node);
+    let Some(group) = Throttle::reads_per_s(&device.node, 0) else { return };
+    let verdict = judged_in(&group, &lab, "-r -b4k -o8 -g2000i -Su -W0 -d10", &device.node, |_| {
+        wait(4000);
+        group.set(300);
+    });
+    let finding = verdict.fires("step-down", "suspect");
+    assert!(says(finding).contains("somebody set a limit of 300 reads/s"), "{finding}");
+    assert!(!says(finding).contains("credits") && !says(finding).contains("cache"), "{finding}");
+}
+
+/// A limit that comes and goes makes two rates, of which the mean is neither.
+#[test]
+fn two_rates_in_turn() {
+    let Some((_disk, device)) = own_loop(64) else { return };
+    let lab = Lab::new();
+    judged(&lab, "-w100 -s -Zr -b1M -o2 -Su -W0 -d1", &device.node);
+    let Some(group) = Throttle::reads_per_s(&device.node, 900) else { return };
+    let verdict = judged_in(&group, &lab, "-r -b4k -o8 -Su -W0 -d12", &device.node, |_| {
+        for rate in [200, 900, 200, 900, 200] {
+            wait(2000);
+            group.set(rate);
+        }
+    });
+    let finding = verdict.fires("uneven", "suspect");
+    assert!(says(finding).contains("up and down between two levels"), "{finding}");
 }

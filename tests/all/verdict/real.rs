@@ -354,14 +354,26 @@ impl Throttle {
             return None;
         }
         let raw = fs::metadata(node).expect("a device").rdev();
+        let device = format!("{}:{}", rustix::fs::major(raw), rustix::fs::minor(raw));
         let group = Throttle {
-            folder: top.join(format!("truespd-verdict-{}", std::process::id())),
-            device: format!("{}:{}", rustix::fs::major(raw), rustix::fs::minor(raw)),
+            folder: top.join(format!("truespd-verdict-{}-{}", std::process::id(), device.replace(':', "-"))),
+            device,
         };
         fs::create_dir(&group.folder).expect("a cgroup");
-        let limit = format!("{} {rate}", group.device);
-        fs::write(group.folder.join("blkio.throttle.read_iops_device"), limit).expect("a limit");
+        group.set(rate);
         Some(group)
+    }
+
+    /// Another limit; 0 is none.
+    pub fn set(&self, rate: u32) {
+        let limit = format!("{} {rate}", self.device);
+        fs::write(self.folder.join("blkio.throttle.read_iops_device"), limit).expect("a limit");
+    }
+
+    /// The program in the group, by a shell.
+    pub fn line(&self, words: &str) -> String {
+        let program = env!("CARGO_BIN_EXE_diskspd");
+        format!("echo $$ > '{}/cgroup.procs' && exec '{program}' {words}", self.folder.display())
     }
 
     /// Reads of the device that the kernel let through so far.

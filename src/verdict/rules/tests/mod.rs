@@ -8,6 +8,7 @@ mod network;
 mod pace;
 mod standstill;
 mod steady;
+mod uneven;
 
 use crate::measure::Histogram;
 use crate::profile::{CacheMode, Profile, Target, TimeSpan};
@@ -33,6 +34,8 @@ struct Doc {
     writes_per_s: u64,
     latency: bool,
     cooldown_s: u32,
+    /// Measured from the first I/O on.
+    no_warm_up: bool,
     /// Parts of the I/Os that were issued late under a rate, and by how many nanoseconds.
     late: Option<Vec<(f64, u64)>>,
     document: Document,
@@ -107,6 +110,7 @@ impl Doc {
             writes_per_s: 0,
             latency: false,
             cooldown_s: 0,
+            no_warm_up: false,
             late: None,
             document: Document {
                 system: System { memory_bytes: Some(16 * GIB), ..System::default() },
@@ -235,6 +239,10 @@ impl Doc {
         let mean = reads.iter().sum::<u64>() / self.seconds.max(1);
         self.reads_per_s = mean;
         self.refresh();
+        let block_bytes = self.asked.block_bytes;
+        let counts =
+            |&reads: &u64| DiskCounts { reads, read_bytes: reads * block_bytes, ..DiskCounts::default() };
+        self.measured.evidence.disks[0].intervals = reads.iter().map(counts).collect();
         self.measured.evidence.series =
             Some(Timeline { interval_ns: NS_PER_S, writes: vec![0; reads.len()], reads });
     }
@@ -279,6 +287,7 @@ impl Doc {
             duration_s: self.seconds as u32,
             measure_latency: self.latency,
             cooldown_s: self.cooldown_s,
+            warmup_s: if self.no_warm_up { 0 } else { TimeSpan::default().warmup_s },
             random_write_data: true,
             targets: vec![self.asked],
             ..TimeSpan::default()

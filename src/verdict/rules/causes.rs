@@ -1,0 +1,336 @@
+//! Why a rate was lower than at other times: one decision in one place. Every candidate shows its evidence over time, the
+//! strongest is named, and when none fits, that is said.
+
+use super::rhythm::{self, Stretch, mean};
+use super::standstill::stopped_s;
+use super::{limits, machine};
+use crate::result::{DiskActivity, DiskCounts, Finding, Limit, LimitChange, LimitKind, Timeline};
+use crate::text::{bytes, number, percent};
+use crate::verdict::Case;
+use crate::verdict::figures::{Details, ratio};
+use crate::verdict::view::Way;
+
+/// A change of a limit belongs to a fall that begins so much before or after the second in which it was seen.
+const NEAR_S: f64 = 0.75;
+/// A limit explains a rate up to this many times its value: what it owed from before comes on top.
+const LIMIT_TIMES: f64 = 1.5;
+/// A thread that waits for a processor for this part of the time ...
+const WAITS: f64 = 0.15;
+/// ... and by this part more than otherwise is slower by as much.
+const WAITS_MORE: f64 = 0.10;
+/// Whoever waits for so long is slowed down at any moment.
+const WAITS_ALWAYS: f64 = 0.30;
+/// What others moved more explains a loss of which it is this part.
+const OTHERS_OF_LOSS: f64 = 0.20;
+/// A rate that varies less than this is that of a limit.
+const EVEN: f64 = 0.015;
+/// Seconds that it takes to call a rate even.
+const EVEN_POINTS: usize = 5;
+/// A cause that explains this part of what is missing is the cause.
+const EXPLAINS: f64 = 0.5;
+/// Nearly all I/Os that were asked for were in flight.
+const DEPTH_FULL: f64 = 0.9;
+/// Waiting for a processor for this part of the time misses a set rate.
+const RATE_WAITS: f64 = 0.10;
+
+/// What caused it, as a sentence, with figures and what to do about it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Why {
+    /// None when the result does not show it.
+    says: Option<String>,
+    figures: Vec<(&'static str, f64)>,
+    advice: &'static str,
+}
+
+impl Why {
+    fn because(says: String, advice: &'static str) -> Self {
+        Why { says: Some(says), figures: Vec::new(), advice }
+    }
+
+    fn figure(mut self, name: &'static str, value: f64) -> Self {
+        self.figures.push((name, value));
+        self
+    }
+
+    /// The cause as a sentence, or that there is none to be seen.
+    pub fn words(&self) -> &str {
+        self.says.as_deref().unwrap_or("What caused it is not known: the result shows nothing that fits.")
+    }
+
+    /// Figures and advice of the cause in a finding.
+    pub fn add_to(&self, finding: Finding) -> Finding {
+        let finding =
+            self.figures.iter().fold(finding, |finding, &(name, value)| finding.figure(name, value));
+        if self.advice.is_empty() { finding } else { finding.advise(self.advice) }
+    }
+}
+
+/// Why the rate was low in these stretches.
+pub fn why(case: &Case<'_>, low: &[Stretch]) -> Why {
+    let seen = limit_set(case, low).or_else(|| no_processor(case, low)).or_else(|| others(case, low));
+    seen.unwrap_or_default()
+}
+
+/// Why the rate fell at an instant, in seconds, and stayed low.
+pub fn why_fell(case: &Case<'_>, after_s: f64) -> Why {
+    let low = [Stretch { from_s: after_s, for_s: (case.seconds() - after_s).max(0.0) }];
+    let seen = why(case, &low);
+    if seen.says.is_some() {
+        return seen;
+    }
+    let guess = position(case, after_s).or_else(|| credits(case, after_s));
+    guess.or_else(|| cache_full(case, after_s)).unwrap_or_default()
+}
+
+/// Why a set rate was missed by this part of it.
+pub fn why_below(case: &Case<'_>, short: f64) -> Why {
+    let explains = |seconds: f64| ratio(seconds, case.seconds()) >= EXPLAINS * short;
+    let (stopped_s, _) = stopped_s(case);
+    if stopped_s > 0.0 && explains(stopped_s) {
+        let says = format!("The program itself stood still for {} s.", number(stopped_s));
+        return Why::because(says, "make sure that nothing stops the program, and repeat");
+    }
+    if limits::is_reached(case) {
+        let advice = "raise the limit, or lower -g (which counts per thread)";
+        return Why::because("A limit of a cgroup was reached.".to_string(), advice);
+    }
+    let (series, interval_s) = rhythm::while_running(case);
+    let lost_s = rhythm::pauses(&series, interval_s).lost_s;
+    if lost_s > 0.0 && explains(lost_s) {
+        let says = format!("For {} s almost nothing completed: the target stalled.", number(lost_s));
+        return Why::because(says, "look for what makes the target stall; -L shows how long I/Os waited")
+            .figure("lost_s", lost_s);
+    }
+    let waits = case.measured.evidence.threads.iter();
+    let part = |ns: Option<u64>, of_ns: u64| ratio(ns.unwrap_or(0) as f64, of_ns as f64);
+    let most = waits.map(|thread| part(thread.waiting_for_cpu_ns, thread.elapsed_ns)).fold(0.0, f64::max);
+    if most >= RATE_WAITS {
+        let says = format!("A thread waited for a processor {} of the time.", percent(most));
+        return Why::because(says, "stop other programs, or use fewer threads than processors");
+    }
+    if machine::other_io(case).is_ok_and(|findings| !findings.is_empty()) {
+        let advice = "stop the other programs that use the disks, and repeat";
+        return Why::because("Other programs used the disks.".to_string(), advice);
+    }
+    let depth = case.measured.evidence.queue_depth;
+    if depth.is_some_and(|depth| depth.reached >= DEPTH_FULL * depth.asked as f64) {
+        let says = "All I/Os that -o allows were in flight: the target gives no more at this depth.";
+        return Why::because(says.to_string(), "raise -o, or lower -g (which counts per thread)");
+    }
+    Why::default()
+}
+
+/// For how long stretches cover a time, in seconds.
+fn covered_s(low: &[Stretch], from_s: f64, until_s: f64) -> f64 {
+    let part = |of: &Stretch| ((of.from_s + of.for_s).min(until_s) - of.from_s.max(from_s)).max(0.0);
+    low.iter().map(part).sum()
+}
+
+/// Means of a series in the stretches and outside of them; `None` when it covers nothing of one of them.
+fn inside_and_outside(values: &[f64], interval_s: f64, low: &[Stretch]) -> Option<(f64, f64)> {
+    let (mut inside, mut outside) = ((0.0, 0.0), (0.0, 0.0));
+    for (at, value) in values.iter().enumerate() {
+        let from_s = at as f64 * interval_s;
+        let low_s = covered_s(low, from_s, from_s + interval_s).min(interval_s);
+        inside = (inside.0 + value * low_s, inside.1 + low_s);
+        outside = (outside.0 + value * (interval_s - low_s), outside.1 + interval_s - low_s);
+    }
+    (inside.1 > 0.0 && outside.1 > 0.0).then(|| (ratio(inside.0, inside.1), ratio(outside.0, outside.1)))
+}
+
+/// Reads and writes per second in the stretches, each with its bytes.
+fn low_rates(case: &Case<'_>, low: &[Stretch]) -> Option<[(f64, f64); 2]> {
+    let series = case.measured.evidence.series.as_ref()?;
+    let interval_s = series.interval_ns as f64 / 1e9;
+    let rate = |way: Way| {
+        let counts = counts_of(series, way);
+        let (inside, _) = inside_and_outside(&counts, interval_s, low)?;
+        let ios = ratio(inside, interval_s);
+        Some((ios, ios * case.done(way).size()))
+    };
+    Some([rate(Way::Read)?, rate(Way::Write)?])
+}
+
+fn counts_of(series: &Timeline, way: Way) -> Vec<f64> {
+    let counts = if way == Way::Read { &series.reads } else { &series.writes };
+    counts.iter().map(|&count| count as f64).collect()
+}
+
+/// A limit that was set when the rate fell.
+fn limit_set(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let changes = case.measured.evidence.limit_changes.as_ref()?;
+    let is_near = |change: &LimitChange| {
+        let (until_s, within_s) = (change.seen_ns as f64 / 1e9, change.within_ns as f64 / 1e9);
+        let times = until_s - within_s - NEAR_S..=until_s + NEAR_S;
+        low.iter().any(|stretch| times.contains(&stretch.from_s))
+    };
+    let rates = low_rates(case, low)?;
+    let limit = changes.iter().filter(|change| is_near(change)).flat_map(|change| &change.new);
+    let limit = limit.filter(|limit| could_explain(limit, rates)).min_by_key(|limit| limit.what)?;
+    let on = limit.device.as_deref().map_or_else(String::new, |device| format!(" on {device}"));
+    let says = format!(
+        "At that time somebody set a limit of {}{on}: {} of cgroup {}.",
+        shown(limit),
+        limit.by,
+        limit.group
+    );
+    let advice = "keep limits as they are while a test runs; raise or remove this one to measure the target";
+    Some(Why::because(says, advice).figure("limit", limit.value as f64))
+}
+
+/// Whether a rate as low as this is what the limit lets through.
+fn could_explain(limit: &Limit, [read, write]: [(f64, f64); 2]) -> bool {
+    let rate = match limit.what {
+        LimitKind::ReadIops => read.0,
+        LimitKind::WriteIops => write.0,
+        LimitKind::ReadBytesPerSecond => read.1,
+        LimitKind::WriteBytesPerSecond => write.1,
+        LimitKind::CpuMillis => return true,
+        LimitKind::MemoryBytes => return false,
+    };
+    rate <= LIMIT_TIMES * limit.value as f64 && rate * LIMIT_TIMES >= limit.value as f64
+}
+
+fn shown(limit: &Limit) -> String {
+    let value = limit.value as f64;
+    match limit.what {
+        LimitKind::ReadIops => format!("{} reads/s", number(value)),
+        LimitKind::WriteIops => format!("{} writes/s", number(value)),
+        LimitKind::ReadBytesPerSecond => format!("{}/s of reads", bytes(value)),
+        LimitKind::WriteBytesPerSecond => format!("{}/s of writes", bytes(value)),
+        LimitKind::CpuMillis => format!("{} processors", number(value / 1000.0)),
+        LimitKind::MemoryBytes => format!("{} of memory", bytes(value)),
+    }
+}
+
+/// The threads of the test had no processor.
+fn no_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let evidence = &case.measured.evidence;
+    let waits = evidence.processor_waits.as_ref().filter(|waits| waits.interval_ns > 0)?;
+    let whole = waits.interval_ns as f64 * evidence.threads.len().max(1) as f64;
+    let parts: Vec<f64> = waits.waiting_ns.iter().map(|&ns| ratio(ns as f64, whole).min(1.0)).collect();
+    let (inside, outside) = inside_and_outside(&parts, waits.interval_ns as f64 / 1e9, low)?;
+    let says = if inside >= WAITS && inside - outside >= WAITS_MORE {
+        format!(
+            "At that time the threads waited for a processor {} of the time, {} otherwise.",
+            percent(inside),
+            percent(outside)
+        )
+    } else if inside >= WAITS_ALWAYS {
+        // Their waits are known per second, and many of them fit into one.
+        format!("The threads waited for a processor {} of the time, which is probably why.", percent(inside))
+    } else {
+        return None;
+    };
+    let advice =
+        "stop other programs, use fewer threads than processors, or let the kernel place the threads (-n)";
+    Some(Why::because(says, advice).figure("waiting_for_cpu_percent", inside * 100.0))
+}
+
+/// Others used the disks.
+fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let evidence = &case.measured.evidence;
+    let (groups, series) = (case.groups().ok()?, evidence.series.as_ref()?);
+    let [group] = groups.as_slice() else { return None };
+    let interval_ns = group.disks.first()?.interval_ns;
+    let is_usual = |disk: &&DiskActivity| disk.interval_ns == interval_ns && interval_ns > 0;
+    if !group.disks.iter().all(is_usual) || series.interval_ns == 0 {
+        return None;
+    }
+    let interval_s = interval_ns as f64 / 1e9;
+    let count = (interval_ns / series.interval_ns).max(1) as usize;
+    let length = group.disks.iter().map(|disk| disk.intervals.len()).min()?;
+    let (mut foreign, mut ours) = (vec![0.0; length], vec![0.0; length]);
+    for way in Way::BOTH {
+        // Where one I/O becomes several, or comes later, the rest is not somebody else's.
+        machine::own(case, group, way, true)?;
+        let size = case.done(way).size();
+        let own = rhythm::added(&counts_of(series, way), count);
+        for at in 0..length {
+            let of =
+                |counts: &DiskCounts| if way == Way::Read { counts.read_bytes } else { counts.write_bytes };
+            let moved: f64 = group.disks.iter().map(|disk| of(&disk.intervals[at]) as f64).sum();
+            let own = own.get(at).copied().unwrap_or(0.0) * size;
+            foreign[at] += (moved - own).max(0.0) / interval_s;
+            ours[at] += own / interval_s;
+        }
+    }
+    let (inside, outside) = inside_and_outside(&foreign, interval_s, low)?;
+    let (own_inside, own_outside) = inside_and_outside(&ours, interval_s, low)?;
+    let (more, loss) = (inside - outside, own_outside - own_inside);
+    if more < machine::FOREIGN_BYTES_PER_S || more < OTHERS_OF_LOSS * loss.max(0.0) {
+        return None;
+    }
+    let says = format!(
+        "At that time other programs moved {}/s on {}, {}/s otherwise.",
+        bytes(inside),
+        group.names(),
+        bytes(outside)
+    );
+    let advice = "stop the other programs that use the disks (iotop and pidstat -d show them), and repeat";
+    Some(Why::because(says, advice).figure("foreign_bytes_per_s", inside))
+}
+
+/// Bytes that were read and written before an instant, in seconds of the measured time.
+fn done_until(case: &Case<'_>, after_s: f64) -> [f64; 2] {
+    let Some(series) = &case.measured.evidence.series else { return [0.0; 2] };
+    let before =
+        if series.interval_ns > 0 { (after_s * 1e9 / series.interval_ns as f64).round() as usize } else { 0 };
+    Way::BOTH.map(|way| {
+        let ios: f64 = counts_of(series, way).iter().take(before).sum();
+        ios * case.done(way).size()
+    })
+}
+
+/// A sequential run that has come to another part of its only target, and has not begun again.
+fn position(case: &Case<'_>, after_s: f64) -> Option<Why> {
+    let views = case.views();
+    let [target] = views.as_slice() else { return None };
+    let [entry] = target.entries.as_slice() else { return None };
+    let is_one_sequence = entry.random_percent == 0 && case.span.threads_total() == 1;
+    let range = target.range_bytes() as f64;
+    let [at, all] = [after_s, case.seconds()].map(|until_s| done_until(case, until_s).iter().sum::<f64>());
+    // What the warm-up did is not counted.
+    if !is_one_sequence || case.span.warmup_s > 0 || at <= 0.0 || all > 1.01 * range {
+        return None;
+    }
+    let says = format!(
+        "The sequential run had come to {} of {}: the target is probably slower from there on.",
+        bytes(at),
+        bytes(range)
+    );
+    Some(Why::because(says, "measure the parts apart (-B and -f), or random I/O over all of it (-r)"))
+}
+
+/// The rate that is left is that of a limit nobody told us of.
+fn credits(case: &Case<'_>, after_s: f64) -> Option<Why> {
+    let (series, interval_s) = case.series();
+    let from = if interval_s > 0.0 { (after_s / interval_s).ceil() as usize + 1 } else { 0 };
+    let count = (1.0 / interval_s.max(1e-9)).round().max(1.0) as usize;
+    let after = rhythm::added(series.get(from..)?, count);
+    let level = mean(&after);
+    let squares: Vec<f64> = after.iter().map(|value| (value - level).powi(2)).collect();
+    let variation = ratio(mean(&squares).sqrt(), level);
+    if after.len() < EVEN_POINTS || level <= 0.0 || variation >= EVEN {
+        return None;
+    }
+    let says = format!(
+        "The rate that is left varies by {} only, as that of a limit: probably burst credits were used up, or a limit was \
+         set that is not visible here.",
+        percent(variation)
+    );
+    Some(Why::because(says, "warm up (-W) until the credits are used up, to measure the rate that lasts"))
+}
+
+/// What was written until the fall may have filled a cache.
+fn cache_full(case: &Case<'_>, after_s: f64) -> Option<Why> {
+    let [_, written] = done_until(case, after_s);
+    if written <= 0.0 {
+        return None;
+    }
+    let says = format!(
+        "Until then {} had been written: perhaps a write cache was full, which the result does not show.",
+        bytes(written)
+    );
+    Some(Why::because(says, "warm up (-W) until the rate has fallen, to measure the rate that lasts"))
+}
