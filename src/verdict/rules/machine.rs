@@ -1,6 +1,6 @@
 //! What else the machine did.
 
-use super::cache::pages_of_others;
+use super::pages::pages_of_others;
 use super::reach;
 use crate::result::Grade;
 use crate::text::{bytes, number, percent};

@@ -10,6 +10,7 @@ mod machine;
 mod network;
 mod overlap;
 mod pace;
+mod pages;
 mod place;
 mod reach;
 mod rhythm;
@@ -118,7 +119,7 @@ pub const RULES: &[Rule] = &[
         "direct-not-honoured",
         Invalid,
         Cache,
-        RealSpan(cache::direct_not_honoured),
+        RealSpan(pages::direct_not_honoured),
         "The test asked for direct I/O, but the file system keeps its files in memory (invalid), or the file's part of \
          the page cache grew (suspect).",
         "test on a file system that supports direct I/O (ext4, xfs), or on the device itself",
