@@ -68,7 +68,10 @@ fn what_is_not_visible_without_root_is_told() {
     assert_eq!(of_device["unseen"], "programs of other users may write it, and only root can see them");
     let of_file = inspect("file");
     let refusal = of_file["refusal"].as_str().expect("words");
-    assert!(refusal.contains("another program has it open for writing; which one"), "{refusal}");
+    assert!(
+        refusal.contains("another program has it open for writing; only root can see which one"),
+        "{refusal}"
+    );
     drop(root);
     let free = inspect("file");
     let refusal = free["refusal"].as_str().expect("words");
