@@ -177,7 +177,7 @@ fn write_entry(dir: &Path, entry: &Path, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::made::{set_mode, symlink};
+    use crate::sys::made::{give_to, set_mode, symlink};
     use std::fs::File;
 
     struct Case {
@@ -224,6 +224,18 @@ mod tests {
         fs::remove_file(&path).unwrap();
         crate::sys::made::pipe(&path).unwrap();
         assert_eq!(why(), Err(Distrust::NotPlain), "nobody waits for its writer");
+    }
+
+    #[test]
+    fn a_folder_of_another_user_does_not_count() {
+        if user() != 0 {
+            return;
+        }
+        let Case { dir: _dir, registry, stamp } = case();
+        give_to(&registry.0, 65534).unwrap();
+        assert_eq!(registry.read(&stamp).unwrap_err().why, Distrust::FolderOfAnother);
+        let error = registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap_err();
+        assert!(error.to_string().contains("another user"), "{error}");
     }
 
     #[test]
