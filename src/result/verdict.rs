@@ -175,11 +175,7 @@ impl Proof {
 
     /// `vda served 150,790 reads/s of 4 KiB, 100.0 % of the 150,806/s completed`, without a full stop.
     pub fn words(&self) -> String {
-        let disks = match self.disks.as_slice() {
-            [one] => one.clone(),
-            [first @ .., last] if first.len() < 4 => format!("{} and {last}", first.join(", ")),
-            many => format!("{} disks", many.len()),
-        };
+        let disks = disks_in_words(&self.disks);
         let reads = self.reads.map(|reads| reads.words("reads"));
         let mut writes = self.writes.map(|writes| writes.words("writes"));
         if let (Some(words), Some(flushes)) = (&mut writes, self.flushes_per_s.filter(|count| *count > 0.0)) {
@@ -189,6 +185,16 @@ impl Proof {
         }
         let both: Vec<String> = reads.into_iter().chain(writes).collect();
         format!("{disks} served {}", both.join(", and "))
+    }
+}
+
+/// Names of disks in a sentence: `vda`, `vda and vdb`, `the 7 disks below`.
+pub fn disks_in_words(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [one] => (*one).to_string(),
+        [first @ .., last] if first.len() < 4 => format!("{} and {last}", first.join(", ")),
+        many => format!("the {} disks below", many.len()),
     }
 }
 

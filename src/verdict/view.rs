@@ -4,7 +4,9 @@
 use super::{Case, Missing};
 use crate::profile::Target;
 use crate::result::metrics::{self, Operations};
-use crate::result::{DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts};
+use crate::result::{
+    DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts, disks_in_words,
+};
 
 /// Reads or writes, as a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -352,11 +354,7 @@ impl Group<'_> {
     /// Names of the disks in a sentence.
     pub fn names(&self) -> String {
         let names: Vec<&str> = self.disks.iter().map(|disk| disk.name.as_str()).collect();
-        match names.as_slice() {
-            [one] => (*one).to_string(),
-            [first @ .., last] if first.len() < 4 => format!("{} and {last}", first.join(", ")),
-            many => format!("the {} disks below", many.len()),
-        }
+        disks_in_words(&names)
     }
 }
 

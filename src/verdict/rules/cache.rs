@@ -2,7 +2,7 @@
 
 use super::network;
 use super::pages::residency_growth;
-use super::reach::{self, By, Most, unread};
+use super::reach::{self, By, Most, edge, unread};
 use crate::result::{Finding, Grade, Layer, LayerKind};
 use crate::text::{bytes, number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
@@ -26,7 +26,8 @@ pub fn served_from_cache(case: &Case<'_>) -> Look {
                 continue;
             }
             let most = reach::most(case, group, way);
-            let share = ratio(most.bytes + edge(case, group, done) + unread(case, group, way), done.bytes);
+            let share =
+                ratio(most.bytes + edge(case, &group.targets, done) + unread(case, group, way), done.bytes);
             if share < MOVED_SUSPECT {
                 findings.push(not_at_the_disks(case, group, way, most, share));
             }
@@ -137,17 +138,6 @@ fn seen(moved: Flow, done: Flow) -> String {
     }
     let share = percent(ratio(moved.bytes, done.bytes));
     format!("{} of {} ({share} of the bytes)", per_s(moved.ios), bytes(moved.size()))
-}
-
-/// I/Os in flight at the ends of the measured time, as a rate: one per request, at most a tenth of the bytes.
-fn edge(case: &Case<'_>, group: &Group<'_>, done: Flow) -> f64 {
-    let requests: u64 = group
-        .targets
-        .iter()
-        .flat_map(|target| &target.entries)
-        .map(|target| u64::from(case.span.threads_on(target)) * u64::from(target.request_count))
-        .sum();
-    ratio(requests as f64 * done.size(), case.seconds()).min(done.bytes / 10.0)
 }
 
 /// Why the disks moved less.

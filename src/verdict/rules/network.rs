@@ -3,6 +3,7 @@
 //! Where the kernel counts the requests of a mount, a run is proven up to the server, and no further.
 
 use super::machine::{self, FOREIGN_BYTES_PER_S, FOREIGN_SUSPECT};
+use super::reach::edge;
 use crate::result::{Finding, Grade, LayerKind, RequestCounts, ServedMount, ServerCounts};
 use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
@@ -78,15 +79,7 @@ impl Served<'_> {
         let (done, asked) = (self.done(way), self.asked(way));
         // A late reading divides the same bytes by more time, so its rate is too low.
         let in_measured = ratio(asked.bytes * self.window_s(), self.seconds);
-        // What was in flight at the ends of the measured time, at most a tenth of the bytes.
-        let in_flight: u64 = self
-            .targets
-            .iter()
-            .flat_map(|target| &target.entries)
-            .map(|entry| u64::from(case.span.threads_on(entry)) * u64::from(entry.request_count))
-            .sum();
-        let edge = ratio(in_flight as f64 * done.size(), self.seconds).min(done.bytes / 10.0);
-        ratio(asked.bytes.max(in_measured) + edge, done.bytes)
+        ratio(asked.bytes.max(in_measured) + edge(case, &self.targets, done), done.bytes)
     }
 
     /// Bytes per second that other programs read or wrote on the mount, when that is worth a word. Mapped files are in no

@@ -7,7 +7,7 @@
 use crate::result::{LayerKind, LayerRole, LoopCache, Residency};
 use crate::verdict::Case;
 use crate::verdict::figures::ratio;
-use crate::verdict::view::{Group, RestsOn, View, Way};
+use crate::verdict::view::{Flow, Group, RestsOn, View, Way};
 
 /// The most that the disks can have moved for the test.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,15 @@ pub fn most<'a>(case: &Case<'_>, group: &Group<'a>, way: Way) -> Most<'a> {
         // What the disks show is told where it says the same.
         if other.bytes < 0.9 * least.bytes { other } else { least }
     })
+}
+
+/// I/Os in flight at the ends of the measured time, as a rate in bytes per second: one per request, at most a tenth of what
+/// was done.
+pub fn edge(case: &Case<'_>, targets: &[View<'_>], done: Flow) -> f64 {
+    let entries = targets.iter().flat_map(|target| &target.entries);
+    let requests: u64 =
+        entries.map(|entry| u64::from(case.span.threads_on(entry)) * u64::from(entry.request_count)).sum();
+    ratio(requests as f64 * done.size(), case.seconds()).min(done.bytes / 10.0)
 }
 
 /// What was done before the first reading of the counters, and is in no count, in bytes per second.
