@@ -12,6 +12,7 @@ use crate::machine::mounts::{Mount, mountinfo, parse_mountinfo, read_mounts, rea
 use crate::machine::roots::Roots;
 use crate::sys::error::system_text;
 use crate::sys::identity::block_device_at;
+use crate::sys::kernel_table;
 use crate::text::printable_path;
 
 /// What the kernel lists, read once for a question.
@@ -44,7 +45,7 @@ impl<'a> Uses<'a> {
             Vec::new()
         });
         // The first process sees the machine's own mounts, also when this one is shut into a part of them.
-        let first = fs::read(roots.proc.join("1/mountinfo")).map(|text| parse_mountinfo(&text));
+        let first = kernel_table::read(&roots.proc.join("1/mountinfo")).map(|text| parse_mountinfo(&text));
         for mount in first.unwrap_or_default() {
             if !mounts.iter().any(|m| m.device == mount.device && m.mount_point == mount.mount_point) {
                 mounts.push(mount);

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use super::device::DeviceNumber;
 use super::roots::Roots;
 use crate::sys::file::name_of_bytes;
+use crate::sys::kernel_table;
 
 /// One mounted filesystem.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub struct Mount {
 /// # Errors
 /// When procfs is not there or not readable, or lists nothing: where there is a procfs, it is mounted itself.
 pub fn read_mounts(roots: &Roots) -> io::Result<Vec<Mount>> {
-    let mounts = parse_mountinfo(&std::fs::read(mountinfo(roots))?);
+    let mounts = parse_mountinfo(&kernel_table::read(&mountinfo(roots))?);
     if mounts.is_empty() { Err(io::Error::other("it lists no mount")) } else { Ok(mounts) }
 }
 
@@ -82,7 +83,7 @@ fn options(mount: &[u8], filesystem: &[u8]) -> String {
 /// # Errors
 /// When procfs is not there, does not show the list, or shows another file in its place.
 pub fn read_swaps(roots: &Roots) -> io::Result<Vec<PathBuf>> {
-    match std::fs::read(swaps(roots)) {
+    match kernel_table::read(&swaps(roots)) {
         // A kernel without swap has no list; a procfs that shows processes only (subset=pid) has no table of drivers
         // either.
         Err(error) if error.kind() == io::ErrorKind::NotFound && roots.proc.join("devices").exists() => {

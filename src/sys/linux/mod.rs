@@ -13,6 +13,7 @@ pub mod file;
 pub mod folders;
 pub mod identity;
 pub mod instructions;
+pub mod kernel_table;
 pub mod lease;
 pub mod lock;
 #[cfg(test)]

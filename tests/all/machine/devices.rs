@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt, symlink};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::devices::{
     Loop, Mount, Partitions, Swap, Zram, can_make_devices, has_tool, run, skip, text,
@@ -12,6 +13,7 @@ use truespd::guard::reuse::{Reuse, reuse_decision};
 use truespd::guard::{claim, signatures};
 use truespd::machine::device::BlockDevice;
 use truespd::machine::loops::{Below, standing_on};
+use truespd::machine::mounts::read_swaps;
 use truespd::machine::roots::Roots;
 use truespd::machine::storage;
 use truespd::machine::storage::{
@@ -159,6 +161,37 @@ fn swap_claims_its_device() {
     assert_eq!(claimants(&device.node).as_deref(), Some("it is in use as swap"));
     drop(swap);
     assert_eq!(claimants(&device.node), None);
+}
+
+/// The kernel counts lines while its list is read: a line that goes away must not take the next one with it.
+#[test]
+fn swap_that_goes_away_hides_no_other() {
+    if !can_make_devices() {
+        return;
+    }
+    let (going, staying) = (Loop::new(4 * MIB), Loop::new(4 * MIB));
+    run("mkswap", &[text(&going.node)]);
+    run("mkswap", &[text(&staying.node)]);
+    // The first in the list is the one that goes away.
+    let first = Swap::new(&going.node);
+    let _second = Swap::new(&staying.node);
+    drop(first);
+    let is_over = AtomicBool::new(false);
+    let missed = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..100 {
+                drop(Swap::new(&going.node));
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let mut missed = 0;
+        while !is_over.load(Ordering::Relaxed) {
+            let listed = read_swaps(&Roots::default()).expect("readable");
+            missed += usize::from(!listed.contains(&staying.node));
+        }
+        missed
+    });
+    assert_eq!(missed, 0, "readings without {}", staying.node.display());
 }
 
 #[test]
