@@ -5,6 +5,7 @@ mod cache;
 mod causes;
 mod content;
 mod durability;
+mod hidden;
 mod limits;
 mod machine;
 mod network;
@@ -226,9 +227,11 @@ pub const RULES: &[Rule] = &[
         "provisioned-limit",
         Suspect,
         Limit,
-        RealSpan(limits::provisioned),
-        "The rate is that of a cgroup limit, or it varies less than any medium's (below 1 %) while I/Os wait in a \
-         queue. The second is only a remark above 20,000 IOPS.",
+        RealSpan(hidden::provisioned),
+        "The rate is that of a cgroup limit, or it varies less than any medium's (below 1 %) while I/Os wait in a queue. Below \
+         3 % it is a limit when its shape is that of one: most seconds at one highest rate, bursts that each second makes up \
+         for, latencies that are all alike, or the same rate with half as many in flight (another time span). Above 20,000 IOPS \
+         it is a remark.",
         "raise or remove the limit to measure the disk; more queue depth only adds latency here",
     ),
     rule(

@@ -3,6 +3,7 @@
 mod cache;
 mod content;
 mod general;
+mod hidden;
 mod machine;
 mod network;
 mod pace;

@@ -1,0 +1,143 @@
+use super::*;
+use crate::result::FineSeries;
+
+/// A rate that never changes, at a depth.
+fn flat(rate: u64, reached: f64, wobble: u64) -> Doc {
+    doc(|d| {
+        d.reads_per_s = rate;
+        d.refresh();
+        let counts = |i: u64| DiskCounts { reads: rate + i % 2 * wobble, ..DiskCounts::default() };
+        d.measured.evidence.disks[0].intervals = (0..60).map(counts).collect();
+        d.measured.evidence.queue_depth = Some(QueueDepth { asked: 32, reached, from_latency: true });
+    })
+}
+
+#[test]
+fn rates_that_no_medium_has() {
+    let finding = flat(1920, 31.9, 2).fires("provisioned-limit");
+    let words = ["vda delivered 1,921 IOPS with a variation of <0.1 %", "31.9 I/Os waited 16.6 ms each"];
+    says(&finding, Grade::Suspect, &words);
+    // A disk that scatters, a fast one, and one with nothing in line.
+    flat(1920, 31.9, 80).silent("provisioned-limit");
+    flat(90_000, 31.9, 2).silent("provisioned-limit");
+    // A fast device at its end is as flat; so is a card that takes one at a time.
+    let fast = flat(100_000, 256.0, 20).fires("provisioned-limit");
+    says(&fast, Grade::Certified, &["this is a provisioned limit, or the most that the device can do."]);
+    let mut card = flat(1920, 31.9, 2);
+    card.facts()[0].layers[2].transport = Some("mmc".to_string());
+    says(&card.fires("provisioned-limit"), Grade::Certified, &["or the most that the device can do."]);
+    let mut link = flat(8400, 31.9, 2);
+    link.asked.block_bytes = 64 * 1024;
+    link.silent("provisioned-limit");
+    flat(1000, 2.5, 1).silent("provisioned-limit");
+    let mut paced = flat(1920, 31.9, 2);
+    paced.asked.throughput = Some(crate::profile::Throughput::Iops(1920));
+    paced.silent("provisioned-limit");
+    // A full link with large I/Os.
+    let mut large = flat(500, 31.9, 1);
+    large.asked.block_bytes = 1 << 20;
+    large.silent("provisioned-limit");
+    let mut unknown = flat(1920, 31.9, 2);
+    unknown.measured.evidence.queue_depth = None;
+    unknown.missing("provisioned-limit", "I/Os in flight");
+    let mut short = flat(1920, 31.9, 2);
+    short.measured.evidence.disks[0].intervals.clear();
+    short.measured.evidence.series = None;
+    short.missing("provisioned-limit", "completions over time");
+    // Without intervals of the disk the run's own tell the same.
+    let mut own = flat(1920, 31.9, 2);
+    own.measured.evidence.disks[0].intervals.clear();
+    own.measured.evidence.series =
+        Some(Timeline { interval_ns: NS_PER_S, reads: vec![1920; 20], writes: vec![] });
+    says(&own.fires("provisioned-limit"), Grade::Suspect, &["The storage delivered 1,920 IOPS"]);
+}
+
+/// Rates of seconds, at depth 32.
+fn seconds(rates: impl IntoIterator<Item = u64>) -> Doc {
+    doc(|d| {
+        d.series(rates);
+        d.measured.evidence.queue_depth = Some(QueueDepth { asked: 32, reached: 31.9, from_latency: false });
+    })
+}
+
+/// A rotating disk: 200 I/Os per second scatter by 2 % at least, and nothing makes up for it.
+fn scattered(length: u64, rate: u64, by: u64) -> Vec<u64> {
+    (0..length).map(|i| rate - by + i * 7919 % (2 * by + 1)).collect()
+}
+
+#[test]
+fn a_ceiling_is_a_limit() {
+    // The HCI guide's own run: 0.9 % of variation, by a few seconds below the limit.
+    let dips = || seconds((0..60).map(|i| if i % 7 == 3 { 2800 } else { 3000 + i % 2 }));
+    let finding = dips().fires("provisioned-limit");
+    let words = [
+        "vda delivered 2,970 IOPS with a variation of 2.4 %",
+        "probably a provisioned limit",
+        "For 85 % of the time",
+    ];
+    says(&finding, Grade::Suspect, &words);
+    // Few seconds at the top, or a longer way down.
+    seconds(scattered(60, 3000, 60)).silent("provisioned-limit");
+    seconds((0..60).map(|i| if i % 7 == 3 { 2000 } else { 3000 })).silent("provisioned-limit");
+    seconds((0..60).map(|i| if i % 2 == 0 { 2900 } else { 3000 })).silent("provisioned-limit");
+    let mut shallow = dips();
+    shallow.measured.evidence.queue_depth = Some(QueueDepth { asked: 4, reached: 3.0, from_latency: false });
+    shallow.silent("provisioned-limit");
+}
+
+#[test]
+fn bursts_that_each_second_makes_up_for_are_a_limit() {
+    let rates = scattered(60, 2000, 50);
+    // 100 ms of each 200 ms have nearly all of it, or each tenth is by chance what it is.
+    let of = |part: &dyn Fn(usize, u64) -> u64| {
+        let mut made = seconds(rates.iter().copied());
+        let completed = rates.iter().flat_map(|&rate| (0..10).map(move |at| (at, rate)));
+        let completed = completed.map(|(at, rate)| part(at, rate)).collect();
+        made.measured.evidence.fine_series = Some(FineSeries { interval_ns: NS_PER_S / 10, completed });
+        made
+    };
+    let bursts = of(&|at, rate| rate / 5 * if at % 2 == 0 { 9 } else { 1 } / 10);
+    says(&bursts.fires("provisioned-limit"), Grade::Suspect, &["and each second makes up for it."]);
+    of(&|_, rate| rate / 10).silent("provisioned-limit");
+}
+
+#[test]
+fn latencies_all_alike_are_a_line() {
+    let waited = |spread: u64| {
+        let mut document = seconds(scattered(60, 2000, 50)).build();
+        let mut histogram = Histogram::new();
+        (0..1000).for_each(|i| histogram.record(16_000_000 + i % 100 * spread));
+        let TimeSpanResult::Measured(measured) = &mut document.time_spans[0] else { panic!("measured") };
+        measured.threads[0].targets[0].read.latency = Some(histogram);
+        said(&document, 1)
+    };
+    let words = waited(10_000);
+    assert!(words.len() == 1 && words[0].contains("Every I/O waited for about as long"), "{words:?}");
+    assert_eq!(waited(200_000), [""; 0]);
+}
+
+/// What the rule says of a time span.
+fn said(document: &Document, time_span: u32) -> Vec<String> {
+    let findings = judge(document).findings.into_iter();
+    let of = findings.filter(|f| f.rule == "provisioned-limit" && f.time_span == time_span);
+    of.map(|finding| finding.says).collect()
+}
+
+#[test]
+fn more_in_flight_that_only_waits_longer_is_a_limit() {
+    let of = |reads: u64, in_flight: f64| {
+        let mut one = seconds(scattered(60, reads, 50));
+        one.measured.evidence.queue_depth =
+            Some(QueueDepth { asked: 32, reached: in_flight, from_latency: false });
+        one.build()
+    };
+    let told = |first: Document| {
+        let mut both = of(2000, 31.9);
+        both.profile.time_spans.splice(0..0, first.profile.time_spans);
+        both.time_spans.splice(0..0, first.time_spans);
+        said(&both, 2)
+    };
+    let with = told(of(2010, 8.0));
+    assert!(with.len() == 1 && with[0].contains("With 8 in flight the rate was the same"), "{with:?}");
+    assert_eq!((told(of(1500, 8.0)), told(of(2000, 20.0))), (vec![], vec![]));
+}
