@@ -5,7 +5,7 @@ use super::controller::SpanOutcome;
 use super::counters::Wanted;
 use super::facts;
 use super::targets::TargetState;
-use super::timeline::timeline;
+use super::timeline::{processors, timeline};
 use super::worker::{DutyState, FailureKind, IoFailure, Late, Outcome};
 use crate::engine::Op;
 use crate::fault::{self, Failure};
@@ -50,6 +50,8 @@ pub fn measured(
     let in_flight: u128 = outcome.outcomes.iter().map(|(_, o)| o.in_flight_ns).sum();
     let (series, fine_series) =
         timeline(outcome.outcomes.iter().map(|(_, o)| &o.buckets), outcome.measured_ns).unzip();
+    let processors =
+        processors(outcome.outcomes.iter().map(|(id, o)| (*id, &o.buckets)), outcome.measured_ns);
     let outstanding = outstanding(&outcome.outcomes, span);
     let costs = outcome.outcomes.iter().filter_map(|(_, o)| o.cost).collect();
     let threads: Vec<ThreadResult> = outcome
@@ -80,6 +82,7 @@ pub fn measured(
         fine_series: fine_series.flatten(),
         ticks: outcome.ticks,
         processor_waits: activity.as_ref().and_then(|a| a.processor_waits.clone()),
+        processors,
         limit_changes: activity.as_ref().and_then(|a| a.limit_changes.clone()),
         disks: activity.as_ref().map_or_else(Vec::new, |a| a.disks.clone()),
         upper_disks: activity.as_ref().map_or_else(Vec::new, |a| a.upper.clone()),

@@ -121,9 +121,18 @@ pub fn assemble(
         rng,
         data_rng: DataRng::for_thread(seed, 0),
         wanted: context.wanted,
-        buckets: Buckets::for_duration(context.duration_ns),
+        buckets: buckets(lane, context),
         progress_ios: u64::from(context.progress_ios),
         live: None,
+    }
+}
+
+/// Simulated time has no processors: a simulated run is the same each time.
+fn buckets(lane: &Lane, context: &StartContext<'_>) -> Buckets {
+    let buckets = Buckets::for_duration(context.duration_ns);
+    match lane.work.cpu {
+        None if !context.is_virtual => buckets.noting_processors(),
+        _ => buckets,
     }
 }
 

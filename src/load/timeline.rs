@@ -1,7 +1,8 @@
 //! Completions over the measured time, for every run and at no cost per I/O: at the end of each interval, a worker
 //! notes its counts so far.
 
-use crate::result::{FineSeries, Timeline};
+use crate::result::{FineSeries, Processors, ThreadProcessors, Timeline};
+use crate::sys::thread::current_processor;
 
 const NS_PER_S: u64 = 1_000_000_000;
 /// More intervals would make the documents of long runs larger and tell nothing more of how a rate holds.
@@ -42,12 +43,25 @@ pub struct Buckets {
     end_ns: u64,
     /// Reads and writes counted from the start to the end of each interval.
     counted: Vec<[u64; 2]>,
+    /// Whether the thread may run on any processor, so that it matters on which it does.
+    is_free: bool,
+    /// Where it ran at the end of each interval, when it is free.
+    processors: Vec<u32>,
 }
 
 impl Buckets {
     /// `planned` intervals of this length; without length or number nothing is noted.
     pub fn new(interval_ns: u64, planned: usize) -> Self {
-        Buckets { interval_ns, parts: 1, planned, end_ns: u64::MAX, counted: Vec::with_capacity(planned) }
+        let counted = Vec::with_capacity(planned);
+        let (end_ns, is_free, processors) = (u64::MAX, false, Vec::new());
+        Buckets { interval_ns, parts: 1, planned, end_ns, counted, is_free, processors }
+    }
+
+    /// Notes on which processor the thread runs, too.
+    pub fn noting_processors(mut self) -> Self {
+        self.is_free = true;
+        self.processors.reserve_exact(self.planned);
+        self
     }
 
     /// Intervals for a planned measured time.
@@ -80,6 +94,9 @@ impl Buckets {
     pub fn close(&mut self, now_ns: u64, totals: [u64; 2]) {
         while self.is_over(now_ns) && self.counted.len() < self.planned {
             self.counted.push(totals);
+            if self.is_free {
+                self.processors.push(current_processor());
+            }
             self.end_ns = self.end_ns.saturating_add(self.interval_ns);
         }
         if self.counted.len() == self.planned {
@@ -126,6 +143,35 @@ pub fn timeline<'a>(
     let completed = fine.reads.iter().zip(&fine.writes).map(|(reads, writes)| reads + writes).collect();
     let fine = FineSeries { interval_ns: fine.interval_ns, completed };
     (!series.reads.is_empty()).then_some((series, Some(fine)))
+}
+
+/// More threads than this are spread over the processors all the time, and their places would fill the document.
+const THREADS_TOLD: usize = 64;
+
+/// On which processors the free threads ran, in the intervals of the series; the thread's number stands before its
+/// buckets. `None` when no thread is free, or too many are.
+pub fn processors<'a>(
+    workers: impl Iterator<Item = (u32, &'a Buckets)>,
+    measured_ns: u64,
+) -> Option<Processors> {
+    let free: Vec<(u32, &Buckets)> = workers.filter(|(_, buckets)| buckets.is_free).collect();
+    let parts = free.first()?.1.parts;
+    let interval_ns = free.first()?.1.interval_ns * parts;
+    let whole = measured_ns.checked_div(interval_ns)? as usize;
+    if free.len() > THREADS_TOLD || whole == 0 {
+        return None;
+    }
+    let of = |(id, buckets): (u32, &Buckets)| {
+        let points = buckets.processors.chunks_exact(parts as usize);
+        ThreadProcessors { id, processors: points.take(whole).map(most_frequent).collect() }
+    };
+    Some(Processors { interval_ns, threads: free.into_iter().map(of).collect() })
+}
+
+/// What occurs most often; of equals the one that came first.
+fn most_frequent(of: &[u32]) -> u32 {
+    let count = |value: u32| of.iter().filter(|&&other| other == value).count();
+    of.iter().rev().copied().max_by_key(|&value| count(value)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -183,6 +229,41 @@ mod tests {
         let (series, fine) = timeline([buckets.clone()].iter(), 2550 * MS).expect("a series");
         assert_eq!((series.reads.len(), fine.map(|fine| fine.completed.len())), (2, Some(25)));
         assert_eq!(timeline([buckets].iter(), 900 * MS), None);
+    }
+
+    #[test]
+    fn processors_of_free_threads_are_told_in_the_intervals_of_the_series() {
+        const MS: u64 = 1_000_000;
+        let bound = Buckets::for_duration(20 * NS_PER_S);
+        let mut free = bound.clone().noting_processors();
+        free.begin(0);
+        free.close(20 * NS_PER_S, [0, 0]);
+        assert_eq!(free.processors.len(), 200);
+        // Two seconds on 3, most of one on 0, the rest on 1.
+        for (tenth, processor) in free.processors.iter_mut().enumerate() {
+            *processor = if tenth < 24 {
+                3
+            } else if tenth < 30 {
+                0
+            } else {
+                1
+            };
+        }
+        let found = processors([(0, &bound), (7, &free)].into_iter(), 4550 * MS).expect("a free thread");
+        assert_eq!((found.interval_ns, found.threads.len()), (NS_PER_S, 1));
+        assert_eq!(found.threads[0], ThreadProcessors { id: 7, processors: vec![3, 3, 0, 1] });
+        assert_eq!(processors([(0, &bound)].into_iter(), 4550 * MS), None, "no thread is free");
+        assert_eq!(processors([(7, &free)].into_iter(), 900 * MS), None, "no whole interval");
+        assert_eq!(processors((0..65).map(|id| (id, &free)), 4550 * MS), None, "too many");
+    }
+
+    #[test]
+    fn a_free_thread_notes_where_it_runs() {
+        let mut free = Buckets::new(10, 2).noting_processors();
+        free.begin(0);
+        free.close(10, [1, 0]);
+        let allowed = crate::sys::thread::allowed_processors().unwrap();
+        assert!(free.processors.len() == 1 && allowed.contains(&free.processors[0]), "{free:?}");
     }
 
     #[test]

@@ -21,8 +21,8 @@ pub use evidence::{
     ClockFacts, ContentSample, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap, FileProtocol,
     FineSeries, HostActivity, LateTick, Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitChange,
     LimitKind, LoadCost, LoopCache, Loss, MachineNow, OpenedKind, OtherRun, Outstanding, OwnCost, Pressure,
-    ProcessorWaits, QueueDepth, RequestCounts, Residency, SelfCost, ServedMount, ServerCounts, Stalled,
-    TargetFacts, ThreadCost, Ticks, Timeline, Window, WriteCache,
+    ProcessorWaits, Processors, QueueDepth, RequestCounts, Residency, SelfCost, ServedMount, ServerCounts,
+    Stalled, TargetFacts, ThreadCost, ThreadProcessors, Ticks, Timeline, Window, WriteCache,
 };
 pub use latency::LatencySummary;
 pub use summary::{DirectionSummary, Summary};

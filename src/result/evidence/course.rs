@@ -49,6 +49,26 @@ pub struct ProcessorWaits {
     pub waiting_ns: Vec<u64>,
 }
 
+/// On which processors the threads ran that were not bound to one, over time.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Processors {
+    /// Length of an interval in nanoseconds.
+    pub interval_ns: u64,
+    /// One entry for each such thread.
+    pub threads: Vec<ThreadProcessors>,
+}
+
+/// On which processors one thread ran.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ThreadProcessors {
+    /// Thread number, as in the result.
+    pub id: u32,
+    /// Number of the processor on which it was seen most often in each interval; whole intervals only.
+    pub processors: Vec<u32>,
+}
+
 /// Limits were changed while the time was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

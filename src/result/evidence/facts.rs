@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::WriteCache;
 use super::{
     ContentSample, DiskActivity, ExtentMap, FineSeries, HostActivity, Layer, Limit, LimitChange, LoopCache,
-    Loss, Outstanding, ProcessorWaits, QueueDepth, Residency, SelfCost, ServedMount, ThreadCost, Ticks,
-    Timeline,
+    Loss, Outstanding, ProcessorWaits, Processors, QueueDepth, Residency, SelfCost, ServedMount, ThreadCost,
+    Ticks, Timeline,
 };
 
 /// What the numbers of a time span rest on.
@@ -51,6 +51,10 @@ pub struct Evidence {
     /// For how long these threads had no processor, over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor_waits: Option<ProcessorWaits>,
+    /// On which processors the threads ran that were not bound to one (`-n`), over time; none when all were bound, or when
+    /// more than 64 were not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processors: Option<Processors>,
     /// Limits in force at the end for this process on the devices under the targets, its processors and memory.
     pub limits: Vec<Limit>,
     /// Changes of these limits over the measured time, in order; none when nobody looked.

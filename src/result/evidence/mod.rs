@@ -19,7 +19,7 @@ pub use activity::{
 };
 pub use chain::{DevicePath, Layer, LayerDetails, LayerKind, LayerRole, WriteCache};
 pub use content::{ContentSample, ExtentMap, LoopCache, Residency};
-pub use course::{FineSeries, LateTick, LimitChange, ProcessorWaits, Ticks};
+pub use course::{FineSeries, LateTick, LimitChange, ProcessorWaits, Processors, ThreadProcessors, Ticks};
 pub use facts::{ClockFacts, Evidence, OpenedKind, OtherRun, OwnCost, TargetFacts, Window};
 pub use loss::Loss;
 pub use now::{MachineNow, Stalled};

@@ -123,6 +123,11 @@ pub fn times_of_this_thread() -> ThreadTimes {
     }
 }
 
+/// Number of the processor that the calling thread runs on just now (`getcpu(2)`); takes some tens of nanoseconds.
+pub fn current_processor() -> u32 {
+    u32::try_from(rustix::thread::sched_getcpu()).unwrap_or(0)
+}
+
 /// Time the calling thread was on a processor, in nanoseconds; asks the kernel, which takes some hundred of them.
 pub fn running_ns_of_this_thread() -> u64 {
     let ran = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

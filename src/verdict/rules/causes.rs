@@ -1,6 +1,7 @@
 //! Why a rate was lower than at other times: one decision in one place. Every candidate shows its evidence over time, the
 //! strongest is named, and when none fits, that is said.
 
+use super::processors::{Moved, moved};
 use super::rhythm::{self, Stretch, mean};
 use super::standstill::stopped_s;
 use super::{limits, machine};
@@ -57,6 +58,11 @@ impl Why {
         self.says.as_deref().unwrap_or("What caused it is not known: the result shows nothing that fits.")
     }
 
+    /// The cause after a blank, when there is one to be seen.
+    pub fn words_if_known(&self) -> String {
+        self.says.as_ref().map_or_else(String::new, |says| format!(" {says}"))
+    }
+
     /// Figures and advice of the cause in a finding.
     pub fn add_to(&self, finding: Finding) -> Finding {
         let finding =
@@ -68,7 +74,7 @@ impl Why {
 /// Why the rate was low in these stretches.
 pub fn why(case: &Case<'_>, low: &[Stretch]) -> Why {
     let seen = limit_set(case, low).or_else(|| no_processor(case, low)).or_else(|| others(case, low));
-    seen.unwrap_or_default()
+    seen.or_else(|| other_processor(case, low)).unwrap_or_default()
 }
 
 /// Why the rate fell at an instant, in seconds, and stayed low.
@@ -225,6 +231,24 @@ fn no_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     let advice =
         "stop other programs, use fewer threads than processors, or let the kernel place the threads (-n)";
     Some(Why::because(says, advice).figure("waiting_for_cpu_percent", inside * 100.0))
+}
+
+/// The threads ran elsewhere.
+fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let Moved { threads, of, low, otherwise } = moved(case, low)?;
+    let who = match of {
+        1 => format!("the thread ran on processor {low}, otherwise on processor {otherwise}"),
+        _ => format!(
+            "{threads} of {of} threads ran on other processors than otherwise (one on {low} instead of {otherwise})"
+        ),
+    };
+    let says = format!(
+        "At that time {who}: that is probably why, as an I/O takes longer on a processor that does not answer the disk's \
+         interrupts."
+    );
+    let advice = "bind the threads: leave -n out, or choose the processors with -a, and measure each of them";
+    let why = Why::because(says, advice).figure("processor_low", f64::from(low));
+    Some(why.figure("processor_otherwise", f64::from(otherwise)))
 }
 
 /// Others used the disks.

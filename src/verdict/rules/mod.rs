@@ -13,6 +13,7 @@ mod overlap;
 mod pace;
 mod pages;
 mod place;
+mod processors;
 mod reach;
 mod rhythm;
 mod run;
@@ -266,7 +267,9 @@ pub const RULES: &[Rule] = &[
         Suspect,
         Symptom,
         RealSpan(steady::warm_up),
-        "In the first part of the measured time the rate differed from the rest.",
+        "In the first part of the measured time the rate differed from the rest by 15 % or more, so that the mean is off by 2 % \
+         (remark) or by 5 % (suspect). A cause is named when there is one to be \
+         seen.",
         "warm up longer (-W)",
     ),
     rule(
@@ -274,8 +277,9 @@ pub const RULES: &[Rule] = &[
         Suspect,
         Symptom,
         RealSpan(steady::not_steady),
-        "The rate was not steady: the fifths of the measured time differ by more than 20 % of the mean, or their \
-         trend is more than 10 % (SNIA's limits), and the scatter from second to second does not explain it.",
+        "The rate was not steady: the fifths of the measured time differ by more than 20 % of the mean, or their trend is more \
+         than 10 % (SNIA's limits), and the scatter from second to second does not explain it. Suspect in runs of five minutes \
+         and more, as SNIA's rounds are a minute long; in shorter ones a remark, and suspect above 40 % or 30 %.",
         "measure longer, look for other load on the machine, or repeat the run and report the spread",
     ),
     rule(

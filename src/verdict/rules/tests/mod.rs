@@ -16,8 +16,8 @@ use crate::profile::{CacheMode, Profile, Target, TimeSpan};
 use crate::result::{
     ClockFacts, ContentSample, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap, Finding,
     Grade, HostActivity, LateTick, Layer, LayerKind, LoadCost, LoopCache, Measured, OpenedKind, Outstanding,
-    Pressure, QueueDepth, Residency, SelfCost, System, TargetFacts, TargetResult, ThreadCost, ThreadResult,
-    Ticks, TimeSpanResult, Timeline, WaitStatistics, Window, legacy,
+    Pressure, Processors, QueueDepth, Residency, SelfCost, System, TargetFacts, TargetResult, ThreadCost,
+    ThreadProcessors, ThreadResult, Ticks, TimeSpanResult, Timeline, WaitStatistics, Window, legacy,
 };
 use crate::verdict::{Looks, RULES, judge};
 

@@ -70,6 +70,22 @@ fn a_rate_that_wanders() {
     doc(|d| d.series(series(60, |i| 10_000 + i * 15))).silent("not-steady");
 }
 
+/// SNIA's rounds are a minute long: the drift of a shared disk over seconds is worth a remark.
+#[test]
+fn a_drift_is_worse_over_minutes_than_over_seconds() {
+    let drift = |length: u64, percent: u64| series(length, |i| 10_000 + 100 * percent * i / length);
+    for (length, percent, grade) in
+        [(60, 22, Grade::Certified), (60, 60, Grade::Suspect), (300, 22, Grade::Suspect)]
+    {
+        says(&only("not-steady", &drift(length, percent)), grade, &["count as steady"]);
+    }
+    for (first, grade) in [(12_000, Grade::Certified), (20_000, Grade::Suspect)] {
+        let rates = series(60, |i| if i < 8 { first } else { 10_000 });
+        let says = if grade == Grade::Suspect { "step-down" } else { "warm-up-short" };
+        assert_eq!(only(says, &rates).grade, grade);
+    }
+}
+
 /// Nothing of a run is left out, however many intervals there are, and times are those of the run.
 #[test]
 fn every_interval_counts() {
@@ -152,4 +168,32 @@ fn runs_too_short_to_judge() {
         d.refresh();
     });
     says(&few.fires("too-short"), Grade::Suspect, &["The measured time of 4 s is too short"]);
+}
+
+/// `-n` at depth 1: the thread went from the processor that answers the disk's interrupts to another and back.
+#[test]
+fn a_thread_that_moved_to_another_processor() {
+    let elsewhere = |i: u64| (16..40).contains(&i);
+    let rates = series(60, |i| if elsewhere(i) { 20_000 } else { 80_000 });
+    let places = |is_there: &dyn Fn(u64) -> bool| {
+        let processors = (0..60).map(|i| u32::from(is_there(i))).collect();
+        Some(Processors { interval_ns: NS_PER_S, threads: vec![ThreadProcessors { id: 0, processors }] })
+    };
+    let of = |processors: Option<Processors>| {
+        let moved = doc(|d| {
+            d.series(rates.iter().copied());
+            d.measured.evidence.processors = processors;
+        });
+        moved.fires("not-steady")
+    };
+    let finding = of(places(&elsewhere));
+    let words = "At that time the thread ran on processor 1, otherwise on processor 0: that is probably why";
+    says(&finding, Grade::Suspect, &[words]);
+    assert!(finding.advice.contains("leave -n out"), "{finding:?}");
+    assert!(finding.figures.iter().any(|f| f.name == "processor_low" && f.value == 1.0));
+    // It moved at other times, or was bound.
+    for processors in [places(&|i| i % 2 == 0), None] {
+        let says = of(processors).says;
+        assert!(!says.contains("processor"), "{says}");
+    }
 }
