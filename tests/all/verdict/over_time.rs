@@ -7,8 +7,10 @@ use std::time::Duration;
 use super::real::{Judged, Throttle, judged, own_loop};
 use crate::support::devices::text;
 use crate::support::program::{Lab, Running};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::Value;
+use truespd::sys::thread::allowed_processors;
 
 /// The verdict of a run, during whose measured time something is done to it.
 fn judged_while(lab: &Lab, words: &str, target: &Path, act: impl FnOnce(&Running)) -> Judged {
@@ -111,4 +113,44 @@ fn two_rates_in_turn() {
     });
     let finding = verdict.fires("uneven", "suspect");
     assert!(says(finding).contains("up and down between two levels"), "{finding}");
+}
+
+/// Where a thread ran that may run anywhere is in the document; that of a bound one is no news.
+#[test]
+fn processors_of_a_thread_that_is_moved() {
+    let lab = Lab::new();
+    let allowed: Vec<u32> = allowed_processors().expect("known");
+    let [first, .., last] = allowed[..] else { return };
+    let words = "-c4M -r -b4k -o1 -W0 -d3";
+    let of = |affinity: &str| {
+        let run = lab.start(&format!("-v {affinity} {words} --json {} t.dat", text(&lab.path("moved.json"))));
+        run.wait_for_stderr("starting measurements");
+        for (processor, for_ms) in [(first, 1500), (last, 0)] {
+            if affinity == "-n" {
+                move_threads(&run, processor);
+            }
+            wait(for_ms);
+        }
+        run.finish().expect_code(0);
+        let whole: Value = serde_json::from_slice(&lab.read("moved.json")).expect("JSON");
+        whole["result"]["time_spans"][0]["measured"]["evidence"]["processors"].clone()
+    };
+    let seen = of("-n");
+    let processors: Vec<u64> = serde_json::from_value(seen["threads"][0]["processors"].clone()).expect("numbers");
+    let whole_s = seen["interval_ns"].as_u64().expect("a number") as f64 * processors.len() as f64 / 1e9;
+    assert!((whole_s - 3.0).abs() < 0.2, "{seen}");
+    // Tests beside this one delay the orders, and the ends of the run are not in either part.
+    let (early, late) = (processors[processors.len() / 4], processors[processors.len() - 2]);
+    assert_eq!((early, late), (first.into(), last.into()), "{seen}");
+    assert!(of("").is_null());
+}
+
+/// All threads of a run, from now on.
+fn move_threads(run: &Running, to: u32) {
+    let mut only = CpuSet::new();
+    only.set(to as usize);
+    for thread in std::fs::read_dir(format!("/proc/{}/task", run.id())).expect("it runs") {
+        let number = thread.expect("an entry").file_name().to_str().and_then(|name| name.parse().ok());
+        let _ = sched_setaffinity(Pid::from_raw(number.expect("a number")), &only);
+    }
 }
