@@ -1,11 +1,11 @@
 //! What happens while a run measures, made for real: the verdict names it, and nothing else as its cause.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::real::{Judged, Throttle, judged, own_loop};
-use crate::support::devices::text;
+use super::real::{Judged, Throttle, file_system, filled, judged, own_loop, started};
+use crate::support::devices::{has_tool, run, text};
 use crate::support::program::{Lab, Running};
 use rustix::process::{Pid, Signal};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -14,20 +14,18 @@ use truespd::sys::thread::allowed_processors;
 
 /// The verdict of a run, during whose measured time something is done to it.
 fn judged_while(lab: &Lab, words: &str, target: &Path, act: impl FnOnce(&Running)) -> Judged {
-    let line = while_line(lab, words, target);
-    ended_while(lab, lab.start(&line), act)
+    let document = lab.path("while.json");
+    let run = started(lab, &format!("-v {words}"), &["--json", text(&document)], target);
+    ended_while(lab, run, act)
 }
 
 /// The same of a run in a group with a limit.
 fn judged_in(group: &Throttle, lab: &Lab, words: &str, target: &Path, act: impl FnOnce(&Running)) -> Judged {
-    let line = group.line(&while_line(lab, words, target));
+    let line = format!("-v {words} --json {} {}", text(&lab.path("while.json")), text(target));
+    let line = group.line(&line);
     let mut command = Command::new("sh");
     command.args(["-c", &line]).stdout(Stdio::piped()).stderr(Stdio::piped());
     ended_while(lab, Running::new(command, words), act)
-}
-
-fn while_line(lab: &Lab, words: &str, target: &Path) -> String {
-    format!("-v {words} --json {} {}", text(&lab.path("while.json")), text(target))
 }
 
 fn ended_while(lab: &Lab, run: Running, act: impl FnOnce(&Running)) -> Judged {
@@ -115,6 +113,89 @@ fn two_rates_in_turn() {
     assert!(says(finding).contains("up and down between two levels"), "{finding}");
 }
 
+/// A file system that lets no write through; thawed when dropped, as nothing could unmount it otherwise.
+struct Frozen<'a>(&'a Path);
+
+impl<'a> Frozen<'a> {
+    fn new(point: &'a Path) -> Self {
+        run("fsfreeze", &["--freeze", text(point)]);
+        Frozen(point)
+    }
+}
+
+impl Drop for Frozen<'_> {
+    fn drop(&mut self) {
+        run("fsfreeze", &["--unfreeze", text(self.0)]);
+    }
+}
+
+/// Nothing that the run sees explains it, and nothing is made up.
+#[test]
+fn a_file_system_that_stalls() {
+    let Some((_disk, mount)) = file_system(64) else { return };
+    if !has_tool("fsfreeze") {
+        return;
+    }
+    let (lab, file) = (Lab::new(), mount.point.join("data"));
+    filled(&lab, &file, 16);
+    let verdict = judged_while(&lab, "-w100 -Zr -r -b4k -o4 -Su -W0 -d6", &file, |_| {
+        for _ in 0..3 {
+            wait(900);
+            let frozen = Frozen::new(&mount.point);
+            wait(600);
+            drop(frozen);
+        }
+    });
+    let finding = verdict.fires("pauses", "suspect");
+    assert!(figure(finding, "pauses") >= 3.0 && figure(finding, "longest_s") >= 0.5, "{finding}");
+    assert!(says(finding).contains("What caused it is not known"), "{finding}");
+}
+
+/// A program that only computes, on one processor; ended when dropped.
+struct Burner(Child);
+
+impl Burner {
+    fn on(processor: u32) -> Self {
+        let mut command = Command::new("taskset");
+        command.args(["-c", &processor.to_string(), "sh", "-c", "while kill -0 $PPID 2>/dev/null; do :; done"]);
+        Burner(command.spawn().expect("taskset starts"))
+    }
+}
+
+impl Drop for Burner {
+    fn drop(&mut self) {
+        self.0.kill().expect("it runs until it is killed");
+        self.0.wait().expect("a child");
+    }
+}
+
+/// The threads had no processor: that is why, and nothing of the disk.
+#[test]
+fn a_processor_that_others_take() {
+    if !has_tool("taskset") {
+        return;
+    }
+    let lab = Lab::new();
+    let processor = allowed_processors().expect("known")[0];
+    lab.run("-c4M -d1 -W0 -b4k t.dat").expect_code(0);
+    let words = format!("-a{processor} -r -b4k -o1 -W0 -d10");
+    let try_once = || {
+        let verdict = judged_while(&lab, &words, Path::new("t.dat"), |_| {
+            wait(5000);
+            let burners = [(); 6].map(|()| Burner::on(processor));
+            wait(5500);
+            drop(burners);
+        });
+        verdict.fires("generator-bound", "suspect");
+        let rules = ["step-down", "uneven", "not-steady"];
+        let told = rules.iter().filter_map(|rule| verdict.found(rule)).map(says).collect::<Vec<_>>();
+        assert!(told.iter().all(|says| !says.contains("cache was full")), "{told:?}");
+        told.iter().any(|says| says.contains("the threads waited for a processor"))
+    };
+    // Tests beside this one take the processors, too, and may hide the change.
+    assert!((0..4).any(|_| try_once()));
+}
+
 /// Where a thread ran that may run anywhere is in the document; that of a bound one is no news.
 #[test]
 fn processors_of_a_thread_that_is_moved() {
@@ -136,7 +217,8 @@ fn processors_of_a_thread_that_is_moved() {
         whole["result"]["time_spans"][0]["measured"]["evidence"]["processors"].clone()
     };
     let seen = of("-n");
-    let processors: Vec<u64> = serde_json::from_value(seen["threads"][0]["processors"].clone()).expect("numbers");
+    let processors: Vec<u64> =
+        serde_json::from_value(seen["threads"][0]["processors"].clone()).expect("numbers");
     let whole_s = seen["interval_ns"].as_u64().expect("a number") as f64 * processors.len() as f64 / 1e9;
     assert!((whole_s - 3.0).abs() < 0.2, "{seen}");
     // Tests beside this one delay the orders, and the ends of the run are not in either part.

@@ -59,14 +59,14 @@ pub fn judged_of(mut command: Command, lab: &Lab, words: &str, target: &Path) ->
 }
 
 /// A run that goes on, of a target whose path may hold blanks.
-fn started(lab: &Lab, words: &str, more: &[&str], target: &Path) -> Running {
+pub fn started(lab: &Lab, words: &str, more: &[&str], target: &Path) -> Running {
     let mut command = lab.command(words);
     command.args(more).arg(target);
     Running::new(command, words)
 }
 
 /// A file of random data, not in the page cache.
-fn filled(lab: &Lab, path: &Path, mib: u64) {
+pub fn filled(lab: &Lab, path: &Path, mib: u64) {
     let words = format!("-c{mib}M -Zr -w0 -b1M -o2 -Su -d1 -W0");
     let mut command = lab.command(&words);
     command.arg(path);
@@ -75,7 +75,7 @@ fn filled(lab: &Lab, path: &Path, mib: u64) {
 
 /// ext4 on a disk that nobody else uses: what a neighbour moves on a disk that is shared looks like our own, and keeps
 /// its time.
-fn file_system(mib: u64) -> Option<(Zram, Mount)> {
+pub fn file_system(mib: u64) -> Option<(Zram, Mount)> {
     if !can_make_devices() || !has_tool("mkfs.ext4") {
         return None;
     }
