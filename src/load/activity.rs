@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::facts::LimitSources;
 use super::timeline::whole_seconds_ns;
 use crate::machine::chain;
+use crate::machine::cpustat;
 use crate::machine::device::DeviceNumber;
 use crate::machine::diskstat::{DiskCounters, DiskCounts};
 use crate::machine::fileserver::{self, ServedMounts, ServerCounts};
@@ -112,6 +113,8 @@ struct Reading {
     served: fileserver::Readings,
     /// For how long the test's threads have had no processor, added up; `None` where that is not told.
     waiting_ns: Option<u64>,
+    /// Processor time that the hypervisor gave to others since boot.
+    stolen_ns: Option<u64>,
     limits: Vec<Limit>,
 }
 
@@ -123,7 +126,9 @@ impl Reading {
         let waits: Option<Vec<u64>> = threads.iter().map(|&thread| waiting_ns_of(thread)).collect();
         let waiting_ns = waits.filter(|waits| !waits.is_empty()).map(|waits| waits.iter().sum());
         let limits = sources.limits.as_ref().map_or_else(Vec::new, LimitSources::in_force);
-        Reading { at_ns, disks, served, waiting_ns, limits }
+        let stolen_ns = cpustat::read_from(&sources.roots.proc.join("stat")).ok();
+        let stolen_ns = stolen_ns.map(|ticks| cpustat::stolen_ns(&ticks));
+        Reading { at_ns, disks, served, waiting_ns, stolen_ns, limits }
     }
 }
 
@@ -262,7 +267,10 @@ impl<'a> Recorder<'a> {
     fn processor_waits(&self) -> Option<ProcessorWaits> {
         let since = |pair: &[Reading]| Some(pair[1].waiting_ns?.saturating_sub(pair[0].waiting_ns?));
         let waiting_ns: Vec<u64> = self.readings.windows(2).map(since).collect::<Option<_>>()?;
-        (!waiting_ns.is_empty()).then_some(ProcessorWaits { interval_ns: self.interval_ns, waiting_ns })
+        let stolen = |pair: &[Reading]| Some(pair[1].stolen_ns?.saturating_sub(pair[0].stolen_ns?));
+        let stolen_ns = self.readings.windows(2).map(stolen).collect::<Option<_>>().unwrap_or_default();
+        let interval_ns = self.interval_ns;
+        (!waiting_ns.is_empty()).then_some(ProcessorWaits { interval_ns, waiting_ns, stolen_ns })
     }
 
     fn limit_changes(&self, last: &Reading) -> Vec<LimitChange> {
@@ -366,6 +374,28 @@ mod tests {
         let recorder = Recorder::start(&sources, &[], 2 * S, || 0);
         put("mountstats", "");
         assert_eq!(recorder.finish(2 * S, 2 * S).served, []);
+    }
+
+    #[test]
+    fn processor_time_that_the_host_gave_to_others_is_followed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let roots = Roots { proc: dir.path().to_path_buf(), ..Roots::default() };
+        // Ticks of 10 ms.
+        let stolen = |first: u64, second: u64| {
+            let text =
+                format!("cpu 0\ncpu0 9 0 9 9 0 0 0 {first} 0 0\ncpu1 9 0 9 9 0 0 0 {second} 0 0\nintr 1\n");
+            std::fs::write(dir.path().join("stat"), text).expect("room");
+        };
+        let sources = Sources { roots, ..Sources::none() };
+        let own = [ThreadId::current()];
+        stolen(1000, 50);
+        let mut recorder = Recorder::start(&sources, &own, 2 * S, || 0);
+        recorder.begin(0);
+        stolen(1020, 60);
+        recorder.read_if_due(S);
+        stolen(1021, 60);
+        let waits = recorder.finish(2 * S, 2 * S).processor_waits.expect("this thread has an account");
+        assert_eq!((waits.interval_ns, waits.stolen_ns), (S, vec![300_000_000, 10_000_000]));
     }
 
     #[test]

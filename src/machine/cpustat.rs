@@ -7,6 +7,8 @@ use crate::sys::error::system_text;
 
 /// Where the kernel keeps the counters.
 const PATH: &str = "/proc/stat";
+/// `USER_HZ` is 100 on every common kernel.
+const NS_PER_TICK: u64 = 10_000_000;
 
 /// What one processor did since boot, in clock ticks (1/100 s on every common kernel).
 ///
@@ -39,6 +41,11 @@ pub fn steal_percent_since_boot(all: &[CpuTicks]) -> f64 {
     let used = |t: &CpuTicks| t.user + t.nice + t.system + t.idle + t.iowait + t.irq + t.softirq;
     let total = stolen + all.iter().map(used).sum::<u64>();
     if total == 0 { 0.0 } else { stolen as f64 * 100.0 / total as f64 }
+}
+
+/// Processor time since boot that the hypervisor gave to others, of all processors, in nanoseconds.
+pub fn stolen_ns(all: &[CpuTicks]) -> u64 {
+    all.iter().map(|ticks| ticks.steal).sum::<u64>() * NS_PER_TICK
 }
 
 /// Why the counters could not be read.

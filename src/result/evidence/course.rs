@@ -47,6 +47,10 @@ pub struct ProcessorWaits {
     pub interval_ns: u64,
     /// Times of all threads added up, per interval, in nanoseconds.
     pub waiting_ns: Vec<u64>,
+    /// Processor time that other virtual machines on the host took (steal), of all processors, per interval, in
+    /// nanoseconds; none when nobody looked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stolen_ns: Vec<u64>,
 }
 
 /// On which processors the threads ran that were not bound to one, over time.

@@ -19,6 +19,10 @@ const LIMIT_TIMES: f64 = 1.5;
 const WAITS: f64 = 0.15;
 /// ... and by this part more than otherwise is slower by as much.
 const WAITS_MORE: f64 = 0.10;
+/// Where other virtual machines take this part of all processor time ...
+const STOLEN: f64 = 0.10;
+/// ... and this part more than otherwise, the rate falls.
+const STOLEN_MORE: f64 = 0.08;
 /// Whoever waits for so long is slowed down at any moment.
 const WAITS_ALWAYS: f64 = 0.30;
 /// What others moved more explains a loss of which it is this part.
@@ -73,7 +77,8 @@ impl Why {
 
 /// Why the rate was low in these stretches.
 pub fn why(case: &Case<'_>, low: &[Stretch]) -> Why {
-    let seen = limit_set(case, low).or_else(|| no_processor(case, low)).or_else(|| others(case, low));
+    let seen = limit_set(case, low).or_else(|| stolen(case, low)).or_else(|| no_processor(case, low));
+    let seen = seen.or_else(|| others(case, low));
     seen.or_else(|| other_processor(case, low)).unwrap_or_default()
 }
 
@@ -207,6 +212,24 @@ fn shown(limit: &Limit) -> String {
         LimitKind::CpuMillis => format!("{} processors", number(value / 1000.0)),
         LimitKind::MemoryBytes => format!("{} of memory", bytes(value)),
     }
+}
+
+/// The host gave the processors to other virtual machines.
+fn stolen(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let waits = case.measured.evidence.processor_waits.as_ref().filter(|waits| waits.interval_ns > 0)?;
+    let whole = waits.interval_ns as f64 * case.measured.cpu.len().max(1) as f64;
+    let parts: Vec<f64> = waits.stolen_ns.iter().map(|&ns| ratio(ns as f64, whole).min(1.0)).collect();
+    let (inside, outside) = inside_and_outside(&parts, waits.interval_ns as f64 / 1e9, low)?;
+    if inside < STOLEN || inside - outside < STOLEN_MORE {
+        return None;
+    }
+    let says = format!(
+        "At that time other virtual machines on this host took {} of the processor time, and {} at other times.",
+        percent(inside),
+        percent(outside)
+    );
+    let advice = "repeat at a quieter time, or on a machine with dedicated processors";
+    Some(Why::because(says, advice).figure("stolen_percent", inside * 100.0))
 }
 
 /// The threads of the test had no processor.

@@ -157,7 +157,13 @@ struct Burner(Child);
 impl Burner {
     fn on(processor: u32) -> Self {
         let mut command = Command::new("taskset");
-        command.args(["-c", &processor.to_string(), "sh", "-c", "while kill -0 $PPID 2>/dev/null; do :; done"]);
+        command.args([
+            "-c",
+            &processor.to_string(),
+            "sh",
+            "-c",
+            "while kill -0 $PPID 2>/dev/null; do :; done",
+        ]);
         Burner(command.spawn().expect("taskset starts"))
     }
 }

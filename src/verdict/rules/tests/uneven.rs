@@ -148,9 +148,18 @@ fn a_fall_is_told_with_what_changed_in_that_second() {
     }
     let finding = with(&|d| {
         let waiting_ns = (0..60).map(|i| if i < 20 { 10 * MS } else { 600 * MS }).collect();
-        d.measured.evidence.processor_waits = Some(ProcessorWaits { interval_ns: NS_PER_S, waiting_ns });
+        d.measured.evidence.processor_waits = waits(waiting_ns);
     });
     says(&finding, Grade::Suspect, &["the threads waited for a processor 60 % of the time, 1 % otherwise."]);
+    // Other virtual machines took it: of two processors 0.6 s of each second.
+    let finding = with(&|d| {
+        let stolen_ns = (0..60).map(|i| if i < 20 { 20 * MS } else { 600 * MS }).collect();
+        let waits = ProcessorWaits { interval_ns: NS_PER_S, waiting_ns: vec![0; 60], stolen_ns };
+        d.measured.evidence.processor_waits = Some(waits);
+    });
+    let words =
+        "other virtual machines on this host took 30 % of the processor time, and 1 % at other times.";
+    says(&finding, Grade::Suspect, &[words]);
     let finding = with(&|d| {
         let intervals = d.measured.evidence.disks[0].intervals.iter_mut().enumerate();
         intervals.filter(|(at, _)| *at >= 20).for_each(|(_, counts)| counts.read_bytes += 32 << 20);
@@ -191,11 +200,15 @@ fn a_fall_without_a_change_is_guessed_at_only_with_a_reason() {
     );
 }
 
+fn waits(waiting_ns: Vec<u64>) -> Option<ProcessorWaits> {
+    Some(ProcessorWaits { interval_ns: NS_PER_S, waiting_ns, ..ProcessorWaits::default() })
+}
+
 #[test]
 fn pauses_are_told_with_what_others_did_then() {
     let mut busy = tenths(600, |i| if i % 100 >= 80 { 0 } else { about(1000, i) });
     let waiting_ns = (0..60).map(|i| if i % 10 >= 8 { 900 * MS } else { 0 }).collect();
-    busy.measured.evidence.processor_waits = Some(ProcessorWaits { interval_ns: NS_PER_S, waiting_ns });
+    busy.measured.evidence.processor_waits = waits(waiting_ns);
     says(&busy.fires("pauses"), Grade::Suspect, &["waited for a processor 90 % of the time, 0 % otherwise."]);
 }
 
