@@ -26,4 +26,6 @@ pub use evidence::{
 };
 pub use latency::LatencySummary;
 pub use summary::{DirectionSummary, Summary};
-pub use verdict::{Cause, Figure, Finding, Grade, Proof, Served, Unchecked, Verdict, disks_in_words};
+pub use verdict::{
+    Cause, Figure, Finding, FindingGrade, Grade, Proof, Served, Unchecked, Verdict, disks_in_words,
+};

@@ -31,11 +31,58 @@ impl Grade {
         }
     }
 
+    /// The grade of a result with these findings: that of the worst one.
+    pub fn of<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Self {
+        findings.into_iter().map(|finding| finding.grade.of_result()).max().unwrap_or_default()
+    }
+
     /// Its word in tables, where the worst must not be overlooked.
     pub fn loud_word(self) -> &'static str {
         match self {
             Grade::Invalid => "INVALID",
             other => other.word(),
+        }
+    }
+}
+
+/// What a finding does to the result. Later is worse.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingGrade {
+    /// Nothing: it is worth knowing.
+    // Documents from before remarks had a grade of their own say `certified`.
+    #[default]
+    #[serde(alias = "certified")]
+    Remark,
+    /// It makes the result suspect.
+    Suspect,
+    /// It makes the result invalid.
+    Invalid,
+}
+
+impl FindingGrade {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            FindingGrade::Remark => "remark",
+            FindingGrade::Suspect => "suspect",
+            FindingGrade::Invalid => "invalid",
+        }
+    }
+
+    /// Whether it says nothing against the result.
+    pub fn is_remark(self) -> bool {
+        self == FindingGrade::Remark
+    }
+
+    /// The best grade of a result that has such a finding.
+    pub fn of_result(self) -> Grade {
+        match self {
+            FindingGrade::Remark => Grade::Certified,
+            FindingGrade::Suspect => Grade::Suspect,
+            FindingGrade::Invalid => Grade::Invalid,
         }
     }
 }
@@ -89,7 +136,7 @@ impl Cause {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Verdict {
-    /// The worst grade of all findings.
+    /// That of the worst finding; remarks leave a result certified.
     pub grade: Grade,
     /// What was found, worst first, and within a grade causes before symptoms.
     pub findings: Vec<Finding>,
@@ -107,8 +154,8 @@ pub struct Verdict {
 pub struct Finding {
     /// Name of the rule, e.g. `served-from-cache`.
     pub rule: String,
-    /// What it does to the result; `certified` for a remark that leaves it alone.
-    pub grade: Grade,
+    /// What it does to the result; `certified` for a remark in documents from before remarks had a grade of their own.
+    pub grade: FindingGrade,
     /// What the rule is about; `symptom` in documents from before rules had one.
     pub cause: Cause,
     /// The time span it is about, from 1.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::result::{Cause, Document, Finding, Grade};
+use crate::result::{Cause, Document, Finding, FindingGrade, Grade};
 
 /// The verdicts of a series of runs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -21,8 +21,8 @@ pub struct SeriesVerdict {
 pub struct Told {
     /// Name of the rule.
     pub rule: String,
-    /// What it does to those runs; `certified` for a remark.
-    pub grade: Grade,
+    /// What it does to those runs; `certified` for a remark in documents from before remarks had a grade of their own.
+    pub grade: FindingGrade,
     /// What the rule is about; `symptom` in documents from before rules had one.
     #[serde(default)]
     pub cause: Cause,
@@ -56,7 +56,7 @@ impl SeriesVerdict {
     ) {
         self.grade = self.grade.max(grade);
         self.runs += usize::from(grade.is_some());
-        let mut seen: Vec<(&str, Grade)> = Vec::new();
+        let mut seen: Vec<(&str, FindingGrade)> = Vec::new();
         for finding in findings {
             let key = (finding.rule.as_str(), finding.grade);
             if !seen.contains(&key) {
@@ -87,7 +87,7 @@ impl SeriesVerdict {
 
     /// Runs of `what` in which the rule found something that is more than a remark.
     pub fn runs_with(&self, rule: &str, what: &str) -> usize {
-        let told = self.findings.iter().filter(|told| told.rule == rule && told.grade > Grade::Certified);
+        let told = self.findings.iter().filter(|told| told.rule == rule && !told.grade.is_remark());
         told.flat_map(|told| &told.of).filter(|of| of.what == what).map(|of| of.runs).sum()
     }
 
@@ -119,8 +119,7 @@ pub fn judged(
 ) -> (Option<Grade>, Vec<&Finding>) {
     let Some(verdict) = &document.verdict else { return (None, Vec::new()) };
     let findings: Vec<&Finding> = verdict.findings.iter().filter(|f| !is_beside_the_point(f)).collect();
-    let grade = findings.iter().map(|finding| finding.grade).max().unwrap_or_default();
-    (Some(grade), findings)
+    (Some(Grade::of(findings.iter().copied())), findings)
 }
 
 /// The word for a grade.
@@ -133,13 +132,13 @@ mod tests {
     use super::*;
     use crate::result::Verdict;
 
-    fn finding(rule: &str, grade: Grade, says: &str) -> Finding {
+    fn finding(rule: &str, grade: FindingGrade, says: &str) -> Finding {
         Finding { rule: rule.into(), grade, says: says.into(), ..Finding::default() }
     }
 
     #[test]
     fn causes_of_all_runs_come_before_symptoms() {
-        let of = |rule, cause| Finding { cause, ..finding(rule, Grade::Suspect, "so") };
+        let of = |rule, cause| Finding { cause, ..finding(rule, FindingGrade::Suspect, "so") };
         let mut verdict = SeriesVerdict::default();
         verdict.take("a", Some(Grade::Suspect), &[of("not-steady", Cause::Symptom)]);
         let second = [of("steal", Cause::Neighbours), of("not-steady", Cause::Symptom)];
@@ -150,9 +149,9 @@ mod tests {
 
     #[test]
     fn each_thing_once_worst_first() {
-        let short = finding("too-short", Grade::Certified, "5 s");
-        let cache = finding("volatile-cache", Grade::Suspect, "first");
-        let other = finding("volatile-cache", Grade::Suspect, "second target");
+        let short = finding("too-short", FindingGrade::Remark, "5 s");
+        let cache = finding("volatile-cache", FindingGrade::Suspect, "first");
+        let other = finding("volatile-cache", FindingGrade::Suspect, "second target");
         let mut verdict = SeriesVerdict::default();
         verdict.take("not judged", None, []);
         assert_eq!(verdict, SeriesVerdict::default());
@@ -177,16 +176,16 @@ mod tests {
     #[test]
     fn grades_of_a_rule_stand_apart() {
         let mut verdict = SeriesVerdict::default();
-        verdict.take("x", Some(Grade::Suspect), [&finding("cache", Grade::Suspect, "some")]);
-        verdict.take("x", Some(Grade::Invalid), [&finding("cache", Grade::Invalid, "all")]);
+        verdict.take("x", Some(Grade::Suspect), [&finding("cache", FindingGrade::Suspect, "some")]);
+        verdict.take("x", Some(Grade::Invalid), [&finding("cache", FindingGrade::Invalid, "all")]);
         let seen: Vec<_> = verdict.findings.iter().map(|told| (told.grade, told.runs)).collect();
-        assert_eq!(seen, [(Grade::Invalid, 1), (Grade::Suspect, 1)]);
+        assert_eq!(seen, [(FindingGrade::Invalid, 1), (FindingGrade::Suspect, 1)]);
         assert_eq!(verdict.runs_with("cache", "x"), 2);
     }
 
     #[test]
     fn what_is_beside_the_point_does_not_count() {
-        let findings = vec![finding("a", Grade::Suspect, ""), finding("b", Grade::Certified, "")];
+        let findings = vec![finding("a", FindingGrade::Suspect, ""), finding("b", FindingGrade::Remark, "")];
         let verdict = Verdict { grade: Grade::Suspect, findings, ..Verdict::default() };
         let document = Document { verdict: Some(verdict), ..Document::default() };
         let (grade, found) = judged(&document, |_| false);

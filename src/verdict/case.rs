@@ -1,15 +1,15 @@
 //! What a rule is, what it looks at, and what it finds.
 
 use crate::profile::TimeSpan;
-use crate::result::{Cause, Document, Finding, Grade, Measured};
+use crate::result::{Cause, Document, Finding, FindingGrade, Measured};
 
 /// One thing that can be wrong with a result.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// Name in documents and messages, words joined by hyphens.
     pub name: &'static str,
-    /// The worst it can do to a result; [`Grade::Certified`] for a rule that only remarks.
-    pub worst: Grade,
+    /// The worst it can do to a result; [`FindingGrade::Remark`] for a rule that has only remarks.
+    pub worst: FindingGrade,
     /// What it is about: that decides where its findings stand.
     pub cause: Cause,
     /// What it looks for.

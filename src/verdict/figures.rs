@@ -1,12 +1,12 @@
 //! What every finding is made with.
 
 use super::{Look, Missing};
-use crate::result::{Figure, Finding, Grade};
+use crate::result::{Figure, Finding, FindingGrade};
 use crate::text::printable;
 
 /// A finding about the run as a whole, with what is so. [`super::judge`] fills in the rest. Words of a stored document may
 /// be anybody's.
-pub fn found(grade: Grade, says: String) -> Finding {
+pub fn found(grade: FindingGrade, says: String) -> Finding {
     Finding { grade, says: printable(&says), ..Finding::default() }
 }
 
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn figures_are_finite() {
-        let finding = found(Grade::Suspect, String::new()).figure("a", f64::NAN).figure("b", 1.0);
+        let finding = found(FindingGrade::Suspect, String::new()).figure("a", f64::NAN).figure("b", 1.0);
         assert_eq!(finding.figures.len(), 1);
         assert_eq!((ratio(1.0, 0.0), ratio(f64::NAN, 1.0), ratio(1.0, 4.0)), (0.0, 0.0, 0.25));
     }

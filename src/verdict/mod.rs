@@ -39,7 +39,7 @@ pub fn judge(document: &Document) -> Verdict {
     }
     // Stable: within a cause the order of the table, within a rule that of the time spans.
     verdict.findings.sort_by_key(|finding| (std::cmp::Reverse(finding.grade), finding.cause));
-    verdict.grade = verdict.findings.iter().map(|finding| finding.grade).max().unwrap_or(Grade::Certified);
+    verdict.grade = Grade::of(&verdict.findings);
     verdict
 }
 

@@ -22,7 +22,7 @@ impl Row {
     /// A run: its figures, and the finding that leads.
     pub fn of_run(document: &str, run: &Document, verdict: &Verdict) -> Self {
         let figure = |metric: Metric| metric.of(run).map_or("-".to_string(), |value| metric.show(value));
-        let leads = verdict.findings.iter().filter(|finding| finding.grade > Grade::Certified);
+        let leads = verdict.findings.iter().filter(|finding| !finding.grade.is_remark());
         let rules: Vec<&str> = leads.map(|finding| finding.rule.as_str()).collect();
         let about = match rules.as_slice() {
             [] => String::new(),
@@ -80,7 +80,7 @@ pub(crate) fn table<'r>(rows: impl Iterator<Item = &'r Row>, style: Style) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Finding;
+    use crate::result::{Finding, FindingGrade};
 
     const PLAIN: Style = Style { columns: 80, has_colour: false };
 
@@ -90,9 +90,9 @@ mod tests {
         let verdict = Verdict {
             grade: Grade::Invalid,
             findings: vec![
-                finding(Grade::Invalid, "served-from-cache"),
-                finding(Grade::Suspect, "working-set"),
-                finding(Grade::Certified, "percentiles"),
+                finding(FindingGrade::Invalid, "served-from-cache"),
+                finding(FindingGrade::Suspect, "working-set"),
+                finding(FindingGrade::Remark, "percentiles"),
             ],
             ..Verdict::default()
         };

@@ -75,11 +75,6 @@ fn takes_colour(no_color: &OsStr, term: &OsStr) -> bool {
     no_color.is_empty() && term != "dumb"
 }
 
-/// The word for the effect of a finding: one that does not change the grade is a remark.
-fn effect(grade: Grade) -> &'static str {
-    if grade == Grade::Certified { "remark" } else { grade.word() }
-}
-
 pub(crate) fn plural(count: usize, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
@@ -149,9 +144,9 @@ pub(crate) fn text(verdict: &Verdict, of: &str, extent: Extent, style: Style) ->
     };
     let columns = style.columns - INDENT;
     for finding in &verdict.findings {
-        let grade = effect(finding.grade);
+        let grade = finding.grade.word();
         let gap = " ".repeat(INDENT.saturating_sub(2 + columns_of(grade)));
-        let grade = style.paint(finding.grade, grade);
+        let grade = style.paint(finding.grade.of_result(), grade);
         out.push_str(&format!("  {grade}{gap}{}{}\n", finding.rule, span(finding.time_span)));
         push_wrapped(&mut out, &subject(finding), columns, "");
         push_wrapped(&mut out, &finding.advice, columns, "-> ");
@@ -187,16 +182,20 @@ pub(crate) fn series(verdict: &SeriesVerdict, style: Style) -> String {
     let grade = verdict.grade.map_or(words.to_string(), |grade| style.paint(grade, words));
     let mut out = format!("verdict: {grade}\n");
     for one in &verdict.findings {
-        let grade = effect(one.grade);
+        let grade = one.grade.word();
         let gap = " ".repeat(INDENT.saturating_sub(2 + columns_of(grade)));
         let mut words = format!("{} ({}): {}", one.rule, of(one, verdict.runs), one.says);
-        if one.grade > Grade::Certified {
+        if !one.grade.is_remark() {
             words.push_str(&format!(" -> {}", one.advice));
         }
         let mut paragraph = String::new();
         push_wrapped(&mut paragraph, &words, style.columns - INDENT, "");
         // The grade fills the indentation of the first line.
-        out.push_str(&format!("  {}{gap}{}", style.paint(one.grade, grade), &paragraph[INDENT..]));
+        out.push_str(&format!(
+            "  {}{gap}{}",
+            style.paint(one.grade.of_result(), grade),
+            &paragraph[INDENT..]
+        ));
     }
     out
 }
@@ -235,7 +234,7 @@ pub(crate) fn rules() -> String {
     out.push_str(&wrap(introduction, WIDTH).join("\n"));
     out.push('\n');
     for rule in RULES {
-        out.push_str(&format!("\n## {} ({}, {})\n\n", rule.name, effect(rule.worst), rule.cause.word()));
+        out.push_str(&format!("\n## {} ({}, {})\n\n", rule.name, rule.worst.word(), rule.cause.word()));
         out.push_str(&wrap(rule.about, WIDTH).join("\n"));
         let advice = format!("\n\nAdvice: {}.\n", rule.advice.trim_end_matches('.'));
         out.push_str(&wrap(&advice, WIDTH).join("\n"));
@@ -246,8 +245,7 @@ pub(crate) fn rules() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Cause;
-    use crate::result::{Proof, Served, Unchecked};
+    use crate::result::{Cause, FindingGrade, Proof, Served, Unchecked};
 
     const PLAIN: Style = Style { columns: 60, has_colour: false };
 
@@ -265,12 +263,17 @@ mod tests {
             grade: Grade::Invalid,
             findings: vec![
                 finding(
-                    Grade::Invalid,
+                    FindingGrade::Invalid,
                     "served-from-cache",
                     Some("a\u{1b}[2Jb"),
                     "215,000/s reads of 8 KiB completed; vda saw 0: the page cache answered",
                 ),
-                finding(Grade::Certified, "percentiles", None, "from 5-nines on the value is a single I/O"),
+                finding(
+                    FindingGrade::Remark,
+                    "percentiles",
+                    None,
+                    "from 5-nines on the value is a single I/O",
+                ),
             ],
             unchecked: vec![Unchecked { rule: "steal".into(), time_span: 1, why: "times of others".into() }],
             proofs: vec![proof()],
@@ -364,8 +367,10 @@ mod tests {
             runs: 12,
             of: of.iter().map(|what| Of { what: what.to_string(), runs: 12 / of.len() }).collect(),
         };
-        let findings =
-            vec![told_of(Grade::Suspect, &["a", "b", "c", "d"]), told_of(Grade::Certified, &["a"])];
+        let findings = vec![
+            told_of(FindingGrade::Suspect, &["a", "b", "c", "d"]),
+            told_of(FindingGrade::Remark, &["a"]),
+        ];
         let mut verdict = SeriesVerdict { grade: Some(Grade::Suspect), runs: 24, findings };
         assert_eq!(
             series(&verdict, PLAIN),

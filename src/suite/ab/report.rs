@@ -182,7 +182,7 @@ impl Collected {
         if let Ok(value) = value {
             self.sides[side as usize].take(value, plan.metric, document);
         }
-        let (grade, findings) = judged(document, |finding| finding.grade == Grade::Certified);
+        let (grade, findings) = judged(document, |finding| finding.grade.is_remark());
         self.verdict.take(side.name(), grade, findings);
         Ok(value)
     }

@@ -8,7 +8,7 @@ use crate::profile::Throughput;
 use crate::request::{Line, Request};
 use crate::result::Document;
 use crate::result::{
-    Direction, Finding, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult, Verdict,
+    Direction, Finding, FindingGrade, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult, Verdict,
 };
 use crate::suite::Ahead;
 
@@ -205,7 +205,7 @@ fn document(ios: f64, findings: &[Finding]) -> Document {
     };
     let thread = ThreadResult { id: 0, targets: vec![target], waits: Default::default() };
     let measured = Measured { test_time_s: 1.0, threads: vec![thread], ..Measured::default() };
-    let grade = findings.iter().map(|f| f.grade).max().unwrap_or_default();
+    let grade = Grade::of(findings);
     Document {
         time_spans: vec![TimeSpanResult::Measured(Box::new(measured))],
         verdict: Some(Verdict { grade, findings: findings.to_vec(), ..Verdict::default() }),
@@ -523,7 +523,7 @@ fn what_was_done_before_an_early_end_is_told() {
     assert!(text(&report).contains("undecided"));
 }
 
-fn finding(rule: &str, grade: Grade) -> Finding {
+fn finding(rule: &str, grade: FindingGrade) -> Finding {
     Finding { rule: rule.into(), grade, says: format!("what {rule} says"), ..Finding::default() }
 }
 
@@ -535,23 +535,24 @@ fn what_spoils_a_comparison_is_said() {
         let (report, _, _) = run(&plan(10), &mut fake);
         (text(&report), report)
     };
-    let cache = || finding("served-from-cache", Grade::Invalid);
-    let (words, report) = remarks(vec![], vec![cache(), cache(), finding("too-short", Grade::Suspect)]);
+    let cache = || finding("served-from-cache", FindingGrade::Invalid);
+    let (words, report) =
+        remarks(vec![], vec![cache(), cache(), finding("too-short", FindingGrade::Suspect)]);
     assert!(words.contains("some runs are invalid (0 of"), "{words}");
     assert!(words.contains("INVALID\n"), "{words}");
     assert_eq!(report.b.invalid_runs, 2 * report.blocks.len());
     let told = &report.verdict.findings[0];
     assert_eq!((told.rule.as_str(), told.of[0].what.as_str()), ("served-from-cache", "B"));
     assert_eq!(told.runs, report.b.invalid_runs, "once a run, however many targets");
-    let bound = || finding("generator-bound", Grade::Suspect);
+    let bound = || finding("generator-bound", FindingGrade::Suspect);
     assert!(
         remarks(vec![bound()], vec![bound()]).0.contains("the processor limited both, not only the storage")
     );
     assert!(remarks(vec![bound()], vec![]).0.contains("the processor limited A, not only the storage"));
-    let limit = || finding("provisioned-limit", Grade::Suspect);
+    let limit = || finding("provisioned-limit", FindingGrade::Suspect);
     assert!(remarks(vec![limit()], vec![limit()]).0.contains("both reached a provisioned limit"));
     assert!(remarks(vec![], vec![limit()]).0.contains("B reached a provisioned limit"));
-    let (words, report) = remarks(vec![finding("remote", Grade::Certified)], vec![]);
+    let (words, report) = remarks(vec![finding("remote", FindingGrade::Remark)], vec![]);
     assert!(report.remarks.is_empty() && report.verdict.findings.is_empty(), "{words}");
 }
 

@@ -4,7 +4,7 @@ use crate::profile::{Severity, validate};
 use crate::request::{Line, Request};
 use crate::result::TimeSpanResult;
 use crate::result::envelope::{read, schema, write};
-use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
+use crate::result::{Direction, FindingGrade, Grade, Measured, TargetResult, ThreadResult, Verdict};
 use crate::suite::Step;
 use crate::suite::SuiteDocument;
 use crate::suite::assess::report::WinsatUnit;
@@ -69,10 +69,10 @@ impl Runner for Answers {
     fn tell(&mut self, _: &str) {}
 }
 
-fn verdict(rule: &str, grade: Grade) -> Verdict {
+fn verdict(rule: &str, grade: FindingGrade) -> Verdict {
     let says = format!("{rule} was seen");
     let finding = Finding { rule: rule.into(), grade, says, ..Finding::default() };
-    Verdict { grade, findings: vec![finding], ..Verdict::default() }
+    Verdict { grade: grade.of_result(), findings: vec![finding], ..Verdict::default() }
 }
 
 /// 21.05 MB/s of random reads, 38.29 and 39.67 sequential, reads of 1 ms but one in twenty beside writes.
@@ -84,16 +84,16 @@ fn answers() -> Vec<Document> {
     vec![
         document(direction(12_848, 16 << 10, &[1]), none(), clean()),
         document(direction(5_843, 64 << 10, &[1]), none(), clean()),
-        document(none(), direction(6_053, 64 << 10, &[1]), verdict("volatile-cache", Grade::Suspect)),
+        document(none(), direction(6_053, 64 << 10, &[1]), verdict("volatile-cache", FindingGrade::Suspect)),
         document(
             direction(20, 16 << 10, &slow),
             direction(9, 64 << 10, &[900_000_000; 9]),
-            verdict("volatile-cache", Grade::Suspect),
+            verdict("volatile-cache", FindingGrade::Suspect),
         ),
         document(
             direction(20, 16 << 10, &[41_000_000; 20]),
             none(),
-            verdict("served-from-cache", Grade::Invalid),
+            verdict("served-from-cache", FindingGrade::Invalid),
         ),
     ]
 }

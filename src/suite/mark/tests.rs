@@ -4,7 +4,8 @@ use crate::measure::Histogram;
 use crate::request::{Line, Request};
 use crate::result::envelope::{read, schema, write};
 use crate::result::{
-    Direction, Document, Finding, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult, Verdict,
+    Direction, Document, Finding, FindingGrade, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult,
+    Verdict,
 };
 use crate::suite::Step;
 use crate::suite::SuiteDocument;
@@ -29,7 +30,7 @@ fn file() -> Target {
 }
 
 /// A document with that many bytes per second and that mean latency, over ten seconds.
-fn document(bytes_per_s: u64, latency_ns: u64, grade: Grade) -> Document {
+fn document(bytes_per_s: u64, latency_ns: u64, grade: FindingGrade) -> Document {
     let mut latency = Histogram::default();
     latency.record(latency_ns);
     let read = Direction {
@@ -54,10 +55,10 @@ fn document(bytes_per_s: u64, latency_ns: u64, grade: Grade) -> Document {
         advice: "the rule's own".into(),
         ..Finding::default()
     };
-    let findings = if grade == Grade::Certified { vec![] } else { vec![finding] };
+    let findings = if grade.is_remark() { vec![] } else { vec![finding] };
     Document {
         time_spans: vec![TimeSpanResult::Measured(Box::new(measured))],
-        verdict: Some(Verdict { grade, findings, ..Verdict::default() }),
+        verdict: Some(Verdict { grade: grade.of_result(), findings, ..Verdict::default() }),
         ..Document::default()
     }
 }
@@ -103,7 +104,7 @@ impl Runner for Fake {
 }
 
 fn same(count: usize) -> Vec<Document> {
-    vec![document(4_096_000, 1_000, Grade::Certified); count]
+    vec![document(4_096_000, 1_000, FindingGrade::Remark); count]
 }
 
 fn report(settings: Settings, rows: Vec<Row>, is_complete: bool) -> MarkReport {
@@ -233,10 +234,10 @@ fn reads_then_writes_then_mixes_with_pauses_between_tests() {
 fn the_best_of_the_loops_and_what_it_hides() {
     let settings = Settings { tests: vec![Test::rnd(4, 1, 1)], parts: vec![Operation::Read], ..settings() };
     let runs = [
-        (90, 1, Grade::Invalid),
-        (4, 300, Grade::Certified),
-        (8, 100, Grade::Suspect),
-        (6, 200, Grade::Certified),
+        (90, 1, FindingGrade::Invalid),
+        (4, 300, FindingGrade::Remark),
+        (8, 100, FindingGrade::Suspect),
+        (6, 200, FindingGrade::Remark),
     ];
     let answers = runs.map(|(mb, us, grade)| document(mb * 1_000_000, us * 1_000, grade)).to_vec();
     let (rows, ended) = settings.run(&file(), &mut Fake::new(answers));
@@ -286,7 +287,7 @@ fn the_text_is_crystaldiskmarks() {
         (84_503_000, 48_380),
     ];
     let answers =
-        answers.iter().flat_map(|&(rate, ns)| vec![document(rate, ns, Grade::Certified); 4]).collect();
+        answers.iter().flat_map(|&(rate, ns)| vec![document(rate, ns, FindingGrade::Remark); 4]).collect();
     let (rows, ended) = settings.run(&file(), &mut Fake::new(answers));
     assert_eq!(ended, Err(Ended::Stopped));
     let report = report(settings, rows, false);
@@ -353,7 +354,7 @@ fn small_volumes_are_told_in_mib() {
 fn people_see_which_figures_are_not_the_storages() {
     let tests = vec![Test::seq(1024, 8, 1), Test::seq(1024, 1, 1), Test::rnd(4, 1, 1)];
     let settings = Settings { tests, parts: vec![Operation::Read], loops: 1, ..settings() };
-    let grades = [Grade::Certified, Grade::Suspect, Grade::Invalid];
+    let grades = [FindingGrade::Remark, FindingGrade::Suspect, FindingGrade::Invalid];
     let answers = grades.iter().flat_map(|&grade| vec![document(1_000_000, 1_000, grade); 2]).collect();
     let (rows, _) = settings.run(&file(), &mut Fake::new(answers));
     let report = report(settings, rows, true);

@@ -4,7 +4,7 @@ use crate::profile::{Profile, Target, Throughput, TimeSpan};
 use crate::request::{Line, Request};
 use crate::result::TimeSpanResult;
 use crate::result::envelope::{read, schema, write};
-use crate::result::{Direction, Grade, Measured, TargetResult, ThreadResult, Verdict};
+use crate::result::{Direction, FindingGrade, Grade, Measured, TargetResult, ThreadResult, Verdict};
 use crate::suite::Step;
 use crate::suite::SuiteDocument;
 use crate::suite::workload::sweep::Of;
@@ -307,7 +307,7 @@ fn targets_of_a_profile_stand_apart_also_on_one_file() {
 fn an_invalid_run_is_marked_in_every_line() {
     let finding = crate::result::Finding {
         rule: "served-from-cache".into(),
-        grade: Grade::Invalid,
+        grade: FindingGrade::Invalid,
         says: "a cache answered".into(),
         ..Default::default()
     };
@@ -325,7 +325,7 @@ fn an_invalid_run_is_marked_in_every_line() {
         "{text}"
     );
     let told = &outcome.verdict.findings[0];
-    assert_eq!((told.grade, told.of[0].what.as_str()), (Grade::Invalid, "oltp"));
+    assert_eq!((told.grade, told.of[0].what.as_str()), (FindingGrade::Invalid, "oltp"));
 }
 
 #[test]

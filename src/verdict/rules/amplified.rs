@@ -1,6 +1,6 @@
 //! Did the disks have to read more than the test asked for?
 
-use crate::result::Grade;
+use crate::result::FindingGrade;
 use crate::text::{bytes, number};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{Group, View, Way};
@@ -33,7 +33,7 @@ pub fn reads(case: &Case<'_>) -> Look {
     if times < TIMES_REMARK || (own - done.bytes) * case.seconds() < EXCESS_BYTES {
         return Ok(Vec::new());
     }
-    let grade = if times >= TIMES_SUSPECT { Grade::Suspect } else { Grade::Certified };
+    let grade = if times >= TIMES_SUSPECT { FindingGrade::Suspect } else { FindingGrade::Remark };
     let says = format!(
         "The test completed {}/s of reads, but had {} read {}/s for them, {} times as much: {}.",
         bytes(done.bytes),

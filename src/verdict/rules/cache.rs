@@ -3,7 +3,7 @@
 use super::network;
 use super::pages::residency_growth;
 use super::reach::{self, By, Most, edge, unread};
-use crate::result::{Finding, Grade, Layer, LayerKind};
+use crate::result::{Finding, FindingGrade, Layer, LayerKind};
 use crate::text::{bytes, number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{Flow, Group, RestsOn, View, Way};
@@ -42,8 +42,8 @@ fn not_at_the_disks(case: &Case<'_>, group: &Group<'_>, way: Way, most: Most<'_>
     let own_less = reach::own(case, group, way).is_some_and(|own| own < MOVED_INVALID * done.bytes);
     let cause = cause(group, way, share, own_less);
     let grade = match share < MOVED_INVALID && cause.is_not_the_target {
-        true => Grade::Invalid,
-        false => Grade::Suspect,
+        true => FindingGrade::Invalid,
+        false => FindingGrade::Suspect,
     };
     let says = format!(
         "The test completed {} {}/s of {}, but {}: {}{}.",
@@ -319,7 +319,7 @@ pub fn coalesced(case: &Case<'_>) -> Look {
                 continue;
             }
             let misleads = larger >= SIZE_SUSPECT && done.size() < LARGE_BYTES;
-            let grade = if misleads { Grade::Suspect } else { Grade::Certified };
+            let grade = if misleads { FindingGrade::Suspect } else { FindingGrade::Remark };
             let says = format!(
                 "The test issued {} {}/s of {}, but {} received {} of {}: neighbouring I/Os were merged.",
                 number(done.ios),
@@ -361,7 +361,7 @@ pub fn working_set(case: &Case<'_>) -> Look {
                     bytes(cached as f64),
                     bytes(memory as f64)
                 );
-                let finding = found(Grade::Suspect, says)
+                let finding = found(FindingGrade::Suspect, says)
                     .figure("range_bytes", cached as f64)
                     .figure("memory_bytes", memory as f64);
                 findings.push(
@@ -422,7 +422,7 @@ fn small_range(lowest: &[&Layer], targets: &[&View<'_>]) -> Option<Finding> {
     );
     let path = if let [only] = targets { Some(only.path()) } else { None };
     Some(
-        found(Grade::Suspect, says)
+        found(FindingGrade::Suspect, says)
             .of(path)
             .figure("range_bytes", range as f64)
             .figure("disk_bytes", disk as f64),

@@ -99,7 +99,8 @@ pub fn why_below(case: &Case<'_>, short: f64) -> Why {
     let (stopped_s, _) = stopped_s(case);
     if stopped_s > 0.0 && explains(stopped_s) {
         let says = format!("The program itself stood still for {} s.", number(stopped_s));
-        return Why::because(says, "make sure that nothing stops the program, and repeat");
+        let advice = "make sure that nothing stops the program, and repeat";
+        return Why::because(says, advice).figure("standstill_s", stopped_s);
     }
     if limits::is_reached(case) {
         let advice = "raise the limit, or lower -g (which counts per thread)";
@@ -117,16 +118,18 @@ pub fn why_below(case: &Case<'_>, short: f64) -> Why {
     let most = waits.map(|thread| part(thread.waiting_for_cpu_ns, thread.elapsed_ns)).fold(0.0, f64::max);
     if most >= RATE_WAITS {
         let says = format!("A thread waited for a processor {} of the time.", percent(most));
-        return Why::because(says, "stop other programs, or use fewer threads than processors");
+        let advice = "stop other programs, or use fewer threads than processors";
+        return Why::because(says, advice).figure("waiting_for_cpu_percent", most * 100.0);
     }
     if machine::other_io(case).is_ok_and(|findings| !findings.is_empty()) {
         let advice = "stop the other programs that use the disks, and repeat";
         return Why::because("Other programs used the disks.".to_string(), advice);
     }
     let depth = case.measured.evidence.queue_depth;
-    if depth.is_some_and(|depth| depth.reached >= DEPTH_FULL * depth.asked as f64) {
+    if let Some(depth) = depth.filter(|depth| depth.reached >= DEPTH_FULL * depth.asked as f64) {
         let says = "All I/Os that -o allows were in flight: the target gives no more at this depth.";
-        return Why::because(says.to_string(), "raise -o, or lower -g (which counts per thread)");
+        let advice = "raise -o, or lower -g (which counts per thread)";
+        return Why::because(says.to_string(), advice).figure("queue_depth", depth.reached);
     }
     Why::default()
 }
@@ -253,7 +256,8 @@ fn no_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     };
     let advice =
         "stop other programs, use fewer threads than processors, or let the kernel place the threads (-n)";
-    Some(Why::because(says, advice).figure("waiting_for_cpu_percent", inside * 100.0))
+    let why = Why::because(says, advice).figure("waiting_for_cpu_percent", inside * 100.0);
+    Some(why.figure("waiting_for_cpu_otherwise_percent", outside * 100.0))
 }
 
 /// The threads ran elsewhere.
@@ -315,7 +319,8 @@ fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
         bytes(outside)
     );
     let advice = "stop the other programs that use the disks (iotop and pidstat -d show them), and repeat";
-    Some(Why::because(says, advice).figure("foreign_bytes_per_s", inside))
+    let why = Why::because(says, advice).figure("foreign_bytes_per_s", inside);
+    Some(why.figure("foreign_otherwise_bytes_per_s", outside))
 }
 
 /// Bytes that were read and written before an instant, in seconds of the measured time.
@@ -346,7 +351,8 @@ fn position(case: &Case<'_>, after_s: f64) -> Option<Why> {
         bytes(at),
         bytes(range)
     );
-    Some(Why::because(says, "measure the parts apart (-B and -f), or random I/O over all of it (-r)"))
+    let advice = "measure the parts apart (-B and -f), or random I/O over all of it (-r)";
+    Some(Why::because(says, advice).figure("done_before_bytes", at).figure("range_bytes", range))
 }
 
 /// The rate that is left is that of a limit nobody told us of.
@@ -366,7 +372,8 @@ fn credits(case: &Case<'_>, after_s: f64) -> Option<Why> {
          set that is not visible here.",
         percent(variation)
     );
-    Some(Why::because(says, "warm up (-W) until the credits are used up, to measure the rate that lasts"))
+    let advice = "warm up (-W) until the credits are used up, to measure the rate that lasts";
+    Some(Why::because(says, advice).figure("variation_after_percent", variation * 100.0))
 }
 
 /// What was written until the fall may have filled a cache.
@@ -379,5 +386,6 @@ fn cache_full(case: &Case<'_>, after_s: f64) -> Option<Why> {
         "Until then {} had been written: perhaps a write cache was full, which the result does not show.",
         bytes(written)
     );
-    Some(Why::because(says, "warm up (-W) until the rate has fallen, to measure the rate that lasts"))
+    let advice = "warm up (-W) until the rate has fallen, to measure the rate that lasts";
+    Some(Why::because(says, advice).figure("written_before_bytes", written))
 }

@@ -2,7 +2,7 @@
 
 use super::cache::never_written_share;
 use crate::profile::Target;
-use crate::result::{ContentSample, Grade};
+use crate::result::{ContentSample, Finding, FindingGrade};
 use crate::text::{bytes, number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{RestsOn, View};
@@ -44,9 +44,9 @@ pub fn never_written(case: &Case<'_>) -> Look {
         };
         let share = never_written_share(&target);
         let grade = match share {
-            s if s >= UNWRITTEN_INVALID => Grade::Invalid,
-            s if s >= UNWRITTEN_SUSPECT => Grade::Suspect,
-            s if s >= UNWRITTEN_REMARK => Grade::Certified,
+            s if s >= UNWRITTEN_INVALID => FindingGrade::Invalid,
+            s if s >= UNWRITTEN_SUSPECT => FindingGrade::Suspect,
+            s if s >= UNWRITTEN_REMARK => FindingGrade::Remark,
             _ => continue,
         };
         let says = format!(
@@ -81,6 +81,12 @@ fn part(blocks: u32, sample: &ContentSample) -> f64 {
 /// Zeros above this part of the sample are more than a file's usual gaps.
 pub const ZERO_NOTABLE: f64 = 0.05;
 
+/// Adds the zeros of a sample.
+fn zeros_of(finding: Finding, sample: &ContentSample) -> Finding {
+    let finding = finding.figure("zero_blocks", f64::from(sample.zero_blocks));
+    finding.figure("sampled_blocks", f64::from(sample.blocks))
+}
+
 /// Reads of zeros that were written or trimmed.
 pub fn zero_data(case: &Case<'_>) -> Look {
     let (mut findings, mut missing) = (Vec::new(), None);
@@ -106,12 +112,7 @@ pub fn zero_data(case: &Case<'_>) -> Look {
             number(f64::from(sample.zero_blocks)),
             number(f64::from(sample.blocks))
         );
-        findings.push(
-            found(Grade::Suspect, says)
-                .of(Some(target.path()))
-                .figure("zero_blocks", f64::from(sample.zero_blocks))
-                .figure("sampled_blocks", f64::from(sample.blocks)),
-        );
+        findings.push(zeros_of(found(FindingGrade::Suspect, says).of(Some(target.path())), sample));
     }
     unless_missing(findings, missing)
 }
@@ -123,8 +124,8 @@ const REDUCED_REMARK: f64 = 0.5;
 /// Repeated blocks from this part of the sample on.
 pub const REPEATED_NOTABLE: f64 = 0.1;
 
-/// Grade and words for data that can be made smaller; `None` for data that cannot.
-fn reducible(sample: &ContentSample, target: &View<'_>, what: &str) -> Option<(Grade, String)> {
+/// FindingGrade and words for data that can be made smaller; `None` for data that cannot.
+fn reducible(sample: &ContentSample, target: &View<'_>, what: &str) -> Option<(FindingGrade, String)> {
     let zeros = part(sample.zero_blocks, sample);
     let repeated = part(sample.repeated_blocks.saturating_sub(sample.zero_blocks), sample);
     let size = f64::from(sample.blocks) * f64::from(sample.block_bytes);
@@ -143,20 +144,17 @@ fn reducible(sample: &ContentSample, target: &View<'_>, what: &str) -> Option<(G
 }
 
 /// Such data make a result suspect only where a layer is known to make them smaller.
-fn graded(words: &str, reduced_by: Option<String>) -> (Grade, String) {
+fn graded(words: &str, reduced_by: Option<String>) -> (FindingGrade, String) {
     match reduced_by {
-        Some(by) => (Grade::Suspect, format!("{words}: {by}.")),
-        None => {
-            (Grade::Certified, format!("{words}. No layer visible here is known to compress or deduplicate."))
-        }
+        Some(by) => (FindingGrade::Suspect, format!("{words}: {by}.")),
+        None => (
+            FindingGrade::Remark,
+            format!("{words}. No layer visible here is known to compress or deduplicate."),
+        ),
     }
 }
 
-fn reducible_finding(
-    sample: &ContentSample,
-    target: &View<'_>,
-    what: &str,
-) -> Option<crate::result::Finding> {
+fn reducible_finding(sample: &ContentSample, target: &View<'_>, what: &str) -> Option<Finding> {
     let (grade, says) = reducible(sample, target, what)?;
     let finding = found(grade, says).of(Some(target.path()));
     Some(
@@ -183,6 +181,9 @@ pub fn reducible_reads(case: &Case<'_>) -> Look {
     }
     unless_missing(findings, missing)
 }
+
+/// What is written unless other content is asked for repeats after so many bytes.
+const PATTERN_BYTES: f64 = 256.0;
 
 /// What the profile says that writes hold.
 enum Writes {
@@ -220,15 +221,17 @@ pub fn reducible_writes(case: &Case<'_>) -> Look {
         let zeros = written.map(|sample| part(sample.zero_blocks, sample)).unwrap_or_default() >= 0.5;
         if zeros || matches!(holds, Writes::Zeros) {
             let by = reduced_by.unwrap_or_else(|| "many devices store no zeros".to_string());
-            findings
-                .push(found(Grade::Suspect, format!("The test wrote zeros: {by}.")).of(Some(target.path())));
+            let says = format!("The test wrote zeros: {by}.");
+            let finding = found(FindingGrade::Suspect, says).of(Some(target.path()));
+            findings.push(written.into_iter().fold(finding, zeros_of));
             continue;
         }
         match (written, holds) {
             (Some(sample), _) => findings.extend(reducible_finding(sample, &target, "wrote")),
             (None, Writes::Pattern) => {
                 let (grade, says) = graded("The writes repeat one pattern (bytes 0 to 255)", reduced_by);
-                findings.push(found(grade, says).of(Some(target.path())));
+                let finding = found(grade, says).of(Some(target.path()));
+                findings.push(finding.figure("pattern_bytes", PATTERN_BYTES));
             }
             (None, Writes::Unknown) => {
                 missing

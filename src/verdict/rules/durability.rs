@@ -1,6 +1,6 @@
 //! Are acknowledged writes safe?
 
-use crate::result::{Grade, Layer, LayerKind, TargetFacts};
+use crate::result::{FindingGrade, Layer, LayerKind, TargetFacts};
 use crate::text::number;
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::View;
@@ -78,7 +78,7 @@ pub fn volatile_cache(case: &Case<'_>) -> Look {
         };
         let says =
             format!("{by} acknowledged {} writes/s before they were durable.", number(target.write.ios));
-        let finding = found(Grade::Suspect, says).of(Some(target.path()));
+        let finding = found(FindingGrade::Suspect, says).of(Some(target.path()));
         findings.push(finding.figure("completed_writes_per_s", target.write.ios));
     }
     unless_missing(findings, missing)
@@ -141,7 +141,12 @@ pub fn write_through_unseen(case: &Case<'_>) -> Look {
             number(writes),
             names(&must_flush)
         );
-        findings.push(found(Grade::Suspect, says).of(Some(target.path())).figure("flushes", flushes as f64));
+        findings.push(
+            found(FindingGrade::Suspect, says)
+                .of(Some(target.path()))
+                .figure("flushes", flushes as f64)
+                .figure("completed_writes", writes),
+        );
     }
     unless_missing(findings, missing)
 }

@@ -6,7 +6,7 @@
 
 use super::limits;
 use super::rhythm::{added, mean};
-use crate::result::{Finding, Grade, TimeSpanResult};
+use crate::result::{Finding, FindingGrade, TimeSpanResult};
 use crate::text::{duration_ns, number, percent};
 use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::view::{Flow, Way, flow};
@@ -88,9 +88,9 @@ fn hidden(case: &Case<'_>, seconds: &Seconds, in_flight: f64) -> Option<Finding>
     };
     let rate = seconds.rate();
     let (grade, what) = match rate > LIMIT_IOPS_MAX || is_serial(case) {
-        true => (Grade::Certified, "this is a provisioned limit, or the most that the device can do"),
-        false if shape.is_empty() => (Grade::Suspect, "this is a provisioned limit, not the medium"),
-        false => (Grade::Suspect, "this is probably a provisioned limit, not the medium"),
+        true => (FindingGrade::Remark, "this is a provisioned limit, or the most that the device can do"),
+        false if shape.is_empty() => (FindingGrade::Suspect, "this is a provisioned limit, not the medium"),
+        false => (FindingGrade::Suspect, "this is probably a provisioned limit, not the medium"),
     };
     let says = format!(
         "{} delivered {} IOPS with a variation of {} while {} I/Os waited {} each: {what}.{shape}",
@@ -101,7 +101,7 @@ fn hidden(case: &Case<'_>, seconds: &Seconds, in_flight: f64) -> Option<Finding>
         duration_ns(latency_ns)
     );
     let finding = found(grade, says).figure("iops", rate).figure("variation_percent", variation * 100.0);
-    Some(finding.figure("latency_ns", latency_ns))
+    Some(finding.figure("latency_ns", latency_ns).figure("queue_depth", in_flight))
 }
 
 fn everything(case: &Case<'_>) -> Flow {

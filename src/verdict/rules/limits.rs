@@ -1,7 +1,7 @@
 //! Limits that cgroups set and that the document shows: was one reached, was one set?
 
 use super::super::view::flow;
-use crate::result::{DiskActivity, Finding, Grade, Limit, LimitKind};
+use crate::result::{DiskActivity, Finding, FindingGrade, Limit, LimitKind};
 use crate::text::{bytes, number};
 use crate::verdict::Case;
 use crate::verdict::figures::{Details, found, ratio};
@@ -60,5 +60,5 @@ fn reached(case: &Case<'_>, limit: &Limit) -> Option<Finding> {
         limit.by,
         limit.group
     );
-    Some(found(Grade::Suspect, says).figure("limit_per_s", value).figure("measured_per_s", rate))
+    Some(found(FindingGrade::Suspect, says).figure("limit_per_s", value).figure("measured_per_s", rate))
 }

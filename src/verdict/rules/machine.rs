@@ -2,7 +2,7 @@
 
 use super::pages::pages_of_others;
 use super::reach;
-use crate::result::Grade;
+use crate::result::FindingGrade;
 use crate::text::{bytes, number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{Group, View, Way};
@@ -24,8 +24,8 @@ pub fn other_test(case: &Case<'_>) -> Look {
         let writers = runs.iter().filter(|run| run.writes).count();
         let Some(first) = runs.iter().find(|run| run.writes).or(runs.first()) else { continue };
         let (does, grade) = match first.writes {
-            true => ("writes", Grade::Suspect),
-            false => ("reads", Grade::Certified),
+            true => ("writes", FindingGrade::Suspect),
+            false => ("reads", FindingGrade::Remark),
         };
         let who = match (&first.command_line, first.process) {
             (Some(line), Some(id)) => format!(" ({line}; process {id})"),
@@ -54,7 +54,9 @@ pub fn other_io(case: &Case<'_>) -> Look {
             bytes(grew)
         );
         findings.push(
-            found(Grade::Certified, says).of(Some(target.path())).figure("foreign_page_cache_bytes", grew),
+            found(FindingGrade::Remark, says)
+                .of(Some(target.path()))
+                .figure("foreign_page_cache_bytes", grew),
         );
     }
     for group in &groups {
@@ -95,7 +97,7 @@ pub fn other_io(case: &Case<'_>) -> Look {
                 percent(ratio(foreign, ours))
             ),
         };
-        let finding = found(Grade::Suspect, says).of(group.path());
+        let finding = found(FindingGrade::Suspect, says).of(group.path());
         findings.push(finding.figure("foreign_bytes_per_s", foreign).figure("own_bytes_per_s", ours));
     }
     unless_missing(findings, missing)
@@ -144,9 +146,9 @@ pub fn steal(case: &Case<'_>) -> Look {
     };
     let worst = host.and_then(|host| host.steal_worst_percent).unwrap_or(steal);
     let grade = if steal > STEAL_SUSPECT || worst > STEAL_WORST_SUSPECT {
-        Grade::Suspect
+        FindingGrade::Suspect
     } else if steal > STEAL_REMARK || worst > STEAL_WORST_REMARK {
-        Grade::Certified
+        FindingGrade::Remark
     } else {
         return Ok(Vec::new());
     };
@@ -188,7 +190,11 @@ pub fn memory_pressure(case: &Case<'_>) -> Look {
             percent(some),
             percent(full)
         );
-        findings.push(found(Grade::Suspect, says).figure("memory_some_percent", some * 100.0));
+        findings.push(
+            found(FindingGrade::Suspect, says)
+                .figure("memory_some_percent", some * 100.0)
+                .figure("memory_full_percent", full * 100.0),
+        );
     }
     let (pages_in, pages_out) = (swap_in.unwrap_or(0), swap_out.unwrap_or(0));
     let pages = pages_in.saturating_add(pages_out);
@@ -198,7 +204,9 @@ pub fn memory_pressure(case: &Case<'_>) -> Look {
             number(pages_in as f64),
             number(pages_out as f64)
         );
-        findings.push(found(Grade::Suspect, says).figure("swapped_pages", pages as f64));
+        let finding = found(FindingGrade::Suspect, says).figure("swapped_pages", pages as f64);
+        let finding = finding.figure("swapped_in_pages", pages_in as f64);
+        findings.push(finding.figure("swapped_out_pages", pages_out as f64));
     }
     Ok(findings)
 }
@@ -215,8 +223,8 @@ pub fn clock(case: &Case<'_>) -> Look {
     };
     let drift = clock.drift_ppm.abs();
     let grade = match drift {
-        d if d > DRIFT_SUSPECT => Grade::Suspect,
-        d if d > DRIFT_REMARK => Grade::Certified,
+        d if d > DRIFT_SUSPECT => FindingGrade::Suspect,
+        d if d > DRIFT_REMARK => FindingGrade::Remark,
         _ => return Ok(Vec::new()),
     };
     let says = format!(
@@ -239,5 +247,5 @@ pub fn governor(case: &Case<'_>) -> Look {
     }
     let says = "The frequency governor is powersave: some latencies include the time that a processor takes to speed \
         up.";
-    Ok(vec![found(Grade::Certified, says.to_string())])
+    Ok(vec![found(FindingGrade::Remark, says.to_string())])
 }

@@ -28,7 +28,7 @@ use super::Rule;
 use crate::result::Cause::{
     self, Cache, Content, Limit, Machine, Neighbours, Processor, Run, Symptom, Target,
 };
-use crate::result::Grade::{self, Certified, Invalid, Suspect};
+use crate::result::FindingGrade::{self, Invalid, Remark, Suspect};
 
 /// Thresholds that the rules before a run share with the rules of a run.
 pub mod thresholds {
@@ -43,7 +43,7 @@ pub mod thresholds {
 
 const fn rule(
     name: &'static str,
-    worst: Grade,
+    worst: FindingGrade,
     cause: Cause,
     look: Looks,
     about: &'static str,
@@ -320,7 +320,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "generator-cost",
-        Certified,
+        Remark,
         Processor,
         RealSpan(pace::generator_cost),
         "TrueSpd's own work took 25 % or more of a thread's time per I/O. It is measured before the run, without \
@@ -390,7 +390,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "percentiles",
-        Certified,
+        Remark,
         Symptom,
         Span(run::percentiles),
         "The test completed too few I/Os for its highest percentiles.",
@@ -398,7 +398,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "stopped-early",
-        Certified,
+        Remark,
         Symptom,
         Span(run::stopped_early),
         "The run was stopped before its measured time was over.",
@@ -406,7 +406,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "remote",
-        Certified,
+        Remark,
         Cache,
         RealSpan(place::remote),
         "The data are on another machine, or a program (FUSE) serves them. Where the kernel counts what the server was asked \
@@ -424,7 +424,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "governor",
-        Certified,
+        Remark,
         Machine,
         RealSpan(machine::governor),
         "The processors' frequency governor is powersave.",
@@ -432,7 +432,7 @@ pub const RULES: &[Rule] = &[
     ),
     rule(
         "bound-away",
-        Certified,
+        Remark,
         Machine,
         RealSpan(pace::bound_away),
         "A thread was bound to a busy processor while other processors were idle.",

@@ -4,7 +4,7 @@
 
 use super::machine::{self, FOREIGN_BYTES_PER_S, FOREIGN_SUSPECT};
 use super::reach::edge;
-use crate::result::{Finding, Grade, LayerKind, RequestCounts, ServedMount, ServerCounts};
+use crate::result::{Finding, FindingGrade, LayerKind, RequestCounts, ServedMount, ServerCounts};
 use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{Flow, RestsOn, View, Way};
@@ -152,7 +152,7 @@ pub fn served_from_cache(case: &Case<'_>) -> Vec<Finding> {
             if done.bytes <= 0.0 || share >= ASKED_SUSPECT {
                 continue;
             }
-            let grade = if share < ASKED_INVALID { Grade::Invalid } else { Grade::Suspect };
+            let grade = if share < ASKED_INVALID { FindingGrade::Invalid } else { FindingGrade::Suspect };
             let (cause, advice) = cause(&group, way);
             let got = match asked.bytes {
                 0.0 => "none".to_string(),
@@ -277,7 +277,7 @@ fn others_on_mounts(case: &Case<'_>) -> Vec<Finding> {
             bytes(ours),
             percent(ratio(foreign, ours))
         );
-        let finding = found(Grade::Suspect, says).of(group.path());
+        let finding = found(FindingGrade::Suspect, says).of(group.path());
         findings.push(finding.figure("foreign_bytes_per_s", foreign).figure("own_bytes_per_s", ours));
     }
     findings
@@ -303,9 +303,9 @@ pub fn proof(case: &Case<'_>) -> Vec<Finding> {
             group.protocol(),
             if parts.is_empty() { "no I/O completed".to_string() } else { parts.join(", and ") }
         );
-        Way::BOTH
-            .into_iter()
-            .fold(found(Grade::Certified, says).of(group.path()), |finding, way| figures(finding, group, way))
+        Way::BOTH.into_iter().fold(found(FindingGrade::Remark, says).of(group.path()), |finding, way| {
+            figures(finding, group, way)
+        })
     };
     served(case).iter().map(of).collect()
 }
@@ -391,7 +391,8 @@ pub fn retransmissions(case: &Case<'_>) -> Look {
             continue;
         }
         let part = ratio(again as f64, all.requests as f64);
-        let grade = if part >= AGAIN_SUSPECT || timeouts > 0 { Grade::Suspect } else { Grade::Certified };
+        let grade =
+            if part >= AGAIN_SUSPECT || timeouts > 0 { FindingGrade::Suspect } else { FindingGrade::Remark };
         let waited = match timeouts {
             0 => String::new(),
             many => format!("; {} times the server was silent for a whole timeout", number(many as f64)),

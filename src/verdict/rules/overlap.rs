@@ -1,7 +1,7 @@
 //! Do several threads, or several requests, walk through the same data?
 
 use crate::profile::Target;
-use crate::result::{Finding, Grade};
+use crate::result::{Finding, FindingGrade};
 use crate::text::bytes;
 use crate::verdict::figures::{Details, found};
 use crate::verdict::rules::cache::RANGE_SMALL_BYTES;
@@ -51,7 +51,7 @@ fn overlap(case: &Case<'_>, target: &Target) -> Option<Finding> {
          from the second time on a buffer of the disk can answer."
     );
     Some(
-        found(Grade::Suspect, says)
+        found(FindingGrade::Suspect, says)
             .of(Some(&target.path))
             .figure("walks", walks as f64)
             .figure("distance_bytes", gap as f64)

@@ -4,7 +4,7 @@ use super::causes::why_below;
 use super::standstill::stopped_s;
 use crate::measure::Histogram;
 use crate::profile::Throughput;
-use crate::result::{Finding, Grade, HostActivity, LoadCost, SelfCost, ThreadCost};
+use crate::result::{Finding, FindingGrade, HostActivity, LoadCost, SelfCost, ThreadCost};
 use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{View, Way};
@@ -39,7 +39,7 @@ pub fn queue_depth(case: &Case<'_>) -> Look {
         "The test asked for a queue depth of {wanted} and reached {got} ({how}). Treat this as a result for depth \
          {got}, not {wanted}."
     );
-    let grade = if part < DEPTH_SUSPECT { Grade::Suspect } else { Grade::Certified };
+    let grade = if part < DEPTH_SUSPECT { FindingGrade::Suspect } else { FindingGrade::Remark };
     Ok(vec![found(grade, says).figure("asked", asked).figure("reached", depth.reached)])
 }
 
@@ -87,7 +87,7 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
             "{}: the processor limited the rate, not the storage.{own_words}",
             told("computed for", RUNNING_SUSPECT, count(RUNNING_SUSPECT, &running), (most, id))
         );
-        let finding = found(Grade::Suspect, says).figure("running_percent", most * 100.0);
+        let finding = found(FindingGrade::Suspect, says).figure("running_percent", most * 100.0);
         findings.push(match own {
             Some(own) => finding.figure("generator_ns", own.load.generator_ns),
             None => finding,
@@ -100,7 +100,7 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
             told("waited for a processor", WAITING_SUSPECT, count(WAITING_SUSPECT, &waiting), (most, id))
         );
         let advice = "stop other programs, use fewer threads than processors, or let the kernel place the threads (-n)";
-        let finding = found(Grade::Suspect, says).figure("waiting_for_cpu_percent", most * 100.0);
+        let finding = found(FindingGrade::Suspect, says).figure("waiting_for_cpu_percent", most * 100.0);
         findings.push(finding.advise(advice));
     }
     let throttled_ns = evidence.host.as_ref().and_then(|host| host.cpu_throttled_ns).unwrap_or(0);
@@ -111,7 +111,7 @@ pub fn generator_bound(case: &Case<'_>) -> Look {
             number(throttled_ns as f64 / 1e9),
             number(case.seconds())
         );
-        let finding = found(Grade::Suspect, says).figure("cpu_throttled_ns", throttled_ns as f64);
+        let finding = found(FindingGrade::Suspect, says).figure("cpu_throttled_ns", throttled_ns as f64);
         findings.push(finding.advise("raise the container's processor quota for the measurement"));
     }
     Ok(findings)
@@ -171,7 +171,7 @@ pub fn generator_cost(case: &Case<'_>) -> Look {
     let load = worst.load;
     let says = format!("{} (thread {id}: {})", worst.words(), percent(worst.part()));
     let finding = |why: &str| {
-        found(Grade::Certified, format!("{says}{why}."))
+        found(FindingGrade::Remark, format!("{says}{why}."))
             .figure("generator_ns", load.generator_ns)
             .figure("ns_per_io", worst.ns_per_io)
     };
@@ -247,7 +247,7 @@ pub fn below_rate(case: &Case<'_>) -> Look {
             percent(done / asked)
         );
         let why = why_below(case, 1.0 - done / asked);
-        let finding = found(Grade::Suspect, format!("{says} {}", why.words()))
+        let finding = found(FindingGrade::Suspect, format!("{says} {}", why.words()))
             .of(Some(target.path()))
             .figure("asked_per_s", asked)
             .figure("reached_per_s", done);
@@ -329,10 +329,14 @@ fn late(
             && at_due as f64 >= LATE_TIMES * at_issue as f64
             && at_due - at_issue >= LATE_NS
     };
-    let (fraction, grade) =
-        [(0.99, Grade::Suspect), (0.9, Grade::Suspect), (0.5, Grade::Suspect), (0.999, Grade::Certified)]
-            .into_iter()
-            .find(|(fraction, _)| is_late(*fraction))?;
+    let (fraction, grade) = [
+        (0.99, FindingGrade::Suspect),
+        (0.9, FindingGrade::Suspect),
+        (0.5, FindingGrade::Suspect),
+        (0.999, FindingGrade::Remark),
+    ]
+    .into_iter()
+    .find(|(fraction, _)| is_late(*fraction))?;
     let (at_issue, at_due) = (service.percentile_ns(fraction), response.percentile_ns(fraction));
     let name = format!("p{}", (fraction * 1000.0).round() / 10.0);
     // What fell due while the program stood still is late by as much, and what came after it until it had caught up.
@@ -365,21 +369,21 @@ pub fn bound_away(case: &Case<'_>) -> Look {
     let processors = &case.document.system.topology.processors;
     let idle_elsewhere = |cpu: u32| {
         let all = processors.iter().zip(&case.measured.cpu);
-        all.filter(|(p, _)| p.cpu != cpu).any(|(_, used)| used.idle >= BOUND_IDLE_PERCENT)
+        let idle = all.filter(|(p, _)| p.cpu != cpu).map(|(_, used)| used.idle);
+        idle.max_by(f64::total_cmp).filter(|idle| *idle >= BOUND_IDLE_PERCENT)
     };
     let finding = |thread: &ThreadCost| -> Option<Finding> {
         let cpu = thread.cpu?;
         let waiting = ratio(thread.waiting_for_cpu_ns? as f64, thread.elapsed_ns as f64);
-        if waiting < BOUND_WAITING || !idle_elsewhere(cpu) {
-            return None;
-        }
+        let idle = idle_elsewhere(cpu).filter(|_| waiting >= BOUND_WAITING)?;
         let says = format!(
             "Thread {} was bound to processor {cpu} and waited for it {} of the time, while another processor was \
              idle.",
             thread.id,
             percent(waiting)
         );
-        Some(found(Grade::Certified, says).figure("waiting_for_cpu_percent", waiting * 100.0))
+        let finding = found(FindingGrade::Remark, says).figure("waiting_for_cpu_percent", waiting * 100.0);
+        Some(finding.figure("idle_elsewhere_percent", idle))
     };
     // One tells enough.
     Ok(evidence.threads.iter().find_map(finding).into_iter().collect())

@@ -1,7 +1,7 @@
 //! What of the targets was in the page cache before and after the run, and who put it there.
 
 use crate::profile::Target;
-use crate::result::{Grade, LayerKind, LayerRole};
+use crate::result::{FindingGrade, LayerKind, LayerRole};
 use crate::text::bytes;
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{RestsOn, View, Way};
@@ -14,7 +14,7 @@ pub fn direct_not_honoured(case: &Case<'_>) -> Look {
         if let Some(layer) = target.layer(LayerKind::MemoryFilesystem) {
             let says =
                 format!("The test asked for direct I/O, but {} keeps its files in memory.", layer.name);
-            findings.push(found(Grade::Invalid, says).of(Some(target.path())));
+            findings.push(found(FindingGrade::Invalid, says).of(Some(target.path())));
             continue;
         }
         match residency_growth(target) {
@@ -25,7 +25,7 @@ pub fn direct_not_honoured(case: &Case<'_>) -> Look {
                     "The test asked for direct I/O, but {} of the file entered the page cache during the run.",
                     bytes(grew as f64)
                 );
-                let finding = found(Grade::Suspect, says).of(Some(target.path()));
+                let finding = found(FindingGrade::Suspect, says).of(Some(target.path()));
                 findings.push(finding.figure("page_cache_growth_bytes", grew as f64));
             }
             Some(_) => {}

@@ -1,7 +1,7 @@
 //! Where the target is.
 
 use super::network;
-use crate::result::{Grade, LayerKind, Loss};
+use crate::result::{FindingGrade, LayerKind, Loss};
 use crate::verdict::figures::{Details, found, unless_missing};
 use crate::verdict::view::RestsOn;
 use crate::verdict::{Case, Look, Missing};
@@ -11,9 +11,9 @@ pub fn memory(case: &Case<'_>) -> Look {
     let mut findings = Vec::new();
     for target in case.views() {
         let says = if let Some(layer) = target.layer(LayerKind::MemoryFilesystem) {
-            (Grade::Suspect, format!("{} keeps files in memory: no disk is involved.", layer.name))
+            (FindingGrade::Suspect, format!("{} keeps files in memory: no disk is involved.", layer.name))
         } else if let Some(layer) = target.lowest().find(|layer| layer.kind == LayerKind::Memory) {
-            (Grade::Certified, format!("{} is a device in memory: no disk is involved.", layer.name))
+            (FindingGrade::Remark, format!("{} is a device in memory: no disk is involved.", layer.name))
         } else {
             continue;
         };
@@ -33,7 +33,7 @@ pub fn lost(case: &Case<'_>) -> Look {
         for loss in losses {
             let mut says = loss.sentence(target.path());
             says.push('.');
-            let mut finding = found(Grade::Suspect, says).of(Some(target.path()));
+            let mut finding = found(FindingGrade::Suspect, says).of(Some(target.path()));
             if let Loss::Cut { from_bytes, to_bytes } | Loss::Emptied { from_bytes, to_bytes } = *loss {
                 finding = finding
                     .figure("size_before_bytes", from_bytes as f64)
@@ -66,7 +66,7 @@ pub fn remote(case: &Case<'_>) -> Look {
             )
         } else if let Some(layer) = of(LayerKind::UserFilesystem) {
             let says = format!("A program serves {}: its caches are not visible here.", layer.name);
-            let finding = found(Grade::Certified, says).of(Some(target.path()));
+            let finding = found(FindingGrade::Remark, says).of(Some(target.path()));
             findings.push(finding.advise(
                 "measure the storage below that program, too, to see how much time the program takes",
             ));
@@ -74,7 +74,7 @@ pub fn remote(case: &Case<'_>) -> Look {
         } else {
             continue;
         };
-        findings.push(found(Grade::Certified, says).of(Some(target.path())));
+        findings.push(found(FindingGrade::Remark, says).of(Some(target.path())));
     }
     unless_missing(findings, unknown_layers(case))
 }

@@ -3,7 +3,7 @@
 use super::network;
 use super::standstill::late_end;
 use crate::measure::Histogram;
-use crate::result::{Document, Finding, Grade, Outstanding, TimeSpanResult};
+use crate::result::{Document, Finding, FindingGrade, Outstanding, TimeSpanResult};
 use crate::text::number;
 use crate::verdict::figures::{Details, found};
 use crate::verdict::view::{RestsOn, Way};
@@ -22,21 +22,30 @@ pub fn failed(document: &Document) -> Look {
         ([one, more @ ..], _) => format!("The run failed: {one} (and {} more failures)", more.len()),
     };
     let number = first.unwrap_or(spans.saturating_sub(1)) as u32 + 1;
-    Ok(vec![Finding { time_span: number, ..found(Grade::Invalid, says) }])
+    let measured = (0..spans).filter(|&place| is_measured(place)).count();
+    let finding = found(FindingGrade::Invalid, says)
+        .figure("failures", document.failures.len() as f64)
+        .figure("time_spans", spans as f64)
+        .figure("time_spans_measured", measured as f64);
+    Ok(vec![Finding { time_span: number, ..finding }])
 }
 
 /// An engine whose I/O reaches nothing.
 pub fn simulated(case: &Case<'_>) -> Look {
     let says = format!("The engine {} only simulates I/O: nothing reached the target.", case.measured.engine);
-    Ok(if case.is_simulated() { vec![found(Grade::Invalid, says)] } else { Vec::new() })
+    Ok(if case.is_simulated() { vec![found(FindingGrade::Invalid, says)] } else { Vec::new() })
 }
 
 /// No I/O completed.
 pub fn nothing_completed(case: &Case<'_>) -> Look {
     let targets = case.measured.threads.iter().flat_map(|thread| &thread.targets);
     let ios: u64 = targets.map(|target| target.read.ios.saturating_add(target.write.ios)).sum();
+    if ios > 0 {
+        return Ok(Vec::new());
+    }
     let says = format!("No I/O completed in the measured {:.2} s.", case.seconds());
-    Ok(if ios == 0 { vec![found(Grade::Invalid, says)] } else { Vec::new() })
+    let finding = found(FindingGrade::Invalid, says);
+    Ok(vec![finding.figure("ios", 0.0).figure("test_time_s", case.seconds())])
 }
 
 /// I/Os that the end of the measured time found out, and that no queue explains.
@@ -54,7 +63,7 @@ pub fn stalled(case: &Case<'_>) -> Look {
     let mean_ns = case.measured.mean_time_out_ns();
     let found = |of: &Outstanding| {
         let is_worst = of.never > 0 || mean_ns.is_none();
-        let grade = if is_worst { Grade::Invalid } else { Grade::Suspect };
+        let grade = if is_worst { FindingGrade::Invalid } else { FindingGrade::Suspect };
         found(grade, format!("{}. No count and no latency holds them.", of.words()))
             .of(Some(&of.path))
             .figure("outstanding", of.ios as f64)
@@ -73,7 +82,7 @@ pub fn stopped_early(case: &Case<'_>) -> Look {
     }
     let says =
         format!("The run was stopped after {} s of the {} s asked for.", number(seconds), number(asked));
-    Ok(vec![found(Grade::Certified, says).figure("test_time_s", seconds)])
+    Ok(vec![found(FindingGrade::Remark, says).figure("test_time_s", seconds).figure("asked_s", asked)])
 }
 
 /// The evidence is missing without which no other rule proves anything.
@@ -89,7 +98,7 @@ pub fn unproven(case: &Case<'_>) -> Look {
             None => return Ok(Vec::new()),
         },
     };
-    Ok(vec![found(Grade::Suspect, says)])
+    Ok(vec![found(FindingGrade::Suspect, says)])
 }
 
 /// Why the work of a target's disks cannot be seen from here.
@@ -131,5 +140,5 @@ pub fn percentiles(case: &Case<'_>) -> Look {
         least = Some(least.map_or(count, |known: u64| known.min(count)));
     }
     let Some(least) = least else { return Ok(Vec::new()) };
-    Ok(vec![found(Grade::Certified, words.join(" ")).figure("ios", least as f64)])
+    Ok(vec![found(FindingGrade::Remark, words.join(" ")).figure("ios", least as f64)])
 }

@@ -1,7 +1,7 @@
 //! Did the program itself run all the time? When it was stopped, what looks like a stall of the storage is none.
 
 use crate::profile::TimeSpan;
-use crate::result::{Finding, Grade, LateTick, ThreadCost};
+use crate::result::{Finding, FindingGrade, LateTick, ThreadCost};
 use crate::text::{number, percent};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::Way;
@@ -119,7 +119,7 @@ fn told(case: &Case<'_>, stops: &[Stop]) -> Option<Finding> {
         percent(part),
         number(case.seconds()),
     );
-    let finding = found(if is_suspect { Grade::Suspect } else { Grade::Certified }, says)
+    let finding = found(if is_suspect { FindingGrade::Suspect } else { FindingGrade::Remark }, says)
         .figure("standstill_s", total_s)
         .figure("standstills", stops.len() as f64)
         .figure("longest_s", longest.for_s);
@@ -147,5 +147,5 @@ pub fn late_end(case: &Case<'_>) -> Option<Finding> {
         number(case.seconds()),
         number(late_s)
     );
-    Some(found(Grade::Suspect, says).figure("late_s", late_s))
+    Some(found(FindingGrade::Suspect, says).figure("late_s", late_s))
 }

@@ -6,7 +6,7 @@
 
 use super::causes::{why, why_fell};
 use super::rhythm::{self, Stretch, mean, stretches};
-use crate::result::Grade;
+use crate::result::FindingGrade;
 use crate::text::{change, number};
 use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::{Case, Look, Missing};
@@ -213,7 +213,7 @@ pub fn not_steady(case: &Case<'_>) -> Look {
             );
             let is_long = case.seconds() >= SNIA_ROUND_S * ROUNDS as f64;
             let is_apart = range > SHORT_RANGE_MAX || slope.abs() > SHORT_SLOPE_MAX;
-            let grade = if is_long || is_apart { Grade::Suspect } else { Grade::Certified };
+            let grade = if is_long || is_apart { FindingGrade::Suspect } else { FindingGrade::Remark };
             let finding = found(grade, says);
             let finding =
                 finding.figure("range_percent", range * 100.0).figure("slope_percent", slope * 100.0);
@@ -237,7 +237,7 @@ pub fn step_down(case: &Case<'_>) -> Look {
                 change(-ratio(from - to, from)),
                 why.words()
             );
-            let finding = found(Grade::Suspect, says);
+            let finding = found(FindingGrade::Suspect, says);
             let finding = finding.figure("after_s", after_s).figure("iops_before", from);
             Ok(vec![why.add_to(finding.figure("iops_after", to))])
         }
@@ -262,9 +262,10 @@ pub fn warm_up(case: &Case<'_>) -> Look {
                 why.words_if_known()
             );
             let moved = part * ratio((first - rest).abs(), rest);
-            let grade = if moved >= WARM_UP_SUSPECT { Grade::Suspect } else { Grade::Certified };
+            let grade = if moved >= WARM_UP_SUSPECT { FindingGrade::Suspect } else { FindingGrade::Remark };
             let finding = found(grade, says);
-            let finding = finding.figure("iops_first", first).figure("iops_rest", rest);
+            let finding =
+                finding.figure("first_s", first_s).figure("iops_first", first).figure("iops_rest", rest);
             Ok(vec![why.add_to(finding)])
         }
         _ => Ok(Vec::new()),
@@ -283,7 +284,7 @@ pub fn too_short(case: &Case<'_>) -> Look {
     let few = !series.is_empty() && series.len() < ROUNDS;
     let (grade, says) = if seconds < SECONDS_SUSPECT || few {
         (
-            Grade::Suspect,
+            FindingGrade::Suspect,
             format!(
                 "The measured time of {} s is too short to show whether the rate is steady.",
                 number(seconds)
@@ -291,7 +292,7 @@ pub fn too_short(case: &Case<'_>) -> Look {
         )
     } else if seconds < SECONDS_REMARK {
         let words = "burst credits, caches and a drive's housekeeping often show only after 30 s";
-        (Grade::Certified, format!("The measured time is {} s: {words}.", number(seconds)))
+        (FindingGrade::Remark, format!("The measured time is {} s: {words}.", number(seconds)))
     } else {
         return Ok(Vec::new());
     };

@@ -4,7 +4,7 @@ use super::causes::why;
 use super::limits;
 use super::rhythm::{self, Pauses, Stretch, added, begins, levels, mean, median, period, scatter, stretches};
 use super::steady::{self, Shape};
-use crate::result::Grade;
+use crate::result::FindingGrade;
 use crate::text::{number, percent};
 use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::{Case, Look, Missing};
@@ -50,13 +50,13 @@ fn series_of(case: &Case<'_>) -> Result<Option<(Vec<f64>, f64)>, Missing> {
 }
 
 /// What they are worth.
-fn pauses_grade(pauses: &Pauses, seconds: f64) -> Option<Grade> {
+fn pauses_grade(pauses: &Pauses, seconds: f64) -> Option<FindingGrade> {
     let part = ratio(pauses.lost_s, seconds);
     let again = pauses.stretches.len() >= AGAIN && part >= PAUSES_AGAIN_SUSPECT;
     let longest = pauses.stretches.iter().map(|pause| pause.for_s).fold(0.0, f64::max);
     match longest {
-        _ if part >= PAUSES_SUSPECT || again => Some(Grade::Suspect),
-        longest if longest >= PAUSE_REMARK_S - 1e-9 => Some(Grade::Certified),
+        _ if part >= PAUSES_SUSPECT || again => Some(FindingGrade::Suspect),
+        longest if longest >= PAUSE_REMARK_S - 1e-9 => Some(FindingGrade::Remark),
         _ => None,
     }
 }
@@ -125,7 +125,7 @@ struct Uneven {
 /// The rate is not one rate, seen from second to second.
 pub fn uneven(case: &Case<'_>) -> Look {
     let Some((series, interval_s)) = series_of(case)? else { return Ok(Vec::new()) };
-    if pauses_grade(&rhythm::pauses(&series, interval_s), case.seconds()) == Some(Grade::Suspect) {
+    if pauses_grade(&rhythm::pauses(&series, interval_s), case.seconds()) == Some(FindingGrade::Suspect) {
         return Ok(Vec::new());
     }
     // One change that stays is told by its own rule.
@@ -163,7 +163,7 @@ pub fn uneven(case: &Case<'_>) -> Look {
             vec![("scatter_percent", part * 100.0)],
         ),
     };
-    let finding = found(Grade::Suspect, format!("{words} {}", why.words()));
+    let finding = found(FindingGrade::Suspect, format!("{words} {}", why.words()));
     let finding = figures.into_iter().fold(finding, |finding, (name, value)| finding.figure(name, value));
     let finding = period_s.into_iter().fold(finding, |finding, s| finding.figure("period_s", s));
     Ok(vec![why.add_to(finding)])

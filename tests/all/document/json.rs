@@ -191,6 +191,22 @@ fn documents_of_every_released_version_load() {
     assert!(count >= 6, "{count} documents");
 }
 
+/// Remarks were stored with the grade of the results that they leave alone.
+#[test]
+fn remarks_of_before_they_had_a_grade_are_remarks() {
+    let text = fs::read_to_string(folder("tests/data/documents/v1/layers-in-words.json")).expect("is text");
+    let grades = |document: &Value| -> Vec<String> {
+        let findings = document["result"]["verdict"]["findings"].as_array().expect("a list");
+        findings.iter().map(|finding| finding["grade"].as_str().expect("a grade").to_string()).collect()
+    };
+    let stored = grades(&serde_json::from_str(&text).expect("is JSON"));
+    assert!(stored.contains(&"certified".to_string()) && stored.contains(&"suspect".to_string()));
+    let now = grades(&value(&read(text.as_bytes()).expect("can be read")));
+    let expected: Vec<String> =
+        stored.into_iter().map(|grade| grade.replace("certified", "remark")).collect();
+    assert_eq!(now, expected);
+}
+
 #[test]
 fn the_published_schema_is_that_of_the_types() {
     let path = folder("schema/result-v1.json");

@@ -59,7 +59,7 @@ fn two_tests_of_one_file_name_each_other() {
     let file = lab.path("f");
     for (words, grades, does) in [
         (["-w100", "-w100"], ["suspect", "suspect"], ["writes", "writes"]),
-        (["-w100", "-w0"], ["certified", "suspect"], ["reads", "writes"]),
+        (["-w100", "-w0"], ["remark", "suspect"], ["reads", "writes"]),
     ] {
         let pair = pair(&lab, &file, words);
         for (((ran, document), grade), does) in pair.iter().zip(grades).zip(does) {

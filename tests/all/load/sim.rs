@@ -2,7 +2,7 @@
 
 use crate::support::runner::{Outcome, Place};
 use truespd::measure::Histogram;
-use truespd::result::{Document, Grade, TimeSpanResult};
+use truespd::result::{Document, FindingGrade, TimeSpanResult};
 use truespd::verdict::judge;
 
 const MIB: u64 = 1 << 20;
@@ -365,7 +365,7 @@ fn what_never_comes_is_told() {
         let warned = outcome.report.document.warnings.join(" ");
         assert!(warned.contains("1 I/O was still out when the measured time ended, for 1.90 s"), "{warned}");
         let verdict = judge(&outcome.report.document);
-        assert!(verdict.findings.iter().any(|f| f.rule == "stalled" && f.grade == Grade::Invalid));
+        assert!(verdict.findings.iter().any(|f| f.rule == "stalled" && f.grade == FindingGrade::Invalid));
         assert!(!verdict.findings.iter().any(|f| f.rule == "queue-depth"), "{verdict:#?}");
     }
 }

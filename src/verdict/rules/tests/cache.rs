@@ -11,7 +11,7 @@ fn reads_from_the_page_cache() {
     .fires("served-from-cache");
     says(
         &finding,
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &[
             "The test completed 215,000 reads/s of 8 KiB, but vda received none: the page cache answered, because \
              neither -Su nor -Sh bypassed it.",
@@ -35,7 +35,7 @@ fn writes_that_reach_the_disk_later_and_larger() {
         "The test completed 158,000 writes/s of 8 KiB, but vda received 39/s of 244 KiB (0.8 % of the bytes): the \
          page cache took them, because",
     ];
-    says(&finding, Grade::Invalid, &words);
+    says(&finding, FindingGrade::Invalid, &words);
 }
 
 #[test]
@@ -49,11 +49,11 @@ fn a_little_less_is_nothing_and_half_is_the_border() {
     moved(91).silent("served-from-cache");
     says(
         &moved(89).fires("served-from-cache"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["89 % of the bytes", "something between the test and the disk answered."],
     );
-    says(&moved(51).fires("served-from-cache"), Grade::Suspect, &[]);
-    says(&moved(49).fires("served-from-cache"), Grade::Invalid, &["49 %"]);
+    says(&moved(51).fires("served-from-cache"), FindingGrade::Suspect, &[]);
+    says(&moved(49).fires("served-from-cache"), FindingGrade::Invalid, &["49 %"]);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_first_reading_that_came_late_is_no_cache() {
     };
     late(12, 80).silent("served-from-cache");
     late(0, 80).fires("served-from-cache");
-    says(&late(12, 20).fires("served-from-cache"), Grade::Invalid, &["(20 % of the bytes)"]);
+    says(&late(12, 20).fires("served-from-cache"), FindingGrade::Invalid, &["(20 % of the bytes)"]);
 }
 
 /// Through the page cache, a neighbour on the disk, and what the process itself had read.
@@ -118,7 +118,7 @@ fn a_neighbour_hides_no_page_cache() {
     let finding = beside_a_neighbour(Some(32 << 10), |_| {}).fires("served-from-cache");
     says(
         &finding,
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &[
             "The test completed 3,000 reads/s of 4 KiB, but by the kernel's account this process read from the disks only 546 \
            bytes/s (<0.1 % of the bytes; vda moved 89.7 MiB/s with the reads of others): the page cache answered, because \
@@ -129,7 +129,7 @@ fn a_neighbour_hides_no_page_cache() {
     let ours = 3000 * 4096 * SECONDS;
     says(
         &beside_a_neighbour(Some(ours * 6 / 10), |_| {}).fires("served-from-cache"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["(60 % of"],
     );
     beside_a_neighbour(Some(ours), |_| {}).silent("served-from-cache");
@@ -151,7 +151,7 @@ fn a_neighbour_hides_no_page_cache() {
     let finding = beside_a_neighbour(Some(32 << 10), alone).fires("served-from-cache");
     says(
         &finding,
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["but vda received ", "It held 100 % of the tested range before the run."],
     );
 }
@@ -167,7 +167,7 @@ fn direct_reads_that_the_cache_answered_beside_a_neighbour() {
     };
     says(
         &direct(4096, 8 * GIB).fires("served-from-cache"),
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["the page cache answered, although the test asked for direct I/O"],
     );
     // Pages that were there before are no proof by themselves: direct I/O goes by them.
@@ -177,7 +177,7 @@ fn direct_reads_that_the_cache_answered_beside_a_neighbour() {
     });
     says(
         &there.fires("served-from-cache"),
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["something between the test and the disk answered."],
     );
     // Nothing in memory can have answered.
@@ -197,7 +197,7 @@ fn writes_to_the_same_pages_beside_a_neighbour() {
     let finding = written(4, &|_| {}).fires("served-from-cache");
     let words =
         ["this process wrote to the disks only 3.1 MiB/s (4 % of the bytes; ", "the page cache took them"];
-    says(&finding, Grade::Invalid, &words);
+    says(&finding, FindingGrade::Invalid, &words);
     written(100, &|_| {}).silent("served-from-cache");
     // Durable writes reach the disk as often as they are made, and journals write in a thread of their own.
     written(4, &|d| d.asked.write_through = true).silent("served-from-cache");
@@ -237,7 +237,7 @@ fn the_page_cache_below_a_loop_device() {
     let finding = looped(GIB / 2, GIB / 2 + (10 << 20), Some(0)).fires("served-from-cache");
     says(
         &finding,
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &[
             "but 50 % of '/x.img', on which loop0 stands, was in the page cache before, and its disk can have given no more \
            than 171 KiB/s (0.2 % of the bytes): a loop device below the target uses the page cache for its file.",
@@ -246,10 +246,10 @@ fn the_page_cache_below_a_loop_device() {
     // A cache that is too small reads the same again.
     looped(GIB / 2, GIB / 2, Some(GIB / 4)).silent("served-from-cache");
     looped(GIB / 2, GIB / 2, None).silent("served-from-cache");
-    says(&looped(GIB, GIB, None).fires("served-from-cache"), Grade::Invalid, &["100 % of '/x.img'"]);
+    says(&looped(GIB, GIB, None).fires("served-from-cache"), FindingGrade::Invalid, &["100 % of '/x.img'"]);
     says(
         &looped(GIB, GIB, Some(0)).fires("served-from-cache"),
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["than 0 bytes/s (0 % of the bytes)"],
     );
     // A large file that was not in memory before.
@@ -277,13 +277,17 @@ fn compression_excuses_what_it_explains() {
     let excused = compressed(100, 12, &|_| {}).fires("served-from-cache");
     let words =
         ["btrfs compresses (zstd), so the disk moved less (a sample of the data compresses to 12 %)."];
-    says(&excused, Grade::Suspect, &words);
+    says(&excused, FindingGrade::Suspect, &words);
     // btrfs keeps at least 4 KiB of 128 KiB.
-    says(&compressed(32, 1, &|_| {}).fires("served-from-cache"), Grade::Suspect, &["so the disk moved less"]);
+    says(
+        &compressed(32, 1, &|_| {}).fires("served-from-cache"),
+        FindingGrade::Suspect,
+        &["so the disk moved less"],
+    );
     let too_little = compressed(1, 1, &|_| {}).fires("served-from-cache");
     says(
         &too_little,
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &[
             "something between the test and the disk answered; btrfs compresses (zstd), which explains 3.1 % of the bytes but \
            not less (a sample of the data compresses to 1 %).",
@@ -296,7 +300,7 @@ fn compression_excuses_what_it_explains() {
     let finding = cached.fires("served-from-cache");
     says(
         &finding,
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["the page cache answered, although the test asked for direct I/O; btrfs", "It held 100 %"],
     );
     assert!(finding.advice.contains("without compression"), "{}", finding.advice);
@@ -307,28 +311,32 @@ fn compression_excuses_what_it_explains() {
         })
         .fires("served-from-cache")
     };
-    says(&stretch(4 * GIB), Grade::Suspect, &["so the disk moved less"]);
+    says(&stretch(4 * GIB), FindingGrade::Suspect, &["so the disk moved less"]);
     says(
         &stretch(GIB),
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["the page cache answered", "explains 13 % of the bytes but not less"],
     );
     // Data that do not compress, and a file that is not stored compressed.
-    says(&compressed(100, 90, &|_| {}).fires("served-from-cache"), Grade::Invalid, &["which explains 45 %"]);
+    says(
+        &compressed(100, 90, &|_| {}).fires("served-from-cache"),
+        FindingGrade::Invalid,
+        &["which explains 45 %"],
+    );
     let plain = compressed(100, 12, &|d| d.facts()[0].extents.as_mut().expect("a map").encoded_bytes = 0);
     says(
         &plain.fires("served-from-cache"),
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["which explains 100 % of the bytes but not less"],
     );
     // Nobody looked at the data.
     let unknown = |moved_per_mille| compressed(moved_per_mille, 12, &|d| d.facts()[0].content = None);
     says(
         &unknown(40).fires("served-from-cache"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["so the disk moved less (the data were not sampled)."],
     );
-    says(&unknown(4).fires("served-from-cache"), Grade::Invalid, &["which explains 3.1 %"]);
+    says(&unknown(4).fires("served-from-cache"), FindingGrade::Invalid, &["which explains 3.1 %"]);
     // A disk counts what it is sent, whatever it makes of it.
     let zram = doc(|d| {
         d.facts()[0].layers = vec![
@@ -340,7 +348,7 @@ fn compression_excuses_what_it_explains() {
     });
     says(
         &zram.fires("served-from-cache"),
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["something between the test and the disk answered."],
     );
 }
@@ -358,9 +366,9 @@ fn the_cause_is_the_one_that_the_evidence_shows() {
         let extents = d.facts()[0].extents.as_mut().expect("a map");
         (extents.written_bytes, extents.hole_bytes) = (0, 8 * GIB);
     });
-    says(&holes, Grade::Invalid, &["was never written, so reads there need no disk"]);
+    says(&holes, FindingGrade::Invalid, &["was never written, so reads there need no disk"]);
     let mapped = unmoved(&|d| d.asked.memory_mapped = true);
-    says(&mapped, Grade::Invalid, &["-Sm"]);
+    says(&mapped, FindingGrade::Invalid, &["-Sm"]);
     let looped = unmoved(&|d| {
         d.facts()[0].layers = vec![
             layer(LayerKind::File, PATH, &[1]),
@@ -370,11 +378,19 @@ fn the_cause_is_the_one_that_the_evidence_shows() {
             disk_layer("vda"),
         ];
     });
-    says(&looped, Grade::Invalid, &["a loop device below the target uses the page cache for its file."]);
+    says(
+        &looped,
+        FindingGrade::Invalid,
+        &["a loop device below the target uses the page cache for its file."],
+    );
     let grown = unmoved(&|d| {
         d.facts()[0].residency.as_mut().expect("a residency").cached_after_bytes = GIB;
     });
-    says(&grown, Grade::Invalid, &["the page cache answered, although the test asked for direct I/O."]);
+    says(
+        &grown,
+        FindingGrade::Invalid,
+        &["the page cache answered, although the test asked for direct I/O."],
+    );
 }
 
 #[test]
@@ -404,7 +420,7 @@ fn mirrors_move_more_and_targets_share_their_disks() {
     mirrored([12_000, 8000]).silent("served-from-cache");
     says(
         &mirrored([1000, 500]).fires("served-from-cache"),
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["sda and sdb received 1,500/s"],
     );
 }
@@ -432,10 +448,10 @@ fn a_path_does_not_make_a_volume_thin() {
         .fires("served-from-cache")
     };
     let thin = less(LayerKind::DeviceMapper, "LVM vg/data, thin");
-    says(&thin, Grade::Invalid, &["reads of zeros need no disk"]);
+    says(&thin, FindingGrade::Invalid, &["reads of zeros need no disk"]);
     says(
         &less(LayerKind::Loop, "/vm/a, thin"),
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["something between the test and the disk answered."],
     );
 }
@@ -451,13 +467,13 @@ fn fewer_and_larger_at_the_disk() {
     let finding = merged(800).fires("coalesced");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &[
             "The test issued 20,000 reads/s of 4 KiB, but vda received 2,500/s of 32 KiB: neighbouring I/Os were \
              merged.",
         ],
     );
-    says(&merged(120).fires("coalesced"), Grade::Certified, &["4.8 KiB"]);
+    says(&merged(120).fires("coalesced"), FindingGrade::Remark, &["4.8 KiB"]);
     merged(109).silent("coalesced");
     // Split ones are not coalesced.
     doc(|d| d.disk().reads *= 4).silent("coalesced");
@@ -473,7 +489,7 @@ fn direct_io_that_is_none() {
     });
     says(
         &tmpfs.fires("direct-not-honoured"),
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["The test asked for direct I/O, but tmpfs keeps its files in memory."],
     );
     let grown = |bytes: u64| {
@@ -484,7 +500,7 @@ fn direct_io_that_is_none() {
     };
     says(
         &grown(3 * GIB).fires("direct-not-honoured"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["The test asked for direct I/O, but 3 GiB of the file entered the page cache during the run."],
     );
     grown(1 << 20).silent("direct-not-honoured");
@@ -522,7 +538,7 @@ fn pages_that_others_brought_into_the_cache() {
         "Another program uses test.dat through the page cache: 2 GiB of it came there during the run, and the I/O \
                   of this run bypassed it.",
     ];
-    says(&remark, Grade::Certified, &words);
+    says(&remark, FindingGrade::Remark, &words);
     // Reads that the page cache answered were not read from the disk.
     reads(Some(done * 9 / 10), &|_| {}).fires("direct-not-honoured");
     reads(None, &|_| {}).fires("direct-not-honoured");
@@ -563,7 +579,7 @@ fn reads_that_make_the_disk_read_more() {
     let mapped = amplified(617 * ours, &|d| d.asked.memory_mapped = true).fires("read-amplified");
     says(
         &mapped,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &[
             "The test completed 78.1 MiB/s of reads, but had vda read 47.1 GiB/s for them, 617 times as much: each fault of a \
            memory-mapped file (-Sm) reads its surroundings, too.",
@@ -572,10 +588,10 @@ fn reads_that_make_the_disk_read_more() {
     assert!(mapped.figures.iter().any(|f| f.name == "read_amplification" && f.value == 617.0));
     says(
         &amplified(2 * ours, &|_| {}).fires("read-amplified"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["2 times as much: the page cache reads"],
     );
-    says(&amplified(ours * 8 / 5, &|_| {}).fires("read-amplified"), Grade::Certified, &["1.60 times"]);
+    says(&amplified(ours * 8 / 5, &|_| {}).fires("read-amplified"), FindingGrade::Remark, &["1.60 times"]);
     amplified(ours * 7 / 5, &|_| {}).silent("read-amplified");
     // Reading ahead of the end of a short run.
     amplified(3 << 20, &|d| {
@@ -588,7 +604,7 @@ fn reads_that_make_the_disk_read_more() {
         d.facts()[0].layers[1].compression = Some("zstd".to_string());
     });
     let words = ["ext4 compresses (zstd), and reads compressed extents as a whole"];
-    says(&whole_extents.fires("read-amplified"), Grade::Suspect, &words);
+    says(&whole_extents.fires("read-amplified"), FindingGrade::Suspect, &words);
     amplified(0, &|d| d.host().own_disk_read_bytes = None)
         .missing("read-amplified", "how much this process itself had the disks read");
     // Another target's reads are in the same account.
@@ -607,14 +623,14 @@ fn ranges_that_fit_into_caches() {
     let finding = small(10 << 20).fires("working-set");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &[
             "The tested range is 10 MiB (<0.1 % of a disk of 932 GiB): a cache of the drive, the controller or the \
              host can",
         ],
     );
     small(GIB).silent("working-set");
-    says(&small(GIB - 4096).fires("working-set"), Grade::Suspect, &[]);
+    says(&small(GIB - 4096).fires("working-set"), FindingGrade::Suspect, &[]);
     // A small disk has small caches.
     doc(|d| {
         d.facts()[0].size_bytes = 512 << 20;
@@ -623,7 +639,7 @@ fn ranges_that_fit_into_caches() {
     .silent("working-set");
     // A part of a large file is small, too.
     let part = doc(|d| (d.asked.base_bytes, d.asked.max_bytes) = (GIB, GIB + (64 << 20)));
-    says(&part.fires("working-set"), Grade::Suspect, &["64 MiB"]);
+    says(&part.fires("working-set"), FindingGrade::Suspect, &["64 MiB"]);
     // A device in memory has no cache to defeat.
     doc(|d| {
         d.facts()[0].size_bytes = 1 << 20;
@@ -639,7 +655,7 @@ fn ranges_that_fit_into_caches() {
     let finding = cached(8 * GIB).fires("working-set");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["The test used the page cache for 8 GiB of its range, which fits into 16 GiB of memory."],
     );
     cached(16 * GIB).silent("working-set");
@@ -716,12 +732,12 @@ fn threads_that_walk_through_the_same_data() {
     let same = walk(&|_| {}).fires("threads-overlap");
     says(
         &same,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["2 threads", "at the same place (-s without -si or -T)", "read up to 2 times"],
     );
     // 20,000 blocks/s of 4 KiB for a minute: 4.6 GiB.
     let near = walk(&|d| d.asked.thread_stride_bytes = 1 << 20).fires("threads-overlap");
-    says(&near, Grade::Suspect, &["only 1 MiB apart (-T)"]);
+    says(&near, FindingGrade::Suspect, &["only 1 MiB apart (-T)"]);
     walk(&|d| d.asked.thread_stride_bytes = 4 * GIB).silent("threads-overlap");
     walk(&|d| (d.asked.thread_stride_bytes, d.seconds) = (GIB / 2, 60)).fires("threads-overlap");
     let slow = walk(&|d| {
@@ -736,5 +752,5 @@ fn threads_that_walk_through_the_same_data() {
     let requests = walk(&|d| {
         (d.asked.threads_per_file, d.asked.parallel, d.asked.request_count) = (1, true, 8);
     });
-    says(&requests.fires("threads-overlap"), Grade::Suspect, &["8 sequential requests", "(-p)"]);
+    says(&requests.fires("threads-overlap"), FindingGrade::Suspect, &["8 sequential requests", "(-p)"]);
 }

@@ -11,21 +11,21 @@ fn ranges_that_were_never_written() {
     let finding = unwritten(8 * GIB).fires("never-written");
     says(
         &finding,
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &[
             "100 % of the tested range was never written (8 GiB allocated but not written, 0 bytes in holes): reads \
              there",
         ],
     );
-    says(&unwritten(4 * GIB).fires("never-written"), Grade::Invalid, &["50 %"]);
-    says(&unwritten(GIB).fires("never-written"), Grade::Suspect, &["13 %"]);
-    says(&unwritten(64 << 20).fires("never-written"), Grade::Certified, &["0.8 %"]);
+    says(&unwritten(4 * GIB).fires("never-written"), FindingGrade::Invalid, &["50 %"]);
+    says(&unwritten(GIB).fires("never-written"), FindingGrade::Suspect, &["13 %"]);
+    says(&unwritten(64 << 20).fires("never-written"), FindingGrade::Remark, &["0.8 %"]);
     unwritten(4 << 20).silent("never-written");
     let sparse = doc(|d| {
         let map = d.facts()[0].extents.as_mut().expect("a map");
         (map.written_bytes, map.hole_bytes) = (0, 8 * GIB);
     });
-    says(&sparse.fires("never-written"), Grade::Invalid, &["8 GiB in holes"]);
+    says(&sparse.fires("never-written"), FindingGrade::Invalid, &["8 GiB in holes"]);
 }
 
 #[test]
@@ -55,10 +55,10 @@ fn zeros_that_are_read() {
     let zeros = |count: u32| doc(|d| d.facts()[0].content = Some(sample(count, count, 90)));
     says(
         &zeros(256).fires("zero-data"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["256 of 256 sampled blocks hold only zeros: thin volumes,"],
     );
-    says(&zeros(13).fires("zero-data"), Grade::Suspect, &["13 of 256"]);
+    says(&zeros(13).fires("zero-data"), FindingGrade::Suspect, &["13 of 256"]);
     zeros(12).silent("zero-data");
     // A hole is told by its own rule.
     doc(|d| {
@@ -85,23 +85,27 @@ fn data_that_can_be_made_smaller() {
     let remark = held(pattern, None).fires("reducible-reads");
     says(
         &remark,
-        Grade::Certified,
+        FindingGrade::Remark,
         &[
             "The data that the test read compress to 1 % of their size, and 100 % of the blocks repeat another \
              block. No layer visible here is known to compress or deduplicate.",
         ],
     );
     let zstd = held(pattern, Some("zstd")).fires("reducible-reads");
-    says(&zstd, Grade::Suspect, &["ext4 compresses (zstd)"]);
+    says(&zstd, FindingGrade::Suspect, &["ext4 compresses (zstd)"]);
     held(sample(0, 0, 51), None).silent("reducible-reads");
-    says(&held(sample(0, 0, 49), None).fires("reducible-reads"), Grade::Certified, &["49 %"]);
+    says(&held(sample(0, 0, 49), None).fires("reducible-reads"), FindingGrade::Remark, &["49 %"]);
     held(sample(0, 0, 91), Some("lzo")).silent("reducible-reads");
-    says(&held(sample(0, 0, 89), Some("lzo")).fires("reducible-reads"), Grade::Suspect, &["89 %"]);
+    says(&held(sample(0, 0, 89), Some("lzo")).fires("reducible-reads"), FindingGrade::Suspect, &["89 %"]);
     let dedup = doc(|d| {
         d.facts()[0].content = Some(sample(0, 128, 100));
         d.facts()[0].layers[2].deduplicates = Some(true);
     });
-    says(&dedup.fires("reducible-reads"), Grade::Suspect, &["repeat another block: vda deduplicates."]);
+    says(
+        &dedup.fires("reducible-reads"),
+        FindingGrade::Suspect,
+        &["repeat another block: vda deduplicates."],
+    );
     // Zeros have their own rule.
     held(sample(256, 256, 0), None).silent("reducible-reads");
     doc(|d| d.facts()[0].content = None).missing("reducible-reads", "a sample");
@@ -114,7 +118,7 @@ fn writes_that_are_easy() {
     let zeros = writes(|d| (d.asked.zero_write_buffers, d.facts()[0].written) = (true, None));
     says(
         &zeros.fires("reducible-writes"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["The test wrote zeros: many devices store no zeros."],
     );
     let pattern = |kind: LayerKind, layer_name: &'static str| {
@@ -124,9 +128,9 @@ fn writes_that_are_easy() {
         })
     };
     let disk = pattern(LayerKind::Disk, "vda").fires("reducible-writes");
-    says(&disk, Grade::Certified, &["The data that the test wrote compress to 1 %"]);
+    says(&disk, FindingGrade::Remark, &["The data that the test wrote compress to 1 %"]);
     let memory = pattern(LayerKind::Memory, "zram3").fires("reducible-writes");
-    says(&memory, Grade::Suspect, &["zram3 compresses"]);
+    says(&memory, FindingGrade::Suspect, &["zram3 compresses"]);
     // The profile tells where there is no sample: here -Zr.
     writes(|d| d.facts()[0].written = None).silent("reducible-writes");
     writes(|d| {
@@ -142,7 +146,7 @@ fn writes_that_are_not_safe_when_they_count() {
     let finding = writes(|d| d.asked.write_through = false).fires("volatile-cache");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["The volatile cache of vda acknowledged 20,000 writes/s before they were durable."],
     );
     // A disk that keeps what it acknowledges.
@@ -153,7 +157,11 @@ fn writes_that_are_not_safe_when_they_count() {
         })
     };
     safe(CacheMode::DisableOsCache).silent("volatile-cache");
-    says(&safe(CacheMode::Cached).fires("volatile-cache"), Grade::Suspect, &["The page cache acknowledged "]);
+    says(
+        &safe(CacheMode::Cached).fires("volatile-cache"),
+        FindingGrade::Suspect,
+        &["The page cache acknowledged "],
+    );
     // Reads are not concerned.
     doc(|d| d.facts()[0].layers[2].write_cache = Some("write back".to_string())).silent("volatile-cache");
     writes(|d| {
@@ -167,7 +175,11 @@ fn writes_that_are_not_safe_when_they_count() {
         d.facts()[0].layers.clear();
         d.facts()[0].write_cache = Some("write back".to_string());
     });
-    says(&old.fires("volatile-cache"), Grade::Suspect, &["The volatile cache of the disk acknowledged "]);
+    says(
+        &old.fires("volatile-cache"),
+        FindingGrade::Suspect,
+        &["The volatile cache of the disk acknowledged "],
+    );
 }
 
 #[test]
@@ -182,7 +194,7 @@ fn write_through_that_nothing_below_noticed() {
     let finding = no_flush(Some(false)).fires("write-through-unseen");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &[
             "The test asked for write-through and completed 1,200,000 writes, but vda, with a volatile cache, \
              received no flush.",
@@ -191,7 +203,7 @@ fn write_through_that_nothing_below_noticed() {
     no_flush(Some(true)).silent("write-through-unseen");
     // Those of somebody else on the same disk are few.
     let few = writes(|d| d.disk().flushes = Some(12)).fires("write-through-unseen");
-    says(&few, Grade::Suspect, &["received only 12 flushes."]);
+    says(&few, FindingGrade::Suspect, &["received only 12 flushes."]);
     writes(|d| d.disk().flushes = None).missing("write-through-unseen", "since 5.5");
     writes(|d| {
         d.disk().flushes = Some(0);

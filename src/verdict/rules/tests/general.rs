@@ -8,17 +8,21 @@ fn failed_runs_describe_nothing() {
     document.time_spans = vec![TimeSpanResult::NotMeasured];
     let verdict = judge(&document);
     assert_eq!(verdict.grade, Grade::Invalid);
-    says(&verdict.findings[0], Grade::Invalid, &["The run failed: disk on fire (and 1 more failures)"]);
+    says(
+        &verdict.findings[0],
+        FindingGrade::Invalid,
+        &["The run failed: disk on fire (and 1 more failures)"],
+    );
     assert_eq!((verdict.findings[0].rule.as_str(), verdict.findings[0].time_span), ("run-failed", 1));
     document.failures.clear();
     says(
         &judge(&document).findings[0],
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["The run ended before its measured time: nothing was measured."],
     );
     says(
         &judge(&Document::default()).findings[0],
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["The run ended before its measured time: nothing was measured."],
     );
 }
@@ -46,9 +50,10 @@ fn causes_come_before_symptoms() {
         })
         .build(),
     );
-    let told: Vec<(&str, Grade)> = verdict.findings.iter().map(|f| (f.rule.as_str(), f.grade)).collect();
+    let told: Vec<(&str, FindingGrade)> =
+        verdict.findings.iter().map(|f| (f.rule.as_str(), f.grade)).collect();
     let suspect: Vec<&str> =
-        told.iter().filter(|(_, grade)| *grade == Grade::Suspect).map(|(rule, _)| *rule).collect();
+        told.iter().filter(|(_, grade)| *grade == FindingGrade::Suspect).map(|(rule, _)| *rule).collect();
     assert_eq!(suspect, ["generator-bound", "steal", "working-set", "queue-depth"], "{told:?}");
     assert!(
         verdict
@@ -77,7 +82,7 @@ fn engines_that_pretend() {
         let pretended = || doc(|d| d.measured.engine = engine.to_string());
         says(
             &pretended().fires("simulated"),
-            Grade::Invalid,
+            FindingGrade::Invalid,
             &[&format!("The engine {engine} only simulates I/O: nothing")],
         );
         // Evidence of disks would only add noise.
@@ -97,7 +102,11 @@ fn nothing_completed_is_no_result() {
         d.reads_per_s = 0;
         d.refresh();
     });
-    says(&idle.fires("nothing-completed"), Grade::Invalid, &["No I/O completed in the measured 60.00 s."]);
+    says(
+        &idle.fires("nothing-completed"),
+        FindingGrade::Invalid,
+        &["No I/O completed in the measured 60.00 s."],
+    );
     doc(|_| {}).silent("nothing-completed");
 }
 
@@ -120,9 +129,9 @@ fn ios_that_the_end_found_out() {
     let finding = held(|_| ()).fires("stalled");
     let words = "32 I/Os were still out when the measured time ended, the oldest for 4 s; 32 ended up to 7 s later. No \
                  count and no latency holds them.";
-    says(&finding, Grade::Suspect, &[words]);
+    says(&finding, FindingGrade::Suspect, &[words]);
     assert_eq!(finding.target.as_deref(), Some(PATH));
-    says(&held(|out| out.never = 2).fires("stalled"), Grade::Invalid, &["2 did not end within 7 s"]);
+    says(&held(|out| out.never = 2).fires("stalled"), FindingGrade::Invalid, &["2 did not end within 7 s"]);
     // 20,000 per second at a depth of 32 take 1.6 ms; a queue of a minute explains it.
     doc(|d| {
         let evidence = &mut d.measured.evidence;
@@ -147,7 +156,7 @@ fn what_is_not_proven_is_suspect() {
     let finding = doc(|d| d.measured.evidence.disks.clear()).fires("unproven");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["The result cannot be proven: it does not show the counters of vda over the measured time."],
     );
     doc(|_| {}).silent("unproven");
@@ -160,7 +169,7 @@ fn what_is_not_proven_is_suspect() {
         (LayerKind::Loop, "layers below"),
     ] {
         let finding = doc(|d| d.facts()[0].layers = vec![layer(kind, "x", &[])]).fires("unproven");
-        says(&finding, Grade::Suspect, &["The result cannot be proven: ", words]);
+        says(&finding, FindingGrade::Suspect, &["The result cannot be proven: ", words]);
     }
 }
 
@@ -177,7 +186,7 @@ fn sums_are_judged_one_by_one() {
     let finding = verdict.findings.iter().find(|f| f.rule == "unproven").expect("not proven");
     says(
         finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["A sum of 2 results has no evidence of disks and machines: judge each result by itself."],
     );
     let _ = Source::default();
@@ -194,12 +203,12 @@ fn percentiles_of_few() {
     };
     says(
         &with(153, 10),
-        Grade::Certified,
+        FindingGrade::Remark,
         &["With 1,530 reads, the percentiles from 4-nines on show a single I/O."],
     );
-    says(&with(100, 10), Grade::Certified, &["from 4-nines"]);
-    says(&with(99, 10), Grade::Certified, &["from 3-nines"]);
-    says(&with(9, 10), Grade::Certified, &["from the 99th percentile on"]);
+    says(&with(100, 10), FindingGrade::Remark, &["from 4-nines"]);
+    says(&with(99, 10), FindingGrade::Remark, &["from 3-nines"]);
+    says(&with(9, 10), FindingGrade::Remark, &["from the 99th percentile on"]);
     doc(|_| {}).silent("percentiles");
 }
 
@@ -209,7 +218,7 @@ fn a_run_that_was_stopped() {
     document.profile.time_spans[0].duration_s = 90;
     let finding =
         judge(&document).findings.into_iter().find(|f| f.rule == "stopped-early").expect("a remark");
-    says(&finding, Grade::Certified, &["The run was stopped after 60 s of the 90 s asked for."]);
+    says(&finding, FindingGrade::Remark, &["The run was stopped after 60 s of the 90 s asked for."]);
 }
 
 #[test]
@@ -222,11 +231,11 @@ fn targets_that_are_no_disks() {
     };
     says(
         &tmpfs().fires("memory-target"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["tmpfs keeps files in memory: no disk is involved."],
     );
     let zram = doc(|d| d.facts()[0].layers = vec![layer(LayerKind::Memory, "zram1", &[])]);
-    says(&zram.fires("memory-target"), Grade::Certified, &["zram1 is a device in memory"]);
+    says(&zram.fires("memory-target"), FindingGrade::Remark, &["zram1 is a device in memory"]);
     doc(|_| {}).silent("memory-target");
     doc(|d| d.facts()[0].layers.clear()).missing("memory-target", "layers");
     let nfs = doc(|d| {
@@ -237,13 +246,13 @@ fn targets_that_are_no_disks() {
     });
     says(
         &nfs.fires("remote"),
-        Grade::Certified,
+        FindingGrade::Remark,
         &["nfs4 is on another machine (filer1): every I/O crosses the network."],
     );
     let fuse = doc(|d| d.facts()[0].layers = vec![layer(LayerKind::UserFilesystem, "fuse.sshfs", &[])]);
     says(
         &fuse.fires("remote"),
-        Grade::Certified,
+        FindingGrade::Remark,
         &["A program serves fuse.sshfs: its caches are not visible here."],
     );
     doc(|_| {}).silent("remote");
@@ -263,7 +272,7 @@ fn what_others_do_to_a_target_is_told() {
         (Loss::Unmounted, "was unmounted while it was tested (umount -l)"),
         (Loss::ReadOnly, "became read-only while it was tested"),
     ] {
-        says(&with(Some(vec![loss])).fires("target-lost"), Grade::Suspect, &[words]);
+        says(&with(Some(vec![loss])).fires("target-lost"), FindingGrade::Suspect, &[words]);
         let json = serde_json::to_string(&loss).unwrap();
         assert_eq!(serde_json::from_str::<Loss>(&json).unwrap(), loss, "{json}");
     }

@@ -16,16 +16,16 @@ fn flat(rate: u64, reached: f64, wobble: u64) -> Doc {
 fn rates_that_no_medium_has() {
     let finding = flat(1920, 31.9, 2).fires("provisioned-limit");
     let words = ["vda delivered 1,921 IOPS with a variation of <0.1 %", "31.9 I/Os waited 16.6 ms each"];
-    says(&finding, Grade::Suspect, &words);
+    says(&finding, FindingGrade::Suspect, &words);
     // A disk that scatters, a fast one, and one with nothing in line.
     flat(1920, 31.9, 80).silent("provisioned-limit");
     flat(90_000, 31.9, 2).silent("provisioned-limit");
     // A fast device at its end is as flat; so is a card that takes one at a time.
     let fast = flat(100_000, 256.0, 20).fires("provisioned-limit");
-    says(&fast, Grade::Certified, &["this is a provisioned limit, or the most that the device can do."]);
+    says(&fast, FindingGrade::Remark, &["this is a provisioned limit, or the most that the device can do."]);
     let mut card = flat(1920, 31.9, 2);
     card.facts()[0].layers[2].transport = Some("mmc".to_string());
-    says(&card.fires("provisioned-limit"), Grade::Certified, &["or the most that the device can do."]);
+    says(&card.fires("provisioned-limit"), FindingGrade::Remark, &["or the most that the device can do."]);
     let mut link = flat(8400, 31.9, 2);
     link.asked.block_bytes = 64 * 1024;
     link.silent("provisioned-limit");
@@ -49,7 +49,7 @@ fn rates_that_no_medium_has() {
     own.measured.evidence.disks[0].intervals.clear();
     own.measured.evidence.series =
         Some(Timeline { interval_ns: NS_PER_S, reads: vec![1920; 20], writes: vec![] });
-    says(&own.fires("provisioned-limit"), Grade::Suspect, &["The storage delivered 1,920 IOPS"]);
+    says(&own.fires("provisioned-limit"), FindingGrade::Suspect, &["The storage delivered 1,920 IOPS"]);
 }
 
 /// Rates of seconds, at depth 32.
@@ -75,7 +75,7 @@ fn a_ceiling_is_a_limit() {
         "probably a provisioned limit",
         "For 85 % of the time",
     ];
-    says(&finding, Grade::Suspect, &words);
+    says(&finding, FindingGrade::Suspect, &words);
     // Few seconds at the top, or a longer way down.
     seconds(scattered(60, 3000, 60)).silent("provisioned-limit");
     seconds((0..60).map(|i| if i % 7 == 3 { 2000 } else { 3000 })).silent("provisioned-limit");
@@ -97,7 +97,7 @@ fn bursts_that_each_second_makes_up_for_are_a_limit() {
         made
     };
     let bursts = of(&|at, rate| rate / 5 * if at % 2 == 0 { 9 } else { 1 } / 10);
-    says(&bursts.fires("provisioned-limit"), Grade::Suspect, &["and each second makes up for it."]);
+    says(&bursts.fires("provisioned-limit"), FindingGrade::Suspect, &["and each second makes up for it."]);
     of(&|_, rate| rate / 10).silent("provisioned-limit");
 }
 

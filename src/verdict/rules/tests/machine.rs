@@ -12,16 +12,16 @@ fn other_tests_of_the_same_target() {
     beside(Vec::new()).silent("other-test");
     says(
         &beside(vec![run(Some(7), true)]).fires("other-test"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["Another test writes test.dat at the same time (diskspd -w100 test.dat; process 7)."],
     );
     says(
         &beside(vec![run(None, false)]).fires("other-test"),
-        Grade::Certified,
+        FindingGrade::Remark,
         &["Another test reads test.dat at the same time."],
     );
     let several = beside(vec![run(Some(7), false), run(Some(8), true), run(None, false)]);
-    says(&several.fires("other-test"), Grade::Suspect, &["process 8), and 2 more."]);
+    says(&several.fires("other-test"), FindingGrade::Suspect, &["process 8), and 2 more."]);
 }
 
 #[test]
@@ -31,13 +31,13 @@ fn others_on_the_same_disk() {
     let finding = others(ours / 2).fires("other-io");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &[
             "Other I/O used vda during the run: 39.1 MiB/s of writes beside the 78.1 MiB/s of this run (50 %).",
         ],
     );
     others(ours / 25).silent("other-io");
-    says(&others(ours / 16).fires("other-io"), Grade::Suspect, &[]);
+    says(&others(ours / 16).fires("other-io"), FindingGrade::Suspect, &[]);
     // Little beside little disturbs nobody.
     doc(|d| {
         d.reads_per_s = 10;
@@ -81,7 +81,11 @@ fn others_on_the_same_disk() {
             on(d, kind, detail);
             d.disk().write_bytes *= 2;
         };
-        says(&writes(more).fires("other-io"), Grade::Suspect, &["Other I/O used vda during the run: "]);
+        says(
+            &writes(more).fires("other-io"),
+            FindingGrade::Suspect,
+            &["Other I/O used vda during the run: "],
+        );
     }
     // Reads become more, too, while an array misses a disk or a cache fills.
     for (kind, detail) in [
@@ -102,7 +106,7 @@ fn others_on_the_same_disk() {
             on(d, LayerKind::Loop, path);
             d.disk().read_bytes *= 2;
         };
-        says(&doc(more).fires("other-io"), Grade::Suspect, &["Other I/O used vda during the run: "]);
+        says(&doc(more).fires("other-io"), FindingGrade::Suspect, &["Other I/O used vda during the run: "]);
     }
     // Blocks that a write has to allocate come with what describes them.
     writes(|d| {
@@ -113,7 +117,7 @@ fn others_on_the_same_disk() {
     writes(|d| d.asked.cache = CacheMode::Cached)
         .missing("other-io", "on vda came from this run: the layers above turn");
     let read_beside = writes(|d| d.disk().read_bytes += ours * SECONDS);
-    says(&read_beside.fires("other-io"), Grade::Suspect, &["78.1 MiB/s of reads"]);
+    says(&read_beside.fires("other-io"), FindingGrade::Suspect, &["78.1 MiB/s of reads"]);
 }
 
 /// A test that only writes reads nothing, unless a layer below reads for its writes.
@@ -136,7 +140,7 @@ fn reads_of_others_beside_a_test_that_writes() {
     let mirror = |d: &mut Doc| on(d, LayerKind::Md, "raid1, 2 disks", None);
     let looped = |d: &mut Doc| on(d, LayerKind::Loop, "/x.img", Some(true));
     for change in [&new_file as &dyn Fn(&mut Doc), &cached, &mirror, &looped] {
-        says(&beside(change).fires("other-io"), Grade::Suspect, &["78.1 MiB/s of reads"]);
+        says(&beside(change).fires("other-io"), FindingGrade::Suspect, &["78.1 MiB/s of reads"]);
     }
     let parity = |d: &mut Doc| on(d, LayerKind::Md, "raid5, 3 disks", None);
     let through_cache = |d: &mut Doc| on(d, LayerKind::Loop, "/x.img", Some(false));
@@ -160,7 +164,7 @@ fn what_the_page_cache_answers_is_not_beside_what_others_read() {
     .fires("other-io");
     let words =
         ["Other I/O used vda during the run: 78.1 MiB/s of reads; this run itself had it move 1 KiB/s."];
-    says(&finding, Grade::Suspect, &words);
+    says(&finding, FindingGrade::Suspect, &words);
 }
 
 #[test]
@@ -168,16 +172,16 @@ fn stolen_time() {
     let stolen = |percent: f64| doc(|d| d.host().steal_percent = Some(percent));
     says(
         &stolen(7.25).fires("steal"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["Other virtual machines on this host took 7.2 % of the processor time (steal)."],
     );
-    says(&stolen(3.0).fires("steal"), Grade::Certified, &["3 %"]);
+    says(&stolen(3.0).fires("steal"), FindingGrade::Remark, &["3 %"]);
     stolen(2.0).silent("steal");
     // One processor of many.
     let one = doc(|d| (d.host().steal_percent, d.host().steal_worst_percent) = (Some(1.6), Some(50.0)));
     says(
         &one.fires("steal"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["1.6 % of the processor time (steal), and 50 % of the time of one processor."],
     );
     doc(|d| d.host().steal_percent = None)
@@ -196,14 +200,14 @@ fn memory_that_is_short() {
     };
     says(
         &pressed(60, 6).fires("memory-pressure"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["Some tasks waited for memory for 10 % of the time, all tasks for 1 %."],
     );
     pressed(29, 5).silent("memory-pressure");
     let swapped = |pages: u64| doc(|d| d.host().swap_out_pages = Some(pages));
     says(
         &swapped(5000).fires("memory-pressure"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["The machine swapped during the run: 0 pages in, 5,000 pages out."],
     );
     swapped(255).silent("memory-pressure");
@@ -216,10 +220,10 @@ fn clocks_that_run_off() {
     let drifted = |ppm: f64| doc(|d| d.measured.evidence.clock.as_mut().expect("a clock").drift_ppm = ppm);
     says(
         &drifted(2500.0).fires("unstable-clock"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["TSC ran 2,500 parts per million faster"],
     );
-    says(&drifted(-150.0).fires("unstable-clock"), Grade::Certified, &["150 parts per million slower"]);
+    says(&drifted(-150.0).fires("unstable-clock"), FindingGrade::Remark, &["150 parts per million slower"]);
     drifted(100.0).silent("unstable-clock");
     drifted(f64::NAN).missing("unstable-clock", "clock");
     doc(|d| d.measured.evidence.clock = None).missing("unstable-clock", "clock");
@@ -228,7 +232,7 @@ fn clocks_that_run_off() {
 #[test]
 fn governors() {
     let slow = doc(|d| d.host().governors.push("powersave".to_string()));
-    says(&slow.fires("governor"), Grade::Certified, &["powersave"]);
+    says(&slow.fires("governor"), FindingGrade::Remark, &["powersave"]);
     doc(|d| d.host().governors.clear()).silent("governor");
     doc(|d| d.measured.evidence.host = None).missing("governor", "governors");
 }
@@ -255,13 +259,13 @@ fn limits_in_force() {
         "The measured 1,919 reads/s reach the limit of 1,920 reads/s that blkio.throttle of cgroup /cap sets on vda: \
          this is",
     ];
-    says(&finding, Grade::Suspect, &words);
+    says(&finding, FindingGrade::Suspect, &words);
     cap(1870).silent("provisioned-limit");
     cap(2050).silent("provisioned-limit");
     let bytes = capped(2560, "io.max", Some("vda"), LimitKind::ReadBytesPerSecond, 10 << 20);
     says(
         &bytes.fires("provisioned-limit"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["The measured 10 MiB/s of reads reach the limit of 10 MiB/s of reads that io.max"],
     );
     // Limits on other devices, other directions and of other things.
@@ -272,5 +276,5 @@ fn limits_in_force() {
     let mut above = capped(1920, "io.max", Some("loop0"), LimitKind::ReadIops, 1920);
     above.facts()[0].layers =
         vec![layer(LayerKind::Loop, "loop0", &[1]), layer(LayerKind::File, "/x", &[2]), disk_layer("vda")];
-    says(&above.fires("provisioned-limit"), Grade::Suspect, &["on loop0"]);
+    says(&above.fires("provisioned-limit"), FindingGrade::Suspect, &["on loop0"]);
 }

@@ -15,9 +15,10 @@ use crate::measure::Histogram;
 use crate::profile::{CacheMode, Profile, Target, TimeSpan};
 use crate::result::{
     ClockFacts, ContentSample, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap, Finding,
-    Grade, HostActivity, LateTick, Layer, LayerKind, LoadCost, LoopCache, Measured, OpenedKind, Outstanding,
-    Pressure, Processors, QueueDepth, Residency, SelfCost, System, TargetFacts, TargetResult, ThreadCost,
-    ThreadProcessors, ThreadResult, Ticks, TimeSpanResult, Timeline, WaitStatistics, Window, legacy,
+    FindingGrade, Grade, HostActivity, LateTick, Layer, LayerKind, LoadCost, LoopCache, Measured, OpenedKind,
+    Outstanding, Pressure, Processors, QueueDepth, Residency, SelfCost, System, TargetFacts, TargetResult,
+    ThreadCost, ThreadProcessors, ThreadResult, Ticks, TimeSpanResult, Timeline, WaitStatistics, Window,
+    legacy,
 };
 use crate::verdict::{Looks, RULES, judge};
 
@@ -300,11 +301,15 @@ impl Doc {
         self.document
     }
 
-    /// What one rule finds, or what it misses.
+    /// What one rule finds, or what it misses. A finding has the numbers that it rests on.
     fn see(self, rule: &str) -> Result<Vec<Finding>, String> {
         let document = self.build();
         assert!(RULES.iter().any(|row| row.name == rule), "{rule}");
         let verdict = judge(&document);
+        let is_bare = |finding: &&Finding| finding.figures.is_empty();
+        for bare in verdict.findings.iter().filter(is_bare) {
+            assert!(MAY_BE_BARE.contains(&bare.rule.as_str()), "no figures: {bare:#?}");
+        }
         match verdict.unchecked.iter().find(|unchecked| unchecked.rule == rule) {
             Some(unchecked) => Err(unchecked.why.clone()),
             None => Ok(verdict.findings.into_iter().filter(|finding| finding.rule == rule).collect()),
@@ -331,6 +336,18 @@ impl Doc {
     }
 }
 
+/// Rules with findings that rest on no number: on what something is, on what happened to it, or on what is not known.
+const MAY_BE_BARE: [&str; 8] = [
+    "simulated",
+    "target-lost",
+    "direct-not-honoured",
+    "unproven",
+    "memory-target",
+    "reducible-writes",
+    "remote",
+    "governor",
+];
+
 /// A change of the clean document, boxed so that a list can hold several.
 fn doc(change: impl FnOnce(&mut Doc)) -> Doc {
     let mut doc = Doc::clean();
@@ -345,7 +362,7 @@ fn writes(change: impl FnOnce(&mut Doc)) -> Doc {
 }
 
 #[track_caller]
-fn says(finding: &Finding, grade: Grade, words: &[&str]) {
+fn says(finding: &Finding, grade: FindingGrade, words: &[&str]) {
     assert_eq!(finding.grade, grade, "{}", finding.says);
     for word in words {
         assert!(finding.says.contains(word), "'{word}' is missing: {}", finding.says);

@@ -93,7 +93,7 @@ fn writes_are_proven_with_their_commits() {
     doc.measured.evidence.served_mounts[0].connections = Some(4);
     says(
         &doc.fires("remote"),
-        Grade::Certified,
+        FindingGrade::Remark,
         &[
             "(4 connections): 20,000 WRITE/s and 50 COMMIT/s, 100 % of the bytes written, 810 us there and back after 2 ms \
              in this machine's queue;",
@@ -116,14 +116,14 @@ fn reads_that_never_left_this_machine() {
     let words = [
         "The test completed 20,000 reads/s of 4 KiB, but filer1 received none: the page cache of this machine answered",
     ];
-    says(&finding, Grade::Invalid, &words);
+    says(&finding, FindingGrade::Invalid, &words);
     assert!(finding.advice.contains("-Su"), "{}", finding.advice);
     says(
         &cached(0.4).fires("served-from-cache"),
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &["filer1 received 8,000 READ/s, 40 % of the bytes: "],
     );
-    says(&cached(0.8).fires("served-from-cache"), Grade::Suspect, &["80 % of the bytes"]);
+    says(&cached(0.8).fires("served-from-cache"), FindingGrade::Suspect, &["80 % of the bytes"]);
     cached(0.95).silent("served-from-cache");
     cached(0.0).silent("unproven");
     // In larger requests is as good.
@@ -132,7 +132,7 @@ fn reads_that_never_left_this_machine() {
         doc.asked.memory_mapped = true;
         *total(doc) = ServerCounts::default();
     });
-    says(&mapped.fires("served-from-cache"), Grade::Invalid, &["memory mapped (-Sm)"]);
+    says(&mapped.fires("served-from-cache"), FindingGrade::Invalid, &["memory mapped (-Sm)"]);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn writes_that_never_left_this_machine() {
     total(&mut doc).server_write_bytes /= 10;
     says(
         &doc.fires("served-from-cache"),
-        Grade::Invalid,
+        FindingGrade::Invalid,
         &[
             "writes/s of 4 KiB, but filer1 received",
             "10 % of the bytes: the page cache of this machine took them",
@@ -166,15 +166,19 @@ fn a_loop_device_on_nfs_with_a_cache_of_its_own() {
         })
         .fires("served-from-cache")
     };
-    says(&over(false), Grade::Invalid, &["a loop device below the target"]);
-    says(&over(true), Grade::Invalid, &["something between the test and the server"]);
+    says(&over(false), FindingGrade::Invalid, &["a loop device below the target"]);
+    says(&over(true), FindingGrade::Invalid, &["something between the test and the server"]);
 }
 
 #[test]
 fn without_counters_nothing_is_proven() {
     let none = || reads(|doc| doc.measured.evidence.served_mounts.clear());
-    says(&none().fires("unproven"), Grade::Suspect, &["the disks of 'test.dat' are in another machine"]);
-    says(&none().fires("remote"), Grade::Certified, &["every I/O crosses the network"]);
+    says(
+        &none().fires("unproven"),
+        FindingGrade::Suspect,
+        &["the disks of 'test.dat' are in another machine"],
+    );
+    says(&none().fires("remote"), FindingGrade::Remark, &["every I/O crosses the network"]);
     none().missing("sent-again", "what was sent again to the server of 'test.dat'");
     none().silent("served-from-cache");
 }
@@ -189,10 +193,14 @@ fn other_programs_on_the_mount() {
     };
     // They alone can have made the server send what it sent.
     let finding = beside(80, &|_| {}).fires("unproven");
-    says(&finding, Grade::Suspect, &["other programs moved 80 MiB/s of reads on the mount of 'test.dat'"]);
+    says(
+        &finding,
+        FindingGrade::Suspect,
+        &["other programs moved 80 MiB/s of reads on the mount of 'test.dat'"],
+    );
     says(
         &beside(80, &|_| {}).fires("other-io"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["used the mount of filer1 during the run: 80 MiB/s of reads beside the 78.1 MiB/s of this run"],
     );
     // Unless the kernel counts it as this process's own, or direct I/O asked for it.
@@ -215,11 +223,11 @@ fn requests_that_were_sent_again() {
     again(0, 0).silent("sent-again");
     says(
         &again(60, 0).fires("sent-again"),
-        Grade::Certified,
+        FindingGrade::Remark,
         &["60 of 1,200,000 requests to filer1 had to be sent again (<0.1 %)."],
     );
-    says(&again(12_000, 0).fires("sent-again"), Grade::Suspect, &["(1 %)"]);
-    says(&again(1, 1).fires("sent-again"), Grade::Suspect, &["silent for a whole timeout"]);
+    says(&again(12_000, 0).fires("sent-again"), FindingGrade::Suspect, &["(1 %)"]);
+    says(&again(1, 1).fires("sent-again"), FindingGrade::Suspect, &["silent for a whole timeout"]);
 }
 
 /// The same on SMB, whose client keeps no times and does not count what programs asked for.
@@ -239,7 +247,7 @@ fn smb(direct: bool) -> Doc {
 fn smb_counts_less() {
     says(
         &smb(true).fires("remote"),
-        Grade::Certified,
+        FindingGrade::Remark,
         &[
             "Served by filer1 over SMB 3.1.1: 20,000 READ/s, 100 % of the bytes read; what the server did is not seen.",
         ],
@@ -248,12 +256,16 @@ fn smb_counts_less() {
     smb(true).silent("other-io");
     smb(true).missing("sent-again", "what was sent again");
     // Through the page cache, another program may have made the requests.
-    says(&smb(false).fires("unproven"), Grade::Suspect, &["not whether the test or another program asked"]);
+    says(
+        &smb(false).fires("unproven"),
+        FindingGrade::Suspect,
+        &["not whether the test or another program asked"],
+    );
     let mut cached = smb(false);
     total(&mut cached).server_read_bytes = 0;
-    says(&cached.fires("served-from-cache"), Grade::Invalid, &["filer1 received none"]);
+    says(&cached.fires("served-from-cache"), FindingGrade::Invalid, &["filer1 received none"]);
     let mut written = on_nfs(Doc::clean_writes());
     written.measured.evidence.served_mounts[0].protocol = FileProtocol::Smb;
     total(&mut written).commit.requests = SECONDS;
-    says(&written.fires("remote"), Grade::Certified, &["20,000 WRITE/s and 1 FLUSH/s,"]);
+    says(&written.fires("remote"), FindingGrade::Remark, &["20,000 WRITE/s and 1 FLUSH/s,"]);
 }

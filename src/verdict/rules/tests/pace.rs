@@ -10,13 +10,13 @@ fn depth_that_was_not_reached() {
     let finding = reached(32, 6.4).fires("queue-depth");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &[
             "The test asked for a queue depth of 32 and reached 6.40 (IOPS times mean latency). Treat this as a \
              result for depth 6.40, not 32.",
         ],
     );
-    says(&reached(32, 26.0).fires("queue-depth"), Grade::Certified, &["and reached 26 ("]);
+    says(&reached(32, 26.0).fires("queue-depth"), FindingGrade::Remark, &["and reached 26 ("]);
     reached(32, 28.8).silent("queue-depth");
     // One at a time is what was asked for.
     reached(1, 0.6).silent("queue-depth");
@@ -55,7 +55,7 @@ fn threads_at_their_limit() {
     let finding = cost(98, 0).fires("generator-bound");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &[
             "1 of 2 threads computed for 95 % of the time or more (thread 1: 98 %): the processor limited the rate, \
              not the storage.",
@@ -65,7 +65,7 @@ fn threads_at_their_limit() {
     let finding = cost(60, 30).fires("generator-bound");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &[
             "1 of 2 threads waited for a processor 10 % of the time or more (thread 1: 30 %); the latencies include \
              this wait.",
@@ -78,7 +78,7 @@ fn threads_at_their_limit() {
     ] {
         let mut alone = cost(running, waiting);
         alone.measured.evidence.threads.remove(0);
-        says(&alone.fires("generator-bound"), Grade::Suspect, &[words]);
+        says(&alone.fires("generator-bound"), FindingGrade::Suspect, &[words]);
     }
     let mut paced = cost(99, 0);
     paced.asked.throughput = Some(Throughput::Iops(20_000));
@@ -86,7 +86,7 @@ fn threads_at_their_limit() {
     let quota = doc(|d| d.host().cpu_throttled_ns = Some(6 * NS_PER_S));
     says(
         &quota.fires("generator-bound"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["The processor quota of the cgroup stopped threads for 6 s of the measured 60 s."],
     );
     doc(|d| d.measured.evidence.threads.clear()).missing("generator-bound", "processor time");
@@ -113,7 +113,7 @@ fn work_of_the_program_itself() {
         "TrueSpd's own work took 20 us of a thread's 50 us per I/O (thread 0: 40 %), most of it to make random data \
          (-Zr).",
     ];
-    says(&finding, Grade::Certified, &words);
+    says(&finding, FindingGrade::Remark, &words);
     assert!(finding.advice.contains("-Z<size>"), "{}", finding.advice);
     let figures: Vec<_> = finding.figures.iter().map(|f| (f.name.as_str(), f.value)).collect();
     assert_eq!(figures, [("generator_ns", 20_000.0), ("ns_per_io", 50_000.0)]);
@@ -125,7 +125,7 @@ fn work_of_the_program_itself() {
     );
     let mut stamps = own_work(20_000.0, 1000.0, 9000.0);
     (stamps.latency, stamps.reads_per_s, stamps.seconds) = (true, 20_000, 1);
-    says(&stamps.fires("generator-cost"), Grade::Certified, &["most of it to read a slow clock."]);
+    says(&stamps.fires("generator-cost"), FindingGrade::Remark, &["most of it to read a slow clock."]);
     let mut paced = own_work(20_000.0, 0.0, 12.0);
     paced.asked.throughput = Some(Throughput::Iops(20_000));
     paced.silent("generator-cost");
@@ -148,7 +148,7 @@ fn a_busy_thread_is_told_beside_the_work_of_the_program_itself() {
     let finding = busy().fires("generator-bound");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["not the storage. TrueSpd's own work took 20 us of a thread's 50 us per I/O."],
     );
     assert!(finding.figures.iter().any(|f| f.name == "generator_ns" && f.value == 20_000.0));
@@ -164,12 +164,12 @@ fn rates_that_were_asked_for() {
     let finding = asked(Throughput::Iops(30_000)).fires("below-rate");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["-g set a rate of 30,000 IOPS, but the test reached 20,000 IOPS (67 %)."],
     );
     asked(Throughput::Iops(20_300)).silent("below-rate");
     let finding = asked(Throughput::BytesPerMs(104_858)).fires("below-rate");
-    says(&finding, Grade::Suspect, &["100 MiB/s", "78.1 MiB/s"]);
+    says(&finding, FindingGrade::Suspect, &["100 MiB/s", "78.1 MiB/s"]);
     asked(Throughput::BytesPerMs(81_920)).silent("below-rate");
     doc(|_| {}).silent("below-rate");
     asked(Throughput::Iops(0)).silent("below-rate");
@@ -178,7 +178,7 @@ fn rates_that_were_asked_for() {
         d.asked.throughput = Some(Throughput::Iops(20_000));
         d.asked.threads_per_file = 2;
     });
-    says(&two.fires("below-rate"), Grade::Suspect, &["40,000 IOPS"]);
+    says(&two.fires("below-rate"), FindingGrade::Suspect, &["40,000 IOPS"]);
     // The last I/O of a slow run fell behind its end.
     doc(|d| {
         (d.seconds, d.reads_per_s) = (10, 1);
@@ -205,7 +205,7 @@ fn a_thread_on_the_wrong_processor() {
     let finding = bound(4, Some(1)).fires("bound-away");
     says(
         &finding,
-        Grade::Certified,
+        FindingGrade::Remark,
         &[
             "Thread 0 was bound to processor 1 and waited for it 4 % of the time, while another processor was idle.",
         ],
@@ -230,7 +230,7 @@ fn stalls_that_latencies_hide() {
     let finding = kept(&[(0.03, 500_000_000)]).fires("coordinated-omission");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &[
             "The p99 latency of reads is 100 us, but 500 ms from their intended start (-g): they waited for earlier \
              I/Os to end.",
@@ -243,7 +243,7 @@ fn stalls_that_latencies_hide() {
     tail.host().steal_percent = Some(0.0);
     says(
         &tail.fires("coordinated-omission"),
-        Grade::Certified,
+        FindingGrade::Remark,
         &["The p99.9 latency of reads is 100 us", "500 ms"],
     );
     kept(&[(0.0005, 500_000_000)]).silent("coordinated-omission");
@@ -263,7 +263,7 @@ fn late_for_another_reason_is_no_hidden_stall() {
     let mut both = kept(&[(0.6, 500_000_000)]);
     let thread = &mut both.measured.evidence.threads[0];
     thread.waiting_for_cpu_ns = Some(thread.elapsed_ns * 3 / 100);
-    says(&both.fires("coordinated-omission"), Grade::Suspect, &["The p90 latency of reads"]);
+    says(&both.fires("coordinated-omission"), FindingGrade::Suspect, &["The p90 latency of reads"]);
     let mut stolen = kept(&[(0.03, 500_000_000)]);
     stolen.host().steal_percent = Some(2.0);
     stolen.silent("coordinated-omission");
@@ -277,14 +277,18 @@ fn late_for_another_reason_is_no_hidden_stall() {
     let finding = behind.fires("coordinated-omission");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["500 ms from their intended start (-g): they fell due while the program stood still"],
     );
     assert!(!finding.says.contains("earlier"), "{}", finding.says);
     // A stop of 0.15 s explains no half second.
     let mut both = kept(&[(0.3, 500_000_000)]);
     both.late_ticks(&[(3000, 150)]);
-    says(&both.fires("coordinated-omission"), Grade::Suspect, &["they waited for earlier I/Os to end"]);
+    says(
+        &both.fires("coordinated-omission"),
+        FindingGrade::Suspect,
+        &["they waited for earlier I/Os to end"],
+    );
     // The rate was not reached: that is told by another rule.
     let mut behind = kept(&[(0.5, 900_000_000)]);
     behind.asked.throughput = Some(Throughput::Iops(40_000));

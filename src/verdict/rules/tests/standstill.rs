@@ -21,7 +21,7 @@ fn a_program_that_was_stopped_while_it_measured() {
     let finding = run(&[(4225, 300)]).fires("standstill");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &[
             "The whole program stood still for 0.30 s, 3 % of the measured 10 s (from 4.22 s on): something stopped it, or \
              the machine.",
@@ -31,10 +31,10 @@ fn a_program_that_was_stopped_while_it_measured() {
     let figures: Vec<_> = finding.figures.iter().map(|f| (f.name.as_str(), f.value)).collect();
     assert_eq!(figures[..3], [("standstill_s", 0.3), ("standstills", 1.0), ("longest_s", 0.3)]);
     // At the start, and at the end.
-    says(&run(&[(25, 300)]).fires("standstill"), Grade::Suspect, &["(from 0.03 s on)"]);
-    says(&run(&[(9750, 250)]).fires("standstill"), Grade::Suspect, &["(from 9.75 s on)"]);
+    says(&run(&[(25, 300)]).fires("standstill"), FindingGrade::Suspect, &["(from 0.03 s on)"]);
+    says(&run(&[(9750, 250)]).fires("standstill"), FindingGrade::Suspect, &["(from 9.75 s on)"]);
     let finding = run(&[(1000, 120), (3000, 240), (5000, 110)]).fires("standstill");
-    says(&finding, Grade::Suspect, &["for 0.47 s, ", "(3 times, the longest 0.24 s from 3 s on)"]);
+    says(&finding, FindingGrade::Suspect, &["for 0.47 s, ", "(3 times, the longest 0.24 s from 3 s on)"]);
     let verdict = judge(&run(&[(4225, 300)]).build());
     assert_eq!(verdict.findings[0].rule, "standstill", "it leads");
 }
@@ -43,7 +43,7 @@ fn a_program_that_was_stopped_while_it_measured() {
 fn a_short_gap_is_a_remark_and_less_is_nothing() {
     let mut long = run(&[(4225, 120)]);
     long.seconds = 60;
-    says(&long.fires("standstill"), Grade::Certified, &["for 0.12 s"]);
+    says(&long.fires("standstill"), FindingGrade::Remark, &["for 0.12 s"]);
     run(&[(4225, 95)]).silent("standstill");
     run(&[]).silent("standstill");
     doc(|d| d.measured.evidence.ticks = None).missing("standstill", "whether the program ran all the time");
@@ -84,7 +84,7 @@ fn a_program_that_stood_still() {
     let finding = stopped(9_000, 9_000).fires("standstill");
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["The whole program was stopped at the end of the measured 60 s and noticed the end 9 s late: "],
     );
     stopped(9_000, 5_000).fires("standstill");

@@ -40,7 +40,7 @@ fn credits_that_are_used_up() {
     let finding = only("step-down", &series(60, |i| if i < 12 { 12_000 } else { 3000 }));
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &[
             "After 12 s the rate fell from 12,000 to 3,000 IOPS (-75 %) and stayed low. The rate that is left varies by 0 % \
              only, as that of a limit: probably burst credits were used up",
@@ -55,7 +55,7 @@ fn a_start_unlike_the_rest() {
     let finding = only("warm-up-short", &series(60, |i| if i < 8 { 5000 } else { 12_000 }));
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["The first 8 s ran at 5,000 IOPS, the rest at 12,000: the warm-up (-W5) was too short."],
     );
     only("warm-up-short", &series(60, |i| if i < 10 { 14_000 } else { 12_000 }));
@@ -64,7 +64,11 @@ fn a_start_unlike_the_rest() {
 #[test]
 fn a_rate_that_wanders() {
     let finding = only("not-steady", &series(60, |i| 10_000 + i * 100));
-    says(&finding, Grade::Suspect, &["the fifths of the measured time differ by", "the trend is +37.1 %"]);
+    says(
+        &finding,
+        FindingGrade::Suspect,
+        &["the fifths of the measured time differ by", "the trend is +37.1 %"],
+    );
     only("not-steady", &series(60, |i| if (20..40).contains(&i) { 5000 } else { 12_000 }));
     // Less than SNIA allows.
     doc(|d| d.series(series(60, |i| 10_000 + i * 15))).silent("not-steady");
@@ -75,13 +79,13 @@ fn a_rate_that_wanders() {
 fn a_drift_is_worse_over_minutes_than_over_seconds() {
     let drift = |length: u64, percent: u64| series(length, |i| 10_000 + 100 * percent * i / length);
     for (length, percent, grade) in
-        [(60, 22, Grade::Certified), (60, 60, Grade::Suspect), (300, 22, Grade::Suspect)]
+        [(60, 22, FindingGrade::Remark), (60, 60, FindingGrade::Suspect), (300, 22, FindingGrade::Suspect)]
     {
         says(&only("not-steady", &drift(length, percent)), grade, &["count as steady"]);
     }
-    for (first, grade) in [(12_000, Grade::Certified), (20_000, Grade::Suspect)] {
+    for (first, grade) in [(12_000, FindingGrade::Remark), (20_000, FindingGrade::Suspect)] {
         let rates = series(60, |i| if i < 8 { first } else { 10_000 });
-        let says = if grade == Grade::Suspect { "step-down" } else { "warm-up-short" };
+        let says = if grade == FindingGrade::Suspect { "step-down" } else { "warm-up-short" };
         assert_eq!(only(says, &rates).grade, grade);
     }
 }
@@ -141,7 +145,7 @@ fn without_a_series_that_of_the_intervals_counts() {
     }
     let findings = judge(&document).findings;
     let finding = findings.iter().find(|f| f.rule == "step-down").expect("a step");
-    says(finding, Grade::Suspect, &["After 20 s", "from 4,000 to 1,000"]);
+    says(finding, FindingGrade::Suspect, &["After 20 s", "from 4,000 to 1,000"]);
 }
 
 #[test]
@@ -157,17 +161,17 @@ fn runs_too_short_to_judge() {
     };
     says(
         &short(1).fires("too-short"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["The measured time of 1 s is too short to show whether the rate is steady."],
     );
-    says(&short(3).fires("too-short"), Grade::Certified, &["The measured time is 3 s: "]);
-    says(&short(29).fires("too-short"), Grade::Certified, &["The measured time is 29 s: "]);
+    says(&short(3).fires("too-short"), FindingGrade::Remark, &["The measured time is 3 s: "]);
+    says(&short(29).fires("too-short"), FindingGrade::Remark, &["The measured time is 29 s: "]);
     short(30).silent("too-short");
     let few = doc(|d| {
         d.seconds = 4;
         d.refresh();
     });
-    says(&few.fires("too-short"), Grade::Suspect, &["The measured time of 4 s is too short"]);
+    says(&few.fires("too-short"), FindingGrade::Suspect, &["The measured time of 4 s is too short"]);
 }
 
 /// `-n` at depth 1: the thread went from the processor that answers the disk's interrupts to another and back.
@@ -188,7 +192,7 @@ fn a_thread_that_moved_to_another_processor() {
     };
     let finding = of(places(&elsewhere));
     let words = "At that time the thread ran on processor 1, otherwise on processor 0: that is probably why";
-    says(&finding, Grade::Suspect, &[words]);
+    says(&finding, FindingGrade::Suspect, &[words]);
     assert!(finding.advice.contains("leave -n out"), "{finding:?}");
     assert!(finding.figures.iter().any(|f| f.name == "processor_low" && f.value == 1.0));
     // It moved at other times, or was bound.

@@ -37,7 +37,7 @@ fn stalls_at_even_intervals() {
     let finding = only("pauses", || tenths(300, |i| if i % 30 < 5 { 0 } else { about(1000, i) }));
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &[
             "10 times almost nothing completed, for up to 0.50 s (from 0 s on), about every 3 s: 5.00 s or 17 % of the measured 30 s in \
              all. Outside these pauses the rate was 10,0",
@@ -53,12 +53,16 @@ fn stalls_at_even_intervals() {
         only("uneven", || seconds(30, |i| if i % 3 == 1 { about(5005, i) } else { about(10_000, i) }));
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["between two levels: about 4,99", "about every 3 s. The mean is neither."],
     );
     // A half of a second every 15 s.
     let finding = only("uneven", || seconds(60, |i| if i % 15 == 3 { 5000 } else { about(10_000, i) }));
-    says(&finding, Grade::Suspect, &["4 times, about every 15 s, which cost 3.3 % of the completions."]);
+    says(
+        &finding,
+        FindingGrade::Suspect,
+        &["4 times, about every 15 s, which cost 3.3 % of the completions."],
+    );
 }
 
 #[test]
@@ -66,15 +70,19 @@ fn a_rate_that_alternates() {
     let finding = only("uneven", || seconds(30, |i| if i % 2 == 0 { about(6000, i) } else { about(600, i) }));
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["two levels: about 60", "for 50 % of the time and 5,9", "about every 2 s."],
     );
     let finding =
         only("uneven", || seconds(60, |i| [9000, 3000, 14_000, 5000, 11_000, 7000][(i * i % 6) as usize]));
-    says(&finding, Grade::Suspect, &["The rate "]);
+    says(&finding, FindingGrade::Suspect, &["The rate "]);
     // Four times within each second.
     let finding = only("uneven", || tenths(200, |i| if i % 5 < 2 { 400 } else { 1000 }));
-    says(&finding, Grade::Suspect, &["about 4,000 IOPS for 40 % of the time and 10,000 IOPS for the rest"]);
+    says(
+        &finding,
+        FindingGrade::Suspect,
+        &["about 4,000 IOPS for 40 % of the time and 10,000 IOPS for the rest"],
+    );
 }
 
 #[test]
@@ -95,7 +103,7 @@ fn what_is_clean_or_told_elsewhere() {
     }
     // A single pause that costs little.
     let finding = tenths(300, |i| if (100..105).contains(&i) { 0 } else { about(1000, i) }).fires("pauses");
-    says(&finding, Grade::Certified, &["From 10 s on, almost nothing completed for 0.50 s: "]);
+    says(&finding, FindingGrade::Remark, &["From 10 s on, almost nothing completed for 0.50 s: "]);
     // The program's own standstill is no pause of the storage.
     let mut stopped = tenths(150, |i| if (42..50).contains(&i) { 0 } else { about(1000, i) });
     stopped.late_ticks(&[(4225, 800)]);
@@ -128,7 +136,7 @@ fn set_at(second: u64, value: u64) -> Option<Vec<LimitChange>> {
 #[test]
 fn a_fall_is_told_with_what_changed_in_that_second() {
     let unknown = fallen().fires("step-down");
-    says(&unknown, Grade::Suspect, &["stayed low. What caused it is not known: "]);
+    says(&unknown, FindingGrade::Suspect, &["stayed low. What caused it is not known: "]);
     assert!(!unknown.says.contains("cache"), "{}", unknown.says);
 
     let with = |change: &dyn Fn(&mut Doc)| {
@@ -139,18 +147,22 @@ fn a_fall_is_told_with_what_changed_in_that_second() {
     let finding = with(&|d| d.measured.evidence.limit_changes = set_at(21, 3000));
     let words =
         "At that time somebody set a limit of 3,000 reads/s on vda: blkio.throttle of cgroup /capped.";
-    says(&finding, Grade::Suspect, &[words]);
+    says(&finding, FindingGrade::Suspect, &[words]);
     assert!(finding.advice.contains("limits"), "{}", finding.advice);
     // Set at another time, or far above the rate.
     for (second, value) in [(40, 3000), (21, 30_000)] {
         let finding = with(&|d| d.measured.evidence.limit_changes = set_at(second, value));
-        says(&finding, Grade::Suspect, &["is not known"]);
+        says(&finding, FindingGrade::Suspect, &["is not known"]);
     }
     let finding = with(&|d| {
         let waiting_ns = (0..60).map(|i| if i < 20 { 10 * MS } else { 600 * MS }).collect();
         d.measured.evidence.processor_waits = waits(waiting_ns);
     });
-    says(&finding, Grade::Suspect, &["the threads waited for a processor 60 % of the time, 1 % otherwise."]);
+    says(
+        &finding,
+        FindingGrade::Suspect,
+        &["the threads waited for a processor 60 % of the time, 1 % otherwise."],
+    );
     // Other virtual machines took it: of two processors 0.6 s of each second.
     let finding = with(&|d| {
         let stolen_ns = (0..60).map(|i| if i < 20 { 20 * MS } else { 600 * MS }).collect();
@@ -159,21 +171,21 @@ fn a_fall_is_told_with_what_changed_in_that_second() {
     });
     let words =
         "other virtual machines on this host took 30 % of the processor time, and 1 % at other times.";
-    says(&finding, Grade::Suspect, &[words]);
+    says(&finding, FindingGrade::Suspect, &[words]);
     let finding = with(&|d| {
         let intervals = d.measured.evidence.disks[0].intervals.iter_mut().enumerate();
         intervals.filter(|(at, _)| *at >= 20).for_each(|(_, counts)| counts.read_bytes += 32 << 20);
     });
     says(
         &finding,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["At that time other programs moved 32 MiB/s on vda, 0 bytes/s otherwise."],
     );
     // Others who move as much all the time did not make it fall.
     let finding = with(&|d| {
         d.measured.evidence.disks[0].intervals.iter_mut().for_each(|counts| counts.read_bytes += 32 << 20);
     });
-    says(&finding, Grade::Suspect, &["is not known"]);
+    says(&finding, FindingGrade::Suspect, &["is not known"]);
 }
 
 #[test]
@@ -184,7 +196,7 @@ fn a_fall_without_a_change_is_guessed_at_only_with_a_reason() {
     sequential.no_warm_up = true;
     says(
         &sequential.fires("step-down"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["The sequential run had come to 937 MiB of 8 GiB: the target is probably slower from there on."],
     );
     let mut written = writes(|d| {
@@ -195,7 +207,7 @@ fn a_fall_without_a_change_is_guessed_at_only_with_a_reason() {
     (written.reads_per_s, written.writes_per_s) = (0, written.reads_per_s);
     says(
         &written.fires("step-down"),
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["Until then 937 MiB had been written: perhaps a write cache was full"],
     );
 }
@@ -209,7 +221,11 @@ fn pauses_are_told_with_what_others_did_then() {
     let mut busy = tenths(600, |i| if i % 100 >= 80 { 0 } else { about(1000, i) });
     let waiting_ns = (0..60).map(|i| if i % 10 >= 8 { 900 * MS } else { 0 }).collect();
     busy.measured.evidence.processor_waits = waits(waiting_ns);
-    says(&busy.fires("pauses"), Grade::Suspect, &["waited for a processor 90 % of the time, 0 % otherwise."]);
+    says(
+        &busy.fires("pauses"),
+        FindingGrade::Suspect,
+        &["waited for a processor 90 % of the time, 0 % otherwise."],
+    );
 }
 
 #[test]
@@ -222,28 +238,28 @@ fn a_rate_that_is_missed_says_why() {
     let full = missed(&|| tenths(600, |i| about(1000, i)));
     says(
         &full,
-        Grade::Suspect,
+        FindingGrade::Suspect,
         &["All I/Os that -o allows were in flight: the target gives no more at this depth."],
     );
     let stalls = missed(&|| tenths(600, |i| if i % 50 < 5 { 0 } else { about(1000, i) }));
-    says(&stalls, Grade::Suspect, &["For 6.00 s almost nothing completed: the target stalled."]);
+    says(&stalls, FindingGrade::Suspect, &["For 6.00 s almost nothing completed: the target stalled."]);
     assert!(!stalls.says.contains("gives no more"), "{}", stalls.says);
     let stopped = missed(&|| {
         let mut doc = tenths(600, |i| if (100..160).contains(&i) { 0 } else { about(1000, i) });
         doc.late_ticks(&[(10_000, 6000)]);
         doc
     });
-    says(&stopped, Grade::Suspect, &["The program itself stood still for 6 s."]);
+    says(&stopped, FindingGrade::Suspect, &["The program itself stood still for 6 s."]);
     let limited = missed(&|| {
         let mut doc = tenths(600, |i| about(1000, i));
         doc.measured.evidence.limits = vec![limit(10_000)];
         doc
     });
-    says(&limited, Grade::Suspect, &["A limit of a cgroup was reached."]);
+    says(&limited, FindingGrade::Suspect, &["A limit of a cgroup was reached."]);
     let shallow = missed(&|| {
         let mut doc = tenths(600, |i| about(1000, i));
         doc.measured.evidence.queue_depth = Some(QueueDepth { asked: 32, reached: 10.0, from_latency: true });
         doc
     });
-    says(&shallow, Grade::Suspect, &["What caused it is not known"]);
+    says(&shallow, FindingGrade::Suspect, &["What caused it is not known"]);
 }
