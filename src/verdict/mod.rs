@@ -5,6 +5,7 @@
 
 pub mod before;
 mod case;
+mod few;
 mod figures;
 mod proof;
 mod rules;

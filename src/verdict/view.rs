@@ -23,7 +23,8 @@ impl Flow {
         super::figures::ratio(self.bytes, self.ios)
     }
 
-    fn plus(self, other: Flow) -> Flow {
+    /// Both together.
+    pub fn plus(self, other: Flow) -> Flow {
         Flow { ios: self.ios + other.ios, bytes: self.bytes + other.bytes }
     }
 }
@@ -452,6 +453,20 @@ impl<'a> Case<'a> {
             groups.push(group);
         }
         Ok(groups)
+    }
+
+    /// Number of all that completed.
+    pub fn completed_ios(&self) -> f64 {
+        let per_s: f64 = Way::BOTH.iter().map(|&way| self.done(way).ios).sum();
+        (per_s * self.seconds()).round()
+    }
+
+    /// Most I/Os that are in flight on some targets at a time.
+    pub fn in_flight(&self, targets: &[View<'_>]) -> f64 {
+        let entries = targets.iter().flat_map(|target| &target.entries);
+        let requests =
+            |entry: &&Target| u64::from(self.span.threads_on(entry)) * u64::from(entry.request_count);
+        entries.map(|entry| requests(entry)).sum::<u64>() as f64
     }
 
     /// A rate is kept below what the targets could do (`-g`, `-i` with `-j`).

@@ -230,7 +230,9 @@ pub(crate) fn rules() -> String {
         content, and at last symptoms, which any of these may explain. `certified`: the rules had the \
         evidence they need and found nothing. `suspect`: the numbers are right for what ran, but may not mean what \
         you think. `invalid`: they do not describe the target. A rule may also add a remark, which does not change the \
-        grade. This page is what `truespd judge --rules` prints.";
+        grade. A rule that lacks evidence says which. Rules that look at a rate, a share or a mean lack it below 100 I/Os, where \
+        what is in flight at the ends of the measured time would decide; of large I/Os, 10 that complete 64 MiB together can be \
+        compared with the counters of disks and servers. This page is what `truespd judge --rules` prints.";
     out.push_str(&wrap(introduction, WIDTH).join("\n"));
     out.push('\n');
     for rule in RULES {

@@ -5,6 +5,7 @@ use super::pages::residency_growth;
 use super::reach::{self, By, Most, edge, unread};
 use crate::result::{Finding, FindingGrade, Layer, LayerKind};
 use crate::text::{bytes, number, percent};
+use crate::verdict::few::Count;
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{Flow, Group, RestsOn, View, Way};
 use crate::verdict::{Case, Look, Missing};
@@ -18,11 +19,13 @@ const MOVED_INVALID: f64 = 0.50;
 /// Bytes completed against bytes that the disks can have moved for the test, reads and writes apart.
 pub fn served_from_cache(case: &Case<'_>) -> Look {
     let groups = case.groups()?;
-    let mut findings = network::served_from_cache(case);
+    let (mut findings, mut missing) = network::served_from_cache(case);
     for group in &groups {
         for way in Way::BOTH {
             let done = group.done(way);
-            if done.bytes <= 0.0 {
+            let count = Count::of(case, &group.targets, way);
+            if done.bytes <= 0.0 || count.is_too_few() {
+                missing = missing.or(count.missing());
                 continue;
             }
             let most = reach::most(case, group, way);
@@ -33,7 +36,7 @@ pub fn served_from_cache(case: &Case<'_>) -> Look {
             }
         }
     }
-    Ok(findings)
+    unless_missing(findings, missing)
 }
 
 /// The finding that a part of the bytes never was at the disks.
@@ -308,10 +311,14 @@ const LARGE_BYTES: f64 = 64.0 * 1024.0;
 /// Mean size and rate at the disks against those issued.
 pub fn coalesced(case: &Case<'_>) -> Look {
     let groups = case.groups()?;
-    let mut findings = Vec::new();
+    let (mut findings, mut missing) = (Vec::new(), None);
     for group in &groups {
         for way in Way::BOTH {
             let (done, moved) = (group.done(way), group.moved(way));
+            if let Some(few) = Count::of(case, &group.targets, way).missing() {
+                missing = Some(few);
+                continue;
+            }
             let larger = ratio(moved.size(), done.size());
             // Where most bytes never came to the disk, served-from-cache tells sizes and rates as well.
             let is_told = ratio(reach::most(case, group, way).bytes, done.bytes) < MOVED_INVALID;
@@ -339,7 +346,7 @@ pub fn coalesced(case: &Case<'_>) -> Look {
             );
         }
     }
-    Ok(findings)
+    unless_missing(findings, missing)
 }
 
 /// A tested range below this fits into the cache of a controller, a drive or a host.

@@ -8,6 +8,7 @@ use super::{limits, machine};
 use crate::result::{DiskActivity, DiskCounts, Finding, Limit, LimitChange, LimitKind, Timeline};
 use crate::text::{bytes, number, percent};
 use crate::verdict::Case;
+use crate::verdict::few::IOS_MIN;
 use crate::verdict::figures::{Details, ratio};
 use crate::verdict::view::Way;
 
@@ -364,7 +365,8 @@ fn credits(case: &Case<'_>, after_s: f64) -> Option<Why> {
     let level = mean(&after);
     let squares: Vec<f64> = after.iter().map(|value| (value - level).powi(2)).collect();
     let variation = ratio(mean(&squares).sqrt(), level);
-    if after.len() < EVEN_POINTS || level <= 0.0 || variation >= EVEN {
+    let ios: f64 = after.iter().sum();
+    if after.len() < EVEN_POINTS || ios < IOS_MIN || variation >= EVEN {
         return None;
     }
     let says = format!(

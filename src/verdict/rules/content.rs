@@ -81,6 +81,15 @@ fn part(blocks: u32, sample: &ContentSample) -> f64 {
 /// Zeros above this part of the sample are more than a file's usual gaps.
 pub const ZERO_NOTABLE: f64 = 0.05;
 
+/// In a smaller sample one block is a part that counts.
+const BLOCKS_MIN: u32 = 20;
+
+/// Whether a small sample of a large range met a single block of zeros.
+fn is_chance(sample: &ContentSample, target: &View<'_>) -> bool {
+    let sampled_bytes = u64::from(sample.blocks) * u64::from(sample.block_bytes);
+    sample.zero_blocks == 1 && sample.blocks < BLOCKS_MIN && sampled_bytes < target.range_bytes() / 2
+}
+
 /// Adds the zeros of a sample.
 fn zeros_of(finding: Finding, sample: &ContentSample) -> Finding {
     let finding = finding.figure("zero_blocks", f64::from(sample.zero_blocks));
@@ -104,6 +113,14 @@ pub fn zero_data(case: &Case<'_>) -> Look {
         let zeros = part(sample.zero_blocks, sample);
         // What was never written reads as zeros, and has its own rule.
         if zeros < ZERO_NOTABLE + never_written_share(&target) {
+            continue;
+        }
+        if is_chance(sample, &target) {
+            missing.get_or_insert(Missing(format!(
+                "enough of the content of '{}': the only block of zeros is one of {} that were sampled",
+                target.path(),
+                number(f64::from(sample.blocks))
+            )));
             continue;
         }
         let says = format!(

@@ -87,6 +87,9 @@ pub fn volatile_cache(case: &Case<'_>) -> Look {
 /// Fewer flushes than this part of one per full queue of writes are none of these writes.
 const FLUSHES_PART: f64 = 0.1;
 
+/// When fewer flushes have to be seen than these, the missing ones may have come just before or after.
+const FLUSHES_EXPECTED: f64 = 10.0;
+
 /// Write-through was asked for, and the disks were not told to flush.
 pub fn write_through_unseen(case: &Case<'_>) -> Look {
     let (mut findings, mut missing) = (Vec::new(), None);
@@ -122,13 +125,14 @@ pub fn write_through_unseen(case: &Case<'_>) -> Look {
             continue;
         };
         // One flush may serve everything that was in flight; the flushes of others on the same disk are few.
-        let in_flight: f64 = target
-            .entries
-            .iter()
-            .map(|entry| f64::from(case.span.threads_on(entry)) * f64::from(entry.request_count))
-            .sum();
-        let writes = target.write.ios * case.seconds();
-        if flushes as f64 >= ratio(writes, in_flight.max(1.0)) * FLUSHES_PART {
+        let in_flight = case.in_flight(std::slice::from_ref(target)).max(1.0);
+        let writes = (target.write.ios * case.seconds()).round();
+        if flushes as f64 >= ratio(writes, in_flight) * FLUSHES_PART {
+            continue;
+        }
+        if writes < FLUSHES_EXPECTED * in_flight {
+            let counted = format!("{} writes", number(writes));
+            missing.get_or_insert(Missing::too_few(&counted, FLUSHES_EXPECTED * in_flight));
             continue;
         }
         let received = match flushes {

@@ -8,6 +8,7 @@ use super::limits;
 use super::rhythm::{added, mean};
 use crate::result::{Finding, FindingGrade, TimeSpanResult};
 use crate::text::{duration_ns, number, percent};
+use crate::verdict::few;
 use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::view::{Flow, Way, flow};
 use crate::verdict::{Case, Look, Missing};
@@ -50,6 +51,9 @@ const SAME_RATE: f64 = 0.02;
 
 /// Limits in force at the measured rate, and rates that have the shape of one.
 pub fn provisioned(case: &Case<'_>) -> Look {
+    if let Some(few) = few::of_run(case) {
+        return Err(few);
+    }
     let findings = limits::in_force(case);
     if !findings.is_empty() || case.is_paced() {
         return Ok(findings);

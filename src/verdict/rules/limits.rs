@@ -4,6 +4,7 @@ use super::super::view::flow;
 use crate::result::{DiskActivity, Finding, FindingGrade, Limit, LimitKind};
 use crate::text::{bytes, number};
 use crate::verdict::Case;
+use crate::verdict::few;
 use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::view::{Flow, Way};
 
@@ -17,7 +18,8 @@ pub fn in_force(case: &Case<'_>) -> Vec<Finding> {
 
 /// Whether the rate is that of a limit that is known.
 pub fn is_reached(case: &Case<'_>) -> bool {
-    case.measured.evidence.limits.iter().any(|limit| reached(case, limit).is_some())
+    let is_enough = few::of_run(case).is_none();
+    is_enough && case.measured.evidence.limits.iter().any(|limit| reached(case, limit).is_some())
 }
 
 /// Whether a limit on a device was in force at any time.

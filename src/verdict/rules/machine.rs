@@ -79,7 +79,11 @@ pub fn other_io(case: &Case<'_>) -> Look {
             }
             foreign += others;
         }
-        if foreign < FOREIGN_BYTES_PER_S || foreign < FOREIGN_SUSPECT * ours {
+        // The disks also count parts of what had not ended.
+        let size = Way::BOTH.iter().map(|&way| group.done(way).size()).fold(0.0, f64::max);
+        let in_flight = ratio(case.in_flight(&group.targets) * size, case.seconds());
+        let beyond = foreign - in_flight;
+        if beyond < FOREIGN_BYTES_PER_S || beyond < FOREIGN_SUSPECT * ours {
             continue;
         }
         let parts = parts.join(" and ");

@@ -131,7 +131,8 @@ pub const RULES: &[Rule] = &[
         Suspect,
         Cache,
         RealSpan(run::unproven),
-        "The result does not show which disks are below the target or what they moved, nor what a server was asked for.",
+        "The result does not show which disks are below the target or what they moved, nor what a server was asked for. Or its \
+         I/Os are too few to compare them with that: fewer than 100, and fewer than 10 that complete 64 MiB together.",
         "choose a target whose disks this machine sees and counts (queue/iostats set to 1; in a container a volume \
          instead of its root), or measure on the machine that has the disks",
     ),
@@ -184,7 +185,8 @@ pub const RULES: &[Rule] = &[
         Suspect,
         Content,
         RealSpan(content::zero_data),
-        "The data that the test read are zeros: from 5 % of a sample the result is suspect.",
+        "The data that the test read are zeros: from 5 % of a sample the result is suspect. One block needs a \
+         sample of 20.",
         "fill the target with random data first: -c with -Zr makes such a file; a device needs a write test over all \
          of it (-w100 -Zr), which destroys its content",
     ),
@@ -221,7 +223,8 @@ pub const RULES: &[Rule] = &[
         Suspect,
         Cache,
         RealSpan(durability::write_through_unseen),
-        "The test asked for write-through, but a disk with a volatile cache and without FUA received too few flushes.",
+        "The test asked for write-through, but a disk with a volatile cache and without FUA received too few flushes. It takes so \
+         many writes that 10 flushes are due.",
         "look for a mount option or a driver that drops flushes (nobarrier, or cache=unsafe of a virtual machine)",
     ),
     rule(
@@ -241,7 +244,7 @@ pub const RULES: &[Rule] = &[
         Symptom,
         RealSpan(uneven::pauses),
         "Almost nothing completed (less than a tenth of what is usual) for 0.1 s or more although the program ran: for 4 % \
-         of the measured time in all, or three times and 1 % of it (suspect), or once for 0.2 s (remark).",
+         of the measured time in all, or three times and 1 % of it (suspect), or once for 0.2 s (remark). It takes 20 I/Os per second.",
         "look for what the target does at these times: its housekeeping, flushes, errors in the kernel's log (dmesg)",
     ),
     rule(
@@ -250,7 +253,7 @@ pub const RULES: &[Rule] = &[
         Symptom,
         RealSpan(uneven::uneven),
         "The mean is no rate that there ever was: two levels in turn that differ by 25 % of the higher one, regular breaks \
-         that cost 3 %, or a scatter of 25 % from second to second (half seconds in runs below 10 s).",
+         that cost 3 %, or a scatter of 25 % from second to second (half seconds in runs below 10 s). It takes 20 I/Os per second.",
         "look at the series over time (-D, or the JSON document) for what happens at these times, and report both rates",
     ),
     rule(
@@ -296,7 +299,7 @@ pub const RULES: &[Rule] = &[
         Symptom,
         RealSpan(pace::queue_depth),
         "Fewer I/Os were in flight on average than asked for: below 75 % the result is suspect, below 90 % it is a \
-         remark.",
+         remark. It takes 100 I/Os, and twice as many as were asked for in flight.",
         "use more threads (-t) with less depth each",
     ),
     rule(
@@ -332,7 +335,8 @@ pub const RULES: &[Rule] = &[
         Suspect,
         Symptom,
         RealSpan(pace::below_rate),
-        "The test reached less than 98 % of the rate set with -g.",
+        "The test reached less than 98 % of the rate set with -g. Where fewer than 100 I/Os were asked for, 10 have to be \
+         missing.",
         "raise -o, or lower -g (which counts per thread)",
     ),
     rule(
@@ -341,7 +345,7 @@ pub const RULES: &[Rule] = &[
         Symptom,
         Span(pace::coordinated_omission),
         "The rate set with -g was reached on average, but I/Os were issued late: from their intended start to their \
-         end they took twice their latency and 1 ms more, at p99 or below (suspect) or at p99.9 (remark).",
+         end they took twice their latency and 1 ms more, at p99 or below (suspect) or at p99.9 (remark). A percentile needs 10 I/Os above it, so it takes 20 in all.",
         "use the response times (on standard error and in the JSON document), which a client at this rate would see; \
          raise -o, so that no I/O waits for another to end",
     ),
@@ -418,7 +422,7 @@ pub const RULES: &[Rule] = &[
         Suspect,
         Target,
         RealSpan(network::retransmissions),
-        "The client of a file server had to send requests again: from 1 % of them, or when the server was silent for a \
+        "The client of a file server had to send requests again: from 1 % of 100 or more, or when the server was silent for a \
          whole timeout, the result is suspect; fewer are a remark.",
         "look for lost packets and broken connections between this machine and the server (ss -ti, dmesg), and repeat",
     ),

@@ -6,6 +6,7 @@ use super::machine::{self, FOREIGN_BYTES_PER_S, FOREIGN_SUSPECT};
 use super::reach::edge;
 use crate::result::{Finding, FindingGrade, LayerKind, RequestCounts, ServedMount, ServerCounts};
 use crate::text::{bytes, duration_ns, number, percent};
+use crate::verdict::few::{Count, IOS_MIN};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{Flow, RestsOn, View, Way};
 use crate::verdict::{Case, Look, Missing};
@@ -143,13 +144,16 @@ fn verb(way: Way) -> &'static str {
 }
 
 /// Bytes completed against bytes that the server sent or took: the part of `served-from-cache` for file servers.
-pub fn served_from_cache(case: &Case<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
+/// With what it lacks.
+pub fn served_from_cache(case: &Case<'_>) -> (Vec<Finding>, Option<Missing>) {
+    let (mut findings, mut missing) = (Vec::new(), None);
     for group in served(case) {
         for way in Way::BOTH {
             let (done, asked) = (group.done(way), group.asked(way));
             let share = group.share(case, way);
-            if done.bytes <= 0.0 || share >= ASKED_SUSPECT {
+            let few = Count::of(case, &group.targets, way).missing();
+            if done.bytes <= 0.0 || few.is_some() || share >= ASKED_SUSPECT {
+                missing = missing.or(few);
                 continue;
             }
             let grade = if share < ASKED_INVALID { FindingGrade::Invalid } else { FindingGrade::Suspect };
@@ -181,7 +185,12 @@ pub fn served_from_cache(case: &Case<'_>) -> Vec<Finding> {
             );
         }
     }
-    findings
+    (findings, missing)
+}
+
+/// Targets whose servers are counted, those of one mount together.
+pub fn counted_targets<'a>(case: &Case<'a>) -> Vec<Vec<View<'a>>> {
+    served(case).into_iter().map(|group| group.targets).collect()
 }
 
 /// Why the server was not asked, and what to do.
@@ -371,7 +380,7 @@ fn figures(finding: Finding, group: &Served<'_>, way: Way) -> Finding {
     }
 }
 
-/// From this part of the requests on, sending them again shaped the result.
+/// From this part of the requests on, sending them again shaped the result; one of a few requests did not.
 const AGAIN_SUSPECT: f64 = 0.01;
 
 /// Requests that had to be sent again.
@@ -391,8 +400,8 @@ pub fn retransmissions(case: &Case<'_>) -> Look {
             continue;
         }
         let part = ratio(again as f64, all.requests as f64);
-        let grade =
-            if part >= AGAIN_SUSPECT || timeouts > 0 { FindingGrade::Suspect } else { FindingGrade::Remark };
+        let is_part = part >= AGAIN_SUSPECT && all.requests as f64 >= IOS_MIN;
+        let grade = if is_part || timeouts > 0 { FindingGrade::Suspect } else { FindingGrade::Remark };
         let waited = match timeouts {
             0 => String::new(),
             many => format!("; {} times the server was silent for a whole timeout", number(many as f64)),

@@ -6,6 +6,7 @@ use crate::measure::Histogram;
 use crate::profile::Throughput;
 use crate::result::{Finding, FindingGrade, HostActivity, LoadCost, SelfCost, ThreadCost};
 use crate::text::{bytes, duration_ns, number, percent};
+use crate::verdict::few::{IOS_MIN, TIMES_IN_FLIGHT};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
 use crate::verdict::view::{View, Way};
 use crate::verdict::{Case, Look, Missing};
@@ -29,6 +30,12 @@ pub fn queue_depth(case: &Case<'_>) -> Look {
     // One at a time is never more than one: what lies between two I/Os is the program's own time.
     if depth.asked == 0 || !depth.reached.is_finite() || asked <= threads || part >= DEPTH_REMARK {
         return Ok(Vec::new());
+    }
+    let ios = case.completed_ios();
+    let least = if depth.from_latency { IOS_MIN.max(TIMES_IN_FLIGHT * asked) } else { IOS_MIN };
+    if ios < least {
+        // Latencies of what is still in flight are in no mean.
+        return if ios > 0.0 { Err(Missing::too_few(&number(ios), least)) } else { Ok(Vec::new()) };
     }
     let how = match depth.from_latency {
         true => "IOPS times mean latency",
@@ -197,12 +204,19 @@ const STAMP_SLOW_NS: f64 = 150.0;
 /// Less than this part of a set rate is not that rate.
 const RATE_SUSPECT: f64 = 0.98;
 
+/// Of a few I/Os so many have to be missing: one or two may just not have ended.
+const RATE_MISSING: f64 = 10.0;
+
 /// A set rate and what came of it, per second, in I/Os or in bytes.
 struct Rate {
     asked: f64,
     done: f64,
     is_bytes: bool,
     is_reached: bool,
+    /// I/Os that were asked for in the measured time.
+    asked_ios: f64,
+    /// I/Os that are missing of them.
+    missing_ios: f64,
 }
 
 /// The rate of a target on which every entry has one, of one kind: the two kinds have no common sum.
@@ -225,17 +239,22 @@ fn rate(case: &Case<'_>, target: &View<'_>) -> Option<Rate> {
     };
     // One I/O per thread may fall to either side of the end.
     let one_each = ratio(threads, case.seconds()) * ratio(done, done_ios);
-    Some(Rate { asked, done, is_bytes, is_reached: done + one_each >= RATE_SUSPECT * asked })
+    let size = if is_bytes { target.asked.block_bytes as f64 } else { 1.0 };
+    let [asked_ios, missing_ios] = [asked, asked - done].map(|rate| ratio(rate * case.seconds(), size));
+    let is_reached = done + one_each >= RATE_SUSPECT * asked;
+    Some(Rate { asked, done, is_bytes, is_reached, asked_ios, missing_ios })
 }
 
 /// A rate was set (`-g`) and not reached.
 pub fn below_rate(case: &Case<'_>) -> Look {
-    let mut findings = Vec::new();
+    let (mut findings, mut missing) = (Vec::new(), None);
     for target in case.views() {
-        let Some(Rate { asked, done, is_bytes, .. }) = rate(case, &target).filter(|rate| !rate.is_reached)
-        else {
+        let Some(rate) = rate(case, &target).filter(|rate| !rate.is_reached) else { continue };
+        let Rate { asked, done, is_bytes, asked_ios, missing_ios, .. } = rate;
+        if asked_ios < IOS_MIN && missing_ios < RATE_MISSING {
+            missing = Some(Missing::too_few(&number((asked_ios - missing_ios).round()), IOS_MIN));
             continue;
-        };
+        }
         let shown = |rate: f64| match is_bytes {
             false => format!("{} IOPS", number(rate)),
             true => format!("{}/s", bytes(rate)),
@@ -253,7 +272,7 @@ pub fn below_rate(case: &Case<'_>) -> Look {
             .figure("reached_per_s", done);
         findings.push(why.add_to(finding));
     }
-    Ok(findings)
+    unless_missing(findings, missing)
 }
 
 /// A response time this many times the latency is another number.
@@ -262,6 +281,8 @@ const LATE_TIMES: f64 = 2.0;
 const LATE_NS: u64 = 1_000_000;
 /// A percentile needs this many I/Os above it.
 const LATE_IOS: f64 = 10.0;
+/// The median has as many with so many I/Os.
+const LATE_IOS_MIN: f64 = 2.0 * LATE_IOS;
 
 /// A stop may have lasted longer than it was seen to.
 const CATCH_UP_S: f64 = 0.05;
@@ -269,7 +290,7 @@ const CATCH_UP_S: f64 = 0.05;
 /// The rate was reached by issuing I/Os late that could not be issued in time. The latencies show such a stall once per
 /// place in the queue; clients would have met it at every I/O of that time.
 pub fn coordinated_omission(case: &Case<'_>) -> Look {
-    let (mut findings, mut is_missing) = (Vec::new(), false);
+    let (mut findings, mut is_missing, mut few) = (Vec::new(), false, None);
     for target in case.views() {
         // A rate that is never caught up with is the finding of `below-rate`.
         if !rate(case, &target).is_some_and(|rate| rate.is_reached) {
@@ -280,10 +301,15 @@ pub fn coordinated_omission(case: &Case<'_>) -> Look {
                 is_missing = true;
                 continue;
             };
+            let ios = response.count() as f64;
+            if ios > 0.0 && ios < LATE_IOS_MIN {
+                few = Some(Missing::too_few(&format!("{} {}", number(ios), way.plural()), LATE_IOS_MIN));
+            }
             findings.extend(late(case, &target, way, &service, &response));
         }
     }
-    unless_missing(findings, is_missing.then(|| Missing::of("response times from the intended start (-g)")))
+    let missing = is_missing.then(|| Missing::of("response times from the intended start (-g)"));
+    unless_missing(findings, missing.or(few))
 }
 
 /// Service and response times on a path, empty where none were measured; `None` when only response times are missing.

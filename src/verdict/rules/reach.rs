@@ -44,10 +44,7 @@ pub fn most<'a>(case: &Case<'_>, group: &Group<'a>, way: Way) -> Most<'a> {
 /// I/Os in flight at the ends of the measured time, as a rate in bytes per second: one per request, at most a tenth of what
 /// was done.
 pub fn edge(case: &Case<'_>, targets: &[View<'_>], done: Flow) -> f64 {
-    let entries = targets.iter().flat_map(|target| &target.entries);
-    let requests: u64 =
-        entries.map(|entry| u64::from(case.span.threads_on(entry)) * u64::from(entry.request_count)).sum();
-    ratio(requests as f64 * done.size(), case.seconds()).min(done.bytes / 10.0)
+    ratio(case.in_flight(targets) * done.size(), case.seconds()).min(done.bytes / 10.0)
 }
 
 /// What was done before the first reading of the counters, and is in no count, in bytes per second.

@@ -5,8 +5,8 @@ use super::standstill::{Stop, stops};
 use crate::verdict::Case;
 use crate::verdict::figures::ratio;
 
-/// Fewer completions in an interval are missing by chance.
-const IOS_MIN: f64 = 20.0;
+/// Fewer completions in an interval are missing by chance. Intervals are added up to a second at most.
+pub const IOS_MIN: f64 = 20.0;
 /// An interval with less than this part of what is usual around it is nearly empty.
 const EMPTY: f64 = 0.10;
 /// What is usual is the median of so many intervals on either side.

@@ -5,8 +5,9 @@ use super::standstill::late_end;
 use crate::measure::Histogram;
 use crate::result::{Document, Finding, FindingGrade, Outstanding, TimeSpanResult};
 use crate::text::number;
+use crate::verdict::few::Count;
 use crate::verdict::figures::{Details, found};
-use crate::verdict::view::{RestsOn, Way};
+use crate::verdict::view::{Group, RestsOn, Way};
 use crate::verdict::{Case, Look, Missing};
 
 /// The run failed, or stopped before anything was measured.
@@ -88,17 +89,49 @@ pub fn stopped_early(case: &Case<'_>) -> Look {
 /// The evidence is missing without which no other rule proves anything.
 pub fn unproven(case: &Case<'_>) -> Look {
     let sources = case.document.sources.len();
-    let says = match case.groups() {
-        _ if sources > 0 => format!(
+    if sources > 0 {
+        let says = format!(
             "A sum of {sources} results has no evidence of disks and machines: judge each result by itself."
-        ),
-        Err(Missing(what)) => format!("The result cannot be proven: it does not show {what}."),
-        Ok(_) => match hidden(case) {
-            Some(words) => format!("The result cannot be proven: {words}."),
-            None => return Ok(Vec::new()),
+        );
+        return Ok(vec![found(FindingGrade::Suspect, says).figure("sources", sources as f64)]);
+    }
+    let why = match case.groups() {
+        Err(Missing(what)) => format!("it does not show {what}"),
+        Ok(groups) => match hidden(case) {
+            Some(words) => words,
+            None => return Ok(too_few(case, &groups).into_iter().collect()),
         },
     };
-    Ok(vec![found(FindingGrade::Suspect, says)])
+    Ok(vec![found(FindingGrade::Suspect, format!("The result cannot be proven: {why}."))])
+}
+
+/// A direction with a smaller part of the I/Os is not what the result is about.
+const UNPROVEN_PART: f64 = 0.1;
+
+/// So few I/Os that nothing can be compared with what was counted below.
+fn too_few(case: &Case<'_>, groups: &[Group<'_>]) -> Option<Finding> {
+    let served = network::counted_targets(case);
+    let sets = groups.iter().map(|group| &group.targets).chain(&served);
+    let counts: Vec<Count> =
+        sets.flat_map(|targets| Way::BOTH.map(|way| Count::of(case, targets, way))).collect();
+    let few = || counts.iter().filter(|count| count.is_too_few());
+    let most = few().max_by(|a, b| a.ios.total_cmp(&b.ios))?;
+    let all: f64 = counts.iter().map(|count| count.ios).sum();
+    let unproven: f64 = few().map(|count| count.ios).sum();
+    if unproven <= UNPROVEN_PART * all {
+        return None;
+    }
+    let says = format!(
+        "Too few I/Os to prove the result: it has {}, and it takes {} to compare them with what the storage counted.",
+        most.words(),
+        number(most.least)
+    );
+    let finding = found(FindingGrade::Suspect, says).figure("ios", all).figure("unproven_ios", unproven);
+    let finding = finding.figure("ios_least", most.least);
+    Some(
+        finding
+            .advise("measure longer (-d), or let more I/Os complete (a higher -g, smaller blocks with -b)"),
+    )
 }
 
 /// Why the work of a target's disks cannot be seen from here.

@@ -8,6 +8,7 @@ use super::causes::{why, why_fell};
 use super::rhythm::{self, Stretch, mean, stretches};
 use crate::result::FindingGrade;
 use crate::text::{change, number};
+use crate::verdict::few;
 use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::{Case, Look, Missing};
 
@@ -177,7 +178,7 @@ fn shape(series: &[f64], interval_s: f64) -> Shape {
 const NO_SERIES: &str = "the number of completions over time";
 
 /// The shape of the run without what it is not made of: the program's own standstills and pauses, which other rules tell;
-/// `None` when there is no series, or too few intervals (another rule tells that), or bursts
+/// `None` when there are too few intervals (another rule tells that), or bursts
 /// were asked for (`-i`, `-j`).
 pub fn shape_of(case: &Case<'_>) -> Result<Option<Shape>, Missing> {
     if case.is_in_bursts() {
@@ -187,7 +188,10 @@ pub fn shape_of(case: &Case<'_>) -> Result<Option<Shape>, Missing> {
     if series.is_empty() && case.measured.evidence.series.is_none() {
         return Err(Missing::of(NO_SERIES));
     }
-    Ok((series.len() >= ROUNDS).then(|| shape(&series, interval_s)))
+    match few::of_run(case) {
+        Some(few) => Err(few),
+        None => Ok((series.len() >= ROUNDS).then(|| shape(&series, interval_s))),
+    }
 }
 
 /// When the rate was below its mean.

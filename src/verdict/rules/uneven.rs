@@ -2,7 +2,9 @@
 
 use super::causes::why;
 use super::limits;
-use super::rhythm::{self, Pauses, Stretch, added, begins, levels, mean, median, period, scatter, stretches};
+use super::rhythm::{
+    self, IOS_MIN, Pauses, Stretch, added, begins, levels, mean, median, period, scatter, stretches,
+};
 use super::steady::{self, Shape};
 use crate::result::FindingGrade;
 use crate::text::{number, percent};
@@ -43,6 +45,10 @@ fn series_of(case: &Case<'_>) -> Result<Option<(Vec<f64>, f64)>, Missing> {
     let (series, interval_s) = rhythm::while_running(case);
     if series.is_empty() && case.measured.evidence.series.is_none() {
         return Err(Missing::of(NO_SERIES));
+    }
+    let per_s = ratio(mean(&series), interval_s);
+    if per_s > 0.0 && per_s < IOS_MIN {
+        return Err(Missing::too_few(&format!("{} per second", number(per_s)), IOS_MIN));
     }
     // A limit that is reached lets I/Os through in clumps: that is told by its own rule.
     let is_limited = limits::is_reached(case);
@@ -180,7 +186,8 @@ fn seen(series: &[f64], interval_s: f64, seconds: f64) -> Option<Uneven> {
             let part = scatter(&points);
             let level = median(&points);
             let low = below(&points, point_s, level);
-            (part >= SCATTER_SUSPECT).then_some(Uneven {
+            let is_chance = mean(&points) < IOS_MIN;
+            (part >= SCATTER_SUSPECT && !is_chance).then_some(Uneven {
                 pattern: Pattern::Scatter(part),
                 low,
                 period_s: None,

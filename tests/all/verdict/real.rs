@@ -121,6 +121,31 @@ fn cached_and_direct() {
     cached.fires("working-set", "suspect");
 }
 
+/// Two I/Os that the page cache answers prove nothing, in either direction.
+#[test]
+fn two_ios_are_too_few() {
+    let Some((_device, mount)) = file_system(200) else { return };
+    let (lab, file) = (Lab::new(), mount.point.join("data"));
+    filled(&lab, &file, 16);
+    fs::read(&file).expect("readable");
+    for words in ["-r -b4K -o1 -g1i -W0 -d2", "-r -b4K -o1 -g1i -W0 -d2 -Su"] {
+        let few = judged(&lab, words, &file);
+        few.silent(&["served-from-cache", "coalesced", "not-steady"]);
+        let unchecked = few.0["unchecked"].as_array().expect("a list");
+        let is_few = |one: &&Value| {
+            let why = one["why"].as_str().expect("words");
+            one["rule"] == "served-from-cache"
+                && why.starts_with("too few I/Os: ")
+                && why.ends_with("takes 100")
+        };
+        assert_eq!(unchecked.iter().filter(is_few).count(), 1, "{}", few.0);
+        let unproven = few.fires("unproven", "suspect");
+        let says = unproven["says"].as_str().expect("words");
+        assert!(says.starts_with("Too few I/Os to prove the result: it has "), "{unproven}");
+        assert_eq!(few.grade(), "suspect");
+    }
+}
+
 /// What a neighbour reads from the disk is no proof that this run did.
 #[test]
 fn a_neighbour_hides_no_page_cache() {

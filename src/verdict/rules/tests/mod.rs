@@ -2,6 +2,7 @@
 
 mod cache;
 mod content;
+mod few;
 mod general;
 mod hidden;
 mod machine;

@@ -136,6 +136,21 @@ fn reads_that_never_left_this_machine() {
 }
 
 #[test]
+fn a_few_reads_are_no_proof_of_a_server() {
+    let few = || {
+        let mut doc = on_nfs(doc(|d| d.reads_per_s = 1));
+        total(&mut doc).server_read_bytes = 0;
+        doc
+    };
+    few().missing("served-from-cache", "too few I/Os: 60 reads, it takes 100");
+    says(
+        &few().fires("unproven"),
+        FindingGrade::Suspect,
+        &["Too few I/Os to prove the result: it has 60 reads"],
+    );
+}
+
+#[test]
 fn writes_that_never_left_this_machine() {
     let mut doc = Doc::clean_writes();
     doc.asked.cache = CacheMode::Cached;
@@ -227,6 +242,10 @@ fn requests_that_were_sent_again() {
         &["60 of 1,200,000 requests to filer1 had to be sent again (<0.1 %)."],
     );
     says(&again(12_000, 0).fires("sent-again"), FindingGrade::Suspect, &["(1 %)"]);
+    // One of 60 is no share yet.
+    let mut few = on_nfs(doc(|d| d.reads_per_s = 1));
+    total(&mut few).read.transmissions += 1;
+    says(&few.fires("sent-again"), FindingGrade::Remark, &["1 of 60 requests", "(1.7 %)"]);
     says(&again(1, 1).fires("sent-again"), FindingGrade::Suspect, &["silent for a whole timeout"]);
 }
 
