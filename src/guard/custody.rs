@@ -97,3 +97,110 @@ impl Custody {
         self.own.extend(devices.map(|(identity, _)| *identity));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::hold::told_of;
+    use crate::guard::mark::Marks;
+    use crate::guard::{Guard, Wish, Wished, Word};
+    use crate::sys::within_a_second;
+
+    /// Files that can be tested.
+    struct Lab {
+        dir: tempfile::TempDir,
+    }
+
+    impl Lab {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            for name in ["a", "b"] {
+                std::fs::write(dir.path().join(name), "data").unwrap();
+            }
+            Lab { dir }
+        }
+
+        fn open(&self, name: &str) -> (Identity, File) {
+            let file = File::open(self.dir.path().join(name)).unwrap();
+            (Identity::of(&file).unwrap(), file)
+        }
+
+        fn hold(&self, custody: &mut Custody, name: &str) {
+            let (identity, file) = self.open(name);
+            custody.hold(identity, &file, &self.dir.path().join(name), false).unwrap();
+        }
+
+        fn attend(&self, custody: &mut Custody, name: &str) {
+            let (identity, file) = self.open(name);
+            custody.attend(identity, &file, &self.dir.path().join(name), false);
+        }
+
+        /// What the kernel tells everybody of both files: a run is there, writes, reads.
+        fn tells(&self, expected: [(bool, bool, bool); 2]) {
+            let told = || {
+                let told = ["a", "b"].map(|name| told_of(&self.open(name).1));
+                told.map(|told| (told.is_there, told.writes, told.reads))
+            };
+            assert!(within_a_second(|| told() == expected), "{:?} instead of {expected:?}", told());
+        }
+    }
+
+    #[test]
+    fn each_target_is_held_once_and_says_only_of_itself_what_is_done() {
+        let (lab, mut own) = (Lab::new(), Custody::default());
+        let (a, b) = (lab.open("a").0, lab.open("b").0);
+        lab.attend(&mut own, "a");
+        lab.attend(&mut own, "a");
+        lab.attend(&mut own, "b");
+        assert_eq!(own.holds.len(), 2);
+        lab.tells([(true, false, true); 2]);
+        // A later time span writes one of them.
+        lab.hold(&mut own, "a");
+        lab.tells([(true, false, false), (true, false, true)]);
+        own.says_it_writes(a);
+        lab.hold(&mut own, "a");
+        lab.attend(&mut own, "a");
+        lab.tells([(true, true, false), (true, false, true)]);
+        assert_eq!(own.holds.len(), 2);
+        assert!(own.is_settled() && own.settle().is_none(), "files are not taken over");
+        // Its own locks are no other run, and those on one file say nothing of another.
+        assert_eq!([own.told(a), own.told(b)], [Told::default(); 2]);
+        let mut other = Custody::default();
+        lab.hold(&mut other, "a");
+        other.says_it_writes(a);
+        lab.attend(&mut other, "b");
+        assert_eq!(
+            [own.told(a), own.told(b)].map(|told| (told.writes, told.reads)),
+            [(true, false), (false, true)]
+        );
+        let seen = |identity| {
+            own.other_runs(identity, &Roots::default()).iter().map(|run| run.writes).collect::<Vec<_>>()
+        };
+        assert_eq!([seen(a), seen(b)], [[true], [false]]);
+    }
+
+    #[test]
+    fn what_the_run_made_is_its_own() {
+        let lab = Lab::new();
+        let at = |name: &str| lab.dir.path().join(name);
+        let (marks, roots) = (Marks::with_registry(&at("state")), Roots::default());
+        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let path = at("new");
+        let wish = Wish {
+            typed: path.to_str().unwrap(),
+            path: &path,
+            size_bytes: 4096,
+            writes: true,
+            recreate: false,
+            is_left_over: &|_| false,
+        };
+        let made = match guard.permit_to_make(wish).unwrap() {
+            Wished::Permitted { permit, .. } => permit.open().unwrap(),
+            taken => panic!("{taken:?}"),
+        };
+        let mut own = Custody::default();
+        assert!(!own.is_of_this_run(made.identity()));
+        own.add(&made);
+        assert!(own.is_of_this_run(made.identity()) && !own.is_of_this_run(lab.open("a").0));
+    }
+}

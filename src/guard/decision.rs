@@ -267,6 +267,83 @@ impl Guard<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::make::{Wish, Wished};
+    use crate::guard::mark::MarkState;
+    use crate::machine::storage::facts_of;
+
+    #[test]
+    fn where_nothing_tells_who_uses_a_file_the_refusal_asks_for_as_much_as_is_needed() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let marks = Marks::with_registry(&at("state"));
+        // None of the trees is there.
+        let roots = Roots { proc: at("proc"), sys: at("sys"), dev: at("dev") };
+        for (name, bytes) in [("ours", 4096), ("theirs", 4096), ("empty", 0)] {
+            let path = at(name);
+            std::fs::write(&path, vec![7; bytes]).unwrap();
+            let file = open_file(&path, ReadFlags::CACHED).unwrap();
+            let facts = facts_of(&file, &path, &Roots::default()).unwrap();
+            if name == "ours" {
+                marks.mark(&File::options().write(true).open(&path).unwrap(), MarkState::Complete).unwrap();
+            }
+            let _somebody = File::open(&path).unwrap();
+            let typed = path.to_str().unwrap().to_string();
+            let word = shell_word(&typed);
+            let told = |overwrite: &[String]| {
+                let word = Word { overwrite, ..Word::default() };
+                let guard = Guard { word, marks: &marks, roots: &roots };
+                guard.check(&typed, &path, &file, &facts, Range::ALL).unwrap_err()
+            };
+            let (bare, named) = (told(&[]), told(std::slice::from_ref(&typed)));
+            let foreign = "it was not made by TrueSpd".to_string();
+            for refusal in [&bare, &named] {
+                assert!(refusal.message.contains("may be in use, and this cannot be checked"), "{refusal}");
+                assert_eq!(refusal.reasons.contains(&foreign), name == "theirs", "{refusal}");
+            }
+            let asks = |refusal: &Refusal, words: String| refusal.hints.iter().any(|h| h.ends_with(&words));
+            assert!(asks(&named, format!("--unchecked {word}")), "{named}");
+            let needs = if name == "theirs" { format!(" --overwrite {word}") } else { String::new() };
+            assert!(asks(&bare, format!("--unchecked {word}{needs}")), "{bare}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_ours_that_holds_an_encrypted_volume_is_kept_until_it_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("ours");
+        let mut bytes = vec![7; 8192];
+        bytes[..8].copy_from_slice(b"LUKS\xba\xbe\0\x01");
+        std::fs::write(&path, &bytes).unwrap();
+        let marks = Marks::with_registry(&dir.path().join("state"));
+        marks.mark(&File::options().write(true).open(&path).unwrap(), MarkState::Complete).unwrap();
+        let typed = path.to_str().unwrap().to_string();
+        let roots = Roots::default();
+        for (size_bytes, writes, recreate) in
+            [(8192, true, false), (8192, false, true), (4096, true, false), (4096, false, false)]
+        {
+            let wish =
+                Wish { typed: &typed, path: &path, size_bytes, writes, recreate, is_left_over: &|_| false };
+            let kept = Guard { word: Word::default(), marks: &marks, roots: &roots };
+            let refusal = kept.permit_to_make(wish).unwrap_err();
+            assert!(refusal.message.contains("but it now holds data"), "{refusal}");
+            assert_eq!(refusal.reasons, ["it holds a LUKS encrypted volume"]);
+            let overwrite = std::slice::from_ref(&typed);
+            let named = Guard { word: Word { overwrite, ..Word::default() }, ..kept };
+            assert!(named.permit_to_make(wish).is_ok(), "{size_bytes} {writes} {recreate}");
+        }
+        // A test that only reads harms nothing.
+        let wish = Wish {
+            typed: &typed,
+            path: &path,
+            size_bytes: 8192,
+            writes: false,
+            recreate: false,
+            is_left_over: &|_| false,
+        };
+        let reads = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        assert!(matches!(reads.permit_to_make(wish), Ok(Wished::Taken { .. })));
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    }
 
     #[test]
     fn a_number_names_no_device() {

@@ -149,3 +149,23 @@ impl Findings {
         refusal
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_a_file_are_told_when_it_has_several() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        std::fs::write(&path, "data").unwrap();
+        let besides = || {
+            let mut found = Findings::default();
+            found.uses_of(&File::open(&path).unwrap(), "a", &Roots::default()).unwrap();
+            found.besides
+        };
+        assert_eq!(besides(), []);
+        std::fs::hard_link(&path, dir.path().join("b")).unwrap();
+        assert_eq!(besides(), [Reason::Names(2)]);
+    }
+}

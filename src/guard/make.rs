@@ -176,3 +176,58 @@ impl NewFile {
         self.identity
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::Word;
+    use crate::guard::mark::Marks;
+    use crate::machine::roots::Roots;
+
+    #[test]
+    fn what_can_be_done_about_a_file_that_is_not_made_is_said() {
+        let hints = |kind: io::ErrorKind| not_made("f", "no", &kind.into()).hints;
+        for (kind, says) in [
+            (io::ErrorKind::PermissionDenied, "choose a directory that this user may write to"),
+            (io::ErrorKind::ReadOnlyFilesystem, "choose a path on another file system"),
+            (io::ErrorKind::NotADirectory, "a part of the path is a file"),
+            (io::ErrorKind::ExecutableFileBusy, "it is a running program or active swap"),
+        ] {
+            assert!(hints(kind).concat().ends_with(says), "{kind}: {:?}", hints(kind));
+        }
+        assert!(hints(io::ErrorKind::StorageFull).is_empty());
+    }
+
+    #[test]
+    fn folders_are_made_and_the_first_one_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let (marks, roots) = (Marks::with_registry(&at("state")), Roots::default());
+        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let make = |name: &str| {
+            let path = at(name);
+            let typed = path.to_str().unwrap();
+            let wish = Wish {
+                typed,
+                path: &path,
+                size_bytes: 4096,
+                writes: true,
+                recreate: false,
+                is_left_over: &|_| false,
+            };
+            match guard.permit_to_make(wish).unwrap() {
+                Wished::Permitted { permit, .. } => permit.open(),
+                taken => panic!("{taken:?}"),
+            }
+        };
+        let made = make("a/b/file").unwrap();
+        assert_eq!(made.folder_made(), Some(at("a").as_path()));
+        assert_eq!(made.file().metadata().unwrap().len(), 0);
+        assert_eq!(make("a/c/file").unwrap().folder_made(), Some(at("a/c").as_path()));
+        assert_eq!(make("a/b/other").unwrap().folder_made(), None);
+        // The folder of a path in the current one has no name.
+        let first = |path: &str| first_missing_folder(Path::new(path));
+        assert_eq!(first("none-such-here"), None);
+        assert_eq!(first("none-such-here/below/file"), Some(PathBuf::from("none-such-here")));
+    }
+}

@@ -85,7 +85,66 @@ impl Guard<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
+    use crate::guard::hold::Hold;
+    use crate::sys::made::{open_file_info, symlink};
+
+    /// What the kernel tells of a descriptor by which a run reads or writes the file.
+    fn told_by_a_run(target: &Path, writes: bool) -> String {
+        let file = File::open(target).unwrap();
+        let _hold = match writes {
+            true => Hold::take(&file, target).map(|mut hold| {
+                hold.says_it_writes();
+                hold
+            }),
+            false => Hold::attend(&file, target),
+        };
+        open_file_info(&file)
+    }
+
+    #[test]
+    fn runs_are_named_once_and_one_that_is_not_seen_is_told_besides() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let target = at("target");
+        fs::write(&target, "data").unwrap();
+        let infos = [false, true].map(|writes| told_by_a_run(&target, writes));
+        let identity = Identity::at(&target).unwrap();
+        let seen = |proc: &str, told: Told, processes: &[(u32, &[bool])]| {
+            let roots = Roots { proc: at(proc), ..Roots::default() };
+            fs::create_dir_all(roots.proc.join("self")).unwrap();
+            for (id, descriptors) in processes {
+                let place = |name: &str| roots.proc.join(id.to_string()).join(name);
+                fs::create_dir_all(place("fd")).and_then(|()| fs::create_dir_all(place("fdinfo"))).unwrap();
+                fs::write(place("cmdline"), format!("diskspd\0f{id}\0")).unwrap();
+                for (number, writes) in descriptors.iter().enumerate() {
+                    symlink(&target, place("fd").join(number.to_string())).unwrap();
+                    fs::write(place("fdinfo").join(number.to_string()), &infos[usize::from(*writes)])
+                        .unwrap();
+                }
+            }
+            let mut runs = named(told, identity, &roots);
+            runs.sort_by_key(|run| run.process.unwrap_or(u32::MAX));
+            runs
+        };
+        // Numbers that no process has.
+        let (one, two) = (4_194_305, 4_194_306);
+        let run = |process: u32, writes| {
+            let command_line = Some(format!("diskspd f{process}"));
+            OtherRun { process: Some(process), command_line, writes }
+        };
+        let nobody = |writes| OtherRun { process: None, command_line: None, writes };
+        let reads = Told { is_there: true, reads: true, ..Told::default() };
+        let writes = Told { writes: true, ..reads };
+        let both = [(one, &[false, true, false][..]), (two, &[false][..])];
+        assert_eq!(seen("a", writes, &both), [run(one, true), run(two, false)]);
+        assert_eq!(seen("b", writes, &both[1..]), [run(two, false), nobody(true)]);
+        assert_eq!(seen("c", reads, &both[1..]), [run(two, false)]);
+        assert_eq!(seen("d", reads, &[]), [nobody(false)]);
+    }
 
     #[test]
     fn words() {

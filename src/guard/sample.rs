@@ -193,6 +193,8 @@ fn read(direct: Option<&File>, buffered: &File, offset: u64, bytes: &mut [u8]) -
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
     use crate::sys::made::FileExt;
 
@@ -238,6 +240,54 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_look_changes_nothing_in_the_page_cache() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let written = File::options().write(true).open(file.path()).unwrap();
+        let state = || cached(&written, &[(0, 4 * MIB)]).and_then(|s| Some((s.cached_bytes, s.dirty_bytes?)));
+        let look = || assert!(find_odd(file.as_file(), 4, &|_, bytes| bytes.contains(&0)).unwrap().is_none());
+        // The kernel may write what is dirty at any time by itself.
+        let stays_dirty = (0..5).any(|_| {
+            written.write_all_at(&vec![1; 4 << 20], 0).unwrap();
+            let before = state();
+            look();
+            before.is_none_or(|(_, dirty)| dirty == 0) || state() == before
+        });
+        assert!(stays_dirty, "a direct read makes the kernel write it");
+        written.sync_all().unwrap();
+        drop_cached(&written, 0, 4 * MIB);
+        let before = state();
+        look();
+        assert_eq!(state(), before, "what was on the disk only");
+    }
+
+    #[test]
+    fn of_several_odd_places_that_are_read_at_a_time_the_first_is_told() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4 * MIB).unwrap();
+        for last in [0, 3 * MIB] {
+            // The other one of the two ends is told first. A machine without threads reads them in turn.
+            let is_told = AtomicBool::new(false);
+            let is_odd = |offset: u64, _: &[u8]| {
+                let is_end = offset == 0 || offset == 3 * MIB;
+                let begun = Instant::now();
+                while offset == last && !is_told.load(Ordering::Relaxed) && begun.elapsed() < PATIENCE {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                if offset == last {
+                    // It says so first and is noted then.
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                is_told.fetch_or(is_end, Ordering::Relaxed);
+                is_end
+            };
+            let found = find_odd(&file, 1, &is_odd).unwrap().unwrap();
+            assert_eq!(found.offset_bytes, 0, "{last} was told last");
+        }
+    }
+
+    const PATIENCE: Duration = Duration::from_secs(5);
 
     #[test]
     fn one_byte_in_the_first_or_last_mebibyte_is_found() {

@@ -46,7 +46,9 @@ mod guard {
     mod adopt;
     mod beside;
     mod blind;
+    mod custody;
     mod kept;
+    mod layout;
     mod made;
     mod marks;
     mod races;

@@ -1,6 +1,7 @@
 //! Headers at the edges of what the formats allow, in memory.
 
-use super::{UBERBLOCK, ZFS_LABEL_BYTES, backup_gpt, extended, has, mbr, probe, swap, zfs};
+use super::{UBERBLOCK, ZFS_LABEL_BYTES, backup_gpt, extended, has, mbr, probe, probe_file, swap, zfs};
+use crate::guard::Range;
 
 /// Zeros with these bytes at these places.
 fn image(size: usize, parts: &[(usize, &[u8])]) -> Vec<u8> {
@@ -99,4 +100,36 @@ fn what_was_probed_whole_is_told_once() {
     let found = probe(ext(4, 0x40, 0).as_slice()).unwrap();
     let names: Vec<&str> = found.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["ext4"]);
+}
+
+/// Places as the formats have them, in bytes.
+#[test]
+fn magic_numbers_that_stand_far_inside_are_found() {
+    let bcachefs = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
+    for (name, at, magic) in [
+        ("bcachefs", 4120, &bcachefs[..]),
+        ("nilfs2", 1030, b"\x34\x34"),
+        ("ocfs2", 8192, b"OCFSV2"),
+        ("ufs", 9564, b"\x19\x01\x54\x19"),
+        ("ufs", 66_908, b"\x19\x01\x54\x19"),
+        ("VMFS_volume_member", 1_048_576, b"\x0d\xd0\x01\xc0"),
+        ("LVM2_member", 24, b"LVM2 001"),
+        ("LVM2_member", 536, b"LVM2 001"),
+        ("LVM2_member", 1048, b"LVM2 001"),
+        ("LVM2_member", 1560, b"LVM2 001"),
+    ] {
+        let found = probe(image(2 << 20, &[(at, magic)]).as_slice()).unwrap();
+        let found: Vec<_> = found.iter().map(|one| (one.name.as_str(), one.offset_bytes)).collect();
+        assert_eq!(found, [(name, Some(at as u64))]);
+    }
+}
+
+#[test]
+fn a_partition_that_ends_behind_the_disk_is_searched_as_far_as_that_goes() {
+    let file = tempfile::tempfile().unwrap();
+    file.set_len(2 << 20).unwrap();
+    for (start_bytes, length_bytes) in [(1 << 20, 4 << 20), (1 << 20, u64::MAX), (4 << 20, 1 << 20)] {
+        let range = Range { start_bytes, length_bytes };
+        assert_eq!(probe_file(&file, Some(range)).unwrap(), [], "{range:?}");
+    }
 }

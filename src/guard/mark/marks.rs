@@ -431,6 +431,7 @@ fn is_past(moment: Moment, distance: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::within_a_second;
 
     #[test]
     fn what_is_outside_of_ranges() {
@@ -440,6 +441,58 @@ mod tests {
         assert_eq!(outside_of(&[3..5, 5..5], 10), [0..3, 5..10]);
         assert_eq!(outside_of(&[5..7, 0..3, 2..4], 10), [4..5, 7..10]);
         assert_eq!(outside_of(&[2..9, 3..4, 20..30], 10), [0..2, 9..10]);
+    }
+
+    #[test]
+    fn an_answer_is_kept_for_a_while_for_the_same_state_of_the_same_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let marks = Marks::with_registry(dir.path());
+        let stamp = Stamp { change: (0, 0), ..Stamp::of(&tempfile::tempfile().unwrap()).unwrap() };
+        let mark = Some(Mark::new(stamp.size_bytes, MarkState::Complete));
+        let answer = Known { at: Instant::now(), stamp, mark, whose: Whose::Rewritten };
+        assert_eq!(marks.known(&stamp, mark), None);
+        marks.keep(answer);
+        assert_eq!(marks.known(&stamp, mark), Some(Whose::Rewritten));
+        let grown = Stamp { size_bytes: stamp.size_bytes + 1, ..stamp };
+        assert_eq!(marks.known(&grown, mark), None);
+        assert_eq!(marks.known(&stamp, None), None);
+        let changed = from_now(Duration::ZERO).unwrap();
+        let running = mark.map(|mark| Mark { state: MarkState::Running, ..mark });
+        for (answer, why) in [
+            (Known { at: Instant::now() - KNOWN_FOR, ..answer }, "it is old"),
+            (Known { stamp: Stamp { change: changed, ..stamp }, ..answer }, "it may change at the same time"),
+            (Known { mark: running, ..answer }, "the run may end"),
+        ] {
+            marks.keep(Known { at: answer.at, ..answer });
+            assert_eq!(marks.known(&answer.stamp, answer.mark), None, "{why}");
+        }
+    }
+
+    #[test]
+    fn a_run_that_begins_waits_for_one_that_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        let marks = Marks::with_registry(&dir.path().join("state"));
+        let open =
+            || File::options().create(true).truncate(false).read(true).write(true).open(&path).unwrap();
+        marks.mark(&open(), MarkState::Complete).unwrap();
+        // On a busy machine the other one may hold the lock for too long.
+        let is_shared = (0..20).any(|_| {
+            let (ends, begins) = (open(), open());
+            assert!(within_a_second(|| lock::try_alone(&ends).unwrap()));
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(LOCK_PAUSE * 2);
+                    lock::unlock(&ends);
+                });
+                let written: [Range<u64>; 0] = [];
+                assert!(marks.begin_writing(&begins, Duration::from_secs(1), &written).is_some());
+            });
+            let is_shared = !lock::try_alone(&open()).unwrap();
+            marks.mark(&begins, MarkState::Complete).unwrap();
+            is_shared
+        });
+        assert!(is_shared);
     }
 
     #[test]

@@ -32,3 +32,49 @@ pub(super) fn fits_throughout(file: &File, size_bytes: u64, fits: &(dyn Fn(&[u8]
     });
     read.is_ok_and(|read| read == places.len()) && is_so.into_inner()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::made::FileExt;
+
+    const MIB: u64 = 1 << 20;
+
+    fn file_of(size_bytes: u64) -> File {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(size_bytes).unwrap();
+        file
+    }
+
+    fn is_zero(bytes: &[u8]) -> bool {
+        bytes.iter().all(|&byte| byte == 0)
+    }
+
+    #[test]
+    fn every_byte_has_to_fit() {
+        let size = 2 * MIB + 77;
+        let file = file_of(size);
+        assert!(fits_throughout(&file, size, &is_zero));
+        assert!(fits_throughout(&file, 0, &|_| false), "there is none");
+        for at in [0, MIB - 1, MIB, 2 * MIB, size - 1] {
+            file.write_all_at(b"x", at).unwrap();
+            assert!(!fits_throughout(&file, size, &is_zero), "byte {at}");
+            file.write_all_at(&[0], at).unwrap();
+        }
+        assert!(!fits_throughout(&file, size + 1, &is_zero), "the last byte cannot be read");
+    }
+
+    #[test]
+    fn a_large_file_is_given_up_after_a_while_and_a_small_one_is_not() {
+        let slow = |bytes: &[u8]| {
+            std::thread::sleep(READ_LIMIT + Duration::from_millis(50));
+            bytes.len() as u64 <= PIECE_BYTES
+        };
+        assert!(fits_throughout(&file_of(MIB), MIB, &slow));
+        let large = READ_BYTES_MIN + 1;
+        assert!(!fits_throughout(&file_of(large), large, &slow));
+        assert!(fits_throughout(&file_of(large), large, &|_| true));
+        let huge = READ_BYTES_MAX + 1;
+        assert!(!fits_throughout(&file_of(huge), huge, &|_| panic!("it is not read")));
+    }
+}
