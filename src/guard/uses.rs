@@ -234,6 +234,14 @@ mod tests {
     }
 
     #[test]
+    fn of_a_device_that_sysfs_does_not_show_the_mounts_are_told() {
+        let (_dir, roots) = recorded_sysfs();
+        put_mounts(&roots, "30 1 99:1 / /x rw - ext4 /dev/x rw\n31 1 99:2 / / rw - ext4 /dev/y rw\n");
+        let found = users(DeviceNumber { major: 99, minor: 1 }, &roots);
+        assert_eq!(found.iter().map(Use::to_string).collect::<Vec<_>>(), ["it is mounted at /x (ext4)"]);
+    }
+
+    #[test]
     fn a_disk_is_claimed_through_partitions_and_what_is_on_them() {
         let (_dir, roots) = recorded_sysfs();
         put_mounts(

@@ -64,7 +64,11 @@ impl Digest {
     /// # Errors
     /// When a place cannot be read.
     pub fn of(file: &File, ranges: &[Range<u64>]) -> io::Result<Self> {
-        let end = Instant::now() + LIMIT;
+        Self::until(Instant::now() + LIMIT, file, ranges)
+    }
+
+    /// The same until this time.
+    fn until(end: Instant, file: &File, ranges: &[Range<u64>]) -> io::Result<Self> {
         sum(file, &places(ranges), &|read| read < PLACES_MIN || Instant::now() < end)
     }
 
@@ -229,13 +233,14 @@ mod tests {
             all_of(u64::MAX).to_vec(),
             vec![0..GIB + 5, 2 * GIB + 1..3 * GIB],
             vec![0..10, 5 * GIB..6 * GIB],
+            vec![7..10, 5 * GIB..6 * GIB, 7 * GIB..7 * GIB + 10],
             vec![0..GIB, GIB..GIB],
         ] {
             let found = places(&ranges);
             assert_eq!(found, places(&ranges));
             assert_eq!(found.len() as u64, PLACES + 2);
             assert!(found.iter().all(|&place| is_in(place, &ranges) && place.1 <= PIECE_BYTES), "{ranges:?}");
-            assert_eq!(found[0].0, 0);
+            assert_eq!(found[0].0, ranges[0].start);
             assert!(found.iter().any(|place| Some(place.0 + place.1) == ranges.iter().map(|r| r.end).max()));
         }
         // The first few are spread, and no gap between all of them is wider than two parts.
@@ -244,6 +249,15 @@ mod tests {
         assert!(first.iter().any(|p| p.0 < GIB / 3) && first.iter().any(|p| p.0 > GIB / 3 * 2), "{first:?}");
         found.sort_unstable();
         assert!(found.windows(2).all(|two| two[1].0 - two[0].0 <= 2 * GIB / PLACES));
+    }
+
+    #[test]
+    fn the_byte_behind_a_range_is_the_first_of_the_next_one() {
+        let ranges = [0..8192, 10_000..20_000];
+        assert_eq!(place_at(&ranges, 8191), Some((4096, 4096)));
+        assert_eq!(place_at(&ranges, 8192), Some((10_000, 10_000)));
+        assert_eq!(place_at(&ranges, 18_191), Some((16_384, 3616)));
+        assert_eq!(place_at(&ranges, 18_192), None);
     }
 
     #[test]
@@ -282,6 +296,19 @@ mod tests {
         for text in ["", "12", "12/", "xyz/3", "12/-1"] {
             assert_eq!(text.parse::<Digest>(), Err(NoDigest), "{text}");
         }
+    }
+
+    #[test]
+    fn as_many_places_count_as_the_time_allows() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(MIB).unwrap();
+        let ranges: Vec<Range<u64>> = (0..200).map(|at| 5000 * at..5000 * at + 1).collect();
+        let places = |end| Digest::until(end, &file, &ranges).unwrap().places;
+        assert_eq!(places(Instant::now() + Duration::from_secs(600)), 200);
+        // Those that are being read when the time is over count as well.
+        assert!((PLACES_MIN..PLACES_MIN + 16).contains(&places(Instant::now())));
+        // A busy machine may take longer.
+        assert!((0..10).any(|_| Digest::of(&file, &ranges).unwrap().places == 200));
     }
 
     /// Marks of earlier versions hold digests: places and numbers stay as they are.

@@ -236,6 +236,10 @@ mod tests {
         assert_eq!(registry.read(&stamp).unwrap_err().why, Distrust::FolderOfAnother);
         let error = registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap_err();
         assert!(error.to_string().contains("another user"), "{error}");
+        // It is left as its owner has it.
+        set_mode(&registry.0, 0o777).unwrap();
+        registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap_err();
+        assert_eq!(Stat::at(&registry.0).unwrap().mode & 0o7777, 0o777);
     }
 
     #[test]
@@ -256,6 +260,10 @@ mod tests {
         set_mode(&registry.0, 0o775).unwrap();
         registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap();
         assert!(registry.read(&stamp).unwrap().is_some());
+        // Others may look.
+        set_mode(&registry.0, 0o755).unwrap();
+        registry.write(&stamp, &Mark::new(0, MarkState::Complete)).unwrap();
+        assert_eq!(Stat::at(&registry.0).unwrap().mode & 0o7777, 0o755);
     }
 
     #[test]

@@ -69,9 +69,14 @@ fn typed(lab: &Lab, words: &str, answer: &str) -> Ran {
     const SPAWN: &str = "import os,pty,sys\n\
         status = pty.spawn(sys.argv[2:], stdin_read=lambda fd: sys.argv[1].encode() + b'\\n')\n\
         sys.exit(os.waitstatus_to_exitcode(status))";
+    behind(lab, &["python3", "-c", SPAWN, answer], words)
+}
+
+/// Runs `truespd` by way of another program, which gets its path and words.
+fn behind(lab: &Lab, wrapper: &[&str], words: &str) -> Ran {
     let inner = killed::truespd(lab, words);
-    let mut command = Command::new("python3");
-    command.args(["-c", SPAWN, answer]).arg(inner.get_program()).args(inner.get_args());
+    let mut command = Command::new(wrapper[0]);
+    command.args(&wrapper[1..]).arg(inner.get_program()).args(inner.get_args());
     command.current_dir(lab.work());
     for (name, value) in inner.get_envs() {
         command.env(name, value.unwrap_or_default());
@@ -96,6 +101,28 @@ fn a_person_on_a_terminal_is_asked() {
     let ran = typed(&lab, "adopt data", "yes").expect_code(0);
     assert!(ran.stdout.contains("1 file adopted."), "{ran}");
     assert!(is_free(&lab, "data"));
+}
+
+#[test]
+fn other_file_systems_in_a_folder_are_left() {
+    if !can_make_devices() || !has_tool("unshare") {
+        return;
+    }
+    let lab = Lab::new();
+    for name in ["fleet/a.dat", "fleet/bound.dat", "fleet/other/below.dat"] {
+        foreign(&lab, name);
+    }
+    // In a mount namespace of its own: a folder and a file of another file system.
+    let script = "mount -t tmpfs none fleet/other && cp fleet/a.dat fleet/other/there.dat && \
+                  mount --bind fleet/other/there.dat fleet/bound.dat && exec \"$@\"";
+    let ran =
+        behind(&lab, &["unshare", "--mount", "sh", "-c", script, "sh"], "adopt --recursive --yes fleet")
+            .expect_code(0);
+    assert!(ran.stdout.contains("fleet/a.dat\n") && ran.stdout.ends_with("1 file adopted.\n"), "{ran}");
+    let left = ran.stdout.split_once("on another file system:\n").map(|two| two.1).unwrap_or_default();
+    let left: Vec<&str> = left.lines().take(2).map(str::trim).collect();
+    assert_eq!(left, ["fleet/bound.dat", "fleet/other"], "{ran}");
+    assert!(is_free(&lab, "fleet/a.dat") && !is_free(&lab, "fleet/bound.dat"));
 }
 
 #[test]

@@ -28,10 +28,13 @@ fn blind(lab: &Lab, hide: &str, line: &str) -> Ran {
     Running::new(command, line).finish()
 }
 
+fn joined(ran: &Ran) -> String {
+    ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn refused(ran: &Ran, says: &str) {
     assert_eq!(ran.status.code(), Some(4), "{ran}");
-    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains(says), "no '{says}' in: {ran}");
+    assert!(joined(ran).contains(says), "no '{says}' in: {ran}");
 }
 
 /// In a directory of its own for each way to hide. Runs mostly wait.
@@ -67,6 +70,13 @@ fn a_device_that_could_be_in_use_needs_a_word_of_its_own() {
         let image = fs::read(&device.image).expect("readable");
         assert!(image.iter().all(|&byte| byte == 0), "{hide}: it was written");
         blind(&lab, hide, &format!("--unchecked {0} {line}", text(&device.node))).expect_code(0);
+        // By now it holds what that test wrote. Only what is needed is asked for.
+        let both = format!("add --unchecked {0} --overwrite {0}", text(&device.node));
+        assert!(!joined(&ran).contains(&both), "{hide}: it was blank: {ran}");
+        refused(&blind(&lab, hide, &line), &both);
+        let named = blind(&lab, hide, &format!("--overwrite {0} {line}", text(&device.node)));
+        refused(&named, &format!("add --unchecked {0}", text(&device.node)));
+        assert!(!joined(&named).contains(&both), "{hide}: it was named: {named}");
     });
 }
 

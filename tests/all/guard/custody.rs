@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::layout::known_to_the_kernel;
 use crate::support::devices::{Loop, can_make_devices, text};
 use rustix::fs::{Mode, OFlags};
 use truespd::fault::Failure;
@@ -17,9 +18,13 @@ use truespd::machine::storage::{ReadFlags, open};
 const MIB: u64 = 1 << 20;
 
 fn permit(node: &Path, custody: &mut Custody) -> Result<Permit, Failure> {
+    permit_with(Word::default(), node, custody)
+}
+
+fn permit_with(word: Word<'_>, node: &Path, custody: &mut Custody) -> Result<Permit, Failure> {
     let (dir, roots) = (tempfile::tempdir().expect("a temporary directory"), Roots::default());
     let marks = Marks::with_registry(dir.path());
-    let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+    let guard = Guard { word, marks: &marks, roots: &roots };
     let look = open(node, ReadFlags::CACHED, &roots).expect("a device");
     guard.permit(text(node), &look, Range::ALL, custody)
 }
@@ -65,7 +70,7 @@ fn what_has_a_device_for_a_moment_does_not_keep_a_test_from_it() {
     let claimed = claim(&device.node);
     refused(&device.node, "it is in exclusive use, and the kernel does not tell by what");
     drop(claimed);
-    let mut short = writer(&device.node, "0.4");
+    let mut short = writer(&device.node, "0.7");
     permit(&device.node, &mut Custody::default()).expect("it is waited for");
     short.wait().expect("it ends");
     let mut long = writer(&device.node, "60");
@@ -107,6 +112,32 @@ fn a_device_is_shared_with_another_run_and_taken_over_when_that_ends() {
 fn refused_to_claim(node: &Path) {
     let claimed = rustix::fs::open(node, OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty());
     assert_eq!(claimed.map(drop), Err(rustix::io::Errno::BUSY));
+}
+
+#[test]
+fn a_disk_and_its_partition_are_not_shared() {
+    let table = "label: gpt\nsize=8192\nsize=8192\n";
+    let Some((device, _partitions, nodes)) = known_to_the_kernel(table, 2) else { return };
+    let mut own = Custody::default();
+    permit(&nodes[0], &mut own).expect("it is blank");
+    let name = device.name();
+    refused(
+        &device.node,
+        &format!("its partition {name}p1 is being tested by this or another run of TrueSpd"),
+    );
+    permit(&nodes[1], &mut Custody::default()).expect("its neighbour is another device");
+    drop(own);
+    let held = hold_of(&device.node);
+    refused(&nodes[0], &format!("the whole disk {name} is being tested by this or another run of TrueSpd"));
+    drop(held);
+}
+
+/// The whole disk has partitions that the kernel knows, so that it needs a word.
+fn hold_of(node: &Path) -> Custody {
+    let mut own = Custody::default();
+    let again = [text(node).to_string()];
+    permit_with(Word { overwrite: &again, ..Word::default() }, node, &mut own).expect("nobody has it");
+    own
 }
 
 #[test]

@@ -39,7 +39,7 @@ fn write(node: &Path, bytes: &[u8], at: u64) {
 }
 
 /// A device with a table whose partitions the kernel knows, and their nodes. What comes last is dropped first.
-fn known_to_the_kernel(script: &str, count: usize) -> Option<(Loop, Partitions, Vec<PathBuf>)> {
+pub fn known_to_the_kernel(script: &str, count: usize) -> Option<(Loop, Partitions, Vec<PathBuf>)> {
     if !can_make_devices() || !has_tool("sfdisk") {
         return None;
     }

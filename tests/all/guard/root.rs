@@ -3,9 +3,10 @@
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::support::devices::{Loop, can_make_devices, text};
+use crate::support::devices::{Loop, can_make_devices, has_tool, run, text};
+use crate::support::program::{Lab, Running};
 use truespd::fault::Refusal;
 use truespd::guard::mark::Marks;
 use truespd::guard::{Guard, Range, Word};
@@ -243,4 +244,26 @@ fn the_same_storage_by_another_name() {
     ] {
         assert_eq!(machine_with(DATA, ids, sizes).write(&device, "sdc"), Ok(()), "{ids:?} {sizes:?}");
     }
+}
+
+/// A loop device over the file is mounted as a part of the running system, in a mount namespace of its own.
+#[test]
+fn the_file_behind_a_boot_file_system() {
+    if !can_make_devices() || !has_tool("unshare") || !has_tool("mkfs.ext4") || !Path::new("/boot").is_dir() {
+        return;
+    }
+    let lab = Lab::new();
+    let image = lab.write("image", &vec![0; 8 * MIB as usize]);
+    run("mkfs.ext4", &["-q", text(&image)]);
+    let device = Loop::over(&image);
+    let before = lab.read("image");
+    let line = "-d1 -W0 -b4K -o1 -g64 -w100 --overwrite image image";
+    let script = format!("mount --read-only {} /boot && exec \"$@\"", text(&device.node));
+    let command = lab.command_behind(&["unshare", "--mount", "sh", "-c", &script, "sh"], line);
+    let ran = Running::new(command, line).finish().expect_code(4);
+    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    for says in ["is mounted at /boot (ext4)", "the running system is on that disk, and no option"] {
+        assert!(told.contains(says), "no '{says}' in: {ran}");
+    }
+    assert!(lab.read("image") == before, "it was written");
 }
