@@ -10,6 +10,7 @@ mod latency;
 pub(crate) mod legacy;
 pub mod merge;
 pub mod metrics;
+mod proof;
 mod summary;
 mod verdict;
 
@@ -25,7 +26,6 @@ pub use evidence::{
     Stalled, TargetFacts, ThreadCost, ThreadProcessors, Ticks, Timeline, Window, WriteCache,
 };
 pub use latency::LatencySummary;
+pub use proof::{FileServer, Proof, Served, disks_in_words};
 pub use summary::{DirectionSummary, Summary};
-pub use verdict::{
-    Cause, Figure, Finding, FindingGrade, Grade, Proof, Served, Unchecked, Verdict, disks_in_words,
-};
+pub use verdict::{Cause, Figure, Finding, FindingGrade, Grade, Unchecked, Verdict};

@@ -247,7 +247,7 @@ pub(crate) fn rules() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Cause, FindingGrade, Proof, Served, Unchecked};
+    use crate::result::{Cause, FileServer, FindingGrade, Proof, Served, Unchecked};
 
     const PLAIN: Style = Style { columns: 60, has_colour: false };
 
@@ -287,8 +287,8 @@ mod tests {
         let all = Served {
             completed_per_s: 2000.0,
             completed_bytes_per_s: 8_192_000.0,
-            disk_per_s: 2000.0,
-            disk_bytes_per_s: 8_192_000.0,
+            moved_per_s: 2000.0,
+            moved_bytes_per_s: 8_192_000.0,
             share: 1.0,
         };
         Proof {
@@ -310,6 +310,13 @@ mod tests {
             line(&good, PLAIN),
             format!("verdict: certified: {served} (1 remark; --verdict shows all)")
         );
+        good.proofs[0].server = Some(FileServer { name: "a\u{1b}b".into(), ..FileServer::default() });
+        assert_eq!(
+            line(&good, PLAIN),
+            "verdict: certified: a\\u{1b}b served 2,000 READ/s over an unknown protocol, 100 % of the bytes read; what the \
+             server did is not seen (1 remark; --verdict shows all)"
+        );
+        good.proofs = vec![proof()];
         good.proofs.push(proof());
         assert!(line(&good, PLAIN).contains("completed; and 1 more (1 remark"));
     }

@@ -30,6 +30,8 @@ use crate::result::Cause::{
 };
 use crate::result::FindingGrade::{self, Invalid, Remark, Suspect};
 
+pub(super) use network::{Served as OnServer, served as on_servers};
+
 /// Thresholds that the rules before a run share with the rules of a run.
 pub mod thresholds {
     pub use super::cache::{RANGE_SMALL_BYTES, RANGE_SMALL_PART};

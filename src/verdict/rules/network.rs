@@ -4,7 +4,7 @@
 
 use super::machine::{self, FOREIGN_BYTES_PER_S, FOREIGN_SUSPECT};
 use super::reach::edge;
-use crate::result::{Finding, FindingGrade, LayerKind, RequestCounts, ServedMount, ServerCounts};
+use crate::result::{FileServer, Finding, FindingGrade, LayerKind, RequestCounts, ServedMount, ServerCounts};
 use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::few::{Count, IOS_MIN};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
@@ -17,8 +17,9 @@ const ASKED_SUSPECT: f64 = 0.90;
 const ASKED_INVALID: f64 = 0.50;
 
 /// Targets on one file system of a server.
-struct Served<'a> {
-    targets: Vec<View<'a>>,
+pub struct Served<'a> {
+    /// The targets.
+    pub targets: Vec<View<'a>>,
     mount: &'a ServedMount,
     /// Length of the measured time in seconds.
     seconds: f64,
@@ -34,7 +35,7 @@ fn mount_of<'a>(case: &Case<'a>, target: &View<'_>) -> Option<&'a ServedMount> {
 }
 
 /// Targets by their mounts, where these are counted.
-fn served<'a>(case: &Case<'a>) -> Vec<Served<'a>> {
+pub fn served<'a>(case: &Case<'a>) -> Vec<Served<'a>> {
     let mut all: Vec<Served<'a>> = Vec::new();
     for target in case.views() {
         let Some(mount) = mount_of(case, &target) else { continue };
@@ -55,7 +56,8 @@ fn requests(counts: &ServerCounts, way: Way) -> &RequestCounts {
 }
 
 impl Served<'_> {
-    fn done(&self, way: Way) -> Flow {
+    /// What completed on the targets.
+    pub fn done(&self, way: Way) -> Flow {
         let all = self.targets.iter().map(|target| target.done(way));
         all.fold(Flow::default(), |sum, one| Flow { ios: sum.ios + one.ios, bytes: sum.bytes + one.bytes })
     }
@@ -65,7 +67,7 @@ impl Served<'_> {
     }
 
     /// Requests and bytes that came to the server or from it.
-    fn asked(&self, way: Way) -> Flow {
+    pub fn asked(&self, way: Way) -> Flow {
         let total = &self.mount.total;
         let moved = match way {
             Way::Read => total.server_read_bytes,
@@ -73,6 +75,11 @@ impl Served<'_> {
         };
         let ios = requests(total, way).requests as f64;
         Flow { ios: ratio(ios, self.window_s()), bytes: ratio(moved as f64, self.window_s()) }
+    }
+
+    /// Requests to make written data durable, per second.
+    pub fn commits_per_s(&self) -> f64 {
+        ratio(self.mount.total.commit.requests as f64, self.window_s())
     }
 
     /// Part of the completed bytes that the server can have seen, at best.
@@ -123,10 +130,10 @@ impl Served<'_> {
         name.unwrap_or_else(|| "the server".to_string())
     }
 
-    /// `NFS 4.2`.
-    fn protocol(&self) -> String {
-        let name = self.mount.protocol.name();
-        self.mount.version.as_ref().map_or(name.to_string(), |version| format!("{name} {version}"))
+    /// The server and how it is talked to.
+    pub fn file_server(&self) -> FileServer {
+        let ServedMount { protocol, version, .. } = self.mount;
+        FileServer { name: self.server(), protocol: *protocol, version: version.clone() }
     }
 
     /// The path when there is one target only.
@@ -186,11 +193,6 @@ pub fn served_from_cache(case: &Case<'_>) -> (Vec<Finding>, Option<Missing>) {
         }
     }
     (findings, missing)
-}
-
-/// Targets whose servers are counted, those of one mount together.
-pub fn counted_targets<'a>(case: &Case<'a>) -> Vec<Vec<View<'a>>> {
-    served(case).into_iter().map(|group| group.targets).collect()
 }
 
 /// Why the server was not asked, and what to do.
@@ -309,7 +311,7 @@ pub fn proof(case: &Case<'_>) -> Vec<Finding> {
         let says = format!(
             "Served by {} over {}{connections}: {}; what the server did is not seen.",
             group.server(),
-            group.protocol(),
+            group.file_server().protocol_words(),
             if parts.is_empty() { "no I/O completed".to_string() } else { parts.join(", and ") }
         );
         Way::BOTH.into_iter().fold(found(FindingGrade::Remark, says).of(group.path()), |finding, way| {
@@ -323,7 +325,7 @@ pub fn proof(case: &Case<'_>) -> Vec<Finding> {
 fn asked_words(group: &Served<'_>, way: Way) -> String {
     let (done, asked) = (group.done(way), group.asked(way));
     let total = &group.mount.total;
-    let commits = match ratio(total.commit.requests as f64, group.window_s()) {
+    let commits = match group.commits_per_s() {
         some if way == Way::Write && some > 0.0 => {
             format!(" and {} {}/s", number(some), group.mount.protocol.commit_word())
         }
@@ -373,10 +375,7 @@ fn figures(finding: Finding, group: &Served<'_>, way: Way) -> Finding {
     }
     match way {
         Way::Read => finding,
-        Way::Write => {
-            let commits = group.mount.total.commit.requests as f64;
-            finding.figure("server_commits_per_s", ratio(commits, group.window_s()))
-        }
+        Way::Write => finding.figure("server_commits_per_s", group.commits_per_s()),
     }
 }
 

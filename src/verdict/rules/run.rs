@@ -110,8 +110,9 @@ const UNPROVEN_PART: f64 = 0.1;
 
 /// So few I/Os that nothing can be compared with what was counted below.
 fn too_few(case: &Case<'_>, groups: &[Group<'_>]) -> Option<Finding> {
-    let served = network::counted_targets(case);
-    let sets = groups.iter().map(|group| &group.targets).chain(&served);
+    let served = network::served(case);
+    let of_servers = served.iter().map(|group| &group.targets);
+    let sets = groups.iter().map(|group| &group.targets).chain(of_servers);
     let counts: Vec<Count> =
         sets.flat_map(|targets| Way::BOTH.map(|way| Count::of(case, targets, way))).collect();
     let few = || counts.iter().filter(|count| count.is_too_few());

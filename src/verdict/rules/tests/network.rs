@@ -83,6 +83,16 @@ fn what_the_server_was_asked_for_is_proof() {
     let figure = |name: &str| remark.figures.iter().find(|figure| figure.name == name).map(|f| f.value);
     assert_eq!(figure("server_reads_per_s"), Some(20_000.0));
     assert_eq!(figure("server_read_round_trip_ms"), Some(0.81));
+    let [proof] = verdict.proofs.as_slice() else { panic!("{:#?}", verdict.proofs) };
+    assert_eq!(
+        (proof.targets.as_slice(), proof.disks.as_slice()),
+        ([PATH.to_string()].as_slice(), [].as_slice())
+    );
+    assert_eq!((proof.time_span, proof.writes, proof.flushes_per_s), (1, None, None));
+    assert_eq!(
+        proof.words(),
+        "filer1 served 20,000 READ/s over NFS 4.2, 100 % of the bytes read; what the server did is not seen"
+    );
 }
 
 #[test]
@@ -99,6 +109,12 @@ fn writes_are_proven_with_their_commits() {
              in this machine's queue;",
         ],
     );
+    let mut doc = on_nfs(Doc::clean_writes());
+    total(&mut doc).commit = RequestCounts { requests: 50 * SECONDS, ..RequestCounts::default() };
+    let proofs = judge(&doc.build()).proofs;
+    let words = "filer1 served 20,000 WRITE/s over NFS 4.2 with 50 COMMIT/s, 100 % of the bytes written; what the server did \
+                 is not seen";
+    assert_eq!(proofs.iter().map(|proof| proof.words()).collect::<Vec<_>>(), [words]);
     on_nfs(Doc::clean_writes()).silent("unproven");
     on_nfs(Doc::clean_writes()).silent("served-from-cache");
 }
@@ -188,6 +204,7 @@ fn a_loop_device_on_nfs_with_a_cache_of_its_own() {
 #[test]
 fn without_counters_nothing_is_proven() {
     let none = || reads(|doc| doc.measured.evidence.served_mounts.clear());
+    assert_eq!(judge(&none().build()).proofs, []);
     says(
         &none().fires("unproven"),
         FindingGrade::Suspect,
