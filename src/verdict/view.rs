@@ -209,10 +209,9 @@ impl<'a> View<'a> {
             let level = layer.details.as_ref().and_then(|details| details.level.as_deref());
             is_redundant(layer) && !level.is_some_and(|level| COPY_LEVELS.contains(&level))
         };
-        let is_buffered_loop = |layer: &Layer| layer.kind == LayerKind::Loop && layer.direct_io != Some(true);
-        self.layers().iter().any(|layer| {
-            is_parity(layer) || is_buffered_loop(layer) || MULTIPLY_WRITES.contains(&layer.role())
-        })
+        self.layers()
+            .iter()
+            .any(|layer| is_parity(layer) || is_cached_loop(layer) || MULTIPLY_WRITES.contains(&layer.role()))
     }
 
     /// Whether one read becomes several below: on an array that lacks a disk, or in a cache that fills.
@@ -229,6 +228,11 @@ impl<'a> View<'a> {
         let is_thin = |layer: &Layer| matches!(layer.role(), LayerRole::ThinVolume | LayerRole::ThinPool);
         self.layers().iter().any(is_thin)
     }
+}
+
+/// Whether a layer is a loop device that uses the page cache for its file.
+pub fn is_cached_loop(layer: &Layer) -> bool {
+    layer.kind == LayerKind::Loop && layer.direct_io != Some(true)
 }
 
 /// Layers whose writes become several: copies on write, caches, checksums, late allocation.

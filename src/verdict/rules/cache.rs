@@ -1,5 +1,6 @@
 //! Did the I/O reach the disks, and as what?
 
+use super::answers::{Asked, Cause};
 use super::network;
 use super::pages::residency_growth;
 use super::reach::{self, By, Most, edge, unread};
@@ -7,7 +8,7 @@ use crate::result::{Finding, FindingGrade, Layer, LayerKind};
 use crate::text::{bytes, number, percent};
 use crate::verdict::few::Count;
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
-use crate::verdict::view::{Flow, Group, RestsOn, View, Way};
+use crate::verdict::view::{Flow, Group, RestsOn, View, Way, is_cached_loop};
 use crate::verdict::{Case, Look, Missing};
 
 /// The disks may move this part of the bytes less before it is worth a word: readings of the counters and of
@@ -143,29 +144,6 @@ fn seen(moved: Flow, done: Flow) -> String {
     format!("{} of {} ({share} of the bytes)", per_s(moved.ios), bytes(moved.size()))
 }
 
-/// Why the disks moved less.
-#[derive(Debug)]
-struct Cause {
-    words: String,
-    advice: &'static str,
-    /// Something other than the target answered.
-    is_not_the_target: bool,
-    /// It was the page cache of the target.
-    is_page_cache: bool,
-    /// The least part of the bytes that compression and the like leave, where some layer does that.
-    least: Option<f64>,
-}
-
-impl Cause {
-    fn of(words: &str, advice: &'static str) -> Self {
-        Cause { words: words.to_string(), advice, is_not_the_target: true, is_page_cache: false, least: None }
-    }
-
-    fn page_cache(words: &str, advice: &'static str) -> Self {
-        Cause { is_page_cache: true, ..Cause::of(words, advice) }
-    }
-}
-
 /// The cause of `share`, the part of the bytes that can have been at the disks. `own_less`: this process had the disks move
 /// less than half, so that it was answered above the devices.
 fn cause(group: &Group<'_>, way: Way, share: f64, own_less: bool) -> Cause {
@@ -212,8 +190,7 @@ fn is_evident(group: &Group<'_>, way: Way) -> bool {
         let held = seen.cached_before_bytes * 2 >= seen.range_bytes.max(1);
         way == Way::Read && (held || (grew > 0.0 && group.done_bytes(way) > 2.0 * grew))
     };
-    let is_loop_cached = |layer: &Layer| layer.kind == LayerKind::Loop && layer.direct_io != Some(true);
-    group.targets.iter().any(|target| answered(target) || target.layers().iter().any(is_loop_cached))
+    group.targets.iter().any(|target| answered(target) || target.layers().iter().any(is_cached_loop))
 }
 
 /// What the profile and the layout of the target tell.
@@ -230,33 +207,16 @@ fn cause_in_the_profile(group: &Group<'_>, way: Way) -> Option<Cause> {
         ));
     }
     if most(&|target| target.asked.memory_mapped) {
-        return Some(Cause::page_cache(
-            "the target is memory mapped (-Sm), so the page cache answered",
-            "use -Su or -Sh to measure the disk; this result is the speed of memory and page cache",
-        ));
+        return Some(Cause::mapped(Asked::Disks));
     }
     let is_cached = most(&|target| !target.is_direct());
-    match way {
-        Way::Read if is_cached => Some(Cause::page_cache(
-            "the page cache answered, because neither -Su nor -Sh bypassed it",
-            "add -Su or -Sh to measure the disk; this result is what programs get that use the page cache",
-        )),
-        Way::Write if is_cached => Some(Cause::page_cache(
-            "the page cache took them, because neither -Su nor -Sh bypassed it",
-            "add -Sh (durable writes) or -Su (writes to the disk's cache), or run until the page cache is full",
-        )),
-        _ => None,
-    }
+    is_cached.then(|| Cause::not_bypassed(way, Asked::Disks))
 }
 
 /// What the layers and the page cache tell. `is_reduced`: the file system or a layer below makes data smaller.
 fn cause_below(group: &Group<'_>, way: Way, is_reduced: bool, own_less: bool) -> Cause {
-    let is_loop_cached = |layer: &Layer| layer.kind == LayerKind::Loop && layer.direct_io != Some(true);
-    if !own_less && group.targets.iter().any(|target| target.layers().iter().any(is_loop_cached)) {
-        return Cause::of(
-            "a loop device below the target uses the page cache for its file",
-            "set the loop device up with losetup --direct-io=on",
-        );
+    if !own_less && group.targets.iter().any(|target| target.layers().iter().any(is_cached_loop)) {
+        return Cause::cached_loop();
     }
     // Pages that were there before prove nothing where the file system honours direct I/O: it goes by them.
     let goes_by = way == Way::Write || !(is_reduced || own_less);
@@ -288,10 +248,7 @@ fn cause_below(group: &Group<'_>, way: Way, is_reduced: bool, own_less: bool) ->
             "the page cache answered, although the test asked for direct I/O",
             "choose a file system that supports direct I/O",
         ),
-        false => Cause::of(
-            "something between the test and the disk answered",
-            "look for a cache between the test and the disk (truespd inspect shows the layers)",
-        ),
+        false => Cause::something(Asked::Disks),
     }
 }
 

@@ -245,7 +245,7 @@ fn no_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     let (inside, outside) = inside_and_outside(&parts, waits.interval_ns as f64 / 1e9, low)?;
     let says = if inside >= WAITS && inside - outside >= WAITS_MORE {
         format!(
-            "At that time the threads waited for a processor {} of the time, {} otherwise.",
+            "While the rate was low, the threads spent {} of their time waiting for a processor, at other times {}.",
             percent(inside),
             percent(outside)
         )
@@ -314,7 +314,7 @@ fn others(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
         return None;
     }
     let says = format!(
-        "At that time other programs moved {}/s on {}, {}/s otherwise.",
+        "While the rate was low, other programs moved {}/s on {}, at other times {}/s.",
         bytes(inside),
         group.names(),
         bytes(outside)

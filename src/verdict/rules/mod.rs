@@ -1,6 +1,7 @@
 //! The table of rules; each theme has a file of its own.
 
 mod amplified;
+mod answers;
 mod cache;
 mod causes;
 mod content;
@@ -424,8 +425,8 @@ pub const RULES: &[Rule] = &[
         Suspect,
         Target,
         RealSpan(network::retransmissions),
-        "The client of a file server had to send requests again: from 1 % of 100 or more, or when the server was silent for a \
-         whole timeout, the result is suspect; fewer are a remark.",
+        "The client of a file server had to send requests again: from 1 % of 100 or more, or when the server did not answer within a \
+         timeout, the result is suspect; fewer are a remark.",
         "look for lost packets and broken connections between this machine and the server (ss -ti, dmesg), and repeat",
     ),
     rule(

@@ -2,13 +2,14 @@
 //!
 //! Where the kernel counts the requests of a mount, a run is proven up to the server, and no further.
 
+use super::answers::{Asked, Cause};
 use super::machine::{self, FOREIGN_BYTES_PER_S, FOREIGN_SUSPECT};
 use super::reach::edge;
 use crate::result::{FileServer, Finding, FindingGrade, LayerKind, RequestCounts, ServedMount, ServerCounts};
 use crate::text::{bytes, duration_ns, number, percent};
 use crate::verdict::few::{Count, IOS_MIN};
 use crate::verdict::figures::{Details, found, ratio, unless_missing};
-use crate::verdict::view::{Flow, RestsOn, View, Way};
+use crate::verdict::view::{Flow, RestsOn, View, Way, is_cached_loop};
 use crate::verdict::{Case, Look, Missing};
 
 /// As for disks (`served-from-cache`): the server may be asked for this part of the bytes less before it is worth a word.
@@ -164,7 +165,7 @@ pub fn served_from_cache(case: &Case<'_>) -> (Vec<Finding>, Option<Missing>) {
                 continue;
             }
             let grade = if share < ASKED_INVALID { FindingGrade::Invalid } else { FindingGrade::Suspect };
-            let (cause, advice) = cause(&group, way);
+            let Cause { words: cause, advice, .. } = cause(&group, way);
             let got = match asked.bytes {
                 0.0 => "none".to_string(),
                 some => format!(
@@ -195,38 +196,14 @@ pub fn served_from_cache(case: &Case<'_>) -> (Vec<Finding>, Option<Missing>) {
     (findings, missing)
 }
 
-/// Why the server was not asked, and what to do.
-fn cause(group: &Served<'_>, way: Way) -> (&'static str, &'static str) {
-    let has_cached_loop = group
-        .targets
-        .iter()
-        .flat_map(View::layers)
-        .any(|layer| layer.kind == LayerKind::Loop && layer.direct_io != Some(true));
-    if group.targets.iter().any(|target| target.asked.memory_mapped) {
-        let words = "the target is memory mapped (-Sm), so the page cache of this machine answered";
-        return (
-            words,
-            "use -Su or -Sh to measure the server; this result is the speed of memory and page cache",
-        );
-    }
-    match (group.is_direct(), way) {
-        (false, Way::Read) => (
-            "the page cache of this machine answered, because neither -Su nor -Sh bypassed it",
-            "add -Su or -Sh (-Sr for the client's cache alone) to measure the server; this result is what programs get \
-             that read the same files again",
-        ),
-        (false, Way::Write) => (
-            "the page cache of this machine took them, because neither -Su nor -Sh bypassed it",
-            "add -Sh to measure writes that the server has made durable, or run until the page cache is full",
-        ),
-        (true, _) if has_cached_loop => (
-            "a loop device below the target uses the page cache for its file",
-            "set the loop device up with losetup --direct-io=on",
-        ),
-        (true, _) => (
-            "something between the test and the server answered",
-            "look for a cache between the test and the server (truespd inspect shows the layers)",
-        ),
+/// Why the server was not asked.
+fn cause(group: &Served<'_>, way: Way) -> Cause {
+    let has_cached_loop = group.targets.iter().flat_map(View::layers).any(is_cached_loop);
+    match group.is_direct() {
+        _ if group.targets.iter().any(|target| target.asked.memory_mapped) => Cause::mapped(Asked::Server),
+        false => Cause::not_bypassed(way, Asked::Server),
+        true if has_cached_loop => Cause::cached_loop(),
+        true => Cause::something(Asked::Server),
     }
 }
 
@@ -403,7 +380,8 @@ pub fn retransmissions(case: &Case<'_>) -> Look {
         let grade = if is_part || timeouts > 0 { FindingGrade::Suspect } else { FindingGrade::Remark };
         let waited = match timeouts {
             0 => String::new(),
-            many => format!("; {} times the server was silent for a whole timeout", number(many as f64)),
+            1 => "; once the server did not answer within the timeout".to_string(),
+            many => format!("; {} times the server did not answer within the timeout", number(many as f64)),
         };
         let says = format!(
             "{} of {} requests to {} had to be sent again ({}){waited}.",

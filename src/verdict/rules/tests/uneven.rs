@@ -161,7 +161,9 @@ fn a_fall_is_told_with_what_changed_in_that_second() {
     says(
         &finding,
         FindingGrade::Suspect,
-        &["the threads waited for a processor 60 % of the time, 1 % otherwise."],
+        &[
+            "While the rate was low, the threads spent 60 % of their time waiting for a processor, at other times 1 %.",
+        ],
     );
     // Other virtual machines took it: of two processors 0.6 s of each second.
     let finding = with(&|d| {
@@ -179,7 +181,7 @@ fn a_fall_is_told_with_what_changed_in_that_second() {
     says(
         &finding,
         FindingGrade::Suspect,
-        &["At that time other programs moved 32 MiB/s on vda, 0 bytes/s otherwise."],
+        &["While the rate was low, other programs moved 32 MiB/s on vda, at other times 0 bytes/s."],
     );
     // Others who move as much all the time did not make it fall.
     let finding = with(&|d| {
@@ -224,7 +226,7 @@ fn pauses_are_told_with_what_others_did_then() {
     says(
         &busy.fires("pauses"),
         FindingGrade::Suspect,
-        &["waited for a processor 90 % of the time, 0 % otherwise."],
+        &["90 % of their time waiting for a processor, at other times 0 %."],
     );
 }
 
