@@ -8,7 +8,7 @@ use super::timeline::whole_seconds_ns;
 use crate::machine::chain;
 use crate::machine::cpustat;
 use crate::machine::device::DeviceNumber;
-use crate::machine::diskstat::{DiskCounters, DiskCounts};
+use crate::machine::diskstat::{DiskCounters, DiskCounts, sum};
 use crate::machine::fileserver::{self, ServedMounts, ServerCounts};
 use crate::machine::memory::available_bytes;
 use crate::machine::pressure::{
@@ -16,7 +16,8 @@ use crate::machine::pressure::{
 };
 use crate::machine::roots::Roots;
 use crate::result::{
-    DiskActivity, HostActivity, LayerKind, Limit, LimitChange, Pressure, ProcessorWaits, ServedMount,
+    DiskActivity, HostActivity, LayerDetails, LayerKind, Limit, LimitChange, PathActivity, Pressure,
+    ProcessorWaits, ServedMount, WayChange,
 };
 use crate::sys::thread::{ThreadId, waiting_ns_of};
 
@@ -29,6 +30,8 @@ pub struct Sources {
     lowest: usize,
     /// Mounts of file servers.
     served: ServedMounts,
+    /// Devices whose way to the storage can change, with what it was when the targets were opened.
+    ways: Vec<(String, DeviceNumber, Option<LayerDetails>)>,
     throttle_files: Vec<PathBuf>,
     /// None for simulated time.
     limits: Option<LimitSources>,
@@ -60,18 +63,24 @@ impl Sources {
         let remote = chains.iter().flat_map(|chain| chain.iter());
         let remote = remote.filter(|layer| layer.kind == LayerKind::RemoteFilesystem);
         let served = ServedMounts::open(remote.filter_map(|layer| layer.mount.point.as_deref()), roots);
-        Sources { disks, lowest, served, throttle_files: throttle_files(roots), limits, roots: roots.clone() }
+        let (throttle_files, roots) = (throttle_files(roots), roots.clone());
+        Sources { disks, lowest, served, ways: ways(&chains), throttle_files, limits, roots }
     }
 
     /// Nothing, for simulated time.
     pub fn none() -> Self {
         let (disks, throttle_files, roots) = (Vec::new(), Vec::new(), Roots::default());
-        Sources { disks, lowest: 0, served: ServedMounts::default(), throttle_files, limits: None, roots }
+        let served = ServedMounts::default();
+        Sources { disks, lowest: 0, served, ways: Vec::new(), throttle_files, limits: None, roots }
     }
 
-    /// `None` for a device that is gone.
-    fn disk_counts(&self) -> Vec<Option<DiskCounts>> {
-        self.disks.iter().map(|(_, counters)| counters.read().ok()).collect()
+    /// Of each path; `None` for a device that is gone.
+    fn disk_counts(&self) -> Vec<Option<Vec<DiskCounts>>> {
+        self.disks.iter().map(|(_, counters)| counters.read_each().ok()).collect()
+    }
+
+    fn ways_now(&self) -> Vec<Option<LayerDetails>> {
+        self.ways.iter().map(|(_, number, _)| chain::details_now(*number, &self.roots)).collect()
     }
 
     fn host_counts(&self) -> HostCounts {
@@ -96,6 +105,18 @@ impl Sources {
     }
 }
 
+/// Devices of the chains whose way to the storage can change, each once.
+fn ways(chains: &[&[chain::Layer]]) -> Vec<(String, DeviceNumber, Option<LayerDetails>)> {
+    let mut found: Vec<(String, DeviceNumber, Option<LayerDetails>)> = Vec::new();
+    for layer in chains.iter().flat_map(|chain| chain::watched(chain)) {
+        let Some(number) = layer.number else { continue };
+        if !found.iter().any(|(_, known, _)| *known == number) {
+            found.push((layer.name.clone(), number, layer.details.clone()));
+        }
+    }
+    found
+}
+
 /// Counters of the machine at one moment.
 #[derive(Debug, Clone, Copy)]
 struct HostCounts {
@@ -109,8 +130,9 @@ struct HostCounts {
 #[derive(Debug, Clone)]
 struct Reading {
     at_ns: u64,
-    disks: Vec<Option<DiskCounts>>,
+    disks: Vec<Option<Vec<DiskCounts>>>,
     served: fileserver::Readings,
+    ways: Vec<Option<LayerDetails>>,
     /// For how long the test's threads have had no processor, added up; `None` where that is not told.
     waiting_ns: Option<u64>,
     /// Processor time that the hypervisor gave to others since boot.
@@ -128,7 +150,8 @@ impl Reading {
         let limits = sources.limits.as_ref().map_or_else(Vec::new, LimitSources::in_force);
         let stolen_ns = cpustat::read_from(&sources.roots.proc.join("stat")).ok();
         let stolen_ns = stolen_ns.map(|ticks| cpustat::stolen_ns(&ticks));
-        Reading { at_ns, disks, served, waiting_ns, stolen_ns, limits }
+        let ways = sources.ways_now();
+        Reading { at_ns, disks, served, ways, waiting_ns, stolen_ns, limits }
     }
 }
 
@@ -163,6 +186,8 @@ pub struct Activity {
     pub processor_waits: Option<ProcessorWaits>,
     /// When limits were changed; none when nobody looked.
     pub limit_changes: Option<Vec<LimitChange>>,
+    /// When the way to a device changed; none when nobody looked.
+    pub way_changes: Option<Vec<WayChange>>,
 }
 
 impl<'a> Recorder<'a> {
@@ -216,6 +241,7 @@ impl<'a> Recorder<'a> {
         let host = self.host();
         let window_ns = last.at_ns.saturating_sub(self.readings[0].at_ns);
         let limit_changes = self.sources.limits.as_ref().map(|_| self.limit_changes(&last));
+        let way_changes = self.sources.limits.as_ref().map(|_| self.way_changes(&last));
         if self.due_ns <= measure_end_ns {
             self.readings.push(last.clone());
         }
@@ -228,12 +254,25 @@ impl<'a> Recorder<'a> {
                 pairs.map(|pair| between(&pair[0], &pair[1], index).unwrap_or_default()).collect();
             let interval_ns = self.interval_told_ns();
             let (name, late_ns) = (name.clone(), self.late_ns);
-            all.push(DiskActivity { name, window_ns, late_ns, total, interval_ns, intervals });
+            let paths = self.paths(index, &last);
+            all.push(DiskActivity { name, window_ns, late_ns, total, interval_ns, intervals, paths });
             lowest += usize::from(index < self.sources.lowest);
         }
         let upper = all.split_off(lowest);
         let (served, processor_waits) = (self.served(&last), self.processor_waits());
-        Activity { disks: all, upper, served, host, processor_waits, limit_changes }
+        Activity { disks: all, upper, served, host, processor_waits, limit_changes, way_changes }
+    }
+
+    /// What each path to a disk did, where it has several.
+    fn paths(&self, index: usize, last: &Reading) -> Vec<PathActivity> {
+        let (Some(before), Some(after)) = (&self.readings[0].disks[index], &last.disks[index]) else {
+            return Vec::new();
+        };
+        let names = self.sources.disks[index].1.paths();
+        let pairs = names.iter().zip(after.iter().zip(before));
+        pairs
+            .map(|(name, (after, before))| PathActivity { name: name.clone(), total: after.since(before) })
+            .collect()
     }
 
     /// Length of the intervals of a series; 0 without one.
@@ -289,6 +328,31 @@ impl<'a> Recorder<'a> {
         self.readings.iter().zip(later).filter_map(changed).collect()
     }
 
+    /// From when the targets were opened to the last reading.
+    fn way_changes(&self, last: &Reading) -> Vec<WayChange> {
+        let opened: Vec<_> = self.sources.ways.iter().map(|(_, _, details)| details.clone()).collect();
+        let mut changes = Vec::new();
+        let mut before = (self.readings[0].at_ns, &opened);
+        for (place, reading) in self.readings.iter().chain([last]).enumerate() {
+            let now = |seen_from_ns: u64| match place {
+                0 => 0,
+                _ => reading.at_ns.saturating_sub(seen_from_ns),
+            };
+            let each = self.sources.ways.iter().zip(before.1.iter().zip(&reading.ways));
+            for ((device, _, _), (was, is)) in each.filter(|(_, (was, is))| was != is) {
+                changes.push(WayChange {
+                    device: device.clone(),
+                    seen_ns: now(self.measure_start_ns),
+                    within_ns: now(before.0),
+                    before: was.clone(),
+                    after: is.clone(),
+                });
+            }
+            before = (reading.at_ns, &reading.ways);
+        }
+        changes
+    }
+
     fn host(&self) -> HostActivity {
         let (before, after) = (&self.host_before, self.sources.host_counts());
         let since = |now: u64, then: u64| now.saturating_sub(then);
@@ -321,7 +385,7 @@ impl<'a> Recorder<'a> {
 
 /// What one disk did between two readings.
 fn between(before: &Reading, after: &Reading, index: usize) -> Option<DiskCounts> {
-    Some(after.disks[index]?.since(&before.disks[index]?))
+    Some(sum(after.disks[index].as_ref()?).since(&sum(before.disks[index].as_ref()?)))
 }
 
 /// What was asked of the server of one mount between two readings.

@@ -84,6 +84,7 @@ pub fn measured(
         processor_waits: activity.as_ref().and_then(|a| a.processor_waits.clone()),
         processors,
         limit_changes: activity.as_ref().and_then(|a| a.limit_changes.clone()),
+        way_changes: activity.as_ref().and_then(|a| a.way_changes.clone()),
         disks: activity.as_ref().map_or_else(Vec::new, |a| a.disks.clone()),
         upper_disks: activity.as_ref().map_or_else(Vec::new, |a| a.upper.clone()),
         served_mounts: activity.as_ref().map_or_else(Vec::new, |a| a.served.clone()),

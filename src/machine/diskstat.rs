@@ -5,11 +5,13 @@
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::device::DeviceNumber;
+use super::nvme::controller_of_path;
 use super::roots::Roots;
 use crate::sys::file::read_at;
 
@@ -126,6 +128,10 @@ pub fn parse(text: &str) -> Option<DiskCounts> {
 pub struct DiskCounters {
     /// One, or that of each path to the device.
     stats: Vec<File>,
+    /// The controllers of the paths, in the same order; empty for a device that counts itself.
+    paths: Vec<String>,
+    /// What was read last of each.
+    last: Mutex<Vec<Option<DiskCounts>>>,
 }
 
 impl DiskCounters {
@@ -143,15 +149,19 @@ impl DiskCounters {
         if NEVER_COUNT.contains(&driver) || (is_off && !ALWAYS_COUNT.contains(&driver)) {
             return None;
         }
-        let paths = nvme_paths(&name, roots);
-        let stats = match paths.is_empty() {
-            true => vec![File::open(dir.join("stat")).ok()?],
-            false => paths.iter().map(File::open).collect::<Result<_, _>>().ok()?,
-        };
-        let counters = DiskCounters { stats };
+        let (paths, files): (Vec<String>, Vec<PathBuf>) = nvme_paths(&name, roots).into_iter().unzip();
+        let files = if files.is_empty() { vec![dir.join("stat")] } else { files };
+        let stats: Vec<File> = files.iter().map(File::open).collect::<Result<_, _>>().ok()?;
+        let last = Mutex::new(vec![None; stats.len()]);
+        let counters = DiskCounters { stats, paths, last };
         let never_read = counters.read().ok()? == DiskCounts::default();
         let is_mute = never_read && dir.join("device").exists();
         (!is_mute).then_some(counters)
+    }
+
+    /// The controllers by which the paths of a device lead that has several; empty for one that counts itself.
+    pub fn paths(&self) -> &[String] {
+        &self.paths
     }
 
     /// Reads the counters.
@@ -159,40 +169,56 @@ impl DiskCounters {
     /// # Errors
     /// When the device is gone, or its counters are not what they should be.
     pub fn read(&self) -> io::Result<DiskCounts> {
-        let mut sum: Option<DiskCounts> = None;
-        for stat in &self.stats {
-            let mut buffer = [0; TEXT_BYTES_MAX];
-            let len = read_at(stat, &mut buffer, 0)?;
-            let text = String::from_utf8_lossy(&buffer[..len]);
-            let invalid = || io::Error::new(io::ErrorKind::InvalidData, "not the counters of a device");
-            let one = parse(&text).ok_or_else(invalid)?;
-            sum = Some(sum.map_or(one, |sum| sum.plus(&one)));
+        Ok(sum(&self.read_each()?))
+    }
+
+    /// Reads those of each path, in the order of [`DiskCounters::paths`]. One that is gone keeps what it counted last.
+    ///
+    /// # Errors
+    /// When no path is left, or counters are not what they should be.
+    pub fn read_each(&self) -> io::Result<Vec<DiskCounts>> {
+        let now: Vec<io::Result<DiskCounts>> = self.stats.iter().map(read_stat).collect();
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failed = None;
+        let mut is_there = false;
+        for (known, now) in last.iter_mut().zip(now) {
+            match now {
+                Ok(counts) => {
+                    is_there = true;
+                    *known = Some(counts);
+                }
+                Err(error) => failed = Some(error),
+            }
         }
-        sum.ok_or_else(|| io::ErrorKind::NotFound.into())
+        match (is_there, failed) {
+            (false, Some(error)) => Err(error),
+            _ => Ok(last.iter().map(|known| known.unwrap_or_default()).collect()),
+        }
     }
 }
 
-/// Counters of the paths to an NVMe namespace that has several. What stands above the paths counts nothing before
-/// Linux 6.4, and loses completions that come in batches until 6.10.
-fn nvme_paths(name: &str, roots: &Roots) -> Vec<PathBuf> {
-    let parts = || {
-        let (subsystem, namespace) = name.strip_prefix("nvme")?.split_once('n')?;
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        (is_number(subsystem) && is_number(namespace)).then_some((subsystem, namespace))
-    };
-    let Some((subsystem, namespace)) = parts() else { return Vec::new() };
-    let is_path = |other: &str| {
-        let path = other.strip_prefix("nvme").and_then(|rest| rest.strip_prefix(subsystem));
-        let controller = path.and_then(|rest| rest.strip_prefix('c')).and_then(|rest| rest.split_once('n'));
-        controller.is_some_and(|(controller, of)| {
-            of == namespace && !controller.is_empty() && controller.bytes().all(|b| b.is_ascii_digit())
-        })
-    };
+/// Those of all paths to a device together.
+pub fn sum(all: &[DiskCounts]) -> DiskCounts {
+    all.iter().copied().reduce(|sum, one| sum.plus(&one)).unwrap_or_default()
+}
+
+fn read_stat(stat: &File) -> io::Result<DiskCounts> {
+    let mut buffer = [0; TEXT_BYTES_MAX];
+    let len = read_at(stat, &mut buffer, 0)?;
+    let text = String::from_utf8_lossy(&buffer[..len]);
+    let invalid = || io::Error::new(io::ErrorKind::InvalidData, "not the counters of a device");
+    parse(&text).ok_or_else(invalid)
+}
+
+/// Counters of the paths to an NVMe namespace that has several, with the controllers by which they lead. What stands above
+/// the paths counts nothing before Linux 6.4, and loses completions that come in batches until 6.10.
+fn nvme_paths(name: &str, roots: &Roots) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(roots.sys.join("block")).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries
-        .filter(|entry| is_path(&entry.file_name().to_string_lossy()))
-        .map(|entry| entry.path().join("stat"))
-        .collect();
+    let path = |entry: std::fs::DirEntry| {
+        let controller = controller_of_path(&entry.file_name().to_string_lossy(), name)?;
+        Some((controller, entry.path().join("stat")))
+    };
+    let mut paths: Vec<(String, PathBuf)> = entries.filter_map(path).collect();
     paths.sort();
     paths
 }
@@ -290,6 +316,18 @@ mod tests {
         let counters = DiskCounters::open("259:0".parse().unwrap(), &roots).expect("counters");
         let sum = counters.read().unwrap();
         assert_eq!((sum.reads, sum.read_bytes), (12, 96 * 512));
+        assert_eq!(counters.paths(), ["nvme0", "nvme10"]);
+        let each =
+            |counters: &DiskCounters| counters.read_each().map(|all| all.iter().map(|c| c.reads).collect());
+        assert_eq!(each(&counters).unwrap(), vec![7, 5]);
+        // Of a path that goes away what it did stays in the sum.
+        let stat = |path: &str| dir.path().join("block").join(path).join("stat");
+        fs::write(stat("nvme1c0n1"), "").unwrap();
+        fs::write(stat("nvme1c10n1"), "9 0 72 1 0 0 0 0 0 1 1\n").unwrap();
+        assert_eq!(each(&counters).unwrap(), vec![7, 9]);
+        fs::write(stat("nvme1c10n1"), "").unwrap();
+        let gone: io::Result<Vec<u64>> = each(&counters);
+        assert!(gone.is_err(), "no path is left");
     }
 
     #[test]

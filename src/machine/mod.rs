@@ -10,6 +10,7 @@ pub mod limits;
 pub mod loops;
 pub mod memory;
 pub mod mounts;
+pub(crate) mod nvme;
 pub mod pressure;
 pub(crate) mod read;
 pub mod roots;

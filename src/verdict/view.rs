@@ -235,8 +235,9 @@ pub fn is_cached_loop(layer: &Layer) -> bool {
     layer.kind == LayerKind::Loop && layer.direct_io != Some(true)
 }
 
-/// Layers whose writes become several: copies on write, caches, checksums, late allocation.
-const MULTIPLY_WRITES: [LayerRole; 11] = [
+/// Layers whose writes become several: copies on write, caches, checksums, late allocation, a log of what the copies of
+/// DRBD may lack.
+const MULTIPLY_WRITES: [LayerRole; 12] = [
     LayerRole::ThinPool,
     LayerRole::ThinVolume,
     LayerRole::Snapshot,
@@ -248,6 +249,7 @@ const MULTIPLY_WRITES: [LayerRole; 11] = [
     LayerRole::Integrity,
     LayerRole::CopyOnWrite,
     LayerRole::Zfs,
+    LayerRole::Replica,
 ];
 
 /// Levels of md that write the same several times and read nothing for it.

@@ -337,6 +337,7 @@ fn facts(layer: &Layer) -> Vec<String> {
         true => "direct I/O to its file".to_string(),
         false => "its file is accessed through the page cache".to_string(),
     }));
+    lines.extend(way_words(layer));
     if !matches!(
         layer.kind,
         LayerKind::Disk | LayerKind::NetworkDisk | LayerKind::Memory | LayerKind::Unknown
@@ -347,6 +348,24 @@ fn facts(layer: &Layer) -> Vec<String> {
     lines.extend(cache_words(layer));
     lines.extend(queue_words(layer));
     lines.extend(request_words(layer));
+    lines
+}
+
+/// What the storage calls itself, and each path to it.
+fn way_words(layer: &Layer) -> Vec<String> {
+    let target = layer.details.as_ref().and_then(|details| details.target.as_ref());
+    let mut lines: Vec<String> = target.map(|name| format!("target {name}")).into_iter().collect();
+    lines.extend(layer.paths().iter().map(|path| format!("path {}: {}", path.place(), path.standing())));
+    if let Some(replica) = layer.replica() {
+        let unknown = || "unknown".to_string();
+        let disk = replica.disk.clone().unwrap_or_else(unknown);
+        lines.push(format!("copy of this node: {disk}"));
+        lines.extend(replica.peers.iter().map(|peer| {
+            let disk = peer.disk.clone().unwrap_or_else(unknown);
+            let connection = peer.connection.clone().unwrap_or_else(unknown);
+            format!("copy of {}: {disk}, connection {connection}", peer.name())
+        }));
+    }
     lines
 }
 

@@ -5,11 +5,11 @@ use crate::sys::file::{FileKind, Stat};
 use std::path::{Path, PathBuf};
 
 use super::filesystem::names_in;
+use crate::machine::chain::bus::Connection;
 use crate::machine::chain::details::DELETED;
-use crate::machine::chain::transport::{Connection, connection};
-use crate::machine::chain::{
-    BlockDevice, Builder, DevicePath, Layer, LayerDetails, LayerKind, LayerRole, Queue,
-};
+use crate::machine::chain::replica;
+use crate::machine::chain::transport::{connection, path_by};
+use crate::machine::chain::{BlockDevice, Builder, Layer, LayerDetails, LayerKind, LayerRole, Queue};
 use crate::machine::read::{read_number, read_word};
 use crate::machine::roots::Roots;
 
@@ -95,7 +95,7 @@ fn backing(device: &BlockDevice) -> Option<Backing> {
 /// Everything about a device but what lies below it.
 pub(super) fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
     let dir = device.dir();
-    let (kind, details) = recognise(device);
+    let (kind, details) = recognise(device, roots);
     let sectors = |file: &str| read_number::<u64>(&dir.join(file))?.checked_mul(SYSFS_SECTOR_BYTES);
     let base = Layer {
         kind,
@@ -143,8 +143,15 @@ fn queue_of(device: &BlockDevice) -> Queue {
     }
 }
 
+/// What a device is and does beyond its kind, and nothing else of it.
+pub(super) fn details_of(device: &BlockDevice, roots: &Roots) -> Option<LayerDetails> {
+    let (kind, details) = recognise(device, roots);
+    let is_disk = matches!(kind, LayerKind::Disk | LayerKind::NetworkDisk);
+    details.or_else(|| if is_disk { connection(device, roots).details } else { None })
+}
+
 /// What a device is, by what sysfs shows in its directory and by its driver's names.
-fn recognise(device: &BlockDevice) -> (LayerKind, Option<LayerDetails>) {
+fn recognise(device: &BlockDevice, roots: &Roots) -> (LayerKind, Option<LayerDetails>) {
     let dir = device.dir();
     let plain = |kind| (kind, None);
     let with = |kind, details| (kind, Some(details));
@@ -152,7 +159,7 @@ fn recognise(device: &BlockDevice) -> (LayerKind, Option<LayerDetails>) {
         return plain(LayerKind::Partition);
     }
     if dir.join("dm").is_dir() {
-        return with(LayerKind::DeviceMapper, mapped_details(device));
+        return with(LayerKind::DeviceMapper, mapped_details(device, roots));
     }
     if dir.join("md").is_dir() {
         return with(LayerKind::Md, array_details(dir));
@@ -163,7 +170,12 @@ fn recognise(device: &BlockDevice) -> (LayerKind, Option<LayerDetails>) {
         "zram" => with(LayerKind::Memory, zram_details(dir)),
         "ram" => plain(LayerKind::Memory),
         "nullb" => with(LayerKind::Memory, LayerDetails::of(LayerRole::NullBlock)),
-        "nbd" | "rbd" | "drbd" => plain(LayerKind::NetworkDisk),
+        "nbd" | "rbd" => plain(LayerKind::NetworkDisk),
+        "drbd" => {
+            let replica = replica::of(device, roots);
+            let details = LayerDetails { replica, ..LayerDetails::of(LayerRole::Replica) };
+            with(LayerKind::NetworkDisk, details)
+        }
         "bcache" => with(LayerKind::Unknown, bcache_details(dir)),
         "zd" => with(LayerKind::Unknown, LayerDetails::of(LayerRole::ZfsVolume)),
         _ => plain(LayerKind::Disk),
@@ -201,7 +213,7 @@ fn loop_details(device: &BlockDevice) -> Option<LayerDetails> {
 }
 
 /// LayerKind and name of a device-mapper device. Its table is not in sysfs; the prefix of its uuid tells who made it.
-fn mapped_details(device: &BlockDevice) -> LayerDetails {
+fn mapped_details(device: &BlockDevice, roots: &Roots) -> LayerDetails {
     let dir = device.dir();
     let word = |file: &str| read_word(&dir.join("dm").join(file)).unwrap_or_default();
     let (name, uuid) = (word("name"), word("uuid"));
@@ -209,7 +221,7 @@ fn mapped_details(device: &BlockDevice) -> LayerDetails {
         "LVM" => volume_details(&device.slaves(), &name, &uuid),
         "CRYPT" => crypt_details(&name, &uuid),
         "mpath" => {
-            let paths = device.slaves().iter().map(|disk| DevicePath::new(&disk.name, None)).collect();
+            let paths = device.slaves().iter().map(|disk| path_by(disk, roots)).collect();
             LayerDetails { paths, ..LayerDetails::named(LayerRole::Multipath, name) }
         }
         "VDO" => LayerDetails::named(LayerRole::Vdo, name),

@@ -5,6 +5,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::paths::DevicePath;
+use super::replica::Replica;
+
 /// Who made a layer and for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -57,6 +60,10 @@ pub enum LayerRole {
     ZfsVolume,
     /// An image of Ceph's block device.
     CephImage,
+    /// A disk of a storage server, by one path: NVMe over fabrics, iSCSI, Fibre Channel, nbd.
+    ServedDisk,
+    /// A device that DRBD keeps the same on several machines.
+    Replica,
     /// A disk behind an adapter that hides what it really is.
     Adapter,
     /// The file system ZFS.
@@ -69,20 +76,6 @@ pub enum LayerRole {
     #[default]
     #[serde(other)]
     Other,
-}
-
-/// One of several paths to a device.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct DevicePath {
-    /// Kernel name of the controller or disk.
-    pub name: String,
-    /// State in the kernel's words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<String>,
-    /// No I/O goes through it now.
-    #[serde(skip_serializing_if = "is_false")]
-    pub is_down: bool,
 }
 
 /// What a layer is and does beyond its kind. Absent members: not applicable, or the kernel does not tell.
@@ -103,12 +96,19 @@ pub struct LayerDetails {
     /// Number of a partition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<String>,
-    /// The paths to one device.
+    /// What the storage calls itself: the qualified name of an NVMe subsystem or of an iSCSI target, the number (fsid) of a
+    /// Ceph cluster, what an nbd client was told about its server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The paths to one device; of a disk of a storage server also a single one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<DevicePath>,
     /// How the NVMe driver chooses among the paths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_policy: Option<String>,
+    /// The copies that DRBD keeps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replica: Option<Replica>,
     /// Level of an md array in the kernel's words, e.g. `raid1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
@@ -158,17 +158,6 @@ pub struct LayerDetails {
     /// The file system writes data to its journal first.
     #[serde(skip_serializing_if = "is_false")]
     pub journals_data: bool,
-}
-
-/// States of a controller of NVMe that takes no I/O (`nvme_ctrl_state` of the kernel; a state may have an addition).
-const DOWN: [&str; 4] = ["connecting", "resetting", "deleting", "dead"];
-
-impl DevicePath {
-    /// A path in a state that the kernel tells.
-    pub fn new(name: &str, state: Option<String>) -> Self {
-        let is_down = state.as_ref().is_some_and(|state| DOWN.iter().any(|down| state.starts_with(down)));
-        DevicePath { name: name.to_string(), state, is_down }
-    }
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -237,6 +226,7 @@ impl LayerDetails {
             LayerRole::NullBlock => Some("null_blk: keeps no data unless told to".to_string()),
             LayerRole::ZfsVolume => Some("ZFS volume".to_string()),
             LayerRole::CephImage => self.name.clone(),
+            LayerRole::Replica => Some(self.replica_words()),
             LayerRole::Adapter => self.driver.as_ref().map(|driver| format!("driver {driver}")),
             LayerRole::CopyOnWrite => self.data_profile.as_ref().map(|profile| {
                 let devices = self.devices.unwrap_or(0);
@@ -246,7 +236,7 @@ impl LayerDetails {
             LayerRole::Overlay => {
                 self.upper_directory.as_ref().map(|upper| format!("upper directory {upper}"))
             }
-            LayerRole::Zfs | LayerRole::Other => None,
+            LayerRole::ServedDisk | LayerRole::Zfs | LayerRole::Other => None,
         };
         match self.is_suspended {
             true => words.map(|words| format!("{words}, suspended")),
@@ -263,6 +253,13 @@ impl LayerDetails {
         words.extend(self.missing_disks.map(|n| format!("degraded by {n}")));
         words.extend(self.sync_action.as_ref().map(|action| format!("{action} running")));
         words.join(", ")
+    }
+
+    /// `DRBD r0, this node is Primary, the other node is Secondary, protocol C`.
+    fn replica_words(&self) -> String {
+        let Some(replica) = &self.replica else { return "DRBD".to_string() };
+        let name = replica.resource.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+        format!("DRBD{name}, {}", replica.nodes_words())
     }
 
     /// `multipath mpatha, 2 paths` of device-mapper, `2 paths (nvme0 live, nvme1 connecting), policy numa` of NVMe.

@@ -6,16 +6,23 @@
 
 mod block;
 mod builder;
+mod bus;
 mod details;
 mod filesystem;
 mod layer;
+mod nvme;
+mod paths;
+mod replica;
+mod scsi;
 mod transport;
 mod upwards;
 
 use std::fs::File;
 
-pub use details::{DELETED, DevicePath, LayerDetails, LayerRole};
+pub use details::{DELETED, LayerDetails, LayerRole};
 pub use layer::{Layer, LayerKind, MountedAs, Queue};
+pub use paths::{DevicePath, PathAccess};
+pub use replica::{Replica, ReplicaPeer};
 pub use upwards::on_disk;
 
 use super::roots::Roots;
@@ -46,6 +53,20 @@ pub fn of_facts(facts: &TargetFacts, roots: &Roots) -> Vec<Layer> {
         }
     }
     builder.layers
+}
+
+/// Devices whose way to the storage can change while they are used: those with paths, and those that DRBD keeps the same on
+/// several machines.
+pub fn watched(layers: &[Layer]) -> impl Iterator<Item = &Layer> {
+    layers.iter().filter(|layer| {
+        let details = layer.details.as_ref();
+        details.is_some_and(|details| !details.paths.is_empty() || details.replica.is_some())
+    })
+}
+
+/// The details of a device as they are now; `None` when it is gone, or tells nothing.
+pub fn details_now(number: DeviceNumber, roots: &Roots) -> Option<LayerDetails> {
+    block::details_of(&BlockDevice::find(number, roots)?, roots)
 }
 
 /// Numbers of all block devices of a chain.

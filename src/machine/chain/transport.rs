@@ -3,26 +3,16 @@
 //! The path of a device in sysfs goes through every bus between the processor and the disk; its parts tell the
 //! transport. NVMe, SCSI and iSCSI tell more in the directories of their controllers.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::details::{DevicePath, LayerDetails, LayerRole};
-use super::filesystem::names_in;
+use super::bus::{Connection, model, part_starting, parts, tags};
+use super::details::{LayerDetails, LayerRole};
+use super::nvme::nvme;
+use super::paths::{DevicePath, NOT_CONNECTED};
+use super::scsi;
 use crate::machine::device::BlockDevice;
 use crate::machine::read::{read_number, read_word};
 use crate::machine::roots::Roots;
-
-/// What is known of the way to a disk.
-#[derive(Debug, Default)]
-pub(super) struct Connection {
-    /// As in [`super::Layer::transport`].
-    pub transport: Option<String>,
-    pub model: Option<String>,
-    pub server: Option<String>,
-    pub queue_depth: Option<u32>,
-    pub details: Option<LayerDetails>,
-    /// Another machine holds the data.
-    pub is_network: bool,
-}
 
 /// Parts of a path in sysfs and what they mean, most telling first.
 const PARTS: &[(&str, &str)] = &[
@@ -43,10 +33,13 @@ const PARTS: &[(&str, &str)] = &[
 pub(super) fn connection(device: &BlockDevice, roots: &Roots) -> Connection {
     let dir = device.dir();
     if device.name.starts_with("nvme") {
-        return nvme(dir);
+        return nvme(device);
     }
     if device.name.starts_with("rbd") {
         return rbd(dir);
+    }
+    if device.name.starts_with("nbd") {
+        return nbd(device);
     }
     let mut found = Connection {
         transport: transport_of_path(dir),
@@ -54,10 +47,15 @@ pub(super) fn connection(device: &BlockDevice, roots: &Roots) -> Connection {
         queue_depth: read_number(&dir.join("device/queue_depth")).or_else(|| tags(dir)),
         ..Connection::default()
     };
-    if let Some(session) = part_starting(dir, "session") {
-        found.transport = Some("iscsi".to_string());
-        found.is_network = true;
-        found.server = iscsi_server(&session, roots);
+    if let Some(way) = scsi::way(device, roots) {
+        found.is_network = way.is_network;
+        found.transport = Some(way.transport.to_string());
+        found.server = way.server;
+        found.details = Some(LayerDetails {
+            target: way.target,
+            paths: vec![way.path],
+            ..LayerDetails::of(LayerRole::ServedDisk)
+        });
     } else if found.transport.is_none()
         && let Some(host) = part_starting(dir, "host")
     {
@@ -71,14 +69,11 @@ pub(super) fn connection(device: &BlockDevice, roots: &Roots) -> Connection {
     found
 }
 
-fn parts(dir: &Path) -> impl Iterator<Item = &str> {
-    dir.components().filter_map(|c| c.as_os_str().to_str())
-}
-
-/// The first part of the path that is `prefix` and a number.
-fn part_starting(dir: &Path, prefix: &str) -> Option<String> {
-    let is_numbered = |part: &&str| part.strip_prefix(prefix).is_some_and(|n| n.parse::<u32>().is_ok());
-    parts(dir).find(is_numbered).map(str::to_string)
+/// A disk as one of the paths to a device of device-mapper.
+pub(super) fn path_by(disk: &BlockDevice, roots: &Roots) -> DevicePath {
+    let known = connection(disk, roots).details.and_then(|details| details.paths.into_iter().next());
+    let path = known.unwrap_or_else(|| scsi::path_of(&disk.name, None, None, disk));
+    DevicePath { name: disk.name.clone(), ..path }
 }
 
 fn transport_of_path(dir: &Path) -> Option<String> {
@@ -93,93 +88,6 @@ fn transport_of_path(dir: &Path) -> Option<String> {
     PARTS.iter().find(|(prefix, _)| goes_through(prefix)).map(|(_, name)| (*name).to_string())
 }
 
-/// Vendor and model; libata and NVMe put a constant in the place of the vendor.
-fn model(dir: &Path) -> Option<String> {
-    let word = |file: &str| read_word(&dir.join("device").join(file)).filter(|w| !w.is_empty());
-    let model = word("model").or_else(|| word("name"))?;
-    match word("vendor").filter(|v| v != "ATA" && !v.starts_with("0x")) {
-        Some(vendor) => Some(format!("{vendor} {model}")),
-        None => Some(model),
-    }
-}
-
-/// Commands of all hardware queues together.
-fn tags(dir: &Path) -> Option<u32> {
-    let queues = dir.join("mq");
-    let each =
-        names_in(&queues).into_iter().filter_map(|q| read_number::<u32>(&queues.join(q).join("nr_tags")));
-    Some(each.sum()).filter(|&sum| sum > 0)
-}
-
-/// One controller of an NVMe namespace.
-struct Controller {
-    name: String,
-    dir: PathBuf,
-}
-
-impl Controller {
-    fn word(&self, file: &str) -> Option<String> {
-        read_word(&self.dir.join(file)).filter(|w| !w.is_empty())
-    }
-
-    /// Without the queue for administration.
-    fn depth(&self) -> Option<u32> {
-        let queues: u32 = read_number(&self.dir.join("queue_count"))?;
-        let each: u32 = read_number(&self.dir.join("sqsize"))?;
-        queues.saturating_sub(1).checked_mul(each)
-    }
-
-    /// `traddr=10.0.0.5,trsvcid=4420`.
-    fn address(&self) -> Option<String> {
-        let address = self.word("address")?;
-        address.split(',').find_map(|part| part.trim().strip_prefix("traddr=")).map(str::to_string)
-    }
-}
-
-/// The directory above a namespace is its controller, or with native multipath its subsystem, which lists the
-/// controllers.
-fn nvme(dir: &Path) -> Connection {
-    let Ok(above) = std::fs::canonicalize(dir.join("device")) else { return Connection::default() };
-    let name = |dir: &Path| dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let is_controller = |dir: &Path| dir.join("transport").exists();
-    let controllers: Vec<Controller> = if is_controller(&above) {
-        vec![Controller { name: name(&above), dir: above.clone() }]
-    } else {
-        let inside = names_in(&above).into_iter().map(|n| above.join(n)).filter(|d| is_controller(d));
-        inside.map(|d| Controller { name: name(&d), dir: d }).collect()
-    };
-    let mut transports: Vec<String> = controllers.iter().filter_map(|c| c.word("transport")).collect();
-    transports.dedup();
-    let is_network = transports.iter().any(|t| matches!(t.as_str(), "tcp" | "rdma" | "fc"));
-    let mut servers: Vec<String> = controllers.iter().filter_map(Controller::address).collect();
-    servers.dedup();
-    let depths: Vec<u32> = controllers.iter().filter_map(Controller::depth).collect();
-    Connection {
-        transport: Some(match transports.first().map(String::as_str) {
-            None | Some("pcie" | "apple-nvme") => "nvme".to_string(),
-            Some(other) => format!("nvme {other}"),
-        }),
-        model: model(dir),
-        server: Some(servers.join(", ")).filter(|s| is_network && !s.is_empty()),
-        queue_depth: tags(dir).or_else(|| Some(depths.iter().sum()).filter(|&sum| sum > 0)),
-        details: paths(&controllers, read_word(&above.join("iopolicy"))),
-        is_network,
-    }
-}
-
-/// The controllers as paths, when there are several.
-fn paths(controllers: &[Controller], policy: Option<String>) -> Option<LayerDetails> {
-    if controllers.len() < 2 {
-        return None;
-    }
-    let path = |controller: &Controller| DevicePath::new(&controller.name, controller.word("state"));
-    Some(LayerDetails {
-        paths: controllers.iter().map(path).collect(),
-        path_policy: policy,
-        ..LayerDetails::of(LayerRole::Multipath)
-    })
-}
-
 /// Ceph's block device: pool, image and the monitors it was mapped with.
 fn rbd(dir: &Path) -> Connection {
     let word = |file: &str| read_word(&dir.join("device").join(file)).filter(|w| !w.is_empty());
@@ -187,17 +95,30 @@ fn rbd(dir: &Path) -> Connection {
     Connection {
         transport: Some("rbd".to_string()),
         server: word("config_info").and_then(|c| c.split_whitespace().next().map(str::to_string)),
-        details: image.map(|image| LayerDetails::named(LayerRole::CephImage, image)),
+        details: image.map(|image| LayerDetails {
+            target: word("cluster_fsid"),
+            ..LayerDetails::named(LayerRole::CephImage, image)
+        }),
         is_network: true,
         ..Connection::default()
     }
 }
 
-/// `session3` -> the address of its first connection.
-fn iscsi_server(session: &str, roots: &Roots) -> Option<String> {
-    let number = session.strip_prefix("session")?;
-    let dir = roots.sys.join("class/iscsi_connection").join(format!("connection{number}:0"));
-    read_word(&dir.join("persistent_address")).or_else(|| read_word(&dir.join("address")))
+/// A server of the network block device protocol. The kernel shows a process while it is connected, and what it was told of
+/// the server since Linux 5.14 (`drivers/block/nbd.c`), but no address.
+fn nbd(device: &BlockDevice) -> Connection {
+    let word = |file: &str| read_word(&device.dir().join(file)).filter(|w| !w.is_empty());
+    let state = if word("pid").is_some() { "connected" } else { NOT_CONNECTED };
+    Connection {
+        transport: Some("nbd".to_string()),
+        details: Some(LayerDetails {
+            target: word("backend"),
+            paths: vec![DevicePath::new(&device.name, Some(state.to_string()))],
+            ..LayerDetails::of(LayerRole::ServedDisk)
+        }),
+        is_network: true,
+        ..Connection::default()
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::PathActivity;
 use crate::text::{duration_ns, grouped};
 
 pub use crate::machine::diskstat::DiskCounts;
@@ -26,6 +27,9 @@ pub struct DiskActivity {
     pub interval_ns: u64,
     /// The same per interval, in order.
     pub intervals: Vec<DiskCounts>,
+    /// What each path carried, of an NVMe disk that has several; `total` is the sum of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathActivity>,
 }
 
 fn is_zero(number: &u64) -> bool {

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use crate::machine::chain::{DevicePath, LayerDetails, LayerKind, LayerRole};
+pub use crate::machine::chain::{
+    DevicePath, LayerDetails, LayerKind, LayerRole, PathAccess, Replica, ReplicaPeer,
+};
 
 /// One level between a target and its disks. Absent members: not applicable, or the kernel does not tell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@ use super::WriteCache;
 use super::{
     ContentSample, DiskActivity, ExtentMap, FineSeries, HostActivity, Layer, Limit, LimitChange, LoopCache,
     Loss, Outstanding, ProcessorWaits, Processors, QueueDepth, Residency, SelfCost, ServedMount, ThreadCost,
-    Ticks, Timeline,
+    Ticks, Timeline, WayChange,
 };
 
 /// What the numbers of a time span rest on.
@@ -60,6 +60,10 @@ pub struct Evidence {
     /// Changes of these limits over the measured time, in order; none when nobody looked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit_changes: Option<Vec<LimitChange>>,
+    /// Changes of the paths to devices under the targets and of the copies that DRBD keeps of them, in order; none when
+    /// nobody looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub way_changes: Option<Vec<WayChange>>,
     /// What the program itself costs on this machine; none for simulated time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_cost: Option<SelfCost>,

@@ -12,12 +12,15 @@ mod loss;
 mod now;
 mod self_cost;
 mod served;
+mod ways;
 
 pub use activity::{
     DiskActivity, DiskCounts, HostActivity, Limit, LimitKind, Outstanding, Pressure, QueueDepth, ThreadCost,
     Timeline,
 };
-pub use chain::{DevicePath, Layer, LayerDetails, LayerKind, LayerRole, WriteCache};
+pub use chain::{
+    DevicePath, Layer, LayerDetails, LayerKind, LayerRole, PathAccess, Replica, ReplicaPeer, WriteCache,
+};
 pub use content::{ContentSample, ExtentMap, LoopCache, Residency};
 pub use course::{FineSeries, LateTick, LimitChange, ProcessorWaits, Processors, ThreadProcessors, Ticks};
 pub use facts::{ClockFacts, Evidence, OpenedKind, OtherRun, OwnCost, TargetFacts, Window};
@@ -25,3 +28,4 @@ pub use loss::Loss;
 pub use now::{MachineNow, Stalled};
 pub use self_cost::{LoadCost, SelfCost};
 pub use served::{FileProtocol, RequestCounts, ServedMount, ServerCounts};
+pub use ways::{PathActivity, WayChange, is_path as is_path_of_another, served as served_disks};

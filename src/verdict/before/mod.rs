@@ -60,7 +60,6 @@ mod tests {
             "array-at-work",
             "misaligned",
             "one-command",
-            "path-down",
             "empty",
             "no-room",
         ];

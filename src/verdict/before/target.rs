@@ -2,7 +2,7 @@
 
 use super::{Known, Rule, rule};
 use crate::result::{
-    ContentSample, DevicePath, ExtentMap, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts,
+    ContentSample, DevicePath, ExtentMap, Layer, LayerKind, LayerRole, OpenedKind, Replica, TargetFacts,
 };
 use crate::text::{grouped, part_percent as percent, size};
 use crate::verdict::thresholds::{
@@ -24,6 +24,7 @@ const CONTENT: &[Rule<OfContent>] =
 const LAYERS: &[Rule<OfLayer>] = &[
     rule("memory-target", in_memory),
     rule("remote", on_another_machine),
+    rule("remote", in_copies),
     rule("remote", by_a_program),
     rule("overlay", in_an_overlay),
     rule("own-cache", in_zfs),
@@ -38,6 +39,7 @@ const LAYERS: &[Rule<OfLayer>] = &[
     rule("one-command", one_command),
     rule("provisioned-limit", of_a_cloud),
     rule("path-down", path_down),
+    rule("copies-apart", copies_apart),
 ];
 
 /// About the target as a whole.
@@ -171,11 +173,24 @@ fn on_another_machine(layer: &Layer) -> Option<String> {
             "Another machine holds the data{server}: every I/O crosses the network. -Su and -Sh bypass the cache of \
              this machine, not the cache of the other. Compare with a run on the machine that holds the data.",
         )),
-        LayerKind::NetworkDisk => {
-            Some(format!("{} is on another machine{server}: every I/O crosses the network.", layer.name))
-        }
-        _ => None,
+        _ => layer.served_by().map(|by| {
+            format!(
+                "{} is served by {by}: every I/O crosses the network, and -Su and -Sh do not bypass the caches of the server.",
+                layer.name
+            )
+        }),
     }
+}
+
+fn in_copies(layer: &Layer) -> Option<String> {
+    (layer.role() == LayerRole::Replica).then(|| match layer.replica() {
+        Some(replica) => format!(
+            "DRBD keeps copies of {} ({}): writes cross the network.",
+            layer.name,
+            replica.nodes_words()
+        ),
+        None => format!("DRBD keeps copies of {} on other nodes: writes cross the network.", layer.name),
+    })
 }
 
 fn by_a_program(layer: &Layer) -> Option<String> {
@@ -314,10 +329,18 @@ fn of_a_cloud(layer: &Layer) -> Option<String> {
 }
 
 fn path_down(layer: &Layer) -> Option<String> {
-    let is_down = |path: &DevicePath| path.is_down;
-    layer.details.as_ref().filter(|details| details.paths.iter().any(is_down)).map(|_| {
-        format!("Not all paths of {} are up: {}.", layer.name, layer.detail.as_deref().unwrap_or_default())
-    })
+    let words = |path: &DevicePath| format!("{} is {}", path.place(), path.standing());
+    let down: Vec<String> = layer.paths().iter().filter(|path| path.is_down).map(words).collect();
+    (!down.is_empty()).then(|| format!("Not all paths of {} are up: {}.", layer.name, down.join(", ")))
+}
+
+fn copies_apart(layer: &Layer) -> Option<String> {
+    let faults = layer.replica().map(Replica::faults).filter(|faults| !faults.is_empty())?;
+    Some(format!(
+        "DRBD does not keep all copies of {} the same: {}. Writes are then faster, or slower, than with all nodes.",
+        layer.name,
+        faults.join(", ")
+    ))
 }
 
 /// A file system that shows no disks below it, but keeps data somewhere.
@@ -449,7 +472,7 @@ mod tests {
             ),
             (
                 layer(LayerKind::NetworkDisk, "nbd0"),
-                "nbd0 is on another machine: every I/O crosses the network.",
+                "nbd0 is served by another machine: every I/O crosses the network, and",
             ),
             (layer(LayerKind::UserFilesystem, "fuse.x"), "A program serves this file system (fuse.x): "),
             (disk(|d| d.compression = Some("zstd".into())), "compresses (zstd)"),
@@ -471,7 +494,7 @@ mod tests {
             (disk(|d| d.model = Some("Amazon Elastic Block Store".into())), "sda is Amazon EBS"),
             (
                 disk(|d| d.detail = Some("2 paths (nvme1 live, nvme2 connecting)".into())),
-                "Not all paths of sda are up",
+                "Not all paths of sda are up: nvme2 is connecting.",
             ),
             (layer(LayerKind::Filesystem, "zfs"), "ARC"),
             (layer(LayerKind::Filesystem, "overlay"), "the first write to a file of the image"),

@@ -1,9 +1,9 @@
 //! Did the I/O reach the disks, and as what?
 
 use super::answers::{Asked, Cause};
-use super::network;
 use super::pages::residency_growth;
 use super::reach::{self, By, Most, edge, unread};
+use super::{network, paths};
 use crate::result::{Finding, FindingGrade, Layer, LayerKind};
 use crate::text::{bytes, number, percent};
 use crate::verdict::few::Count;
@@ -225,6 +225,13 @@ fn cause_below(group: &Group<'_>, way: Way, is_reduced: bool, own_less: bool) ->
         let residency = target.facts.and_then(|facts| facts.residency).filter(|_| !goes_by);
         grew || residency.is_some_and(|seen| seen.cached_before_bytes * 2 >= seen.range_bytes.max(1))
     };
+    if way == Way::Read && group.targets.iter().any(paths::reads_from_peers) {
+        let advice = "let DRBD bring the disk of this node up to date before reads are measured";
+        return Cause {
+            is_not_the_target: false,
+            ..Cause::of("DRBD read from another node, because the disk of this one is not up to date", advice)
+        };
+    }
     let has_zeros = |target: &View<'_>| {
         let sample = target.facts.and_then(|facts| facts.content.as_ref());
         sample.is_some_and(|sample| sample.zero_blocks > 0)

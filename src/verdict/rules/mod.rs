@@ -13,6 +13,7 @@ mod network;
 mod overlap;
 mod pace;
 mod pages;
+mod paths;
 mod place;
 mod processors;
 mod reach;
@@ -100,6 +101,34 @@ pub const RULES: &[Rule] = &[
         "Somebody removed, replaced, renamed or cut the target while it was tested, or its file system was unmounted or \
          became read-only.",
         "keep other programs away from the target, and repeat",
+    ),
+    rule(
+        "path-down",
+        Suspect,
+        Target,
+        RealSpan(paths::down),
+        "A path to a disk, or the only connection to its server, was down, came or went while it was measured, or all paths \
+         were such that the storage passes I/Os on inside (non-optimized). Looked at once per second: NVMe, iSCSI, Fibre \
+         Channel, nbd, and the paths of a multipath device.",
+        "bring the path back (multipath -ll, nvme list-subsys, iscsiadm -m session -P 1 show them; dmesg tells why), and repeat",
+    ),
+    rule(
+        "copies-apart",
+        Suspect,
+        Target,
+        RealSpan(paths::copies_apart),
+        "DRBD did not keep all copies the same, or was just making them so: a connection was not up, or a disk not up to \
+         date. Writes are then faster, or slower, than they are with all nodes.",
+        "wait until drbdadm status shows all disks as UpToDate, and repeat",
+    ),
+    rule(
+        "path-shares",
+        Remark,
+        Target,
+        RealSpan(paths::shares),
+        "The device has several paths: which part of the bytes each of them carried.",
+        "to use all paths, set the policy: iopolicy of the NVMe subsystem, path_grouping_policy and path_selector of \
+         multipath",
     ),
     rule(
         "served-from-cache",
@@ -416,8 +445,9 @@ pub const RULES: &[Rule] = &[
         Remark,
         Cache,
         RealSpan(place::remote),
-        "The data are on another machine, or a program (FUSE) serves them. Where the kernel counts what the server was asked \
-         for (NFS, SMB), the remark is the proof of the run as far as the server.",
+        "The data are on another machine, DRBD keeps copies there, or a program (FUSE) serves them. What this machine asked \
+         the server for (counters of NFS and SMB, and of disks by NVMe over fabrics, iSCSI, Ceph and nbd) proves the run as \
+         far as the server. The remark says who that is, and of DRBD which node is Primary.",
         "compare with a run on the machine that holds the data",
     ),
     rule(

@@ -1,6 +1,6 @@
 //! Where the target is.
 
-use super::network;
+use super::{network, paths};
 use crate::result::{FindingGrade, LayerKind, Loss};
 use crate::verdict::figures::{Details, found, unless_missing};
 use crate::verdict::view::RestsOn;
@@ -57,13 +57,15 @@ pub fn remote(case: &Case<'_>) -> Look {
     for target in case.views().into_iter().filter(|target| !network::is_counted(case, target)) {
         let of = |kind| target.layers().iter().find(|layer| layer.kind == kind);
         let at = |server: &Option<String>| server.as_ref().map_or(String::new(), |host| format!(" ({host})"));
-        let says = if let Some(layer) = of(LayerKind::RemoteFilesystem).or_else(|| of(LayerKind::NetworkDisk))
-        {
+        let served = paths::served(&target);
+        let says = if let Some(layer) = of(LayerKind::RemoteFilesystem) {
             format!(
                 "{} is on another machine{}: every I/O crosses the network.",
                 layer.name,
                 at(&layer.server)
             )
+        } else if !served.is_empty() {
+            served.join(" ")
         } else if let Some(layer) = of(LayerKind::UserFilesystem) {
             let says = format!("A program serves {}: its caches are not visible here.", layer.name);
             let finding = found(FindingGrade::Remark, says).of(Some(target.path()));

@@ -163,6 +163,99 @@ fn nvme_over_tcp_with_two_paths() {
         ",
     );
     assert_eq!(layers[2].queue_depth, Some(2 * 16 * 127));
+    assert_eq!(target_of(&layers[2]), Some("nqn.2014-08.org.example:pool1"));
+    assert_eq!(
+        paths_of(&layers[2]),
+        [
+            "nvme1 (192.168.50.11:4420): live, non-optimized",
+            "nvme2 (192.168.51.11:4420): connecting, optimized, down"
+        ]
+    );
+}
+
+fn target_of(layer: &chain::Layer) -> Option<&str> {
+    layer.details.as_ref().and_then(|details| details.target.as_deref())
+}
+
+fn paths_of(layer: &chain::Layer) -> Vec<String> {
+    let paths = layer.details.as_ref().map_or(&[][..], |details| &details.paths);
+    let down = |path: &chain::DevicePath| if path.is_down { ", down" } else { "" };
+    paths.iter().map(|path| format!("{}: {}{}", path.place(), path.standing(), down(path))).collect()
+}
+
+#[test]
+fn paths_of_a_storage_network() {
+    let tree = Tree::load("multipath");
+    let layers = tree.file("/data/a");
+    assert_eq!(
+        paths_of(&layers[3]),
+        ["sdb (0x524a937abcdef010): Online, optimized", "sdc (0x524a937abcdef011): Blocked, optimized, down"]
+    );
+    let disk = tree.file("/iscsi/a").pop().expect("a disk");
+    assert_eq!(target_of(&disk), Some("iqn.2003-01.org.example:bench"));
+    assert_eq!(paths_of(&disk), ["session3 (10.20.0.7:3260): LOGGED_IN"]);
+
+    let tree = Tree::load("iscsi-multipath");
+    let layers = tree.file("/data/a");
+    assert_outline(
+        &layers,
+        "
+        File /data/a
+          Filesystem xfs
+            DeviceMapper dm-0; multipath mpathb, 2 paths
+              NetworkDisk sda; model LIO-ORG bench; by iscsi; from 10.20.0.7
+              NetworkDisk sdb; model LIO-ORG bench; by iscsi; from fd00::7
+        ",
+    );
+    let wanted =
+        ["sda (10.20.0.7:3260): LOGGED_IN, non-optimized", "sdb ([fd00::7]:3260): FAILED, optimized, down"];
+    assert_eq!(paths_of(&layers[2]), wanted);
+    // What a run looks at once per second is what it found when it opened the target.
+    let now = chain::details_now(layers[2].number.expect("a number"), &tree.roots);
+    assert_eq!(now, layers[2].details);
+    let watched: Vec<&str> = chain::watched(&layers).map(|layer| layer.name.as_str()).collect();
+    assert_eq!(watched, ["dm-0", "sda", "sdb"]);
+}
+
+#[test]
+fn network_block_devices() {
+    let tree = Tree::load("remote");
+    let [connected, left] = ["nbd0", "nbd1"].map(|name| tree.device(name).remove(0));
+    assert_eq!((connected.kind, left.kind), (LayerKind::NetworkDisk, LayerKind::NetworkDisk));
+    assert_eq!((target_of(&connected), target_of(&left)), (Some("export=vol1"), None));
+    assert_eq!(paths_of(&connected), ["nbd0: connected"]);
+    assert_eq!(paths_of(&left), ["nbd1: not connected, down"]);
+    assert_eq!(target_of(&tree.device("rbd0")[0]), Some("b3acfc0d-575f-41d3-9c91-0e7ed3dbb3fa"));
+}
+
+#[test]
+fn copies_that_drbd_keeps() {
+    let tree = Tree::load("drbd");
+    assert_outline(
+        &tree.file("/srv/db/a"),
+        "
+        File /srv/db/a
+          Filesystem ext4
+            NetworkDisk drbd0; DRBD db, this node is Primary, the other node is Secondary, protocol C
+              Disk vdb; by virtio
+        ",
+    );
+    let replica = |tree: &Tree, name: &str| {
+        tree.device(name).remove(0).details.and_then(|details| details.replica).expect("copies")
+    };
+    assert!(replica(&tree, "drbd0").faults().is_empty());
+    let alone = replica(&tree, "drbd2");
+    assert_eq!(alone.faults(), ["the connection to the other node is WFConnection"]);
+    assert_eq!(alone.resource, None, "only root sees it");
+
+    let tree = Tree::load("drbd9");
+    assert_outline(
+        &tree.device("drbd1000"),
+        "NetworkDisk drbd1000; DRBD vm-100, this node is Primary, node-a is Secondary, node-b is Secondary, protocol C",
+    );
+    let client = replica(&tree, "drbd1000");
+    assert!(client.is_diskless());
+    assert_eq!(client.faults(), ["the disk of node-b is Inconsistent"]);
 }
 
 #[test]

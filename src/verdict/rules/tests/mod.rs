@@ -8,6 +8,7 @@ mod hidden;
 mod machine;
 mod network;
 mod pace;
+mod paths;
 mod standstill;
 mod steady;
 mod uneven;
@@ -196,6 +197,7 @@ impl Doc {
             name: "vda".to_string(),
             window_ns: self.seconds * NS_PER_S,
             late_ns: 0,
+            paths: Vec::new(),
             total: counts(self.seconds),
             interval_ns: NS_PER_S,
             intervals: (0..self.seconds)
