@@ -8,7 +8,7 @@ use super::timeline::whole_seconds_ns;
 use crate::machine::chain;
 use crate::machine::cpustat;
 use crate::machine::device::DeviceNumber;
-use crate::machine::diskstat::{DiskCounters, DiskCounts, sum};
+use crate::machine::diskstat::{DiskCounters, DiskCounts, DiskReading};
 use crate::machine::fileserver::{self, ServedMounts, ServerCounts};
 use crate::machine::memory::available_bytes;
 use crate::machine::pressure::{
@@ -74,9 +74,9 @@ impl Sources {
         Sources { disks, lowest: 0, served, ways: Vec::new(), throttle_files, limits: None, roots }
     }
 
-    /// Of each path; `None` for a device that is gone.
-    fn disk_counts(&self) -> Vec<Option<Vec<DiskCounts>>> {
-        self.disks.iter().map(|(_, counters)| counters.read_each().ok()).collect()
+    /// `None` for a device that is gone.
+    fn disk_counts(&self) -> Vec<Option<DiskReading>> {
+        self.disks.iter().map(|(_, counters)| counters.read().ok()).collect()
     }
 
     fn ways_now(&self) -> Vec<Option<LayerDetails>> {
@@ -130,7 +130,7 @@ struct HostCounts {
 #[derive(Debug, Clone)]
 struct Reading {
     at_ns: u64,
-    disks: Vec<Option<Vec<DiskCounts>>>,
+    disks: Vec<Option<DiskReading>>,
     served: fileserver::Readings,
     ways: Vec<Option<LayerDetails>>,
     /// For how long the test's threads have had no processor, added up; `None` where that is not told.
@@ -268,11 +268,12 @@ impl<'a> Recorder<'a> {
         let (Some(before), Some(after)) = (&self.readings[0].disks[index], &last.disks[index]) else {
             return Vec::new();
         };
-        let names = self.sources.disks[index].1.paths();
-        let pairs = names.iter().zip(after.iter().zip(before));
-        pairs
-            .map(|(name, (after, before))| PathActivity { name: name.clone(), total: after.since(before) })
-            .collect()
+        let pairs = self.sources.disks[index].1.paths().zip(after.paths.iter().zip(&before.paths));
+        let of = |(name, (after, before)): (&str, (&DiskCounts, &DiskCounts))| PathActivity {
+            name: name.to_string(),
+            total: after.since(before),
+        };
+        pairs.map(of).collect()
     }
 
     /// Length of the intervals of a series; 0 without one.
@@ -385,7 +386,7 @@ impl<'a> Recorder<'a> {
 
 /// What one disk did between two readings.
 fn between(before: &Reading, after: &Reading, index: usize) -> Option<DiskCounts> {
-    Some(sum(after.disks[index].as_ref()?).since(&sum(before.disks[index].as_ref()?)))
+    Some(after.disks[index].as_ref()?.since(before.disks[index].as_ref()?))
 }
 
 /// What was asked of the server of one mount between two readings.
@@ -460,6 +461,49 @@ mod tests {
         stolen(1021, 60);
         let waits = recorder.finish(2 * S, 2 * S).processor_waits.expect("this thread has an account");
         assert_eq!((waits.interval_ns, waits.stolen_ns), (S, vec![300_000_000, 10_000_000]));
+    }
+
+    #[test]
+    fn paths_are_looked_at_from_the_opening_to_the_last_reading() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let at = |name: &str| dir.path().join(name);
+        let roots = Roots { proc: at("proc"), sys: at("sys"), dev: at("dev") };
+        let disk = roots.sys.join("devices/platform/host9/session3/target9:0:0/9:0:0:0/block/sdd");
+        let session = roots.sys.join("class/iscsi_session/session3");
+        for folder in [&disk, &session, &roots.sys.join("dev/block")] {
+            std::fs::create_dir_all(folder).expect("a folder");
+        }
+        std::fs::write(disk.join("dev"), "8:48\n").expect("a file");
+        crate::sys::made::symlink(&disk, roots.sys.join("dev/block/8:48")).expect("a link");
+        let put = |state: &str| std::fs::write(session.join("state"), state).expect("a file");
+        put("LOGGED_IN\n");
+        let number = DeviceNumber { major: 8, minor: 48 };
+        let details = chain::details_now(number, &roots);
+        let chain = [Layer { name: "sdd".to_string(), number: Some(number), details, ..Layer::default() }];
+        let sources = Sources::open(std::iter::once(&chain[..]), &roots);
+        let seen = |first: &str, then: &str, last: &str| {
+            put(first);
+            let mut recorder = Recorder::start(&sources, &[], 2 * S, || 0);
+            recorder.begin(0);
+            put(then);
+            recorder.read_if_due(S);
+            put(last);
+            let changes = recorder.finish(2 * S, 2 * S).way_changes.expect("somebody looked");
+            let state = |details: Option<LayerDetails>| details?.paths.first()?.state.clone();
+            let of = |change: WayChange| {
+                format!("{} {:?} {:?}", change.seen_ns / S, state(change.before), state(change.after))
+            };
+            changes.into_iter().map(of).collect::<Vec<_>>().join("; ")
+        };
+        assert_eq!(seen("LOGGED_IN", "LOGGED_IN", "LOGGED_IN"), "");
+        assert_eq!(
+            seen("LOGGED_IN", "FAILED", "LOGGED_IN"),
+            r#"1 Some("LOGGED_IN") Some("FAILED"); 2 Some("FAILED") Some("LOGGED_IN")"#
+        );
+        assert_eq!(seen("FAILED", "FAILED", "FAILED"), r#"0 Some("LOGGED_IN") Some("FAILED")"#);
+        put("LOGGED_IN");
+        std::fs::remove_file(roots.sys.join("dev/block/8:48")).expect("a link");
+        assert_eq!(seen("LOGGED_IN", "LOGGED_IN", "LOGGED_IN"), r#"0 Some("LOGGED_IN") None"#);
     }
 
     #[test]

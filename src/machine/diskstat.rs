@@ -126,12 +126,35 @@ pub fn parse(text: &str) -> Option<DiskCounts> {
 /// The counters of one device, kept open: they are read at exact moments.
 #[derive(Debug)]
 pub struct DiskCounters {
-    /// One, or that of each path to the device.
-    stats: Vec<File>,
-    /// The controllers of the paths, in the same order; empty for a device that counts itself.
-    paths: Vec<String>,
-    /// What was read last of each.
+    own: File,
+    /// Of each path to a device that has several, with the controller by which it leads.
+    paths: Vec<(String, File)>,
+    /// What was read last of each path.
     last: Mutex<Vec<Option<DiskCounts>>>,
+}
+
+/// One reading of the counters of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DiskReading {
+    own: Option<DiskCounts>,
+    /// Of each path, in the order of [`DiskCounters::paths`]; empty for a device that counts itself.
+    pub paths: Vec<DiskCounts>,
+}
+
+impl DiskReading {
+    /// What the device did since `before`. Where it has several paths, the sum of them, unless it counted more itself: what
+    /// stands above the paths counts nothing before Linux 6.4, and loses completions that come in batches until 6.10; of a
+    /// path that goes away the last counts are lost, and one that comes later is in no sum.
+    pub fn since(&self, before: &DiskReading) -> DiskCounts {
+        let own = self.own.zip(before.own).map(|(now, then)| now.since(&then)).unwrap_or_default();
+        let pairs = self.paths.iter().zip(&before.paths);
+        let all = pairs.map(|(now, then)| now.since(then)).reduce(|sum, one| sum.plus(&one));
+        let bytes = |counts: &DiskCounts| counts.read_bytes.saturating_add(counts.write_bytes);
+        match all {
+            Some(all) if bytes(&all) >= bytes(&own) => all,
+            _ => own,
+        }
+    }
 }
 
 impl DiskCounters {
@@ -149,57 +172,37 @@ impl DiskCounters {
         if NEVER_COUNT.contains(&driver) || (is_off && !ALWAYS_COUNT.contains(&driver)) {
             return None;
         }
-        let (paths, files): (Vec<String>, Vec<PathBuf>) = nvme_paths(&name, roots).into_iter().unzip();
-        let files = if files.is_empty() { vec![dir.join("stat")] } else { files };
-        let stats: Vec<File> = files.iter().map(File::open).collect::<Result<_, _>>().ok()?;
-        let last = Mutex::new(vec![None; stats.len()]);
-        let counters = DiskCounters { stats, paths, last };
-        let never_read = counters.read().ok()? == DiskCounts::default();
+        let opened = |(name, path): (String, PathBuf)| Some((name, File::open(path).ok()?));
+        let paths: Vec<_> = nvme_paths(&name, roots).into_iter().map(opened).collect::<Option<_>>()?;
+        let last = Mutex::new(vec![None; paths.len()]);
+        let counters = DiskCounters { own: File::open(dir.join("stat")).ok()?, paths, last };
+        let never_read = counters.read().ok()?.since(&counters.nothing()) == DiskCounts::default();
         let is_mute = never_read && dir.join("device").exists();
         (!is_mute).then_some(counters)
     }
 
     /// The controllers by which the paths of a device lead that has several; empty for one that counts itself.
-    pub fn paths(&self) -> &[String] {
-        &self.paths
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.paths.iter().map(|(name, _)| name.as_str())
     }
 
-    /// Reads the counters.
+    /// A reading of a device that did nothing yet.
+    fn nothing(&self) -> DiskReading {
+        DiskReading { own: Some(DiskCounts::default()), paths: vec![DiskCounts::default(); self.paths.len()] }
+    }
+
+    /// Reads the counters. A path that is gone keeps what it counted last.
     ///
     /// # Errors
     /// When the device is gone, or its counters are not what they should be.
-    pub fn read(&self) -> io::Result<DiskCounts> {
-        Ok(sum(&self.read_each()?))
-    }
-
-    /// Reads those of each path, in the order of [`DiskCounters::paths`]. One that is gone keeps what it counted last.
-    ///
-    /// # Errors
-    /// When no path is left, or counters are not what they should be.
-    pub fn read_each(&self) -> io::Result<Vec<DiskCounts>> {
-        let now: Vec<io::Result<DiskCounts>> = self.stats.iter().map(read_stat).collect();
+    pub fn read(&self) -> io::Result<DiskReading> {
+        let own = Some(read_stat(&self.own)?);
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut failed = None;
-        let mut is_there = false;
-        for (known, now) in last.iter_mut().zip(now) {
-            match now {
-                Ok(counts) => {
-                    is_there = true;
-                    *known = Some(counts);
-                }
-                Err(error) => failed = Some(error),
-            }
+        for (known, (_, stat)) in last.iter_mut().zip(&self.paths) {
+            *known = read_stat(stat).ok().or(*known);
         }
-        match (is_there, failed) {
-            (false, Some(error)) => Err(error),
-            _ => Ok(last.iter().map(|known| known.unwrap_or_default()).collect()),
-        }
+        Ok(DiskReading { own, paths: last.iter().map(|known| known.unwrap_or_default()).collect() })
     }
-}
-
-/// Those of all paths to a device together.
-pub fn sum(all: &[DiskCounts]) -> DiskCounts {
-    all.iter().copied().reduce(|sum, one| sum.plus(&one)).unwrap_or_default()
 }
 
 fn read_stat(stat: &File) -> io::Result<DiskCounts> {
@@ -314,20 +317,23 @@ mod tests {
         crate::sys::made::symlink(dir.path().join("block/nvme1n1"), dir.path().join("dev/block/259:0"))
             .unwrap();
         let counters = DiskCounters::open("259:0".parse().unwrap(), &roots).expect("counters");
-        let sum = counters.read().unwrap();
+        let sum = counters.read().unwrap().since(&counters.nothing());
         assert_eq!((sum.reads, sum.read_bytes), (12, 96 * 512));
-        assert_eq!(counters.paths(), ["nvme0", "nvme10"]);
-        let each =
-            |counters: &DiskCounters| counters.read_each().map(|all| all.iter().map(|c| c.reads).collect());
-        assert_eq!(each(&counters).unwrap(), vec![7, 5]);
+        assert_eq!(counters.paths().collect::<Vec<_>>(), ["nvme0", "nvme10"]);
+        let each = || counters.read().unwrap().paths.iter().map(|c| c.reads).collect::<Vec<_>>();
+        assert_eq!(each(), [7, 5]);
         // Of a path that goes away what it did stays in the sum.
-        let stat = |path: &str| dir.path().join("block").join(path).join("stat");
-        fs::write(stat("nvme1c0n1"), "").unwrap();
-        fs::write(stat("nvme1c10n1"), "9 0 72 1 0 0 0 0 0 1 1\n").unwrap();
-        assert_eq!(each(&counters).unwrap(), vec![7, 9]);
-        fs::write(stat("nvme1c10n1"), "").unwrap();
-        let gone: io::Result<Vec<u64>> = each(&counters);
-        assert!(gone.is_err(), "no path is left");
+        let put = |name: &str, text: &str| {
+            fs::write(dir.path().join("block").join(name).join("stat"), text).unwrap()
+        };
+        put("nvme1c0n1", "");
+        put("nvme1c10n1", "9 0 72 1 0 0 0 0 0 1 1\n");
+        assert_eq!(each(), [7, 9]);
+        // What the device above counted counts where it is more: the last I/Os of the lost path.
+        put("nvme1n1", "20 0 160 1 0 0 0 0 0 1 1\n");
+        assert_eq!(counters.read().unwrap().since(&counters.nothing()).reads, 20);
+        put("nvme1n1", "");
+        assert!(counters.read().is_err(), "the device is gone");
     }
 
     #[test]
@@ -342,9 +348,10 @@ mod tests {
         assert!(DiskCounters::open(number, &roots).is_some(), "a kernel without the switch counts");
         fs::write(place.join("queue/iostats"), "1\n").unwrap();
         let counters = DiskCounters::open(number, &roots).unwrap();
-        assert_eq!(counters.read().unwrap(), parse(NVME).unwrap());
+        let counted = |counters: &DiskCounters| counters.read().unwrap().own;
+        assert_eq!(counted(&counters), parse(NVME));
         fs::write(place.join("stat"), OLD).unwrap();
-        assert_eq!(counters.read().unwrap(), parse(OLD).unwrap(), "read anew each time");
+        assert_eq!(counted(&counters), parse(OLD), "read anew each time");
         fs::write(place.join("stat"), "0 0 0 0 0 0 0 0 0 0 0\n").unwrap();
         assert!(DiskCounters::open(number, &roots).is_some(), "a new loop device");
         fs::create_dir(place.join("device")).unwrap();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::filesystem::names_in;
 use crate::machine::chain::bus::Connection;
 use crate::machine::chain::details::DELETED;
-use crate::machine::chain::replica;
+use crate::machine::chain::drbd;
 use crate::machine::chain::transport::{connection, path_by};
 use crate::machine::chain::{BlockDevice, Builder, Layer, LayerDetails, LayerKind, LayerRole, Queue};
 use crate::machine::read::{read_number, read_word};
@@ -172,7 +172,7 @@ fn recognise(device: &BlockDevice, roots: &Roots) -> (LayerKind, Option<LayerDet
         "nullb" => with(LayerKind::Memory, LayerDetails::of(LayerRole::NullBlock)),
         "nbd" | "rbd" => plain(LayerKind::NetworkDisk),
         "drbd" => {
-            let replica = replica::of(device, roots);
+            let replica = drbd::replica(device, roots);
             let details = LayerDetails { replica, ..LayerDetails::of(LayerRole::Replica) };
             with(LayerKind::NetworkDisk, details)
         }

@@ -8,6 +8,7 @@ mod block;
 mod builder;
 mod bus;
 mod details;
+mod drbd;
 mod filesystem;
 mod layer;
 mod nvme;

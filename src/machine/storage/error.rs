@@ -163,6 +163,11 @@ fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
             (F::Missing, "The device node exists, but no device answers; check that the device is attached")
         }
         Code::NO_MEDIUM => (F::Missing, "The drive holds no medium"),
+        Code::NOT_HERE => (
+            F::Busy,
+            "DRBD keeps this device for another node: this one is Secondary (drbdadm status shows who is Primary). Test on the \
+             node that is Primary",
+        ),
         Code::TOO_MANY_FILES => {
             (F::Other, "The limit of open files of this process is reached; raise it with ulimit -n")
         }

@@ -81,6 +81,8 @@ codes! {
     NO_LINK = ENOLINK;
     /// The drive holds no medium.
     NO_MEDIUM = ENOMEDIUM;
+    /// Another machine may use the device, this one only keeps its copy (DRBD).
+    NOT_HERE = EMEDIUMTYPE;
     /// The file system, or the pool below it, is full.
     NO_SPACE = ENOSPC;
     /// A number does not fit.

@@ -4,7 +4,7 @@
 use super::processors::{Moved, moved};
 use super::rhythm::{self, Stretch, mean};
 use super::standstill::stopped_s;
-use super::{limits, machine};
+use super::{limits, machine, paths};
 use crate::result::{DiskActivity, DiskCounts, Finding, Limit, LimitChange, LimitKind, Timeline};
 use crate::text::{bytes, number, percent};
 use crate::verdict::Case;
@@ -78,9 +78,9 @@ impl Why {
 
 /// Why the rate was low in these stretches.
 pub fn why(case: &Case<'_>, low: &[Stretch]) -> Why {
-    let seen = limit_set(case, low).or_else(|| stolen(case, low)).or_else(|| no_processor(case, low));
-    let seen = seen.or_else(|| others(case, low));
-    seen.or_else(|| other_processor(case, low)).unwrap_or_default()
+    let set = limit_set(case, low).or_else(|| way_changed(case, low));
+    let no_time = set.or_else(|| stolen(case, low)).or_else(|| no_processor(case, low));
+    no_time.or_else(|| others(case, low)).or_else(|| other_processor(case, low)).unwrap_or_default()
 }
 
 /// Why the rate fell at an instant, in seconds, and stayed low.
@@ -174,11 +174,7 @@ fn counts_of(series: &Timeline, way: Way) -> Vec<f64> {
 /// A limit that was set when the rate fell.
 fn limit_set(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     let changes = case.measured.evidence.limit_changes.as_ref()?;
-    let is_near = |change: &LimitChange| {
-        let (until_s, within_s) = (change.seen_ns as f64 / 1e9, change.within_ns as f64 / 1e9);
-        let times = until_s - within_s - NEAR_S..=until_s + NEAR_S;
-        low.iter().any(|stretch| times.contains(&stretch.from_s))
-    };
+    let is_near = |change: &LimitChange| begins_near(low, change.seen_ns, change.within_ns);
     let rates = low_rates(case, low)?;
     let limit = changes.iter().filter(|change| is_near(change)).flat_map(|change| &change.new);
     let limit = limit.filter(|limit| could_explain(limit, rates)).min_by_key(|limit| limit.what)?;
@@ -191,6 +187,24 @@ fn limit_set(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     );
     let advice = "keep limits as they are while a test runs; raise or remove this one to measure the target";
     Some(Why::because(says, advice).figure("limit", limit.value as f64))
+}
+
+/// Whether a stretch begins when something was seen that happened within a time before.
+fn begins_near(low: &[Stretch], seen_ns: u64, within_ns: u64) -> bool {
+    let (until_s, within_s) = (seen_ns as f64 / 1e9, within_ns as f64 / 1e9);
+    let times = until_s - within_s - NEAR_S..=until_s + NEAR_S;
+    low.iter().any(|stretch| times.contains(&stretch.from_s))
+}
+
+/// A path went down or came back, or a copy of DRBD, when the rate fell.
+fn way_changed(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
+    let changes = case.measured.evidence.way_changes.as_ref()?;
+    let near = changes.iter().filter(|change| begins_near(low, change.seen_ns, change.within_ns));
+    let told = near.map(|change| (&change.device, paths::change_words(change)));
+    let (device, words) = told.into_iter().find(|(_, words)| !words.is_empty())?;
+    let says = format!("At that time the way to {device} changed: {}.", words.join("; "));
+    let advice = "bring the path or the copy back, find out why it was lost (dmesg), and repeat";
+    Some(Why::because(says, advice))
 }
 
 /// Whether a rate as low as this is what the limit lets through.

@@ -294,7 +294,7 @@ pub const RULES: &[Rule] = &[
         Symptom,
         RealSpan(steady::step_down),
         "The rate fell by 25 % or more during the run and stayed low. The cause is named when something changed with it: a \
-         limit, other programs on the disks, or the processor time of the threads.",
+         limit, a path to the storage, other programs on the disks, or the processor time of the threads.",
         "warm up (-W) until the rate has fallen, to measure the rate that lasts",
     ),
     rule(

@@ -121,7 +121,7 @@ pub fn down(case: &Case<'_>) -> Look {
             missing.get_or_insert(Missing(format!("whether the paths to {name} stayed as they were")));
             continue;
         };
-        let told: Vec<String> = changes.iter().flat_map(|change| path_changes(change)).collect();
+        let told: Vec<String> = changes.iter().flat_map(|change| change_words(change)).collect();
         if !told.is_empty() {
             let more = told.len().saturating_sub(CHANGES_TOLD);
             let mut words = told[..told.len() - more].join("; ");
@@ -189,6 +189,15 @@ fn path_changes(change: &WayChange) -> Vec<String> {
     told
 }
 
+/// What became of the paths to a device, or of the copies that DRBD keeps of it; empty when nothing that matters.
+pub fn change_words(change: &WayChange) -> Vec<String> {
+    let replica = |details: &Option<LayerDetails>| details.as_ref().and_then(|one| one.replica.clone());
+    let (before, after) = (replica(&change.before), replica(&change.after));
+    let copies = before.as_ref().and_then(|was| copies_words(Some(was), after.as_ref()));
+    let at = duration_ns(change.seen_ns as f64);
+    path_changes(change).into_iter().chain(copies.map(|words| format!("after {at} {words}"))).collect()
+}
+
 /// Copies of DRBD that were not the same.
 pub fn copies_apart(case: &Case<'_>) -> Look {
     let (mut findings, mut missing) = (Vec::new(), None);
@@ -214,15 +223,8 @@ pub fn copies_apart(case: &Case<'_>) -> Look {
             missing.get_or_insert(Missing(format!("whether the copies of {name} stayed the same")));
             continue;
         };
-        let told: Vec<String> = changes
-            .iter()
-            .filter_map(|change| {
-                let (before, after) = (replica(change.before.as_ref()), replica(change.after.as_ref()));
-                let words = copies_words(before.as_ref(), after.as_ref())?;
-                Some(format!("after {} {words}", duration_ns(change.seen_ns as f64)))
-            })
-            .take(CHANGES_TOLD)
-            .collect();
+        let told: Vec<String> =
+            changes.iter().flat_map(|change| change_words(change)).take(CHANGES_TOLD).collect();
         if !told.is_empty() {
             let says =
                 format!("What DRBD does with {name} changed while it was measured: {}.", told.join("; "));

@@ -148,6 +148,22 @@ fn paths_that_changed_while_it_was_measured() {
 }
 
 #[test]
+fn a_fall_is_told_with_the_path_that_was_lost() {
+    let fall = |seen_s: u64| {
+        let both = details(vec![first(), second()]);
+        over_tcp(vec![first(), second()], |doc| {
+            doc.series((0..60).map(|i| if i < 20 { 12_000 + i * 7 % 11 * 9 } else { 3000 + i * 7 % 11 * 3 }));
+            changed(doc, seen_s, &both, Some(&details(vec![second()])));
+        })
+        .fires("step-down")
+    };
+    let words = "At that time the way to vda changed: nvme1 (10.0.0.5:4420) was gone after 21 s.";
+    says(&fall(21), FindingGrade::Suspect, &[words]);
+    let later = fall(45);
+    assert!(!later.says.contains("the way to vda"), "{}", later.says);
+}
+
+#[test]
 fn what_each_path_carried() {
     says(
         &over_tcp(vec![first(), second()], |_| {}).fires("path-shares"),
