@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use super::facts::LimitSources;
+use super::programs::{Programs, disks_beside};
 use super::timeline::whole_seconds_ns;
 use crate::machine::chain;
 use crate::machine::cpustat;
@@ -17,19 +18,22 @@ use crate::machine::pressure::{
 use crate::machine::roots::Roots;
 use crate::result::{
     DiskActivity, HostActivity, LayerDetails, LayerKind, Limit, LimitChange, PathActivity, Pressure,
-    ProcessorWaits, ServedMount, WayChange,
+    ProcessorWaits, ServedMount, ServingProgram, WayChange,
 };
 use crate::sys::thread::{ThreadId, waiting_ns_of};
 
 /// The counters to read. They are opened before the threads start.
 #[derive(Debug)]
 pub struct Sources {
-    /// The lowest devices, then the topmost ones that stand on others.
+    /// The lowest devices, then the topmost ones that stand on others, then those beside a program.
     disks: Vec<(String, DiskCounters)>,
     /// How many of them are lowest.
     lowest: usize,
+    /// How many of them are below targets.
+    below: usize,
     /// Mounts of file servers.
     served: ServedMounts,
+    programs: Programs,
     /// Devices whose way to the storage can change, with what it was when the targets were opened.
     ways: Vec<(String, DeviceNumber, Option<LayerDetails>)>,
     throttle_files: Vec<PathBuf>,
@@ -60,18 +64,22 @@ impl Sources {
         let mut disks: Vec<_> = lowest.iter().filter_map(open).collect();
         let lowest = disks.len();
         disks.extend(top.iter().filter_map(open));
+        let below = disks.len();
+        disks.extend(disks_beside(&chains, roots).iter().filter_map(open));
+        let programs = Programs::open(&chains, roots);
         let remote = chains.iter().flat_map(|chain| chain.iter());
         let remote = remote.filter(|layer| layer.kind == LayerKind::RemoteFilesystem);
         let served = ServedMounts::open(remote.filter_map(|layer| layer.mount.point.as_deref()), roots);
         let (throttle_files, roots) = (throttle_files(roots), roots.clone());
-        Sources { disks, lowest, served, ways: ways(&chains), throttle_files, limits, roots }
+        let ways = ways(&chains);
+        Sources { disks, lowest, below, served, programs, ways, throttle_files, limits, roots }
     }
 
     /// Nothing, for simulated time.
     pub fn none() -> Self {
         let (disks, throttle_files, roots) = (Vec::new(), Vec::new(), Roots::default());
-        let served = ServedMounts::default();
-        Sources { disks, lowest: 0, served, ways: Vec::new(), throttle_files, limits: None, roots }
+        let (served, programs, ways) = (ServedMounts::default(), Programs::default(), Vec::new());
+        Sources { disks, lowest: 0, below: 0, served, programs, ways, throttle_files, limits: None, roots }
     }
 
     /// `None` for a device that is gone.
@@ -133,6 +141,8 @@ struct Reading {
     disks: Vec<Option<DiskReading>>,
     served: fileserver::Readings,
     ways: Vec<Option<LayerDetails>>,
+    /// Requests that wait in each program.
+    waiting: Vec<Option<u64>>,
     /// For how long the test's threads have had no processor, added up; `None` where that is not told.
     waiting_ns: Option<u64>,
     /// Processor time that the hypervisor gave to others since boot.
@@ -150,8 +160,8 @@ impl Reading {
         let limits = sources.limits.as_ref().map_or_else(Vec::new, LimitSources::in_force);
         let stolen_ns = cpustat::read_from(&sources.roots.proc.join("stat")).ok();
         let stolen_ns = stolen_ns.map(|ticks| cpustat::stolen_ns(&ticks));
-        let ways = sources.ways_now();
-        Reading { at_ns, disks, served, ways, waiting_ns, stolen_ns, limits }
+        let (ways, waiting) = (sources.ways_now(), sources.programs.waiting());
+        Reading { at_ns, disks, served, ways, waiting, waiting_ns, stolen_ns, limits }
     }
 }
 
@@ -178,8 +188,12 @@ pub struct Activity {
     pub disks: Vec<DiskActivity>,
     /// Devices right under the targets that stand on others.
     pub upper: Vec<DiskActivity>,
+    /// All disks of this machine, where a program serves a target.
+    pub beside: Vec<DiskActivity>,
     /// Mounts of file servers.
     pub served: Vec<ServedMount>,
+    /// Programs that serve targets.
+    pub programs: Vec<ServingProgram>,
     /// The machine. Steal time comes from elsewhere.
     pub host: HostActivity,
     /// For how long the test's threads had no processor.
@@ -245,8 +259,10 @@ impl<'a> Recorder<'a> {
         if self.due_ns <= measure_end_ns {
             self.readings.push(last.clone());
         }
-        let mut all: Vec<DiskActivity> = Vec::new();
-        let mut lowest = 0;
+        // The first reading may come before the first I/O, and the last one after the last.
+        let programs =
+            self.sources.programs.tell(self.readings.iter().skip(1).map(|reading| &reading.waiting));
+        let (mut lowest, mut upper, mut beside) = (Vec::new(), Vec::new(), Vec::new());
         for (index, (name, _)) in self.sources.disks.iter().enumerate() {
             let Some(total) = between(&self.readings[0], &last, index) else { continue };
             let pairs = self.readings.windows(2);
@@ -255,12 +271,25 @@ impl<'a> Recorder<'a> {
             let interval_ns = self.interval_told_ns();
             let (name, late_ns) = (name.clone(), self.late_ns);
             let paths = self.paths(index, &last);
-            all.push(DiskActivity { name, window_ns, late_ns, total, interval_ns, intervals, paths });
-            lowest += usize::from(index < self.sources.lowest);
+            let list = match index {
+                index if index < self.sources.lowest => &mut lowest,
+                index if index < self.sources.below => &mut upper,
+                _ => &mut beside,
+            };
+            list.push(DiskActivity { name, window_ns, late_ns, total, interval_ns, intervals, paths });
         }
-        let upper = all.split_off(lowest);
         let (served, processor_waits) = (self.served(&last), self.processor_waits());
-        Activity { disks: all, upper, served, host, processor_waits, limit_changes, way_changes }
+        Activity {
+            disks: lowest,
+            upper,
+            beside,
+            served,
+            programs,
+            host,
+            processor_waits,
+            limit_changes,
+            way_changes,
+        }
     }
 
     /// What each path to a disk did, where it has several.
@@ -519,7 +548,8 @@ mod tests {
         let roots = Roots { sys: dir.path().join("sys"), ..Roots::default() };
         let number = DeviceNumber { major: 8, minor: 0 };
         let counters = DiskCounters::open(number, &roots).expect("a disk");
-        let sources = Sources { disks: vec![("sda".to_string(), counters)], lowest: 1, ..Sources::none() };
+        let sources =
+            Sources { disks: vec![("sda".to_string(), counters)], lowest: 1, below: 1, ..Sources::none() };
         let seen = |measure_start_ns: u64| {
             stat(100);
             let mut recorder = Recorder::start(&sources, &[], 10_000_000_000, || 5_000_000_000);

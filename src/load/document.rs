@@ -87,6 +87,8 @@ pub fn measured(
         way_changes: activity.as_ref().and_then(|a| a.way_changes.clone()),
         disks: activity.as_ref().map_or_else(Vec::new, |a| a.disks.clone()),
         upper_disks: activity.as_ref().map_or_else(Vec::new, |a| a.upper.clone()),
+        programs: activity.as_ref().map_or_else(Vec::new, |a| a.programs.clone()),
+        beside_disks: activity.as_ref().map_or_else(Vec::new, |a| a.beside.clone()),
         served_mounts: activity.as_ref().map_or_else(Vec::new, |a| a.served.clone()),
         host: activity.map(|a| host(a.host)),
         threads: costs,

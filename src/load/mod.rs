@@ -23,6 +23,7 @@ mod marks;
 mod monitor;
 mod phases;
 mod prepare;
+mod programs;
 mod span;
 mod standing;
 mod start;

@@ -5,6 +5,7 @@ pub mod cpustat;
 pub mod device;
 pub mod diskstat;
 pub mod fileserver;
+pub mod fuse;
 pub mod host;
 pub mod limits;
 pub mod loops;

@@ -23,8 +23,8 @@ pub use evidence::{
     FineSeries, HostActivity, LateTick, Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitChange,
     LimitKind, LoadCost, LoopCache, Loss, MachineNow, OpenedKind, OtherRun, Outstanding, OwnCost, PathAccess,
     PathActivity, Pressure, ProcessorWaits, Processors, QueueDepth, Replica, ReplicaPeer, RequestCounts,
-    Residency, SelfCost, ServedMount, ServerCounts, Stalled, TargetFacts, ThreadCost, ThreadProcessors,
-    Ticks, Timeline, WayChange, Window, WriteCache, is_path_of_another, served_disks,
+    Residency, SelfCost, ServedMount, ServerCounts, ServingProgram, Stalled, TargetFacts, ThreadCost,
+    ThreadProcessors, Ticks, Timeline, WayChange, Window, WriteCache, is_path_of_another, served_disks,
 };
 pub use latency::LatencySummary;
 pub use proof::{FileServer, Proof, Served, disks_in_words};

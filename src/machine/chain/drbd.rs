@@ -22,7 +22,7 @@ pub(super) fn replica(device: &BlockDevice, roots: &Roots) -> Option<Replica> {
     };
     let (resource, number) = (part(2), part(0));
     let table = std::fs::read_to_string(roots.proc.join("drbd")).unwrap_or_default();
-    let mut found = table.lines().find_map(|text| line_of(text, minor)).map(|line| line.replica(None));
+    let mut found = parse(&table, minor, None);
     if let (None, Some(resource), Some(number)) = (&found, &resource, &number) {
         found = by_connections(&debug.join("resources").join(resource).join("connections"), number, minor);
     }
@@ -35,14 +35,18 @@ fn by_connections(dir: &Path, volume: &str, minor: u32) -> Option<Replica> {
     for name in names_in(dir) {
         let text =
             std::fs::read_to_string(dir.join(&name).join(volume).join("proc_drbd")).unwrap_or_default();
-        let Some(one) = text.lines().find_map(|text| line_of(text, minor)) else { continue };
-        let one = one.replica(Some(name));
+        let Some(one) = parse(&text, minor, Some(name)) else { continue };
         match &mut all {
             Some(all) => all.peers.extend(one.peers),
             None => all = Some(one),
         }
     }
     all
+}
+
+/// The device `minor` in the text of `/proc/drbd`, or of `proc_drbd` of a connection to `peer`.
+pub fn parse(text: &str, minor: u32, peer: Option<String>) -> Option<Replica> {
+    text.lines().find_map(|line| line_of(line, minor)).map(|line| line.replica(peer))
 }
 
 /// ` 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----`, taken apart.

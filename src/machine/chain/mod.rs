@@ -21,6 +21,7 @@ mod upwards;
 use std::fs::File;
 
 pub use details::{DELETED, LayerDetails, LayerRole};
+pub use drbd::parse as parse_drbd;
 pub use layer::{Layer, LayerKind, MountedAs, Queue};
 pub use paths::{DevicePath, PathAccess};
 pub use replica::{Replica, ReplicaPeer};

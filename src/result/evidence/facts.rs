@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::WriteCache;
 use super::{
     ContentSample, DiskActivity, ExtentMap, FineSeries, HostActivity, Layer, Limit, LimitChange, LoopCache,
-    Loss, Outstanding, ProcessorWaits, Processors, QueueDepth, Residency, SelfCost, ServedMount, ThreadCost,
-    Ticks, Timeline, WayChange,
+    Loss, Outstanding, ProcessorWaits, Processors, QueueDepth, Residency, SelfCost, ServedMount,
+    ServingProgram, ThreadCost, Ticks, Timeline, WayChange,
 };
 
 /// What the numbers of a time span rest on.
@@ -44,6 +44,12 @@ pub struct Evidence {
     /// The mounts of file servers under the targets, each once, with what their clients counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub served_mounts: Vec<ServedMount>,
+    /// The programs that serve targets (FUSE), each once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ServingProgram>,
+    /// The whole disks of this machine, where a program serves a target: any of them may be what it uses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside_disks: Vec<DiskActivity>,
     /// The rest of the machine.
     pub host: Option<HostActivity>,
     /// Processor time of each thread.

@@ -27,5 +27,5 @@ pub use facts::{ClockFacts, Evidence, OpenedKind, OtherRun, OwnCost, TargetFacts
 pub use loss::Loss;
 pub use now::{MachineNow, Stalled};
 pub use self_cost::{LoadCost, SelfCost};
-pub use served::{FileProtocol, RequestCounts, ServedMount, ServerCounts};
+pub use served::{FileProtocol, RequestCounts, ServedMount, ServerCounts, ServingProgram};
 pub use ways::{PathActivity, WayChange, is_path as is_path_of_another, served as served_disks};

@@ -29,3 +29,16 @@ pub struct ServedMount {
     /// The same per interval, in order.
     pub intervals: Vec<ServerCounts>,
 }
+
+/// A program that serves a file system (FUSE), over the measured time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct ServingProgram {
+    /// Where the file system is mounted.
+    pub mount_point: String,
+    /// Requests without an answer, of all programs that use the file system, on average over the readings; none without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_mean: Option<f64>,
+    /// Readings, one per second, without those at both ends.
+    pub readings: u64,
+}

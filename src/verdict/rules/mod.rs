@@ -16,6 +16,7 @@ mod pages;
 mod paths;
 mod place;
 mod processors;
+mod programs;
 mod reach;
 mod rhythm;
 mod run;

@@ -1,6 +1,6 @@
 //! Where the target is.
 
-use super::{network, paths};
+use super::{network, paths, programs};
 use crate::result::{FindingGrade, LayerKind, Loss};
 use crate::verdict::figures::{Details, found, unless_missing};
 use crate::verdict::view::RestsOn;
@@ -67,11 +67,7 @@ pub fn remote(case: &Case<'_>) -> Look {
         } else if !served.is_empty() {
             served.join(" ")
         } else if let Some(layer) = of(LayerKind::UserFilesystem) {
-            let says = format!("A program serves {}: its caches are not visible here.", layer.name);
-            let finding = found(FindingGrade::Remark, says).of(Some(target.path()));
-            findings.push(finding.advise(
-                "measure the storage below that program, too, to see how much time the program takes",
-            ));
+            findings.push(programs::remark(case, &target, layer));
             continue;
         } else {
             continue;

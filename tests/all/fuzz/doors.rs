@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use truespd::cli::{Invocation, parse};
 use truespd::engine;
-use truespd::machine::{cpustat, diskstat, fileserver, limits, memory, mounts, pressure, topology};
+use truespd::machine::{chain, cpustat, diskstat, fileserver, limits, memory, mounts, pressure, topology};
 use truespd::profile::{Severity, validate, xml};
 use truespd::render::FORMATS;
 use truespd::result::envelope::{self, DocumentKind};
@@ -264,6 +264,7 @@ impl KernelTexts {
             "MemTotal:       24689112 kB\nMemAvailable:   23000000 kB\nDirty:               12 kB\nHugepagesize:       2048 kB\n".into(),
             "device f:/ mounted on /f with fstype nfs4 statvers=1.1\n\tbytes:\t1 2 3 4 5 6 7 8\n\txprt:\ttcp 0 0\n\t        READ: 5 7 1 9 2 1 2 3 0\n".into(),
             "Operations (MIDs): 0\n\n1) \\\\s\\x\nSMBs: 9\nBytes read: 1  Bytes written: 2\nReads: 3 total 0 failed\n".into(),
+            "version: 8.4.11 (api:1/proto:86-101)\n\n 0: cs:Connected ro:Primary/Secondary ds:UpToDate/DUnknown C r-----\n    ns:1 nr:0\n".into(),
             "0-3,8,10-11\n".into(),
             "latency=80us,jitter=10us,cpu=100ns,write=20us,seed=5".into(),
         ])
@@ -280,6 +281,7 @@ impl Door for KernelTexts {
         drop((mounts::parse_mountinfo(input), mounts::parse_swaps(input)));
         let _ = (diskstat::parse(&text), pressure::parse_stalls(&text), pressure::parse_averages(&text));
         drop((fileserver::nfs::parse(input), fileserver::smb::parse(&text)));
+        drop(chain::parse_drbd(&text, 0, None).map(|replica| (replica.faults(), replica.nodes_words())));
         drop((memory::parse_meminfo(&text), topology::parse_cpu_list(&text)));
         let _ = cpustat::parse(&text).map_err(|error| assert_says_something(&error));
         let sim = engine::find("sim").expect("the simulated engine");

@@ -255,6 +255,34 @@ fn targets_that_are_no_disks() {
         FindingGrade::Remark,
         &["A program serves fuse.sshfs: its caches are not visible here."],
     );
+    let busy = |read_bytes: u64| {
+        doc(|d| {
+            let mount_point = Some("/far".to_string());
+            d.facts()[0].layers =
+                vec![Layer { mount_point, ..layer(LayerKind::UserFilesystem, "fuse.x", &[]) }];
+            let evidence = &mut d.measured.evidence;
+            evidence.programs = vec![ServingProgram {
+                mount_point: "/far".to_string(),
+                waiting_mean: Some(3.5),
+                readings: 59,
+            }];
+            let mut disk = evidence.disks.remove(0);
+            disk.total.read_bytes = read_bytes;
+            evidence.beside_disks = vec![disk];
+        })
+        .fires("remote")
+    };
+    let all = 20_000 * 4096 * SECONDS;
+    says(
+        &busy(all),
+        FindingGrade::Remark,
+        &[
+            "not visible here. 3.50 requests waited in it on average. The disks of this machine moved 78.1 MiB/s of reads (100 \
+             % of the bytes) meanwhile.",
+        ],
+    );
+    let idle = "on average. No disk of this machine was read meanwhile, so the data came from a cache or from another machine.";
+    says(&busy(all / 30), FindingGrade::Remark, &[idle]);
     doc(|_| {}).silent("remote");
 }
 

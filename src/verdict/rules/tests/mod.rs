@@ -18,9 +18,9 @@ use crate::profile::{CacheMode, Profile, Target, TimeSpan};
 use crate::result::{
     ClockFacts, ContentSample, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap, Finding,
     FindingGrade, Grade, HostActivity, LateTick, Layer, LayerKind, LoadCost, LoopCache, Measured, OpenedKind,
-    Outstanding, Pressure, Processors, QueueDepth, Residency, SelfCost, System, TargetFacts, TargetResult,
-    ThreadCost, ThreadProcessors, ThreadResult, Ticks, TimeSpanResult, Timeline, WaitStatistics, Window,
-    legacy,
+    Outstanding, Pressure, Processors, QueueDepth, Residency, SelfCost, ServingProgram, System, TargetFacts,
+    TargetResult, ThreadCost, ThreadProcessors, ThreadResult, Ticks, TimeSpanResult, Timeline,
+    WaitStatistics, Window, legacy,
 };
 use crate::verdict::{Looks, RULES, judge};
 
