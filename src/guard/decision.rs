@@ -346,6 +346,34 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_says_what_can_be_done_about_a_file_in_use_and_a_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "data").unwrap();
+        let (marks, roots) = (Marks::with_registry(&dir.path().join("state")), Roots::default());
+        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let writer = File::options().write(true).open(&path).unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").stdout(writer).spawn().unwrap();
+        let file = open_file(&path, ReadFlags::CACHED).unwrap();
+        let facts = facts_of(&file, &path, &roots).unwrap();
+        let refusal = guard.check("file", &path, &file, &facts, Range::ALL).unwrap_err();
+        child.kill().and_then(|()| child.wait()).unwrap();
+        let told = format!("process {} (sleep) has it open for writing", child.id());
+        assert!(refusal.reasons.contains(&told), "{refusal}");
+        assert!(refusal.hints[0].contains("no option allows a write test of a file in use"), "{refusal}");
+        let wish = Wish {
+            typed: "folder",
+            path: dir.path(),
+            size_bytes: 4096,
+            writes: true,
+            recreate: false,
+            is_left_over: &|_| false,
+        };
+        let refusal = guard.permit_to_make(wish).unwrap_err();
+        assert!(refusal.message.ends_with("cannot be created with -c: it is a directory"), "{refusal}");
+    }
+
+    #[test]
     fn a_number_names_no_device() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);

@@ -228,6 +228,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     use super::*;
+    use crate::guard::hold::Hold;
 
     /// A file, and a process that has it open for writing for so many seconds.
     fn written_for(seconds: &str) -> (tempfile::NamedTempFile, Child) {
@@ -237,6 +238,45 @@ mod tests {
         // The descriptor in `file` is for writing, too.
         let path = file.into_temp_path();
         (tempfile::NamedTempFile::from_parts(File::open(&path).unwrap(), path), child)
+    }
+
+    #[test]
+    fn only_writers_that_keep_a_file_open_are_told() {
+        let told = |seconds| {
+            let (file, mut child) = written_for(seconds);
+            let found = writers_of_file(file.as_file(), &Roots::default()).len();
+            child.kill().and_then(|()| child.wait()).unwrap();
+            found
+        };
+        assert_eq!(told("60"), 1);
+        // On a busy machine its end may come late.
+        assert!((0..10).any(|_| told("0.08") == 0));
+    }
+
+    #[test]
+    fn a_writer_that_is_known_is_not_looked_for_any_longer() {
+        let nobody = tempfile::tempdir().unwrap();
+        let hidden = Roots { proc: nobody.path().to_path_buf(), ..Roots::default() };
+        let (file, mut child) = written_for("60");
+        if matches!(others(file.as_file()), Others::Untold(_)) {
+            return child.kill().and_then(|()| child.wait()).map(drop).unwrap();
+        }
+        let found = |roots: &Roots| {
+            let found = uses_of_file(file.as_file(), roots).unwrap();
+            let is_told = found.missing.iter().any(|missing| missing.fact == Fact::Programs);
+            assert!(found.unseen.is_some() || !is_told, "both say that processes are not seen");
+            (found.writers.len(), found.hidden_writer.is_some(), is_told)
+        };
+        assert_eq!(found(&Roots::default()), (1, false, false), "a process that is seen");
+        assert_eq!(found(&hidden), (0, true, false), "it is known that there is one");
+        let mut run = Hold::take(&File::open(file.path()).unwrap(), file.path()).unwrap();
+        run.says_it_writes();
+        assert_eq!(found(&hidden), (0, false, true), "another run of this program");
+        drop(run);
+        let own = File::options().write(true).open(file.path()).unwrap();
+        assert_eq!(found(&hidden), (0, false, true), "this process");
+        drop(own);
+        child.kill().and_then(|()| child.wait()).unwrap();
     }
 
     #[test]

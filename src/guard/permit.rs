@@ -156,6 +156,7 @@ mod tests {
     use super::*;
     use crate::guard::Word;
     use crate::guard::mark::{MarkState, Marks};
+    use crate::machine::sight::Sight;
     use crate::machine::storage::{Access, ReadFlags, open};
     use crate::sys::made::FileExt;
 
@@ -190,5 +191,47 @@ mod tests {
         assert_eq!(permit.check_file(&other), Err(PermitError::Changed));
         std::fs::remove_file(&ours).unwrap();
         assert!(matches!(permit.open_file(flags), Err(PermitError::Open(_))));
+    }
+
+    #[test]
+    fn runs_that_read_are_known_to_each_other_and_one_may_want_the_target_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        std::fs::write(&path, "data").unwrap();
+        let (marks, roots) = (Marks::with_registry(&dir.path().join("state")), Roots::default());
+        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let look = || open(&path, ReadFlags::CACHED, &roots).unwrap();
+        let [mut first, mut second, mut third] = [(); 3].map(|()| Custody::default());
+        guard.attend("file", &look(), &mut first).unwrap();
+        guard.attend("file", &look(), &mut second).unwrap();
+        let identity = Identity::at(&path).unwrap();
+        assert!(first.told(identity).reads && second.told(identity).reads);
+        let alone = Guard { word: Word { exclusive: true, ..Word::default() }, ..guard };
+        let refusal = alone.attend("file", &look(), &mut third).unwrap_err();
+        assert!(refusal.message.contains("is being tested by another run"), "{refusal}");
+    }
+
+    #[test]
+    fn a_permit_says_whose_writing_could_not_be_looked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("ours"), [7; 4096]).unwrap();
+        let marks = Marks::with_registry(&at("state"));
+        // This process writes it, so that the kernel does not say that nobody does.
+        let writer = File::options().write(true).open(at("ours")).unwrap();
+        marks.mark(&writer, MarkState::Complete).unwrap();
+        let proc = at("proc");
+        std::fs::create_dir_all(proc.join("self")).unwrap();
+        std::fs::write(proc.join("swaps"), "Filename\n").unwrap();
+        let unseen = |status: &str| {
+            std::fs::write(proc.join("self/status"), status).unwrap();
+            let roots = Roots { proc: proc.clone(), ..Roots::default() };
+            let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+            let look = open(&at("ours"), ReadFlags::CACHED, &Roots::default()).unwrap();
+            guard.permit("ours", &look, Range::ALL, &mut Custody::default()).unwrap().unseen()
+        };
+        assert_eq!(unseen("Uid:\t0 0 0 0\nCapEff:\tffffffffffffffff\n"), None);
+        let own_user = Some(Unseen::Programs(Sight::OwnUser));
+        assert_eq!(unseen("Uid:\t7 7 7 7\nCapEff:\t0000000000000000\n"), own_user);
     }
 }

@@ -87,6 +87,7 @@ mod tests {
         assert_eq!(kind("LVM2_member", Some("raid")), SignatureKind::Member);
         assert_eq!(kind("crypto_LUKS", Some("crypto")), SignatureKind::Encrypted);
         assert_eq!(kind("swap", Some("other")), SignatureKind::Swap);
+        assert_eq!(kind("bcache", Some("other")), SignatureKind::Member);
         assert_eq!(kind("ubi", Some("other")), SignatureKind::Other);
         assert_eq!(kind("gpt", None), SignatureKind::PartitionTable);
     }

@@ -496,6 +496,25 @@ mod tests {
     }
 
     #[test]
+    fn a_run_after_a_killed_one_is_the_only_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let marks = Marks::with_registry(&dir.path().join("state"));
+        let path = dir.path().join("a");
+        std::fs::write(&path, [0; 4096]).unwrap();
+        let open = || File::options().read(true).write(true).open(&path).unwrap();
+        marks.mark(&open(), MarkState::Complete).unwrap();
+        let runs = |file: &File| {
+            marks.begin_writing(file, Duration::from_secs(60), &all_of(10)).expect("ours");
+            marks.read(file).unwrap().runs
+        };
+        let first = open();
+        assert_eq!((runs(&first), runs(&open())), (1, 2));
+        // As a killed one, it ends without a word.
+        drop(first);
+        assert!(within_a_second(|| runs(&open()) == 1));
+    }
+
+    #[test]
     fn moments_after_moments() {
         assert_eq!(after((5, 999_999_999), Duration::new(2, 1)), (8, 0));
         assert_eq!(after((-5, 1), Duration::from_millis(10)), (-5, 10_000_001));

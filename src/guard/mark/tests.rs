@@ -325,6 +325,11 @@ fn what_holds_nothing_is_nobodys_and_becomes_ours_by_a_run() {
         assert_eq!(marks.whose(&file), Whose::Ours);
         marks.unmark(&file).unwrap();
         assert_eq!(marks.whose(&file), Whose::Foreign);
+        // Also what was made by us may hold nothing.
+        let empty = file_of(dir.path(), "b", 0);
+        empty.set_len(1 << 20).unwrap();
+        marks.mark(&empty, MarkState::Complete).unwrap();
+        assert_eq!(marks.whose(&empty), Whose::Ours);
     }
 }
 

@@ -206,7 +206,9 @@ mod tests {
         for (change, says) in
             [((101, 0), ByTimes::Untouched), ((0, 0), ByTimes::Untouched), ((101, 1), ByTimes::Unknown)]
         {
-            assert_eq!(MARK.by_times(&stamp((100, 7), change), true), says);
+            let now = stamp((100, 7), change);
+            assert_eq!(MARK.by_times(&now, true), says);
+            assert_eq!(MARK.is_entry_changed(&now), says == ByTimes::Unknown);
             let older = Mark { changed_by: None, ..MARK };
             assert_eq!(older.by_times(&stamp((100, 7), change), true), ByTimes::Unknown, "an older mark");
         }

@@ -118,3 +118,19 @@ fn what_lies_on_the_disk_outside_of_all_partitions_counts_for_each_of_them() {
         assert!(told.iter().all(|reason| reason.starts_with(&whole)), "{first}: {told:?}");
     }
 }
+
+#[test]
+fn the_type_of_a_partition_is_its_own() {
+    let boot = "21686148-6449-6E6F-744E-656564454649";
+    for raw in [1, 2] {
+        let line =
+            |number| if number == raw { format!("size=2048, type={boot}\n") } else { "size=2048\n".into() };
+        let script = format!("label: gpt\n{}{}", line(1), line(2));
+        let Some((_device, _partitions, nodes)) = known_to_the_kernel(&script, 2) else { return };
+        for (number, node) in (1..).zip(&nodes) {
+            let told = reasons(node);
+            assert_eq!(told.len(), usize::from(number == raw), "{number}: {told:?}");
+            assert!(told.iter().all(|reason| reason.starts_with("it has the type BIOS boot")), "{told:?}");
+        }
+    }
+}

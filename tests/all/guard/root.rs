@@ -82,6 +82,11 @@ impl Machine {
 
     /// What the guard says when this real device is the machine's device `place`, and is named again.
     fn write(&self, device: &Loop, place: &str) -> Result<(), Refusal> {
+        self.write_with(device, place, &[text(&device.node).to_string()])
+    }
+
+    /// The same with these paths after `--overwrite`.
+    fn write_with(&self, device: &Loop, place: &str, overwrite: &[String]) -> Result<(), Refusal> {
         let number = fs::metadata(&device.node).expect("a node").rdev();
         let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
         let dev = self.roots.sys.join("devices").join(place).join("dev");
@@ -98,8 +103,7 @@ impl Machine {
         let file = File::open(&device.node).expect("a device");
         let facts = facts_of(&file, &device.node, &self.roots).expect("facts");
         let marks = Marks::with_registry(&self.dir.path().join("state"));
-        let again = [typed.clone()];
-        let word = Word { overwrite: &again, ..Word::default() };
+        let word = Word { overwrite, ..Word::default() };
         let guard = Guard { word, marks: &marks, roots: &self.roots };
         let answer = guard.check(&typed, &device.node, &file, &facts, Range::ALL).map(|_| ());
 
@@ -119,6 +123,32 @@ impl Machine {
 
 fn at_dev(machine: &Machine, name: &str) -> String {
     text(&machine.roots.dev.join(name)).to_string()
+}
+
+/// The disk of a partition is what sysfs says, and not what happens to have its name.
+#[test]
+fn a_node_of_another_device_tells_nothing_of_the_disk() {
+    if !can_make_devices() {
+        return;
+    }
+    let (part, other) = (Loop::new(MIB), Loop::new(8 * MIB));
+    run("mkswap", &[text(&other.node)]);
+    let machine = Machine::new("", &[]);
+    fs::create_dir_all(&machine.roots.dev).expect("a directory");
+    let told = |node: &Path| {
+        let _ = fs::remove_file(machine.roots.dev.join("sda"));
+        symlink(node, machine.roots.dev.join("sda")).expect("a link");
+        let refusal = machine.write_with(&part, "sda/sda1", &[]).err();
+        refusal.map(|refusal| refusal.to_string()).unwrap_or_default()
+    };
+    for node in [other.node.as_path(), other.image.as_path(), Path::new("none")] {
+        assert!(!told(node).contains("swap"), "{}", node.display());
+    }
+    // The same node, when it is the disk's.
+    let number = fs::metadata(&other.node).expect("a node").rdev();
+    let number = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
+    machine.put("sys/devices/sda/dev", &number);
+    assert!(told(&other.node).contains("sda holds a swap area"), "{}", told(&other.node));
 }
 
 #[test]
