@@ -3,8 +3,10 @@
 use std::fs::{self, File};
 use std::ops::Range;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use super::whose::keeps_own_times;
 use super::*;
 use crate::guard::hold::{Hold, is_being_tested};
 use crate::sys::attribute;
@@ -342,4 +344,24 @@ fn without_any_place_the_error_says_what_to_set() {
     let marks = Marks::with(Some(file.path().join("below-a-file")), false);
     let error = marks.mark(file.as_file(), MarkState::Complete).unwrap_err();
     assert!(error.to_string().contains("the mark could not be written to"), "{error}");
+}
+
+#[test]
+fn times_of_a_file_system_in_a_program_are_not_trusted() {
+    let dir = tempfile::tempdir().unwrap();
+    let [below, point] = ["below", "point"].map(|name| dir.path().join(name));
+    fs::create_dir(&below).and_then(|()| fs::create_dir(&point)).unwrap();
+    file_of(&below, "a", 10);
+    let run = |tool: &str, args: [&Path; 2]| {
+        let path = "/usr/sbin:/sbin:/usr/bin:/bin";
+        Command::new(tool).env("PATH", path).args(args).stderr(Stdio::null()).status()
+    };
+    if !run("bindfs", [&below, &point]).is_ok_and(|status| status.success()) {
+        // The tests of the program say when the tool is missing.
+        return;
+    }
+    let is_trusted = |folder: &Path| keeps_own_times(&File::open(folder.join("a")).unwrap());
+    let trusted = [is_trusted(&below), is_trusted(&point)];
+    assert!(run("umount", [Path::new("-l"), &point]).unwrap().success());
+    assert!(!trusted[1], "below it: {}", trusted[0]);
 }
