@@ -472,7 +472,7 @@ impl<'a> Case<'a> {
         let entries = targets.iter().flat_map(|target| &target.entries);
         let requests =
             |entry: &&Target| u64::from(self.span.threads_on(entry)) * u64::from(entry.request_count);
-        entries.map(|entry| requests(entry)).sum::<u64>() as f64
+        entries.map(requests).sum::<u64>() as f64
     }
 
     /// A rate is kept below what the targets could do (`-g`, `-i` with `-j`).
