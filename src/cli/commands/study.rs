@@ -110,7 +110,7 @@ fn cache(series: &mut Series, common: &Common, report: &mut StudyReport) -> Resu
 }
 
 fn locality(series: &mut Series, common: &Common, report: &mut StudyReport) -> Result<(), Ended> {
-    let says = study::about_locality(!report.nodes.is_empty());
+    let says = study::about_locality(&report.nodes);
     if common.targets.is_empty() {
         report.says = says;
         return Ok(());

@@ -421,6 +421,7 @@ fn request_words(layer: &Layer) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::{DevicePath, LayerDetails, PathAccess, Replica, ReplicaPeer};
 
     #[test]
     fn what_a_range_holds_in_words() {
@@ -459,6 +460,40 @@ mod tests {
             "sample of 64 blocks of 4 KiB: 16 all zeros, 4 equal to others, compress to 50 %"
         );
         assert_eq!(sample(0, 0, 64 * 4096), "sample of 64 blocks of 4 KiB: do not compress");
+    }
+
+    #[test]
+    fn the_way_to_storage_elsewhere_is_listed() {
+        let word = |text: &str| Some(text.to_string());
+        let path = DevicePath {
+            address: word("10.0.0.5:4420"),
+            access: Some(PathAccess::Optimized),
+            ..DevicePath::new("nvme1", word("live"))
+        };
+        let replica = Replica {
+            disk: word("UpToDate"),
+            peers: vec![ReplicaPeer {
+                name: word("node-b"),
+                connection: word("Connected"),
+                ..ReplicaPeer::default()
+            }],
+            ..Replica::default()
+        };
+        let details = LayerDetails {
+            target: word("nqn.2014-08.org.example:pool1"),
+            paths: vec![path, DevicePath::new("nvme2", None)],
+            replica: Some(replica),
+            ..LayerDetails::default()
+        };
+        let layer = Layer { kind: LayerKind::NetworkDisk, details: Some(details), ..Layer::default() };
+        let expected = [
+            "target nqn.2014-08.org.example:pool1",
+            "path nvme1 (10.0.0.5:4420): live, optimized",
+            "path nvme2: in an unknown state",
+            "copy of this node: UpToDate",
+            "copy of node-b: unknown, connection Connected",
+        ];
+        assert_eq!(facts(&layer), expected);
     }
 
     #[test]

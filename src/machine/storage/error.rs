@@ -216,5 +216,6 @@ mod tests {
     fn read_tests_are_not_told_to_test_reads() {
         assert!(!explain(Code::ACCESS_DENIED, Access::Read).1.contains("-w0"));
         assert!(explain(Code::ACCESS_DENIED, Access::ReadWrite).1.contains("-w0"));
+        assert!(explain(Code::NOT_HERE, Access::Read).1.contains("this one is Secondary"));
     }
 }

@@ -176,13 +176,14 @@ pub fn about_write_cache(kernel_only: &[String]) -> Vec<String> {
 }
 
 /// What a person should know of paths to the same storage.
-pub fn about_locality(has_nodes: bool) -> Vec<String> {
+pub fn about_locality(nodes: &[nodes::Node]) -> Vec<String> {
     let mut says = vec![
         "The node that owns the data answers without the network, and so with more IOPS and lower latency; mirrored writes \
          cross the network from every node. A larger queue depth hides the network in IOPS, never in latency."
             .into(),
     ];
-    if has_nodes {
+    says.extend(nodes::copies_words(nodes));
+    if !nodes.is_empty() {
         says.push(
             "The nodes did not run in turns: whatever else changed between their runs counts as a difference. Repeat the runs on \
              each node, one node after the other and back again."

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::profile::Profile;
 use crate::result::metrics::NoFigure;
-use crate::result::{Document, Grade};
+use crate::result::{Document, Grade, Layer, TimeSpanResult};
 use crate::suite::ab::sequential::{student_beyond, student_quantile};
 use crate::suite::ab::{Metric, columns};
 use crate::suite::figures::Spread;
@@ -26,6 +26,8 @@ pub struct Runs {
     pub is_response: bool,
     /// The worst verdict of the runs; none when no run was judged.
     pub grade: Option<Grade>,
+    /// Whether the node has a copy of the data; none where the kernel did not know.
+    pub has_copy: Option<bool>,
 }
 
 impl Runs {
@@ -42,7 +44,39 @@ impl Runs {
             figures: figures?,
             is_response: documents.iter().any(|document| metric.is_response(document)),
             grade: grades.max(),
+            has_copy: has_copy(documents),
         })
+    }
+}
+
+/// Whether the node of these runs has a copy of what they tested: DRBD tells it.
+fn has_copy(documents: &[Document]) -> Option<bool> {
+    let spans = documents.iter().flat_map(|document| &document.time_spans);
+    let measured = spans.filter_map(|span| match span {
+        TimeSpanResult::Measured(measured) => Some(measured),
+        _ => None,
+    });
+    let layers = measured.flat_map(|measured| &measured.evidence.targets).flat_map(|target| &target.layers);
+    let disks = layers.filter_map(Layer::replica).filter(|replica| replica.disk.is_some());
+    disks.map(|replica| !replica.is_diskless()).reduce(|all, one| all && one)
+}
+
+/// Which nodes have a copy of the data, in a sentence; `None` where the kernel of none of them knew.
+pub fn copies_words(nodes: &[Node]) -> Option<String> {
+    let named = |has_copy: bool| {
+        let of = nodes.iter().filter(|node| node.has_copy == Some(has_copy));
+        let names: Vec<&str> = of.map(|node| node.name.as_str()).collect();
+        names.join(", ")
+    };
+    let (with, without) = (named(true), named(false));
+    match (with.is_empty(), without.is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(format!("By DRBD, these nodes have a copy of the data: {with}.")),
+        (true, false) => Some(format!("By DRBD, these nodes have no copy of the data: {without}.")),
+        (false, false) => Some(format!(
+            "By DRBD, these nodes have a copy of the data: {with}; these have none, so every I/O crosses the network: \
+             {without}."
+        )),
     }
 }
 
@@ -114,6 +148,9 @@ pub struct Node {
     pub is_response: bool,
     /// The worst verdict of its runs; none when no run was judged.
     pub grade: Option<Grade>,
+    /// Whether the node has a copy of the data, by DRBD; none where the kernel did not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has_copy: Option<bool>,
     /// How it differs from the first node; none for that one, and with fewer than two runs of each.
     pub difference: Option<Difference>,
 }
@@ -137,8 +174,8 @@ pub fn compare(nodes: &[Runs], metric: Metric) -> Vec<Node> {
     let node = |(place, runs): (usize, &Runs)| {
         let figures = Spread::of(runs.figures.iter().copied())?;
         let difference = first.filter(|_| place > 0).and_then(|first| welch(&first.figures, &runs.figures));
-        let is_response = runs.is_response;
-        Some(Node { name: runs.name.clone(), metric, figures, is_response, grade: runs.grade, difference })
+        let Runs { is_response, grade, has_copy, .. } = *runs;
+        Some(Node { name: runs.name.clone(), metric, figures, is_response, grade, has_copy, difference })
     };
     nodes.iter().enumerate().filter_map(node).collect()
 }
@@ -212,9 +249,11 @@ pub fn text(nodes: &[Node]) -> String {
 mod tests {
     use super::*;
     use crate::profile::{Target, TimeSpan};
+    use crate::result::{LayerDetails, Measured, Replica, TargetFacts};
 
     fn runs(name: &str, figures: &[f64]) -> Runs {
-        Runs { name: name.into(), figures: figures.to_vec(), is_response: false, grade: Some(Grade::Suspect) }
+        let figures = figures.to_vec();
+        Runs { name: name.into(), figures, is_response: false, grade: Some(Grade::Suspect), has_copy: None }
     }
 
     #[test]
@@ -238,6 +277,33 @@ mod tests {
         assert_eq!(
             welch(&[2.0, 2.0], &[3.0, 3.0]).map(|d| (d.p, d.ratio_low == d.ratio_high)),
             Some((0.0, true))
+        );
+    }
+
+    #[test]
+    fn who_has_a_copy_is_told_where_drbd_tells_it() {
+        let document = |disk: Option<&str>| {
+            let replica = disk.map(|disk| Replica { disk: Some(disk.into()), ..Replica::default() });
+            let details = Some(LayerDetails { replica, ..LayerDetails::default() });
+            let layers = vec![Layer::default(), Layer { details, ..Layer::default() }];
+            let mut measured = Measured::default();
+            measured.evidence.targets = vec![TargetFacts { layers, ..TargetFacts::default() }];
+            let time_spans = vec![TimeSpanResult::Measured(Box::new(measured))];
+            Document { time_spans, ..Document::default() }
+        };
+        let has =
+            |disks: &[Option<&str>]| has_copy(&disks.iter().map(|disk| document(*disk)).collect::<Vec<_>>());
+        assert_eq!(has(&[Some("UpToDate"), Some("UpToDate")]), Some(true));
+        assert_eq!(has(&[Some("UpToDate"), Some("Diskless")]), Some(false), "not in all runs");
+        assert_eq!(has(&[None]), None);
+        let node = |name: &str, has_copy| Runs { has_copy, ..runs(name, &[1.0, 2.0]) };
+        let words = |nodes: &[Runs]| copies_words(&compare(nodes, Metric::IOPS));
+        assert_eq!(words(&[node("a", None)]), None);
+        assert_eq!(
+            words(&[node("a", Some(true)), node("b", Some(true)), node("c", Some(false))]).as_deref(),
+            Some(
+                "By DRBD, these nodes have a copy of the data: a, b; these have none, so every I/O crosses the network: c."
+            )
         );
     }
 

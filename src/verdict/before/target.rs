@@ -419,6 +419,7 @@ fn empty(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::LayerDetails;
 
     fn know(facts: &TargetFacts, memory_bytes: Option<u64>) -> Vec<String> {
         look(facts, memory_bytes).into_iter().map(|known| known.says).collect()
@@ -463,7 +464,13 @@ mod tests {
             |detail: &str| Layer { detail: Some(detail.into()), ..layer(LayerKind::DeviceMapper, "dm-0") };
         let array = |detail: &str| Layer { detail: Some(detail.into()), ..layer(LayerKind::Md, "md0") };
         let partition = |start| Layer { starts_at_bytes: Some(start), ..layer(LayerKind::Partition, "sda1") };
-        let expected: [(Layer, &str); 19] = [
+        let served = |address: &str| {
+            let path = DevicePath { address: Some(address.into()), ..DevicePath::new("session3", None) };
+            let details = LayerDetails { paths: vec![path], ..LayerDetails::of(LayerRole::ServedDisk) };
+            let transport = Some("iscsi".into());
+            Layer { transport, details: Some(details), ..layer(LayerKind::NetworkDisk, "sdd") }
+        };
+        let expected: [(Layer, &str); 20] = [
             (layer(LayerKind::MemoryFilesystem, "tmpfs"), "Files here are in memory (tmpfs): a test"),
             (layer(LayerKind::Memory, "zram0"), "zram0 is a device in memory: a test"),
             (
@@ -473,6 +480,10 @@ mod tests {
             (
                 layer(LayerKind::NetworkDisk, "nbd0"),
                 "nbd0 is served by another machine: every I/O crosses the network, and",
+            ),
+            (
+                served("10.20.0.7:3260"),
+                "sdd is served by 10.20.0.7:3260 over iSCSI: every I/O crosses the network",
             ),
             (layer(LayerKind::UserFilesystem, "fuse.x"), "A program serves this file system (fuse.x): "),
             (disk(|d| d.compression = Some("zstd".into())), "compresses (zstd)"),
@@ -508,6 +519,20 @@ mod tests {
         for quiet in [mapped("LVM vg/pool, thin pool"), array("raid1, 2 disks"), partition(1 << 20)] {
             assert_eq!(about(quiet.clone()), Vec::<String>::new(), "{quiet:?}");
         }
+    }
+
+    #[test]
+    fn copies_of_drbd_and_what_keeps_them_apart() {
+        let drbd = |disk: Option<&str>| {
+            let of = |disk: &str| Replica { disk: Some(disk.into()), ..Replica::default() };
+            let details = LayerDetails { replica: disk.map(of), ..LayerDetails::of(LayerRole::Replica) };
+            about(Layer { details: Some(details), ..layer(LayerKind::NetworkDisk, "drbd0") })
+        };
+        assert_eq!(drbd(None), ["DRBD keeps copies of drbd0 on other nodes: writes cross the network."]);
+        assert_eq!(drbd(Some("UpToDate")).len(), 1);
+        let behind =
+            "DRBD does not keep all copies of drbd0 the same: the disk of this node is Inconsistent. ";
+        assert!(drbd(Some("Inconsistent"))[1].starts_with(behind), "{:?}", drbd(Some("Inconsistent")));
     }
 
     /// A file of 64 blocks of 1 MiB, looked at.
