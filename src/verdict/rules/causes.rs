@@ -242,7 +242,7 @@ fn stolen(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
         return None;
     }
     let says = format!(
-        "At that time other virtual machines on this host took {} of the processor time, and {} at other times.",
+        "While the rate was low, other virtual machines on this host took {} of the processor time, at other times {}.",
         percent(inside),
         percent(outside)
     );
@@ -285,7 +285,7 @@ fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
         ),
     };
     let says = format!(
-        "At that time {who}: that is probably why, as an I/O takes longer on a processor that does not answer the disk's \
+        "While the rate was low, {who}: that is probably why, as an I/O takes longer on a processor that does not answer the disk's \
          interrupts."
     );
     let advice = "bind the threads: leave -n out, or choose the processors with -a, and measure each of them";

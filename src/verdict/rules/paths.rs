@@ -217,7 +217,9 @@ pub fn copies_apart(case: &Case<'_>) -> Look {
                 "The copies of {name} were not kept the same when the measured time began: {}.",
                 faults.join(", ")
             );
-            findings.push(found(FindingGrade::Suspect, says).of(device.path));
+            findings.push(
+                found(FindingGrade::Suspect, says).of(device.path).figure("faults", faults.len() as f64),
+            );
         }
         let Some(changes) = &device.changes else {
             missing.get_or_insert(Missing(format!("whether the copies of {name} stayed the same")));

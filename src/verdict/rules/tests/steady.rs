@@ -191,7 +191,7 @@ fn a_thread_that_moved_to_another_processor() {
         moved.fires("not-steady")
     };
     let finding = of(places(&elsewhere));
-    let words = "At that time the thread ran on processor 1, otherwise on processor 0: that is probably why";
+    let words = "While the rate was low, the thread ran on processor 1, otherwise on processor 0: that is probably why";
     says(&finding, FindingGrade::Suspect, &[words]);
     assert!(finding.advice.contains("leave -n out"), "{finding:?}");
     assert!(finding.figures.iter().any(|f| f.name == "processor_low" && f.value == 1.0));

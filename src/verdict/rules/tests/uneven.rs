@@ -171,8 +171,7 @@ fn a_fall_is_told_with_what_changed_in_that_second() {
         let waits = ProcessorWaits { interval_ns: NS_PER_S, waiting_ns: vec![0; 60], stolen_ns };
         d.measured.evidence.processor_waits = Some(waits);
     });
-    let words =
-        "other virtual machines on this host took 30 % of the processor time, and 1 % at other times.";
+    let words = "other virtual machines on this host took 30 % of the processor time, at other times 1 %.";
     says(&finding, FindingGrade::Suspect, &[words]);
     let finding = with(&|d| {
         let intervals = d.measured.evidence.disks[0].intervals.iter_mut().enumerate();
