@@ -193,7 +193,7 @@ fn same_at_less_depth(case: &Case<'_>) -> Option<String> {
     };
     let other = others.filter(is_same).filter_map(|other| other.measured.evidence.queue_depth);
     let less = other.map(|other| other.reached).filter(|&other| other * DEEPER <= depth.reached);
-    // One in flight at a time never reaches what more do.
+    // With less than one in flight that run was idle at times, and its rate is no rate of the target.
     let less = less.filter(|&other| other >= 1.0).min_by(f64::total_cmp)?;
     Some(format!("With {} in flight the rate was the same: more in flight only wait longer.", number(less)))
 }
