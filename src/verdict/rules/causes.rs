@@ -107,8 +107,7 @@ pub fn why_below(case: &Case<'_>, short: f64) -> Why {
         let advice = "raise the limit, or lower -g (which counts per thread)";
         return Why::because("A limit of a cgroup was reached.".to_string(), advice);
     }
-    let (series, interval_s) = rhythm::while_running(case);
-    let lost_s = rhythm::pauses(&series, interval_s).lost_s;
+    let lost_s = rhythm::pauses_of(case).lost_s;
     if lost_s > 0.0 && explains(lost_s) {
         let says = format!("For {} s almost nothing completed: the target stalled.", number(lost_s));
         return Why::because(says, "look for what makes the target stall; -L shows how long I/Os waited")

@@ -19,6 +19,8 @@ const GOES_ON: f64 = 0.3;
 const TAIL: f64 = 0.10;
 /// Kernels let I/Os of a limit through in clumps of a tenth of a second.
 const CLUMPS_S: f64 = 0.5;
+/// Under a limit it takes more than one of these to be a pause.
+const CLUMPS_EMPTY: usize = 2;
 /// A level with less of the points is none.
 const LEVEL_PART: f64 = 0.10;
 /// How much of the variance two levels must explain: evenly spread points reach 0.75.
@@ -126,7 +128,7 @@ pub fn while_running(case: &Case<'_>) -> (Vec<f64>, f64) {
 /// The same without its pauses as well: how the rate was between them.
 pub fn between_pauses(case: &Case<'_>) -> (Vec<f64>, f64) {
     let (series, interval_s) = while_running(case);
-    let pauses = pauses(&series, interval_s).stretches;
+    let pauses = pauses_of(case).stretches;
     let is_in = |at: usize| {
         let middle_s = (at as f64 + 0.5) * interval_s;
         pauses.iter().any(|pause| (pause.from_s..pause.from_s + pause.for_s).contains(&middle_s))
@@ -134,8 +136,17 @@ pub fn between_pauses(case: &Case<'_>) -> (Vec<f64>, f64) {
     (mended(&series, is_in), interval_s)
 }
 
-/// The pauses of a series; none where so little completes that intervals are empty by chance.
-pub fn pauses(series: &[f64], interval_s: f64) -> Pauses {
+/// The pauses of a run.
+pub fn pauses_of(case: &Case<'_>) -> Pauses {
+    let (series, interval_s) = while_running(case);
+    // A limit that has let through too much lets nothing through until it is even.
+    let least = if limits::was_set(case) { CLUMPS_EMPTY } else { 1 };
+    pauses(&series, interval_s, least)
+}
+
+/// The pauses of a series, each of so many intervals at least; none where so little completes that intervals are empty by
+/// chance.
+fn pauses(series: &[f64], interval_s: f64, least: usize) -> Pauses {
     let usually = median(series);
     if usually <= 0.0 {
         return Pauses::default();
@@ -155,7 +166,9 @@ pub fn pauses(series: &[f64], interval_s: f64) -> Pauses {
             false => mean(next) >= GOES_ON * usual[from],
         }
     };
-    let runs: Vec<(usize, usize)> = runs(series.len(), is_empty).into_iter().filter(is_pause).collect();
+    let is_long = |&(_, length): &(usize, usize)| length * count >= least;
+    let runs = runs(series.len(), is_empty).into_iter().filter(is_long);
+    let runs: Vec<(usize, usize)> = runs.filter(is_pause).collect();
     let lost = |at: usize| interval_s * (1.0 - ratio(series[at], usual[at]));
     let lost_s = runs.iter().flat_map(|&(from, count)| from..from + count).map(lost).sum();
     let stretches: Vec<Stretch> = runs.into_iter().map(|run| stretch(run, interval_s)).collect();
@@ -249,16 +262,18 @@ mod tests {
     fn pauses_are_found_with_their_period() {
         // 500 ms in every 3 s.
         let series: Vec<f64> = (0..150).map(|i| if i % 30 < 5 { 3.0 } else { 1000.0 }).collect();
-        let found = pauses(&series, 0.1);
+        let found = pauses(&series, 0.1, 1);
+        assert_eq!(pauses(&series, 0.1, 5), found);
+        assert_eq!(pauses(&series, 0.1, 6), Pauses::default());
         assert_eq!(found.stretches.len(), 5);
         assert!((found.lost_s - 2.5).abs() < 0.02 && found.period_s.is_some_and(|s| (s - 3.0).abs() < 0.01));
         assert!(found.stretches.iter().all(|pause| (pause.for_s - 0.5).abs() < 1e-9), "{found:?}");
         // A fall that stays is no pause, nor is a slow disk's empty tenth of a second.
         let fall: Vec<f64> = (0..150).map(|i| if i < 75 { 1000.0 } else { 30.0 }).collect();
-        assert_eq!(pauses(&fall, 0.1), Pauses::default());
+        assert_eq!(pauses(&fall, 0.1, 1), Pauses::default());
         let slow: Vec<f64> = (0..150).map(|i| f64::from(i % 3)).collect();
-        assert_eq!(pauses(&slow, 0.1), Pauses::default());
-        assert_eq!((pauses(&[], 0.1), pauses(&[0.0; 9], 0.1)), (Pauses::default(), Pauses::default()));
+        assert_eq!(pauses(&slow, 0.1, 1), Pauses::default());
+        assert_eq!((pauses(&[], 0.1, 1), pauses(&[0.0; 9], 0.1, 1)), (Pauses::default(), Pauses::default()));
     }
 
     #[test]

@@ -213,6 +213,27 @@ fn a_fall_without_a_change_is_guessed_at_only_with_a_reason() {
     );
 }
 
+/// A limit that was lowered lets nothing through until it is even again: two rates in turn, and no stall of the target.
+#[test]
+fn half_a_second_of_a_lowered_limit_is_no_pause() {
+    let turns = |pause: u64| {
+        tenths(120, move |i| match i {
+            _ if (115..115 + pause).contains(&i) => 0,
+            i if i / 20 % 2 == 0 => about(90, i),
+            i => about(20, i),
+        })
+    };
+    let with_limit = |mut made: Doc| {
+        made.measured.evidence.limit_changes = set_at(10, 200);
+        made
+    };
+    turns(5).fires("pauses");
+    with_limit(turns(5)).silent("pauses");
+    let finding = with_limit(turns(5)).fires("uneven");
+    says(&finding, FindingGrade::Suspect, &["up and down between two levels"]);
+    with_limit(tenths(120, |i| if (60..75).contains(&i) { 0 } else { about(90, i) })).fires("pauses");
+}
+
 fn waits(waiting_ns: Vec<u64>) -> Option<ProcessorWaits> {
     Some(ProcessorWaits { interval_ns: NS_PER_S, waiting_ns, ..ProcessorWaits::default() })
 }
