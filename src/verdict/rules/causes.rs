@@ -2,7 +2,7 @@
 //! strongest is named, and when none fits, that is said.
 
 use super::processors::{Moved, moved};
-use super::rhythm::{self, Stretch, mean};
+use super::rhythm::{self, Stretch};
 use super::standstill::stopped_s;
 use super::{limits, machine, paths};
 use crate::result::{DiskActivity, DiskCounts, Finding, Limit, LimitChange, LimitKind, Timeline};
@@ -107,7 +107,8 @@ pub fn why_below(case: &Case<'_>, short: f64) -> Why {
         let advice = "raise the limit, or lower -g (which counts per thread)";
         return Why::because("A limit of a cgroup was reached.".to_string(), advice);
     }
-    let lost_s = rhythm::pauses_of(case).lost_s;
+    let (series, interval_s) = rhythm::while_running(case);
+    let lost_s = rhythm::pauses_of(case, &series, interval_s).lost_s;
     if lost_s > 0.0 && explains(lost_s) {
         let says = format!("For {} s almost nothing completed: the target stalled.", number(lost_s));
         return Why::because(says, "look for what makes the target stall; -L shows how long I/Os waited")
@@ -375,9 +376,7 @@ fn credits(case: &Case<'_>, after_s: f64) -> Option<Why> {
     let from = if interval_s > 0.0 { (after_s / interval_s).ceil() as usize + 1 } else { 0 };
     let count = (1.0 / interval_s.max(1e-9)).round().max(1.0) as usize;
     let after = rhythm::added(series.get(from..)?, count);
-    let level = mean(&after);
-    let squares: Vec<f64> = after.iter().map(|value| (value - level).powi(2)).collect();
-    let variation = ratio(mean(&squares).sqrt(), level);
+    let variation = rhythm::variation(&after);
     let ios: f64 = after.iter().sum();
     if after.len() < EVEN_POINTS || ios < IOS_MIN || variation >= EVEN {
         return None;

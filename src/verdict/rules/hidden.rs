@@ -5,13 +5,13 @@
 //! allows, keeps account, and makes up for what it let through too much.
 
 use super::limits;
-use super::rhythm::{added, mean};
-use crate::result::{Finding, FindingGrade, TimeSpanResult};
+use super::rhythm::{added, mean, variation};
+use crate::result::{Finding, FindingGrade};
 use crate::text::{duration_ns, number, percent};
 use crate::verdict::few;
 use crate::verdict::figures::{Details, found, ratio};
 use crate::verdict::view::{Flow, Way, flow};
-use crate::verdict::{Case, Look, Missing};
+use crate::verdict::{Case, Look, Missing, cases};
 
 /// A coefficient of variation of the rate below that of any medium.
 const FLAT: f64 = 0.01;
@@ -109,8 +109,7 @@ fn hidden(case: &Case<'_>, seconds: &Seconds, in_flight: f64) -> Option<Finding>
 }
 
 fn everything(case: &Case<'_>) -> Flow {
-    let [reads, writes] = Way::BOTH.map(|way| case.done(way));
-    Flow { ios: reads.ios + writes.ios, bytes: reads.bytes + writes.bytes }
+    case.done(Way::Read).plus(case.done(Way::Write))
 }
 
 /// What of the shape is that of a limit, as a sentence.
@@ -176,11 +175,6 @@ fn same_latency(case: &Case<'_>) -> Option<String> {
 
 /// Another time span of the document reached the same rate with less in flight.
 fn same_at_less_depth(case: &Case<'_>) -> Option<String> {
-    let spans = case.document.profile.time_spans.iter().zip(&case.document.time_spans);
-    let others = spans.filter_map(|(span, result)| match result {
-        TimeSpanResult::Measured(measured) => Some(Case { document: case.document, span, measured }),
-        TimeSpanResult::NotMeasured => None,
-    });
     let ours = everything(case);
     let depth = case.measured.evidence.queue_depth?;
     let is_same = |other: &Case<'_>| {
@@ -191,6 +185,7 @@ fn same_at_less_depth(case: &Case<'_>) -> Option<String> {
             && alike(ours.ios, theirs.ios)
             && alike(ours.size(), theirs.size())
     };
+    let others = cases(case.document).map(|(_, other)| other);
     let other = others.filter(is_same).filter_map(|other| other.measured.evidence.queue_depth);
     let less = other.map(|other| other.reached).filter(|&other| other * DEEPER <= depth.reached);
     // With less than one in flight that run was idle at times, and its rate is no rate of the target.
@@ -213,13 +208,6 @@ fn is_serial(case: &Case<'_>) -> bool {
     lowest
         .filter_map(|layer| layer.transport.as_deref())
         .any(|transport| SERIAL_TRANSPORTS.contains(&transport))
-}
-
-/// The coefficient of variation: deviation by mean.
-fn variation(values: &[f64]) -> f64 {
-    let level = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - level) * (value - level)).sum();
-    ratio(ratio(squares, values.len() as f64).sqrt(), level)
 }
 
 /// Of the only disk, or the run's own; `None` when there are too few.

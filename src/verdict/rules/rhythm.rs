@@ -74,6 +74,13 @@ pub fn mean(values: &[f64]) -> f64 {
     ratio(values.iter().sum(), values.len() as f64)
 }
 
+/// The coefficient of variation: deviation by mean.
+pub fn variation(values: &[f64]) -> f64 {
+    let level = mean(values);
+    let squares: Vec<f64> = values.iter().map(|value| (value - level).powi(2)).collect();
+    ratio(mean(&squares).sqrt(), level)
+}
+
 /// The median; 0 of nothing.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
@@ -128,7 +135,7 @@ pub fn while_running(case: &Case<'_>) -> (Vec<f64>, f64) {
 /// The same without its pauses as well: how the rate was between them.
 pub fn between_pauses(case: &Case<'_>) -> (Vec<f64>, f64) {
     let (series, interval_s) = while_running(case);
-    let pauses = pauses_of(case).stretches;
+    let pauses = pauses_of(case, &series, interval_s).stretches;
     let is_in = |at: usize| {
         let middle_s = (at as f64 + 0.5) * interval_s;
         pauses.iter().any(|pause| (pause.from_s..pause.from_s + pause.for_s).contains(&middle_s))
@@ -136,12 +143,11 @@ pub fn between_pauses(case: &Case<'_>) -> (Vec<f64>, f64) {
     (mended(&series, is_in), interval_s)
 }
 
-/// The pauses of a run.
-pub fn pauses_of(case: &Case<'_>) -> Pauses {
-    let (series, interval_s) = while_running(case);
+/// The pauses of a run, in what [`while_running`] gives of it.
+pub fn pauses_of(case: &Case<'_>, series: &[f64], interval_s: f64) -> Pauses {
     // A limit that has let through too much lets nothing through until it is even.
     let least = if limits::was_set(case) { CLUMPS_EMPTY } else { 1 };
-    pauses(&series, interval_s, least)
+    pauses(series, interval_s, least)
 }
 
 /// The pauses of a series, each of so many intervals at least; none where so little completes that intervals are empty by

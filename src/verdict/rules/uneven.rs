@@ -73,10 +73,8 @@ fn every(period_s: Option<f64>) -> String {
 
 /// For a while almost nothing completed, although the program ran.
 pub fn pauses(case: &Case<'_>) -> Look {
-    if series_of(case)?.is_none() {
-        return Ok(Vec::new());
-    }
-    let pauses = rhythm::pauses_of(case);
+    let Some((series, interval_s)) = series_of(case)? else { return Ok(Vec::new()) };
+    let pauses = rhythm::pauses_of(case, &series, interval_s);
     let Some(grade) = pauses_grade(&pauses, case.seconds()) else { return Ok(Vec::new()) };
     let Some(longest) = pauses.stretches.iter().rev().copied().max_by(|a, b| a.for_s.total_cmp(&b.for_s))
     else {
@@ -133,7 +131,9 @@ struct Uneven {
 /// The rate is not one rate, seen from second to second.
 pub fn uneven(case: &Case<'_>) -> Look {
     let Some((series, interval_s)) = series_of(case)? else { return Ok(Vec::new()) };
-    if pauses_grade(&rhythm::pauses_of(case), case.seconds()) == Some(FindingGrade::Suspect) {
+    if pauses_grade(&rhythm::pauses_of(case, &series, interval_s), case.seconds())
+        == Some(FindingGrade::Suspect)
+    {
         return Ok(Vec::new());
     }
     // One change that stays is told by its own rule.
