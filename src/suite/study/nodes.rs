@@ -71,10 +71,10 @@ pub fn copies_words(nodes: &[Node]) -> Option<String> {
     let (with, without) = (named(true), named(false));
     match (with.is_empty(), without.is_empty()) {
         (true, true) => None,
-        (false, true) => Some(format!("By DRBD, these nodes have a copy of the data: {with}.")),
-        (true, false) => Some(format!("By DRBD, these nodes have no copy of the data: {without}.")),
+        (false, true) => Some(format!("DRBD keeps a copy of the data on these nodes: {with}.")),
+        (true, false) => Some(format!("DRBD keeps no copy of the data on these nodes: {without}.")),
         (false, false) => Some(format!(
-            "By DRBD, these nodes have a copy of the data: {with}; these have none, so every I/O crosses the network: \
+            "DRBD keeps a copy of the data on these nodes: {with}. It keeps none on these, so every I/O of theirs crosses the network: \
              {without}."
         )),
     }
@@ -302,7 +302,7 @@ mod tests {
         assert_eq!(
             words(&[node("a", Some(true)), node("b", Some(true)), node("c", Some(false))]).as_deref(),
             Some(
-                "By DRBD, these nodes have a copy of the data: a, b; these have none, so every I/O crosses the network: c."
+                "DRBD keeps a copy of the data on these nodes: a, b. It keeps none on these, so every I/O of theirs crosses the network: c."
             )
         );
     }

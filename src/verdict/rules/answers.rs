@@ -66,14 +66,14 @@ impl Cause {
         let words = format!("{} {did}, because neither -Su nor -Sh bypassed it", asked.page_cache());
         let advice = match (way, asked) {
             (Way::Read, Asked::Disks) => {
-                "add -Su or -Sh to measure the disk; this result is what programs get that use the page cache"
+                "add -Su or -Sh to measure the disk; this result is what programs that use the page cache get"
             }
             (Way::Read, Asked::Server) => {
                 "add -Su or -Sh (-Sr for the client's cache alone) to measure the server; this result is what programs get \
                  that read the same files again"
             }
             (Way::Write, Asked::Disks) => {
-                "add -Sh (durable writes) or -Su (writes to the disk's cache), or run until the page cache is full"
+                "add -Sh to measure durable writes, or -Su to measure writes to the disk's cache; or run until the page cache is full"
             }
             (Way::Write, Asked::Server) => {
                 "add -Sh to measure writes that the server has made durable, or run until the page cache is full"

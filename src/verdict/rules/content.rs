@@ -117,7 +117,7 @@ pub fn zero_data(case: &Case<'_>) -> Look {
         }
         if is_chance(sample, &target) {
             missing.get_or_insert(Missing(format!(
-                "enough of the content of '{}': the only block of zeros is one of {} that were sampled",
+                "whether '{}' holds zeros: one of {} sampled blocks does, which is too few to tell",
                 target.path(),
                 number(f64::from(sample.blocks))
             )));

@@ -40,9 +40,9 @@ fn replica_words(layer: &Layer) -> String {
     };
     let waits = match (replica.is_diskless(), replica.protocol.as_deref()) {
         (true, _) => "this node has no disk for it, so every I/O goes to the others",
-        (false, Some("A")) => "a write is complete when this node has it; the others get it later",
-        (false, Some("B")) => "a write is complete when the others have it in memory",
-        (false, Some("C")) => "a write is complete when the others have it on their disks, too",
+        (false, Some("A")) => "a write completes when this node has it; the other nodes get it later",
+        (false, Some("B")) => "a write completes when the other nodes have it in memory",
+        (false, Some("C")) => "a write completes when the other nodes have it on their disks, too",
         (false, _) => "writes go to the others, too",
     };
     format!("DRBD keeps copies of {} ({}): {waits}.", layer.name, replica.nodes_words())
@@ -111,7 +111,7 @@ pub fn down(case: &Case<'_>) -> Look {
             );
         };
         if device.begin.is_none() {
-            tell(format!("No path to {name} was left when the measured time began."), 0);
+            tell(format!("When the measured time began, there was no path to {name}."), 0);
         } else if !down.is_empty() {
             tell(down_words(name, paths.len(), &down), 0);
         } else if let Some(says) = detour_words(name, paths) {
@@ -214,7 +214,7 @@ pub fn copies_apart(case: &Case<'_>) -> Look {
         let faults = begin.faults();
         if !faults.is_empty() {
             let says = format!(
-                "The copies of {name} were not kept the same when the measured time began: {}.",
+                "The copies of {name} were not in sync when the measured time began: {}.",
                 faults.join(", ")
             );
             findings.push(

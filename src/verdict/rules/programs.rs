@@ -57,7 +57,7 @@ fn beside(case: &Case<'_>, figures: &mut Vec<(String, f64)>) -> Option<String> {
     match idle.as_slice() {
         [] => {}
         [Way::Read] => words.push_str(
-            " No disk of this machine was read meanwhile, so the data came from a cache or from another machine.",
+            " No disk of this machine was read during the run, so the data came from a cache or from another machine.",
         ),
         [Way::Write] => words.push_str(
             " No disk of this machine was written meanwhile, so the data went to a cache or to another machine.",

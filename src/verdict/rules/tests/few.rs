@@ -168,7 +168,7 @@ fn one_block_of_zeros_is_no_share() {
             d.facts()[0].content = Some(ContentSample { blocks, zero_blocks, ..random_sample() });
         })
     };
-    zeros(1, 19, GIB).missing("zero-data", "the only block of zeros is one of 19 that were sampled");
+    zeros(1, 19, GIB).missing("zero-data", "one of 19 sampled blocks does, which is too few to tell");
     zeros(1, 20, GIB).fires("zero-data");
     zeros(2, 3, GIB).fires("zero-data");
     // They are all there is.

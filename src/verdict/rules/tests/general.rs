@@ -281,7 +281,7 @@ fn targets_that_are_no_disks() {
              % of the bytes) meanwhile.",
         ],
     );
-    let idle = "on average. No disk of this machine was read meanwhile, so the data came from a cache or from another machine.";
+    let idle = "on average. No disk of this machine was read during the run, so the data came from a cache or from another machine.";
     says(&busy(all / 30), FindingGrade::Remark, &[idle]);
     doc(|_| {}).silent("remote");
 }

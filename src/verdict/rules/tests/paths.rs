@@ -103,7 +103,7 @@ fn paths_that_were_down_from_the_beginning() {
     says(
         &over_tcp(vec![first()], lost).fires("path-down"),
         FindingGrade::Suspect,
-        &["No path to vda was left"],
+        &["When the measured time began, there was no path to vda."],
     );
     over_tcp(vec![first(), second()], |_| {}).silent("path-down");
 }
@@ -283,8 +283,8 @@ fn copies_on_other_nodes() {
         &on_drbd(whole(), |_| {}).fires("remote"),
         FindingGrade::Remark,
         &[
-            "DRBD keeps copies of drbd0 (this node is Primary, node-b is Secondary, protocol C): a write is complete when \
-             the others have it on their disks, too.",
+            "DRBD keeps copies of drbd0 (this node is Primary, node-b is Secondary, protocol C): a write completes when \
+             the other nodes have it on their disks, too.",
         ],
     );
     on_drbd(whole(), |_| {}).silent("copies-apart");
@@ -292,7 +292,7 @@ fn copies_on_other_nodes() {
         &on_drbd(Some(replica("UpToDate", "StandAlone", "DUnknown")), |_| {}).fires("copies-apart"),
         FindingGrade::Suspect,
         &[
-            "The copies of drbd0 were not kept the same when the measured time began: the connection to node-b is StandAlone.",
+            "The copies of drbd0 were not in sync when the measured time began: the connection to node-b is StandAlone.",
         ],
     );
     let lost = |doc: &mut Doc| {
