@@ -25,7 +25,7 @@ impl Programs {
         let connection = |point: String| {
             // Of several at one place the last is seen.
             let mount = mounts.iter().rfind(|mount| mount.mount_point.display().to_string() == point)?;
-            Some((point, FuseConnection::open(mount.device, roots)?))
+            Some((point, FuseConnection::find(mount.device, roots)?))
         };
         Programs(points.into_iter().filter_map(connection).collect())
     }

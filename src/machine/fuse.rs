@@ -3,37 +3,33 @@
 //! Source: the kernel's `Documentation/filesystems/fuse.rst`, "Control filesystem": a directory for each connection, with
 //! `waiting`, the requests that were handed over and have no answer yet. Its name is the number of the file system's device.
 
-use std::fs::File;
+use std::path::PathBuf;
 
 use super::device::DeviceNumber;
 use super::roots::Roots;
-use crate::sys::file::read_at;
 
 /// Bits of a device number that are the minor number, inside of the kernel (`MINORBITS` in `linux/kdev_t.h`).
 const MINOR_BITS: u32 = 20;
-/// Longer than any number.
-const TEXT_BYTES_MAX: usize = 32;
 
-/// The connection of a file system to its program, kept open.
+/// The connection of a file system to its program.
 #[derive(Debug)]
 pub struct FuseConnection {
-    waiting: File,
+    /// Read anew each time: the kernel lets nobody go back in this file, nor read it at an offset.
+    waiting: PathBuf,
 }
 
 impl FuseConnection {
-    /// Opens the one of a file system by its number. `None` where the control file system is not mounted, or belongs to
+    /// The one of a file system by its number. `None` where the control file system is not mounted, or belongs to
     /// another user.
-    pub fn open(device: DeviceNumber, roots: &Roots) -> Option<Self> {
+    pub fn find(device: DeviceNumber, roots: &Roots) -> Option<Self> {
         let number = (u64::from(device.major) << MINOR_BITS) | u64::from(device.minor);
-        let dir = roots.sys.join("fs/fuse/connections").join(number.to_string());
-        Some(FuseConnection { waiting: File::open(dir.join("waiting")).ok()? })
+        let waiting = roots.sys.join("fs/fuse/connections").join(number.to_string()).join("waiting");
+        std::fs::File::open(&waiting).is_ok().then_some(FuseConnection { waiting })
     }
 
     /// Requests without an answer at this moment; `None` when the connection is gone.
     pub fn waiting(&self) -> Option<u64> {
-        let mut buffer = [0; TEXT_BYTES_MAX];
-        let len = read_at(&self.waiting, &mut buffer, 0).ok()?;
-        std::str::from_utf8(&buffer[..len]).ok()?.trim().parse().ok()
+        std::fs::read_to_string(&self.waiting).ok()?.trim().parse().ok()
     }
 }
 
@@ -54,7 +50,7 @@ mod tests {
         // fuseblk has the number of its device, 8:17.
         put("8388625", "12\n");
         let waiting = |device: &str| {
-            FuseConnection::open(device.parse().expect("a number"), &roots).map(|found| found.waiting())
+            FuseConnection::find(device.parse().expect("a number"), &roots).map(|found| found.waiting())
         };
         assert_eq!(waiting("0:47"), Some(Some(3)));
         assert_eq!(waiting("8:17"), Some(Some(12)));

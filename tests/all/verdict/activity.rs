@@ -3,8 +3,10 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::time::Duration;
 
-use crate::support::devices::{self, Loop, Mount, Zram, can_make_devices, has_tool, text};
+use crate::support::devices::{self, Loop, Mount, Zram, can_make_devices, can_use_fuse, has_tool, text};
+use crate::support::gate::Gate;
 use crate::support::program::{Lab, Running};
 use serde_json::Value;
 
@@ -407,4 +409,29 @@ fn a_device_itself() {
     assert!(blocks > 0 && zero == 0 && ratio > 0.99, "{facts}");
     let warm = measured(&lab, "-d1 -b64K -s -o4", &device.node);
     assert!(number(&target(&warm)["residency"]["cached_after_bytes"]) > MIB, "{}", target(&warm));
+}
+
+/// Eight I/Os in flight at a program that takes 20 ms for each: the kernel knows of eight without an answer.
+#[test]
+fn requests_that_wait_in_a_serving_program() {
+    if !can_use_fuse() || !has_tool("unshare") {
+        return;
+    }
+    let lab = Lab::new();
+    let gate = Gate::slow(|_| Duration::from_millis(20)).expect("a file of known latency");
+    // The kernel tells it in a tree of its own, which is not mounted everywhere.
+    let script = "mount -t fusectl fusectl /sys/fs/fuse/connections && exec \"$@\"";
+    let line = "-W0 -d4 -b4K -r -B9M:2M -o8 -Su --json out.json";
+    let mut command = lab.command_behind(&["unshare", "--mount", "sh", "-c", script, "sh"], line);
+    command.arg(gate.path());
+    Running::new(command, line).finish().expect_code(0);
+    let document: Value = serde_json::from_slice(&lab.read("out.json")).expect("JSON");
+    let result = &document["result"];
+    let program = &result["time_spans"][0]["measured"]["evidence"]["programs"][0];
+    let waiting = program["waiting_mean"].as_f64().unwrap_or_else(|| panic!("not known: {program}"));
+    assert!((6.0..=9.0).contains(&waiting), "{program}");
+    let findings = result["verdict"]["findings"].as_array().expect("a list");
+    let words = |finding: &Value| finding["says"].as_str().unwrap_or_default().to_string();
+    let told = findings.iter().map(words).find(|says| says.contains("requests waited in it on average"));
+    assert!(told.is_some(), "{findings:?}");
 }
