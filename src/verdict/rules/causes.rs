@@ -357,17 +357,19 @@ fn position(case: &Case<'_>, after_s: f64) -> Option<Why> {
     let is_one_sequence = entry.random_percent == 0 && case.span.threads_total() == 1;
     let range = target.range_bytes() as f64;
     let [at, all] = [after_s, case.seconds()].map(|until_s| done_until(case, until_s).iter().sum::<f64>());
-    // What the warm-up did is not counted.
-    if !is_one_sequence || case.span.warmup_s > 0 || at <= 0.0 || all > 1.01 * range {
+    // What the warm-up did is not counted: it went on as fast as the time before the fall.
+    let warmed = case.span.warmup_s as f64 * ratio(at, after_s);
+    if !is_one_sequence || at <= 0.0 || warmed + all > 1.01 * range {
         return None;
     }
+    let about = if case.span.warmup_s > 0 { "about " } else { "" };
     let says = format!(
-        "The sequential run had come to {} of {}: the target is probably slower from there on.",
-        bytes(at),
+        "The sequential run had come to {about}{} of {}: the target is probably slower from there on.",
+        bytes(warmed + at),
         bytes(range)
     );
     let advice = "measure the parts apart (-B and -f), or random I/O over all of it (-r)";
-    Some(Why::because(says, advice).figure("done_before_bytes", at).figure("range_bytes", range))
+    Some(Why::because(says, advice).figure("done_before_bytes", warmed + at).figure("range_bytes", range))
 }
 
 /// The rate that is left is that of a limit nobody told us of.
