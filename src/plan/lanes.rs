@@ -13,7 +13,7 @@ use crate::sys::thread::IoPrio;
 
 /// DiskSpd takes at most this many completions at a time (`io-semantics.md` §2).
 const REAP_BATCH_MAX: u32 = 16;
-/// Direct I/Os handed over at a time when nothing else is asked for. The block layer holds a batch back until
+/// Direct I/Os, and with stamps all others, handed over at a time when nothing else is asked for. The block layer holds a batch back until
 /// its last I/O is prepared, and the device runs dry meanwhile: all 16 that came back at once cost up to
 /// a tenth of the IOPS of a fast disk, single ones a quarter more processor time. (I/O through
 /// the page cache is finished by the call that hands it over: there all at once is best.)
@@ -72,8 +72,11 @@ pub struct LaneEngine {
 /// How a worker hands over and takes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dispatch {
-    /// I/Os handed over at a time.
+    /// I/Os handed over at a time, at most.
     pub submit_batch: u32,
+    /// One at a time as long as I/Os come back in the call that hands them over, because each would wait for the rest of
+    /// its batch.
+    pub spares_answered_at_once: bool,
     /// Completions taken at a time.
     pub reap_batch: u32,
     /// Look for completions after every batch although slots are still idle.
@@ -148,8 +151,7 @@ impl Dispatches {
         if is_inline { self.inline } else { self.queued }
     }
 
-    /// As asked (`-u`), or one by one with stamps as DiskSpd does, so that none waits in a batch with its
-    /// stamp already taken. Otherwise what is cheapest: see [`DIRECT_BATCH`].
+    /// As asked (`-u`), otherwise what is cheapest: see [`DIRECT_BATCH`].
     fn new(span: &TimeSpan, work: &ThreadWork) -> Self {
         let of_batch = |batch: Batch| match batch {
             Batch::Count(n) => n.clamp(1, work.slots),
@@ -157,20 +159,24 @@ impl Dispatches {
         };
         let asked = span.ring.map(|r| of_batch(r.batch));
         let stamps = span.measure_latency || span.calculate_iops_std_dev;
+        let spares_answered_at_once = asked.is_none() && stamps && !span.completion_routines;
         let is_direct = work.duties.iter().any(|duty| span.targets[duty.target].is_direct());
         let queued = match asked {
             Some(n) => n,
-            None if stamps && !span.completion_routines => 1,
-            None if is_direct => DIRECT_BATCH.min(work.slots),
+            None if is_direct || spares_answered_at_once => DIRECT_BATCH.min(work.slots),
             None => work.slots,
         };
-        let of = |submit_batch: u32, reissue_own: bool| Dispatch {
+        let of = |submit_batch: u32, reissue_own: bool, spares_answered_at_once: bool| Dispatch {
             submit_batch,
+            spares_answered_at_once,
             reap_batch: span.completion_batch.map_or(work.slots.min(REAP_BATCH_MAX), |n| n.max(1)),
             poll_after_batch: stamps || asked.is_some() || submit_batch < work.slots,
             reissue_own,
         };
-        Dispatches { queued: of(queued, span.completion_routines), inline: of(1, false) }
+        Dispatches {
+            queued: of(queued, span.completion_routines, spares_answered_at_once),
+            inline: of(1, false, false),
+        }
     }
 }
 
@@ -343,7 +349,7 @@ mod tests {
         assert_eq!(batches(&direct, 2, false), (2, 2, false));
         assert_eq!(batches(&cached, 32, false), (32, 16, false));
         for span in [&direct, &cached] {
-            assert_eq!(batches(&with_latency(span), 32, false), (1, 16, true), "as DiskSpd: one by one");
+            assert_eq!(batches(&with_latency(span), 32, false), (4, 16, true));
             assert_eq!(batches(span, 32, true).0, 1, "inline engines take one at a time");
         }
         for (batch, expected) in

@@ -53,7 +53,13 @@ fn the_first_failures_are_kept() {
 
 #[test]
 fn a_failure_stops_completion_routines_too() {
-    let routines = Dispatch { submit_batch: 3, reap_batch: 3, poll_after_batch: false, reissue_own: true };
+    let routines = Dispatch {
+        submit_batch: 3,
+        spares_answered_at_once: false,
+        reap_batch: 3,
+        poll_after_batch: false,
+        reissue_own: true,
+    };
     let bench = Bench::new(3, NO_STATISTICS).worker(|w| w.dispatch = routines);
     let seen = bench.result(|number, io| if number == 2 { Err(IoError::IO) } else { Ok(io.len) }).run();
     // The first of the three was reissued before the failure of the second was looked at.

@@ -328,6 +328,7 @@ impl Bench {
             data_rng: DataRng::for_thread(0, 0),
             dispatch: Dispatch {
                 submit_batch: if stamps { 1 } else { slots },
+                spares_answered_at_once: false,
                 reap_batch: slots.min(16),
                 poll_after_batch: stamps,
                 reissue_own: false,

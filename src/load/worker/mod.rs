@@ -34,6 +34,8 @@ const FAILURES_KEPT: usize = 8;
 const FRESH: u32 = 2;
 /// No stamp to share.
 const STALE: u32 = 1 << 30;
+/// After an I/O that came back in the call that handed it over, so many are handed over one by one before the next batch.
+const ONE_BY_ONE: u32 = 64;
 
 /// Where a worker's time comes from: the machine, or an engine that simulates it.
 pub trait Time {
@@ -199,6 +201,10 @@ struct Turn<'a, T> {
     is_paced: bool,
     /// Completions accounted for and I/Os prepared since `now_ns` was read.
     since_stamp: u32,
+    /// When the last batch was stamped.
+    stamped_ns: u64,
+    /// I/Os to hand over one by one before the next batch.
+    one_by_one: u32,
     waits: WaitStatistics,
     in_flight_ns: u128,
     /// What completed outside of the measured time, for whoever watches.
@@ -215,6 +221,23 @@ impl<T: Time> Turn<'_, T> {
     #[inline(always)]
     fn now(&self, engine: &dyn Engine) -> u64 {
         if self.copies { self.time.now_after_copies_ns(engine) } else { self.time.now_ns(engine) }
+    }
+
+    /// After a call that handed over so many I/Os: whether the next ones may go together. Each of those that came back in
+    /// the same call has waited for the rest of its batch. A call that waited may have brought back one that took its
+    /// time, and tells nothing unless it brought back all of several.
+    #[inline(always)]
+    fn spare(&mut self, handed_over: usize, waited: bool) {
+        // What this call handed over has this stamp.
+        let is_of_this_call =
+            |one: &&Completion| self.flights[one.slot as usize].issued_ns == self.stamped_ns;
+        let came_back = self.done.iter().filter(is_of_this_call).count();
+        let at_once = if waited { came_back == handed_over && handed_over > 1 } else { came_back > 0 };
+        if at_once {
+            self.one_by_one = ONE_BY_ONE;
+        } else if came_back == 0 {
+            self.one_by_one = self.one_by_one.saturating_sub(1);
+        }
     }
 }
 
@@ -240,6 +263,8 @@ impl Worker {
             copies: self.engine.copies(),
             is_paced: false,
             since_stamp: STALE,
+            stamped_ns: 0,
+            one_by_one: u32::from(self.dispatch.spares_answered_at_once),
             waits: WaitStatistics::default(),
             in_flight_ns: 0,
             aside: Counted::default(),
@@ -300,7 +325,7 @@ impl Worker {
         let throttled = if turn.is_paced {
             self.prepare_what_is_due(turn)
         } else {
-            for _ in 0..turn.idle.len().min(self.dispatch.submit_batch as usize) {
+            for _ in 0..turn.idle.len().min(self.batch_max(turn)) {
                 let Some(slot) = turn.idle.pop() else { break };
                 let duty = self.duty_of(slot, turn);
                 self.prepare(slot, duty, turn);
@@ -313,13 +338,20 @@ impl Worker {
         throttled
     }
 
+    /// I/Os to hand over at a time now.
+    #[inline(always)]
+    fn batch_max<T: Time>(&self, turn: &Turn<'_, T>) -> usize {
+        if turn.one_by_one > 0 { 1 } else { self.dispatch.submit_batch as usize }
+    }
+
     /// Prepares those idle slots whose targets may be used now, up to one batch. When all were looked at and some
     /// must wait: the shortest wait.
     #[inline(never)]
     fn prepare_what_is_due<T: Time>(&mut self, turn: &mut Turn<'_, T>) -> Option<u64> {
         let mut wait_ns = None;
         let mut to_examine = turn.idle.len();
-        while to_examine > 0 && turn.batch.len() < self.dispatch.submit_batch as usize {
+        let batch_max = self.batch_max(turn);
+        while to_examine > 0 && turn.batch.len() < batch_max {
             to_examine -= 1;
             let Some(slot) = turn.idle.pop() else { break };
             let duty = self.duty_of(slot, turn);
@@ -390,6 +422,7 @@ impl Worker {
         let is_fresh = turn.since_stamp <= FRESH && !self.is_inline;
         let now = if is_fresh { turn.now_ns } else { turn.now(&*self.engine) };
         turn.since_stamp = STALE;
+        turn.stamped_ns = now;
         for io in &turn.batch {
             turn.flights[io.slot as usize].issued_ns = now;
         }
@@ -454,6 +487,7 @@ impl Worker {
         turn.done.clear();
         let max = self.dispatch.reap_batch;
         let exchanged = self.engine.exchange(&turn.batch, min, max, timeout, &mut turn.done);
+        let handed_over = turn.batch.len();
         turn.batch.clear();
         if let Err(error) = exchanged {
             self.engine_broke(turn, &error);
@@ -464,6 +498,9 @@ impl Worker {
         turn.now_ns = now;
         let found = turn.done.len();
         turn.since_stamp = found as u32;
+        if self.dispatch.spares_answered_at_once && handed_over > 0 {
+            turn.spare(handed_over, min > 0);
+        }
         if now >= turn.calm_until_ns.min(turn.phases.stop_ns()) {
             if self.pass_edge(turn, before, in_flight) {
                 return 0;

@@ -109,6 +109,47 @@ fn a_batch_of_u_is_handed_over_at_once_and_the_rest_follows() {
     );
 }
 
+/// How many I/Os were handed over at a time, with batches of up to 4 that spare what is answered at once.
+fn batches(slots: u32, service_ns: impl Fn(u64, &Io) -> u64 + 'static) -> Vec<usize> {
+    let natural = |w: &mut Worker| {
+        (w.dispatch.submit_batch, w.dispatch.spares_answered_at_once) = (4, true);
+    };
+    let bench = Bench::new(slots, LATENCY).worker(natural).service(service_ns).lengths(0, 30_000, 0);
+    let seen = bench.script(|s| (s.stamp_ns, s.submit_ns) = (1, 10)).run();
+    seen.submits().into_iter().map(|(_, slots)| slots.len()).collect()
+}
+
+#[test]
+fn what_came_back_together_goes_out_together() {
+    let seen = batches(8, |_, _| 1000);
+    // The first goes alone, to see whether it is answered at once. Those that were handed over together come back together.
+    assert_eq!(seen[..3], [1, 4, 3]);
+    let together: usize = seen.iter().filter(|&&count| count >= 3).sum();
+    assert!(together * 4 >= seen.iter().sum::<usize>() * 3, "{seen:?}");
+}
+
+#[test]
+fn what_is_answered_at_once_goes_alone() {
+    for slots in [2, 4, 32] {
+        let seen = batches(slots, |_, _| 0);
+        assert!(seen.iter().all(|&count| count == 1), "{slots} slots: {seen:?}");
+    }
+}
+
+#[test]
+fn after_an_answer_at_once_batches_wait_for_a_while() {
+    // Every I/O takes its time, but for some from the 50th on. Eight that are handed over one by one end together.
+    let seen = batches(8, |number, _| if (50..60).contains(&number) { 0 } else { 1000 - number % 8 * 12 });
+    let mut ios = 0;
+    let after = seen.iter().position(|count| {
+        ios += count;
+        ios >= 60
+    });
+    let after = &seen[after.expect("more than 60 I/Os")..];
+    assert!(after[..40].iter().all(|&count| count == 1), "{seen:?}");
+    assert!(after.iter().any(|&count| count == 4), "batches come again: {seen:?}");
+}
+
 #[test]
 fn no_more_completions_are_taken_at_a_time_than_asked_for() {
     let bench = Bench::new(5, NO_STATISTICS).worker(|w| w.dispatch.reap_batch = 2);
@@ -212,7 +253,13 @@ fn without_statistics_the_clock_is_read_once_per_round() {
 #[test]
 fn completion_routines_reissue_each_request_by_itself_at_once() {
     let bench = Bench::new(3, LATENCY).worker(|w| {
-        w.dispatch = Dispatch { submit_batch: 3, reap_batch: 3, poll_after_batch: true, reissue_own: true };
+        w.dispatch = Dispatch {
+            submit_batch: 3,
+            spares_answered_at_once: false,
+            reap_batch: 3,
+            poll_after_batch: true,
+            reissue_own: true,
+        };
         // They never ask for the pace, as in 2.2.
         w.duties[0].pace = paced(|t| {
             t.burst_ios = Some(1);

@@ -110,7 +110,7 @@ fn bound_ns(depth: u64, batch: u64, cpu_ns: u64) -> u64 {
 fn no_latency_is_too_short_or_too_long_by_more_than_the_bound() {
     let place = Place::new(MIB);
     for (depth, cpu_ns) in [(1, 1000), (8, 1000), (32, 200), (32, 1000), (32, 2500)] {
-        for (switch, batch) in [("", 1), ("-u1 ", 1), ("-u4 ", 4), ("-u32 ", 32)] {
+        for (switch, batch) in [("", 4), ("-u1 ", 1), ("-u4 ", 4), ("-u32 ", 32)] {
             let words = format!("-b4K -r -o{depth} {switch}-W0 -d1 -L FILE");
             let outcome = place.sim(&format!("latency=100us,cpu={cpu_ns}ns"), &words);
             let (least, most) = (latency(&outcome).min_ns(), latency(&outcome).max_ns());
@@ -124,7 +124,7 @@ fn no_latency_is_too_short_or_too_long_by_more_than_the_bound() {
 #[test]
 fn percentiles_of_a_law_move_by_no_more_than_the_bound() {
     let place = Place::new(MIB);
-    for (switch, batch) in [("", 1), ("-u4 ", 4), ("-u32 ", 32)] {
+    for (switch, batch) in [("", 4), ("-u4 ", 4), ("-u32 ", 32)] {
         let words = format!("-b4K -r -o32 {switch}-W0 -d10 -L FILE");
         let run = |cpu| place.sim(&format!("latency=200us,jitter=exp,seed=4,cpu={cpu}"), &words);
         let (free, costly) = (run("0ns"), run("500ns"));
