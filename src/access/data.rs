@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use crate::profile::Target;
 use crate::profile::words::system_text;
 
-use super::Rng;
+use super::{Noise, Rng};
 
 /// Smallest alignment of source windows with direct I/O, in bytes.
 pub const DIRECT_WINDOW_BYTES: u64 = 512;
@@ -58,14 +58,17 @@ pub fn fill_pattern(buffer: &mut [u8], first: u64) {
     }
 }
 
-/// The generator of write data.
+/// The generator of write data: of what blocks hold ([`Noise`]), and of which part of a source a block is.
 #[derive(Debug, Clone)]
-pub struct DataRng(Rng);
+pub struct DataRng {
+    windows: Rng,
+    noise: Noise,
+}
 
 impl DataRng {
     /// A generator with this very seed.
     pub fn new(seed: u64) -> Self {
-        DataRng(Rng::new(seed))
+        DataRng { windows: Rng::new(seed), noise: Noise::new(seed) }
     }
 
     /// The generator of a thread, for [`DataRng::fill`] and [`SourceWindow::next`]: repeatable, and
@@ -74,23 +77,16 @@ impl DataRng {
         DataRng::new((1 << 32) | u64::from(seed.wrapping_add(thread)))
     }
 
-    /// The generator of source buffers (`-Z<size>`): always the same data. Fill the buffers in target
-    /// order from one generator.
+    /// The generator of source buffers (`-Z<size>`): always the same data, which neither threads nor files have. Fill
+    /// the buffers in target order from one generator.
     pub fn for_sources() -> Self {
-        DataRng::new(0)
+        DataRng::new(2 << 32)
     }
 
-    /// Fills `buffer` with random bytes, as good as incompressible, at memory speed.
+    /// Fills `buffer` with new random bytes, which do not compress.
+    #[inline]
     pub fn fill(&mut self, buffer: &mut [u8]) {
-        let mut rng = self.0.clone(); // in registers while it runs
-        let (words, rest) = buffer.as_chunks_mut::<8>();
-        for word in words {
-            *word = rng.next_u64().to_le_bytes();
-        }
-        if !rest.is_empty() {
-            rest.copy_from_slice(&rng.next_u64().to_le_bytes()[..rest.len()]);
-        }
-        self.0 = rng;
+        self.noise.fill(buffer);
     }
 }
 
@@ -158,8 +154,8 @@ impl SourceWindow {
     #[inline]
     pub fn next(&self, rng: &mut DataRng) -> u64 {
         let start = match u32::try_from(self.starts) {
-            Ok(starts) => u64::from(rng.0.next_u32() % starts),
-            Err(_) => rng.0.next_u64() % self.starts,
+            Ok(starts) => u64::from(rng.windows.next_u32() % starts),
+            Err(_) => rng.windows.next_u64() % self.starts,
         };
         start & self.mask
     }
@@ -206,6 +202,7 @@ pub enum SourceError {
 mod tests {
     use super::*;
     use std::collections::HashSet;
+    use std::io::Write;
 
     #[test]
     fn precedence_of_data() {
@@ -285,23 +282,21 @@ mod tests {
         }
     }
 
-    /// Length of the text of repeats: byte positions whose next four bytes occurred before.
-    fn repeats(data: &[u8]) -> usize {
-        let mut seen = HashSet::new();
-        data.windows(4).filter(|w| !seen.insert(w.to_vec())).count()
-    }
-
     #[test]
-    fn random_data_gives_a_compressor_nothing() {
-        let mut rng = DataRng::for_thread(0, 0);
-        let mut data = vec![0; 3 * 65536];
-        data.chunks_mut(65536).for_each(|block| rng.fill(block));
-        // Four-byte matches: by chance n^2/2^33, here 4.5; a copied block would add 65533.
-        assert!(repeats(&data) < 20, "{}", repeats(&data));
-        // No byte is more frequent than chance allows: 768 each, six standard deviations.
-        let mut counts = [0u32; 256];
-        data.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
-        assert!(counts.iter().all(|c| c.abs_diff(768) < 6 * 28), "{counts:?}");
+    fn no_two_blocks_are_equal_and_no_compressor_saves_a_byte() {
+        let mut blocks = HashSet::new();
+        for (seed, thread) in [(0, 0), (0, 1), (2, 0), (77, 0)] {
+            let mut rng = DataRng::for_thread(seed, thread);
+            for _ in 0..256 {
+                let mut block = vec![0; 4096];
+                rng.fill(&mut block);
+                let mut packed = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+                packed.write_all(&block).expect("to memory");
+                assert!(packed.finish().expect("to memory").len() >= block.len());
+                // For deduplication at any usual size.
+                assert!(block.chunks(512).all(|sector| blocks.insert(sector.to_vec())));
+            }
+        }
     }
 
     #[test]
@@ -318,7 +313,9 @@ mod tests {
         assert_ne!(one, two, "threads differ");
         assert_ne!(one[..8], Rng::for_thread(0, 0).next_u64().to_le_bytes(), "data is not offsets");
         DataRng::for_sources().fill(&mut two);
-        assert_eq!(two[..8], 0x4b39c42db38fcdf5u64.to_le_bytes(), "sources: seed 0");
+        let mut file = vec![0; 64];
+        Noise::at(0, 0).fill(&mut file);
+        assert!(file != two && one != two, "sources are neither a file's content nor a thread's data");
     }
 
     /// Hands out a few bytes at a time, with interruptions, and counts what was taken.

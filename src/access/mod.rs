@@ -10,6 +10,7 @@
 //! | `data` | what write buffers hold |
 //! | `pace` | when the next I/O may be issued |
 //! | `random` | DiskSpd's random numbers |
+//! | `noise` | random bytes at the speed of memory |
 //!
 //! A worker takes its random state from [`Rng::for_thread`], builds one [`Pattern`] per target in
 //! target order, and asks it before every I/O. Data of writes comes from a [`DataRng`] of its own.
@@ -18,6 +19,7 @@
 
 pub mod data;
 pub mod distribution;
+pub mod noise;
 pub mod pace;
 pub mod pool;
 pub mod random;
@@ -27,6 +29,7 @@ mod types;
 
 pub use data::{DataRng, SourceError, SourceWindow, WriteData};
 pub use distribution::{DistributionError, EffectiveDistribution};
+pub use noise::Noise;
 pub use pace::{Meter, Pace, PaceError};
 pub use pool::{PoolChoice, PoolError};
 pub use random::Rng;

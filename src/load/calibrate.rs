@@ -21,8 +21,8 @@ const LOADS_MAX: usize = 4;
 const SLOTS_MAX: u32 = 256;
 /// Targets of one thread to measure with.
 const DUTIES_MAX: usize = 16;
-/// Random data are made in pieces of this size: one block may be 2 GiB.
-const FILL_BYTES: usize = 64 << 10;
+/// Random data are made in blocks of this size at most: one may be 2 GiB.
+const FILL_BYTES_MAX: u64 = 64 << 10;
 /// Latencies recorded per round.
 const RECORDS: u32 = 2048;
 
@@ -33,7 +33,9 @@ pub fn self_cost(
     targets: &[PlannedTarget<'_>],
     clock: &MachineClock,
 ) -> Option<SelfCost> {
-    let fill_ns_per_kib = span.targets.iter().any(|target| fills(span, target)).then(fill_ns_per_kib);
+    // Of several sizes the smallest, which takes longest per KiB.
+    let filled_bytes = span.targets.iter().filter(|target| fills(span, target)).map(|t| t.block_bytes).min();
+    let fill_ns_per_kib = filled_bytes.map(fill_ns_per_kib);
     let loads = kinds(span, works).into_iter().map(|(work, threads)| {
         let fill_ns = filled_kib_per_io(span, &work) * fill_ns_per_kib.unwrap_or(0.0);
         Some(LoadCost { threads, generator_ns: loop_ns(span, work, targets, clock)? + fill_ns, fill_ns })
@@ -110,9 +112,13 @@ fn filled_kib_per_io(span: &TimeSpan, work: &ThreadWork) -> f64 {
     if all > 0.0 { kib / all } else { 0.0 }
 }
 
-fn fill_ns_per_kib() -> f64 {
-    let (mut data, mut rng) = (vec![0; FILL_BYTES], DataRng::new(0));
-    lowest_ns(ROUNDS, 1, |_| rng.fill(black_box(&mut data))) / (FILL_BYTES >> 10) as f64
+/// Random data for blocks of this size.
+fn fill_ns_per_kib(block_bytes: u64) -> f64 {
+    let bytes = block_bytes.clamp(1, FILL_BYTES_MAX);
+    let (mut data, mut rng) = (vec![0; bytes as usize], DataRng::new(0));
+    // Many small ones, as a clock is read before and after.
+    let calls = (4 * FILL_BYTES_MAX / bytes).min(1024) as u32;
+    lowest_ns(ROUNDS, calls, |_| rng.fill(black_box(&mut data))) * 1024.0 / bytes as f64
 }
 
 fn record_ns() -> f64 {

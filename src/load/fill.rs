@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::access::Noise;
 use crate::engine::{self, Completion, Engine, EngineError, EngineFile, Handle, Io, Op, Setup};
 use crate::guard::sample::{PIECE_BYTES, find_odd};
 use crate::sys::buffer::{BufferError, IoBuffer};
@@ -42,7 +43,8 @@ pub enum Content {
     Pattern0to255,
     /// Zeros (`-Z`).
     Zero,
-    /// Random bytes that neither compress nor repeat (`-Zr`, `-Z<size>`), the same for the same seed.
+    /// Random bytes that neither compress nor repeat (`-Zr`, `-Z<size>`): each block is the noise of the seed that begins
+    /// at its offset ([`Noise::at`]).
     Random {
         /// Chooses the bytes.
         seed: u64,
@@ -141,7 +143,7 @@ pub fn is_left_over(file: &File, content: Content) -> bool {
         match content {
             Content::Zero => {}
             Content::Pattern0to255 => made.iter_mut().enumerate().for_each(|(j, byte)| *byte = j as u8),
-            Content::Random { seed } => random_bytes(&mut made, seed, offset),
+            Content::Random { seed } => Noise::at(seed, offset).fill(&mut made),
         }
         // The last bytes of an odd size are written apart.
         let whole = match content {
@@ -401,7 +403,7 @@ impl Writer {
         if let Content::Random { seed } = self.spec.content {
             let place = (u64::from(slot) * BLOCK_BYTES) as usize;
             let offset = self.next;
-            self.blocks.with_slice_mut(place, len as usize, |bytes| random_bytes(bytes, seed, offset));
+            self.blocks.with_slice_mut(place, len as usize, |bytes| Noise::at(seed, offset).fill(bytes));
         }
         self.next += u64::from(len);
         self.issue(slot)
@@ -450,46 +452,6 @@ impl Writer {
     }
 }
 
-/// Random bytes for the piece of a file that begins at `offset`: no two pieces are alike, and the same
-/// seed and offset give the same bytes.
-///
-/// Eight of Marsaglia's xorshift generators side by side, because that runs at the speed of memory and the
-/// content must never be what a fill waits for; started by SplitMix64, which keeps their states apart.
-fn random_bytes(bytes: &mut [u8], seed: u64, offset: u64) {
-    const LANES: usize = 8;
-    const LINE: usize = LANES * size_of::<u64>();
-    let mut lanes: [u64; LANES] = std::array::from_fn(|lane| {
-        let number = offset.wrapping_mul(LANES as u64).wrapping_add(lane as u64 + 1);
-        let z = split_mix(seed).wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        // Zero is the one state that a xorshift generator never leaves.
-        split_mix(z).max(1)
-    });
-    let mut next_line = || {
-        let mut line = [0; LINE];
-        for (lane, word) in lanes.iter_mut().zip(line.chunks_exact_mut(8)) {
-            *lane ^= *lane << 13;
-            *lane ^= *lane >> 7;
-            *lane ^= *lane << 17;
-            word.copy_from_slice(&lane.to_le_bytes());
-        }
-        line
-    };
-    let mut lines = bytes.chunks_exact_mut(LINE);
-    for line in &mut lines {
-        line.copy_from_slice(&next_line());
-    }
-    let rest = lines.into_remainder();
-    let len = rest.len();
-    rest.copy_from_slice(&next_line()[..len]);
-}
-
-/// The mixing step of Vigna's SplitMix64.
-fn split_mix(z: u64) -> u64 {
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// Repeats a call that a signal interrupted, unless the signal was to stop.
 fn retry_interrupted(stop: &AtomicBool, mut call: impl FnMut() -> Result<(), Code>) -> Result<(), Code> {
     loop {
@@ -526,28 +488,4 @@ fn failure(action: String, code: Code, file: &File, size: u64) -> FillError {
         _ => String::new(),
     };
     FillError::System { action, error: code.into(), advice }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn made(len: usize, seed: u64, offset: u64) -> Vec<u8> {
-        let mut bytes = vec![0; len];
-        random_bytes(&mut bytes, seed, offset);
-        bytes
-    }
-
-    #[test]
-    fn random_content_depends_on_place_and_seed_only() {
-        let block = made(4096, 7, 1 << 20);
-        assert_eq!(made(4096, 7, 1 << 20), block);
-        assert_eq!(made(1003, 7, 1 << 20), block[..1003], "a shorter piece is its beginning");
-        let mut words = std::collections::HashSet::new();
-        for (seed, offset) in [(7, 1 << 20), (8, 1 << 20), (7, 0), (0, 0), (7, 2 << 20), (7, (1 << 20) + 512)]
-        {
-            let fresh = made(4096, seed, offset).chunks(8).all(|word| words.insert(word.to_vec()));
-            assert!(fresh, "seed {seed} offset {offset}: a word was seen before");
-        }
-    }
 }

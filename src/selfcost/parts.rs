@@ -14,13 +14,15 @@ use crate::profile::{Distribution, DistributionKind, DistributionRange, Target, 
 
 const GIB: u64 = 1 << 30;
 const MIB: u64 = 1 << 20;
-/// Random data made by one call.
-const FILL_BYTES: usize = 64 << 10;
+/// Sizes of blocks of random data, with their words: each block has its own start and end.
+const FILLS: [(&str, usize); 2] = [("4K", 4 << 10), ("64K", 64 << 10)];
 
 /// A part that can be called many times.
 pub(super) struct Piece {
     pub name: String,
     pub unit: PerUnit,
+    /// How many of the unit a call is.
+    pub units_per_call: u64,
     /// How many calls go where one of the others has a thousand.
     pub calls_per_1000: u32,
     /// Makes so many calls.
@@ -30,11 +32,7 @@ pub(super) struct Piece {
 impl Piece {
     /// How many of its unit so many calls are.
     pub fn amount(&self, calls: u32) -> u64 {
-        let per_call = match self.unit {
-            PerUnit::Call => 1,
-            PerUnit::Kib => (FILL_BYTES >> 10) as u64,
-        };
-        u64::from(calls) * per_call
+        u64::from(calls) * self.units_per_call
     }
 }
 
@@ -44,7 +42,13 @@ fn piece(name: &str, mut call: impl FnMut(u32) + 'static) -> Piece {
             call(number);
         }
     };
-    Piece { name: name.to_string(), unit: PerUnit::Call, calls_per_1000: 1000, run: Box::new(run) }
+    Piece {
+        name: name.to_string(),
+        unit: PerUnit::Call,
+        units_per_call: 1,
+        calls_per_1000: 1000,
+        run: Box::new(run),
+    }
 }
 
 /// All parts, with what they work on.
@@ -76,10 +80,18 @@ pub(super) fn pieces(clock: &MachineClock) -> Vec<Piece> {
     pieces.push(piece("data: window of a source (-Z1M)", move |_| {
         black_box(window.next(black_box(&mut rng)));
     }));
-    let (mut data, mut rng) = (vec![0; FILL_BYTES], DataRng::new(0));
-    let fill = piece("data: random (-Zr), per KiB", move |_| rng.fill(black_box(&mut data)));
-    pieces.push(Piece { unit: PerUnit::Kib, calls_per_1000: 1, ..fill });
+    pieces.extend(FILLS.map(|(size, bytes)| fill(size, bytes)));
     pieces
+}
+
+/// Making the data of a block (`-Zr`).
+fn fill(size: &str, bytes: usize) -> Piece {
+    let (mut data, mut rng) = (vec![0; bytes], DataRng::new(0));
+    let call =
+        piece(&format!("data: random (-Zr -b{size}), per KiB"), move |_| rng.fill(black_box(&mut data)));
+    let kib = (bytes >> 10) as u64;
+    // About as long as the other parts take.
+    Piece { unit: PerUnit::Kib, units_per_call: kib, calls_per_1000: (400 / kib) as u32, ..call }
 }
 
 /// The clock of runs here, and the one it would be otherwise.

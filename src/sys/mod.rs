@@ -3,6 +3,8 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
+// Of the processor, not of the system.
+pub mod vector;
 
 #[cfg(target_os = "linux")]
 pub use linux::{

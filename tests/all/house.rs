@@ -13,7 +13,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("machine", &["fault", "sys", "text"]),
     ("measure", &["sys", "machine"]),
     ("engine", &["sys", "machine"]),
-    ("access", &["profile"]),
+    ("access", &["profile", "sys"]),
     ("result", &["profile", "measure", "machine", "text", "sys"]),
     ("request", &["profile", "result", "fault", "sys"]),
     ("plan", &["profile", "access", "engine", "machine", "fault", "text", "sys"]),
