@@ -1,6 +1,7 @@
 """Parsers, statistics and command lines of the side-by-side harness: python3 -m unittest discover bench"""
 
 import json
+import os
 import sys
 import tempfile
 import unittest
@@ -9,9 +10,9 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from side_by_side import places, table, targets, tools  # noqa: E402
+from side_by_side import peers, places, table, targets, tools  # noqa: E402
 from side_by_side.cases import CASES, Case  # noqa: E402
-from side_by_side.run import Cost, Run, window  # noqa: E402
+from side_by_side.run import Cost, Failed, Run, window  # noqa: E402
 
 BY_NAME = {case.name: case for case in CASES}
 ALL = tools.Programs("diskspd", "older", "fio", "t/io_uring", "diskspd-for-linux", 2_596_126_000)
@@ -274,6 +275,24 @@ class Places(unittest.TestCase):
         for seconds in (1, 2, 5, 60):
             first, last = window(seconds, warmup=1)
             self.assertTrue(1 < first < last < 1 + seconds)
+
+
+class Peers(unittest.TestCase):
+    def test_what_was_made_is_used_again(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "t-io_uring-3.33").touch()
+            path = peers.t_io_uring(Path(folder), self.fail)
+        self.assertEqual(Path(path).name, "t-io_uring-3.33")
+        self.assertEqual(peers.version_of_t_io_uring(path), "of fio-3.33")
+        self.assertEqual(peers.version_of_t_io_uring("t/io_uring"), "of unknown version")
+
+    def test_a_machine_without_tools_says_what_is_missing(self) -> None:
+        path, os.environ["PATH"] = os.environ["PATH"], "/nowhere"
+        try:
+            with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(Failed, "apt-get and tar and make and gcc"):
+                peers.t_io_uring(Path(folder) / "kept", self.fail)
+        finally:
+            os.environ["PATH"] = path
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Optional
 
-from . import places, table, tools
+from . import peers, places, table, tools
 from .cases import CASES, Case
 from .run import Failed, Stopped, run, stop_on_signals
 from .targets import targets_table
@@ -27,7 +27,8 @@ def arguments(words: list[str]) -> argparse.Namespace:
         "round in reverse, so that what changes on the machine meanwhile meets all of them.",
         epilog="FOLDER decides what is measured (a disk, a file system); it needs twice the size as free room. Everything\n"
         "there is in a folder of its own that is removed at the end, also by Ctrl+C. The zram and tmpfs cases make\n"
-        "their own device and mount and need root. fio is installed with apt-get when it is absent.",
+        "their own device and mount and need root. fio is installed with apt-get when it is absent, and\n"
+        "t/io_uring made of its source, in target/side-by-side. Leave tools out with --tools.",
     )
     add = parser.add_argument
     add("folder", metavar="FOLDER", nargs="?", type=Path)
@@ -41,7 +42,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     add("--diskspd", metavar="PATH", help="the command to measure (target/release/diskspd, built when absent)")
     add("--other-diskspd", metavar="PATH", help="another build of it, for before and after")
     add("--fio", metavar="PATH", help="fio (the one on the path)")
-    add("--t-io-uring", metavar="PATH", help="t/io_uring of fio's sources")
+    add("--t-io-uring", metavar="PATH", help="t/io_uring of fio's sources (made of Debian's when absent)")
     add("--diskspd-for-linux", metavar="PATH", help="Microsoft's diskspd-for-linux")
     add("--list", action="store_true", help="show the cases and leave")
     options = parser.parse_args(words)
@@ -96,42 +97,39 @@ def find_programs(options: argparse.Namespace) -> tools.Programs:
         return os.path.abspath(found)
 
     fio = given(options.fio or shutil.which("fio"))
-    wants_fio = any(wants(options, row.name) for row in tools.rows(tools.Programs("", fio="fio")) if row.program == "fio")
-    if fio is None and wants_fio:
-        fio = given(install_fio())
+    everything = tools.rows(tools.Programs("", fio="fio", t_io_uring="t/io_uring"))
+    wanted = {row.program for row in everything if wants(options, row.name)}
+    if fio is None and "fio" in wanted:
+        fio = given(peers.install_fio(say))
+    t_io_uring = given(options.t_io_uring)
+    if t_io_uring is None and "t/io_uring" in wanted:
+        try:
+            t_io_uring = peers.t_io_uring(target_folder() / "side-by-side", say)
+        except Failed as why:
+            say(f"without t/io_uring: {why}")
     ticks = None
-    if fio and options.t_io_uring:
+    if fio and t_io_uring:
         test = subprocess.run([fio, "--debug=time", "--cpuclock-test"], capture_output=True, text=True, check=False)
         ticks = tools.ticks_per_second(test.stdout)
     return tools.Programs(
         given(options.diskspd) or build(),
         given(options.other_diskspd),
-        fio if wants_fio else None,
-        given(options.t_io_uring),
+        fio if "fio" in wanted else None,
+        t_io_uring,
         given(options.diskspd_for_linux),
         ticks,
     )
 
 
-def install_fio() -> str:
-    apt = ["apt-get", "install", "-y", "--no-install-recommends", "fio"]
-    if os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise Failed("fio is missing; install it, or leave it out with --tools")
-    say("installing fio")
-    # Package lists may be absent or old.
-    quiet = {"stdout": sys.stderr, "stdin": subprocess.DEVNULL, "env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}}
-    if subprocess.run(apt, **quiet, check=False).returncode != 0:
-        subprocess.run(["apt-get", "update"], **quiet, check=False)
-        if subprocess.run(apt, **quiet, check=False).returncode != 0:
-            raise Failed("fio could not be installed")
-    return "fio"
+def target_folder() -> Path:
+    return Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
 
 def build() -> str:
     command = ["cargo", "build", "--release", "--locked", "--bin", "diskspd"]
     if subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=False).returncode != 0:
         raise Failed("TrueSpd could not be built")
-    return str(Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "diskspd")
+    return str(target_folder() / "release" / "diskspd")
 
 
 def machine(options: argparse.Namespace, programs: tools.Programs) -> dict:
