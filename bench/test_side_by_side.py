@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from side_by_side import peers, places, table, targets, tools  # noqa: E402
 from side_by_side.cases import CASES, Case  # noqa: E402
+from side_by_side.ratio import Interval  # noqa: E402
 from side_by_side.run import Cost, Failed, Run, window  # noqa: E402
 
 BY_NAME = {case.name: case for case in CASES}
@@ -160,7 +161,7 @@ class Rows(unittest.TestCase):
 
     def test_absent_programs_have_no_rows(self) -> None:
         names = [row.name for row in tools.rows(tools.Programs("diskspd"))]
-        self.assertEqual(names, [tools.REFERENCE, tools.BATCHED, "TrueSpd"])
+        self.assertEqual(names, [tools.REFERENCE, tools.BY_FOUR, tools.BATCHED, tools.BARE])
 
     def test_batches_are_no_larger_than_the_depth(self) -> None:
         line = self.lines(BY_NAME["direct-1m-seq-read-d8"])
@@ -184,11 +185,14 @@ class Statistics(unittest.TestCase):
         found = self.results.spread(self.case, "TrueSpd -L", "IOPS")
         self.assertEqual((found.middle, found.low, found.high, found.percent), (100, 90, 110, 10))
 
-    def test_ratios_are_of_medians_with_extremes_within_rounds(self) -> None:
-        for n, (ours, theirs) in enumerate([(100, 50), (200, 50), (90, 60)]):
+    def test_ratios_are_of_pairs_within_rounds(self) -> None:
+        for n, (ours, theirs) in enumerate([(100, 50), (200, 50), (60, 60)]):
             self.results.runs += [ran("TrueSpd -L", n, ours), ran("fio io_uring", n, theirs)]
+        self.results.runs.append(ran("TrueSpd -L", 3, 1e9))  # nothing to compare it with
         ratio = self.results.ratio(self.case, "fio io_uring", "IOPS")
-        self.assertEqual((ratio.middle, ratio.low, ratio.high), (2, 1.5, 4))
+        self.assertAlmostEqual(ratio.middle, 2)
+        self.assertEqual(ratio.count, 3)
+        self.assertTrue(ratio.low < 1 and ratio.high > 4)
         self.assertIsNone(self.results.ratio(self.case, "fio io_uring", "mean µs"))
         self.assertIsNone(self.results.ratio(self.case, "t/io_uring", "IOPS"))
 
@@ -218,18 +222,20 @@ class Statistics(unittest.TestCase):
         text = table.case_table(self.results, BY_NAME[self.case])
         rows = [line for line in text.splitlines() if line.startswith("|")]
         self.assertEqual({line.count("|") for line in rows}, {rows[0].count("|")})
-        self.assertIn("| t/io_uring | 900 ±0.0% | 1.111 |", text)
+        self.assertNotIn("alike", text)
+        self.assertIn("| t/io_uring | 900 ±0.0% | 1.111 [1.111, 1.111] ahead |", text)
+        self.assertIn("| 1,111 ±0.0% | 0.900 [0.900, 0.900] ahead |", text)
         self.assertIn("Left out: fio io_uring: ended with 1", text)
         # The peer hardest to reach counts.
         text = targets.targets_table(self.results)
-        self.assertIn("| IOPS at least 1 of t/io_uring | 0.8 (0.8..0.8) | t/io_uring, batches of 4 | no |", text)
+        self.assertIn("| IOPS at least 1 of t/io_uring | 0.8 [0.8, 0.8] | t/io_uring, batches of 4 | no |", text)
         self.assertNotIn("diskspd-for-linux", text)
 
     def test_batches_have_targets_of_their_own(self) -> None:
         self.results.runs = [ran("TrueSpd -L", 1, 1000), ran("TrueSpd -L -u", 1, 1500), ran("t/io_uring", 1, 1250)]
         text = targets.targets_table(self.results)
-        self.assertIn("| IOPS at least 1 of t/io_uring | 0.8 (0.8..0.8) | t/io_uring | no |", text)
-        self.assertIn("| IOPS at least 1 of t/io_uring (TrueSpd -L -u) | 1.2 (1.2..1.2) | t/io_uring | yes |", text)
+        self.assertIn("| IOPS at least 1 of t/io_uring | 0.8 | t/io_uring | no (one round) |", text)
+        self.assertIn("| IOPS at least 1 of t/io_uring (TrueSpd -L -u) | 1.2 | t/io_uring | yes (one round) |", text)
 
     def test_only_ios_in_flight_can_be_batched(self) -> None:
         [batched] = [row for row in tools.rows(tools.Programs("diskspd")) if row.name == tools.BATCHED]
@@ -239,11 +245,32 @@ class Statistics(unittest.TestCase):
         job = tools.Job(BY_NAME["cached-4k-rand-read-d128"], ["f"], 1, 0, 1 << 20, Path("."))
         self.assertIn("-u32", batched.command(job))
 
+    def test_alike_hands_over_as_many_at_a_time(self) -> None:
+        case = BY_NAME["direct-4k-rand-read-d32"]
+        rows = {row.name: row for row in tools.rows(ALL) if row.fits(case)}
+        job = tools.Job(case, ["f"], 1, 0, 1 << 20, Path("."))
+        for peer, words, own_words in (
+            ("t/io_uring, batches of 1", {"-s1", "-c1"}, set()),
+            ("t/io_uring, batches of 4", {"-s4", "-c4"}, {"-u4"}),
+            ("t/io_uring", {"-s32", "-c32"}, {"-u32"}),
+            ("fio io_uring tuned, batched", {"--iodepth_batch_submit=32"}, {"-u32"}),
+        ):
+            self.assertLessEqual(words, set(rows[peer].command(job)))
+            own = rows[tools.ALIKE[peer]].command(job)
+            self.assertEqual({word for word in own if word.startswith("-u")}, own_words)
+            self.assertIn("-L", own)
+        for name, runs in ((tools.BY_FOUR, 200), ("t/io_uring, batches of 4", 100)):
+            self.results.runs += [ran(name, n, runs, case=case.name) for n in (1, 2)]
+        self.assertIn(
+            "\n| TrueSpd -L -u4 / t/io_uring, batches of 4 | 2.000 [2.000, 2.000] ahead | 0.500 [0.500, 0.500] ahead |",
+            table.case_table(self.results, case),
+        )
+
     def test_threads_are_measured_by_what_one_does(self) -> None:
         self.results.runs = [ran("TrueSpd -L", 1, 1000), ran("TrueSpd -L", 1, 1500, case="cached-2-threads-2-files")]
         text = targets.targets_table(self.results)
         self.assertIn("| cached-2-threads-2-files | IOPS at least", text)
-        self.assertIn("| 1.5 (1.5..1.5) |", text)
+        self.assertIn("| 1.5 |  | no (one round) |", text)
 
     def test_every_run_is_kept(self) -> None:
         self.results.runs = [ran("TrueSpd -L", 1, 1000.0, mean_us=3.5), ran("fio io_uring", 1, 900.0)]
@@ -252,6 +279,14 @@ class Statistics(unittest.TestCase):
         self.assertEqual(kept["machine"], {"kernel": "x"})
         head, first, second = table.as_csv(self.results).splitlines()
         self.assertEqual({line.count(",") for line in (head, first, second)}, {head.count(",")})
+
+    def test_targets_are_judged_by_the_interval(self) -> None:
+        at_least = targets.Target(self.case, "IOPS", 1.2, True)
+        at_most = targets.Target(self.case, targets.CPU, 1.2, False)
+        for low, high, words in ((1.21, 1.4, ("yes", "no")), (1.0, 1.19, ("no", "yes")), (1.1, 1.3, ("open", "open"))):
+            value = Interval((low + high) / 2, low, high, 5)
+            for target, word in zip((at_least, at_most), words):
+                self.assertEqual(targets.is_met(target, value).split(":")[0], word)
 
     def test_targets_name_cases_and_rows_that_exist(self) -> None:
         names = [row.name for row in tools.rows(ALL)]

@@ -1,6 +1,6 @@
 """What is measured: one row per case. Every tool that can do a case does it with the same figures."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Optional
 
 KIB = 1 << 10
@@ -24,6 +24,13 @@ class Case:
     null_engine: bool = False
     rate: Optional[int] = None  # I/Os per second asked for
     fill: bool = False  # a new file, written once from end to end
+    one_core: bool = False  # every tool bound to the core of the round
+
+    @property
+    def can_be_bound(self) -> bool:
+        """Whether it says more when all of a tool runs on one core: not of what is there to be shared by several, and not
+        of what a clock or the disk decides."""
+        return self.threads == 1 and self.rate is None and not self.fill
 
     @property
     def threads(self) -> int:
@@ -88,7 +95,8 @@ def _threads() -> list[Case]:
     ]
 
 
-CASES: list[Case] = [
+ONE_CORE = "-one-core"
+FREE: list[Case] = [
     *_cached(),
     *_direct(),
     Case(
@@ -127,4 +135,14 @@ CASES: list[Case] = [
         "4 KiB random, depth 32, an engine that does nothing: what the tool itself costs",
         null_engine=True,
     ),
+]
+
+
+def _bound(case: Case) -> Case:
+    return replace(case, name=case.name + ONE_CORE, about=f"{case.about}; all tools on one core", one_core=True)
+
+
+# Each case with its twin on one core beside it.
+CASES: list[Case] = [
+    twin for case in FREE for twin in ([case, _bound(case)] if case.can_be_bound else [case])
 ]

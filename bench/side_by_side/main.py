@@ -12,6 +12,7 @@ from typing import Optional
 
 from . import peers, places, table, tools
 from .cases import CASES, Case
+from .rounds import Rule, core_of_round, two_cores
 from .run import Failed, Stopped, run, stop_on_signals
 from .targets import targets_table
 
@@ -24,7 +25,8 @@ def arguments(words: list[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="TrueSpd beside fio, t/io_uring and diskspd-for-linux on one machine: same files or device, block size,\n"
         "depth, caching and duration. In every round all tools of a case run one after the other, every second\n"
-        "round in reverse, so that what changes on the machine meanwhile meets all of them.",
+        "round in reverse, so that what changes on the machine meanwhile meets all of them. A tool takes part in as\n"
+        "many rounds as its ratios need to be known. Cases whose names end in -one-core bind all tools to one core.",
         epilog="FOLDER decides what is measured (a disk, a file system); it needs twice the size as free room. Everything\n"
         "there is in a folder of its own that is removed at the end, also by Ctrl+C. The zram and tmpfs cases make\n"
         "their own device and mount and need root. fio is installed with apt-get when it is absent, and\n"
@@ -33,7 +35,23 @@ def arguments(words: list[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("folder", metavar="FOLDER", nargs="?", type=Path)
     add("cases", metavar="CASE", nargs="*", help="names or patterns like 'cached*' (all)")
-    add("--rounds", type=_count, default=5, help="rounds (5)")
+    add("--rounds", type=_count, default=15, help="rounds at most, of each tool (15)")
+    add("--rounds-min", type=_count, default=5, help="rounds at least (5)")
+    add(
+        "--half-width",
+        type=_percent,
+        default=2,
+        metavar="PERCENT",
+        help="a tool is done when the ratios of IOPS and processor time to it are known to plus and minus so much (2)",
+    )
+    add(
+        "--core",
+        type=int,
+        action="append",
+        dest="cores",
+        metavar="CORE",
+        help="core of the cases on one core; several take turns (the first and the last)",
+    )
     add("--seconds", type=_count, default=5, help="measured seconds of each run (5)")
     add("--warmup", type=_count_or_none, default=1, help="seconds before that (1)")
     add("--size", type=_size, default="2G", help="size of the test file (2G); zram has at most 256M, tmpfs 1G")
@@ -51,6 +69,10 @@ def arguments(words: list[str]) -> argparse.Namespace:
         parser.error(f"no case {unknown[0]}; see --list")
     if not options.list and (options.folder is None or not options.folder.is_dir()):
         parser.error(f"{options.folder} is not a folder" if options.folder else "FOLDER is missing")
+    options.cores = options.cores or two_cores()
+    foreign = [core for core in options.cores if core not in os.sched_getaffinity(0)]
+    if foreign:
+        parser.error(f"core {foreign[0]} is none that this program may use")
     if options.save and not options.save.parent.is_dir():
         parser.error(f"{options.save.parent} is not a folder")
     return options
@@ -60,6 +82,13 @@ def _count(text: str) -> int:
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError("at least 1")
+    return value
+
+
+def _percent(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 100:
+        raise argparse.ArgumentTypeError("more than 0 and less than 100")
     return value
 
 
@@ -132,32 +161,52 @@ def build() -> str:
     return str(target_folder() / "release" / "diskspd")
 
 
-def machine(options: argparse.Namespace, programs: tools.Programs) -> dict:
-    """What to know about the figures."""
+def facts_of(options: argparse.Namespace, programs: tools.Programs) -> dict:
+    """What to know about the figures, and which machines are of the same kind: those whose figures can be compared."""
 
     def first_line(*command: str) -> str:
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip().splitlines()[0]
+        out = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+        return out.splitlines()[0] if out else "unknown"
 
     cpu = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
+    folder = str(options.folder.resolve())
+    versions = {"TrueSpd": first_line(programs.truespd, "-V")}
+    if programs.fio:
+        versions["fio"] = first_line(programs.fio, "--version")
+    if programs.t_io_uring:
+        versions["t/io_uring"] = f"t/io_uring {peers.version_of_t_io_uring(programs.t_io_uring)}"
+    changed = first_line("git", "status", "--porcelain", "--", ".", ":!bench/history") != "unknown"
     return {
-        "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
-        "processors": os.cpu_count(),
-        "processor": cpu[0].split(":", 1)[1].strip() if cpu else "unknown",
-        "file system": first_line("stat", "-f", "-c", "%T", str(options.folder)),
-        "fio": first_line(programs.fio, "--version") if programs.fio else None,
-        "rounds": options.rounds,
-        "seconds": options.seconds,
-        "warm-up seconds": options.warmup,
-        "file bytes": options.size,
+        "kind": {
+            "architecture": platform.machine(),
+            "processor": cpu[0].split(":", 1)[1].strip() if cpu else "unknown",
+            "processors": os.cpu_count(),
+            "file system": first_line("stat", "-f", "-c", "%T", folder),
+            "disk": places.disk_below(folder),
+        },
+        "machine": {"kernel": f"{platform.system()} {platform.release()} {platform.machine()}"},
+        "tools": versions,
+        "revision": first_line("git", "rev-parse", "--short=12", "HEAD") + (" with changes" if changed else ""),
+        "settings": {
+            "rounds": [min(options.rounds_min, options.rounds), options.rounds],
+            "half width %": options.half_width,
+            "seconds": options.seconds,
+            "warm-up seconds": options.warmup,
+            "file bytes": options.size,
+            "cores": options.cores,
+        },
     }
 
 
 def head(facts: dict) -> str:
-    fio = f"; {facts['fio']}" if facts["fio"] else ""
+    kind, settings = facts["kind"], facts["settings"]
+    least, most = settings["rounds"]
+    rounds = f"{least} to {most} rounds" if least < most else f"{most} rounds"
     return (
-        f"{facts['kernel']}, {facts['processors']} processors ({facts['processor']}), {facts['file system']}{fio}; "
-        f"{facts['rounds']} rounds of {facts['seconds']} s after {facts['warm-up seconds']} s, "
-        f"file of {facts['file bytes'] >> 20} MiB.\n\n{table.LEGEND}\n"
+        f"{facts['machine']['kernel']}, {kind['processors']} processors ({kind['processor']}), {kind['file system']} on "
+        f"{kind['disk']}; {', '.join(facts['tools'].values())}; TrueSpd's sources at {facts['revision']}; {rounds} of "
+        f"{settings['seconds']} s after {settings['warm-up seconds']} s, file of {settings['file bytes'] >> 20} MiB, "
+        f"cores {', '.join(map(str, settings['cores']))}.\n\n{table.LEGEND}\n"
     )
 
 
@@ -182,16 +231,22 @@ def measure(
     targets = place.targets(case)
     polled = not case.fill and places.offers_polling(targets[0])
     fitting = [row for row in rows if row.fits(case) and (polled or not row.needs_polling)]
+    rule = Rule(options.rounds_min, options.rounds, options.half_width / 100)
     for number in range(1, options.rounds + 1):
-        say(f"{case.name}: round {number} of {options.rounds} on {targets[0]}")
-        for row in list(fitting if number % 2 else reversed(fitting)):
+        running = rule.rows_of_round(results, case.name, fitting, number)
+        if not running:
+            break
+        core = core_of_round(options.cores, number) if case.one_core else None
+        where = "" if core is None else f", core {core}"
+        say(f"{case.name}: round {number} of {options.rounds} at most, {len(running)} tools{where}, on {targets[0]}")
+        for row in running if number % 2 else reversed(running):
             if case.fill:
                 targets = place.targets(case)
             elif not case.direct:
                 # Before each of them: some machines take memory back all the time (DAMON), and whoever comes next
                 # would read from the disk what the one before still found.
                 places.warm(targets)
-            job = tools.Job(case, targets, options.seconds, options.warmup, options.size, place.run_folder())
+            job = tools.Job(case, targets, options.seconds, options.warmup, options.size, place.run_folder(), core)
             try:
                 results.runs.append(run(row, job, number))
             except Failed as why:
@@ -210,7 +265,7 @@ def measure(
 def work(options: argparse.Namespace) -> None:
     programs = find_programs(options)
     rows = [row for row in tools.rows(programs) if row.name == tools.REFERENCE or wants(options, row.name)]
-    facts = machine(options, programs)
+    facts = facts_of(options, programs)
     results = table.Results(CASES)
 
     def make_files(paths: list[str], size_bytes: int) -> None:

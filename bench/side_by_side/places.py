@@ -135,6 +135,19 @@ def offers_polling(target: str) -> bool:
     return False
 
 
+def disk_below(path: str) -> str:
+    """The model of the disk that a file or folder lies on, or its driver."""
+    device = os.stat(path).st_dev
+    block = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
+    for disk in (block, block.parent):
+        try:
+            return (disk / "device/model").read_text().strip()
+        except OSError:
+            if (disk / "device/driver").exists():
+                return (disk / "device/driver").resolve().name
+    return "no disk of its own"
+
+
 def size_in_bytes(text: str) -> int:
     found = re.fullmatch(r"(\d+)([KMGT]?)", text.strip().upper())
     if not found or int(found[1]) == 0:

@@ -73,6 +73,7 @@ class Run:
     figures: Figures
     cost: Cost
     fill_bytes: int = 0  # written, when that was the point
+    core: Optional[int] = None  # the only one that the tool had
 
 
 @dataclass(frozen=True)
@@ -159,10 +160,17 @@ def run(tool: Tool, job: Job, round_number: int) -> Run:
     cost = Cost(
         **seen, cpu_s=usage.ru_utime + usage.ru_stime, wall_s=wall_s, beyond_s=0 if job.case.fill else wall_s - asked_s
     )
-    return Run(job.case.name, tool.name, round_number, command, figures, cost, job.size_bytes if job.case.fill else 0)
+    written = job.size_bytes if job.case.fill else 0
+    return Run(job.case.name, tool.name, round_number, command, figures, cost, written, job.core)
 
 
 def _start(command: list[str], job: Job) -> subprocess.Popen:
+    def before_it_runs() -> None:
+        # What taskset does; all that it starts inherits it.
+        if job.core is not None:
+            os.sched_setaffinity(0, {job.core})
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+
     with (job.folder / "out").open("wb") as out, (job.folder / "err").open("wb") as err:
         return subprocess.Popen(
             command,
@@ -173,7 +181,7 @@ def _start(command: list[str], job: Job) -> subprocess.Popen:
             start_new_session=True,
             # Whatever TrueSpd notes about files goes away with the folder.
             env={**os.environ, "XDG_STATE_HOME": str(job.folder)},
-            preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS),
+            preexec_fn=before_it_runs,
         )
 
 

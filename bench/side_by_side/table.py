@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Callable, Iterable, Optional
 
+from . import ratio
 from .cases import Case
+from .ratio import Interval
 from .run import Run
-from .tools import REFERENCE
+from .tools import ALIKE, REFERENCE
 
 # What can be compared: name and unit, and how it follows from a run. None: the tool does not keep it.
 FIGURES: dict[str, Callable[[Run, Case], Optional[float]]] = {
@@ -26,6 +28,7 @@ FIGURES: dict[str, Callable[[Run, Case], Optional[float]]] = {
     "rate off by %": lambda run, case: case.rate and abs(run.figures.iops / case.rate - 1) * 100,
     "KiB per thread": lambda run, case: _per_thread_kib(run, case),
 }
+MORE_IS_BETTER = ("IOPS", "MiB/s")
 # Figures with a column of ratios beside them, and those that only some cases have.
 WITH_RATIO = ("IOPS", "CPU µs per I/O", "mean µs", "p99 µs")
 ONLY_WITH: dict[str, Callable[[Case], bool]] = {
@@ -101,13 +104,9 @@ class Results:
     def spread(self, case: str, tool: str, figure: str) -> Optional[Spread]:
         return spread(self.values(case, tool, figure).values())
 
-    def ratio(self, case: str, peer: str, figure: str, own: str = REFERENCE) -> Optional[Spread]:
-        """TrueSpd / peer: the ratio of the medians, with the extremes of the ratios within a round."""
-        ours, theirs = self.values(case, own, figure), self.values(case, peer, figure)
-        pairs = [ours[number] / theirs[number] for number in ours if theirs.get(number)]
-        if not pairs or not median(theirs.values()):
-            return None
-        return Spread(median(ours.values()) / median(theirs.values()), min(pairs), max(pairs), len(pairs))
+    def ratio(self, case: str, peer: str, figure: str, own: str = REFERENCE) -> Optional[Interval]:
+        """TrueSpd / peer, by the rounds that have both."""
+        return ratio.paired(self.values(case, own, figure), self.values(case, peer, figure))
 
 
 def number(value: float) -> str:
@@ -133,13 +132,16 @@ def _row(cells: Iterable[str]) -> str:
 
 
 LEGEND = """Medians of the rounds; ± is half the distance between the smallest and the largest, which are in brackets where that is
-more than the median. TrueSpd / it: the median of TrueSpd -L divided by that of the row. CPU, memory and switches are
-those of all processes and threads of a tool in the middle of the measured time (of a fill: of the whole run); memory
-shared by its processes counts once. Latencies are the tools' own and mean different things: t/io_uring's mean is the
-time between two I/Os, its percentiles are exact to 1.6 %; fio takes the stamp of an io_uring batch after the call that
-handed it over, so what the page cache answers within that call is not in it. Response: from the moment an I/O was due,
-with a rate. Start and end: wall time beyond what was asked for. KiB per thread: everything but the buffers, divided by
-the threads."""
+more than the median. TrueSpd / it: the ratio of TrueSpd -L to the row, as the geometric mean of the ratios within each
+round, with the interval that holds it in 95 of 100 such measurements (Student's t). It is called level when the interval
+holds 1, otherwise ahead (TrueSpd is better) or behind. Alike: TrueSpd's row that hands over as many I/Os at a time as the
+peer does. Cases on one core bind every tool to the same core, which changes after two rounds; in the other cases the
+kernel chooses. CPU, memory and switches are those of all processes and threads of a tool in the middle of the measured
+time (of a fill: of the whole run); memory shared by its processes counts once. Latencies are the tools' own and mean
+different things: t/io_uring's mean is the time between two I/Os, its percentiles are exact to 1.6 %; fio takes the stamp
+of an io_uring batch after the call that handed it over, so what the page cache answers within that call is not in it.
+Response: from the moment an I/O was due, with a rate. Start and end: wall time beyond what was asked for. KiB per thread:
+everything but the buffers, divided by the threads."""
 
 
 def case_table(results: Results, case: Case) -> str:
@@ -153,11 +155,25 @@ def case_table(results: Results, case: Case) -> str:
         for figure in columns:
             cells.append(_cell(results.spread(case.name, tool, figure)))
             if figure in WITH_RATIO:
-                ratio = None if tool == REFERENCE else results.ratio(case.name, tool, figure)
-                cells.append("" if ratio is None else f"{ratio.middle:.3f}")
+                beside = None if tool == REFERENCE else results.ratio(case.name, tool, figure)
+                cells.append(ratio.cell(beside, figure in MORE_IS_BETTER))
         lines.append(_row(cells))
+    lines += _alike_table(results, case)
     lines += [f"\nLeft out: {tool or 'all'}: {why}" for name, tool, why in results.left_out if name == case.name]
     return "\n".join(lines) + "\n"
+
+
+def _alike_table(results: Results, case: Case) -> list[str]:
+    """Like beside like: as many I/Os handed over at a time, latencies kept or not. Without latencies, which the tools
+    count from different moments."""
+    figures = WITH_RATIO[:2]
+    lines = []
+    for tool in results.tools(case.name):
+        found = [results.ratio(case.name, tool, figure, ALIKE[tool]) for figure in figures] if tool in ALIKE else []
+        if any(found):
+            cells = [ratio.cell(one, figure in MORE_IS_BETTER) for one, figure in zip(found, figures)]
+            lines.append(_row([f"{ALIKE[tool]} / {tool}", *cells]))
+    return ["", _row(["alike", *figures]), _row(["---"] + ["---:"] * len(figures)), *lines] if lines else []
 
 
 # --- every run, to keep --------------------------------------------------------------------------------------------
@@ -167,7 +183,8 @@ def _flat(results: Results, run: Run) -> dict:
     case = results.cases[run.case]
     figures = {figure: of(run, case) for figure, of in FIGURES.items()}
     whole = {"CPU s of the whole run": run.cost.cpu_s, "wall s of the whole run": run.cost.wall_s}
-    return {"case": run.case, "tool": run.tool, "round": run.round, **figures, **whole, "command": run.command}
+    who = {"case": run.case, "tool": run.tool, "round": run.round, "core": run.core}
+    return {**who, **figures, **whole, "command": run.command}
 
 
 def as_json(results: Results, machine: dict) -> str:

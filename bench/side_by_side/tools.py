@@ -42,6 +42,7 @@ class Job:
     warmup: int
     size_bytes: int  # of the file of a fill, and of a file that is only pretended
     folder: Path  # of this run alone
+    core: Optional[int] = None  # the only one that the tool may use
 
 
 @dataclass(frozen=True)
@@ -59,19 +60,19 @@ class Tool:
 # --- TrueSpd ---------------------------------------------------------------------------------------------------
 
 
-def _truespd_command(program: str, words: list[str], batched: bool = False) -> Callable[[Job], list[str]]:
+def _truespd_command(program: str, words: list[str], batch: int = 0) -> Callable[[Job], list[str]]:
     def command(job: Job) -> list[str]:
         case = job.case
-        # -n: no other tool binds its threads, and bound to the processor that does not get the disk's interrupts a
-        # tool loses a quarter of its IOPS at depth 1.
+        # -n: no other tool binds its threads by itself, and bound to the processor that does not get the disk's
+        # interrupts a tool loses a quarter of its IOPS at depth 1.
         line = [program, "-n", f"-b{case.block_bytes}", "--json", str(job.folder / "result.json")]
         if case.fill:
             # The file is the point; what follows has to be something, and is next to nothing.
             return [*line, f"-c{job.size_bytes}", "-v", "-g1i", "-o1", "-d1", "-W0", *job.targets]
         line += [f"-o{case.depth}", f"-t{case.threads_per_file}", f"-d{job.seconds}", f"-W{job.warmup}"]
         line += ["-r" if case.random else "-s", *words]
-        if batched:
-            line += [f"-u{min(case.depth, PEER_BATCH_MAX)}"]
+        if batch:
+            line += [f"-u{min(case.depth, batch)}"]
         if case.direct:
             line += ["-Su"]
         if case.null_engine:
@@ -283,21 +284,39 @@ class Programs:
 REFERENCE = "TrueSpd -L"
 # Handing over as many I/Os at a time as the peers do, instead of one by one as DiskSpd does with -L.
 BATCHED = "TrueSpd -L -u"
+BY_FOUR = "TrueSpd -L -u4"
+BARE = "TrueSpd"
+# Which of TrueSpd's rows hands over as many I/Os at a time as a peer's, and keeps latencies or not as it does.
+ALIKE = {
+    "fio io_uring tuned": REFERENCE,
+    "fio io_uring tuned, batched": BATCHED,
+    "fio io_uring tuned, no latencies": BARE,
+    "fio psync": REFERENCE,
+    "t/io_uring, batches of 1": REFERENCE,
+    "t/io_uring, batches of 4": BY_FOUR,
+    "t/io_uring": BATCHED,
+    "t/io_uring -t1": BATCHED,
+}
 
 
 def rows(programs: Programs) -> list[Tool]:
     """All tools there are, the one that ratios refer to first."""
+
+    def batched(name: str, batch: int, depth_min: int) -> Tool:
+        return Tool(
+            name,
+            "TrueSpd",
+            _truespd_command(programs.truespd, ["-L"], batch),
+            read_truespd,
+            fits=lambda case: case.depth >= depth_min and not (case.fill or case.null_engine or case.rate is not None),
+        )
+
     found = [
         Tool(REFERENCE, "TrueSpd", _truespd_command(programs.truespd, ["-L"]), read_truespd),
+        batched(BY_FOUR, 4, 5),
+        batched(BATCHED, PEER_BATCH_MAX, 2),
         Tool(
-            BATCHED,
-            "TrueSpd",
-            _truespd_command(programs.truespd, ["-L"], batched=True),
-            read_truespd,
-            fits=lambda case: case.depth > 1 and not (case.fill or case.null_engine or case.rate is not None),
-        ),
-        Tool(
-            "TrueSpd",
+            BARE,
             "TrueSpd",
             _truespd_command(programs.truespd, []),
             read_truespd,
@@ -375,6 +394,7 @@ def _t_io_uring_rows(program: str, ticks: Optional[int]) -> list[Tool]:
     found = [
         row("t/io_uring", None, interrupts, reads),
         row("t/io_uring, batches of 4", 4, interrupts, lambda c: reads(c) and c.depth > 4),
+        row("t/io_uring, batches of 1", 1, interrupts, lambda c: reads(c) and c.depth > 1),
         row(
             "t/io_uring, polled",
             None,

@@ -101,15 +101,40 @@ fn a_quick_run_prints_figures_and_leaves_nothing() {
     assert_eq!(names_in(lab.path()).len(), 2, "only what was asked for: {:?}", names_in(lab.path()));
 }
 
+/// Two rounds bound to a core each.
+#[test]
+fn a_run_on_one_core_prints_ratios_with_intervals() {
+    if !devices::has_tool("python3") {
+        return;
+    }
+    let lab = tempfile::tempdir().expect("a folder");
+    let (folder, saved) = (lab.path().join("files"), lab.path().join("runs.json"));
+    fs::create_dir(&folder).expect("a folder");
+    let mut command = harness(&folder, &["null-4k-rand-d32-one-core"]);
+    command.args(["--rounds", "2", "--seconds", "1", "--warmup", "0", "--save"]).arg(&saved);
+    let table = succeeded(command.output().expect("it starts"));
+    let ratio = cells(&table, "### null-4k-rand-d32-one-core", "TrueSpd")[3];
+    let words = ["ahead", "level", "behind"];
+    assert!(ratio.contains('[') && words.iter().any(|word| ratio.ends_with(word)), "{ratio}");
+    let saved: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&saved).expect("it was saved")).expect("JSON");
+    assert!(saved["runs"].as_array().expect("runs").iter().all(|run| run["core"].is_number()), "{saved}");
+}
+
 #[test]
 fn a_refused_line_touches_nothing() {
     if !devices::has_tool("python3") {
         return;
     }
     let lab = tempfile::tempdir().expect("a folder");
-    for words in
-        [&["no-such-case"][..], &["--seconds", "0"], &["--size", "much"], &["--save", "/nowhere/at/all"]]
-    {
+    for words in [
+        &["no-such-case"][..],
+        &["--seconds", "0"],
+        &["--size", "much"],
+        &["--save", "/nowhere/at/all"],
+        &["--core", "99999"],
+        &["--half-width", "0"],
+    ] {
         let output = harness(lab.path(), words).output().expect("it starts");
         assert_eq!(output.status.code(), Some(2), "{words:?}");
         assert!(output.stdout.is_empty(), "{words:?}");
