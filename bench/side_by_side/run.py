@@ -209,14 +209,28 @@ def _kill(child: subprocess.Popen) -> None:
     own."""
     if child.returncode is not None:
         return
+    members = set()
     # Once more after the first ones are dead, for what was started meanwhile.
     for _ in range(2):
         for member in reversed(family(child.pid)):
+            members.add(member)
             try:
                 os.kill(member, signal.SIGKILL)
             except ProcessLookupError:
                 pass
     child.wait()
+    # On a busy machine the others die later than it, and have the files open until then.
+    limit = time.monotonic() + 5
+    while any(_is_running(member) for member in members) and time.monotonic() < limit:
+        time.sleep(0.01)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        # What has ended and was not waited for yet has no words any more.
+        return Path(f"/proc/{pid}/cmdline").read_bytes() != b""
+    except OSError:
+        return False
 
 
 def _failed(what: str, command: list[str], out: str, err: str) -> Failed:
