@@ -10,13 +10,14 @@ import sys
 from pathlib import Path
 from typing import Optional
 
-from . import peers, places, table, tools
+from . import history, peers, places, table, tools
 from .cases import CASES, Case
 from .rounds import Rule, core_of_round, two_cores
 from .run import Failed, Stopped, run, stop_on_signals
 from .targets import targets_table
 
 ROOT = Path(__file__).resolve().parents[2]
+HISTORY = ROOT / "bench" / "history"
 
 
 def arguments(words: list[str]) -> argparse.Namespace:
@@ -57,6 +58,8 @@ def arguments(words: list[str]) -> argparse.Namespace:
     add("--size", type=_size, default="2G", help="size of the test file (2G); zram has at most 256M, tmpfs 1G")
     add("--tools", metavar="PATTERN", action="append", help=f"only these rows beside '{tools.REFERENCE}', e.g. 'fio*'")
     add("--save", metavar="FILE", type=Path, help="every single run: CSV if it ends in .csv, otherwise JSON")
+    add("--history", action="store_true", help="keep the results in bench/history, and tell what changed since the last")
+    add("--history-folder", metavar="FOLDER", type=Path, help="the same in another folder")
     add("--diskspd", metavar="PATH", help="the command to measure (target/release/diskspd, built when absent)")
     add("--other-diskspd", metavar="PATH", help="another build of it, for before and after")
     add("--fio", metavar="PATH", help="fio (the one on the path)")
@@ -73,6 +76,8 @@ def arguments(words: list[str]) -> argparse.Namespace:
     foreign = [core for core in options.cores if core not in os.sched_getaffinity(0)]
     if foreign:
         parser.error(f"core {foreign[0]} is none that this program may use")
+    if options.history and options.history_folder is None:
+        options.history_folder = HISTORY
     if options.save and not options.save.parent.is_dir():
         parser.error(f"{options.save.parent} is not a folder")
     return options
@@ -286,7 +291,21 @@ def work(options: argparse.Namespace) -> None:
             print(table.case_table(results, case), flush=True)
             if options.save:
                 save(options.save, results, facts)
-    print(targets_table(results), end="", flush=True)
+    print(targets_table(results), flush=True)
+    if options.history_folder and results.runs:
+        print(with_history(options.history_folder, history.document(results, facts)), end="", flush=True)
+
+
+def with_history(folder: Path, kept: dict) -> str:
+    """Keeps the document, and tells what changed since the one before."""
+    try:
+        before = history.newest(folder, kept["kind"], set(kept["cases"]))
+    except ValueError as wrong:
+        raise Failed(str(wrong)) from wrong
+    say(f"kept as {history.keep(folder, kept)}")
+    if before is None:
+        return "There are no earlier results of such a machine.\n"
+    return history.table(kept, before)
 
 
 def main(words: list[str]) -> int:

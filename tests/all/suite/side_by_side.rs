@@ -101,24 +101,43 @@ fn a_quick_run_prints_figures_and_leaves_nothing() {
     assert_eq!(names_in(lab.path()).len(), 2, "only what was asked for: {:?}", names_in(lab.path()));
 }
 
-/// Two rounds bound to a core each.
+/// Two rounds bound to a core each, kept, and the same once more.
 #[test]
-fn a_run_on_one_core_prints_ratios_with_intervals() {
+fn a_second_run_tells_what_changed_since_the_first() {
     if !devices::has_tool("python3") {
         return;
     }
     let lab = tempfile::tempdir().expect("a folder");
-    let (folder, saved) = (lab.path().join("files"), lab.path().join("runs.json"));
+    let (folder, kept, saved) =
+        (lab.path().join("files"), lab.path().join("history"), lab.path().join("runs.json"));
     fs::create_dir(&folder).expect("a folder");
-    let mut command = harness(&folder, &["null-4k-rand-d32-one-core"]);
-    command.args(["--rounds", "2", "--seconds", "1", "--warmup", "0", "--save"]).arg(&saved);
-    let table = succeeded(command.output().expect("it starts"));
-    let ratio = cells(&table, "### null-4k-rand-d32-one-core", "TrueSpd")[3];
+    let run = || {
+        let mut command = harness(&folder, &["null-4k-rand-d32-one-core"]);
+        command.args(["--rounds", "2", "--seconds", "1", "--warmup", "0", "--save"]).arg(&saved);
+        command.arg("--history-folder").arg(&kept);
+        succeeded(command.output().expect("it starts"))
+    };
+    let first = run();
+    assert!(first.contains("There are no earlier results of such a machine."), "{first}");
+    let ratio = cells(&first, "### null-4k-rand-d32-one-core", "TrueSpd")[3];
     let words = ["ahead", "level", "behind"];
     assert!(ratio.contains('[') && words.iter().any(|word| ratio.ends_with(word)), "{ratio}");
+
+    let one = names_in(&kept);
+    let document: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(kept.join(&one[0])).expect("it was kept")).expect("JSON");
+    let case = &document["cases"]["null-4k-rand-d32-one-core"];
+    assert_eq!(case["TrueSpd -L"]["rounds"]["IOPS"].as_object().map(|rounds| rounds.len()), Some(2));
+    assert!(case["TrueSpd"]["TrueSpd / it"]["CPU µs per I/O"]["low"].is_number(), "{case}");
     let saved: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(&saved).expect("it was saved")).expect("JSON");
     assert!(saved["runs"].as_array().expect("runs").iter().all(|run| run["core"].is_number()), "{saved}");
+
+    // Documents of one second have one name.
+    std::thread::sleep(Duration::from_secs(1));
+    let second = run();
+    assert!(second.contains("### Since 20") && second.contains("figures are the same"), "{second}");
+    assert_eq!((names_in(&kept).len(), names_in(&folder).len()), (2, 0));
 }
 
 #[test]

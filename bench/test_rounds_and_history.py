@@ -1,5 +1,6 @@
-"""Intervals, how many rounds and on which core, of the side-by-side harness."""
+"""Intervals, how many rounds, on which core, and what changed since, of the side-by-side harness."""
 
+import json
 import math
 import os
 import random
@@ -11,7 +12,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from side_by_side import places, ratio, rounds, table, tools  # noqa: E402
+from side_by_side import history, places, ratio, rounds, table, tools  # noqa: E402
 from side_by_side.cases import CASES, ONE_CORE  # noqa: E402
 from side_by_side.run import Cost, Run, run  # noqa: E402
 
@@ -180,6 +181,80 @@ class Cores(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 made = run(tool, tools.Job(case, [], 1, 0, 1, Path(folder), core), 1)
             self.assertEqual((made.figures.iops, made.figures.mib_per_s, made.core), (1, 1 + core, core))
+
+
+FACTS = {
+    "kind": {"architecture": "x86_64", "processor": "AMD EPYC", "processors": 2, "file system": "ext4", "disk": "vda"},
+    "machine": {"kernel": "Linux 6.1"},
+    "tools": {"TrueSpd": "TrueSpd 0.1.0", "fio": "fio-3.33"},
+    "revision": "0123456789ab",
+    "settings": {},
+}
+
+
+class History(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name) / "history"
+
+    def kept(self, cpu: float, date: str = "", machine: float = 1.0, count: int = 5, **kind: str) -> dict:
+        """TrueSpd needs so much time per I/O; the machine is so fast today."""
+        results = table.Results(CASES)
+        for number in range(count):
+            shake = 1 + 0.01 * (number % 2)
+            results.runs.append(ran(tools.REFERENCE, number, 1000 * machine * shake, cpu))
+            results.runs.append(ran("fio io_uring", number, 500 * machine, 1.0))
+        kept = history.document(results, {**FACTS, "kind": {**FACTS["kind"], **kind}})
+        return {**kept, "date": date or kept["date"]}
+
+    def test_a_document_holds_every_round_and_the_ratios(self) -> None:
+        kept = json.loads(json.dumps(self.kept(1.0)))
+        peer = kept["cases"][CASE]["fio io_uring"]
+        self.assertEqual(list(peer["rounds"]["IOPS"].values()), [500] * 5)
+        told = peer["TrueSpd / it"]["IOPS"]
+        self.assertTrue(told["low"] <= told["ratio"] <= told["high"] and told["word"] == "ahead", told)
+        self.assertEqual(kept["cases"][CASE][tools.REFERENCE]["TrueSpd / it"], {})
+        self.assertEqual((kept["revision"], kept["kind"]["processor"]), ("0123456789ab", "AMD EPYC"))
+
+    def test_the_newest_of_the_same_kind_of_machine_counts(self) -> None:
+        self.assertIsNone(history.newest(self.folder, FACTS["kind"], {CASE}))
+        for date in ("2026-03-01T10:00:00+00:00", "2026-02-01T10:00:00+00:00"):
+            history.keep(self.folder, self.kept(1.0, date))
+        history.keep(self.folder, self.kept(1.0, "2026-04-01T10:00:00+00:00", processor="another"))
+        found = history.newest(self.folder, FACTS["kind"], {CASE, "fill"})
+        self.assertEqual(found["date"], "2026-03-01T10:00:00+00:00")
+        self.assertIsNone(history.newest(self.folder, FACTS["kind"], {"fill"}))
+        names = sorted(path.name for path in self.folder.iterdir())
+        self.assertEqual(names[0], "20260201T100000Z-amd-epyc-2.json")
+        self.assertEqual(len(names), 3)
+
+    def test_a_foreign_file_is_named(self) -> None:
+        self.folder.mkdir()
+        (self.folder / "x.json").write_text("[]")
+        with self.assertRaisesRegex(ValueError, "x.json"):
+            history.newest(self.folder, FACTS["kind"], {CASE})
+
+    def test_what_changed_is_told_and_what_did_not_is_counted(self) -> None:
+        before = self.kept(1.0, "2026-02-01T10:00:00+00:00")
+        text = history.table(self.kept(0.9), before)
+        self.assertIn("### Since 2026-02-01", text)
+        row = r"\| CPU µs per I/O \| fio io_uring \| 0\.49\d* \| 0\.44\d* \| 0\.900 \[0\.8\d+, 0\.9\d+\] better \|"
+        self.assertRegex(text, row)
+        self.assertIn("| by itself |", text)
+        self.assertIn("2 of 4 figures are the same", text)
+        self.assertIn(" worse |", history.table(self.kept(1.1), before))
+
+    def test_a_faster_machine_is_no_better_tool(self) -> None:
+        before = json.loads(json.dumps(self.kept(1.0, "2026-02-01T10:00:00+00:00")))
+        found = {(one.figure, one.beside): one.word for one in history.changes(self.kept(1.0, machine=2.0), before)}
+        self.assertEqual(found[("IOPS", "fio io_uring")], "the same")
+        self.assertEqual(found[("IOPS", "")], "better")
+
+    def test_single_rounds_tell_nothing(self) -> None:
+        text = history.table(self.kept(0.5), self.kept(1.0, count=1))
+        self.assertIn("4 cannot be told from single rounds", text)
+        self.assertNotIn("better", text)
 
 
 class Disks(unittest.TestCase):
