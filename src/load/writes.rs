@@ -55,3 +55,30 @@ impl WriteSlots {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nth_write_has_the_same_random_data_whichever_slots_take_turns() {
+        const BLOCK: usize = 4096;
+        let written = |order: &[u32]| {
+            let buffer = Arc::new(IoBuffer::new(8 * BLOCK).expect("memory"));
+            let (memory, mut rng) = (Arc::clone(&buffer), DataRng::for_thread(7, 1));
+            let mut slots =
+                WriteSlots::Random { region: 3, buffer, slot_stride_bytes: BLOCK as u64, block_bytes: BLOCK };
+            let mut block = |slot: u32| {
+                let (region, offset) = slots.next(slot, &mut rng);
+                assert_eq!((region, offset), (3, u64::from(slot) * BLOCK as u64));
+                memory.with_slice_mut(offset as usize, BLOCK, |bytes| bytes.to_vec())
+            };
+            order.iter().map(|&slot| block(slot)).collect::<Vec<_>>()
+        };
+        // One in flight; a batch of eight; as a device completes them.
+        let alone = written(&[0; 8]);
+        assert_eq!(written(&[0, 1, 2, 3, 4, 5, 6, 7]), alone);
+        assert_eq!(written(&[7, 0, 0, 5, 1, 7, 3, 2]), alone);
+        assert!((1..8).all(|n| alone[n] != alone[n - 1]));
+    }
+}
