@@ -288,6 +288,9 @@ class Statistics(unittest.TestCase):
             for target, word in zip((at_least, at_most), words):
                 self.assertEqual(targets.is_met(target, value).split(":")[0], word)
 
+        level = targets.Target(self.case, "IOPS", 1, True, peers=lambda tool: True, peers_words="any")
+        self.assertEqual(targets.is_met(level, Interval(1, 0.99, 1.01, 5)), "level")
+
     def test_targets_name_cases_and_rows_that_exist(self) -> None:
         names = [row.name for row in tools.rows(ALL)]
         for target in targets.TARGETS:
