@@ -15,13 +15,17 @@ pub fn system_text(error: &io::Error) -> String {
 
 /// What the system said about a call, by name; the numbers differ between systems, and are told for scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(transparent)]
-pub struct Code(i32);
+pub struct Code {
+    /// The kernel's numbers go to 4095.
+    number: i16,
+    /// What an NVMe drive said, where it was asked without the block layer; 0 otherwise.
+    nvme_status: u16,
+}
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $number:ident;)*) => {
         impl Code {
-            $($(#[$doc])* pub const $name: Code = Code(libc::$number);)*
+            $($(#[$doc])* pub const $name: Code = Code::from_number(libc::$number);)*
         }
     };
 }
@@ -109,18 +113,26 @@ impl Code {
     /// By the system's number.
     #[inline]
     pub const fn from_number(number: i32) -> Code {
-        Code(number)
+        Code { number: number as i16, nvme_status: 0 }
+    }
+
+    /// By the status with which an NVMe drive completed a command: type and code (bits 0 to 10), retry and "do not retry"
+    /// above. The number is the one that the kernel's block layer makes of it (`nvme_error_status` in its
+    /// `drivers/nvme/host/core.c`), so that errors compare, whichever way the drive was asked.
+    pub fn from_nvme_status(status: u16) -> Code {
+        let status = status & nvme::TYPE_AND_CODE;
+        Code { nvme_status: status, ..nvme::code_of(status) }
     }
 
     /// The system's number, for messages and documents.
     #[inline]
     pub const fn number(self) -> i32 {
-        self.0
+        self.number as i32
     }
 
     /// Of an error that came from the system; `None` for those of libraries.
     pub fn of(error: &io::Error) -> Option<Code> {
-        error.raw_os_error().map(Code)
+        error.raw_os_error().map(Code::from_number)
     }
 
     /// Of the system call that just failed on this thread.
@@ -129,9 +141,13 @@ impl Code {
         Code::of(&io::Error::last_os_error()).unwrap_or(Code::IO)
     }
 
-    /// The system's text.
+    /// The system's text, with what an NVMe drive said.
     pub fn text(self) -> String {
-        system_text(&self.into())
+        let text = system_text(&self.into());
+        match self.nvme_status {
+            0 => text,
+            status => format!("{text} ({})", nvme::words(status)),
+        }
     }
 
     /// Likely cause of a failed read or write, and what to do next; `None` when the system's text says it.
@@ -139,7 +155,7 @@ impl Code {
     /// The kernel's block layer puts what a device reported into error numbers whose texts were written for other
     /// things (`blk_errors` in its `block/blk-core.c`).
     pub fn io_cause(self) -> Option<&'static str> {
-        Some(match self {
+        Some(match Code::from_number(self.number()) {
             Code::IO => "the device or a layer below it reported a failure; see the kernel log (dmesg)",
             Code::NO_DATA => "the device cannot read or write this place (medium error); see its SMART data",
             Code::NO_LINK => {
@@ -162,13 +178,79 @@ impl Code {
 
 impl From<Code> for io::Error {
     fn from(code: Code) -> io::Error {
-        io::Error::from_raw_os_error(code.0)
+        io::Error::from_raw_os_error(code.number())
+    }
+}
+
+/// What drives say.
+mod nvme {
+    use super::Code;
+
+    /// The part of a status that says what happened.
+    pub const TYPE_AND_CODE: u16 = 0x7ff;
+
+    /// Status, its name in the specification (NVM Express Base Specification and NVM Command Set Specification), and what
+    /// the block layer makes of it.
+    const KNOWN: [(u16, &str, Code); 27] = [
+        (0x001, "Invalid Command Opcode", Code::NOT_SUPPORTED),
+        (0x002, "Invalid Field in Command", Code::NOT_SUPPORTED),
+        (0x004, "Data Transfer Error", Code::IO),
+        (0x006, "Internal Error", Code::IO),
+        (0x007, "Command Abort Requested", Code::IO),
+        (0x00b, "Invalid Namespace or Format", Code::NOT_SUPPORTED),
+        (0x013, "Data SGL Length Invalid", Code::IO),
+        (0x020, "Namespace is Write Protected", Code::IO),
+        (0x021, "Command Interrupted", Code::REMOTE_IO),
+        (0x080, "LBA Out of Range", Code::REMOTE_IO),
+        (0x081, "Capacity Exceeded", Code::NO_SPACE),
+        (0x082, "Namespace Not Ready", Code::REMOTE_IO),
+        (0x083, "Reservation Conflict", Code::RESERVED),
+        (0x180, "Conflicting Attributes", Code::NOT_SUPPORTED),
+        (0x181, "Invalid Protection Information", Code::CHECKSUM),
+        (0x182, "Attempted Write to Read Only Range", Code::NO_DATA),
+        (0x1bc, "Zone Invalid Write", Code::IO),
+        (0x280, "Write Fault", Code::NO_DATA),
+        (0x281, "Unrecovered Read Error", Code::NO_DATA),
+        (0x282, "End-to-end Guard Check Error", Code::CHECKSUM),
+        (0x283, "End-to-end Application Tag Check Error", Code::CHECKSUM),
+        (0x284, "End-to-end Reference Tag Check Error", Code::CHECKSUM),
+        (0x285, "Compare Failure", Code::NO_DATA),
+        (0x286, "Access Denied", Code::NO_DATA),
+        (0x287, "Deallocated or Unwritten Logical Block", Code::NO_DATA),
+        (0x370, "Host Pathing Error", Code::NO_LINK),
+        (0x371, "Command Aborted By Host", Code::IO),
+    ];
+
+    pub fn code_of(status: u16) -> Code {
+        KNOWN.iter().find(|(known, ..)| *known == status).map_or(Code::IO, |(_, _, code)| *code)
+    }
+
+    /// For example: NVMe status 0x281, Unrecovered Read Error
+    pub fn words(status: u16) -> String {
+        match KNOWN.iter().find(|(known, ..)| *known == status) {
+            Some((_, name, _)) => format!("NVMe status {status:#05x}, {name}"),
+            None => format!("NVMe status {status:#05x}"),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_drive_said_is_told_with_the_number_of_the_block_layer() {
+        // Bit 14: do not retry.
+        let media = Code::from_nvme_status(0x4281);
+        assert_eq!(media.number(), libc::ENODATA);
+        assert_eq!(media.text(), "No data available (NVMe status 0x281, Unrecovered Read Error)");
+        assert!(media.io_cause().unwrap().contains("medium error"));
+        let range = Code::from_nvme_status(0x80);
+        assert!(range.text().ends_with("(NVMe status 0x080, LBA Out of Range)"), "{}", range.text());
+        assert_ne!(range, Code::REMOTE_IO, "the drive said more than that");
+        let unknown = Code::from_nvme_status(0x7ff);
+        assert_eq!((unknown.number(), unknown.text().ends_with("(NVMe status 0x7ff)")), (libc::EIO, true));
+    }
 
     #[test]
     fn error_texts_carry_no_number() {
