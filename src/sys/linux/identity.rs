@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{FileKind, Stat};
 
-/// Tells whether two descriptors or paths are the same file, folder or device: device and inode, or of a device its
+/// Tells whether two descriptors or paths are the same file, folder or device: device and inode, or of a block device its
 /// number, so that two nodes of one device are the same.
 ///
 /// It holds as long as somebody keeps the file open or its name in place: after that the inode can be another file's.
@@ -55,7 +55,7 @@ impl Identity {
         self.device
     }
 
-    /// Number of the inode; 0 for a device.
+    /// Number of the inode; 0 for a block device.
     pub fn inode(self) -> u64 {
         self.inode
     }
@@ -64,9 +64,10 @@ impl Identity {
 impl Stat {
     /// Tells a file from all others that exist at the same time.
     pub fn identity(&self) -> Identity {
-        match self.node_of {
-            0 => Identity::from((self.device, self.inode)),
-            device => Identity::from((device, 0)),
+        match self.kind {
+            // Character devices have numbers of their own, which may be those of a block device.
+            FileKind::Block => Identity::from((self.node_of, 0)),
+            _ => Identity::from((self.device, self.inode)),
         }
     }
 }
@@ -126,6 +127,14 @@ mod tests {
         assert_ne!(Identity::at(dir.path()).unwrap(), own);
         assert_eq!((names(&file.metadata().unwrap()), block_device(&file).unwrap()), (2, None));
         assert!(Identity::at(&at("none")).is_err());
+    }
+
+    #[test]
+    fn a_character_device_is_no_block_device_of_its_number() {
+        let null = Stat::at(Path::new("/dev/null")).unwrap();
+        let block = Stat { kind: FileKind::Block, ..null };
+        assert_eq!((block.identity().device(), block.identity().inode()), (null.node_of, 0));
+        assert_eq!((null.identity().device(), null.identity().inode()), (null.device, null.inode));
     }
 
     #[test]
