@@ -221,6 +221,14 @@ pub enum EngineError {
         /// The system's text.
         error: String,
     },
+    /// A target is of another kind than the engine serves.
+    #[error("{engine} serves one kind of target only: {needs}")]
+    OtherTarget {
+        /// Engine name.
+        engine: &'static str,
+        /// What it serves.
+        needs: &'static str,
+    },
     /// A parameter after the colon of `--engine NAME:...` is wrong.
     #[error("{engine}: reading the parameter \"{item}\": {problem}; legal: {legal}")]
     Parameter {
@@ -261,6 +269,8 @@ pub struct EngineRow {
     pub needs_direct: bool,
     /// Reads and writes the files; false for engines that measure or imitate without touching them.
     pub moves_data: bool,
+    /// Sends NVMe commands to character devices of namespaces, and serves nothing else. Nothing else serves those.
+    pub sends_commands: bool,
     /// Time is simulated: a run takes no real time.
     pub simulates_time: bool,
     /// Threads ask for completions all the time, and keep their processors busy.

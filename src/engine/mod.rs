@@ -9,6 +9,7 @@ mod api;
 mod mixed;
 mod mmap;
 mod null;
+mod nvme;
 mod persist;
 mod psync;
 mod sim;
@@ -24,4 +25,4 @@ pub use api::{
     Completion, Engine, EngineError, EngineFile, EngineRow, Handle, Io, MapFlush, MapMode, Op, Opened, Setup,
 };
 pub use sim_spec::KEYS as SIM_PARAMETERS;
-pub use table::{LADDER, TABLE, check_parameters, find, likely, open, open_ladder, step_down};
+pub use table::{LADDER, TABLE, check_parameters, find, likely, of_commands, open, open_ladder, step_down};

@@ -2,12 +2,13 @@
 
 use super::mixed::Mixed;
 use super::{
-    EngineError, EngineRow, Opened, Setup, aio, mmap, null, psync, sim, threads, uring, uring_setup,
+    EngineError, EngineRow, Opened, Setup, aio, mmap, null, nvme, psync, sim, threads, uring, uring_setup,
 };
 use crate::sys::file::is_direct;
 
 /// Every engine, for `--engine`, its help, plan checks and the conformance suite.
-pub const TABLE: &[EngineRow] = &[IO_URING, IO_URING_POLL, LIBAIO, THREADS, PSYNC, MMAP, NULL, SIM];
+pub const TABLE: &[EngineRow] =
+    &[IO_URING, IO_URING_POLL, NVME, NVME_POLL, LIBAIO, THREADS, PSYNC, MMAP, NULL, SIM];
 
 /// What a worker with several outstanding I/Os gets: the first of these that the machine offers.
 pub const LADDER: &[EngineRow] = &[IO_URING, LIBAIO, THREADS];
@@ -19,6 +20,7 @@ const IO_URING: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: false,
     moves_data: true,
+    sends_commands: false,
     simulates_time: false,
     polls: false,
     depth_max: uring_setup::DEPTH_MAX,
@@ -33,11 +35,42 @@ const IO_URING_POLL: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: true,
     moves_data: true,
+    sends_commands: false,
     simulates_time: false,
     polls: true,
     depth_max: uring_setup::DEPTH_MAX,
     probe: uring_setup::probe,
     open: uring::open_polled,
+};
+
+const NVME: EngineRow = EngineRow {
+    name: nvme::NAME,
+    summary: "NVMe commands past the block layer, through io_uring; the default for /dev/ngXnY",
+    needs: nvme::NEEDS,
+    asynchronous: true,
+    needs_direct: false,
+    moves_data: true,
+    sends_commands: true,
+    simulates_time: false,
+    polls: false,
+    depth_max: uring_setup::DEPTH_MAX,
+    probe: nvme::probe,
+    open: nvme::open,
+};
+
+const NVME_POLL: EngineRow = EngineRow {
+    name: nvme::POLLED_NAME,
+    summary: "nvme that asks the drive for completions instead of waiting for interrupts; keeps processors busy",
+    needs: "/dev/ngXnY as nvme does, and poll queues (queue/io_poll is 1: nvme.poll_queues=N)",
+    asynchronous: true,
+    needs_direct: false,
+    moves_data: true,
+    sends_commands: true,
+    simulates_time: false,
+    polls: true,
+    depth_max: uring_setup::DEPTH_MAX,
+    probe: nvme::probe,
+    open: nvme::open_polled,
 };
 
 const LIBAIO: EngineRow = EngineRow {
@@ -47,6 +80,7 @@ const LIBAIO: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: true,
     moves_data: true,
+    sends_commands: false,
     simulates_time: false,
     polls: false,
     depth_max: aio::DEPTH_MAX,
@@ -61,6 +95,7 @@ const THREADS: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: false,
     moves_data: true,
+    sends_commands: false,
     simulates_time: false,
     polls: false,
     depth_max: threads::DEPTH_MAX,
@@ -75,6 +110,7 @@ const PSYNC: EngineRow = EngineRow {
     asynchronous: false,
     needs_direct: false,
     moves_data: true,
+    sends_commands: false,
     simulates_time: false,
     polls: false,
     depth_max: u32::MAX,
@@ -89,6 +125,7 @@ const MMAP: EngineRow = EngineRow {
     asynchronous: false,
     needs_direct: false,
     moves_data: true,
+    sends_commands: false,
     simulates_time: false,
     polls: false,
     depth_max: u32::MAX,
@@ -103,6 +140,7 @@ const NULL: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: false,
     moves_data: false,
+    sends_commands: false,
     simulates_time: false,
     polls: false,
     depth_max: u32::MAX,
@@ -117,6 +155,7 @@ const SIM: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: false,
     moves_data: false,
+    sends_commands: false,
     simulates_time: true,
     polls: false,
     depth_max: u32::MAX,
@@ -127,6 +166,11 @@ const SIM: EngineRow = EngineRow {
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static EngineRow> {
     TABLE.iter().find(|row| row.name == name)
+}
+
+/// The engine that a target of NVMe commands gets when none was named.
+pub fn of_commands() -> &'static EngineRow {
+    &NVME
 }
 
 /// The first engine of [`LADDER`] that this machine offers: what [`open_ladder`] will open for several outstanding I/Os,

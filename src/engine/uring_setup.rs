@@ -13,46 +13,68 @@ pub(super) const POLLED_NAME: &str = "io_uring_poll";
 
 /// One set of ring flags, best first.
 pub(super) struct Step {
-    flags: fn(&mut Builder<squeue::Entry, cqueue::Entry>),
+    flags: Flags,
     /// What is given up when the kernel refuses this step.
     lost: &'static str,
+}
+
+/// What a ring asks for; each has what the next one has not.
+#[derive(Debug, Clone, Copy)]
+enum Flags {
+    /// Nothing.
+    Plain,
+    /// Completions do not interrupt the worker.
+    Cooperative,
+    /// They are finished by the call that reaps them.
+    Deferred,
+    /// The queue of submissions needs no array of indexes.
+    Direct,
+}
+
+impl Flags {
+    fn set<S: squeue::EntryMarker, C: cqueue::EntryMarker>(self, builder: &mut Builder<S, C>) {
+        match self {
+            Flags::Plain => return,
+            Flags::Cooperative => builder.setup_coop_taskrun(),
+            Flags::Deferred => builder.setup_single_issuer().setup_defer_taskrun(),
+            Flags::Direct => builder.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray(),
+        };
+        builder.setup_taskrun_flag().setup_submit_all();
+    }
 }
 
 /// Flags the kernel refuses with EINVAL when it is older than they are.
 pub(super) const STEPS: &[Step] = &[
     Step {
-        flags: |b| {
-            b.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
-            b.setup_submit_all().setup_no_sqarray();
-        },
+        flags: Flags::Direct,
         lost: "the ring has an extra index array: the kernel is older than Linux 6.6",
     },
     Step {
-        flags: |b| {
-            b.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag().setup_submit_all();
-        },
+        flags: Flags::Deferred,
         lost: "completion work is not deferred to the reaping call: the kernel is older than Linux 6.1",
     },
     Step {
-        flags: |b| {
-            b.setup_coop_taskrun().setup_taskrun_flag().setup_submit_all();
-        },
+        flags: Flags::Cooperative,
         lost: "completions interrupt the worker: the kernel is older than Linux 5.19",
     },
-    Step { flags: |_| {}, lost: "" },
+    Step { flags: Flags::Plain, lost: "" },
 ];
 
 /// Largest submission queue the kernel makes; the completion queue is twice as large.
 pub(super) const DEPTH_MAX: u32 = 32768;
 
 /// Opens a ring for `depth` I/Os with the best flags the kernel takes; what was given up goes to `notes`. `polled`:
-/// nothing completes unless it is asked for.
-pub(super) fn build(depth: u32, polled: bool, notes: &mut Vec<String>) -> Result<IoUring, EngineError> {
+/// nothing completes unless it is asked for. The types of its entries say how long they are.
+pub(super) fn build<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
+    depth: u32,
+    polled: bool,
+    notes: &mut Vec<String>,
+) -> Result<IoUring<S, C>, EngineError> {
     let ring = first_accepted(STEPS, notes, |step| {
-        let mut builder = IoUring::builder();
+        let mut builder = IoUring::<S, C>::builder();
         // A child that inherited the ring could not use it; it only would keep it alive.
         builder.dontfork().setup_cqsize(depth.next_power_of_two() * 2);
-        (step.flags)(&mut builder);
+        step.flags.set(&mut builder);
         if polled {
             builder.setup_iopoll();
         }
@@ -91,7 +113,7 @@ fn first_accepted<T>(
 
 /// Whether a ring can be had at all. Opens a small one and closes it.
 pub(super) fn probe() -> Result<(), EngineError> {
-    build(1, false, &mut Vec::new()).map(drop)
+    build::<squeue::Entry, cqueue::Entry>(1, false, &mut Vec::new()).map(drop)
 }
 
 /// The switch that administrators use to turn io_uring off, when the kernel has it.

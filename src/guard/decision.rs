@@ -122,7 +122,8 @@ impl Guard<'_> {
             Err(e) => return Err(Refusal::guard(typed, e.to_string())),
         }
         let what = BlockDevice::find(facts.device, self.roots).map(|d| d.describe());
-        let what = what.filter(|what| !path.ends_with(what)).map(|what| format!(" ({})", printable(&what)));
+        let is_said = |what: &String| path.ends_with(what) && facts.namespace.is_none();
+        let what = what.filter(|what| !is_said(what)).map(|what| format!(" ({})", printable(&what)));
         let title = format!("'{typed}'{}", what.unwrap_or_default());
         if !found.in_use.is_empty() {
             return Err(found.in_use_refusal(typed, &title));

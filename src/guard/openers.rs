@@ -14,10 +14,12 @@ use super::hold::{Told, told_in};
 use super::missing::{Fact, Missing};
 use super::subject::Subject;
 use crate::machine::device::{BlockDevice, DeviceNumber};
+use crate::machine::namespace;
 use crate::machine::read::read_word;
 use crate::machine::roots::Roots;
 use crate::sys::error::system_text;
-use crate::sys::identity::{Identity, block_device_at};
+use crate::sys::file::{FileKind, Stat};
+use crate::sys::identity::Identity;
 use crate::sys::open::is_for_writing;
 use crate::text::{printable, printable_path, shell_line};
 
@@ -45,7 +47,8 @@ impl fmt::Display for Opener {
 /// not answer.
 const SEARCH_MAX: Duration = Duration::from_secs(10);
 
-/// Processes that have the device or a partition of it open; without the rights of root only those of the same
+/// Processes that have the device or a partition of it open, or the character device by which its disk takes NVMe commands;
+/// without the rights of root only those of the same
 /// user are seen.
 ///
 /// Runs of this program may share a device: two tests at once are a test, too.
@@ -56,15 +59,23 @@ pub(super) fn of(device: DeviceNumber, roots: &Roots) -> Result<Vec<Opener>, Mis
     let own = BlockDevice::find(device, roots);
     let parts = own.as_ref().map(BlockDevice::partitions).unwrap_or_default();
     let parts: Vec<_> = parts.into_iter().filter_map(|p| Some((p.number()?, p.name))).collect();
+    let nodes = own.map(|own| namespace::nodes_of(&own, roots)).unwrap_or_default();
     let dev = roots.dev.clone();
     openers(roots, SEARCH_MAX, move |link, fd, _| {
         // Only device nodes are examined: reading the facts of a file on a dead server hangs.
-        let number = block_device_at(fd).filter(|_| link.starts_with(&dev))?;
-        let number = DeviceNumber::from_raw(number);
-        if number == device {
-            return Some(Subject::It);
+        let node = link.starts_with(&dev).then(|| Stat::at(fd).ok()).flatten()?;
+        let number = DeviceNumber::from_raw(node.node_of);
+        match node.kind {
+            FileKind::Block if number == device => Some(Subject::It),
+            FileKind::Block => {
+                parts.iter().find(|(n, _)| *n == number).map(|(_, name)| Subject::Partition(name.clone()))
+            }
+            // NVMe commands go past everything that the kernel knows of the disk.
+            FileKind::Character => {
+                nodes.iter().find(|(_, n)| *n == number).map(|(name, _)| Subject::Commands(name.clone()))
+            }
+            _ => None,
         }
-        parts.iter().find(|(n, _)| *n == number).map(|(_, name)| Subject::Partition(name.clone()))
     })
 }
 

@@ -12,6 +12,8 @@ use super::decision::Guard;
 use super::missing::Unseen;
 use super::signature::Range;
 use crate::fault::{Failure, FailureKind, Refusal};
+use crate::machine::device::DeviceNumber;
+use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{
     Filesystem, OpenFlags, OpenedTarget, TargetError, TargetKind, WriteLeave, open_file_to_write,
@@ -26,6 +28,8 @@ pub struct Permit {
     path: PathBuf,
     identity: Identity,
     unseen: Option<Unseen>,
+    /// It is written by NVMe commands; `path` and `identity` are those of its block device.
+    namespace: Option<Namespace>,
 }
 
 /// Why what was permitted was not opened.
@@ -76,7 +80,7 @@ impl Guard<'_> {
         // A file's lock only tells other runs who writes: it may be missing.
         held.or_else(|e| if is_device { Err(e) } else { Ok(()) }).map_err(not_kept)?;
         custody.says_it_writes(identity);
-        Ok(Permit { path: facts.path.clone(), identity, unseen })
+        Ok(Permit { path: facts.path.clone(), identity, unseen, namespace: facts.namespace.clone() })
     }
 
     /// Lets other runs know that this one reads the open target, unless one of them wants it for itself. `custody` keeps
@@ -97,6 +101,10 @@ impl Guard<'_> {
 impl WriteLeave for Permit {
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn namespace(&self) -> Option<&Namespace> {
+        self.namespace.as_ref()
     }
 }
 
@@ -122,15 +130,25 @@ impl Permit {
         Ok(opened)
     }
 
-    /// Opens it once more, for a thread.
+    /// Opens it once more, for a thread: of a namespace that is written by NVMe commands the character device.
     ///
     /// # Errors
     /// As [`Permit::open`].
     pub fn open_file(&self, flags: OpenFlags) -> Result<File, PermitError> {
         self.check_path()?;
         let file = open_file_to_write(self, flags)?;
-        self.check_file(&file)?;
+        match &self.namespace {
+            None => self.check_file(&file)?,
+            // The open has checked that the node leads to this namespace.
+            Some(namespace) => self.check_disk(namespace)?,
+        }
         Ok(file)
+    }
+
+    /// The commands go to the device that is held, and to no other.
+    fn check_disk(&self, namespace: &Namespace) -> Result<(), PermitError> {
+        let disk = namespace.disk.number().map(DeviceNumber::identity);
+        if disk == Some(self.identity) { Ok(()) } else { Err(PermitError::Changed) }
     }
 
     /// Checked before the open, because other programs notice when another device is opened for writing and closed.

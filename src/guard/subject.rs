@@ -14,6 +14,8 @@ pub enum Subject {
     Partition(String),
     /// The disk that it is a partition of, by its kernel name.
     WholeDisk(String),
+    /// The character device by which it, or its disk, takes NVMe commands.
+    Commands(String),
     /// Another device, as it is described.
     Other(String),
 }
@@ -24,6 +26,7 @@ impl fmt::Display for Subject {
             Subject::It => f.write_str("it"),
             Subject::Partition(name) => write!(f, "its partition {name}"),
             Subject::WholeDisk(name) => write!(f, "the whole disk {name}"),
+            Subject::Commands(name) => write!(f, "{name}, by which it takes NVMe commands,"),
             Subject::Other(what) => f.write_str(&printable(what)),
         }
     }

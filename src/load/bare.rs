@@ -64,8 +64,10 @@ impl Bare {
     pub fn new(span: &TimeSpan, size_bytes: u64, cpus: &[u32]) -> Result<Self, Failure> {
         let ranges = |target| ranges_of(span, target, size_bytes);
         let ranges: Vec<TargetRanges> = span.targets.iter().map(ranges).collect::<Result<_, _>>()?;
-        let targets: Vec<_> =
-            ranges.iter().map(|ranges| PlannedTarget { size_bytes, direct: None, ranges }).collect();
+        let targets: Vec<_> = ranges
+            .iter()
+            .map(|ranges| PlannedTarget { size_bytes, direct: None, by_commands: false, ranges })
+            .collect();
         Self::with(span.clone(), &assign(span, cpus), &targets)
     }
 

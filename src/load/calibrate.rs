@@ -139,7 +139,7 @@ mod tests {
     fn measured(span: &TimeSpan) -> SelfCost {
         let ranges: Vec<_> =
             span.targets.iter().map(|target| ranges_of(span, target, GIB).expect("it fits")).collect();
-        let planned = |ranges| PlannedTarget { size_bytes: GIB, direct: None, ranges };
+        let planned = |ranges| PlannedTarget { size_bytes: GIB, direct: None, by_commands: false, ranges };
         let targets: Vec<_> = ranges.iter().map(planned).collect();
         let cost = self_cost(span, &assign(span, &[]), &targets, &MachineClock::start()).expect("measured");
         assert!(cost.stamp_ns > 0.0 && cost.record_ns > 0.0, "{cost:?}");

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::engine;
 use crate::machine::device::DeviceNumber;
+use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
 use crate::machine::storage::TargetKind;
 use crate::machine::{chain, limits, storage};
-use crate::result::{EngineTraits, Layer, Limit, OpenedKind, TargetFacts};
+use crate::result::{EngineTraits, Layer, Limit, NvmeCommands, OpenedKind, TargetFacts};
 
 /// Facts of an opened target with the layers below it. `typed` is the target as given, `path` what was opened.
 pub fn of_target(
@@ -36,8 +37,17 @@ pub fn of_target(
         mount_options: filesystem.and_then(|f| f.mount_options.clone()),
         scheduler: facts.scheduler.clone(),
         write_cache: facts.write_cache.clone(),
+        nvme_commands: facts.namespace.as_ref().map(|namespace| of_commands(namespace, &Roots::default())),
         layers: chain.iter().map(of_layer).collect(),
         ..TargetFacts::default()
+    }
+}
+
+fn of_commands(namespace: &Namespace, roots: &Roots) -> NvmeCommands {
+    NvmeCommands {
+        device: namespace.path(roots).display().to_string(),
+        transfer_bytes_max: namespace.transfer_bytes_max(),
+        counted: namespace.is_counted(roots),
     }
 }
 

@@ -23,8 +23,8 @@ use crate::machine::storage::{
 use crate::machine::topology::Topology;
 use crate::measure::Intervals;
 use crate::plan::{
-    assign, check_alignment, check_block_size, check_depth, check_memory, check_space, check_threads,
-    processor_order, ranges_of,
+    assign, check_alignment, check_block_size, check_commands, check_commands_of_file, check_depth,
+    check_memory, check_one_kind, check_space, check_threads, processor_order, ranges_of,
 };
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 use crate::sys::error::system_text;
@@ -79,14 +79,19 @@ pub fn check_before(
         if let Err(refusal) = check_span(span, as_xml, engine, topology, &roots, &mut checked) {
             refusals.push(refusal);
         }
+        let mut kinds = Vec::new();
         for target in &span.targets {
             let is_made = made.contains(&target.path.as_str());
             match check_target(span, target, is_made, options, &guard, &mut room, &mut checked.warnings) {
-                Ok(identity) => checked.identities.push(identity),
+                Ok(Seen { identity, takes_commands }) => {
+                    checked.identities.push(identity);
+                    kinds.push(takes_commands);
+                }
                 Err(refusal) if refusals.contains(&refusal) => {}
                 Err(refusal) => refusals.push(refusal),
             }
         }
+        refusals.extend(check_one_kind(&kinds, span.thread_count > 0 && options.engine.is_none()).err());
         spans.push(checked);
     }
     let targets: Vec<&str> = all().map(|t| t.path.as_str()).collect();
@@ -147,7 +152,16 @@ fn check_descriptors(wanted: u64) -> Result<(), Refusal> {
     .hint("use fewer threads (-t, -F), or raise the limit (ulimit -n)"))
 }
 
-/// Checks one target; returns its identity when it is there. `is_made`: a time span makes it.
+/// What a target is before a run.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    /// None when it is not there yet.
+    identity: Option<Identity>,
+    /// It is a namespace that NVMe commands are sent to.
+    takes_commands: bool,
+}
+
+/// Checks one target. `is_made`: a time span makes it.
 fn check_target(
     span: &TimeSpan,
     target: &Target,
@@ -156,8 +170,9 @@ fn check_target(
     guard: &Guard<'_>,
     room: &mut Room,
     warnings: &mut Vec<String>,
-) -> Result<Option<Identity>, Refusal> {
+) -> Result<Seen, Refusal> {
     let typed = target.path.as_str();
+    let engine = options.engine.as_ref().map(|(row, _)| *row);
     let machine = |words: String| Refusal::machine(&[], Some(typed), words);
     let path = resolve(typed, guard.roots).map_err(|e| machine(e.to_string()))?.path;
     if let Ok(file) = storage::open_file(&path, ReadFlags::CACHED) {
@@ -167,6 +182,7 @@ fn check_target(
         }
     }
     if let Some(size) = target.create_bytes.filter(|&s| s > 0) {
+        check_commands_of_file(target, engine)?;
         let content = content_of(target, span.random_write_data, span.rand_seed);
         let creation = Creation { typed, size_bytes: size, content, writes: target.writes() };
         let is_left_over = |file: &File| creation.is_left_over(file);
@@ -180,7 +196,7 @@ fn check_target(
         {
             check_alignment(target, alignment)?;
         }
-        return Ok(None);
+        return Ok(Seen::default());
     }
     let opened = match open_to_look(target, &path, guard.roots) {
         Ok(opened) => opened,
@@ -195,13 +211,14 @@ fn check_target(
             return Err(Refusal::guard(typed, words).hint("make it readable for this user"));
         }
         // An earlier time span may make it.
-        Err(_) if is_made => return Ok(None),
+        Err(_) if is_made => return Ok(Seen::default()),
         Err(error) if target.writes() => return Err(certain(error.wanting_to_write())),
         Err(error) => return Err(certain(error)),
     };
     let OpenedTarget { file, facts } = opened;
+    check_commands(target, &facts, engine, guard.roots)?;
     if target.writes() {
-        guard.check(typed, &path, &file, &facts, Range::tested(target))?;
+        guard.check(typed, &facts.path, &file, &facts, Range::tested(target))?;
         storage::may_write(&path).map_err(certain)?;
     } else if facts.kind == TargetKind::Regular
         && let Ok(found @ (Extents::Hole { .. } | Extents::Unwritten { .. })) = extents::examine(&file)
@@ -224,7 +241,7 @@ fn check_target(
              measure the device itself"
         ));
     }
-    Ok(Identity::of(&file).ok())
+    Ok(Seen { identity: Identity::of(&file).ok(), takes_commands: facts.namespace.is_some() })
 }
 
 /// Opens a target as the test would, but for reading only.

@@ -8,6 +8,7 @@ use crate::access::{DataRng, data};
 use crate::engine::Handle;
 use crate::fault::{Failure, FailureKind};
 use crate::guard::{Custody, Guard, Permit, PermitError, Range, Unseen};
+use crate::machine::roots::Roots;
 use crate::machine::storage::{
     Access, AccessHint, OpenFlags, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind,
     probe_direct_read, resolve,
@@ -25,7 +26,7 @@ use crate::sys::source::Source;
 pub struct TargetState {
     /// The target as given.
     pub typed: String,
-    /// Path to open.
+    /// Path to open; of a namespace that takes NVMe commands that of its block device.
     pub path: PathBuf,
     /// What it is.
     pub facts: TargetFacts,
@@ -110,7 +111,7 @@ fn open_one(
     }
     Ok(TargetState {
         typed: target.path.clone(),
-        path,
+        path: opened.facts.path.clone(),
         write_source: write_source(target, rng)?,
         flags: open_flags(target),
         hints: hints(target),
@@ -280,6 +281,9 @@ impl TargetState {
     }
 
     fn open_to_read_again(&self) -> Result<File, PermitError> {
+        if let Some(namespace) = &self.facts.namespace {
+            return Ok(storage::open_for_commands(namespace, &Roots::default())?);
+        }
         let file = storage::open_file(&self.path, ReadFlags { direct: self.flags.direct })?;
         match Identity::of(&file).map_err(|e| PermitError::Unknown(system_text(&e)))? {
             identity if identity == self.identity => Ok(file),
@@ -290,7 +294,8 @@ impl TargetState {
     /// What lanes are made from.
     pub fn planned(&self) -> PlannedTarget<'_> {
         let TargetFacts { size_bytes, direct, .. } = self.facts;
-        PlannedTarget { size_bytes, direct, ranges: &self.ranges }
+        let by_commands = self.facts.namespace.is_some();
+        PlannedTarget { size_bytes, direct, by_commands, ranges: &self.ranges }
     }
 
     /// The open target, for questions.

@@ -11,6 +11,7 @@ pub mod limits;
 pub mod loops;
 pub mod memory;
 pub mod mounts;
+pub mod namespace;
 pub(crate) mod nvme;
 pub mod pressure;
 pub(crate) mod read;

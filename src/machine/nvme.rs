@@ -12,6 +12,11 @@ pub(crate) fn controller_of_path(path: &str, disk: &str) -> Option<String> {
     is_path.then(|| format!("nvme{controller}"))
 }
 
+/// Whether `path` leads to the namespace `disk`.
+pub(crate) fn is_path_of(path: &str, disk: &str) -> bool {
+    controller_of_path(path, disk).is_some()
+}
+
 #[cfg(test)]
 mod tests {
     use super::controller_of_path;

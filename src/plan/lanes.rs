@@ -26,6 +26,8 @@ pub struct PlannedTarget<'a> {
     pub size_bytes: u64,
     /// What direct I/O on it must be a multiple of.
     pub direct: Option<DirectAlignment>,
+    /// It takes NVMe commands only.
+    pub by_commands: bool,
     /// Where threads may go on it, and how fast.
     pub ranges: &'a TargetRanges,
 }
@@ -209,12 +211,15 @@ fn lane(work: &ThreadWork, inputs: &LaneInputs<'_>, shared: &[Arc<SharedOffset>]
     })
 }
 
-/// The engine asked for, else io_uring when `-u` asks for it, else what DiskSpd's table implies (`io-semantics.md` §1).
+/// The engine asked for, else that of NVMe commands for targets which take only those, else io_uring when `-u` asks for it,
+/// else what DiskSpd's table implies (`io-semantics.md` §1).
 fn lane_engine(work: &ThreadWork, inputs: &LaneInputs<'_>) -> LaneEngine {
     let ring = inputs.span.ring;
     let of_ring = || ring.and_then(|_| engine::find("io_uring")).filter(|_| work.slots == 1);
+    let by_commands = work.duties.iter().any(|duty| inputs.targets[duty.target].by_commands);
+    let of_commands = || by_commands.then(engine::of_commands);
     LaneEngine {
-        row: inputs.engine.map(|(row, _)| row).or_else(of_ring),
+        row: inputs.engine.map(|(row, _)| row).or_else(of_commands).or_else(of_ring),
         parameters: inputs.engine.map_or_else(String::new, |(_, parameters)| parameters.to_string()),
         registered_buffers: ring.is_none_or(|r| r.registered_buffers),
     }
@@ -227,7 +232,7 @@ fn lane_target(
     shared: Arc<SharedOffset>,
 ) -> Result<LaneTarget, Box<dyn std::error::Error>> {
     let target = &inputs.span.targets[duty.target];
-    let PlannedTarget { size_bytes, direct, ranges } = inputs.targets[duty.target];
+    let PlannedTarget { size_bytes, direct, ranges, .. } = inputs.targets[duty.target];
     // What addresses of buffers must be multiples of.
     let direct = direct.filter(|_| target.is_direct());
     let memory_alignment_bytes = direct.map_or(1, |d| d.memory_bytes.max(1));
@@ -313,12 +318,18 @@ mod tests {
 
     /// Lanes on targets of 1 GiB with direct I/O in units of 4 KiB.
     fn lanes_of(span: &TimeSpan) -> Vec<Lane> {
+        lanes_on(span, false)
+    }
+
+    fn lanes_on(span: &TimeSpan, by_commands: bool) -> Vec<Lane> {
         use crate::machine::storage::AlignmentSource;
         let source = AlignmentSource::Statx;
         let direct = Some(DirectAlignment { offset_bytes: 4096, memory_bytes: 4096, source });
         let ranges: Vec<_> = span.targets.iter().map(|t| ranges_of(span, t, GIB).expect("it fits")).collect();
-        let targets: Vec<_> =
-            ranges.iter().map(|ranges| PlannedTarget { size_bytes: GIB, direct, ranges }).collect();
+        let targets: Vec<_> = ranges
+            .iter()
+            .map(|ranges| PlannedTarget { size_bytes: GIB, direct, by_commands, ranges })
+            .collect();
         let inputs = LaneInputs { span, targets: &targets, engine: None, huge_page_bytes: 2 << 20 };
         lanes(&assign(span, &[]), &inputs).expect("it fits")
     }
@@ -417,6 +428,14 @@ mod tests {
         assert!(!read_only.is_written() && read_only.reads);
         assert_eq!(read_only.huge_page_bytes, None);
         assert_eq!(of(&|s| s.targets[0].large_pages = true).huge_page_bytes, Some(2 << 20));
+    }
+
+    #[test]
+    fn targets_of_commands_get_the_engine_that_sends_them() {
+        let span = span(|_| ());
+        let rows = |by_commands| lanes_on(&span, by_commands).into_iter().map(|lane| lane.engine.row);
+        assert!(rows(true).all(|row| row.is_some_and(|row| row.sends_commands)));
+        assert!(rows(false).all(|row| row.is_none()));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod affinity;
 mod allowance;
+mod commands;
 mod lanes;
 mod opened;
 mod precreate;
@@ -13,6 +14,7 @@ mod threads;
 
 pub use affinity::processor_order;
 pub use allowance::{check_depth, check_space, check_threads};
+pub use commands::{check_commands, check_commands_of_file, check_one_kind};
 pub use lanes::{Dispatch, Lane, LaneInputs, LaneTarget, LaneWrites, PlannedTarget, lanes};
 pub use opened::{TargetRanges, ranges_of};
 pub use precreate::precreate_sizes;

@@ -9,7 +9,7 @@ pub mod vector;
 #[cfg(target_os = "linux")]
 pub use linux::{
     allocator, attribute, blkid, buffer, destination, device, error, events, extents, file, folders,
-    identity, instructions, kernel_table, lease, lock, open, residency, rusage, signals, source, space,
+    identity, instructions, kernel_table, lease, lock, nvme, open, residency, rusage, signals, source, space,
     standard, stat, system, terminal, thread, tsc, wake,
 };
 

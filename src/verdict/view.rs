@@ -5,7 +5,8 @@ use super::{Case, Missing};
 use crate::profile::Target;
 use crate::result::metrics::{self, Operations};
 use crate::result::{
-    DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, OpenedKind, TargetFacts, disks_in_words,
+    DiskActivity, DiskCounts, Layer, LayerKind, LayerRole, NvmeCommands, OpenedKind, TargetFacts,
+    disks_in_words,
 };
 
 /// Reads or writes, as a rate.
@@ -137,6 +138,11 @@ impl<'a> View<'a> {
             until = until.max(end);
         }
         total
+    }
+
+    /// NVMe commands that no counter of the disk holds.
+    pub fn uncounted(&self) -> Option<&'a NvmeCommands> {
+        self.facts?.nvme_commands.as_ref().filter(|commands| !commands.counted)
     }
 
     /// Whether it is a file.
@@ -300,6 +306,15 @@ impl Missing {
     pub fn layers(target: &View<'_>) -> Self {
         Missing(format!("the layers below '{}' down to the disks", target.path()))
     }
+
+    /// What a disk did of the NVMe commands that a program sent it.
+    pub fn commands(target: &View<'_>) -> Self {
+        let disk = target.lowest().next().map_or("the disk", |layer| layer.name.as_str());
+        Missing(format!(
+            "what {disk} moved for '{}': NVMe commands go past the page cache, and the kernel did not count them",
+            target.path()
+        ))
+    }
 }
 
 /// Targets that share disks, with those disks.
@@ -422,6 +437,9 @@ impl<'a> Case<'a> {
     pub fn groups(&self) -> Result<Vec<Group<'a>>, Missing> {
         let mut groups: Vec<Group<'a>> = Vec::new();
         for view in self.views() {
+            if view.uncounted().is_some() {
+                return Err(Missing::commands(&view));
+            }
             match view.rests_on() {
                 RestsOn::Disks => {}
                 RestsOn::Unknown => {

@@ -124,6 +124,7 @@ const ENGINES_OF_LINUX: &[&str] = &[
     "engine/aio.rs",
     "engine/mmap.rs",
     "engine/mmap/bus.rs",
+    "engine/nvme.rs",
     "engine/threads.rs",
     "engine/uring.rs",
     "engine/uring_setup.rs",

@@ -5,8 +5,8 @@ mod machine;
 use serde::Serialize;
 
 use crate::result::{
-    ContentSample, ExtentMap, Layer, LayerKind, Limit, MachineNow, OpenedKind, Residency, TargetFacts,
-    WriteCache,
+    ContentSample, ExtentMap, Layer, LayerKind, Limit, MachineNow, NvmeCommands, OpenedKind, Residency,
+    TargetFacts, WriteCache,
 };
 use crate::text::{columns_of, grouped, hanging, part_percent, printable, size, wrap};
 use crate::verdict::before::words::limit_words;
@@ -130,7 +130,11 @@ fn push_beginning(text: &mut String, target: &Inspected) {
 
 fn push_target(text: &mut String, target: &Inspected, limits: &[Limit]) {
     let facts = &target.facts;
-    let what = if facts.kind == OpenedKind::File { "file" } else { "block device" };
+    let what = match (facts.kind, &facts.nvme_commands) {
+        (OpenedKind::File, _) => "file",
+        (_, Some(_)) => "NVMe namespace",
+        (_, None) => "block device",
+    };
     let bytes = grouped(facts.size_bytes);
     push(text, 0, &format!("{}: {what} of {} ({bytes} bytes)", facts.path, size(facts.size_bytes)));
     text.push_str("\nFrom the target down to the disks\n");
@@ -141,11 +145,21 @@ fn push_target(text: &mut String, target: &Inspected, limits: &[Limit]) {
         None => "not possible here: -Su and -Sh would be refused".to_string(),
     };
     push_fact(text, "Direct I/O", &direct);
+    facts.nvme_commands.iter().for_each(|commands| push_fact(text, "Commands", &commands_words(commands)));
     facts.extents.iter().for_each(|e| push_fact(text, "Layout", &extents_words(e)));
     facts.residency.iter().for_each(|r| push_fact(text, "Page cache", &residency_words(r)));
     facts.content.iter().for_each(|c| push_fact(text, "Content", &content_words(c)));
     push_limits(text, target, limits);
     push_write_test(text, &target.write_test);
+}
+
+/// What a person should know of NVMe commands past the block layer.
+fn commands_words(commands: &NvmeCommands) -> String {
+    let longest = commands.transfer_bytes_max.map_or(String::new(), |bytes| {
+        format!("; one transfers up to {}, and nothing splits it", size(bytes))
+    });
+    let counted = if commands.counted { "in its counters" } else { "in none of its counters" };
+    format!("past page cache and block layer (--engine nvme), {counted}{longest}")
 }
 
 /// A paragraph.

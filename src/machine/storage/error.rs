@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
+use crate::machine::namespace::NamespaceError;
 use crate::machine::storage::{Access, OpenFlags};
 use crate::sys::error::{Code, system_text};
 use crate::text::printable_path;
@@ -56,6 +57,14 @@ pub enum TargetError {
         /// The system's text.
         text: String,
     },
+    /// No NVMe commands can be sent to the namespace.
+    #[error("{path}: {why}")]
+    Namespace {
+        /// Path as given.
+        path: String,
+        /// Why.
+        why: NamespaceError,
+    },
     /// `#n` names no disk.
     #[error("'{typed}' is not a disk: {reason}")]
     NoSuchDisk {
@@ -91,7 +100,9 @@ impl TargetError {
     /// The path as given, or the word that is not a path.
     fn subject(&self) -> &str {
         match self {
-            TargetError::Open { path, .. } | TargetError::Facts { path, .. } => path,
+            TargetError::Open { path, .. }
+            | TargetError::Facts { path, .. }
+            | TargetError::Namespace { path, .. } => path,
             TargetError::NoSuchDisk { typed, .. } | TargetError::Volume { typed } => typed,
         }
     }
@@ -123,6 +134,10 @@ impl TargetError {
             text: code.text(),
             advice: advice.into(),
         }
+    }
+
+    pub(super) fn namespace(path: &Path, why: NamespaceError) -> Self {
+        TargetError::Namespace { path: printable_path(path), why }
     }
 
     pub(super) fn facts(path: &Path, action: &'static str, error: &io::Error) -> Self {

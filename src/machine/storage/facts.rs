@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::filesystem::Filesystem;
 use crate::machine::device::{DeviceNumber, SectorSizes};
+use crate::machine::namespace::Namespace;
 use crate::sys::file::Opening;
 
 /// What the test does with the target.
@@ -43,6 +44,11 @@ impl From<ReadFlags> for OpenFlags {
 pub trait WriteLeave {
     /// Path of the target that may be opened for writing.
     fn path(&self) -> &Path;
+
+    /// The namespace that the target is, when it is written by NVMe commands; `path` is that of its block device.
+    fn namespace(&self) -> Option<&Namespace> {
+        None
+    }
 }
 
 /// How a test opens a target.
@@ -103,7 +109,7 @@ pub struct DirectAlignment {
 /// Facts about an open target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetFacts {
-    /// Path as opened.
+    /// Path as opened; of a namespace that takes NVMe commands that of its block device.
     pub path: PathBuf,
     /// File or device.
     pub kind: TargetKind,
@@ -125,12 +131,15 @@ pub struct TargetFacts {
     pub scheduler: Option<String>,
     /// Volatile cache of the device as the kernel drives it, when it says: `write back`, `write through`.
     pub write_cache: Option<String>,
+    /// The target was given as the character device of an NVMe namespace, and the test sends commands to it. Everything else
+    /// is told of the block device that is the same namespace.
+    pub namespace: Option<Namespace>,
 }
 
 /// An open target with its facts.
 #[derive(Debug)]
 pub struct OpenedTarget {
-    /// The open descriptor.
+    /// The open descriptor; of a namespace that takes commands its block device, open for reading.
     pub file: File,
     /// Its facts.
     pub facts: TargetFacts,

@@ -7,6 +7,7 @@ mod disks;
 mod error;
 mod facts;
 mod filesystem;
+mod passthrough;
 
 use std::fs::File;
 use std::path::Path;
@@ -19,12 +20,14 @@ pub use facts::{
 };
 pub use filesystem::{Filesystem, type_of_folder};
 pub(super) use filesystem::{is_memory, is_remote};
+pub use passthrough::open_for_commands;
 
 pub use crate::sys::file::{AccessHint, Room, advise, keep_access_time, room};
 
 use super::roots::Roots;
 use crate::machine::device::{BlockDevice, DeviceNumber, SectorSizes};
 use crate::machine::mounts::{Mount, read_mounts};
+use crate::machine::namespace::Namespace;
 use crate::sys::buffer::IoBuffer;
 use crate::sys::error::Code;
 use crate::sys::file::{self, DirectUnits, FileKind, Stat};
@@ -69,20 +72,29 @@ pub fn resolve(typed: &str, roots: &Roots) -> Result<Resolved, TargetError> {
 /// Opens a target for reading without gathering facts: for each further thread.
 ///
 /// Looks at the path first and opens only regular files and block devices, because merely opening
-/// a tape, a watchdog or a pipe has effects.
+/// a tape, a watchdog or a pipe has effects. Of an NVMe namespace that is given by its character device
+/// the block device is opened; [`open_for_commands`] opens the other.
 ///
 /// # Errors
-/// [`TargetError::Open`].
+/// [`TargetError::Open`], [`TargetError::Namespace`].
 pub fn open_file(path: &Path, flags: ReadFlags) -> Result<File, TargetError> {
-    open_any(path, flags.into())
+    let roots = Roots::default();
+    match passthrough::namespace_at(path, &roots)? {
+        Some(namespace) => open_disk(&namespace, flags, &roots),
+        None => open_any(path, flags.into()),
+    }
 }
 
-/// The same for a target that may be written, as `flags` say.
+/// The same for a target that may be written, as `flags` say. Of a namespace that is written by NVMe commands the character
+/// device is opened.
 ///
 /// # Errors
-/// [`TargetError::Open`].
+/// As [`open_file`].
 pub fn open_file_to_write(leave: &impl WriteLeave, flags: OpenFlags) -> Result<File, TargetError> {
-    open_any(leave.path(), flags)
+    match leave.namespace() {
+        Some(namespace) => passthrough::open_node(namespace, flags, &Roots::default()),
+        None => open_any(leave.path(), flags),
+    }
 }
 
 /// Whether this user may write what a path leads to. Nothing is opened.
@@ -113,12 +125,16 @@ fn open_any(path: &Path, flags: OpenFlags) -> Result<File, TargetError> {
 /// Opens a target for reading and gathers its facts.
 ///
 /// # Errors
-/// [`TargetError::Open`], [`TargetError::Facts`].
+/// [`TargetError::Open`], [`TargetError::Facts`], [`TargetError::Namespace`].
 pub fn open(path: &Path, flags: ReadFlags, roots: &Roots) -> Result<OpenedTarget, TargetError> {
-    open_any_with_facts(path, flags.into(), roots)
+    match passthrough::namespace_at(path, roots)? {
+        Some(namespace) => open_disk_with_facts(namespace, flags, roots),
+        None => open_any_with_facts(path, flags.into(), roots),
+    }
 }
 
-/// The same for a target that may be written, as `flags` say.
+/// The same for a target that may be written, as `flags` say. Of a namespace that is written by NVMe commands the block
+/// device is opened, for reading.
 ///
 /// # Errors
 /// As [`open`].
@@ -127,21 +143,48 @@ pub fn open_to_write(
     flags: OpenFlags,
     roots: &Roots,
 ) -> Result<OpenedTarget, TargetError> {
-    open_any_with_facts(leave.path(), flags, roots)
+    let Some(namespace) = leave.namespace() else { return open_any_with_facts(leave.path(), flags, roots) };
+    let opened = open_disk_with_facts(namespace.clone(), ReadFlags::CACHED, roots)?;
+    refuse_protected(&opened.file, leave.path())?;
+    Ok(opened)
+}
+
+/// Opens the block device of a namespace for reading.
+fn open_disk(namespace: &Namespace, flags: ReadFlags, roots: &Roots) -> Result<File, TargetError> {
+    let disk = open_any(&namespace.disk_path(roots), flags.into())?;
+    passthrough::check_disk(disk, namespace, roots)
+}
+
+/// The same with its facts.
+fn open_disk_with_facts(
+    namespace: Namespace,
+    flags: ReadFlags,
+    roots: &Roots,
+) -> Result<OpenedTarget, TargetError> {
+    let OpenedTarget { file, facts } = open_any_with_facts(&namespace.disk_path(roots), flags.into(), roots)?;
+    let file = passthrough::check_disk(file, &namespace, roots)?;
+    Ok(OpenedTarget { file, facts: TargetFacts { namespace: Some(namespace), ..facts } })
 }
 
 fn open_any_with_facts(path: &Path, flags: OpenFlags, roots: &Roots) -> Result<OpenedTarget, TargetError> {
     let file = open_any(path, flags)?;
-    if flags.access != Access::Read && device::is_write_protected(&file) {
-        let advice =
-            "The device is write-protected: test reads only (-w0), or lift the protection (blockdev --setrw)";
-        return Err(TargetError::open(path, OpenFailure::ReadOnly, Code::READ_ONLY, advice));
+    if flags.access != Access::Read {
+        refuse_protected(&file, path)?;
     }
     let facts = facts_of(&file, path, roots)?;
     if flags.direct && facts.direct.is_none() {
         return Err(direct_refused(path, facts.filesystem.as_ref().map(|f| f.name.as_str())));
     }
     Ok(OpenedTarget { file, facts })
+}
+
+fn refuse_protected(file: &File, path: &Path) -> Result<(), TargetError> {
+    if !device::is_write_protected(file) {
+        return Ok(());
+    }
+    let advice =
+        "The device is write-protected: test reads only (-w0), or lift the protection (blockdev --setrw)";
+    Err(TargetError::open(path, OpenFailure::ReadOnly, Code::READ_ONLY, advice))
 }
 
 /// Tells regular file from block device, refuses everything else in words.
@@ -159,7 +202,10 @@ fn kind_of(file: &File, path: &Path) -> Result<TargetKind, TargetError> {
         FileKind::Socket => "a socket",
         FileKind::Link | FileKind::Other => "neither a file nor a block device",
     };
-    let advice = format!("It is {what}; a target is a regular file or a block device");
+    let advice = format!(
+        "It is {what}; a target is a regular file, a block device, or the character device of an NVMe namespace \
+         (/dev/ng0n1)"
+    );
     Err(TargetError::open(path, OpenFailure::NotAFile, Code::INVALID, advice))
 }
 
@@ -217,6 +263,7 @@ pub fn facts_of(file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, 
                 filesystem: None,
                 scheduler: node.as_ref().and_then(BlockDevice::scheduler),
                 write_cache: node.and_then(|n| n.write_cache()),
+                namespace: None,
             })
         }
         TargetKind::Regular => {
@@ -238,6 +285,7 @@ pub fn facts_of(file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, 
                 filesystem: Some(filesystem),
                 scheduler: below.as_ref().and_then(BlockDevice::scheduler),
                 write_cache: below.and_then(|n| n.write_cache()),
+                namespace: None,
             })
         }
     }

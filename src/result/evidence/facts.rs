@@ -157,6 +157,10 @@ pub struct TargetFacts {
     pub scheduler: Option<String>,
     /// Cache of the device as the kernel drives it: `write back` or `write through`.
     pub write_cache: Option<String>,
+    /// How NVMe commands reached it past the block layer; none for other I/O. Everything else here is told of the block
+    /// device that is the same namespace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nvme_commands: Option<NvmeCommands>,
     /// The target itself, then everything below it.
     pub layers: Vec<Layer>,
     /// Layout of the tested range of a file.
@@ -175,6 +179,18 @@ pub struct TargetFacts {
     /// Other runs of this program that had the target when the time span began or when it ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_runs: Vec<OtherRun>,
+}
+
+/// A namespace that took NVMe commands by its character device.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct NvmeCommands {
+    /// Path of the character device.
+    pub device: String,
+    /// Longest transfer of one command in bytes, when the kernel tells.
+    pub transfer_bytes_max: Option<u64>,
+    /// The counters of the disk hold these commands (`queue/iostats_passthrough`).
+    pub counted: bool,
 }
 
 /// Another run of this program.

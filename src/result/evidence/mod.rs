@@ -23,7 +23,7 @@ pub use chain::{
 };
 pub use content::{ContentSample, ExtentMap, LoopCache, Residency};
 pub use course::{FineSeries, LateTick, LimitChange, ProcessorWaits, Processors, ThreadProcessors, Ticks};
-pub use facts::{ClockFacts, Evidence, OpenedKind, OtherRun, OwnCost, TargetFacts, Window};
+pub use facts::{ClockFacts, Evidence, NvmeCommands, OpenedKind, OtherRun, OwnCost, TargetFacts, Window};
 pub use loss::Loss;
 pub use now::{MachineNow, Stalled};
 pub use self_cost::{LoadCost, SelfCost};

@@ -279,6 +279,11 @@ pub fn is_direct(file: &File) -> bool {
     rustix::fs::fcntl_getfl(file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
 }
 
+/// The flags with which a file was opened (`F_GETFL`).
+pub(super) fn status_flags(file: &File) -> io::Result<i32> {
+    Ok(rustix::fs::fcntl_getfl(file)?.bits() as i32)
+}
+
 /// One `pread(2)`: the number of bytes read.
 ///
 /// # Errors

@@ -18,6 +18,7 @@ pub mod lease;
 pub mod lock;
 #[cfg(test)]
 pub(crate) mod made;
+pub mod nvme;
 pub mod open;
 pub mod residency;
 pub mod rusage;

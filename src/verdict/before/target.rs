@@ -45,6 +45,7 @@ const LAYERS: &[Rule<OfLayer>] = &[
 /// About the target as a whole.
 const WHOLE: &[Rule<OfWhole>] = &[
     rule("unproven", hidden_disks),
+    rule("unproven", uncounted_commands),
     rule("served-from-cache", no_direct_io),
     rule("working-set", small),
     rule("working-set", cached),
@@ -356,6 +357,15 @@ fn hidden_disks(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
     ))
 }
 
+fn uncounted_commands(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
+    let commands = facts.nvme_commands.as_ref().filter(|commands| !commands.counted)?;
+    let disk = facts.device_name.as_deref().unwrap_or("the disk");
+    Some(format!(
+        "The kernel does not count the NVMe commands that {} takes, so that the counters of {disk} cannot prove the result: it          counts them since Linux 6.13, where /sys/block/{disk}/queue/iostats_passthrough is 1.",
+        commands.device
+    ))
+}
+
 fn no_direct_io(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
     facts.direct_alignment_bytes.is_none().then(|| {
         "Direct I/O is not possible here: every I/O goes through the page cache, which answers reads of data that fit \
@@ -420,6 +430,7 @@ fn empty(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::result::LayerDetails;
+    use crate::result::NvmeCommands;
 
     fn know(facts: &TargetFacts, memory_bytes: Option<u64>) -> Vec<String> {
         look(facts, memory_bytes).into_iter().map(|known| known.says).collect()
@@ -444,6 +455,23 @@ mod tests {
 
     fn layer(kind: LayerKind, name: &str) -> Layer {
         Layer { kind, name: name.into(), ..Layer::default() }
+    }
+
+    #[test]
+    fn commands_that_nobody_counts_are_told() {
+        let commands = |counted| TargetFacts {
+            device_name: Some("nvme0n1".to_string()),
+            nvme_commands: Some(NvmeCommands {
+                device: "/dev/ng0n1".to_string(),
+                counted,
+                ..NvmeCommands::default()
+            }),
+            ..TargetFacts::default()
+        };
+        let told = uncounted_commands(&commands(false), None).expect("not counted");
+        assert!(told.contains("/sys/block/nvme0n1/queue/iostats_passthrough is 1"), "{told}");
+        assert_eq!(uncounted_commands(&commands(true), None), None);
+        assert_eq!(uncounted_commands(&TargetFacts::default(), None), None);
     }
 
     #[test]

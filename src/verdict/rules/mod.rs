@@ -164,8 +164,9 @@ pub const RULES: &[Rule] = &[
         Suspect,
         Cache,
         RealSpan(run::unproven),
-        "The result does not show which disks are below the target or what they moved, nor what a server was asked for. Or its \
-         I/Os are too few to compare them with that: fewer than 100, and fewer than 10 that complete 64 MiB together.",
+        "The result does not show which disks are below the target or what they moved, nor what a server was asked for; NVMe \
+         commands (/dev/ngXnY) are counted since Linux 6.13, and only where queue/iostats_passthrough is 1. Or its I/Os are too \
+         few to compare them with that: fewer than 100, and fewer than 10 that complete 64 MiB together.",
         "choose a target whose disks this machine sees and counts (queue/iostats set to 1; in a container a volume \
          instead of its root), or measure on the machine that has the disks",
     ),

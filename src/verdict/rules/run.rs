@@ -102,7 +102,14 @@ pub fn unproven(case: &Case<'_>) -> Look {
             None => return Ok(too_few(case, &groups).into_iter().collect()),
         },
     };
-    Ok(vec![found(FindingGrade::Suspect, format!("The result cannot be proven: {why}."))])
+    let finding = found(FindingGrade::Suspect, format!("The result cannot be proven: {why}."));
+    Ok(vec![match case.views().iter().any(|view| view.uncounted().is_some()) {
+        true => finding.advise(
+            "set queue/iostats_passthrough of the disk to 1 before the run, which counts them (Linux 6.13), or compare with a \
+             run on the block device",
+        ),
+        false => finding,
+    }])
 }
 
 /// A direction with a smaller part of the I/Os is not what the result is about.

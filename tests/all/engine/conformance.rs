@@ -2,12 +2,13 @@
 //! on every kind of file system at hand.
 
 use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 
 use super::bench::{
     BLOCK, Bench, DEPTH, Draw, engines, everywhere, folders, make_file, of_descriptor, open_flags,
 };
-use truespd::engine::{self, Completion, Io, Op, Setup, TABLE};
+use truespd::engine::{self, Completion, EngineError, Io, Op, Setup, TABLE};
 
 #[test]
 fn written_out_of_order_read_back_out_of_order() {
@@ -208,6 +209,28 @@ fn a_depth_that_cannot_be_is_refused_in_words() {
         let error = (row.open)(setup).expect_err("no depth at all");
         assert!(error.to_string().contains("-o"), "{}: {error}", row.name);
     }
+}
+
+#[test]
+fn commands_go_to_namespaces_only() {
+    let rows: Vec<_> = TABLE.iter().filter(|row| row.sends_commands).collect();
+    assert_eq!(rows.len(), 2, "with and without polling");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("file");
+    make_file(&path, 64 * 1024, 0);
+    for row in rows {
+        for file in [&path, Path::new("/dev/null")] {
+            let file = open_flags(file, true, 0).expect("open");
+            match Bench::try_new(row, vec![file], true).map(|_| ()) {
+                Err(error @ EngineError::OtherTarget { .. }) => {
+                    assert!(error.to_string().contains("/dev/ngXnY"), "{}: {error}", row.name);
+                }
+                other => panic!("{}: {other:?}", row.name),
+            }
+        }
+    }
+    let unchanged: Vec<u8> = (0..64 * 128u64).flat_map(u64::to_le_bytes).collect();
+    assert_eq!(std::fs::read(&path).expect("it is there"), unchanged);
 }
 
 #[test]

@@ -13,6 +13,7 @@ const MISSING: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: false,
     moves_data: true,
+    sends_commands: false,
     simulates_time: false,
     polls: false,
     depth_max: u32::MAX,

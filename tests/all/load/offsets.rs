@@ -22,6 +22,7 @@ static RECORDER: EngineRow = EngineRow {
     asynchronous: true,
     needs_direct: false,
     moves_data: false,
+    sends_commands: false,
     simulates_time: true,
     polls: false,
     depth_max: u32::MAX,

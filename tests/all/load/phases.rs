@@ -247,6 +247,7 @@ const fn row(name: &'static str, open: fn(Setup) -> Result<Opened, EngineError>)
         asynchronous: true,
         needs_direct: false,
         moves_data: false,
+        sends_commands: false,
         simulates_time: false,
         polls: false,
         depth_max: u32::MAX,

@@ -437,6 +437,7 @@ fn a_machine_that_tells_nothing_gives_what_the_path_says() {
         filesystem: None,
         scheduler: None,
         write_cache: None,
+        namespace: None,
     };
     assert_outline(&chain::of_facts(&facts, &roots), "Unknown sdz");
     assert_eq!(limits::in_force(&[facts.device], &roots), []);

@@ -20,7 +20,7 @@ fn assert_measured(ran: &Ran, engine: &str) {
 fn every_engine_runs() {
     let lab = lab_with_file();
     // Polling needs a device with queues for it: its own test below.
-    for row in TABLE.iter().filter(|row| row.name != "io_uring_poll") {
+    for row in TABLE.iter().filter(|row| row.name != "io_uring_poll" && !row.sends_commands) {
         if let Err(error) = (row.probe)() {
             lab.run(&format!("--engine {} -d1 -W0 f", row.name)).refused(3, &[row.name]);
             eprintln!("{} is not available: {error}", row.name);
@@ -34,6 +34,18 @@ fn every_engine_runs() {
         if !row.moves_data {
             assert_eq!(lab.read("f"), before, "{} touches nothing", row.name);
         }
+    }
+}
+
+/// Nothing but a namespace takes commands, and no file is made on the way to that answer.
+#[test]
+fn commands_need_a_namespace() {
+    let lab = lab_with_file();
+    for row in TABLE.iter().filter(|row| row.sends_commands) {
+        let line = format!("--engine {} -d1 -W0 -b4K -Su", row.name);
+        lab.run(&format!("{line} f")).refused(3, &["/dev/ngXnY", "'f' is none", "leave out --engine nvme"]);
+        lab.run(&format!("{line} -c1M new")).refused(3, &["/dev/ngXnY", "'new' is none"]);
+        assert!(!lab.path("new").exists());
     }
 }
 

@@ -103,6 +103,7 @@ impl Tree {
             filesystem,
             scheduler: None,
             write_cache: None,
+            namespace: None,
         };
         chain::of_facts(&facts, &self.roots)
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::result::{Loss, Source, Verdict, merge::Merger};
+use crate::result::{Loss, NvmeCommands, Source, Verdict, merge::Merger};
 
 #[test]
 fn failed_runs_describe_nothing() {
@@ -149,6 +149,31 @@ fn ios_that_the_end_found_out() {
     let verdict = judge(&nothing.build());
     let rules: Vec<&str> = verdict.findings.iter().map(|finding| finding.rule.as_str()).collect();
     assert_eq!(rules[..2], ["stalled", "nothing-completed"], "{verdict:#?}");
+}
+
+#[test]
+fn commands_that_nobody_counted_are_no_proof_and_no_accusation() {
+    let by_commands = |counted| {
+        let mut doc = Doc::clean();
+        let commands = NvmeCommands { device: PATH.to_string(), counted, ..NvmeCommands::default() };
+        doc.facts()[0].layers = vec![disk_layer("vda")];
+        doc.facts()[0].nvme_commands = Some(commands);
+        if !counted {
+            let disk = &mut doc.measured.evidence.disks[0];
+            (disk.total, disk.intervals) = (DiskCounts::default(), Vec::new());
+        }
+        doc
+    };
+    let verdict = judge(&by_commands(false).build());
+    let found: Vec<&str> = verdict.findings.iter().map(|finding| finding.rule.as_str()).collect();
+    assert_eq!((verdict.grade, found), (Grade::Suspect, vec!["unproven"]), "{:#?}", verdict.findings);
+    assert!(verdict.proofs.is_empty());
+    let finding = &verdict.findings[0];
+    assert!(finding.says.contains("what vda moved for"), "{}", finding.says);
+    assert!(finding.says.contains("the kernel did not count them"), "{}", finding.says);
+    assert!(finding.advice.contains("queue/iostats_passthrough"), "{}", finding.advice);
+    let verdict = judge(&by_commands(true).build());
+    assert_eq!((verdict.grade, verdict.proofs.len()), (Grade::Certified, 1), "{:#?}", verdict.findings);
 }
 
 #[test]
