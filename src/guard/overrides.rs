@@ -4,6 +4,8 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::fault::Refusal;
+use crate::machine::device::DeviceNumber;
+use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
 use crate::machine::storage::resolve;
 use crate::sys::identity::Identity;
@@ -34,14 +36,23 @@ impl Overrides<'_> {
             return false;
         }
         let resolved = again_is.map_or_else(|_| again.into(), |r| r.path);
-        again == typed || resolved == path || (opened.is_some() && Identity::at(&resolved).ok() == opened)
+        again == typed || resolved == path || (opened.is_some() && self.identity_at(&resolved) == opened)
+    }
+
+    /// The file or device to which a path leads. The character device of an NVMe namespace stands for its block device:
+    /// both are the same storage.
+    fn identity_at(&self, path: &Path) -> Option<Identity> {
+        match Namespace::at(path, self.roots) {
+            Ok(Some(namespace)) => namespace.disk.number().map(DeviceNumber::identity),
+            _ => Identity::at(path).ok(),
+        }
     }
 
     /// Which of the targets (as typed) a path of the option names.
     pub fn named_by<'t>(&self, again: &str, targets: &[&'t str]) -> Option<&'t str> {
         targets.iter().copied().find(|typed| {
             let path = resolve(typed, self.roots).map_or_else(|_| (*typed).into(), |r| r.path);
-            self.names(again, typed, &path, Identity::at(&path).ok())
+            self.names(again, typed, &path, self.identity_at(&path))
         })
     }
 

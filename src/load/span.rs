@@ -275,6 +275,7 @@ impl<'p> Run<'p> {
             beside::add(&mut beside, self.look_beside(targets));
         }
         self.custody.devices_are_written();
+        targets.iter().for_each(TargetState::drop_stale_pages);
         looks.iter_mut().zip(targets).for_each(|(look, state)| look.look_after(state.file()));
         let again =
             |seen: Vec<loop_caches::Seen>| seen.into_iter().filter_map(|one| one.look_after()).collect();

@@ -19,6 +19,7 @@ use crate::profile::{CacheMode, Target, TimeSpan};
 use crate::sys::buffer::IoBuffer;
 use crate::sys::error::system_text;
 use crate::sys::identity::Identity;
+use crate::sys::residency::drop_cached;
 use crate::sys::source::Source;
 
 /// One opened target.
@@ -288,6 +289,14 @@ impl TargetState {
         match Identity::of(&file).map_err(|e| PermitError::Unknown(system_text(&e)))? {
             identity if identity == self.identity => Ok(file),
             _ => Err(PermitError::Changed),
+        }
+    }
+
+    /// Drops what the page cache holds of a namespace that commands have written: they went past it, so that it is older
+    /// than what is there.
+    pub fn drop_stale_pages(&self) {
+        if self.permit.is_some() && self.facts.namespace.is_some() {
+            drop_cached(&self.file, 0, self.facts.size_bytes);
         }
     }
 
