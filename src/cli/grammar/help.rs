@@ -102,9 +102,9 @@ pub fn help_of_for(word: &str, columns: usize) -> Option<String> {
 }
 
 const INTRODUCTION: &[&str] = &[
-    "A target is a file or a block device; #<n> is the n-th whole disk. Options come before targets. The value of an \
-     option follows its letter without a blank (-b4k), letters are case sensitive, and every option is an argument of \
-     its own.",
+    "A target is a file, a block device, or an NVMe namespace for NVMe commands (/dev/ng0n1); #<n> is the n-th whole disk. \
+     Options come before targets. The value of an option follows its letter without a blank (-b4k), letters are case \
+     sensitive, and every option is an argument of its own.",
     "<size> is a number and one suffix of K M G T (2^10, 2^20, 2^30, 2^40) or b (blocks of -b).",
     "Quote what the shell would take for itself: '#1' (a comment), '*1' and '-?' (patterns).",
     "Without a note on Linux, an option means the same as in DiskSpd.",

@@ -282,7 +282,8 @@ pub(crate) static SECTIONS: &[Section] = &[
                 )
                 .linux(
                     "u is O_DIRECT, w is O_DSYNC, m is mmap, r is O_DIRECT on network file systems \
-                only. I/O is never cached without a message. y and Y of DiskSpd 2.3 (BypassIO) change nothing.",
+                only. I/O is never cached without a message. NVMe commands (/dev/ngXnY) need -Su or -Sh; w is FUA \
+                there. y and Y of DiskSpd 2.3 (BypassIO) change nothing.",
                 ),
             row("h", "", caching::all_off)
                 .keys(&["-S"])
