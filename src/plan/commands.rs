@@ -9,7 +9,7 @@ use crate::machine::storage::{TargetFacts, TargetKind};
 use crate::profile::{IoPriority, Size, Target};
 use crate::text::printable;
 
-/// The namespace behind a target, its longest transfer, and the engine of `--engine`, as far as they decide.
+/// What is asked for, as far as it decides: a target, and the engine of `--engine`.
 #[derive(Debug, Clone, Copy)]
 struct Asked<'a> {
     target: &'a Target,
