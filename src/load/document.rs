@@ -272,7 +272,7 @@ pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan) -> Failure 
             Some(cause) => (error.number(), format!("{}: {cause}", error.text())),
             None => (error.number(), error.text()),
         },
-        FailureKind::EndOfTarget => (0, "nothing was transferred: the target ends there".to_string()),
+        FailureKind::EndOfTarget => (0, nothing_transferred(failure.op).to_string()),
         FailureKind::Engine(words) => return failed(format!("t[{thread}] '{path}'")).because(words),
     };
     let since = failure.since_measure_start_ns as f64 / 1e9;
@@ -282,6 +282,17 @@ pub fn failure_of(thread: u32, failure: &IoFailure, span: &TimeSpan) -> Failure 
         failure.bytes, failure.offset
     ))
     .because(why)
+}
+
+/// Why an I/O moved no byte and the system told no error. Over SMB that is also how Linux 6.12 tells of a write to a file
+/// that somebody else has locked.
+fn nothing_transferred(op: Op) -> &'static str {
+    match op {
+        Op::Read => "nothing was transferred: the target ends there",
+        Op::Write => {
+            "nothing was transferred: the target ends there, or (over SMB) another program has locked the file"
+        }
+    }
 }
 
 /// One sentence per target that held I/Os up so that no queue explains it.

@@ -11,12 +11,13 @@ use super::digest::{Digest, all_of};
 use super::entry::entry_of;
 use super::nothing::holds_nothing;
 use super::registry::{Ignored, Registry};
+use super::sharing::Sharing;
 use super::text::{Mark, MarkState};
 use super::whose::{Whose, keeps_own_times};
+use crate::sys::attribute;
 use crate::sys::error::system_text;
 use crate::sys::folders;
 use crate::sys::stat::{Moment, Stamp};
-use crate::sys::{attribute, lock};
 use crate::text::printable_path;
 
 const ATTRIBUTE: &str = "user.truespd.made";
@@ -276,17 +277,18 @@ impl Marks {
     /// Marks a file that may be written without asking as being written by a run, for at most so long, in these ranges of
     /// bytes. `None` when it is somebody else's.
     ///
-    /// Runs of several programs on one file know each other by a shared lock (`flock(2)`), which ends with them,
+    /// Runs of several programs on one file know each other by a shared lock ([`Sharing`]), which ends with them,
     /// however they end.
     pub fn begin_writing(&self, file: &File, longest: Duration, tested: &[Range<u64>]) -> Option<Writing> {
         let whose = self.whose(file);
         if !whose.may_be_written() {
             return None;
         }
-        let is_alone = matches!(lock::try_alone(file), Ok(true));
+        let sharing = Sharing::on(file);
+        let is_alone = matches!(sharing.try_alone(file), Ok(true));
         // A run that ends holds the lock alone for a moment. A run without the lock may go on all the same.
         for _ in 0..LOCK_TRIES {
-            match lock::try_share(file) {
+            match sharing.try_share(file) {
                 Ok(false) => std::thread::sleep(LOCK_PAUSE),
                 _ => break,
             }
@@ -319,7 +321,8 @@ impl Marks {
     /// # Errors
     /// As [`Marks::mark`]; nothing is lost, a later write test will ask for `-c` or `--overwrite`.
     pub fn end_writing(&self, file: &File, writing: &Writing, is_shared: bool) -> Result<Ended, MarkError> {
-        let is_alone = !matches!(lock::try_alone(file), Ok(false));
+        let sharing = Sharing::on(file);
+        let is_alone = !matches!(sharing.try_alone(file), Ok(false));
         // A registry entry without birth time does not fit any more: this process knows whose file it is. No run of
         // ours changes a size: if it changed, the data are somebody else's.
         let mark = self.read(file);
@@ -337,7 +340,7 @@ impl Marks {
             Ended::Shared => self.mark(file, MarkState::Shared).map(|_| ended),
             _ => Ok(ended),
         };
-        lock::unlock(file);
+        sharing.end(file);
         marked
     }
 
@@ -431,7 +434,7 @@ fn is_past(moment: Moment, distance: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::within_a_second;
+    use crate::sys::{lock, within_a_second};
 
     #[test]
     fn what_is_outside_of_ranges() {

@@ -18,6 +18,7 @@ mod entry;
 mod marks;
 mod nothing;
 mod registry;
+mod sharing;
 mod text;
 mod whole;
 mod whose;
