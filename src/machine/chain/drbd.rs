@@ -104,7 +104,7 @@ mod tests {
     fn two_whole_copies_have_no_fault() {
         let both = told(" 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate C r-----");
         assert_eq!(both.nodes_words(), "this node is Primary, the other node is Secondary, protocol C");
-        assert!(both.faults().is_empty() && !both.reads_from_peers());
+        assert!(both.faults().is_empty() && !both.reads_from_peers() && !both.is_alone());
         assert!(line_of("301: cs:Connected ro:Primary/Secondary", 30).is_none());
     }
 
@@ -123,6 +123,8 @@ mod tests {
             faults(" 0: cs:Connected ro:Primary/Secondary ds:UpToDate/Outdated C r-----"),
             "the disk of the other node is Outdated"
         );
+        assert!(told(" 0: cs:WFConnection ro:Primary/Unknown ds:UpToDate/DUnknown C r-----").is_alone());
+        assert!(!told(" 0: cs:SyncSource ro:Primary/Secondary ds:UpToDate/Inconsistent C r-----").is_alone());
         let diskless = told(" 0: cs:Connected ro:Primary/Secondary ds:Diskless/UpToDate C r-----");
         assert!(diskless.is_diskless() && diskless.reads_from_peers() && diskless.faults().is_empty());
         assert_eq!(told(" 0: cs:Unconfigured").role, None);

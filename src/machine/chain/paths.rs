@@ -99,6 +99,8 @@ const DOWN: [&str; 21] = [
 
 /// Said of an nbd device without a connection, for which the kernel has no word.
 pub(super) const NOT_CONNECTED: &str = "not connected";
+/// Said of one that was given a connection, which may be gone.
+pub(super) const SET_UP: &str = "set up";
 
 impl DevicePath {
     /// A path in a state that the kernel tells.

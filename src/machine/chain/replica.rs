@@ -49,6 +49,20 @@ const WHOLE: &str = "UpToDate";
 const DISKLESS: &str = "Diskless";
 /// Connections over which writes go as they come: DRBD 8 and DRBD 9.
 const CONNECTED: [&str; 2] = ["Connected", "Established"];
+/// Connections that are not there: `drbd_conn_str` of DRBD 8 (the kernel's `drivers/block/drbd/drbd_strings.c`), and what
+/// DRBD 9 calls waiting for one.
+const NOT_THERE: [&str; 10] = [
+    "StandAlone",
+    "Disconnecting",
+    "Unconnected",
+    "Timeout",
+    "BrokenPipe",
+    "NetworkFailure",
+    "ProtocolError",
+    "TearDown",
+    "WFConnection",
+    "Connecting",
+];
 
 impl Replica {
     /// This machine has no copy: all I/O goes to the others.
@@ -59,6 +73,13 @@ impl Replica {
     /// Reads may come from another machine, because this one has not all data.
     pub fn reads_from_peers(&self) -> bool {
         self.disk.as_deref().is_some_and(|disk| disk != WHOLE)
+    }
+
+    /// No other machine is connected, so writes stay here.
+    pub fn is_alone(&self) -> bool {
+        let is_there =
+            |peer: &ReplicaPeer| !peer.connection.as_deref().is_some_and(|c| NOT_THERE.contains(&c));
+        self.role.is_some() && !self.peers.iter().any(is_there)
     }
 
     /// What keeps the copies from being the same, in words; empty when nothing does.

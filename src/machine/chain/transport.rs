@@ -8,7 +8,7 @@ use std::path::Path;
 use super::bus::{Connection, model, part_starting, parts, tags};
 use super::details::{LayerDetails, LayerRole};
 use super::nvme::nvme;
-use super::paths::{DevicePath, NOT_CONNECTED};
+use super::paths::{DevicePath, NOT_CONNECTED, SET_UP};
 use super::scsi;
 use crate::machine::device::BlockDevice;
 use crate::machine::read::{read_number, read_word};
@@ -104,11 +104,12 @@ fn rbd(dir: &Path) -> Connection {
     }
 }
 
-/// A server of the network block device protocol. The kernel shows a process while it is connected, and what it was told of
-/// the server since Linux 5.14 (`drivers/block/nbd.c`), but no address.
+/// A server of the network block device protocol. The kernel shows a process (`pid`) from when the device is set up until it
+/// is given up, also where that process has ended or the server has gone, and what it was told of the server since Linux
+/// 5.14 (`drivers/block/nbd.c`), but no address.
 fn nbd(device: &BlockDevice) -> Connection {
     let word = |file: &str| read_word(&device.dir().join(file)).filter(|w| !w.is_empty());
-    let state = if word("pid").is_some() { "connected" } else { NOT_CONNECTED };
+    let state = if word("pid").is_some() { SET_UP } else { NOT_CONNECTED };
     Connection {
         transport: Some("nbd".to_string()),
         details: Some(LayerDetails {

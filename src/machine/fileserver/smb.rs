@@ -16,7 +16,7 @@ pub struct Share {
     /// Its name, `\\server\share`.
     pub name: String,
     /// Since it was mounted, or since somebody set them to 0. `None` when this kernel does not count written bytes
-    /// (Linux 6.10 to 6.14).
+    /// (Linux 6.10 to 6.14, until fixes of these; 6.12.107 counts them).
     pub counts: Option<ServerCounts>,
 }
 

@@ -180,8 +180,8 @@ fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
         Code::NO_MEDIUM => (F::Missing, "The drive holds no medium"),
         Code::NOT_HERE => (
             F::Busy,
-            "DRBD keeps this device for another node: this one is Secondary (drbdadm status shows who is Primary). Test on the \
-             node that is Primary",
+            "DRBD keeps this device for another node: this one is Secondary, or has not set it up (drbdadm status shows it). \
+             Test on the node that is Primary",
         ),
         Code::TOO_MANY_FILES => {
             (F::Other, "The limit of open files of this process is reached; raise it with ulimit -n")

@@ -185,6 +185,11 @@ fn on_another_machine(layer: &Layer) -> Option<String> {
 
 fn in_copies(layer: &Layer) -> Option<String> {
     (layer.role() == LayerRole::Replica).then(|| match layer.replica() {
+        Some(replica) if replica.is_alone() => format!(
+            "DRBD keeps copies of {} ({}): no other node is connected, so writes stay here.",
+            layer.name,
+            replica.nodes_words()
+        ),
         Some(replica) => format!(
             "DRBD keeps copies of {} ({}): writes cross the network.",
             layer.name,
@@ -558,6 +563,11 @@ mod tests {
         };
         assert_eq!(drbd(None), ["DRBD keeps copies of drbd0 on other nodes: writes cross the network."]);
         assert_eq!(drbd(Some("UpToDate")).len(), 1);
+        let here =
+            Replica { disk: Some("UpToDate".into()), role: Some("Primary".into()), ..Replica::default() };
+        let details = LayerDetails { replica: Some(here), ..LayerDetails::of(LayerRole::Replica) };
+        let alone = about(Layer { details: Some(details), ..layer(LayerKind::NetworkDisk, "drbd0") });
+        assert!(alone[0].ends_with("no other node is connected, so writes stay here."), "{alone:?}");
         let behind =
             "DRBD does not keep all copies of drbd0 the same: the disk of this node is Inconsistent. ";
         assert!(drbd(Some("Inconsistent"))[1].starts_with(behind), "{:?}", drbd(Some("Inconsistent")));

@@ -110,7 +110,8 @@ impl Served<'_> {
     fn is_hidden_by_others(&self, case: &Case<'_>, way: Way) -> bool {
         let (done, asked) = (self.done(way).bytes, self.asked(way).bytes);
         if done > 0.0 && !self.is_direct() && !self.mount.protocol.counts_programs() {
-            return true;
+            // What the server was not asked for cannot have been asked for by others.
+            return self.share(case, way) >= ASKED_SUSPECT;
         }
         let Some(others) = self.others(way) else { return false };
         // Direct I/O always asks the server, and what this process had read past the page cache was its own.

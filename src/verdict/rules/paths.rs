@@ -40,6 +40,7 @@ fn replica_words(layer: &Layer) -> String {
     };
     let waits = match (replica.is_diskless(), replica.protocol.as_deref()) {
         (true, _) => "this node has no disk for it, so every I/O goes to the others",
+        _ if replica.is_alone() => "no other node is connected, so writes stay here",
         (false, Some("A")) => "a write completes when this node has it; the other nodes get it later",
         (false, Some("B")) => "a write completes when the other nodes have it in memory",
         (false, Some("C")) => "a write completes when the other nodes have it on their disks, too",
@@ -116,6 +117,11 @@ pub fn down(case: &Case<'_>) -> Look {
             tell(down_words(name, paths.len(), &down), 0);
         } else if let Some(says) = detour_words(name, paths) {
             tell(says, 0);
+        }
+        if device.layer.transport.as_deref() == Some("nbd") {
+            missing.get_or_insert(Missing(format!(
+                "whether the connection of {name} held: the kernel does not tell it of NBD"
+            )));
         }
         let Some(changes) = &device.changes else {
             missing.get_or_insert(Missing(format!("whether the paths to {name} stayed as they were")));

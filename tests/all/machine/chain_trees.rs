@@ -223,7 +223,7 @@ fn network_block_devices() {
     let [connected, left] = ["nbd0", "nbd1"].map(|name| tree.device(name).remove(0));
     assert_eq!((connected.kind, left.kind), (LayerKind::NetworkDisk, LayerKind::NetworkDisk));
     assert_eq!((target_of(&connected), target_of(&left)), (Some("export=vol1"), None));
-    assert_eq!(paths_of(&connected), ["nbd0: connected"]);
+    assert_eq!(paths_of(&connected), ["nbd0: set up"]);
     assert_eq!(paths_of(&left), ["nbd1: not connected, down"]);
     assert_eq!(target_of(&tree.device("rbd0")[0]), Some("b3acfc0d-575f-41d3-9c91-0e7ed3dbb3fa"));
 }

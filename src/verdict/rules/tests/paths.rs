@@ -148,6 +148,17 @@ fn paths_that_changed_while_it_was_measured() {
 }
 
 #[test]
+fn of_nbd_the_kernel_does_not_tell_whether_the_connection_held() {
+    let nbd = |state: &str| {
+        let path = DevicePath::new("vda", Some(state.to_string()));
+        over_tcp(vec![path], |doc| doc.facts()[0].layers[2].transport = Some("nbd".to_string()))
+    };
+    nbd("set up")
+        .missing("path-down", "whether the connection of vda held: the kernel does not tell it of NBD");
+    says(&nbd("not connected").fires("path-down"), FindingGrade::Suspect, &["vda not connected"]);
+}
+
+#[test]
 fn a_fall_is_told_with_the_path_that_was_lost() {
     let fall = |seen_s: u64| {
         let both = details(vec![first(), second()]);
@@ -294,6 +305,11 @@ fn copies_on_other_nodes() {
         &[
             "The copies of drbd0 were not in sync when the measured time began: the connection to node-b is StandAlone.",
         ],
+    );
+    says(
+        &on_drbd(Some(replica("UpToDate", "StandAlone", "DUnknown")), |_| {}).fires("remote"),
+        FindingGrade::Remark,
+        &["no other node is connected, so writes stay here."],
     );
     let lost = |doc: &mut Doc| {
         let change = WayChange {
