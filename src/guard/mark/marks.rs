@@ -84,6 +84,7 @@ pub struct Writing {
     /// What this run does not write, and what was there.
     outside: Vec<Range<u64>>,
     before: Option<Digest>,
+    sharing: Sharing,
 }
 
 /// What a file is at the end of a run that wrote it.
@@ -300,7 +301,7 @@ impl Marks {
         let outside = if runs == 1 { outside_of(tested, size) } else { Vec::new() };
         let before = if outside.is_empty() { None } else { Digest::of(file, &outside).ok() };
         let unmarked = self.mark_running(file, longest, others, runs).err();
-        Some(Writing { whose, unmarked, outside, before })
+        Some(Writing { whose, unmarked, outside, before, sharing })
     }
 
     /// Of several runs the last end counts.
@@ -321,8 +322,7 @@ impl Marks {
     /// # Errors
     /// As [`Marks::mark`]; nothing is lost, a later write test will ask for `-c` or `--overwrite`.
     pub fn end_writing(&self, file: &File, writing: &Writing, is_shared: bool) -> Result<Ended, MarkError> {
-        let sharing = Sharing::on(file);
-        let is_alone = !matches!(sharing.try_alone(file), Ok(false));
+        let is_alone = !matches!(writing.sharing.try_alone(file), Ok(false));
         // A registry entry without birth time does not fit any more: this process knows whose file it is. No run of
         // ours changes a size: if it changed, the data are somebody else's.
         let mark = self.read(file);
@@ -340,7 +340,7 @@ impl Marks {
             Ended::Shared => self.mark(file, MarkState::Shared).map(|_| ended),
             _ => Ok(ended),
         };
-        sharing.end(file);
+        writing.sharing.end(file);
         marked
     }
 
