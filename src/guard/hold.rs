@@ -19,9 +19,6 @@ use crate::sys::open::{Reading, own_path, read};
 /// "TrueSpd" as a number: where the locks of a run begin.
 const LOCK_START: u64 = 0x0054_7275_6553_7064;
 
-/// The byte of another lock, by which runs that write a file share it (`mark::sharing`).
-pub(super) const SHARING_BYTE: u64 = LOCK_START + 5;
-
 /// What a lock says; the number is the byte it is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {

@@ -25,18 +25,9 @@ fn request(kind: libc::c_int, at: u64) -> io::Result<libc::flock> {
 /// # Errors
 /// When somebody has an exclusive lock, or the file system has no such locks.
 pub fn share_byte(file: &File, at: u64) -> io::Result<()> {
-    set(file, &request(libc::F_RDLCK, at)?)
-}
-
-/// Gives the lock on the byte at `at` back.
-pub fn release_byte(file: &File, at: u64) {
-    // The end of the process does the same.
-    let _ = request(libc::F_UNLCK, at).and_then(|request| set(file, &request));
-}
-
-fn set(file: &File, request: &libc::flock) -> io::Result<()> {
+    let request = request(libc::F_RDLCK, at)?;
     // SAFETY: an open descriptor and a structure that outlives the call.
-    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const *request) } {
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const request) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
