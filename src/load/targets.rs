@@ -107,6 +107,13 @@ fn open_one(
     let is_marked = is_file && permit.is_some() && guard.marks.whose(&opened.file).may_be_written();
     check_kind(target, &opened.facts)?;
     let ranges = ranges_of(span, target, opened.facts.size_bytes)?;
+    if permit.is_some() && opened.facts.namespace.is_some() {
+        // What somebody wrote through the page cache before would reach the drive later, over what commands wrote.
+        opened.file.sync_all().map_err(|e| {
+            let words = format!("'{}': what the page cache holds of it could not be written", target.path);
+            Failure::new(FailureKind::Open, words).on(&target.path).because(system_text(&e))
+        })?;
+    }
     if target.is_direct() {
         check_direct(target, &opened, &ranges)?;
     }
