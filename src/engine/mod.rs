@@ -12,6 +12,7 @@ mod null;
 mod nvme;
 mod persist;
 mod psync;
+mod ring;
 mod sim;
 mod sim_spec;
 mod table;

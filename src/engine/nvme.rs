@@ -9,14 +9,13 @@
 //! driver wants.
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
-use super::transfer::{DROP_LIMIT, Regions, check_setup, hand_out, numbered_text, reap_all};
+use super::ring::Ring;
+use super::transfer::{DROP_LIMIT, check_setup, hand_out, reap_all};
 use super::uring_setup::{self, DEPTH_MAX};
 use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Opened, Setup};
 use crate::machine::namespace::Namespace;
@@ -30,8 +29,6 @@ pub(super) const POLLED_NAME: &str = "nvme_poll";
 pub(super) const NEEDS: &str =
     "the character device of an NVMe namespace (/dev/ngXnY) with -Su or -Sh; Linux 6.1";
 
-type Ring = IoUring<squeue::Entry128, cqueue::Entry32>;
-
 /// `NVME_URING_CMD_IO`.
 const URING_CMD_IO: u32 = libc::_IOWR::<UringCommand>(b'N' as u32, 0x80) as u32;
 /// Opcodes of the NVM command set.
@@ -41,13 +38,6 @@ const READ: u8 = 0x02;
 const FORCE_UNIT_ACCESS: u32 = 1 << 30;
 /// Blocks of one command: dword 12 has 16 bits for their number, less one.
 const BLOCKS_MAX: u32 = 1 << 16;
-
-/// The kernel registers at most 1 GiB as one buffer; larger regions are registered in pieces.
-const PIECE_BITS: u32 = 30;
-/// Registered buffers per ring.
-const PIECES_MAX: usize = 1 << 14;
-/// Attempts to hand over while the kernel has no memory for a request and nothing else is in flight.
-const STARVED_MAX: u32 = 1000;
 
 /// `struct nvme_uring_cmd`.
 #[repr(C)]
@@ -107,37 +97,14 @@ impl Target {
     }
 }
 
+#[derive(Debug)]
 struct Nvme {
-    name: &'static str,
-    /// Leaked together with the memory when I/Os stay in flight.
-    ring: ManuallyDrop<Ring>,
-    memory: ManuallyDrop<Memory>,
+    ring: Ring<squeue::Entry128, cqueue::Entry32>,
     targets: Vec<Target>,
     /// Bytes of the I/O in each slot: a completion does not tell.
     lengths: Vec<u32>,
     /// I/Os that were refused here.
     refused: VecDeque<Completion>,
-    is_polled: bool,
-    /// In the submission queue, not yet handed to the kernel.
-    held: u32,
-    /// With the kernel or held.
-    in_ring: u32,
-    starved: u32,
-}
-
-/// What commands point to.
-struct Memory {
-    regions: Regions,
-    /// Keeps the descriptors open.
-    _files: Vec<EngineFile>,
-    /// Number of each region's first registered piece; empty when none are registered.
-    first_piece: Vec<u32>,
-}
-
-impl fmt::Debug for Nvme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Nvme").field("held", &self.held).field("in_ring", &self.in_ring).finish()
-    }
 }
 
 pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
@@ -159,7 +126,7 @@ fn make_ring(
     name: &'static str,
     is_polled: bool,
     notes: &mut Vec<String>,
-) -> Result<Ring, EngineError> {
+) -> Result<IoUring<squeue::Entry128, cqueue::Entry32>, EngineError> {
     uring_setup::build(depth, is_polled, notes).map_err(|error| match error {
         EngineError::Unavailable { reason, .. } => EngineError::Unavailable {
             engine: name,
@@ -178,31 +145,17 @@ fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<Opened
     for (index, file) in setup.files.iter().enumerate() {
         targets.push(target_of(index, file, name, is_polled)?);
     }
-    let ring = make_ring(setup.depth, name, is_polled, &mut notes)?;
+    let uring = make_ring(setup.depth, name, is_polled, &mut notes)?;
     let fds: Vec<i32> = setup.files.iter().map(|file| file.handle.file().as_raw_fd()).collect();
-    ring.submitter().register_files(&fds).map_err(|error| EngineError::Setup {
+    uring.submitter().register_files(&fds).map_err(|error| EngineError::Setup {
         engine: name,
         action: "registering the devices with io_uring".into(),
         error: error.to_string(),
     })?;
-    let regions = Regions::new(setup.regions);
-    let first_piece = match setup.registered_buffers {
-        true => register_buffers(&ring, &regions, name, &mut notes),
-        false => Vec::new(),
-    };
-    let engine = Nvme {
-        name,
-        ring: ManuallyDrop::new(ring),
-        memory: ManuallyDrop::new(Memory { regions, _files: setup.files, first_piece }),
-        targets,
-        lengths: vec![0; setup.depth as usize],
-        refused: VecDeque::with_capacity(setup.depth as usize),
-        is_polled,
-        held: 0,
-        in_ring: 0,
-        starved: 0,
-    };
-    Ok(Opened { engine: Box::new(engine), notes })
+    let depth = setup.depth as usize;
+    let ring = Ring::new(uring, name, is_polled, setup, &mut notes);
+    let (lengths, refused) = (vec![0; depth], VecDeque::with_capacity(depth));
+    Ok(Opened { engine: Box::new(Nvme { ring, targets, lengths, refused }), notes })
 }
 
 /// What commands to an open file need.
@@ -237,43 +190,6 @@ fn target_of(
     Ok(Target { fd: types::Fixed(index as u32), namespace: namespace.id, shift, how })
 }
 
-/// Registers every region in pieces of 1 GiB; the number of each region's first piece, or nothing and a note.
-fn register_buffers(ring: &Ring, regions: &Regions, name: &str, notes: &mut Vec<String>) -> Vec<u32> {
-    let mut first = Vec::with_capacity(regions.as_slice().len());
-    let mut pieces = Vec::new();
-    for region in regions.as_slice() {
-        first.push(pieces.len() as u32);
-        for start in (0..region.len()).step_by(1 << PIECE_BITS) {
-            // SAFETY: `start` is inside the region.
-            let base = unsafe { region.as_ptr().add(start) };
-            let len = (region.len() - start).min(1 << PIECE_BITS);
-            pieces.push(libc::iovec { iov_base: base.cast(), iov_len: len });
-        }
-    }
-    if pieces.is_empty() || pieces.len() > PIECES_MAX {
-        return Vec::new();
-    }
-    // SAFETY: the engine keeps the regions until the ring is gone, or for ever.
-    match unsafe { ring.submitter().register_buffers(&pieces) } {
-        Ok(()) => first,
-        Err(error) => {
-            notes.push(format!("{name}: buffers not registered (locked-memory limit: ulimit -l): {error}"));
-            Vec::new()
-        }
-    }
-}
-
-impl Memory {
-    /// The registered piece that holds the whole I/O, if there is one.
-    #[inline]
-    fn piece(&self, io: &Io) -> Option<u16> {
-        let first = *self.first_piece.get(io.region as usize)?;
-        let piece = io.region_offset >> PIECE_BITS;
-        let last = (io.region_offset + u64::from(io.len.max(1)) - 1) >> PIECE_BITS;
-        (piece == last).then_some((u64::from(first) + piece) as u16)
-    }
-}
-
 /// The command as the ring carries it.
 #[inline]
 fn bytes_of(command: &UringCommand) -> [u8; 80] {
@@ -299,158 +215,26 @@ fn result_of(result: i32, len: u32) -> Result<u32, IoError> {
     }
 }
 
-impl Nvme {
-    fn broken(&self, error: &std::io::Error) -> EngineError {
-        EngineError::Broken {
-            engine: self.name,
-            action: "handing commands to the kernel and waiting for completions (io_uring_enter)",
-            error: IoError::of(error).map_or_else(|| error.to_string(), numbered_text),
-        }
-    }
-
-    /// Hands over what is held and waits for `wait` completions. Time limit, signal and a kernel short of memory end it early.
-    fn enter(&mut self, wait: u32, limit: Option<Duration>) -> Result<(), EngineError> {
-        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
-        loop {
-            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            match self.enter_once(self.held, wait, left) {
-                Ok(taken) => {
-                    self.held -= taken;
-                    self.starved = 0;
-                    if self.held == 0 || taken == 0 {
-                        return Ok(());
-                    }
-                    // The kernel took a part and did not wait.
-                }
-                Err(error) => match error.raw_os_error() {
-                    Some(libc::EINTR | libc::ETIME) => return Ok(()),
-                    // No memory for a request, or completions that must be taken out first.
-                    Some(libc::EAGAIN | libc::EBUSY) => return self.starve(&error, wait, left),
-                    _ => return Err(self.broken(&error)),
-                },
-            }
-        }
-    }
-
-    /// What is held stays held; waits for what the kernel already has.
-    #[cold]
-    fn starve(
-        &mut self,
-        error: &std::io::Error,
-        wait: u32,
-        left: Option<Duration>,
-    ) -> Result<(), EngineError> {
-        if self.in_ring > self.held {
-            return match self.enter_once(0, wait.min(1), left) {
-                Ok(_) => Ok(()),
-                Err(error) => match error.raw_os_error() {
-                    Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(()),
-                    _ => Err(self.broken(&error)),
-                },
-            };
-        }
-        self.starved += 1;
-        if self.starved > STARVED_MAX {
-            return Err(self.broken(error));
-        }
-        std::thread::sleep(Duration::from_millis(1));
-        Ok(())
-    }
-
-    /// One `io_uring_enter(2)` that asks for events: how many of `held` were taken.
-    #[inline]
-    fn enter_once(&self, held: u32, wait: u32, limit: Option<Duration>) -> std::io::Result<u32> {
-        const GETEVENTS: u32 = 1;
-        const EXT_ARG: u32 = 1 << 3;
-        let submitter = self.ring.submitter();
-        let taken = match limit.filter(|_| wait > 0) {
-            // SAFETY: the counts are the ring's own; what the commands point to is kept alive by `memory`.
-            None => unsafe { submitter.enter::<libc::sigset_t>(held, wait, GETEVENTS, None) },
-            Some(limit) => {
-                let limit = types::Timespec::from(limit);
-                let argument = types::SubmitArgs::new().timespec(&limit);
-                // SAFETY: as above; the argument and the limit it points to outlive the call.
-                unsafe { submitter.enter(held, wait, GETEVENTS | EXT_ARG, Some(&argument)) }
-            }
-        };
-        taken.map(|taken| taken as u32)
-    }
-
-    /// Whether the completion queue alone may not show all finished commands.
-    #[inline]
-    fn work_waits(&mut self) -> bool {
-        let queue = self.ring.submission();
-        self.is_polled || queue.taskrun() || queue.cq_overflow()
-    }
-
-    /// A polling kernel knows no time limit.
-    fn poll_for(&mut self, min: u32, limit: Duration) -> Result<(), EngineError> {
-        let since = Instant::now();
-        loop {
-            self.enter(0, None)?;
-            if self.ring.completion().len() as u32 >= min || since.elapsed() >= limit {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Takes up to `max` completions out of the queue.
-    #[inline]
-    fn take(&mut self, max: u32, done: &mut Vec<Completion>) -> Result<(), EngineError> {
-        let mut room = max;
-        let mut queue = self.ring.completion();
-        while room > 0 {
-            let Some(entry) = queue.next() else { break };
-            let slot = entry.user_data() as u32;
-            let len = self.lengths[slot as usize];
-            done.push(Completion { slot, result: result_of(entry.result(), len) });
-            room -= 1;
-        }
-        let has_lost = queue.overflow() > 0;
-        drop(queue);
-        self.in_ring -= max - room;
-        if has_lost {
-            return Err(EngineError::Broken {
-                engine: self.name,
-                action: "collecting completions",
-                error: "the kernel lost completions because its queue overflowed and memory ran out".into(),
-            });
-        }
-        Ok(())
-    }
-}
-
 impl Engine for Nvme {
     #[inline]
     fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError> {
-        let mut queue = self.ring.submission();
-        let mut held = 0;
-        for io in ios {
-            let address = self.memory.regions.address(io) as u64;
-            let target = &self.targets[io.file as usize];
-            let command = match target.command(io, address) {
+        let Nvme { ring, targets, lengths, refused } = self;
+        ring.push(ios, |memory, io| {
+            let target = &targets[io.file as usize];
+            let command = match target.command(io, memory.address(io) as u64) {
                 Ok(command) => command,
                 Err(error) => {
-                    self.refused.push_back(Completion { slot: io.slot, result: Err(error) });
-                    continue;
+                    refused.push_back(Completion { slot: io.slot, result: Err(error) });
+                    return None;
                 }
             };
-            self.lengths[io.slot as usize] = io.len;
+            lengths[io.slot as usize] = io.len;
             let entry = opcode::UringCmd80::new(target.fd, URING_CMD_IO)
                 .cmd(bytes_of(&command))
-                .buf_index(self.memory.piece(io))
-                .build()
-                .user_data(u64::from(io.slot));
-            // SAFETY: the bytes are inside a region, which is kept until nothing is in flight; the worker leaves a
-            // slot's bytes alone until its completion.
-            let pushed = unsafe { queue.push(&entry) };
-            // The queue has at least `depth` entries.
-            pushed.expect("never more I/Os than free slots");
-            held += 1;
-        }
-        drop(queue);
-        self.held += held;
-        self.in_ring += held;
+                .buf_index(memory.piece(io))
+                .build();
+            Some(entry.user_data(u64::from(io.slot)))
+        });
         Ok(())
     }
 
@@ -463,21 +247,14 @@ impl Engine for Nvme {
         done: &mut Vec<Completion>,
     ) -> Result<(), EngineError> {
         let given = if self.refused.is_empty() { 0 } else { hand_out(&mut self.refused, max, done) };
-        let min = min.saturating_sub(given).min(self.in_ring);
-        let ready = if min > 0 { self.ring.completion().len() as u32 } else { 0 };
-        let wait = if ready >= min { 0 } else { min };
-        let must_enter = self.held > 0 || wait > 0 || (min == 0 && self.in_ring > 0 && self.work_waits());
-        if must_enter {
-            match timeout.filter(|_| self.is_polled && wait > 0) {
-                None => self.enter(wait, timeout)?,
-                Some(limit) => self.poll_for(min, limit)?,
-            }
-        }
-        self.take(max - given, done)
+        let min = min.saturating_sub(given).min(self.ring.in_flight());
+        let lengths = &self.lengths;
+        self.ring
+            .reap(min, max - given, timeout, done, |slot, result| result_of(result, lengths[slot as usize]))
     }
 
     fn in_flight(&self) -> u32 {
-        self.in_ring + self.refused.len() as u32
+        self.ring.in_flight() + self.refused.len() as u32
     }
 
     /// A command that the drive has cannot be cancelled: this only waits.
@@ -489,19 +266,8 @@ impl Engine for Nvme {
 
 impl Drop for Nvme {
     fn drop(&mut self) {
-        if self.in_ring > 0 {
+        if self.ring.in_flight() > 0 {
             self.drain(DROP_LIMIT, &mut Vec::new());
-        }
-        if self.in_ring > 0 {
-            return;
-        }
-        // The kernel takes a closed ring apart later, on its own time, and would hold the devices until then.
-        let _ = self.ring.submitter().unregister_files();
-        // SAFETY: dropped once, here; the ring goes before the memory it has registered, and nothing is in flight.
-        // Otherwise both stay for ever.
-        unsafe {
-            ManuallyDrop::drop(&mut self.ring);
-            ManuallyDrop::drop(&mut self.memory);
         }
     }
 }

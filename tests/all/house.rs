@@ -126,6 +126,7 @@ const ENGINES_OF_LINUX: &[&str] = &[
     "engine/mmap/bus.rs",
     "engine/nvme.rs",
     "engine/threads.rs",
+    "engine/ring.rs",
     "engine/uring.rs",
     "engine/uring_setup.rs",
 ];

@@ -1,0 +1,425 @@
+//! What the engines over io_uring share: a ring with the memory that its entries point to, and the one call that hands over
+//! what is held and waits for completions.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use io_uring::{IoUring, cqueue, squeue, types};
+use rustix::io_uring::{IoringEnterFlags, io_uring_enter, io_uring_enter_arg, io_uring_getevents_arg};
+
+use super::transfer::{Regions, numbered_text};
+use super::uring_setup;
+use super::{Completion, EngineError, EngineFile, Io, IoError, Setup};
+
+/// The kernel registers at most 1 GiB as one buffer; larger regions are registered in pieces.
+const PIECE_BITS: u32 = 30;
+/// Registered buffers per ring.
+const PIECES_MAX: usize = 1 << 14;
+/// Attempts to hand over while the kernel has no memory for a request and nothing else is in flight.
+const STARVED_MAX: u32 = 1000;
+/// User data of what is no I/O, such as a request to cancel.
+pub(super) const NO_IO: u64 = u64::MAX;
+
+/// A ring of one thread.
+pub(super) struct Ring<S: squeue::EntryMarker, C: cqueue::EntryMarker> {
+    name: &'static str,
+    /// Leaked together with the memory when I/Os stay in flight.
+    uring: ManuallyDrop<IoUring<S, C>>,
+    memory: ManuallyDrop<Memory>,
+    /// Descriptor or registered index for `io_uring_enter(2)`, and the flag that says which.
+    enter_fd: i32,
+    enter_flags: IoringEnterFlags,
+    /// Completions come only when the kernel is asked for them, and it then asks the device.
+    is_polled: bool,
+    /// In the submission queue, not yet handed to the kernel.
+    held: u32,
+    in_flight: u32,
+    starved: u32,
+}
+
+/// What entries point to.
+pub(super) struct Memory {
+    regions: Regions,
+    /// Keeps the descriptors open.
+    _files: Vec<EngineFile>,
+    /// Number of each region's first registered piece; empty when none are registered.
+    first_piece: Vec<u32>,
+}
+
+impl Memory {
+    /// Address of an I/O's bytes, all of which are inside its region.
+    #[inline]
+    pub(super) fn address(&self, io: &Io) -> *mut u8 {
+        self.regions.address(io)
+    }
+
+    /// The registered piece that holds the whole I/O, if there is one.
+    #[inline]
+    pub(super) fn piece(&self, io: &Io) -> Option<u16> {
+        let first = *self.first_piece.get(io.region as usize)?;
+        piece_after(first, io.region_offset, io.len)
+    }
+}
+
+impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> fmt::Debug for Ring<S, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ring").field("held", &self.held).field("in_flight", &self.in_flight).finish()
+    }
+}
+
+impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<S, C> {
+    /// With the buffers and the ring's own descriptor registered, as far as the kernel lets it; what it refuses goes to
+    /// `notes`.
+    pub(super) fn new(
+        uring: IoUring<S, C>,
+        name: &'static str,
+        is_polled: bool,
+        setup: Setup,
+        notes: &mut Vec<String>,
+    ) -> Self {
+        let regions = Regions::new(setup.regions);
+        let first_piece = match setup.registered_buffers {
+            true => register_buffers(&uring, &regions, name, notes),
+            false => Vec::new(),
+        };
+        let (enter_fd, enter_flags) = match uring_setup::register_ring_fd(uring.as_raw_fd()) {
+            Ok(index) => (index as i32, IoringEnterFlags::REGISTERED_RING),
+            Err(error) => {
+                notes.push(format!("{name}: ring descriptor not registered: {error}"));
+                (uring.as_raw_fd(), IoringEnterFlags::empty())
+            }
+        };
+        Ring {
+            name,
+            uring: ManuallyDrop::new(uring),
+            memory: ManuallyDrop::new(Memory { regions, _files: setup.files, first_piece }),
+            enter_fd,
+            enter_flags,
+            is_polled,
+            held: 0,
+            in_flight: 0,
+            starved: 0,
+        }
+    }
+
+    /// I/Os that were pushed and have not been taken out.
+    #[inline]
+    pub(super) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Puts the entries of I/Os into the submission queue, without those that have none.
+    #[inline]
+    pub(super) fn push(&mut self, ios: &[Io], mut entry: impl FnMut(&Memory, &Io) -> Option<S>) {
+        let mut queue = self.uring.submission();
+        let mut pushed = 0;
+        for entry in ios.iter().filter_map(|io| entry(&self.memory, io)) {
+            // SAFETY: what made `entry` took the address from the memory, which checks that the bytes are inside a
+            // region. The region is kept until nothing is in flight; the worker leaves a slot's bytes alone until its
+            // completion.
+            let result = unsafe { queue.push(&entry) };
+            // The queue has at least `depth` entries.
+            result.expect("never more I/Os than free slots");
+            pushed += 1;
+        }
+        drop(queue);
+        self.held += pushed;
+        self.in_flight += pushed;
+    }
+
+    /// Hands over an entry that is no I/O, by itself, as far as the kernel takes it. It points to no memory and bears the user
+    /// data [`NO_IO`].
+    pub(super) fn push_aside(&mut self, entry: &S) {
+        if self.held > 0 && self.enter(0, None).is_err() {
+            return;
+        }
+        // SAFETY: the entry points to no memory.
+        let pushed = unsafe { self.uring.submission().push(entry) };
+        if pushed.is_ok() {
+            self.held += 1;
+            let _ = self.enter(0, None);
+        }
+    }
+
+    /// Hands over what is held and takes up to `max` completions, waiting as [`super::Engine::reap`] says. `result` makes an
+    /// I/O's result of its slot and of what the kernel says.
+    #[inline]
+    pub(super) fn reap(
+        &mut self,
+        min: u32,
+        max: u32,
+        timeout: Option<Duration>,
+        done: &mut Vec<Completion>,
+        result: impl Fn(u32, i32) -> Result<u32, IoError>,
+    ) -> Result<(), EngineError> {
+        // Right after a submission the kernel is entered anyway, so the queue is read only after that.
+        let ready = if min > 0 { self.uring.completion().len() as u32 } else { 0 };
+        let wait = if ready >= min { 0 } else { min };
+        let must_enter = self.held > 0 || wait > 0 || (min == 0 && self.in_flight > 0 && self.work_waits());
+        if must_enter {
+            match timeout.filter(|_| self.is_polled && wait > 0) {
+                None => self.enter(wait, timeout)?,
+                Some(limit) => self.poll_for(min, limit)?,
+            }
+        }
+        self.take(max, done, result)
+    }
+
+    /// Hands over what is held and waits for `wait` completions, in one call. Time limit, signal and a
+    /// kernel short of memory end it early.
+    #[inline]
+    fn enter(&mut self, wait: u32, timeout: Option<Duration>) -> Result<(), EngineError> {
+        let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
+        let entered = self.enter_once(wait, timeout);
+        if entered == Ok(self.held) {
+            self.held = 0;
+            self.starved = 0;
+            return Ok(());
+        }
+        self.enter_again(entered, wait, deadline)
+    }
+
+    /// What to do when an entry did not take all that was held.
+    #[cold]
+    #[inline(never)]
+    fn enter_again(
+        &mut self,
+        mut entered: Result<u32, i32>,
+        wait: u32,
+        deadline: Option<Instant>,
+    ) -> Result<(), EngineError> {
+        loop {
+            let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+            match entered {
+                Ok(taken) => {
+                    self.held -= taken;
+                    if taken > 0 {
+                        self.starved = 0;
+                    }
+                    if self.held == 0 || taken == 0 {
+                        return Ok(());
+                    }
+                    // The kernel took a part and did not wait.
+                    entered = self.enter_once(wait, left);
+                }
+                Err(libc::EINTR | libc::ETIME) => return Ok(()),
+                // No memory for a request, or completions that must be taken out first.
+                Err(errno @ (libc::EAGAIN | libc::EBUSY)) => return self.starve(errno, wait, left),
+                Err(errno) => return Err(self.broken(errno)),
+            }
+        }
+    }
+
+    /// What is held stays held; waits for what the kernel already has.
+    fn starve(&mut self, errno: i32, wait: u32, left: Option<Duration>) -> Result<(), EngineError> {
+        let with_kernel = self.in_flight.saturating_sub(self.held);
+        if with_kernel == 0 {
+            self.starved += 1;
+            if self.starved > STARVED_MAX {
+                return Err(self.broken(errno));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+            return Ok(());
+        }
+        let held = std::mem::take(&mut self.held);
+        let waited = self.enter_once(wait.min(1), left);
+        self.held = held;
+        match waited {
+            Ok(_) | Err(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => Ok(()),
+            Err(errno) => Err(self.broken(errno)),
+        }
+    }
+
+    /// One `io_uring_enter(2)`, which runs deferred completion work unless there can be none: the number of I/Os
+    /// taken, or the errno.
+    fn enter_once(&mut self, wait: u32, timeout: Option<Duration>) -> Result<u32, i32> {
+        // What the page cache answers within this very call is in the queue without asking for events. What is polled
+        // can be there as soon as it is handed over.
+        let events = if wait > 0 || self.in_flight > self.held || self.is_polled {
+            IoringEnterFlags::GETEVENTS
+        } else {
+            IoringEnterFlags::empty()
+        };
+        let flags = events | self.enter_flags;
+        // SAFETY: open for as long as the ring, or the index of the ring among this thread's registered ones.
+        let ring = unsafe { BorrowedFd::borrow_raw(self.enter_fd) };
+        let taken = match timeout.filter(|_| wait > 0) {
+            // SAFETY: the counts are the ring's own; what the entries point to is kept alive by `memory`.
+            None => unsafe { io_uring_enter(ring, self.held, wait, flags) },
+            Some(limit) => {
+                let mut limit = types::Timespec::from(limit);
+                let argument = io_uring_getevents_arg {
+                    ts: (&raw mut limit).cast::<c_void>().into(),
+                    ..Default::default()
+                };
+                let flags = flags | IoringEnterFlags::EXT_ARG;
+                // SAFETY: as above; the argument and the limit it points to outlive the call.
+                unsafe { io_uring_enter_arg(ring, self.held, wait, flags, Some(&argument)) }
+            }
+        };
+        taken.map_err(|errno| errno.raw_os_error())
+    }
+
+    /// Takes up to `max` completions out of the queue.
+    #[inline]
+    fn take(
+        &mut self,
+        max: u32,
+        done: &mut Vec<Completion>,
+        result: impl Fn(u32, i32) -> Result<u32, IoError>,
+    ) -> Result<(), EngineError> {
+        let mut room = max;
+        let mut queue = self.uring.completion();
+        while room > 0 {
+            let Some(entry) = queue.next() else { break };
+            let entry: cqueue::Entry = entry.into();
+            if entry.user_data() == NO_IO {
+                continue;
+            }
+            let slot = entry.user_data() as u32;
+            done.push(Completion { slot, result: result(slot, entry.result()) });
+            room -= 1;
+        }
+        let has_lost = queue.overflow() > 0;
+        drop(queue);
+        self.in_flight -= max - room;
+        if has_lost {
+            return Err(EngineError::Broken {
+                engine: self.name,
+                action: "collecting completions",
+                error: "the kernel lost completions because its queue overflowed and memory ran out".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether the completion queue alone may not show all finished I/Os.
+    #[inline]
+    fn work_waits(&mut self) -> bool {
+        // Without the flag (the last step of the setup) the kernel finishes I/Os by itself.
+        let queue = self.uring.submission();
+        self.is_polled || queue.taskrun() || queue.cq_overflow()
+    }
+
+    /// A polling kernel knows no time limit.
+    fn poll_for(&mut self, min: u32, limit: Duration) -> Result<(), EngineError> {
+        let since = Instant::now();
+        loop {
+            self.enter(0, None)?;
+            if self.uring.completion().len() as u32 >= min || since.elapsed() >= limit {
+                return Ok(());
+            }
+        }
+    }
+
+    fn broken(&self, errno: i32) -> EngineError {
+        EngineError::Broken {
+            engine: self.name,
+            action: "handing I/Os to the kernel and waiting for completions (io_uring_enter)",
+            error: numbered_text(IoError::from_number(errno)),
+        }
+    }
+}
+
+impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Drop for Ring<S, C> {
+    fn drop(&mut self) {
+        // The kernel takes a closed ring apart later, on its own time, and would hold its files until
+        // then: unmounting right after the run would find the file system busy. Nothing to do about a
+        // failure, and without registered files there is one.
+        if self.in_flight == 0 {
+            let _ = self.uring.submitter().unregister_files();
+        }
+        if self.enter_flags.contains(IoringEnterFlags::REGISTERED_RING) {
+            uring_setup::unregister_ring_fd(self.uring.as_raw_fd(), self.enter_fd as u32);
+        }
+        if self.in_flight == 0 {
+            // SAFETY: dropped once, here; the ring goes before the memory it has registered, and
+            // nothing is in flight. Otherwise both stay for ever.
+            unsafe {
+                ManuallyDrop::drop(&mut self.uring);
+                ManuallyDrop::drop(&mut self.memory);
+            }
+        }
+    }
+}
+
+/// Registers every region in pieces of 1 GiB; the number of each region's first piece, or nothing and
+/// a note.
+fn register_buffers<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
+    uring: &IoUring<S, C>,
+    regions: &Regions,
+    name: &str,
+    notes: &mut Vec<String>,
+) -> Vec<u32> {
+    let mut first = Vec::with_capacity(regions.as_slice().len());
+    let mut pieces = Vec::new();
+    let mut bytes = 0;
+    for region in regions.as_slice() {
+        first.push(pieces.len() as u32);
+        bytes += region.len();
+        let mut start = 0;
+        while start < region.len() {
+            let len = (region.len() - start).min(1 << PIECE_BITS);
+            // SAFETY: `start` is inside the region.
+            let base = unsafe { region.as_ptr().add(start) };
+            pieces.push(libc::iovec { iov_base: base.cast(), iov_len: len });
+            start += len;
+        }
+    }
+    if pieces.is_empty() {
+        return Vec::new();
+    }
+    if pieces.len() > PIECES_MAX {
+        notes.push(format!("{name}: buffers not registered: {} of them, {PIECES_MAX} at most", pieces.len()));
+        return Vec::new();
+    }
+    // SAFETY: the engine keeps the regions until the ring is gone, or for ever.
+    match unsafe { uring.submitter().register_buffers(&pieces) } {
+        Ok(()) => first,
+        Err(error) => {
+            notes.push(not_registered(name, &error, bytes));
+            Vec::new()
+        }
+    }
+}
+
+/// Says why buffers are not registered and what would help.
+fn not_registered(name: &str, error: &std::io::Error, bytes: usize) -> String {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
+    match (error.raw_os_error(), limit) {
+        (Some(libc::ENOMEM), Some(limit)) => format!(
+            "{name}: buffers not registered: they take {} KiB, the locked-memory limit is {} KiB for all \
+             threads together (ulimit -l): {error}",
+            bytes / 1024,
+            limit / 1024
+        ),
+        _ => format!("{name}: buffers not registered: {error}"),
+    }
+}
+
+/// The registered piece that holds `len` bytes at `offset` of a region whose first piece is `first`; none
+/// when they lie in two.
+#[inline]
+fn piece_after(first: u32, offset: u64, len: u32) -> Option<u16> {
+    let piece = offset >> PIECE_BITS;
+    let last = (offset + u64::from(len.max(1)) - 1) >> PIECE_BITS;
+    (piece == last).then_some((u64::from(first) + piece) as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_io_uses_the_piece_it_lies_in() {
+        const GIB: u64 = 1 << 30;
+        assert_eq!(piece_after(0, 0, 4096), Some(0));
+        assert_eq!(piece_after(3, GIB - 4096, 4096), Some(3));
+        assert_eq!(piece_after(3, GIB - 4096, 4097), None, "in two pieces");
+        assert_eq!(piece_after(3, GIB, 4096), Some(4));
+        assert_eq!(piece_after(3, 5 * GIB, 0), Some(8), "nothing is moved, but it has a place");
+    }
+}
