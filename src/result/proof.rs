@@ -130,7 +130,9 @@ impl Served {
         let size = |bytes: f64, ios: f64| if ios > 0.0 { bytes / ios } else { 0.0 };
         let asked = size(self.completed_bytes_per_s, self.completed_per_s);
         let moved = size(self.moved_bytes_per_s, self.moved_per_s);
-        let share = format!("{:.1} %", self.share * 100.0);
+        // A tenth of a percent tells whether all was served. Where others moved ten times as much it tells nothing.
+        let share =
+            if self.share < 10.0 { format!("{:.1} %", self.share * 100.0) } else { percent(self.share) };
         let of = match (moved - asked).abs() <= asked / 100.0 {
             true => format!("{share} of the {}/s completed", number(self.completed_per_s)),
             false => {
@@ -165,6 +167,8 @@ mod tests {
             ..Proof::default()
         };
         assert_eq!(proof.words(), "vda served 150,790 reads/s of 4 KiB, 100.0 % of the 150,806/s completed");
+        proof.reads = Some(served((1.0, 4096.0), (1333.379, 4096.0)));
+        assert_eq!(proof.words(), "vda served 1,333 reads/s of 4 KiB, 133,338 % of the 1/s completed");
         proof.disks.push("vdb".into());
         proof.reads = Some(served((1000.0, 1048576.0), (2000.0, 524_288.0)));
         proof.writes = Some(served((2000.0, 4096.0), (2040.0, 4096.0)));
