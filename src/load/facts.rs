@@ -122,6 +122,7 @@ pub fn of_layer(layer: &chain::Layer) -> Layer {
         forces_unit_access: queue.forces_unit_access,
         queue_requests: queue.requests,
         queue_depth: layer.queue_depth,
+        hardware_queues: layer.hardware_queues.clone(),
         request_bytes_max: queue.request_bytes_max,
         segments_max: queue.segments_max,
         model: layer.model.clone(),

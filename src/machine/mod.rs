@@ -1,12 +1,14 @@
 //! Facts about the machine: readers of procfs, sysfs, cgroups and mounts over [`roots::Roots`].
 
 pub mod chain;
+pub mod cpu_set;
 pub mod cpustat;
 pub mod device;
 pub mod diskstat;
 pub mod fileserver;
 pub mod fuse;
 pub mod host;
+pub mod interrupts;
 pub mod limits;
 pub mod loops;
 pub mod memory;

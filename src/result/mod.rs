@@ -19,13 +19,13 @@ pub use document::{
     System, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics,
 };
 pub use evidence::{
-    ClockFacts, ContentSample, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap, FileProtocol,
-    FineSeries, HostActivity, LateTick, Layer, LayerDetails, LayerKind, LayerRole, Limit, LimitChange,
-    LimitKind, LoadCost, LoopCache, Loss, MachineNow, NvmeCommands, OpenedKind, OtherRun, Outstanding,
-    OwnCost, PathAccess, PathActivity, Pressure, ProcessorWaits, Processors, QueueDepth, Replica,
-    ReplicaPeer, RequestCounts, Residency, SelfCost, ServedMount, ServerCounts, ServingProgram, Stalled,
-    TargetFacts, ThreadCost, ThreadProcessors, Ticks, Timeline, WayChange, Window, WriteCache,
-    is_path_of_another, served_disks,
+    ClockFacts, ContentSample, CpuSet, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap,
+    FileProtocol, FineSeries, HardwareQueue, HostActivity, LateTick, Layer, LayerDetails, LayerKind,
+    LayerRole, Limit, LimitChange, LimitKind, LoadCost, LoopCache, Loss, MachineNow, NvmeCommands,
+    OpenedKind, OtherRun, Outstanding, OwnCost, PathAccess, PathActivity, Pressure, ProcessorWaits,
+    Processors, QueueDepth, Replica, ReplicaPeer, RequestCounts, Residency, SelfCost, ServedMount,
+    ServerCounts, ServingProgram, Stalled, TargetFacts, ThreadCost, ThreadProcessors, Ticks, Timeline,
+    WayChange, Window, WriteCache, is_path_of_another, served_disks,
 };
 pub use latency::LatencySummary;
 pub use proof::{FileServer, Proof, Served, disks_in_words};

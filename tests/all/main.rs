@@ -72,6 +72,7 @@ mod machine {
     mod devices;
     mod disks;
     mod inspect;
+    mod interrupts;
     mod served;
     mod topology;
 }

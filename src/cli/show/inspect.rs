@@ -1,6 +1,7 @@
 //! An inspection: as JSON, and as text at most 80 columns wide where words allow.
 
 mod machine;
+mod processors;
 
 use serde::Serialize;
 
@@ -361,6 +362,7 @@ fn facts(layer: &Layer) -> Vec<String> {
     lines.extend(sector_words(layer));
     lines.extend(cache_words(layer));
     lines.extend(queue_words(layer));
+    lines.extend(processors::words(&layer.hardware_queues));
     lines.extend(request_words(layer));
     lines
 }

@@ -10,6 +10,7 @@ use crate::machine::chain::details::DELETED;
 use crate::machine::chain::drbd;
 use crate::machine::chain::transport::{connection, path_by};
 use crate::machine::chain::{BlockDevice, Builder, Layer, LayerDetails, LayerKind, LayerRole, Queue};
+use crate::machine::interrupts::queues_of;
 use crate::machine::read::{read_number, read_word};
 use crate::machine::roots::Roots;
 
@@ -118,6 +119,10 @@ pub(super) fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
         kind: if connected.is_network { LayerKind::NetworkDisk } else { kind },
         queue: queue_of(device),
         queue_depth: connected.queue_depth,
+        hardware_queues: match kind {
+            LayerKind::Disk => queues_of(device, roots),
+            _ => Vec::new(),
+        },
         model: connected.model,
         transport: connected.transport,
         server: connected.server,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::details::LayerDetails;
 use crate::machine::device::{DeviceNumber, SectorSizes};
+use crate::machine::interrupts::HardwareQueue;
 
 /// What a layer is.
 #[derive(
@@ -100,6 +101,8 @@ pub struct Layer {
     pub queue: Queue,
     /// Commands that the device takes at once.
     pub queue_depth: Option<u32>,
+    /// Its hardware queues, and which processors answer for them; empty where the driver has none.
+    pub hardware_queues: Vec<HardwareQueue>,
     /// Model as the device tells it.
     pub model: Option<String>,
     /// How it is connected.

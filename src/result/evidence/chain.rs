@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 pub use crate::machine::chain::{
     DevicePath, LayerDetails, LayerKind, LayerRole, PathAccess, Replica, ReplicaPeer,
 };
+pub use crate::machine::cpu_set::CpuSet;
+pub use crate::machine::interrupts::HardwareQueue;
 
 /// One level between a target and its disks. Absent members: not applicable, or the kernel does not tell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +42,9 @@ pub struct Layer {
     pub queue_requests: Option<u32>,
     /// Commands that the device takes at once.
     pub queue_depth: Option<u32>,
+    /// Hardware queues of a disk, and which processors answer for them, before the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hardware_queues: Vec<HardwareQueue>,
     /// Largest request in bytes (`max_sectors_kb`).
     pub request_bytes_max: Option<u64>,
     /// Separate parts of memory that a request may have.

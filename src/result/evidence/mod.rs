@@ -19,7 +19,8 @@ pub use activity::{
     Timeline,
 };
 pub use chain::{
-    DevicePath, Layer, LayerDetails, LayerKind, LayerRole, PathAccess, Replica, ReplicaPeer, WriteCache,
+    CpuSet, DevicePath, HardwareQueue, Layer, LayerDetails, LayerKind, LayerRole, PathAccess, Replica,
+    ReplicaPeer, WriteCache,
 };
 pub use content::{ContentSample, ExtentMap, LoopCache, Residency};
 pub use course::{FineSeries, LateTick, LimitChange, ProcessorWaits, Processors, ThreadProcessors, Ticks};

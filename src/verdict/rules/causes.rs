@@ -1,7 +1,7 @@
 //! Why a rate was lower than at other times: one decision in one place. Every candidate shows its evidence over time, the
 //! strongest is named, and when none fits, that is said.
 
-use super::processors::{Moved, moved};
+use super::processors::{Answers, Moved, answers, moved};
 use super::rhythm::{self, Stretch};
 use super::standstill::stopped_s;
 use super::{limits, machine, paths};
@@ -277,17 +277,24 @@ fn no_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
 
 /// The threads ran elsewhere.
 fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
-    let Moved { threads, of, low, otherwise } = moved(case, low)?;
+    let moved = moved(case, low)?;
+    let Moved { threads, of, low, otherwise } = moved;
     let who = match of {
         1 => format!("the thread ran on processor {low}, otherwise on processor {otherwise}"),
         _ => format!(
             "{threads} of {of} threads ran on other processors than otherwise (one on {low} instead of {otherwise})"
         ),
     };
-    let says = format!(
-        "While the rate was low, {who}: that is probably why, as an I/O takes longer on a processor that does not answer the disk's \
-         interrupts."
-    );
+    let because = match answers(case, moved) {
+        Answers::NotLow { disks } => format!(
+            "as an I/O takes longer on processor {low}, which does not answer the interrupts of {disks}; processor {otherwise} does"
+        ),
+        Answers::NoReason => "though the disk's interrupts do not explain it".to_string(),
+        Answers::Unknown => {
+            "as an I/O takes longer on a processor that does not answer the disk's interrupts".to_string()
+        }
+    };
+    let says = format!("While the rate was low, {who}: that is probably why, {because}.");
     let advice = "bind the threads: leave -n out, or choose the processors with -a, and measure each of them";
     let why = Why::because(says, advice).figure("processor_low", f64::from(low));
     Some(why.figure("processor_otherwise", f64::from(otherwise)))

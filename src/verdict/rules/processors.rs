@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::rhythm::Stretch;
+use crate::result::{Layer, disks_in_words};
 use crate::verdict::Case;
 use crate::verdict::figures::ratio;
+use crate::verdict::view::View;
 
 /// A thread that spends this much more of the low times on some processors than of the other times has moved.
 const MOVED: f64 = 0.6;
@@ -25,6 +27,45 @@ pub struct Moved {
     pub low: u32,
     /// Where it mostly ran otherwise.
     pub otherwise: u32,
+}
+
+/// Which processor answers the disks' interrupts, as far as it tells a place where a thread ran from another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answers {
+    /// The document does not tell it.
+    Unknown,
+    /// Not the processor where the thread mostly ran when the rate was low, but the other one.
+    NotLow {
+        /// The disks, in words.
+        disks: String,
+    },
+    /// Both, neither, or the processor where the rate was low; or not the same of all disks.
+    NoReason,
+}
+
+/// Who answers for the disks of all targets, seen from the processors where a thread ran.
+pub fn answers(case: &Case<'_>, Moved { low, otherwise, .. }: Moved) -> Answers {
+    let views = case.views();
+    // One disk can be below several targets.
+    let disks: BTreeMap<&str, &Layer> = views
+        .iter()
+        .flat_map(View::lowest)
+        .filter(|layer| !layer.hardware_queues.is_empty())
+        .map(|layer| (layer.name.as_str(), layer))
+        .collect();
+    let mut names = Vec::new();
+    for (name, disk) in &disks {
+        let by = |cpu: u32| disk.hardware_queues.iter().find_map(|queue| queue.is_answered_by(cpu));
+        match (by(low), by(otherwise)) {
+            (Some(false), Some(true)) => names.push(*name),
+            (Some(_), Some(_)) => return Answers::NoReason,
+            _ => return Answers::Unknown,
+        }
+    }
+    match names.is_empty() {
+        true => Answers::Unknown,
+        false => Answers::NotLow { disks: disks_in_words(&names) },
+    }
 }
 
 /// `None` when threads were bound, or most of them did not move with the rate.

@@ -16,11 +16,11 @@ mod uneven;
 use crate::measure::Histogram;
 use crate::profile::{CacheMode, Profile, Target, TimeSpan};
 use crate::result::{
-    ClockFacts, ContentSample, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap, Finding,
-    FindingGrade, Grade, HostActivity, LateTick, Layer, LayerKind, LoadCost, LoopCache, Measured, OpenedKind,
-    Outstanding, Pressure, Processors, QueueDepth, Residency, SelfCost, ServingProgram, System, TargetFacts,
-    TargetResult, ThreadCost, ThreadProcessors, ThreadResult, Ticks, TimeSpanResult, Timeline,
-    WaitStatistics, Window, legacy,
+    ClockFacts, ContentSample, CpuSet, CpuUse, Direction, DiskActivity, DiskCounts, Document, ExtentMap,
+    Finding, FindingGrade, Grade, HardwareQueue, HostActivity, LateTick, Layer, LayerKind, LoadCost,
+    LoopCache, Measured, OpenedKind, Outstanding, Pressure, Processors, QueueDepth, Residency, SelfCost,
+    ServingProgram, System, TargetFacts, TargetResult, ThreadCost, ThreadProcessors, ThreadResult, Ticks,
+    TimeSpanResult, Timeline, WaitStatistics, Window, legacy,
 };
 use crate::verdict::{Looks, RULES, judge};
 

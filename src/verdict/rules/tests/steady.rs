@@ -195,6 +195,26 @@ fn a_thread_that_moved_to_another_processor() {
     says(&finding, FindingGrade::Suspect, &[words]);
     assert!(finding.advice.contains("leave -n out"), "{finding:?}");
     assert!(finding.figures.iter().any(|f| f.name == "processor_low" && f.value == 1.0));
+    // The document tells who answers for the disk.
+    let answered_by = |cpus: &[u32]| {
+        let moved = doc(|d| {
+            d.series(rates.iter().copied());
+            d.measured.evidence.processors = places(&elsewhere);
+            let disk = d.measured.evidence.targets[0].layers.last_mut().expect("a disk");
+            disk.hardware_queues = vec![HardwareQueue {
+                number: 0,
+                processors: CpuSet::new(vec![0, 1]),
+                irq: Some(27),
+                answered_by: CpuSet::new(cpus.to_vec()),
+            }];
+        });
+        moved.fires("not-steady").says
+    };
+    let words = "on processor 1, which does not answer the interrupts of vda; processor 0 does.";
+    assert!(answered_by(&[0]).contains(words), "{}", answered_by(&[0]));
+    assert!(answered_by(&[1]).contains("interrupts do not explain it"), "{}", answered_by(&[1]));
+    assert!(answered_by(&[0, 1]).contains("interrupts do not explain it"));
+    assert!(answered_by(&[]).contains("on a processor that does not answer the disk's interrupts"));
     // It moved at other times, or was bound.
     for processors in [places(&|i| i % 2 == 0), None] {
         let says = of(processors).says;
