@@ -172,6 +172,7 @@ impl Bare {
             duration_ns: Lengths::of(&self.span).duration_ns,
             progress_ios: 0,
             is_virtual: false,
+            several_nodes: None,
         };
         let buffers = Buffers::for_null(lane)?;
         let setup = Setup {

@@ -13,6 +13,7 @@ use super::events::Signals;
 use super::facts;
 use super::live::Cell;
 use super::monitor::Monitor;
+use super::nodes::Placed;
 use super::phases::{Lengths, Phases, StartGate, Turnstile};
 use super::start::{Prepared, StartContext, StartFailure, prepare};
 use super::teller::{Place, Teller};
@@ -60,6 +61,7 @@ struct Ready {
     tid: ThreadId,
     engine: &'static str,
     notes: Vec<String>,
+    placed: Option<Placed>,
 }
 
 /// Results of a time span.
@@ -83,6 +85,8 @@ pub struct SpanOutcome {
     pub engine_traits: Option<EngineTraits>,
     /// How it was reached, without repetitions.
     pub engine_notes: Vec<String>,
+    /// Where the buffers of bound threads lie, by thread number; empty on machines with one memory node.
+    pub placed: Vec<(u32, Placed)>,
     /// Drift of the clock during the run, in parts per million.
     pub drift_ppm: f64,
     /// Threads that could not start or broke down, by number.
@@ -274,6 +278,7 @@ impl SpanOutcome {
             engine: String::new(),
             engine_traits: None,
             engine_notes: Vec::new(),
+            placed: Vec::new(),
             drift_ppm: 0.0,
             start_failures: Vec::new(),
         }
@@ -327,11 +332,11 @@ fn thread_life(
     clock: &MachineClock,
 ) -> Result<Option<Outcome>, StartFailure> {
     let id = lane.work.id;
-    let Prepared { mut worker, engine, notes } = prepare(lane, context)?;
+    let Prepared { mut worker, engine, notes, placed } = prepare(lane, context)?;
     worker.live = shared.live.get(id as usize).cloned();
     // Read before the start signal: nothing may delay the first I/O after it.
     let times = times_of_this_thread();
-    let _ = sender.send(Word::Ready(Ready { id, tid: ThreadId::current(), engine, notes }));
+    let _ = sender.send(Word::Ready(Ready { id, tid: ThreadId::current(), engine, notes, placed }));
     if !shared.gate.wait() {
         return Ok(None);
     }
@@ -414,6 +419,7 @@ impl Director<'_> {
             if !engines.contains(&word.engine) {
                 engines.push(word.engine);
             }
+            span.placed.extend(word.placed.map(|placed| (word.id, placed)));
             for note in word.notes {
                 if !span.engine_notes.contains(&note) {
                     span.engine_notes.push(note);

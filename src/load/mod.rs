@@ -21,6 +21,7 @@ pub mod live;
 mod loop_caches;
 mod marks;
 mod monitor;
+mod nodes;
 mod phases;
 mod prepare;
 mod programs;

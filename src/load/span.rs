@@ -14,6 +14,7 @@ use super::fill::Content;
 use super::keeper::{Watch, keeping};
 use super::loop_caches;
 use super::marks;
+use super::nodes;
 use super::phases::Lengths;
 use super::prepare::{self, Checked, Creation};
 use super::standing::Standing;
@@ -236,12 +237,15 @@ impl<'p> Run<'p> {
     ) -> Result<After, Failures> {
         let Planned { span, targets, clock, .. } = planned;
         let Before { sources, self_cost, mut looks, loop_caches, standings, used, mut beside } = before;
+        let topology = &self.report.document.system.topology;
+        let has_several_nodes = topology.nodes > 1 && !planned.is_virtual;
         let context = StartContext {
             targets,
             wanted: Wanted::of(span),
             duration_ns: Lengths::of(span).duration_ns,
             progress_ios: self.profile.progress_ios,
             is_virtual: planned.is_virtual,
+            several_nodes: has_several_nodes.then_some(topology),
         };
         let control = Control {
             lengths: Lengths::of(span),
@@ -334,6 +338,10 @@ impl<'p> Run<'p> {
             ));
         }
         let topology = &self.report.document.system.topology;
+        let apart = match outcome.placed.is_empty() {
+            true => None,
+            false => nodes::note(&outcome.placed, &nodes::Rules::read(&self.roots)),
+        };
         let (mut measured, notes) =
             document::measured(span, Wanted::of(span), lanes, targets, outcome, topology);
         // The engine is news where a better one could not be had.
@@ -341,7 +349,7 @@ impl<'p> Run<'p> {
         let engine =
             [format!("engine: {}", measured.engine)].into_iter().chain(measured.engine_notes.clone());
         self.report.notes.extend(engine.map(|words| Note { words, is_detail: is_usual }));
-        self.report.notes.extend(notes);
+        self.report.notes.extend(notes.into_iter().chain(apart));
         self.report.document.warnings.extend(document::short_transfer_words(span, &measured.threads));
         self.report.document.warnings.extend(document::stall_words(&measured));
         let evidence = &mut measured.evidence;

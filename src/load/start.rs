@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::counters::{Counter, Wanted};
+use super::nodes::{self, Placed};
 use super::targets::TargetState;
 use super::timeline::Buckets;
 use super::worker::{DutyState, Worker};
@@ -13,6 +14,7 @@ use super::writes::WriteSlots;
 use crate::access::{DataRng, Pattern, Rng, data};
 use crate::engine::{self, Engine, EngineError, EngineFile, Opened, Setup};
 use crate::fault::{Failure, FailureKind};
+use crate::machine::topology::Topology;
 use crate::plan::{Lane, LaneTarget, LaneWrites};
 use crate::sys::buffer::{BufferError, IoBuffer};
 use crate::sys::error::system_text;
@@ -30,6 +32,8 @@ pub struct StartContext<'a> {
     pub progress_ios: u32,
     /// The engine simulates time.
     pub is_virtual: bool,
+    /// The machine, when it has several memory nodes: then it is looked where buffers lie.
+    pub several_nodes: Option<&'a Topology>,
 }
 
 /// A worker ready for the start signal.
@@ -40,6 +44,8 @@ pub struct Prepared {
     pub engine: &'static str,
     /// Steps down and other facts, in words.
     pub notes: Vec<String>,
+    /// Where its buffers lie, of a bound thread on a machine with several memory nodes.
+    pub placed: Option<Placed>,
 }
 
 /// Why a thread could not start.
@@ -79,6 +85,7 @@ pub fn prepare(lane: &Lane, context: &StartContext<'_>) -> Result<Prepared, Star
     let _ = keep_exact_time_on_this_thread();
     let files = open_files(lane, context).map_err(fail)?;
     let buffers = Buffers::allocate(lane, context).map_err(fail)?;
+    let placed = buffers.placed(lane, context);
     let setup = Setup {
         depth: lane.work.slots,
         files,
@@ -91,7 +98,7 @@ pub fn prepare(lane: &Lane, context: &StartContext<'_>) -> Result<Prepared, Star
         None => engine::open_ladder(setup),
     };
     let (row, Opened { engine, notes }) = opened.map_err(|e: EngineError| fail(unprepared(e)))?;
-    Ok(Prepared { worker: assemble(lane, context, &buffers, engine), engine: row.name, notes })
+    Ok(Prepared { worker: assemble(lane, context, &buffers, engine), engine: row.name, notes, placed })
 }
 
 /// What keeps a thread from being prepared.
@@ -190,6 +197,21 @@ impl Buffers {
             buffers.of_targets.push(own);
         }
         Ok(buffers)
+    }
+
+    /// Where those lie that the thread has for itself: the source that all threads share is on one node at most.
+    fn placed(&self, lane: &Lane, context: &StartContext<'_>) -> Option<Placed> {
+        let cpu = lane.work.cpu?;
+        let node = context.several_nodes?.node_of(cpu)?;
+        let is_shared = |buffer: &Arc<IoBuffer>| {
+            context
+                .targets
+                .iter()
+                .filter_map(|state| state.write_source.as_ref())
+                .any(|s| Arc::ptr_eq(s, buffer))
+        };
+        let own = self.regions.iter().filter(|buffer| !is_shared(buffer));
+        Some(nodes::look(cpu, node, own.map(Arc::as_ref)))
     }
 
     fn for_target(

@@ -1,4 +1,4 @@
-//! A set of processors, written as the kernel writes one.
+//! A set of processors or of memory nodes, written as the kernel writes one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::topology::parse_cpu_list;
 use crate::sys::thread::ranges;
 
-/// Kernel ids of processors, ascending, each once. In documents the kernel's list format: `0-3,8`.
+/// Kernel ids of processors (or of memory nodes), ascending, each once. In documents the kernel's list format: `0-3,8`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 #[schemars(with = "String")]

@@ -3,8 +3,10 @@
 use std::io;
 use std::path::Path;
 
+use super::cpu_set::CpuSet;
 use super::roots::Roots;
-use crate::machine::read::read_number;
+use super::topology::parse_cpu_list;
+use crate::machine::read::{read_number, read_word};
 pub use crate::sys::system::{ResourceLimit, locked_memory_limit, open_files_limit, raise_open_files_limit};
 use crate::sys::system::{address_space_limit, data_limit, page_bytes, processes_limit};
 
@@ -43,6 +45,18 @@ pub fn parse_meminfo(text: &str) -> MemoryFacts {
         huge_page_bytes: bytes("Hugepagesize").filter(|&b| b > 0),
         huge_pages_free: free.saturating_sub(number("HugePages_Rsvd").unwrap_or(0)),
     }
+}
+
+/// Memory nodes that this process may take memory from, as its cpuset allows (`/proc/self/status`).
+pub fn allowed_nodes(roots: &Roots) -> Option<CpuSet> {
+    let status = std::fs::read_to_string(roots.proc.join("self/status")).ok()?;
+    let list = status.lines().find_map(|line| line.strip_prefix("Mems_allowed_list:"))?;
+    parse_cpu_list(list).map(CpuSet::new)
+}
+
+/// Nodes that have memory of their own (`/sys/devices/system/node/has_memory`).
+pub fn nodes_with_memory(roots: &Roots) -> Option<CpuSet> {
+    parse_cpu_list(&read_word(&roots.sys.join("devices/system/node/has_memory"))?).map(CpuSet::new)
 }
 
 /// Memory that this process may still take: what the machine has, or less where a control group

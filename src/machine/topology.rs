@@ -136,6 +136,12 @@ impl Topology {
         Ok(Topology { cpus_possible, ..arrange(all) })
     }
 
+    /// NUMA node of a processor; `None` when it is not online.
+    pub fn node_of(&self, cpu: u32) -> Option<u32> {
+        let at = self.processors.binary_search_by_key(&cpu, |processor| processor.cpu).ok()?;
+        Some(self.processors[at].node)
+    }
+
     /// Physical cores.
     pub fn cores(&self) -> u32 {
         distinct(self.processors.iter().map(|p| i64::from(p.physical_core))).len() as u32

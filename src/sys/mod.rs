@@ -9,8 +9,8 @@ pub mod vector;
 #[cfg(target_os = "linux")]
 pub use linux::{
     allocator, attribute, blkid, buffer, destination, device, error, events, extents, file, folders,
-    identity, instructions, kernel_table, lease, lock, nvme, open, residency, rusage, signals, source, space,
-    standard, stat, system, terminal, thread, tsc, wake,
+    identity, instructions, kernel_table, lease, lock, nvme, open, pages, residency, rusage, signals, source,
+    space, standard, stat, system, terminal, thread, tsc, wake,
 };
 
 /// Things that tests make and the program does not.

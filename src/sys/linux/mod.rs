@@ -20,6 +20,7 @@ pub mod lock;
 pub(crate) mod made;
 pub mod nvme;
 pub mod open;
+pub mod pages;
 pub mod residency;
 pub mod rusage;
 pub mod signals;
