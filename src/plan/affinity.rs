@@ -95,14 +95,21 @@ fn placed(usable: &[Processor], placement: Placement, class_max: u32) -> Vec<u32
         Order::FillPerformanceFirst => (performance_rank(p), 0),
         Order::FillEfficiencyFirst => (p.efficiency_class, 0),
     };
-    // Which sibling of its core a processor is: 0 for the first.
-    let sibling_rank = |p: &Processor| match placement.cores_first {
-        true => usable.iter().filter(|q| q.physical_core == p.physical_core && q.cpu < p.cpu).count(),
-        false => 0,
+    // Which sibling of its core a processor is: 0 for the first. Groups of DiskSpd never part siblings; here a large
+    // machine's second siblings are in groups of their own, whose turn comes after that of all first ones.
+    let sibling_ranks = |p: &Processor| match placement.cores_first {
+        true => {
+            let before = usable.iter().filter(|q| q.physical_core == p.physical_core && q.cpu < p.cpu);
+            let (inside, outside): (Vec<&Processor>, Vec<&Processor>) =
+                before.partition(|q| q.group == p.group);
+            (outside.len(), inside.len())
+        }
+        false => (0, 0),
     };
     let keyed = |p: &Processor| {
         let (over_all, in_group) = class_ranks(p);
-        (over_all, p.group, in_group, sibling_rank(p), p.cpu)
+        let (outside, inside) = sibling_ranks(p);
+        ((over_all, outside), p.group, in_group, inside, p.cpu)
     };
     let mut keyed: Vec<_> = usable.iter().map(keyed).collect();
     keyed.sort_unstable();
@@ -110,7 +117,7 @@ fn placed(usable: &[Processor], placement: Placement, class_max: u32) -> Vec<u32
         return keyed.into_iter().map(|(.., cpu)| cpu).collect();
     }
     // Round the groups: the n-th of every group before the (n+1)-th of any.
-    let mut ranked: Vec<(u32, usize, u32, u32)> = Vec::new();
+    let mut ranked: Vec<((u32, usize), usize, u32, u32)> = Vec::new();
     for (i, &(over_all, group, .., cpu)) in keyed.iter().enumerate() {
         let first = keyed.iter().position(|k| (k.0, k.1) == (over_all, group)).unwrap_or(0);
         ranked.push((over_all, i - first, group, cpu));

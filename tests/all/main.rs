@@ -73,6 +73,7 @@ mod machine {
     mod disks;
     mod inspect;
     mod interrupts;
+    mod large;
     mod served;
     mod topology;
 }
