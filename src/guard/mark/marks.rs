@@ -278,7 +278,7 @@ impl Marks {
     /// Marks a file that may be written without asking as being written by a run, for at most so long, in these ranges of
     /// bytes. `None` when it is somebody else's.
     ///
-    /// Runs of several programs on one file know each other by a shared lock ([`Sharing`]), which ends with them,
+    /// Runs of several programs on one file know each other by a shared lock (`Sharing`), which ends with them,
     /// however they end.
     pub fn begin_writing(&self, file: &File, longest: Duration, tested: &[Range<u64>]) -> Option<Writing> {
         let whose = self.whose(file);
