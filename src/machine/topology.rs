@@ -357,7 +357,9 @@ pub fn parse_cpu_list(text: &str) -> Option<Vec<u32>> {
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        if first > last || last > CPU_MAX {
+        // Documents hold such lists, too: one that repeats itself must not take all memory.
+        let is_more_than_all = || cpus.len() + (last - first) as usize > CPU_MAX as usize;
+        if first > last || last > CPU_MAX || is_more_than_all() {
             return None;
         }
         cpus.extend(first..=last);

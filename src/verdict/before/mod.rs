@@ -60,6 +60,7 @@ mod tests {
             "array-at-work",
             "misaligned",
             "one-command",
+            "interrupts",
             "empty",
             "no-room",
         ];

@@ -37,6 +37,7 @@ const LAYERS: &[Rule<OfLayer>] = &[
     rule("served-from-cache", behind_the_page_cache),
     rule("volatile-cache", write_back),
     rule("one-command", one_command),
+    rule("interrupts", answered_elsewhere),
     rule("provisioned-limit", of_a_cloud),
     rule("path-down", path_down),
     rule("copies-apart", copies_apart),
@@ -304,6 +305,22 @@ fn write_back(layer: &Layer) -> Option<String> {
     })
 }
 
+/// Of a disk with one hardware queue; of many queues each processor mostly has one near.
+fn answered_elsewhere(layer: &Layer) -> Option<String> {
+    let [queue] = layer.hardware_queues.as_slice() else { return None };
+    let is_partly = !queue.answered_by.is_empty() && !queue.answered_by.holds(&queue.processors);
+    let answering = queue.answered_by.within(&queue.processors);
+    let (first, is_one) = (answering.iter().next()?, answering.iter().count() == 1);
+    is_partly.then(|| {
+        format!(
+            "The interrupts of {} are answered by {} only: one I/O at a time (-o1) is mostly faster on {} (-a{first}) than on others.",
+            layer.name,
+            answering.words(),
+            if is_one { "that processor" } else { "one of them" }
+        )
+    })
+}
+
 fn one_command(layer: &Layer) -> Option<String> {
     (layer.queue_depth == Some(1)).then(|| {
         format!(
@@ -434,8 +451,7 @@ fn empty(facts: &TargetFacts, _: Option<u64>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::LayerDetails;
-    use crate::result::NvmeCommands;
+    use crate::result::{CpuSet, HardwareQueue, LayerDetails, NvmeCommands};
 
     fn know(facts: &TargetFacts, memory_bytes: Option<u64>) -> Vec<String> {
         look(facts, memory_bytes).into_iter().map(|known| known.says).collect()
@@ -485,6 +501,27 @@ mod tests {
         assert_eq!(about(disk), Vec::<String>::new());
     }
 
+    fn queue(processors: &[u32], answered_by: &[u32]) -> HardwareQueue {
+        let [processors, answered_by] = [processors, answered_by].map(|cpus| CpuSet::new(cpus.to_vec()));
+        HardwareQueue { number: 0, processors, irq: Some(36), answered_by }
+    }
+
+    #[test]
+    fn who_answers_is_told_where_it_makes_a_difference() {
+        let said = |queues: Vec<HardwareQueue>| {
+            answered_elsewhere(&Layer { hardware_queues: queues, ..layer(LayerKind::Disk, "vda") })
+        };
+        let one = "The interrupts of vda are answered by processor 1 only: one I/O at a time (-o1) is mostly faster on that \
+                   processor (-a1) than on others.";
+        assert_eq!(said(vec![queue(&[0, 1], &[1])]).as_deref(), Some(one));
+        let two = said(vec![queue(&[0, 1, 2, 3], &[2, 3])]).expect("a sentence");
+        assert!(two.contains("by processors 2-3 only") && two.contains("on one of them (-a2)"), "{two}");
+        assert_eq!(said(vec![queue(&[0, 1], &[0, 1])]), None, "by all");
+        assert_eq!(said(vec![queue(&[0, 1], &[])]), None, "not known");
+        assert_eq!(said(vec![queue(&[0, 1], &[9])]), None, "by one that this machine's threads cannot use");
+        assert_eq!(said(vec![queue(&[0, 1], &[1]), queue(&[2, 3], &[2])]), None, "several queues");
+    }
+
     /// Each sentence is said for the layer it is about, once, and nothing else with it.
     #[test]
     fn every_sentence_has_its_layer() {
@@ -503,7 +540,7 @@ mod tests {
             let transport = Some("iscsi".into());
             Layer { transport, details: Some(details), ..layer(LayerKind::NetworkDisk, "sdd") }
         };
-        let expected: [(Layer, &str); 20] = [
+        let expected: [(Layer, &str); 21] = [
             (layer(LayerKind::MemoryFilesystem, "tmpfs"), "Files here are in memory (tmpfs): a test"),
             (layer(LayerKind::Memory, "zram0"), "zram0 is a device in memory: a test"),
             (
@@ -535,6 +572,7 @@ mod tests {
             ),
             (disk(|d| d.write_cache = Some("write back".into())), "acknowledged before they are durable"),
             (disk(|d| d.queue_depth = Some(1)), "one command at a time"),
+            (disk(|d| d.hardware_queues = vec![queue(&[0, 1], &[1])]), "answered by processor 1 only: "),
             (disk(|d| d.model = Some("Amazon Elastic Block Store".into())), "sda is Amazon EBS"),
             (
                 disk(|d| d.detail = Some("2 paths (nvme1 live, nvme2 connecting)".into())),

@@ -193,6 +193,9 @@ fn lists_of_processors() {
     assert_eq!(parse_cpu_list("0-2,5\n"), Some(vec![0, 1, 2, 5]));
     assert_eq!(parse_cpu_list("5,0-2,1"), Some(vec![0, 1, 2, 5]));
     assert_eq!(parse_cpu_list("\n"), Some(vec![]));
+    // Each processor twice is more than there can be.
+    assert_eq!(parse_cpu_list("0-65535").map(|all| all.len()), Some(65_536));
+    assert_eq!(parse_cpu_list("0-65535,0-65535"), None);
     for bad in [",", "1,", "2-1", "-1", "1-", "a", "0-4294967295", "0x1"] {
         assert_eq!(parse_cpu_list(bad), None, "{bad}");
     }
