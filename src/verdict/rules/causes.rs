@@ -287,14 +287,16 @@ fn other_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
     };
     let because = match answers(case, moved) {
         Answers::NotLow { disks } => format!(
-            "as an I/O takes longer on processor {low}, which does not answer the interrupts of {disks}; processor {otherwise} does"
+            "that is probably why, as an I/O takes longer on processor {low}, which does not answer the interrupts of {disks}; processor \
+             {otherwise} does"
         ),
-        Answers::NoReason => "though the disk's interrupts do not explain it".to_string(),
+        Answers::NoReason => "that may be why, but the disk's interrupts do not explain it".to_string(),
         Answers::Unknown => {
-            "as an I/O takes longer on a processor that does not answer the disk's interrupts".to_string()
+            "that is probably why, as an I/O takes longer on a processor that does not answer the disk's interrupts"
+                .to_string()
         }
     };
-    let says = format!("While the rate was low, {who}: that is probably why, {because}.");
+    let says = format!("While the rate was low, {who}: {because}.");
     let advice = "bind the threads: leave -n out, or choose the processors with -a, and measure each of them";
     let why = Why::because(says, advice).figure("processor_low", f64::from(low));
     Some(why.figure("processor_otherwise", f64::from(otherwise)))

@@ -19,7 +19,7 @@ pub(super) fn words(queues: &[HardwareQueue]) -> Vec<String> {
         |queue: &&HardwareQueue| !queue.answered_by.is_empty() && queue.processors.holds(&queue.answered_by);
     let own = queues.iter().filter(is_own).count();
     let mut lines = vec![format!(
-        "{} hardware queues, {} with interrupts answered by a processor that uses it",
+        "{} hardware queues, {} with interrupts answered by a processor that uses the queue",
         grouped(queues.len() as u64),
         if own == queues.len() {
             "each".to_string()
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn many_queues_are_told_together_but_for_those_that_differ() {
         let mut queues: Vec<HardwareQueue> = (0..8).map(|i| queue(i, &[i], &[i])).collect();
-        let all = "8 hardware queues, each with interrupts answered by a processor that uses it";
+        let all = "8 hardware queues, each with interrupts answered by a processor that uses the queue";
         assert_eq!(words(&queues), [all]);
         queues[3] = queue(3, &[3], &[0]);
         let told = words(&queues);
