@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use super::transfer::{DROP_LIMIT, Regions, check_setup, hand_out, not_begun, numbered_text, reap_all};
-use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Opened, Setup};
+use super::{AnyEngine, Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Opened, Setup};
 use crate::sys::file::is_direct;
 
 pub(super) const NAME: &str = "libaio";
@@ -89,7 +89,7 @@ pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
         events: vec![IoEvent::default(); depth.min(EVENTS_MAX)],
         starved: 0,
     };
-    Ok(Opened { engine: Box::new(engine), notes })
+    Ok(Opened { engine: AnyEngine::new(engine), notes })
 }
 
 /// Whether a context can be had. Opens a small one and closes it.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::IoError;
+use super::{AnyEngine, IoError};
 use crate::sys::buffer::IoBuffer;
 
 /// What an I/O does.
@@ -115,7 +115,7 @@ pub struct Setup {
 #[derive(Debug)]
 pub struct Opened {
     /// The engine.
-    pub engine: Box<dyn Engine>,
+    pub engine: AnyEngine,
     /// Steps down taken inside the engine, in words, e.g. "buffers not registered: locked-memory
     /// limit of 64 KiB". Empty when nothing was given up.
     pub notes: Vec<String>,
@@ -151,6 +151,7 @@ pub trait Engine: std::fmt::Debug {
     ///
     /// # Errors
     /// Those of either.
+    #[inline(always)]
     fn exchange(
         &mut self,
         ios: &[Io],

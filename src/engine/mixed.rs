@@ -3,13 +3,13 @@
 
 use std::time::Duration;
 
-use super::{Completion, Engine, EngineError, EngineFile, Io};
+use super::{AnyEngine, Completion, Engine, EngineError, EngineFile, Io};
 
 #[derive(Debug)]
 pub(super) struct Mixed {
     is_mapped: Vec<bool>,
-    mapped: Box<dyn Engine>,
-    other: Box<dyn Engine>,
+    mapped: AnyEngine,
+    other: AnyEngine,
     /// Scratch for the part of a batch that goes to `other`.
     batch: Vec<Io>,
 }
@@ -19,8 +19,8 @@ impl Mixed {
     pub(super) fn new(
         files: &[EngineFile],
         depth: u32,
-        mapped: Box<dyn Engine>,
-        other: Box<dyn Engine>,
+        mapped: AnyEngine,
+        other: AnyEngine,
     ) -> Self {
         let is_mapped = files.iter().map(|f| f.map.is_some()).collect();
         Mixed { is_mapped, mapped, other, batch: Vec::with_capacity(depth as usize) }

@@ -11,7 +11,7 @@ use rustix::mm::{MapFlags, MsyncFlags, ProtFlags};
 
 use super::transfer::{Regions, check_setup, hand_out};
 use super::{
-    Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, MapFlush, MapMode, Op, Opened, Setup,
+    AnyEngine, Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, MapFlush, MapMode, Op, Opened, Setup,
     persist,
 };
 
@@ -63,7 +63,7 @@ fn open_some(setup: Setup, wanted: impl Fn(&EngineFile) -> bool) -> Result<Opene
         ready: VecDeque::with_capacity(setup.depth as usize),
         watch: BusWatch::install()?,
     };
-    Ok(Opened { engine: Box::new(engine), notes: Vec::new() })
+    Ok(Opened { engine: AnyEngine::new(engine), notes: Vec::new() })
 }
 
 impl Map {

@@ -5,6 +5,7 @@
 //! [`open_ladder`] chooses the best one that the machine offers, [`open`] a named one.
 
 mod aio;
+mod any;
 mod api;
 mod mixed;
 mod mmap;
@@ -22,6 +23,7 @@ mod uring;
 mod uring_setup;
 
 pub use crate::sys::error::Code as IoError;
+pub use any::AnyEngine;
 pub use api::{
     Completion, Engine, EngineError, EngineFile, EngineRow, Handle, Io, MapFlush, MapMode, Op, Opened, Setup,
 };

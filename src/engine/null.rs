@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::transfer::check_setup;
-use super::{Completion, Engine, EngineError, Io, Opened, Setup};
+use super::{AnyEngine, Completion, Engine, EngineError, Io, Opened, Setup};
 
 pub(super) const NAME: &str = "null";
 
@@ -21,7 +21,7 @@ pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
     check_setup(NAME, &setup, u32::MAX)?;
     // A batch can arrive while the rest of the previous one is still to be returned.
     let taken = Vec::with_capacity(setup.depth as usize * 2);
-    Ok(Opened { engine: Box::new(Null { taken, next: 0 }), notes: Vec::new() })
+    Ok(Opened { engine: AnyEngine::new(Null { taken, next: 0 }), notes: Vec::new() })
 }
 
 impl Engine for Null {

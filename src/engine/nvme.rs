@@ -17,7 +17,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use super::ring::Ring;
 use super::transfer::{DROP_LIMIT, check_setup, hand_out, reap_all};
 use super::uring_setup::{self, DEPTH_MAX};
-use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Opened, Setup};
+use super::{AnyEngine, Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Opened, Setup};
 use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
 use crate::sys::nvme::{OpenedFor, opened_for};
@@ -155,7 +155,7 @@ fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<Opened
     let depth = setup.depth as usize;
     let ring = Ring::new(uring, name, is_polled, setup, &mut notes);
     let (lengths, refused) = (vec![0; depth], VecDeque::with_capacity(depth));
-    Ok(Opened { engine: Box::new(Nvme { ring, targets, lengths, refused }), notes })
+    Ok(Opened { engine: AnyEngine::new(Nvme { ring, targets, lengths, refused }), notes })
 }
 
 /// What commands to an open file need.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::transfer::{Regions, ThreadPriority, check_setup, hand_out, not_begun, transfer};
-use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Opened, Setup};
+use super::{AnyEngine, Completion, Engine, EngineError, EngineFile, Io, IoError, Opened, Setup};
 
 pub(super) const NAME: &str = "psync";
 
@@ -30,7 +30,7 @@ pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
         waiting: VecDeque::with_capacity(depth),
         ready: VecDeque::with_capacity(depth),
     };
-    Ok(Opened { engine: Box::new(engine), notes: Vec::new() })
+    Ok(Opened { engine: AnyEngine::new(engine), notes: Vec::new() })
 }
 
 impl Psync {

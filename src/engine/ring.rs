@@ -112,7 +112,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
     }
 
     /// Puts the entries of I/Os into the submission queue, without those that have none.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, ios: &[Io], mut entry: impl FnMut(&Memory, &Io) -> Option<S>) {
         let mut queue = self.uring.submission();
         let mut pushed = 0;
@@ -146,7 +146,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
 
     /// Hands over what is held and takes up to `max` completions, waiting as [`super::Engine::reap`] says. `result` makes an
     /// I/O's result of its slot and of what the kernel says.
-    #[inline]
+    #[inline(always)]
     pub(super) fn reap(
         &mut self,
         min: u32,
@@ -170,7 +170,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
 
     /// Hands over what is held and waits for `wait` completions, in one call. Time limit, signal and a
     /// kernel short of memory end it early.
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, wait: u32, timeout: Option<Duration>) -> Result<(), EngineError> {
         let deadline = timeout.and_then(|t| Instant::now().checked_add(t));
         let entered = self.enter_once(wait, timeout);
@@ -214,6 +214,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
     }
 
     /// What is held stays held; waits for what the kernel already has.
+    #[cold]
     fn starve(&mut self, errno: i32, wait: u32, left: Option<Duration>) -> Result<(), EngineError> {
         let with_kernel = self.in_flight.saturating_sub(self.held);
         if with_kernel == 0 {
@@ -235,6 +236,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
 
     /// One `io_uring_enter(2)`, which runs deferred completion work unless there can be none: the number of I/Os
     /// taken, or the errno.
+    #[inline(always)]
     fn enter_once(&mut self, wait: u32, timeout: Option<Duration>) -> Result<u32, i32> {
         // What the page cache answers within this very call is in the queue without asking for events. What is polled
         // can be there as soon as it is handed over.
@@ -264,7 +266,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
     }
 
     /// Takes up to `max` completions out of the queue.
-    #[inline]
+    #[inline(always)]
     fn take(
         &mut self,
         max: u32,
@@ -297,7 +299,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
     }
 
     /// Whether the completion queue alone may not show all finished I/Os.
-    #[inline]
+    #[inline(always)]
     fn work_waits(&mut self) -> bool {
         // Without the flag (the last step of the setup) the kernel finishes I/Os by itself.
         let queue = self.uring.submission();
@@ -305,6 +307,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
     }
 
     /// A polling kernel knows no time limit.
+    #[cold]
     fn poll_for(&mut self, min: u32, limit: Duration) -> Result<(), EngineError> {
         let since = Instant::now();
         loop {

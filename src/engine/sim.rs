@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::sim_spec::{Fault, Jitter, Spec};
 use super::transfer::check_setup;
-use super::{Completion, Engine, EngineError, Io, IoError, Op, Opened, Setup};
+use super::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op, Opened, Setup};
 use crate::sys::signals;
 
 pub(super) use super::sim_spec::NAME;
@@ -60,7 +60,7 @@ pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
         in_flight: BinaryHeap::with_capacity(setup.depth as usize),
         spec,
     };
-    Ok(Opened { engine: Box::new(engine), notes: Vec::new() })
+    Ok(Opened { engine: AnyEngine::new(engine), notes: Vec::new() })
 }
 
 impl Sim {

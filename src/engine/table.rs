@@ -2,7 +2,7 @@
 
 use super::mixed::Mixed;
 use super::{
-    EngineError, EngineRow, Opened, Setup, aio, mmap, null, nvme, psync, sim, threads, uring, uring_setup,
+    AnyEngine, EngineError, EngineRow, Opened, Setup, aio, mmap, null, nvme, psync, sim, threads, uring, uring_setup,
 };
 use crate::sys::file::is_direct;
 
@@ -240,7 +240,7 @@ fn with_mapped(
     notes.push(format!("mapped targets are served by {}, the others by {}", MMAP.name, row.name));
     notes.extend(other.notes);
     let engine = Mixed::new(&files, depth, inline.engine, other.engine);
-    Ok((row, Opened { engine: Box::new(engine), notes }))
+    Ok((row, Opened { engine: AnyEngine::new(engine), notes }))
 }
 
 /// Opens the first of `rows` that is available; the reason of every step is put before its notes.

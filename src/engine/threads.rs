@@ -13,7 +13,7 @@ use rustix::thread::futex;
 use super::transfer::{
     DROP_LIMIT, Regions, ThreadPriority, check_setup, hand_out, not_begun, reap_all, transfer,
 };
-use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Opened, Setup};
+use super::{AnyEngine, Completion, Engine, EngineError, EngineFile, Io, IoError, Opened, Setup};
 use crate::sys::error::system_text;
 
 pub(super) const NAME: &str = "threads";
@@ -69,7 +69,7 @@ pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
     let started = engine.start(depth);
     restore_signals(&mask);
     started?;
-    Ok(Opened { engine: Box::new(engine), notes: Vec::new() })
+    Ok(Opened { engine: AnyEngine::new(engine), notes: Vec::new() })
 }
 
 /// A panic of a helper would be a bug that its thread already reported; the data stays usable.

@@ -18,7 +18,7 @@ use crate::machine::roots::Roots;
 use crate::sys::file::{FileKind, Stat, is_direct};
 
 #[derive(Debug)]
-struct Uring {
+pub(super) struct Uring {
     ring: Ring<squeue::Entry, cqueue::Entry>,
     targets: Targets,
 }
@@ -94,11 +94,11 @@ fn open_with(setup: Setup, is_polled: bool) -> Result<Opened, EngineError> {
         flags: if fixed_files { squeue::Flags::FIXED_FILE } else { squeue::Flags::empty() },
     };
     let ring = Ring::new(uring, NAME, is_polled, setup, &mut notes);
-    Ok(Opened { engine: Box::new(Uring { ring, targets }), notes })
+    Ok(Opened { engine: Uring { ring, targets }.into(), notes })
 }
 
 impl Targets {
-    #[inline]
+    #[inline(always)]
     fn entry(&self, memory: &Memory, io: &Io) -> squeue::Entry {
         let Target { fd, ioprio } = self.files[io.file as usize];
         let address = memory.address(io);
@@ -121,13 +121,13 @@ impl Targets {
 }
 
 impl Engine for Uring {
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError> {
         self.ring.push(ios, |memory, io| Some(self.targets.entry(memory, io)));
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn reap(
         &mut self,
         min: u32,

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::access::Noise;
-use crate::engine::{self, Completion, Engine, EngineError, EngineFile, Handle, Io, Op, Setup};
+use crate::engine::{self, AnyEngine, Completion, Engine, EngineError, EngineFile, Handle, Io, Op, Setup};
 use crate::guard::sample::{PIECE_BYTES, find_odd};
 use crate::sys::buffer::{BufferError, IoBuffer};
 use crate::sys::error::{Code, system_text};
@@ -290,7 +290,7 @@ struct Piece {
 
 /// Blocks in flight up to an end.
 struct Writer {
-    engine: Box<dyn Engine>,
+    engine: AnyEngine,
     engine_name: &'static str,
     notes: Vec<String>,
     blocks: Arc<IoBuffer>,

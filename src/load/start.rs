@@ -12,7 +12,7 @@ use super::timeline::Buckets;
 use super::worker::{DutyState, Worker};
 use super::writes::WriteSlots;
 use crate::access::{DataRng, Pattern, Rng, data};
-use crate::engine::{self, Engine, EngineError, EngineFile, Opened, Setup};
+use crate::engine::{self, AnyEngine, Engine, EngineError, EngineFile, Opened, Setup};
 use crate::fault::{Failure, FailureKind};
 use crate::machine::topology::Topology;
 use crate::plan::{Lane, LaneTarget, LaneWrites};
@@ -111,7 +111,7 @@ pub fn assemble(
     lane: &Lane,
     context: &StartContext<'_>,
     buffers: &Buffers,
-    engine: Box<dyn Engine>,
+    engine: AnyEngine,
 ) -> Worker {
     let seed = lane.work.seed;
     let mut rng = Rng::for_thread(seed, 0);

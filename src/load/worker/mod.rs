@@ -15,7 +15,7 @@ use super::phases::Phases;
 use super::timeline::Buckets;
 use super::writes::WriteSlots;
 use crate::access::{DataRng, Meter, Pace, Pattern, PoolChoice, Rng, SharedOffset};
-use crate::engine::{Completion, Engine, EngineError, Io, IoError, Op};
+use crate::engine::{AnyEngine, Completion, Engine, EngineError, Io, IoError, Op};
 use crate::plan::Dispatch;
 use crate::result::{ThreadCost, WaitStatistics};
 use idle::Idle;
@@ -149,7 +149,7 @@ pub struct Outcome {
 #[derive(Debug)]
 pub struct Worker {
     /// Opened engine.
-    pub engine: Box<dyn Engine>,
+    pub engine: AnyEngine,
     /// Targets of the thread.
     pub duties: Vec<DutyState>,
     /// Target of each slot, or the choice among all in pool mode.
@@ -255,7 +255,7 @@ impl Worker {
             due_ns: vec![0; slots],
             batch: Vec::with_capacity(slots),
             done: Vec::with_capacity(slots),
-            now_ns: time.now_ns(&*self.engine),
+            now_ns: time.now_ns(&self.engine),
             calm_until_ns: 0,
             counting: false,
             to_dot: self.progress_ios,
@@ -309,7 +309,7 @@ impl Worker {
         for _ in 0..DRAIN_STEPS {
             turn.done.clear();
             stuck = self.engine.drain(DRAIN_STEP, &mut turn.done);
-            turn.now_ns = turn.time.now_ns(&*self.engine);
+            turn.now_ns = turn.time.now_ns(&self.engine);
             turn.done.iter().for_each(|completion| turn.outstanding.ended(completion, turn.now_ns));
             if stuck == 0 {
                 break;
@@ -420,7 +420,7 @@ impl Worker {
     fn stamp<T: Time>(&mut self, turn: &mut Turn<'_, T>) {
         // Inline engines may finish an I/O within a microsecond, so an old stamp would be too far off.
         let is_fresh = turn.since_stamp <= FRESH && !self.is_inline;
-        let now = if is_fresh { turn.now_ns } else { turn.now(&*self.engine) };
+        let now = if is_fresh { turn.now_ns } else { turn.now(&self.engine) };
         turn.since_stamp = STALE;
         turn.stamped_ns = now;
         for io in &turn.batch {
@@ -470,8 +470,8 @@ impl Worker {
     fn sleep<T: Time>(&mut self, turn: &mut Turn<'_, T>, wait_ns: u64) {
         turn.waits.throttle_sleeps += 1;
         let left = turn.phases.stop_ns().saturating_sub(turn.now_ns);
-        turn.time.sleep(wait_ns.min(left), &mut *self.engine);
-        turn.now_ns = turn.now(&*self.engine);
+        turn.time.sleep(wait_ns.min(left), &mut self.engine);
+        turn.now_ns = turn.now(&self.engine);
         turn.since_stamp = 0;
     }
 
@@ -493,7 +493,7 @@ impl Worker {
             self.engine_broke(turn, &error);
             return 0;
         }
-        let now = turn.now(&*self.engine);
+        let now = turn.now(&self.engine);
         let before = turn.now_ns;
         turn.now_ns = now;
         let found = turn.done.len();
