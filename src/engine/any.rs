@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::psync::Psync;
 use super::uring::Uring;
 use super::{Completion, Engine, EngineError, Io};
 
@@ -15,8 +16,15 @@ pub struct AnyEngine(Kind);
 
 #[derive(Debug)]
 enum Kind {
+    Psync(Box<Psync>),
     Uring(Box<Uring>),
     Other(Box<dyn Engine>),
+}
+
+impl From<Psync> for AnyEngine {
+    fn from(engine: Psync) -> AnyEngine {
+        AnyEngine(Kind::Psync(Box::new(engine)))
+    }
 }
 
 impl From<Uring> for AnyEngine {
@@ -33,6 +41,7 @@ impl AnyEngine {
 
     fn get(&self) -> &dyn Engine {
         match &self.0 {
+            Kind::Psync(engine) => &**engine,
             Kind::Uring(engine) => &**engine,
             Kind::Other(engine) => &**engine,
         }
@@ -40,6 +49,7 @@ impl AnyEngine {
 
     fn get_mut(&mut self) -> &mut dyn Engine {
         match &mut self.0 {
+            Kind::Psync(engine) => &mut **engine,
             Kind::Uring(engine) => &mut **engine,
             Kind::Other(engine) => &mut **engine,
         }
@@ -71,6 +81,7 @@ impl Engine for AnyEngine {
         done: &mut Vec<Completion>,
     ) -> Result<(), EngineError> {
         match &mut self.0 {
+            Kind::Psync(engine) => engine.exchange(ios, min, max, timeout, done),
             Kind::Uring(engine) => engine.exchange(ios, min, max, timeout, done),
             Kind::Other(engine) => engine.exchange(ios, min, max, timeout, done),
         }

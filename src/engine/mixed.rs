@@ -16,12 +16,7 @@ pub(super) struct Mixed {
 
 impl Mixed {
     /// Both engines know all files under the same numbers.
-    pub(super) fn new(
-        files: &[EngineFile],
-        depth: u32,
-        mapped: AnyEngine,
-        other: AnyEngine,
-    ) -> Self {
+    pub(super) fn new(files: &[EngineFile], depth: u32, mapped: AnyEngine, other: AnyEngine) -> Self {
         let is_mapped = files.iter().map(|f| f.map.is_some()).collect();
         Mixed { is_mapped, mapped, other, batch: Vec::with_capacity(depth as usize) }
     }

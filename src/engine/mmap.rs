@@ -11,8 +11,8 @@ use rustix::mm::{MapFlags, MsyncFlags, ProtFlags};
 
 use super::transfer::{Regions, check_setup, hand_out};
 use super::{
-    AnyEngine, Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, MapFlush, MapMode, Op, Opened, Setup,
-    persist,
+    AnyEngine, Completion, Engine, EngineError, EngineFile, Handle, Io, IoError, MapFlush, MapMode, Op,
+    Opened, Setup, persist,
 };
 
 mod bus;

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::transfer::{Regions, ThreadPriority, check_setup, hand_out, not_begun, transfer};
-use super::{AnyEngine, Completion, Engine, EngineError, EngineFile, Io, IoError, Opened, Setup};
+use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Opened, Setup};
 
 pub(super) const NAME: &str = "psync";
 
 #[derive(Debug)]
-struct Psync {
+pub(super) struct Psync {
     files: Vec<EngineFile>,
     regions: Regions,
     priority: ThreadPriority,
@@ -30,12 +30,12 @@ pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
         waiting: VecDeque::with_capacity(depth),
         ready: VecDeque::with_capacity(depth),
     };
-    Ok(Opened { engine: AnyEngine::new(engine), notes: Vec::new() })
+    Ok(Opened { engine: engine.into(), notes: Vec::new() })
 }
 
 impl Psync {
     /// Issues one I/O and waits for it.
-    #[inline]
+    #[inline(always)]
     fn one(&mut self, io: &Io) -> Result<u32, IoError> {
         let file = &self.files[io.file as usize];
         let address = self.regions.address(io);
@@ -78,7 +78,7 @@ impl Engine for Psync {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn exchange(
         &mut self,
         ios: &[Io],

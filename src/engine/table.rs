@@ -2,7 +2,8 @@
 
 use super::mixed::Mixed;
 use super::{
-    AnyEngine, EngineError, EngineRow, Opened, Setup, aio, mmap, null, nvme, psync, sim, threads, uring, uring_setup,
+    AnyEngine, EngineError, EngineRow, Opened, Setup, aio, mmap, null, nvme, psync, sim, threads, uring,
+    uring_setup,
 };
 use crate::sys::file::is_direct;
 

@@ -60,7 +60,7 @@ pub(super) fn reap_all(engine: &mut dyn Engine, deadline: Instant, done: &mut Ve
 ///
 /// # Safety
 /// `len` bytes at `address` belong to this I/O alone until the call returns.
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn transfer(
     handle: &Handle,
     op: Op,

@@ -107,12 +107,7 @@ pub fn unprepared(why: impl std::fmt::Display) -> Failure {
 }
 
 /// The worker around an opened engine.
-pub fn assemble(
-    lane: &Lane,
-    context: &StartContext<'_>,
-    buffers: &Buffers,
-    engine: AnyEngine,
-) -> Worker {
+pub fn assemble(lane: &Lane, context: &StartContext<'_>, buffers: &Buffers, engine: AnyEngine) -> Worker {
     let seed = lane.work.seed;
     let mut rng = Rng::for_thread(seed, 0);
     let targets = lane.targets.iter().zip(&buffers.of_targets).zip(0u32..);

@@ -291,14 +291,12 @@ pub(super) fn status_flags(file: &File) -> io::Result<i32> {
 ///
 /// # Safety
 /// `len` bytes at `address` are the caller's alone until the call returns.
-#[inline]
+#[inline(always)]
 pub unsafe fn read_into(file: &File, address: *mut u8, len: u32, offset: u64) -> Result<u32, Code> {
-    // Offsets beyond the signed range are the kernel's to refuse (EINVAL).
-    // SAFETY: the memory is valid for `len` bytes and ours, as the caller promises.
-    let moved =
-        unsafe { libc::pread64(file.as_raw_fd(), address.cast(), len as usize, offset as libc::off64_t) };
-    // At most `len`, which is 32 bits wide.
-    u32::try_from(moved).map_err(|_| Code::last())
+    // SAFETY: the memory is valid for `len` bytes and ours, as the caller promises; a buffer always holds something.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(address, len as usize) };
+    // Offsets beyond the signed range are the kernel's to refuse (EINVAL). It moves at most `len`, which is 32 bits wide.
+    rustix::io::pread(file, bytes, offset).map(|moved| moved as u32).map_err(code)
 }
 
 /// One `pwrite(2)`: the number of bytes written.
@@ -308,12 +306,11 @@ pub unsafe fn read_into(file: &File, address: *mut u8, len: u32, offset: u64) ->
 ///
 /// # Safety
 /// As for [`read_into`].
-#[inline]
+#[inline(always)]
 pub unsafe fn write_from(file: &File, address: *const u8, len: u32, offset: u64) -> Result<u32, Code> {
     // SAFETY: as above.
-    let moved =
-        unsafe { libc::pwrite64(file.as_raw_fd(), address.cast(), len as usize, offset as libc::off64_t) };
-    u32::try_from(moved).map_err(|_| Code::last())
+    let bytes = unsafe { std::slice::from_raw_parts(address, len as usize) };
+    rustix::io::pwrite(file, bytes, offset).map(|moved| moved as u32).map_err(code)
 }
 
 /// Reads at an offset, at most as much as fits; the number of bytes.
