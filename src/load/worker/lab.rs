@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::access::{PatternSpec, RangeSpec, UsableRange};
-use crate::engine::EngineError;
+use crate::engine::{AnyEngine, EngineError};
 use crate::load::phases::Lengths;
 use crate::result::Direction;
 
@@ -320,7 +320,7 @@ impl Bench {
         let sequential = pattern(4096, 0, 0, slots, &mut rng);
         let stamps = wanted.stamps();
         let worker = Worker {
-            engine: Box::new(lab.clone()),
+            engine: AnyEngine::new(lab.clone()),
             duties: vec![duty(0, 0, wanted, sequential)],
             slot_duty: vec![0; slots as usize],
             pool: None,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use truespd::engine::{
-    Completion, Engine, EngineError, EngineFile, EngineRow, Io, IoError, Op, Opened, Setup, TABLE,
+    AnyEngine, Completion, Engine, EngineError, EngineFile, EngineRow, Io, IoError, Op, Opened, Setup, TABLE,
 };
 use truespd::sys::buffer::IoBuffer;
 
@@ -85,7 +85,7 @@ pub fn of_descriptor(fd: OwnedFd, size_bytes: u64) -> EngineFile {
 
 /// An engine with one buffer of `DEPTH` blocks, slot by slot.
 pub struct Bench {
-    pub engine: Box<dyn Engine>,
+    pub engine: AnyEngine,
     pub memory: Arc<IoBuffer>,
     pub notes: Vec<String>,
 }

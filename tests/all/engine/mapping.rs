@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::bench::{BLOCK, Bench, DEPTH, folders, make_file, not_available, of_descriptor, open_flags};
 use crate::support::gate::{self, Gate};
-use truespd::engine::{self, EngineFile, Io, MapFlush, MapMode, Op, Setup};
+use truespd::engine::{self, Engine, EngineFile, Io, MapFlush, MapMode, Op, Setup};
 use truespd::sys::buffer::IoBuffer;
 
 fn mapped(path: &Path, mode: MapMode) -> EngineFile {

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use truespd::engine::{self, Completion, Engine, EngineFile, Io, IoError, Op, Setup};
+use truespd::engine::{self, AnyEngine, Completion, Engine, EngineFile, Io, IoError, Op, Setup};
 
 const FILE_BYTES: u64 = 64 << 20;
 
-fn sim(parameters: &str, depth: u32) -> Box<dyn Engine> {
+fn sim(parameters: &str, depth: u32) -> AnyEngine {
     let file = std::fs::File::open("/dev/null").expect("readable");
     let setup = Setup {
         depth,
@@ -41,15 +41,15 @@ fn load(parameters: &str, depth: u32, count: u64) -> (u64, u64) {
     let all: Vec<_> = (0..depth).map(|slot| io(slot, Op::Read, 0)).collect();
     engine.submit(&all).expect("submit");
     while finished < count {
-        for completion in reap(engine.as_mut(), 1) {
+        for completion in reap(&mut engine, 1) {
             let slot = completion.slot as usize;
-            latency_ns += now(engine.as_ref()) - issued[slot];
-            issued[slot] = now(engine.as_ref());
+            latency_ns += now(&engine) - issued[slot];
+            issued[slot] = now(&engine);
             finished += 1;
             engine.submit(&[io(completion.slot, Op::Read, 0)]).expect("submit");
         }
     }
-    (now(engine.as_ref()), latency_ns)
+    (now(&engine), latency_ns)
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn the_rate_limit_spaces_starts_evenly() {
     let all: Vec<_> = (0..4).map(|slot| io(slot, Op::Write, 0)).collect();
     engine.submit(&all).expect("submit");
     for n in 0..4 {
-        let done = reap(engine.as_mut(), 1);
-        assert_eq!((done.len(), done[0].slot, now(engine.as_ref())), (1, n, u64::from(n) * 1_000_000));
+        let done = reap(&mut engine, 1);
+        assert_eq!((done.len(), done[0].slot, now(&engine)), (1, n, u64::from(n) * 1_000_000));
     }
 }
 
@@ -89,9 +89,9 @@ fn jitter_keeps_the_mean_and_has_its_law() {
         let (mut sum, mut squares, mut before) = (0.0, 0.0, 0);
         for _ in 0..COUNT {
             engine.submit(&[io(0, Op::Read, 0)]).expect("submit");
-            reap(engine.as_mut(), 1);
-            let service = (now(engine.as_ref()) - before) as f64;
-            before = now(engine.as_ref());
+            reap(&mut engine, 1);
+            let service = (now(&engine) - before) as f64;
+            before = now(&engine);
             sum += service;
             squares += service * service;
         }
@@ -117,11 +117,11 @@ fn faults_hit_where_they_are_told_to() {
     let parameters = "latency=10us,error=eio@1M+64K,short=512#3,error=enospc%5,stall=1ms@8M+1";
     let mut engine = sim(parameters, 1);
     let mut one = |op, offset| {
-        let before = now(engine.as_ref());
+        let before = now(&engine);
         engine.submit(&[io(0, op, offset)]).expect("submit");
-        let done = reap(engine.as_mut(), 1);
+        let done = reap(&mut engine, 1);
         assert_eq!(done.len(), 1);
-        (done[0].result.map_err(IoError::number), now(engine.as_ref()) - before)
+        (done[0].result.map_err(IoError::number), now(&engine) - before)
     };
     assert_eq!(one(Op::Read, 0), (Ok(4096), 10_000));
     assert_eq!(one(Op::Read, (1 << 20) + 65535), (Err(libc::EIO), 10_000));
@@ -137,20 +137,20 @@ fn faults_hit_where_they_are_told_to() {
 fn time_passes_only_where_it_should() {
     let mut engine = sim("latency=100us,write_latency=300us,cpu=2us", 4);
     engine.submit(&[io(0, Op::Read, 0), io(1, Op::Write, 0), io(2, Op::Read, 0)]).expect("submit");
-    assert_eq!(now(engine.as_ref()), 6_000, "three times the cost of submitting");
-    assert!(reap(engine.as_mut(), 0).is_empty());
-    assert_eq!(now(engine.as_ref()), 6_000, "a look takes no time");
+    assert_eq!(now(&engine), 6_000, "three times the cost of submitting");
+    assert!(reap(&mut engine, 0).is_empty());
+    assert_eq!(now(&engine), 6_000, "a look takes no time");
     let mut done = Vec::new();
     engine.reap(1, 4, Some(Duration::from_micros(50)), &mut done).expect("reap");
-    assert_eq!((done.len(), now(engine.as_ref())), (0, 56_000), "the limit came first");
+    assert_eq!((done.len(), now(&engine)), (0, 56_000), "the limit came first");
     engine.advance_virtual(101_999);
-    assert!(reap(engine.as_mut(), 0).is_empty());
+    assert!(reap(&mut engine, 0).is_empty());
     engine.advance_virtual(102_000);
     engine.advance_virtual(5);
-    assert_eq!(reap(engine.as_mut(), 0), [Completion { slot: 0, result: Ok(4096) }]);
-    assert_eq!(now(engine.as_ref()), 102_000, "time never goes back");
+    assert_eq!(reap(&mut engine, 0), [Completion { slot: 0, result: Ok(4096) }]);
+    assert_eq!(now(&engine), 102_000, "time never goes back");
     engine.reap(2, 1, None, &mut done).expect("reap");
-    assert_eq!((done.len(), done[0].slot, now(engine.as_ref())), (1, 2, 304_000), "waits for two, gives one");
+    assert_eq!((done.len(), done[0].slot, now(&engine)), (1, 2, 304_000), "waits for two, gives one");
     assert_eq!(engine.in_flight(), 1);
     assert_eq!(engine.drain(Duration::from_secs(1), &mut Vec::new()), 0);
 }
@@ -159,12 +159,12 @@ fn time_passes_only_where_it_should() {
 fn a_hung_io_survives_a_drain_with_a_limit() {
     let mut engine = sim("latency=1ms,stall=forever#2", 4);
     engine.submit(&[io(0, Op::Read, 0), io(1, Op::Read, 0), io(2, Op::Read, 0)]).expect("submit");
-    assert_eq!(reap(engine.as_mut(), 2).len(), 2);
+    assert_eq!(reap(&mut engine, 2).len(), 2);
     let mut done = Vec::new();
     let start = Instant::now();
     engine.reap(1, 4, Some(Duration::from_secs(3600)), &mut done).expect("reap");
     assert!(done.is_empty() && start.elapsed() < Duration::from_secs(5), "an hour of virtual time");
     assert_eq!(engine.drain(Duration::from_secs(10), &mut Vec::new()), 1);
     assert_eq!(engine.in_flight(), 1);
-    assert_eq!(now(engine.as_ref()), 3_610_001_000_000);
+    assert_eq!(now(&engine), 3_610_001_000_000);
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::support::runner::{Place, no_stop, run};
-use truespd::engine::{self, Completion, Engine, EngineError, EngineRow, Io, Op, Opened, Setup};
+use truespd::engine::{self, AnyEngine, Completion, Engine, EngineError, EngineRow, Io, Op, Opened, Setup};
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1 << 20;
@@ -33,7 +33,7 @@ static RECORDER: EngineRow = EngineRow {
 #[derive(Debug)]
 struct Recorder {
     key: (String, u32),
-    sim: Box<dyn Engine>,
+    sim: AnyEngine,
     ios: Vec<Io>,
 }
 
@@ -44,7 +44,10 @@ fn open(mut setup: Setup) -> Result<Opened, EngineError> {
     let key = (run.to_string(), name.trim_start_matches("diskspd-").parse().expect("a number"));
     setup.parameters = parameters.to_string();
     let sim = engine::open(engine::find("sim").expect("in the table"), setup)?.1;
-    Ok(Opened { engine: Box::new(Recorder { key, sim: sim.engine, ios: Vec::new() }), notes: sim.notes })
+    Ok(Opened {
+        engine: AnyEngine::new(Recorder { key, sim: sim.engine, ios: Vec::new() }),
+        notes: sim.notes,
+    })
 }
 
 impl Drop for Recorder {

@@ -4,7 +4,9 @@ use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::support::runner::{Outcome, Place, no_stop, run, run_watched};
-use truespd::engine::{self, Completion, Engine, EngineError, EngineRow, Io, IoError, Opened, Setup};
+use truespd::engine::{
+    self, AnyEngine, Completion, Engine, EngineError, EngineRow, Io, IoError, Opened, Setup,
+};
 use truespd::load::live::Phase;
 use truespd::load::{self, Event, Options};
 use truespd::profile::{Profile, TimeSpan};
@@ -261,7 +263,7 @@ const fn row(name: &'static str, open: fn(Setup) -> Result<Opened, EngineError>)
 struct Bad {
     how: How,
     after: u32,
-    inner: Box<dyn Engine>,
+    inner: AnyEngine,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -277,7 +279,7 @@ fn bad(setup: Setup, how: How, threads: &[&str]) -> Result<Opened, EngineError> 
     let inner = (null().open)(setup)?.engine;
     let name = std::thread::current().name().unwrap_or_default().to_string();
     let after = if threads.iter().any(|t| name == format!("diskspd-{t}")) { 1000 } else { u32::MAX };
-    Ok(Opened { engine: Box::new(Bad { how, after, inner }), notes: Vec::new() })
+    Ok(Opened { engine: AnyEngine::new(Bad { how, after, inner }), notes: Vec::new() })
 }
 
 impl Engine for Bad {
