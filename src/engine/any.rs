@@ -8,9 +8,9 @@ use super::{Completion, Engine, EngineError, Io};
 
 /// An opened engine.
 ///
-/// The one that makes most of the I/Os is told by name, so that the compiler can put its system call into the worker's
-/// loop. A return from a function that entered the kernel is mispredicted: on a processor of AMD (Linux 6.18) each
-/// direct read took 0.5 us longer with a single one (`docs/design/hot-path.md`, "No return behind the system call").
+/// Those that most I/Os go through are told by name, so that the compiler can put their system calls into the worker's
+/// loop: a function that returns behind a system call cost 0.5 us per direct read (`docs/design/hot-path.md`, "No return
+/// behind the system call").
 #[derive(Debug)]
 pub struct AnyEngine(Kind);
 
