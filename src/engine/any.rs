@@ -1,12 +1,12 @@
-//! The engine of a worker, of whatever kind.
+//! The engine of a worker, of whatever kind, and the row that it is opened by.
 
 use std::time::Duration;
 
 use super::psync::Psync;
 use super::uring::Uring;
-use super::{Completion, Engine, EngineError, Io};
+use super::{Completion, Engine, EngineError, Io, Setup};
 
-/// An opened engine.
+/// An engine of any kind.
 ///
 /// Those that most I/Os go through are told by name, so that the compiler can put their system calls into the worker's
 /// loop: a function that returns behind a system call cost 0.5 us per direct read (`docs/design/hot-path.md`, "No return
@@ -54,6 +54,16 @@ impl AnyEngine {
             Kind::Other(engine) => &mut **engine,
         }
     }
+}
+
+/// An opened engine.
+#[derive(Debug)]
+pub struct Opened {
+    /// The engine.
+    pub engine: AnyEngine,
+    /// Steps down taken inside the engine, in words, e.g. "buffers not registered: locked-memory
+    /// limit of 64 KiB". Empty when nothing was given up.
+    pub notes: Vec<String>,
 }
 
 impl Engine for AnyEngine {
@@ -110,4 +120,34 @@ impl Engine for AnyEngine {
     fn advance_virtual(&mut self, now_ns: u64) {
         self.get_mut().advance_virtual(now_ns);
     }
+}
+
+/// A row of the table of engines.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineRow {
+    /// Name for `--engine`.
+    pub name: &'static str,
+    /// One line for help.
+    pub summary: &'static str,
+    /// What it needs, for help; empty when nothing.
+    pub needs: &'static str,
+    /// Several I/Os can be in flight.
+    pub asynchronous: bool,
+    /// Submitting blocks on files that were not opened for direct I/O, so that the ladder passes the
+    /// engine over for them.
+    pub needs_direct: bool,
+    /// Reads and writes the files; false for engines that measure or imitate without touching them.
+    pub moves_data: bool,
+    /// Sends NVMe commands to character devices of namespaces, and serves nothing else. Nothing else serves those.
+    pub sends_commands: bool,
+    /// Time is simulated: a run takes no real time.
+    pub simulates_time: bool,
+    /// Threads ask for completions all the time, and keep their processors busy.
+    pub polls: bool,
+    /// Outstanding I/Os that it takes for one thread; `u32::MAX` when it sets no limit.
+    pub depth_max: u32,
+    /// Tells why it cannot be used on this machine, without side effects.
+    pub probe: fn() -> Result<(), EngineError>,
+    /// Opens it.
+    pub open: fn(Setup) -> Result<Opened, EngineError>,
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{AnyEngine, IoError};
+use super::IoError;
 use crate::sys::buffer::IoBuffer;
 
 /// What an I/O does.
@@ -109,16 +109,6 @@ pub struct Setup {
     pub registered_buffers: bool,
     /// Parameters after the colon of `--engine NAME:...` (`sim` only), empty otherwise.
     pub parameters: String,
-}
-
-/// An opened engine.
-#[derive(Debug)]
-pub struct Opened {
-    /// The engine.
-    pub engine: AnyEngine,
-    /// Steps down taken inside the engine, in words, e.g. "buffers not registered: locked-memory
-    /// limit of 64 KiB". Empty when nothing was given up.
-    pub notes: Vec<String>,
 }
 
 /// What an engine does: take I/Os, return completions, and end.
@@ -252,34 +242,4 @@ pub enum EngineError {
         /// The system's text.
         error: String,
     },
-}
-
-/// A row of the table of engines.
-#[derive(Debug, Clone, Copy)]
-pub struct EngineRow {
-    /// Name for `--engine`.
-    pub name: &'static str,
-    /// One line for help.
-    pub summary: &'static str,
-    /// What it needs, for help; empty when nothing.
-    pub needs: &'static str,
-    /// Several I/Os can be in flight.
-    pub asynchronous: bool,
-    /// Submitting blocks on files that were not opened for direct I/O, so that the ladder passes the
-    /// engine over for them.
-    pub needs_direct: bool,
-    /// Reads and writes the files; false for engines that measure or imitate without touching them.
-    pub moves_data: bool,
-    /// Sends NVMe commands to character devices of namespaces, and serves nothing else. Nothing else serves those.
-    pub sends_commands: bool,
-    /// Time is simulated: a run takes no real time.
-    pub simulates_time: bool,
-    /// Threads ask for completions all the time, and keep their processors busy.
-    pub polls: bool,
-    /// Outstanding I/Os that it takes for one thread; `u32::MAX` when it sets no limit.
-    pub depth_max: u32,
-    /// Tells why it cannot be used on this machine, without side effects.
-    pub probe: fn() -> Result<(), EngineError>,
-    /// Opens it.
-    pub open: fn(Setup) -> Result<Opened, EngineError>,
 }

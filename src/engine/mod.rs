@@ -23,9 +23,7 @@ mod uring;
 mod uring_setup;
 
 pub use crate::sys::error::Code as IoError;
-pub use any::AnyEngine;
-pub use api::{
-    Completion, Engine, EngineError, EngineFile, EngineRow, Handle, Io, MapFlush, MapMode, Op, Opened, Setup,
-};
+pub use any::{AnyEngine, EngineRow, Opened};
+pub use api::{Completion, Engine, EngineError, EngineFile, Handle, Io, MapFlush, MapMode, Op, Setup};
 pub use sim_spec::KEYS as SIM_PARAMETERS;
 pub use table::{LADDER, TABLE, check_parameters, find, likely, of_commands, open, open_ladder, step_down};

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::transfer::{Regions, ThreadPriority, check_setup, hand_out, not_begun, transfer};
-use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Opened, Setup};
+use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Setup};
 
 pub(super) const NAME: &str = "psync";
 
@@ -18,19 +18,18 @@ pub(super) struct Psync {
     ready: VecDeque<Completion>,
 }
 
-pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
+pub(super) fn open(setup: Setup) -> Result<Psync, EngineError> {
     check_setup(NAME, &setup, u32::MAX)?;
     let priority = ThreadPriority::of_this_thread();
     priority.check(NAME, &setup.files)?;
     let depth = setup.depth as usize;
-    let engine = Psync {
+    Ok(Psync {
         files: setup.files,
         regions: Regions::new(setup.regions),
         priority,
         waiting: VecDeque::with_capacity(depth),
         ready: VecDeque::with_capacity(depth),
-    };
-    Ok(Opened { engine: engine.into(), notes: Vec::new() })
+    })
 }
 
 impl Psync {
@@ -145,7 +144,7 @@ mod tests {
             registered_buffers: false,
             parameters: String::new(),
         };
-        let mut engine = open(setup).expect("psync needs nothing").engine;
+        let mut engine = open(setup).expect("psync needs nothing");
         let io = |slot: u32| Io {
             slot,
             file: 0,

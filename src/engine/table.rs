@@ -26,7 +26,7 @@ const IO_URING: EngineRow = EngineRow {
     polls: false,
     depth_max: uring_setup::DEPTH_MAX,
     probe: uring_setup::probe,
-    open: uring::open,
+    open: |setup| uring::open(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
 };
 
 const IO_URING_POLL: EngineRow = EngineRow {
@@ -41,7 +41,7 @@ const IO_URING_POLL: EngineRow = EngineRow {
     polls: true,
     depth_max: uring_setup::DEPTH_MAX,
     probe: uring_setup::probe,
-    open: uring::open_polled,
+    open: |setup| uring::open_polled(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
 };
 
 const NVME: EngineRow = EngineRow {
@@ -116,7 +116,7 @@ const PSYNC: EngineRow = EngineRow {
     polls: false,
     depth_max: u32::MAX,
     probe: || Ok(()),
-    open: psync::open,
+    open: |setup| psync::open(setup).map(|engine| Opened { engine: engine.into(), notes: Vec::new() }),
 };
 
 const MMAP: EngineRow = EngineRow {

@@ -12,7 +12,7 @@ use io_uring::{cqueue, opcode, squeue, types};
 use super::ring::{Memory, NO_IO, Ring};
 use super::transfer::{DROP_LIMIT, check_setup, reap_all};
 use super::uring_setup::{self, DEPTH_MAX, NAME, POLLED_NAME};
-use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Opened, Setup};
+use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Setup};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::sys::file::{FileKind, Stat, is_direct};
@@ -37,12 +37,13 @@ struct Target {
     ioprio: u16,
 }
 
-pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
+/// With what was given up.
+pub(super) fn open(setup: Setup) -> Result<(Uring, Vec<String>), EngineError> {
     open_with(setup, false)
 }
 
 /// The same, and nobody waits for interrupts.
-pub(super) fn open_polled(setup: Setup) -> Result<Opened, EngineError> {
+pub(super) fn open_polled(setup: Setup) -> Result<(Uring, Vec<String>), EngineError> {
     setup.files.iter().try_for_each(check_pollable)?;
     open_with(setup, true)
 }
@@ -73,7 +74,7 @@ fn check_pollable(file: &EngineFile) -> Result<(), EngineError> {
     }
 }
 
-fn open_with(setup: Setup, is_polled: bool) -> Result<Opened, EngineError> {
+fn open_with(setup: Setup, is_polled: bool) -> Result<(Uring, Vec<String>), EngineError> {
     check_setup(NAME, &setup, DEPTH_MAX)?;
     let mut notes = Vec::new();
     let uring = uring_setup::build(setup.depth, is_polled, &mut notes)?;
@@ -94,7 +95,7 @@ fn open_with(setup: Setup, is_polled: bool) -> Result<Opened, EngineError> {
         flags: if fixed_files { squeue::Flags::FIXED_FILE } else { squeue::Flags::empty() },
     };
     let ring = Ring::new(uring, NAME, is_polled, setup, &mut notes);
-    Ok(Opened { engine: Uring { ring, targets }.into(), notes })
+    Ok((Uring { ring, targets }, notes))
 }
 
 impl Targets {
