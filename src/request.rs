@@ -60,6 +60,10 @@ pub struct LongOptions {
     pub progress: bool,
     /// `--require`: the worst grade that is a success.
     pub require: Option<Grade>,
+    /// `--metrics`: file for Prometheus, replaced every second.
+    pub metrics: Option<String>,
+    /// `--events`: file, pipe or descriptor for lines of JSON.
+    pub events: Option<String>,
 }
 
 /// A file for the result in one format.

@@ -217,7 +217,7 @@ impl Console {
                 state.line.clear();
                 end_without_result(failure);
             }
-            Event::Verbose(_) => {}
+            Event::Verbose(_) | Event::Counted(_) => {}
             Event::Progress(progress) => self.progress(&mut state, &live::progress(&progress)),
             Event::Warning(words) => {
                 self.line(&mut state, Told::Warning, &words);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::events::Handles;
-use super::live::Progress;
+use super::live::{Counted, Progress};
 use crate::engine::EngineRow;
 use crate::fault::Failure;
 use crate::guard::mark::Marks;
@@ -51,6 +51,9 @@ pub enum Event {
     },
     /// Progress of the time span, when [`Options::progress_every`] asks for it.
     Progress(Progress),
+    /// The time span is over: all its I/Os, in all its phases. Comes after its last [`Event::Progress`], and only when that
+    /// was asked for.
+    Counted(Counted),
     /// Threads do not end, because nothing can interrupt their I/Os. The run goes on waiting for them; who cannot wait for
     /// ever ends the process.
     GivenUp(Failure),

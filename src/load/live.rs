@@ -105,6 +105,8 @@ pub struct Progress {
     pub planned_ns: u64,
     /// Until the cool-down of the last time span ends, in nanoseconds; without the time to prepare further spans.
     pub left_ns: u64,
+    /// All I/Os of the time span so far, in all its phases; up to 0.3 s old.
+    pub counted: Counted,
     /// What the last second brought, or the time since the last report when that is longer; none before the first.
     pub rates: Option<Rates>,
 }

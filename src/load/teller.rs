@@ -50,7 +50,7 @@ impl Teller<'_> {
             let now_ns = self.clock.now_ns();
             let due_ns = due_ns(self.phases.start_ns(), now_ns, every_ns);
             if Latch::wait_any(&[done], Some(Duration::from_nanos(due_ns.saturating_sub(now_ns)))) {
-                return;
+                return (self.on_event)(Event::Counted(self.counted()));
             }
             let progress = self.progress(&mut readings);
             // Before the start it looks more often than it tells, to tell of the start at once.
@@ -60,6 +60,11 @@ impl Teller<'_> {
                 (self.on_event)(Event::Progress(progress));
             }
         }
+    }
+
+    /// What the workers told last.
+    fn counted(&self) -> Counted {
+        self.cells.iter().map(|cell| cell.heard()).sum()
     }
 
     fn progress(&self, readings: &mut Readings) -> Progress {
@@ -74,11 +79,11 @@ impl Teller<'_> {
         };
         let has_begun = phase != Phase::Start;
         let is_running = has_begun && phase != Phase::End;
+        let counted = self.counted();
         let rates = is_running.then(|| {
             if readings.is_empty() {
                 readings.rates(start_ns, Counted::default());
             }
-            let counted = self.cells.iter().map(|cell| cell.heard()).sum();
             readings.rates(told_at_ns(start_ns, now_ns), counted)
         });
         let Place { span, spans, later_ns } = self.place;
@@ -90,6 +95,7 @@ impl Teller<'_> {
             elapsed_ns: if has_begun { now_ns.saturating_sub(start_ns) } else { 0 },
             planned_ns: if is_running { stop_ns.saturating_sub(start_ns) } else { 0 },
             left_ns: until_stop_ns.saturating_add(later_ns),
+            counted,
             rates: rates.flatten(),
         }
     }

@@ -6,7 +6,8 @@
 //!   for test files ([`scratch`]), keeps the document of every run and resumes an earlier series (`keep`), stops at Ctrl+C
 //!   ([`signals`]), and undoes its changes, whatever ends it ([`undo`], [`caretaker`]).
 //! * [`place`] is the directory, file or device that a person chose for a test, [`outputs`] are the files for results (those
-//!   that are not complete: `unfinished`), [`required`] is `--require`.
+//!   that are not complete: `unfinished`), [`required`] is `--require`, and
+//!   [`telemetry`] tells other programs what goes on.
 //!
 //! Nothing here prints or parses a command line. Progress goes to a [`watch::Watch`]; what ends a series is a
 //! [`crate::fault::Fault`]; a [`crate::request::Grammar`] parses each command line once, when its step is made.
@@ -20,6 +21,7 @@ pub mod run;
 pub mod scratch;
 pub mod series;
 pub mod signals;
+pub mod telemetry;
 pub mod undo;
 mod unfinished;
 pub mod watch;

@@ -16,7 +16,7 @@ use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::render;
 use crate::request::{Output, Request};
 use crate::result::Document;
-use crate::session::unfinished::{Taken, Unfinished, is_planted};
+use crate::session::unfinished::{Refreshed, Taken, Unfinished, is_planted};
 use crate::sys::destination::{Destination, Entry, LostWay, follow};
 use crate::sys::error::{Code, system_text};
 use crate::sys::file::{FileKind, Stat};
@@ -94,6 +94,19 @@ pub enum OutputError {
         /// What else it is.
         what: String,
     },
+    /// Writing failed while the run went on.
+    #[error(
+        "--{option} {path}: the rest is missing, because writing failed during the run: {}",
+        system_text(error)
+    )]
+    Live {
+        /// Name of the option.
+        option: &'static str,
+        /// As given.
+        path: String,
+        /// Why.
+        error: io::Error,
+    },
     /// Writing failed.
     #[error("--{option} {path}: the result could not be written: {}", system_text(error))]
     Write {
@@ -128,6 +141,7 @@ impl OutputError {
             | OutputError::NoReader { path, .. }
             | OutputError::NoFile { path, .. }
             | OutputError::Clash { path, .. }
+            | OutputError::Live { path, .. }
             | OutputError::Write { path, .. } => path,
         }
     }
@@ -184,11 +198,7 @@ impl Outputs {
     /// # Errors
     /// [`OutputError`]; the run must then be refused.
     pub fn open(outputs: &[Output], request: &Request) -> Result<Self, OutputError> {
-        let targets = request.profile.time_spans.iter().flat_map(|span| &span.targets);
-        let targets = targets.map(|target| (target.path.as_str(), format!("the target '{}'", target.path)));
-        let profile =
-            request.profile_file.iter().map(|file| (file.path.as_str(), "the profile of -X".into()));
-        Self::open_beside(outputs, targets.chain(profile).map(|(path, what)| (PathBuf::from(path), what)))
+        Self::open_beside(outputs, files_of(request))
     }
 
     /// Makes all files outside a run; none may be one of `taken`, which are paths with a description.
@@ -219,6 +229,66 @@ impl Outputs {
         let failed = |opened: Opened| opened.file.write(&(opened.render)(document)).err();
         self.opened.into_iter().filter_map(failed).collect()
     }
+}
+
+/// The files that a run works on, with what they are to it.
+pub fn files_of(request: &Request) -> impl Iterator<Item = (PathBuf, String)> {
+    let targets = request.profile.time_spans.iter().flat_map(|span| &span.targets);
+    let targets = targets.map(|target| (target.path.as_str(), format!("the target '{}'", target.path)));
+    let profile = request.profile_file.iter().map(|file| (file.path.as_str(), "the profile of -X".into()));
+    targets.chain(profile).map(|(path, what)| (PathBuf::from(path), what))
+}
+
+/// A stream to which lines are written while a run goes on: a file gets them behind what it holds.
+///
+/// # Errors
+/// [`OutputError`].
+pub(super) fn open_lines(output: &Output) -> Result<File, OutputError> {
+    match locate(output)? {
+        Located::Stream(stream) => Ok(stream),
+        Located::Entry(entry) => {
+            refuse_taken_name(output, &entry)?;
+            entry.open_to_append().map_err(|code| OutputError::Write {
+                option: output.format,
+                path: output.path.clone(),
+                error: code.into(),
+            })
+        }
+    }
+}
+
+/// A file that is replaced while a run goes on.
+///
+/// # Errors
+/// [`OutputError`].
+pub(super) fn open_refreshed(output: &Output) -> Result<Refreshed, OutputError> {
+    let (option, path) = (output.format, output.path.clone());
+    let entry = match locate(output)? {
+        Located::Entry(entry) => entry,
+        Located::Stream(_) => {
+            return Err(OutputError::NoFile { option, path, what: "this is no file that can be replaced" });
+        }
+    };
+    refuse_taken_name(output, &entry)?;
+    let folder = entry.path.parent().unwrap_or(Path::new("/")).to_path_buf();
+    Refreshed::try_at(entry).map_err(|code| OutputError::Folder { option, path, folder, error: code.into() })
+}
+
+/// Refuses outputs that are files of the run, or each other.
+///
+/// # Errors
+/// [`OutputError::Clash`].
+pub(super) fn refuse_clashes(
+    outputs: &[Output],
+    taken: impl Iterator<Item = (PathBuf, String)>,
+) -> Result<(), OutputError> {
+    let mut taken: Vec<(PathBuf, String)> = taken.map(|(path, what)| (real(&path), what)).collect();
+    for output in outputs {
+        let path = real(Path::new(&output.path));
+        refuse_taken(output, &path, &taken)?;
+        taken.push((path, format!("the file of --{}", output.format)));
+    }
+    Ok(())
 }
 
 /// The path with links followed as far as it exists, so that a link stays one and its file is replaced.
@@ -258,6 +328,22 @@ fn is_stream(facts: &Metadata) -> bool {
 }
 
 fn open(output: &Output) -> Result<TextOutput, OutputError> {
+    let sink = match locate(output)? {
+        Located::Stream(stream) => Sink::Stream(stream),
+        Located::Entry(entry) => Sink::File(make(output, entry)?),
+    };
+    Ok(TextOutput { output: output.clone(), sink })
+}
+
+/// What a path is of.
+enum Located {
+    /// A pipe or character device, open for writing.
+    Stream(File),
+    /// A regular file, or nothing yet.
+    Entry(Entry),
+}
+
+fn locate(output: &Output) -> Result<Located, OutputError> {
     let option = output.format;
     let path = || output.path.clone();
     let no_file = |what| Err(OutputError::NoFile { option, path: path(), what });
@@ -271,22 +357,21 @@ fn open(output: &Output) -> Result<TextOutput, OutputError> {
         lost @ LostWay::ForeignLink { .. } => OutputError::ForeignLink { option, path: path(), lost },
         LostWay::System { at, code } => no_folder(output, &at, code),
     })?;
-    let opened = |sink| Ok(TextOutput { output: output.clone(), sink });
     let entry = match destination {
         Destination::Entry(entry) => entry,
         Destination::Open(file) => {
             return match Stat::of_open(&file).map(|stat| stat.kind) {
                 Ok(FileKind::Block) => no_file("this is a device that holds data"),
                 Ok(FileKind::Directory) => no_file("this is a folder"),
-                _ => opened(Sink::Stream(file)),
+                _ => Ok(Located::Stream(file)),
             };
         }
     };
     match entry.there.map(|there| there.kind) {
         Some(FileKind::Directory) => no_file("this is a folder"),
         Some(FileKind::Block) => no_file("this is a device that holds data"),
-        Some(FileKind::Character | FileKind::Pipe) => opened(Sink::Stream(open_stream(output, &entry)?)),
-        Some(FileKind::Regular) | None => opened(Sink::File(make(output, entry)?)),
+        Some(FileKind::Character | FileKind::Pipe) => Ok(Located::Stream(open_stream(output, &entry)?)),
+        Some(FileKind::Regular) | None => Ok(Located::Entry(entry)),
         Some(_) => no_file("this is not a file"),
     }
 }
@@ -312,18 +397,24 @@ fn open_stream(output: &Output, entry: &Entry) -> Result<File, OutputError> {
     }
 }
 
+/// Refuses to write what has the name already, where another user may have put it there, or where it is protected.
+fn refuse_taken_name(output: &Output, entry: &Entry) -> Result<(), OutputError> {
+    let Some(there) = entry.there else { return Ok(()) };
+    let (option, path) = (output.format, output.path.clone());
+    if entry.folder.stat().is_ok_and(|folder| is_planted(&there, &folder)) {
+        return Err(OutputError::Planted { option, path, owner: there.owner });
+    }
+    // Giving another file its name would be allowed; but who protects a result means its name.
+    match entry.may_write() {
+        true => Ok(()),
+        false => Err(OutputError::Write { option, path, error: Code::ACCESS_DENIED.into() }),
+    }
+}
+
 /// Makes the file beside its place.
 fn make(output: &Output, entry: Entry) -> Result<Unfinished, OutputError> {
+    refuse_taken_name(output, &entry)?;
     let (option, path) = (output.format, output.path.clone());
-    if let Some(there) = entry.there {
-        if entry.folder.stat().is_ok_and(|folder| is_planted(&there, &folder)) {
-            return Err(OutputError::Planted { option, path, owner: there.owner });
-        }
-        // Giving another file its name would be allowed; but who protects a result means its name.
-        if !entry.may_write() {
-            return Err(OutputError::Write { option, path, error: Code::ACCESS_DENIED.into() });
-        }
-    }
     let folder = entry.path.parent().unwrap_or(Path::new("/")).to_path_buf();
     Unfinished::make(entry).map_err(|code| OutputError::Folder { option, path, folder, error: code.into() })
 }

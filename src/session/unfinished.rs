@@ -31,6 +31,40 @@ pub enum Taken {
     Stays,
 }
 
+/// A file that is replaced again and again: whoever reads it finds one state of it, never a part. It is not written
+/// through to the disk, because that would load the disk, and a state is of no use after the next one.
+#[derive(Debug)]
+pub struct Refreshed {
+    entry: Entry,
+}
+
+impl Refreshed {
+    /// Tries whether files can be made there. What has the name stays.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn try_at(entry: Entry) -> Result<Self, Code> {
+        remove_abandoned(&entry.folder);
+        let (own_name, _file) = make(&entry.folder)?;
+        entry.folder.remove_entry(&own_name)?;
+        Ok(Refreshed { entry })
+    }
+
+    /// Replaces what has the name.
+    ///
+    /// # Errors
+    /// The system's; what had the name is as before.
+    pub fn put(&self, bytes: &[u8]) -> io::Result<()> {
+        let folder = &self.entry.folder;
+        let (own_name, mut file) = make(folder)?;
+        let written = file.write_all(bytes);
+        let put = written.and_then(|()| Ok(folder.rename_entry(&own_name, &self.entry.name)?));
+        put.inspect_err(|_| {
+            let _ = folder.remove_entry(&own_name);
+        })
+    }
+}
+
 /// A file without its name. Removed when it is dropped.
 #[derive(Debug)]
 pub struct Unfinished {

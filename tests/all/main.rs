@@ -101,6 +101,7 @@ mod program {
     mod stalls;
     mod standard;
     mod stop;
+    mod telemetry;
     mod threads;
 }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,9 +21,10 @@ use crate::profile::{Finding, Profile, ResultFormat};
 use crate::render::{self, Format};
 use crate::request::Request;
 use crate::result::Verdict;
-use crate::session::outputs::Outputs;
+use crate::session::outputs::{OutputError, Outputs, files_of};
 use crate::session::run::Ready;
 use crate::session::signals::stop_on_signals;
+use crate::session::telemetry::{Seldom, Telemetry, Wishes};
 use crate::sys::error::system_text;
 use crate::sys::signals::survive_file_size_limit;
 use crate::sys::standard::is_output_closed;
@@ -232,36 +234,83 @@ fn measure(
         Ok(stop) => stop,
         Err(refusal) => return tell(refusal),
     };
-    let outputs = match Outputs::open(&request.options.outputs, request) {
-        Ok(outputs) => outputs,
+    let opened = Outputs::open(&request.options.outputs, request)
+        .and_then(|outputs| Ok((outputs, telemetry(program, args, request)?)));
+    let (outputs, telemetry) = match opened {
+        Ok(opened) => opened,
         Err(error) => return tell(Refusal::from(error)),
     };
     console.begin();
-    let report = ready.telling(progress_as.every()).run(&|event: Event| console.show(event), &stop);
-    console.finish();
-    match report {
-        Ok(report) => {
-            let verdict = report.document.verdict.clone().unwrap_or_default();
-            let is_unmet = request.options.require.is_some_and(|required| verdict.grade > required);
-            let show = Show { verdict, shape, has_all: request.options.verdict, is_unmet };
-            let code = print_report(&report, outputs, &console, &show);
-            if stop.is_set() && report.failures.is_empty() && report.document.measured().next().is_none() {
-                say_line(format_args!("stopped before anything was measured"));
-                return ExitCode::of(Outcome::Failed(FailureKind::Interrupted));
-            }
-            match code {
-                ExitCode::Done if is_unmet => ExitCode::of(Outcome::Unmet),
-                code => code,
-            }
+    let seldom = Seldom::every(progress_as.every());
+    let on_event = |event: Event| {
+        telemetry.see(&event);
+        if seldom.passes(&event) {
+            console.show(event);
         }
-        Err(refusals) => {
-            let refusals = refuse_plan(&typed(args), &program.name, &refusals);
-            let is_not_opened = refusals.kind() == RefusalKind::Open;
-            let code = tell(refusals);
-            if is_not_opened {
-                tell_phrases(request.profile.result_format);
+    };
+    let every = telemetry.every().into_iter().chain(progress_as.every()).min();
+    let report = ready.telling(every).run(&on_event, &stop);
+    console.finish();
+    if let Ok(report) = &report {
+        telemetry.result(&report.document);
+    }
+    let asked = Asked { program, args, request, shape };
+    let code = asked.finish(report, outputs, &console, &stop);
+    telemetry.end().into_iter().fold(code, |_, error| tell(Failure::from(error)))
+}
+
+/// What other programs are told while it runs. Their files must be others than those of the run and of its results.
+fn telemetry(program: &Program, args: &[OsString], request: &Request) -> Result<Telemetry, OutputError> {
+    let options = &request.options;
+    let wishes = Wishes { metrics: options.metrics.clone(), events: options.events.clone() };
+    let results = options.outputs.iter();
+    let results = results.map(|file| (PathBuf::from(&file.path), format!("the file of --{}", file.format)));
+    Telemetry::open(&wishes, &command_line(program, args), files_of(request).chain(results))
+}
+
+/// A run as it was asked for.
+struct Asked<'a> {
+    program: &'a Program,
+    args: &'a [OsString],
+    request: &'a Request,
+    shape: Shape,
+}
+
+impl Asked<'_> {
+    /// Shows what came of it, and writes the results.
+    fn finish(
+        &self,
+        report: Result<FinishedRun, Vec<Refusal>>,
+        outputs: Outputs,
+        console: &Console,
+        stop: &Latch,
+    ) -> ExitCode {
+        let Asked { program, args, request, shape } = *self;
+        match report {
+            Ok(report) => {
+                let verdict = report.document.verdict.clone().unwrap_or_default();
+                let is_unmet = request.options.require.is_some_and(|required| verdict.grade > required);
+                let show = Show { verdict, shape, has_all: request.options.verdict, is_unmet };
+                let code = print_report(&report, outputs, console, &show);
+                if stop.is_set() && report.failures.is_empty() && report.document.measured().next().is_none()
+                {
+                    say_line(format_args!("stopped before anything was measured"));
+                    return ExitCode::of(Outcome::Failed(FailureKind::Interrupted));
+                }
+                match code {
+                    ExitCode::Done if is_unmet => ExitCode::of(Outcome::Unmet),
+                    code => code,
+                }
             }
-            code
+            Err(refusals) => {
+                let refusals = refuse_plan(&typed(args), &program.name, &refusals);
+                let is_not_opened = refusals.kind() == RefusalKind::Open;
+                let code = tell(refusals);
+                if is_not_opened {
+                    tell_phrases(request.profile.result_format);
+                }
+                code
+            }
         }
     }
 }

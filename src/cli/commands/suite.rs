@@ -1,7 +1,7 @@
 //! What is the same in all suites: their options, and the one way from words to an exit code.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, FromArgMatches};
@@ -20,6 +20,7 @@ use crate::session::outputs::LaterOutputs;
 use crate::session::place::Place;
 use crate::session::required::{Answer, Required, required_grade};
 use crate::session::series::{Series, Wishes};
+use crate::session::telemetry::{self, Telemetry, Told};
 use crate::suite::findings::SeriesVerdict;
 use crate::suite::{Ended, SuiteDocument};
 use crate::sys::error::system_text;
@@ -108,13 +109,16 @@ fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
         return Err(Refusal::command_line("standard output (-) can take one result only").into());
     }
     let outputs = LaterOutputs::check(files, &used).map_err(Refusal::from)?;
-    let mut series = suite.series().begin(&format!("truespd {}", suite.title()), &outputs, S::THROUGHPUT)?;
+    let telemetry = Arc::new(suite.series().telemetry(&used, &outputs)?);
+    let program = format!("truespd {}", suite.title());
+    let mut series = suite.series().begin(&program, &outputs, S::THROUGHPUT, &telemetry)?;
     let (document, result) = match suite.measure(work, &mut series) {
         Ok((document, result)) => (Some(document), result),
         Err(ended) => (None, Err(ended)),
     };
     let is_complete = result.is_ok();
     let code = series.end(result);
+    let code = telemetry.end().into_iter().fold(code, |_, error| tell(Failure::from(error)));
     let Some(document) = document.filter(SuiteDocument::has_figures) else {
         return Ok(nothing_measured(code, is_complete));
     };
@@ -146,6 +150,14 @@ pub(crate) struct SeriesArguments {
     #[arg(long, requires = "keep")]
     pub resume: bool,
 
+    /// Replace this file every second by a page for Prometheus (textfile collector of the node exporter)
+    #[arg(long, value_name = "FILE")]
+    pub metrics: Option<String>,
+
+    /// Write a line of JSON to the end of this file for everything that happens; a pipe or /dev/fd/3 goes as well
+    #[arg(long, value_name = "FILE")]
+    pub events: Option<String>,
+
     /// Allow writes to this device or file although it holds data: its contents will be lost
     #[arg(long, value_name = "PATH")]
     pub overwrite: Vec<String>,
@@ -162,11 +174,27 @@ impl SeriesArguments {
         program: &str,
         outputs: &LaterOutputs,
         throughput: Throughput,
+        telemetry: &Arc<Telemetry>,
     ) -> Result<Series, Refusal> {
         let wishes =
             Wishes { keep: self.keep.clone(), resume: self.resume, overwrite: self.overwrite.clone() };
         let grammar = Box::new(Lines { program: program.to_string() });
-        Series::begin(program, &wishes, outputs, grammar, Arc::new(View::new(throughput)))
+        let view = Arc::new(View::new(throughput));
+        let watch = Arc::new(Told::beside(view, Arc::clone(telemetry)));
+        Series::begin(program, &wishes, outputs, grammar, watch)
+    }
+
+    /// What other programs are told while it runs: not in files that it tests, reads or writes at its end.
+    fn telemetry(&self, used: &[String], outputs: &LaterOutputs) -> Result<Telemetry, Refusal> {
+        let wishes = telemetry::Wishes { metrics: self.metrics.clone(), events: self.events.clone() };
+        let used =
+            used.iter().map(|path| (PathBuf::from(path), format!("'{path}', which is tested or read")));
+        let results = outputs.files();
+        let results =
+            results.map(|file| (PathBuf::from(&file.path), format!("the file of --{}", file.format)));
+        let command_line: Vec<String> =
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        Telemetry::open(&wishes, &command_line, used.chain(results)).map_err(Refusal::from)
     }
 
     /// The directory or device that a suite tests.

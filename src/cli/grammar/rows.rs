@@ -483,6 +483,12 @@ pub(crate) static SECTIONS: &[Section] = &[
                 "Tell the progress also where standard error is no terminal: a line every 10 seconds with the phase, \
                 the time left, IOPS, throughput and mean latency. On a terminal one line shows it anyway.",
             ),
+            row("-metrics", "FILE", long::metrics).with_profile().help(
+                "Replace this file every second by a page for Prometheus (textfile collector of the node exporter): where                 the run is, counters of I/Os, bytes and latency, and at the end the result with its verdict.",
+            ),
+            row("-events", "FILE", long::events).with_profile().help(
+                "Write a line of JSON to this file for everything that happens: the progress every second, files that are                 made, warnings, the result. A file gets them at its end; a pipe or /dev/fd/3 goes as well.",
+            ),
             row("-recreate", "", long::recreate).with_profile().help("Always create the files of -c again."),
         ],
     },

@@ -145,12 +145,22 @@ fn filled(path: &str, done_bytes: u64, total_bytes: u64, passed: Duration) -> Wo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::live::Rates;
+    use crate::load::live::{Counted, Rates};
 
     const S: u64 = 1_000_000_000;
 
     fn at(phase: Phase, rates: Option<Rates>) -> Progress {
-        Progress { phase, span: 1, spans: 1, elapsed_ns: 0, planned_ns: 60 * S, left_ns: 42 * S, rates }
+        let counted = Counted::default();
+        Progress {
+            phase,
+            span: 1,
+            spans: 1,
+            elapsed_ns: 0,
+            planned_ns: 60 * S,
+            left_ns: 42 * S,
+            counted,
+            rates,
+        }
     }
 
     fn rates(iops: f64) -> Option<Rates> {

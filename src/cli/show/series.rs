@@ -132,7 +132,7 @@ impl View {
                 self.clear();
                 console::end_without_result(failure);
             }
-            load::Event::Dot | load::Event::Verbose(_) => {}
+            load::Event::Dot | load::Event::Verbose(_) | load::Event::Counted(_) => {}
         }
     }
 

@@ -285,6 +285,7 @@ impl Worker {
             self.collect(&mut turn, throttled);
         }
         let stuck = self.drain(&mut turn);
+        self.tell(&mut turn);
         let totals = self.totals();
         self.buckets.end(totals);
         Outcome {

@@ -1,5 +1,7 @@
 //! The worker against a scripted engine: order of calls, waits, counting, failures and stops.
 
+use std::sync::Mutex;
+
 use super::lab::{Bench, Call, LATENCY, NO_STATISTICS, duty, pattern};
 use super::*;
 use crate::access::SharedOffset;
@@ -541,20 +543,31 @@ fn waits_are_told_apart() {
 // ---- what is told while it runs -----------------------------------------------------------------
 
 #[test]
-fn counts_of_all_phases_are_told_at_multiples_of_a_quarter_second() {
+fn counts_of_all_phases_are_told_at_multiples_of_a_quarter_second_and_at_the_end() {
     const MS: u64 = 1_000_000;
-    // Two at a time, 50 ms each: seen at 50, 100, ...
-    for (stop_ms, told_ios, told_ms) in [(200, 0, 50), (700, 18, 500), (5000, 38, 1000)] {
+    // Two at a time, 50 ms each: seen at 50, 100, ... What comes at the moment of telling is told the next time, and what
+    // comes at the very end does not count.
+    for (stop_ms, told_ios, end_ms) in
+        [(200, vec![0], 200), (700, vec![0, 8, 18], 700), (5000, vec![0, 8, 18, 28], 1000)]
+    {
         let cell = Arc::new(Cell::default());
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let (heard, list) = (Arc::clone(&cell), Arc::clone(&told));
         let bench = Bench::new(2, NO_STATISTICS).lengths(500 * MS, 400 * MS, 100 * MS);
-        let bench = bench.service(|_, _| 50 * MS).worker(|w| w.live = Some(Arc::clone(&cell)));
+        let service = move |_: u64, _: &Io| {
+            list.lock().expect("no panic").push(heard.heard().ios);
+            50 * MS
+        };
+        let bench = bench.service(service).worker(|w| w.live = Some(Arc::clone(&cell)));
         let seen = bench.script(|s| s.stop_at = Some(stop_ms * MS + 1)).run();
         assert!(seen.failures.is_empty());
-        let expected = Counted { ios: told_ios, bytes: told_ios * 4096, in_flight_ns: 2 * told_ms * MS };
-        assert_eq!(
-            cell.heard(),
-            expected,
-            "stopped after {stop_ms} ms: before those that came at that moment"
-        );
+        let mut told = told.lock().expect("no panic").clone();
+        told.dedup();
+        assert_eq!(told, told_ios, "stopped after {stop_ms} ms");
+        let all = cell.heard();
+        let is_stopped = stop_ms < 1000;
+        let ios = 2 * (end_ms / 50 - u64::from(!is_stopped));
+        assert_eq!((all.ios, all.bytes), (ios, ios * 4096), "stopped after {stop_ms} ms: all of them");
+        assert_eq!(all.in_flight_ns / MS, 2 * end_ms, "stopped after {stop_ms} ms");
     }
 }

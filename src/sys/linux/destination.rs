@@ -250,6 +250,27 @@ impl Entry {
         if is_same { wait_in_writes(file) } else { Err(Code::AGAIN) }
     }
 
+    /// Opens the regular file that has the name, to write behind what it holds; makes it when nothing has the name.
+    ///
+    /// # Errors
+    /// What `openat(2)` says; [`Code::AGAIN`] when something else has the name now.
+    pub fn open_to_append(&self) -> Result<File, Code> {
+        let flags = OFlags::WRONLY
+            | OFlags::APPEND
+            | OFlags::CREATE
+            | OFlags::NONBLOCK
+            | OFlags::NOFOLLOW
+            | OFlags::NOCTTY
+            | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o666);
+        let file = rustix::fs::openat(self.folder.handle(), &self.name, flags, mode).map_err(code)?;
+        let file = File::from(file);
+        let is_right = |now: Stat| {
+            now.kind == FileKind::Regular && self.there.is_none_or(|there| there.identity() == now.identity())
+        };
+        if Stat::of_open(&file).is_ok_and(is_right) { Ok(file) } else { Err(Code::AGAIN) }
+    }
+
     /// Whether this user may write what has the name.
     pub fn may_write(&self) -> bool {
         let how = rustix::fs::Access::WRITE_OK;

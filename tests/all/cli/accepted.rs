@@ -585,6 +585,8 @@ fn formats_on_standard_output() {
         assert_eq!(request.options.stdout, stdout, "{line}");
         assert_eq!(request.options.outputs.len(), usize::from(line.contains("./-")), "{line}");
     }
+    let told = run("--metrics m.prom --events=e f").options;
+    assert_eq!((told.metrics.as_deref(), told.events.as_deref()), (Some("m.prom"), Some("e")));
     assert!(run("--quiet f").options.quiet && !run("f").options.quiet);
     for version in ["-V", "--version"] {
         assert_eq!(read(version), Ok(Invocation::Version));

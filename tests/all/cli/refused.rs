@@ -387,6 +387,8 @@ fn strict_tails() {
         ("--progress=10 f", "10", "takes no value"),
         ("--quiet=all f", "all", "takes no value"),
         ("--json - --csv - f", "--csv", "standard output gets the result as json already"),
+        ("--metrics - f", "-", "standard output is for the result"),
+        ("--events= f", "", "the path of the file is missing"),
         ("-Rcsv --json - f", "--json", "standard output gets the result as csv already"),
     ]);
 }

@@ -139,6 +139,24 @@ pub fn recreate(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Ok(())
 }
 
+pub fn metrics(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.long.metrics = Some(path(v)?);
+    Ok(())
+}
+
+pub fn events(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.long.events = Some(path(v)?);
+    Ok(())
+}
+
+fn path(v: &Value) -> Result<String, Slip> {
+    match v.text {
+        "" => Err(Slip::new("the path of the file is missing").at(0..0)),
+        "-" => Err(Slip::new("standard output is for the result").at(0..1).legal("the path of a file")),
+        path => Ok(path.to_string()),
+    }
+}
+
 pub fn progress(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     nothing(v)?;
     d.long.progress = true;

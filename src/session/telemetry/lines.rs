@@ -1,0 +1,222 @@
+//! The lines of `--events`: one JSON object each, with the time (UTC) and what happened.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::page::phase_name;
+use crate::load::{self, live::Progress};
+use crate::machine::host::unix_time_ns;
+use crate::result::{DirectionSummary, Document, FindingGrade, Grade, Summary, TimeSpanResult};
+
+const NS_PER_S: f64 = 1e9;
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Happened {
+    /// The program began.
+    Begin {
+        /// As typed, the program first.
+        command_line: Vec<String>,
+    },
+    /// A step of a series began.
+    Step {
+        /// Its name.
+        name: String,
+    },
+    /// A file is being written.
+    Fill {
+        /// As given.
+        path: String,
+        /// Written so far.
+        done_bytes: u64,
+        /// Size of the file.
+        total_bytes: u64,
+    },
+    /// An unfinished file is being removed.
+    Remove {
+        /// As given.
+        path: String,
+        /// Size that it was to have.
+        bytes: u64,
+    },
+    /// An existing file is used as it is.
+    Reuse {
+        /// As given.
+        path: String,
+    },
+    /// Something that a person should know.
+    Note {
+        /// In a sentence.
+        says: String,
+    },
+    /// A warning, which is also in the document.
+    Warning {
+        /// In a sentence.
+        says: String,
+    },
+    /// Where the run is.
+    Progress(At),
+    /// The run cannot end.
+    GivenUp {
+        /// Why.
+        says: String,
+    },
+    /// A run is over.
+    Result(Brought),
+    /// Everything is over.
+    End,
+}
+
+/// Where a run is. Counts are of the time span so far, rates of the last second.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct At {
+    phase: &'static str,
+    time_span: usize,
+    time_spans: usize,
+    elapsed_s: f64,
+    left_s: f64,
+    ios: u64,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iops: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_per_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_mean_s: Option<f64>,
+    /// I/Os in flight on average, by Little's law.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_flight_mean: Option<f64>,
+}
+
+/// What a run brought.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Brought {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Grade>,
+    findings: Vec<Found>,
+    /// One for each time span that was measured.
+    time_spans: Vec<Span>,
+}
+
+/// A finding of the verdict.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Found {
+    rule: String,
+    grade: FindingGrade,
+    says: String,
+}
+
+/// The figures of a time span.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Span {
+    test_time_s: f64,
+    read: Sum,
+    write: Sum,
+}
+
+/// The figures of reads or of writes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Sum {
+    ios: u64,
+    bytes: u64,
+    iops: f64,
+    bytes_per_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_mean_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency_p99_s: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    time: String,
+    #[serde(flatten)]
+    happened: &'a Happened,
+}
+
+impl Happened {
+    /// As a line of now.
+    pub fn line(&self) -> String {
+        let now_ns = unix_time_ns().map_or(0, i128::from);
+        let time = Timestamp::from_nanosecond(now_ns).unwrap_or_default();
+        let line = Line { time: format!("{time:.3}"), happened: self };
+        serde_json::to_string(&line).expect("it has names for members, and no number that JSON lacks") + "\n"
+    }
+
+    /// What an event of a run tells; nothing for those that are many.
+    pub fn of_run(event: &load::Event) -> Option<Happened> {
+        use load::Event;
+        Some(match event.clone() {
+            Event::Dot | Event::Verbose(_) | Event::Counted(_) => return None,
+            Event::Note(says) => Happened::Note { says },
+            Event::Warning(says) => Happened::Warning { says },
+            Event::Reused { path, .. } => Happened::Reuse { path },
+            Event::Fill { path, done_bytes, total_bytes } => Happened::Fill { path, done_bytes, total_bytes },
+            Event::Removing { path, bytes } => Happened::Remove { path, bytes },
+            Event::Progress(progress) => Happened::Progress(At::of(&progress)),
+            Event::GivenUp(failure) => Happened::GivenUp { says: failure.message },
+        })
+    }
+
+    /// What a run brought.
+    pub fn result(document: &Document) -> Happened {
+        let verdict = document.verdict.as_ref();
+        let found = verdict.into_iter().flat_map(|verdict| &verdict.findings);
+        let found =
+            found.map(|one| Found { rule: one.rule.clone(), grade: one.grade, says: one.says.clone() });
+        let spans = document.time_spans.iter().filter_map(|span| match span {
+            TimeSpanResult::Measured(measured) => Some(Summary::of(measured)),
+            TimeSpanResult::NotMeasured => None,
+        });
+        Happened::Result(Brought {
+            verdict: verdict.map(|verdict| verdict.grade),
+            findings: found.collect(),
+            time_spans: spans.map(|summary| Span::of(&summary)).collect(),
+        })
+    }
+}
+
+impl At {
+    fn of(progress: &Progress) -> At {
+        let rates = progress.rates.as_ref();
+        let latency_mean_s = rates.and_then(|rates| rates.latency_mean_ns).map(|ns| ns / NS_PER_S);
+        At {
+            phase: phase_name(progress.phase),
+            time_span: progress.span,
+            time_spans: progress.spans,
+            elapsed_s: progress.elapsed_ns as f64 / NS_PER_S,
+            left_s: progress.left_ns as f64 / NS_PER_S,
+            ios: progress.counted.ios,
+            bytes: progress.counted.bytes,
+            iops: rates.map(|rates| rates.iops),
+            bytes_per_s: rates.map(|rates| rates.bytes_per_s),
+            latency_mean_s,
+            in_flight_mean: rates.zip(latency_mean_s).map(|(rates, latency_s)| rates.iops * latency_s),
+        }
+    }
+}
+
+impl Span {
+    fn of(summary: &Summary) -> Span {
+        Span {
+            test_time_s: summary.test_time_s,
+            read: Sum::of(&summary.read),
+            write: Sum::of(&summary.write),
+        }
+    }
+}
+
+impl Sum {
+    fn of(sum: &DirectionSummary) -> Sum {
+        let latency = sum.latency.as_ref();
+        Sum {
+            ios: sum.ios,
+            bytes: sum.bytes,
+            iops: sum.iops,
+            bytes_per_s: sum.bytes_per_s,
+            latency_mean_s: latency.map(|latency| latency.mean_ns / NS_PER_S),
+            latency_p99_s: latency.map(|latency| latency.p99_ns as f64 / NS_PER_S),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! `--metrics` and `--events`: what other programs are told of a run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+
+use crate::support::killed;
+use crate::support::program::Lab;
+
+fn lab_with_file() -> Lab {
+    let lab = Lab::new();
+    lab.run("-c1M -b4K -d1 -W0 -g1 f").expect_code(0);
+    lab
+}
+
+/// The samples of a page; every one has its help and its type before it, and a name of the conventions.
+#[track_caller]
+fn samples(page: &str) -> BTreeMap<String, f64> {
+    let (mut samples, mut family) = (BTreeMap::new(), None);
+    let mut helped = String::new();
+    for line in page.lines() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            let (name, help) = help.split_once(' ').expect("a text");
+            assert!(help.ends_with('.'), "{line}");
+            helped = name.to_string();
+            continue;
+        }
+        if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').expect("a type");
+            assert_eq!(name, helped, "the help stands before the type");
+            assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+            family = Some((name.to_string(), kind.to_string()));
+            continue;
+        }
+        let (name, value) = line.rsplit_once(' ').expect("a value");
+        let (family, kind) = family.as_ref().expect("a type before the first sample");
+        let bare = name.split('{').next().expect("a name");
+        let is_of = bare == family
+            || (kind == "summary"
+                && bare.strip_prefix(family.as_str()).is_some_and(|end| ["_sum", "_count"].contains(&end)));
+        assert!(is_of && bare.starts_with("truespd_"), "{line} below {family}");
+        let value = value.parse().unwrap_or_else(|_| panic!("{line}"));
+        assert!(samples.insert(name.to_string(), value).is_none(), "twice: {line}");
+    }
+    samples
+}
+
+fn events(text: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(text).expect("text");
+    assert!(text.ends_with('\n'), "whole lines");
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}")));
+    let lines: Vec<Value> = lines.collect();
+    let times: Vec<&str> = lines.iter().map(|line| line["time"].as_str().expect("a time")).collect();
+    assert!(times.is_sorted() && times.iter().all(|time| time.ends_with('Z')), "{times:?}");
+    lines
+}
+
+fn kinds(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|event| event["event"].as_str().expect("a kind")).collect()
+}
+
+/// Whoever reads the page while it is replaced finds a whole one, its counters only go up, and at the end they are those of
+/// the result.
+#[test]
+fn a_page_for_prometheus_follows_the_run() {
+    let lab = lab_with_file();
+    let page = lab.path("m.prom");
+    let over = AtomicBool::new(false);
+    let (mut pages, mut phases) = (0, BTreeMap::new());
+    std::thread::scope(|scope| {
+        let line = "-b4K -r -o4 -t2 -w50 -W1 -d3 -C1 -L --engine=null --json r.json --metrics m.prom f";
+        let run = lab.start(line);
+        let over = &over;
+        scope.spawn(move || {
+            run.finish().expect_code(0);
+            over.store(true, Ordering::Relaxed);
+        });
+        let mut last = 0.0;
+        while !over.load(Ordering::Relaxed) {
+            if let Ok(text) = fs::read_to_string(&page) {
+                let samples = samples(&text);
+                let ios = samples["truespd_ios_total"];
+                assert!(ios >= last, "{ios} after {last}");
+                pages += usize::from(ios > last);
+                last = ios;
+                for (name, value) in samples.iter().filter(|(name, _)| name.starts_with("truespd_phase{")) {
+                    *phases.entry(name.clone()).or_insert(0.0) += value;
+                }
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    });
+    assert!(pages >= 3, "{pages} states in 5 s");
+    for phase in ["warm-up", "measurement", "cool-down"] {
+        let name = format!("truespd_phase{{phase=\"{phase}\"}}");
+        assert!(phases.get(&name).is_some_and(|seen| *seen > 0.0), "{phases:?}");
+    }
+    let samples = samples(&String::from_utf8(lab.read("m.prom")).expect("text"));
+    let document: Value = serde_json::from_slice(&lab.read("r.json")).expect("JSON");
+    let reads: f64 = samples["truespd_result_latency_seconds_count{operation=\"read\"}"];
+    let writes: f64 = samples["truespd_result_latency_seconds_count{operation=\"write\"}"];
+    assert!(reads > 0.0 && writes > 0.0);
+    // The measured time is 3 of 5 seconds.
+    assert!(samples["truespd_ios_total"] > (reads + writes) * 1.2, "{samples:?}");
+    assert_eq!(samples["truespd_transferred_bytes_total"], samples["truespd_ios_total"] * 4096.0);
+    assert_eq!(samples["truespd_running"], 0.0);
+    assert_eq!(samples["truespd_runs_total"], 1.0);
+    let grade = document["result"]["verdict"]["grade"].as_str().expect("a grade");
+    assert_eq!(samples[&format!("truespd_result_verdict{{verdict=\"{grade}\"}}")], 1.0);
+    assert_eq!(samples["truespd_result_target_info{target=\"f\"}"], 1.0);
+    assert_eq!(lab.names(), ["f", "m.prom", "r.json"], "nothing else is left");
+}
+
+/// Counters of a run that is over hold every I/O, also those of its last second.
+#[test]
+fn the_counters_hold_every_io() {
+    let lab = lab_with_file();
+    lab.run("-b4K -r -o4 -d1 -W0 -g40 -L --json r.json --metrics m.prom f").expect_code(0);
+    let samples = samples(&String::from_utf8(lab.read("m.prom")).expect("text"));
+    let measured = samples["truespd_result_latency_seconds_count{operation=\"read\"}"];
+    let all = samples["truespd_ios_total"];
+    // What was out at the end of the measured time comes back after it.
+    assert!(measured > 0.0 && all >= measured && all <= measured + 4.0, "{all} of {measured}");
+}
+
+#[test]
+fn lines_of_json_tell_everything_that_happens() {
+    let lab = Lab::new();
+    lab.write("e.jsonl", b"{\"time\":\"1999-01-01T00:00:00Z\",\"event\":\"mine\"}\n");
+    lab.run("-c8M -b4K -r -o2 -W1 -d2 -L -w0 --events e.jsonl f").expect_code(0);
+    let all = events(&lab.read("e.jsonl"));
+    let kinds = kinds(&all);
+    assert_eq!(
+        (kinds[0], kinds[1], kinds[kinds.len() - 1]),
+        ("mine", "begin", "end"),
+        "an earlier log is not lost"
+    );
+    assert_eq!(all[1]["command_line"][1], "-c8M");
+    let fills: Vec<&Value> = all.iter().filter(|event| event["event"] == "fill").collect();
+    assert_eq!(fills.last().expect("the file was made")["done_bytes"], 8 << 20);
+    let progress: Vec<&Value> = all.iter().filter(|event| event["event"] == "progress").collect();
+    assert!((2..=6).contains(&progress.len()), "one a second: {progress:?}");
+    let measuring = progress.iter().filter(|at| at["phase"] == "measurement" && at["iops"].is_number());
+    assert!(measuring.count() >= 1, "{progress:?}");
+    let result = &all[all.len() - 2];
+    assert_eq!(result["event"], "result");
+    assert!(
+        result["verdict"].is_string() && result["time_spans"][0]["read"]["ios"].as_u64() > Some(0),
+        "{result}"
+    );
+}
+
+/// A descriptor of the caller, as shells pass it.
+#[test]
+fn events_go_to_a_descriptor_of_the_caller() {
+    let lab = lab_with_file();
+    let command = lab.command("-b4K -d1 -W0 -o1 --events /dev/fd/3 f");
+    let shell = format!(
+        "exec {} {} 3>&1 >/dev/null",
+        command.get_program().to_str().expect("text"),
+        command.get_args().map(|word| word.to_str().expect("text")).collect::<Vec<_>>().join(" ")
+    );
+    let mut behind = Command::new("sh");
+    behind.arg("-c").arg(shell).current_dir(lab.work()).stderr(Stdio::null());
+    for (name, value) in command.get_envs() {
+        behind.env(name, value.expect("set"));
+    }
+    let out = behind.output().expect("sh");
+    assert!(out.status.success());
+    let all = events(&out.stdout);
+    assert_eq!(kinds(&all).last(), Some(&"end"));
+}
+
+/// A reader that goes away ends the telling and not the run; the exit code tells it.
+#[test]
+fn a_reader_that_goes_away_does_not_end_the_run() {
+    let lab = lab_with_file();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        lab.path("pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .expect("a pipe");
+    let reader = Command::new("head").arg("-n1").arg(lab.path("pipe")).stdout(Stdio::null()).spawn();
+    let ran = lab
+        .run("-b4K -d3 -W0 -o1 --events pipe f")
+        .expect_code(1)
+        .says(&["--events pipe: the rest is missing, because writing failed during the run: Broken pipe"]);
+    assert!(ran.stdout.contains("total:"), "the result is there: {}", ran.stdout);
+    reader.expect("head").wait().expect("ends");
+}
+
+#[test]
+fn what_must_not_be_replaced_is_refused() {
+    let lab = lab_with_file();
+    let before = lab.read("f");
+    for (line, words) in [
+        ("--metrics f f", "--metrics f: this file is also the target 'f'; give another one"),
+        ("--events f f", "--events f: this file is also the target 'f'; give another one"),
+        ("--json a --events a f", "--events a: this file is also the file of --json"),
+        ("--metrics a --events a f", "--events a: this file is also the file of --metrics"),
+        ("--metrics none/m f", "--metrics none/m: no file can be made in none"),
+        ("--metrics /dev/null f", "--metrics /dev/null: this is no file that can be replaced"),
+        ("--metrics . f", "--metrics .: this is a folder"),
+        ("--metrics - f", "standard output is for the result"),
+        ("--events= f", "the path of the file is missing"),
+    ] {
+        lab.run(&format!("-b4K -d1 -W0 {line}")).refused(3, &[words]);
+    }
+    assert_eq!((lab.read("f"), lab.names()), (before, vec!["f".to_string()]));
+}
+
+/// A series counts on from run to run, and names its steps.
+#[test]
+fn a_series_is_told_as_one() {
+    let lab = Lab::new();
+    let line = "mark --size 16M --measure 1 --interval 0 --loops 1 --test RND4K-Q4T1 --json r.json --metrics m.prom \
+                --events e.jsonl";
+    killed::run(&lab, line).expect_code(0);
+    let all = events(&lab.read("e.jsonl"));
+    let kinds = kinds(&all);
+    let count = |kind: &str| kinds.iter().filter(|known| **known == kind).count();
+    assert_eq!((kinds[0], kinds[kinds.len() - 1], count("begin"), count("end")), ("begin", "end", 1, 1));
+    assert!(count("step") >= 2 && count("result") >= 2, "{kinds:?}");
+    let steps = all.iter().filter(|event| event["event"] == "step");
+    assert!(steps.clone().all(|step| step["name"].as_str().is_some_and(|name| !name.is_empty())));
+    let samples = samples(&String::from_utf8(lab.read("m.prom")).expect("text"));
+    assert_eq!(samples["truespd_runs_total"], count("result") as f64);
+    let step = samples.iter().find(|(name, _)| name.starts_with("truespd_step{")).expect("the last step");
+    assert_eq!(*step.1, count("step") as f64);
+    let of_results = all.iter().filter(|event| event["event"] == "result").map(|event| {
+        let span = &event["time_spans"][0];
+        span["read"]["ios"].as_f64().unwrap_or(0.0) + span["write"]["ios"].as_f64().unwrap_or(0.0)
+    });
+    assert!(samples["truespd_ios_total"] >= of_results.sum::<f64>(), "{samples:?}");
+    assert!(!lab.names().iter().any(|name| name.ends_with(".part")), "{:?}", lab.names());
+}
