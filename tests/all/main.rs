@@ -25,6 +25,7 @@ mod document {
     mod merge;
     mod outputs;
     mod places;
+    mod show;
 }
 
 mod engine {

@@ -11,6 +11,7 @@ pub(crate) mod judge;
 pub(crate) mod mark;
 pub(crate) mod merge;
 pub(crate) mod render;
+pub(crate) mod show;
 pub(crate) mod study;
 pub(crate) mod suite;
 pub(crate) mod suites;

@@ -13,6 +13,7 @@ use crate::cli::commands::inspect::InspectArguments;
 use crate::cli::commands::judge::JudgeArguments;
 use crate::cli::commands::merge::MergeArguments;
 use crate::cli::commands::render::RenderArguments;
+use crate::cli::commands::show::ShowArguments;
 use crate::cli::commands::suites::{self, Chosen, Row};
 use crate::cli::console::say;
 use crate::fault::{Outcome, RefusalKind};
@@ -43,6 +44,7 @@ enum Command {
     Inspect(InspectArguments),
     Adopt(AdoptArguments),
     Judge(JudgeArguments),
+    Show(ShowArguments),
     Render(RenderArguments),
     Merge(MergeArguments),
     BenchSelf(BenchArguments),
@@ -102,6 +104,7 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Suite(suite) => suite.run().unwrap_or_else(|answer| told(&answer, args)),
             Command::Adopt(arguments) => commands::adopt::run(&arguments),
             Command::Inspect(arguments) => commands::inspect::run(&arguments),
+            Command::Show(arguments) => commands::show::run(&arguments),
             Command::Render(arguments) => commands::render::run(&arguments),
             Command::Merge(arguments) => commands::merge::run(&arguments),
             Command::Judge(arguments) => commands::judge::run(&arguments),

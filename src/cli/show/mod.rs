@@ -7,4 +7,5 @@ pub mod judged;
 pub mod live;
 pub mod mark;
 pub mod series;
+pub mod summary;
 pub mod verdict;
