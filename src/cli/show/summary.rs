@@ -105,8 +105,7 @@ fn lead(words: &str) -> String {
 }
 
 fn of_target(span: &TimeSpan, target: &Target) -> String {
-    let mut parts =
-        vec![format!("{}: {}", printable(&target.path), typed_size(u64::from(target.block_bytes)))];
+    let mut parts = vec![format!("{}: {}", printable(&target.path), typed_size(target.block_bytes))];
     parts.push(match target.random_percent {
         0 => "sequential".to_string(),
         100 => "random".to_string(),
