@@ -7,6 +7,7 @@ pub mod cli;
 pub mod engine;
 pub mod fault;
 pub mod guard;
+pub mod history;
 pub mod load;
 pub mod machine;
 pub mod measure;

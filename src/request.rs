@@ -64,6 +64,44 @@ pub struct LongOptions {
     pub metrics: Option<String>,
     /// `--events`: file, pipe or descriptor for lines of JSON.
     pub events: Option<String>,
+    /// Whether and how the result is kept in the history.
+    pub history: HistoryOptions,
+}
+
+/// Whether and how a document is kept in the history.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HistoryOptions {
+    /// `--no-history`.
+    pub is_off: bool,
+    /// `--keep-history`.
+    pub is_on: bool,
+    /// `--store`: the file of the history instead of the usual one.
+    pub store: Option<String>,
+    /// `--label`.
+    pub label: Option<String>,
+    /// `--tag`, in the order given.
+    pub tags: Vec<String>,
+    /// `--revision`.
+    pub revision: Option<String>,
+}
+
+impl HistoryOptions {
+    /// The option that says something about a kept document, or where it is kept; none when there is none.
+    pub fn wish(&self) -> Option<&'static str> {
+        let rows = [
+            (self.is_on, "--keep-history"),
+            (self.store.is_some(), "--store"),
+            (self.label.is_some(), "--label"),
+            (!self.tags.is_empty(), "--tag"),
+            (self.revision.is_some(), "--revision"),
+        ];
+        rows.iter().find(|(is_there, _)| *is_there).map(|(_, name)| *name)
+    }
+
+    /// Whether any of them is given.
+    pub fn is_given(&self) -> bool {
+        self.is_off || self.wish().is_some()
+    }
 }
 
 /// A file for the result in one format.

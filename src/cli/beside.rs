@@ -26,6 +26,8 @@ pub(crate) enum Told {
     WarningOfDiskSpd,
     /// The verdict in a line.
     Verdict,
+    /// Where the result is kept.
+    Kept,
 }
 
 /// Which of them are told.
@@ -78,7 +80,7 @@ impl Told {
         match self {
             Told::Note => "note: ",
             Told::Warning | Told::WarningOfDiskSpd => "WARNING: ",
-            Told::Asked | Told::Progress | Told::Verdict => "",
+            Told::Asked | Told::Progress | Told::Verdict | Told::Kept => "",
         }
     }
 }
@@ -92,8 +94,15 @@ fn is_set(value: &OsStr) -> bool {
 mod tests {
     use super::*;
 
-    const EVERYTHING: [Told; 6] =
-        [Told::Asked, Told::Progress, Told::Note, Told::Warning, Told::WarningOfDiskSpd, Told::Verdict];
+    const EVERYTHING: [Told; 7] = [
+        Told::Asked,
+        Told::Progress,
+        Told::Note,
+        Told::Warning,
+        Told::WarningOfDiskSpd,
+        Told::Verdict,
+        Told::Kept,
+    ];
 
     fn told(extent: Extent) -> Vec<Told> {
         EVERYTHING.into_iter().filter(|told| Beside(extent).tells(*told)).collect()

@@ -7,6 +7,7 @@
 
 mod beside;
 mod commands;
+mod config;
 mod console;
 mod grammar;
 mod show;

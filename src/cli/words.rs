@@ -131,6 +131,10 @@ pub fn unwanted(request: &Request) -> Option<&'static str> {
         ),
         (options.require.is_some(), "--require is for single runs"),
         (
+            options.history.is_given(),
+            "give options of the history (--label, --tag, ...) to the command itself, whose document is kept",
+        ),
+        (
             !options.overwrite.is_empty(),
             "give --overwrite as an option of the command itself, where it counts for all runs",
         ),

@@ -22,6 +22,9 @@ pub enum Grade {
 }
 
 impl Grade {
+    /// All of them, the best first.
+    pub const ALL: [Grade; 3] = [Grade::Certified, Grade::Suspect, Grade::Invalid];
+
     /// Its word.
     pub fn word(self) -> &'static str {
         match self {

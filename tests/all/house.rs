@@ -28,6 +28,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("selfcost", &["load", "result", "fault", "access", "measure", "profile", "machine", "sys"]),
     ("verdict", &["result", "profile", "measure", "text"]),
     ("render", &["result", "profile", "measure", "text"]),
+    ("history", &["fault", "result", "measure", "profile", "text", "sys"]),
     ("suite", &["request", "fault", "result", "profile", "measure", "machine", "text", "sys"]),
     (
         "session",
@@ -39,8 +40,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "session", "suite", "render", "request", "selfcost", "verdict", "load", "guard", "plan",
-            "result", "access", "engine", "measure", "machine", "profile", "fault", "text", "sys",
+            "session", "history", "suite", "render", "request", "selfcost", "verdict", "load", "guard",
+            "plan", "result", "access", "engine", "measure", "machine", "profile", "fault", "text", "sys",
         ],
     ),
 ];

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::cli::Invocation;
 use crate::cli::beside::{Beside, Told};
+use crate::cli::commands::keeping::{Keeper, Keeping};
 use crate::cli::console::{Console, ProgressAs, say, say_beside, say_line, tell, write_out};
 use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
 use crate::cli::grammar::{help_for, help_of_for};
@@ -157,8 +158,16 @@ fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: V
         };
         return print(&text, ExitCode::Done);
     }
+    let keeper = match verdict_to {
+        VerdictTo::StandardError => Keeper::DiskSpd,
+        VerdictTo::UnderResult => Keeper::TrueSpd,
+    };
+    let keeping = match Keeping::of(&request.options.history, keeper) {
+        Ok(keeping) => keeping,
+        Err(refusal) => return tell(refusal),
+    };
     match ready(program, args, &request) {
-        Ok(ready) => measure(program, args, &request, ready, shape),
+        Ok(ready) => measure(program, args, &request, ready, shape, &keeping),
         Err(refusals) => tell(refusals),
     }
 }
@@ -224,6 +233,7 @@ fn measure(
     request: &Request,
     ready: Ready<'_>,
     shape: Shape,
+    keeping: &Keeping,
 ) -> ExitCode {
     let progress_as = match shape.beside.tells(Told::Progress) {
         true => ProgressAs::of_stderr(request.options.progress, request.profile.progress_ios > 0),
@@ -254,7 +264,7 @@ fn measure(
     if let Ok(report) = &report {
         telemetry.result(&report.document);
     }
-    let asked = Asked { program, args, request, shape };
+    let asked = Asked { program, args, request, shape, keeping };
     let code = asked.finish(report, outputs, &console, &stop);
     telemetry.end().into_iter().fold(code, |_, error| tell(Failure::from(error)))
 }
@@ -274,6 +284,7 @@ struct Asked<'a> {
     args: &'a [OsString],
     request: &'a Request,
     shape: Shape,
+    keeping: &'a Keeping,
 }
 
 impl Asked<'_> {
@@ -285,13 +296,15 @@ impl Asked<'_> {
         console: &Console,
         stop: &Latch,
     ) -> ExitCode {
-        let Asked { program, args, request, shape } = *self;
+        let Asked { program, args, request, shape, keeping } = *self;
         match report {
             Ok(report) => {
                 let verdict = report.document.verdict.clone().unwrap_or_default();
                 let is_unmet = request.options.require.is_some_and(|required| verdict.grade > required);
                 let show = Show { verdict, shape, has_all: request.options.verdict, is_unmet };
                 let code = print_report(&report, outputs, console, &show);
+                // At last, so that nothing is lost for it.
+                keeping.keep_result(&report.document, shape.beside);
                 if stop.is_set() && report.failures.is_empty() && report.document.measured().next().is_none()
                 {
                     say_line(format_args!("stopped before anything was measured"));

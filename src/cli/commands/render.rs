@@ -67,16 +67,20 @@ pub(crate) enum Read {
 
 /// Reads a document of any kind from a file, or from standard input for `-`.
 pub(crate) fn read_any(path: &Path) -> Result<Read, Refusal> {
-    let text = bytes(path)?;
-    let format = envelope::format_of(&text).unwrap_or_default();
+    document(path, &bytes(path)?)
+}
+
+/// Reads a document of any kind; `path` is where it is from, for messages.
+pub(crate) fn document(path: &Path, text: &[u8]) -> Result<Read, Refusal> {
+    let format = envelope::format_of(text).unwrap_or_default();
     if let Some(row) = Row::of_format(&format) {
-        return (row.stored)(&text).map(Read::OfSuite).map_err(|error| unreadable(path, error));
+        return (row.stored)(text).map(Read::OfSuite).map_err(|error| unreadable(path, error));
     }
     if format == CostReport::FORMAT {
-        let read = envelope::read(&text).map_err(|error| unreadable(path, error))?;
+        let read = envelope::read(text).map_err(|error| unreadable(path, error))?;
         return Ok(Read::SelfCost(Box::new(read)));
     }
-    let read = json::read(&text).map_err(|error| unreadable(path, error))?;
+    let read = json::read(text).map_err(|error| unreadable(path, error))?;
     Ok(Read::Result(Box::new(read)))
 }
 
@@ -85,7 +89,8 @@ pub(crate) fn read(path: &Path) -> Result<Document, Refusal> {
     json::read(&bytes(path)?).map_err(|error| unreadable(path, error))
 }
 
-fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
+/// The bytes of a document in a file, or on standard input for `-`.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
     let read = match path == Path::new("-") {
         true => json::text_from(io::stdin().lock()),
         false => json::text_of_file(path),
@@ -97,30 +102,33 @@ fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
 }
 
 /// `why` completes a sentence that begins with the file's name.
-fn unreadable(path: &Path, why: impl Display) -> Refusal {
+pub(crate) fn unreadable(path: &Path, why: impl Display) -> Refusal {
     let shown = path.display();
     Refusal::new(RefusalKind::Input, format!("'{shown}' {why}")).on(shown.to_string())
 }
 
 /// `truespd render`.
 pub(crate) fn run(arguments: &RenderArguments) -> ExitCode {
-    match read_any(&arguments.document).and_then(|read| rendered(arguments, &read)) {
+    match read_any(&arguments.document)
+        .and_then(|read| rendered(&arguments.format, &arguments.document, &read))
+    {
         Ok(text) => print(&text, ExitCode::Done),
         Err(refusal) => tell(refusal),
     }
 }
 
-fn rendered(arguments: &RenderArguments, read: &Read) -> Result<String, Refusal> {
+/// A document in a format; `path` is where it is from, for messages.
+pub(crate) fn rendered(format: &FormatArgument, path: &Path, read: &Read) -> Result<String, Refusal> {
     let (kind, text, stored) = match read {
-        Read::Result(document) => return Ok((arguments.format.of(document).render)(document)),
+        Read::Result(document) => return Ok((format.of(document).render)(document)),
         Read::OfSuite(stored) => (stored.kind(), stored.text(Style::of_stdout()), stored.json()),
         Read::SelfCost(report) => (CostReport::NAME, bench::text(report), envelope::write(&**report)),
     };
-    match arguments.format.format.as_deref() {
+    match format.format.as_deref() {
         None | Some("text") => Ok(text),
         Some("json") => Ok(stored),
         Some(other) => {
-            let shown = arguments.document.display();
+            let shown = path.display();
             let message = format!("-R{other}: '{shown}' is a {kind}, which has no such form");
             Err(Refusal::command_line(message).hint("-Rtext or -Rjson"))
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::{Args, FromArgMatches};
 
 use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::keeping::{HistoryArguments, Keeper, Keeping};
 use crate::cli::console::{say_line, tell};
 use crate::cli::grammar::lines::Lines;
 use crate::cli::show::series::{Throughput, View, tell_left};
@@ -109,6 +110,7 @@ fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
         return Err(Refusal::command_line("standard output (-) can take one result only").into());
     }
     let outputs = LaterOutputs::check(files, &used).map_err(Refusal::from)?;
+    let keeping = Keeping::of(&suite.series().history.options(), Keeper::TrueSpd)?;
     let telemetry = Arc::new(suite.series().telemetry(&used, &outputs)?);
     let program = format!("truespd {}", suite.title());
     let mut series = suite.series().begin(&program, &outputs, S::THROUGHPUT, &telemetry)?;
@@ -129,6 +131,7 @@ fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
     let code = print(&text, code);
     let errors = outputs.write(|output| suite.content(output, &document));
     let code = errors.into_iter().fold(code, |_, error| tell(Failure::from(error)));
+    keeping.keep_suite(S::NAME, document.grade(), &used, &envelope::write(&document));
     let lacks = |required| S::lacks(&document, required);
     let answer = Answer { is_complete, grade: document.grade(), lacks: &lacks };
     Ok(suite.series().held_to(&answer, code))
@@ -165,6 +168,9 @@ pub(crate) struct SeriesArguments {
     /// Exit with code 5 unless the verdict is at least this: certified or suspect
     #[arg(long, value_name = "WORD", value_parser = required_grade)]
     pub require: Vec<Required>,
+
+    #[command(flatten)]
+    pub history: HistoryArguments,
 }
 
 impl SeriesArguments {
@@ -225,6 +231,8 @@ impl SeriesArguments {
 
 /// A stored document of a suite.
 pub(crate) trait Stored {
+    /// Name of the suite.
+    fn name(&self) -> &'static str;
     /// What it is, behind "a".
     fn kind(&self) -> &'static str;
     /// The tables, as the suite printed them.
@@ -252,6 +260,10 @@ pub(crate) fn stored<S: Suite + 'static>(text: &[u8]) -> MaybeStored {
 }
 
 impl<S: Suite> Stored for Held<S> {
+    fn name(&self) -> &'static str {
+        S::NAME
+    }
+
     fn kind(&self) -> &'static str {
         S::Document::NAME
     }

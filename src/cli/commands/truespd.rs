@@ -9,6 +9,7 @@ use crate::cli::commands;
 use crate::cli::commands::adopt::AdoptArguments;
 use crate::cli::commands::bench_self::BenchArguments;
 use crate::cli::commands::diskspd::{ExitCode, Program, VerdictTo, begin, print, run_words};
+use crate::cli::commands::history::HistoryCommand;
 use crate::cli::commands::inspect::InspectArguments;
 use crate::cli::commands::judge::JudgeArguments;
 use crate::cli::commands::merge::MergeArguments;
@@ -47,6 +48,7 @@ enum Command {
     Show(ShowArguments),
     Render(RenderArguments),
     Merge(MergeArguments),
+    History(HistoryCommand),
     BenchSelf(BenchArguments),
     /// Clean up after a suite that was killed (started by suites)
     #[command(hide = true, name = CARETAKER)]
@@ -106,6 +108,7 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Inspect(arguments) => commands::inspect::run(&arguments),
             Command::Show(arguments) => commands::show::run(&arguments),
             Command::Render(arguments) => commands::render::run(&arguments),
+            Command::History(arguments) => commands::history::run(&arguments),
             Command::Merge(arguments) => commands::merge::run(&arguments),
             Command::Judge(arguments) => commands::judge::run(&arguments),
             Command::BenchSelf(arguments) => commands::bench_self::run(&arguments),

@@ -484,11 +484,31 @@ pub(crate) static SECTIONS: &[Section] = &[
                 the time left, IOPS, throughput and mean latency. On a terminal one line shows it anyway.",
             ),
             row("-metrics", "FILE", long::metrics).with_profile().help(
-                "Replace this file every second by a page for Prometheus (textfile collector of the node exporter): where                 the run is, counters of I/Os, bytes and latency, and at the end the result with its verdict.",
+                "Replace this file every second by a page for Prometheus (textfile collector of the node exporter): where \
+                the run is, counters of I/Os, bytes and latency, and at the end the result with its verdict.",
             ),
             row("-events", "FILE", long::events).with_profile().help(
-                "Write a line of JSON to this file for everything that happens: the progress every second, files that are                 made, warnings, the result. A file gets them at its end; a pipe or /dev/fd/3 goes as well.",
+                "Write a line of JSON to this file for everything that happens: the progress every second, files that are \
+                made, warnings, the result. A file gets them at its end; a pipe or /dev/fd/3 goes as well.",
             ),
+            row("-no-history", "", long::no_history)
+                .with_profile()
+                .help("Do not keep the result in the history. The variable TRUESPD_HISTORY=0 does the same.")
+                .linux("truespd run keeps every result that it measures; diskspd keeps none, unless it is asked to."),
+            row("-keep-history", "", long::keep_history)
+                .with_profile()
+                .help("Keep the result in the history, also where the configuration file says no; see truespd history."),
+            row("-store", "FILE", long::store)
+                .with_profile()
+                .help("The file of the history, instead of that of the variable TRUESPD_STORE, of the configuration \
+                file, or ~/.local/share/truespd/history.sqlite; implies --keep-history, as the next three do."),
+            row("-label", "NAME", long::label).with_profile().help(
+                "A name for the kept result, to find it by: truespd history show NAME. Several results may share one.",
+            ),
+            row("-tag", "NAME", long::tag).with_profile().help("A word to find the kept result by. Repeatable."),
+            row("-revision", "TEXT", long::revision)
+                .with_profile()
+                .help("The revision of what is tested, kept with the result: --revision \"$(git rev-parse HEAD)\"."),
             row("-recreate", "", long::recreate).with_profile().help("Always create the files of -c again."),
         ],
     },

@@ -4,6 +4,9 @@
 
 use std::ops::{Range, RangeInclusive};
 
+use crate::history::is_tag;
+use crate::text::hides;
+
 /// The value of an option as typed, and where it stands.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Value<'a> {
@@ -196,6 +199,8 @@ struct Decimal {
 
 /// Places of a fraction that are read.
 const PLACES_MAX: usize = 9;
+/// Characters of a label, a tag or a revision at most.
+const WORDS_MAX: usize = 200;
 
 /// The decimal number at the start of a text, and what follows it.
 fn decimal(text: &str) -> Option<(Decimal, &str)> {
@@ -368,6 +373,25 @@ pub(crate) fn size_above_zero(text: &str, block_bytes: u64) -> Result<u64, Slip>
     match size(text, block_bytes)? {
         0 => Err(Slip::new("a size of 0 is not allowed here").at(0..length(text)).legal("a size above 0")),
         bytes => Ok(bytes),
+    }
+}
+
+/// Reads a label or a revision; the error is what is legal.
+pub(crate) fn history_label(text: &str) -> Result<String, &'static str> {
+    let is_legal = !text.trim().is_empty() && text.trim() == text && text.chars().count() <= WORDS_MAX;
+    match is_legal && !text.contains(hides) {
+        true => Ok(text.to_string()),
+        false => Err("1 to 200 characters, without blanks at the ends, line ends and control characters"),
+    }
+}
+
+/// Reads a tag; the error is what is legal.
+pub(crate) fn history_tag(text: &str) -> Result<String, &'static str> {
+    match is_tag(text) && text.chars().count() <= WORDS_MAX {
+        true => Ok(text.to_string()),
+        false => Err(
+            "a word of letters, digits and . _ : / = -, which begins with a letter or digit: --tag nightly",
+        ),
     }
 }
 

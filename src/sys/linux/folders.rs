@@ -15,6 +15,11 @@ pub fn state() -> Option<PathBuf> {
     own(variable, "XDG_STATE_HOME", ".local/state")
 }
 
+/// What a person would miss: `$XDG_DATA_HOME/truespd` or `~/.local/share/truespd`; none where neither is set.
+pub fn data() -> Option<PathBuf> {
+    own(variable, "XDG_DATA_HOME", ".local/share")
+}
+
 /// What a person writes: `$XDG_CONFIG_HOME/truespd` or `~/.config/truespd`; none where neither is set.
 pub fn config() -> Option<PathBuf> {
     own(variable, "XDG_CONFIG_HOME", ".config")

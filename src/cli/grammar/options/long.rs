@@ -2,10 +2,11 @@
 
 use super::super::draft::Draft;
 use super::nothing;
-use crate::cli::grammar::value::{Slip, Value, length};
+use crate::cli::grammar::value::{Slip, Value, history_label, history_tag, length};
 use crate::engine::{self, EngineError};
 use crate::request::{EngineChoice, Output};
 use crate::session::required::grade;
+use crate::text::printable;
 
 pub fn engine(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     let (name, parameters) = v.text.split_once(':').unwrap_or((v.text, ""));
@@ -161,4 +162,53 @@ pub fn progress(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     nothing(v)?;
     d.long.progress = true;
     Ok(())
+}
+
+pub fn no_history(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.long.history.is_off = true;
+    Ok(())
+}
+
+pub fn keep_history(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.long.history.is_on = true;
+    Ok(())
+}
+
+pub fn store(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    if v.text.is_empty() {
+        return Err(Slip::new("the path of the file is missing").at(0..0));
+    }
+    d.long.history.store = Some(v.text.to_string());
+    Ok(())
+}
+
+pub fn label(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.long.history.label = Some(words(v, history_label)?);
+    Ok(())
+}
+
+pub fn tag(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let tag = words(v, history_tag)?;
+    if !d.long.history.tags.contains(&tag) {
+        d.long.history.tags.push(tag);
+    }
+    Ok(())
+}
+
+pub fn revision(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    d.long.history.revision = Some(words(v, history_label)?);
+    Ok(())
+}
+
+/// Reads what a person says about a document.
+fn words(v: &Value, read: fn(&str) -> Result<String, &'static str>) -> Result<String, Slip> {
+    read(v.text).map_err(|legal| {
+        let what = match v.text {
+            "" => "the words are missing".to_string(),
+            text => format!("'{}' cannot be kept with a result", printable(text)),
+        };
+        Slip::new(what).at(0..length(v.text)).legal(legal)
+    })
 }

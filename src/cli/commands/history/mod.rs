@@ -1,0 +1,110 @@
+//! `truespd history`: kept documents found, shown, named, moved and removed. One file each.
+
+mod change;
+mod filter;
+mod list;
+mod moment;
+mod prune;
+mod show;
+mod stats;
+mod transfer;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use crate::cli::commands::diskspd::ExitCode;
+use crate::cli::commands::keeping::store_path;
+use crate::cli::console::tell;
+use crate::fault::{Fault, Refusal};
+use crate::history::Store;
+
+/// Find kept results again: every run and suite of truespd is kept in one file
+///
+/// DOCUMENT is the id of a kept result, the beginning of one, or a label. Times are UTC: 2026-11-23, 2026-11-23T10:00, or
+/// how long ago: 90d, 12h, 2w.
+#[derive(Debug, Args)]
+pub(crate) struct HistoryCommand {
+    /// File of the history [default: $TRUESPD_STORE, that of the configuration file, or
+    /// ~/.local/share/truespd/history.sqlite]
+    #[arg(long, value_name = "FILE", global = true)]
+    store: Option<String>,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    List(list::ListArguments),
+    Show(show::ShowArguments),
+    Label(change::LabelArguments),
+    Tag(change::TagArguments),
+    Note(change::NoteArguments),
+    Rm(change::RemoveArguments),
+    Export(transfer::ExportArguments),
+    Import(transfer::ImportArguments),
+    Prune(prune::PruneArguments),
+    Stats(stats::StatsArguments),
+}
+
+/// `truespd history`.
+pub(crate) fn run(arguments: &HistoryCommand) -> ExitCode {
+    let place = match store_path(arguments.store.as_deref()) {
+        Ok(path) => At { path },
+        Err(refusal) => return tell(refusal),
+    };
+    let done = match &arguments.action {
+        Action::List(arguments) => list::run(&place, arguments),
+        Action::Show(arguments) => show::run(&place, arguments),
+        Action::Label(arguments) => change::label(&place, arguments),
+        Action::Tag(arguments) => change::tag(&place, arguments),
+        Action::Note(arguments) => change::note(&place, arguments),
+        Action::Rm(arguments) => change::remove(&place, arguments),
+        Action::Export(arguments) => transfer::export(&place, arguments),
+        Action::Import(arguments) => transfer::import(&place, arguments),
+        Action::Prune(arguments) => prune::run(&place, arguments),
+        Action::Stats(arguments) => stats::run(&place, arguments),
+    };
+    done.unwrap_or_else(tell)
+}
+
+/// Where the history is.
+struct At {
+    path: PathBuf,
+}
+
+impl At {
+    /// For reading; none when nothing was kept yet.
+    fn to_read(&self) -> Result<Option<Store>, Refusal> {
+        Store::open_to_read(&self.path).map_err(Refusal::from)
+    }
+
+    /// For reading documents that are named.
+    fn to_find(&self, word: &str) -> Result<Store, Refusal> {
+        self.to_read()?.ok_or_else(|| nothing_kept(self, word))
+    }
+
+    /// For changing documents that are named: a file that is missing is not made.
+    fn to_change(&self, word: &str) -> Result<Store, Refusal> {
+        if !self.path.exists() {
+            return Err(nothing_kept(self, word));
+        }
+        Store::open(&self.path).map_err(Refusal::from)
+    }
+
+    /// What is told where nothing was kept yet.
+    fn nothing_yet(&self) -> String {
+        format!("nothing is kept in '{}' yet: every truespd run is", self.path.display())
+    }
+}
+
+fn nothing_kept(at: &At, word: &str) -> Refusal {
+    use crate::fault::RefusalKind;
+    let path = at.path.display();
+    Refusal::new(RefusalKind::Input, format!("'{word}': there is no history '{path}'"))
+        .hint("every truespd run makes one; another file is given with --store")
+        .on(path.to_string())
+}
+
+/// The end of a command.
+type Done = Result<ExitCode, Fault>;

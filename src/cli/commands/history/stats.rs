@@ -1,0 +1,95 @@
+//! `truespd history stats`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::filter::FilterArguments;
+use super::{At, Done};
+use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::values::one_of;
+use crate::cli::console::say_line;
+use crate::cli::show::history::{rank as rank_words, statistics};
+use crate::fault::{Failure, FailureKind, Refusal};
+use crate::history::{Environment, Group, Rank};
+use crate::result::metrics::Metric;
+
+/// Show how a figure is distributed over the runs of each environment, and where one run stands
+///
+/// Each profile is told apart: runs of different tests are no distribution. Runs of several time spans, and suites, have no
+/// such figures.
+#[derive(Debug, Args)]
+pub(crate) struct StatsArguments {
+    /// What makes an environment: host, model, firmware, target, label, revision
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "host,model", value_parser = environment)]
+    by: Vec<Environment>,
+    /// Figure: iops, bytes, latency (mean), p50, p99, ...
+    #[arg(long, default_value = "iops", value_parser = metric)]
+    metric: Metric,
+    /// Tell where this result stands among the others with its profile in its environment
+    #[arg(long, value_name = "DOCUMENT")]
+    of: Option<String>,
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    which: FilterArguments,
+}
+
+/// For programs.
+#[derive(Debug, Serialize)]
+struct Told<'t> {
+    metric: &'static str,
+    by: &'t [Environment],
+    groups: &'t [Group],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<&'t Rank>,
+}
+
+fn environment(text: &str) -> Result<Environment, Refusal> {
+    one_of(text, Environment::ALL)
+}
+
+fn metric(text: &str) -> Result<Metric, Refusal> {
+    one_of(text, Metric::all().map(|metric| (metric, metric.name())))
+}
+
+pub(super) fn run(at: &At, arguments: &StatsArguments) -> Done {
+    let (by, metric) = (&arguments.by, arguments.metric);
+    let store = match &arguments.of {
+        Some(word) => Some(at.to_find(word)?),
+        None => at.to_read()?,
+    };
+    let mut groups = match &store {
+        Some(store) => store.statistics(&arguments.which.filter(), by, metric).map_err(Refusal::from)?,
+        None => Vec::new(),
+    };
+    let mut rank = None;
+    if let (Some(word), Some(store)) = (&arguments.of, &store) {
+        let entry = store.find_one(word).map_err(Refusal::from)?;
+        let Some(found) = Rank::of(&entry, &groups, metric) else {
+            let words = format!(
+                "{} has no figure for {}, or is none of these results",
+                entry.id,
+                metric.words(false)
+            );
+            return Err(Failure::new(FailureKind::Figure, words).into());
+        };
+        groups.retain(|group| group.has(&entry));
+        rank = Some(found);
+    }
+    if arguments.json {
+        let told = Told { metric: metric.id(), by, groups: &groups, of: rank.as_ref() };
+        let text = serde_json::to_string_pretty(&told).expect("all keys are text, and no type refuses");
+        return Ok(print(&(text + "\n"), ExitCode::Done));
+    }
+    if let Some(store) = &store {
+        say_line(format_args!("{}; journal: {}", store.path().display(), store.journal().words()));
+    } else {
+        say_line(format_args!("{}", at.nothing_yet()));
+    }
+    let mut text = statistics(&groups, by, metric);
+    if let Some(rank) = &rank {
+        text.push_str(&rank_words(rank, metric));
+    }
+    Ok(print(&text, ExitCode::Done))
+}

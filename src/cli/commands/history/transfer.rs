@@ -1,0 +1,172 @@
+//! `truespd history export|import`: kept results on their way to another file.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use tempfile::NamedTempFile;
+
+use super::filter::FilterArguments;
+use super::{At, Done};
+use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::render::{Read, document, unreadable};
+use crate::cli::console::say_line;
+use crate::cli::show::verdict::plural;
+use crate::fault::{Failure, FailureKind, Refusal};
+use crate::history::{Added, Entry, ExportedLine, FORMAT, Facts, Store};
+use crate::machine::host::unix_time_s;
+use crate::result::envelope::format_of;
+use crate::sys::error::system_text;
+
+/// Write kept results as JSON lines: one for each, with what is known of it and the document as text
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// File to write; it gets its name when it is complete [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    which: FilterArguments,
+}
+
+/// Keep results of another history, or documents that --json wrote
+///
+/// A result that is there already stays as it is, but for tags, a label and a note that it has not. Nothing is imported when
+/// a line cannot be read.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// Files that `history export` or --json wrote; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+pub(super) fn export(at: &At, arguments: &ExportArguments) -> Done {
+    let Some(store) = at.to_read()? else {
+        say_line(format_args!("{}", at.nothing_yet()));
+        return Ok(ExitCode::Done);
+    };
+    let mut entries = store.list(&arguments.which.filter()).map_err(Refusal::from)?;
+    // In the order in which they were made, as a log is.
+    entries.reverse();
+    match &arguments.output {
+        Some(path) => export_to(&store, &entries, path),
+        None => {
+            for entry in &entries {
+                let code = print(&line(&store, entry)?, ExitCode::Done);
+                if code != ExitCode::Done {
+                    return Ok(code);
+                }
+            }
+            Ok(ExitCode::Done)
+        }
+    }
+}
+
+fn line(store: &Store, entry: &Entry) -> Result<String, Failure> {
+    let bytes = store.document(entry)?;
+    let document = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(ExportedLine::new(entry, document).text() + "\n")
+}
+
+fn export_to(store: &Store, entries: &[Entry], path: &Path) -> Done {
+    let unwritten = |error: &io::Error| {
+        let message = format!("'{}' could not be written", path.display());
+        Failure::new(FailureKind::Output, message).because(system_text(error))
+    };
+    if path.is_dir() {
+        let refusal = Refusal::command_line(format!("'{}' is a folder", path.display()));
+        return Err(refusal.legal("the path of a file").into());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let made = NamedTempFile::new_in(folder).map_err(|error| unwritten(&error))?;
+    let mut out = BufWriter::new(made);
+    for entry in entries {
+        out.write_all(line(store, entry)?.as_bytes()).map_err(|error| unwritten(&error))?;
+    }
+    let made = out.into_inner().map_err(|error| unwritten(error.error()))?;
+    made.as_file().sync_all().map_err(|error| unwritten(&error))?;
+    made.persist(path).map_err(|error| unwritten(&error.error))?;
+    Ok(print(&format!("{} written to {}\n", plural(entries.len(), "result"), path.display()), ExitCode::Done))
+}
+
+pub(super) fn import(at: &At, arguments: &ImportArguments) -> Done {
+    // All lines are read before the history is opened, and once more while they are kept: what cannot be read is told
+    // before anything is made, and only one document is in memory at a time. Standard input is read once.
+    let is_file = |path: &&PathBuf| path.as_path() != Path::new("-");
+    for path in arguments.files.iter().filter(is_file) {
+        lines(path)?.try_for_each(|line| line.map(drop))?;
+    }
+    let mut store = Store::open(&at.path).map_err(Refusal::from)?;
+    let mut added: Vec<Added> = Vec::new();
+    let all = arguments.files.iter().flat_map(|path| match lines(path) {
+        Ok(lines) => lines,
+        Err(refusal) => Box::new(std::iter::once(Err(refusal))) as Lines,
+    });
+    added.extend(store.add_all(all)?);
+    let new = added.iter().filter(|one| one.is_new).count();
+    let known = match added.len() - new {
+        0 => String::new(),
+        known => format!(", {known} there already"),
+    };
+    Ok(print(&format!("{} imported{known}\n", plural(new, "result")), ExitCode::Done))
+}
+
+/// Documents of a file with what is known of them.
+type Lines = Box<dyn Iterator<Item = Result<ExportedLine, Refusal>>>;
+
+/// The documents of a file: lines that were exported, or one document as `--json` writes it.
+fn lines(path: &Path) -> Result<Lines, Refusal> {
+    let mut reader: Box<dyn BufRead> = match path == Path::new("-") {
+        true => Box::new(BufReader::new(io::stdin())),
+        false => {
+            let opened = File::open(path).map_err(|error| cannot_read(path, &error))?;
+            Box::new(BufReader::new(opened))
+        }
+    };
+    let mut first = String::new();
+    reader.read_line(&mut first).map_err(|error| cannot_read(path, &error))?;
+    let is_exported = format_of(first.as_bytes()).is_some_and(|format| format == FORMAT);
+    if first.trim().is_empty() || is_exported {
+        let (path, mut reader) = (path.to_path_buf(), reader);
+        let rest = std::iter::from_fn(move || {
+            let mut text = String::new();
+            match reader.read_line(&mut text) {
+                Ok(0) => None,
+                Ok(_) => Some(Ok(text)),
+                Err(error) => Some(Err(error)),
+            }
+        });
+        let numbered = std::iter::once(Ok(first)).chain(rest).enumerate();
+        let read = move |(number, line): (usize, io::Result<String>)| {
+            let line = match line {
+                Ok(line) if line.trim().is_empty() => return None,
+                Ok(line) => line,
+                Err(error) => return Some(Err(cannot_read(&path, &error))),
+            };
+            Some(ExportedLine::read(&line).map_err(|error| {
+                let message = format!("'{}', line {}: it {error}", path.display(), number + 1);
+                Refusal::new(crate::fault::RefusalKind::Input, message).hint("nothing was imported")
+            }))
+        };
+        return Ok(Box::new(numbered.filter_map(read)));
+    }
+    let mut text = first.into_bytes();
+    reader.read_to_end(&mut text).map_err(|error| cannot_read(path, &error))?;
+    Ok(Box::new(std::iter::once(of_document(path, text))))
+}
+
+/// A document that no history knew.
+fn of_document(path: &Path, text: Vec<u8>) -> Result<ExportedLine, Refusal> {
+    let facts = match document(path, &text)? {
+        Read::Result(document) => Facts::of_result(&document),
+        Read::OfSuite(stored) => Facts::of_suite(stored.name(), stored.grade(), &text)
+            .map_err(|error| unreadable(path, format!("is no JSON: {error}")))?,
+        Read::SelfCost(_) => return Err(unreadable(path, "is not the result of a run or a suite")),
+    };
+    let text = String::from_utf8(text).map_err(|_| unreadable(path, "is not UTF-8 text"))?;
+    Ok(ExportedLine::of_new(text, facts, unix_time_s().unwrap_or(0)))
+}
+
+fn cannot_read(path: &Path, error: &io::Error) -> Refusal {
+    unreadable(path, format!("cannot be read: {}", system_text(error)))
+}

@@ -1,0 +1,249 @@
+//! Whether a run or a suite is kept in the history, and keeping it.
+//!
+//! What the command line says counts before the variables, these before the configuration file, and that before what is
+//! usual. A document that cannot be kept is a warning: the result was printed, and the exit code stays as it is.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::beside::{Beside, Told};
+use crate::cli::config::{Config, HistoryConfig};
+use crate::cli::console::{say_beside, say_line};
+use crate::cli::grammar::value::{history_label, history_tag};
+use crate::fault::Refusal;
+use crate::history::{Facts, Given, HistoryError, NewEntry, Store};
+use crate::machine::host::{host_name, unix_time_s};
+use crate::request::HistoryOptions;
+use crate::result::{Document, Grade, json};
+use crate::text::shell_word;
+
+/// The file of the history.
+const STORE: &str = "TRUESPD_STORE";
+/// `0` keeps nothing, `1` keeps everything, also of `diskspd`.
+const HISTORY: &str = "TRUESPD_HISTORY";
+
+/// Whose documents they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeper {
+    /// `diskspd`, which keeps only when it is asked to.
+    DiskSpd,
+    /// `truespd`, which keeps unless it is asked not to.
+    TrueSpd,
+}
+
+/// Options of suites about the history.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "History")]
+pub(crate) struct HistoryArguments {
+    /// Do not keep the result in the history (truespd history); the variable TRUESPD_HISTORY=0 does the same
+    #[arg(long, conflicts_with_all = ["store", "label", "tag", "revision"])]
+    pub no_history: bool,
+
+    /// File of the history [default: $TRUESPD_STORE, that of the configuration file, or
+    /// ~/.local/share/truespd/history.sqlite]
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<String>,
+
+    /// Name for the kept result, to find it by; several results may share one
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    pub label: Option<String>,
+
+    /// Word to find the kept result by
+    #[arg(long, value_name = "NAME", value_parser = tag)]
+    pub tag: Vec<String>,
+
+    /// Revision of what is tested, kept with the result
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    pub revision: Option<String>,
+}
+
+impl HistoryArguments {
+    /// As those of a run.
+    pub fn options(&self) -> HistoryOptions {
+        HistoryOptions {
+            is_off: self.no_history,
+            is_on: false,
+            store: self.store.clone(),
+            label: self.label.clone(),
+            tags: self.tag.clone(),
+            revision: self.revision.clone(),
+        }
+    }
+}
+
+/// Reads a label, a note or a revision.
+pub(crate) fn label(text: &str) -> Result<String, Refusal> {
+    history_label(text).map_err(|legal| Refusal::command_line(format!("legal: {legal}")))
+}
+
+/// Reads a tag.
+pub(crate) fn tag(text: &str) -> Result<String, Refusal> {
+    history_tag(text).map_err(|legal| Refusal::command_line(format!("legal: {legal}")))
+}
+
+/// The file of the history: what is typed, the variable, the configuration file, the usual one.
+///
+/// # Errors
+/// The configuration cannot be used, or there is no usual place.
+pub(crate) fn store_path(typed: Option<&str>) -> Result<PathBuf, Refusal> {
+    let config = Config::read()?;
+    place(typed, variable(STORE), &config.history).map_err(Refusal::from)
+}
+
+fn place(
+    typed: Option<&str>,
+    variable: Option<String>,
+    config: &HistoryConfig,
+) -> Result<PathBuf, HistoryError> {
+    let given = typed.map(PathBuf::from).or(variable.map(PathBuf::from)).or(config.store.clone());
+    given.map_or_else(Store::default_path, Ok)
+}
+
+fn variable(name: &str) -> Option<String> {
+    env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
+}
+
+/// Whether documents of this keeper are kept.
+fn is_wanted(
+    options: &HistoryOptions,
+    variable: Option<&str>,
+    config: &HistoryConfig,
+    keeper: Keeper,
+) -> Result<bool, Refusal> {
+    if let Some(wish) = options.wish() {
+        return match options.is_off {
+            false => Ok(true),
+            true => Err(Refusal::command_line(format!("--no-history and {wish} exclude each other"))
+                .legal("one of the two")),
+        };
+    }
+    let usual = match keeper {
+        Keeper::DiskSpd => config.diskspd.unwrap_or(false),
+        Keeper::TrueSpd => config.keep.unwrap_or(true),
+    };
+    match variable {
+        _ if options.is_off => Ok(false),
+        None => Ok(usual),
+        Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        Some(other) => Err(Refusal::command_line(format!("the variable {HISTORY} is '{other}'"))
+            .legal("0 to keep nothing, 1 to keep every result")),
+    }
+}
+
+/// What becomes of the document of a run or a suite.
+#[derive(Debug)]
+pub(crate) struct Keeping {
+    /// Where it is kept; none when it is not.
+    place: Option<Result<PathBuf, HistoryError>>,
+    /// The file as typed, which commands of the history need, too.
+    typed: Option<String>,
+    given: Given,
+}
+
+impl Keeping {
+    /// As the person wants it. Opens nothing.
+    ///
+    /// # Errors
+    /// What the person says does not fit together, or cannot be read.
+    pub fn of(options: &HistoryOptions, keeper: Keeper) -> Result<Self, Refusal> {
+        let config = Config::read()?;
+        let is_wanted = is_wanted(options, variable(HISTORY).as_deref(), &config.history, keeper)?;
+        let place = is_wanted.then(|| place(options.store.as_deref(), variable(STORE), &config.history));
+        let given = Given {
+            label: options.label.clone(),
+            note: None,
+            tags: options.tags.clone(),
+            revision: options.revision.clone(),
+        };
+        Ok(Keeping { place, typed: options.store.clone(), given })
+    }
+
+    /// Keeps the result of a run that measured something, and tells where.
+    pub fn keep_result(&self, document: &Document, beside: Beside) {
+        if self.place.is_some() && document.measured().next().is_some() {
+            let text = json::write(document);
+            match self.kept(text.as_bytes(), &Facts::of_result(document)) {
+                Ok(words) => say_beside(beside, Told::Kept, &words),
+                Err(words) => say_beside(beside, Told::Warning, &words),
+            }
+        }
+    }
+
+    /// Keeps the document of a suite that tested or read the paths of `used`, and tells where.
+    pub fn keep_suite(&self, kind: &str, grade: Option<Grade>, used: &[String], document: &str) {
+        if self.place.is_none() {
+            return;
+        }
+        // What this program has just written is JSON.
+        let mut facts = Facts::of_suite(kind, grade, document.as_bytes()).unwrap_or_default();
+        if facts.host.is_empty() {
+            facts.host = host_name();
+        }
+        facts.targets = used.to_vec();
+        match self.kept(document.as_bytes(), &facts) {
+            Ok(words) => say_line(format_args!("{words}")),
+            Err(words) => say_line(format_args!("{}{words}", Told::Warning.lead())),
+        }
+    }
+
+    /// Keeps a document. Both are a line for the person.
+    fn kept(&self, document: &[u8], facts: &Facts) -> Result<String, String> {
+        let lost = |error: &HistoryError| format!("the result is not kept in the history: {error}");
+        let path: &Path = match &self.place {
+            Some(Ok(path)) => path,
+            Some(Err(error)) => return Err(lost(error)),
+            None => return Ok(String::new()),
+        };
+        let kept_unix_s = unix_time_s().unwrap_or(0);
+        let entry = NewEntry { document, facts, given: &self.given, kept_unix_s };
+        let added =
+            Store::open(path).and_then(|mut store| store.add(&entry)).map_err(|error| lost(&error))?;
+        let id = added.id;
+        let store =
+            self.typed.as_deref().map(|file| format!(" --store {}", shell_word(file))).unwrap_or_default();
+        Ok(format!("kept as {id} (truespd history show{store} {id})"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_counts() {
+        let off = HistoryOptions { is_off: true, ..HistoryOptions::default() };
+        let on = HistoryOptions { is_on: true, ..HistoryOptions::default() };
+        let labelled = HistoryOptions { label: Some("x".into()), ..HistoryOptions::default() };
+        let none = HistoryOptions::default();
+        let config = |keep, diskspd| HistoryConfig { keep, diskspd, store: None };
+        let usual = config(None, None);
+        for (options, variable, config, of_truespd, of_diskspd) in [
+            (&none, None, &usual, true, false),
+            (&none, None, &config(Some(false), Some(true)), false, true),
+            (&none, Some("0"), &config(Some(true), Some(true)), false, false),
+            (&none, Some("1"), &config(Some(false), None), true, true),
+            (&off, Some("1"), &usual, false, false),
+            (&on, Some("0"), &config(Some(false), None), true, true),
+            (&labelled, Some("0"), &usual, true, true),
+        ] {
+            let wanted = |keeper| is_wanted(options, variable, config, keeper);
+            assert_eq!((wanted(Keeper::TrueSpd), wanted(Keeper::DiskSpd)), (Ok(of_truespd), Ok(of_diskspd)));
+        }
+        assert!(is_wanted(&none, Some("no"), &usual, Keeper::TrueSpd).is_err());
+        let both = HistoryOptions { is_off: true, ..labelled };
+        let refusal = is_wanted(&both, None, &usual, Keeper::TrueSpd).unwrap_err();
+        assert_eq!(refusal.message, "--no-history and --label exclude each other");
+    }
+
+    #[test]
+    fn a_place_is_the_nearest_one() {
+        let config = HistoryConfig { store: Some("/c".into()), ..HistoryConfig::default() };
+        let of = |typed, variable: Option<&str>| place(typed, variable.map(String::from), &config).unwrap();
+        assert_eq!(of(Some("t"), Some("/v")), PathBuf::from("t"));
+        assert_eq!(of(None, Some("/v")), PathBuf::from("/v"));
+        assert_eq!(of(None, None), PathBuf::from("/c"));
+    }
+}

@@ -1,0 +1,258 @@
+//! Opening the file: where it is, whose it is, which version it has, and how changes are kept.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::error::{HistoryError, Problem};
+use super::journal::{self, Journal};
+use super::schema::{APPLICATION_ID, STEPS};
+use crate::sys::file::{self, FileKind, Stat};
+use crate::sys::folders;
+use crate::sys::system::user;
+
+/// Name of the file in the person's data folder.
+pub const DEFAULT_NAME: &str = "history.sqlite";
+
+/// How long others may hold the file. Each of them holds it for the time of one small write and its flush.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The open history.
+#[derive(Debug)]
+pub struct Store {
+    pub(super) db: Connection,
+    pub(super) path: PathBuf,
+    journal: Journal,
+}
+
+impl Store {
+    /// Where the history of this user is: `$XDG_DATA_HOME/truespd/history.sqlite`, or below `~/.local/share`.
+    ///
+    /// # Errors
+    /// [`Problem::NoPlace`].
+    pub fn default_path() -> Result<PathBuf, HistoryError> {
+        folders::data().map(|folder| folder.join(DEFAULT_NAME)).ok_or_else(HistoryError::no_place)
+    }
+
+    /// Opens the file for reading and writing, and makes it and its folder when they are missing. Another user's file is not
+    /// touched: what root writes there, its owner could not write any more.
+    ///
+    /// # Errors
+    /// [`HistoryError`]; a file that is no history is as it was.
+    pub fn open(path: &Path) -> Result<Store, HistoryError> {
+        let of_system = |error: io::Error| HistoryError::of_system(path, &error);
+        let file = match check(path)? {
+            Some(()) => File::open(path).map_err(of_system)?,
+            None => make(path).map_err(of_system)?,
+        };
+        file::may_write(path).map_err(|_| HistoryError::new(path, Problem::ReadOnly))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
+        let mut db = Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
+        db.busy_timeout(PATIENCE).map_err(of_sqlite)?;
+        version(&db, path, STEPS)?;
+        let journal = journal::set(&db, journal::needs_rollback(&file), PATIENCE).map_err(of_sqlite)?;
+        db.pragma_update(None, "foreign_keys", true).map_err(of_sqlite)?;
+        migrate(&mut db, path, STEPS)?;
+        Ok(Store { db, path: path.to_path_buf(), journal })
+    }
+
+    /// Opens the file for reading; none when there is no file, which is a history without documents. Where file and folder
+    /// may be written this is [`Store::open`], since a file of an earlier version is brought to the present one.
+    ///
+    /// # Errors
+    /// [`HistoryError`].
+    pub fn open_to_read(path: &Path) -> Result<Option<Store>, HistoryError> {
+        if check(path)?.is_none() {
+            return Ok(None);
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        if file::may_write(path).is_ok() && file::may_write(folder).is_ok() {
+            return Self::open(path).map(Some);
+        }
+        let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        // A reader of a write-ahead log needs files beside it, which cannot be made here. Without a log there is nothing
+        // that changes while the file is read-only.
+        let has_log = fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+        let db = match has_log {
+            true => Connection::open_with_flags(path, flags),
+            false => Connection::open_with_flags(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI),
+        };
+        let db = db.map_err(of_sqlite)?;
+        db.busy_timeout(PATIENCE).map_err(of_sqlite)?;
+        let version = version(&db, path, STEPS)?;
+        if version < latest(STEPS) {
+            return Err(HistoryError::new(path, Problem::Older { version }));
+        }
+        Ok(Some(Store { db, path: path.to_path_buf(), journal: Journal::ReadOnly }))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How it keeps half-written changes apart.
+    pub fn journal(&self) -> Journal {
+        self.journal
+    }
+
+    /// An error of SQLite about this file.
+    pub(super) fn fault(&self, error: rusqlite::Error) -> HistoryError {
+        HistoryError::of_sqlite(&self.path, &error)
+    }
+
+    /// Does several changes as one: all of them, or none.
+    ///
+    /// # Errors
+    /// That of `change`, or what SQLite says.
+    pub(super) fn change<T>(
+        &mut self,
+        change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, HistoryError> {
+        let path = &self.path;
+        let done =
+            self.db.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|transaction| {
+                let done = change(&transaction)?;
+                transaction.commit().map(|()| done)
+            });
+        done.map_err(|error| HistoryError::of_sqlite(path, &error))
+    }
+}
+
+/// A file beside the database, of SQLite.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_os_string();
+    name.push(end);
+    name.into()
+}
+
+/// The address of a file that nobody changes (sqlite.org/uri.html).
+fn immutable(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let slash = if escaped.starts_with('/') { "//" } else { "" };
+    format!("file:{slash}{escaped}?immutable=1")
+}
+
+/// Whether there is a file that this user may use; none when there is nothing.
+fn check(path: &Path) -> Result<Option<()>, HistoryError> {
+    match Stat::at(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(HistoryError::of_system(path, &error)),
+        Ok(stat) if stat.kind != FileKind::Regular => Err(HistoryError::new(path, Problem::NoFile)),
+        Ok(stat) if stat.owner != user() => Err(HistoryError::new(path, Problem::OfAnother(stat.owner))),
+        Ok(_) => Ok(Some(())),
+    }
+}
+
+/// Makes an empty file, which is an empty database, in a folder for this user alone. Another process may do so now.
+fn make(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        file::make_private_directories(folder)?;
+    }
+    match File::options().write(true).create_new(true).open(path) {
+        Ok(made) => file::make_private_file(path).map(|()| made),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => File::open(path),
+        Err(error) => Err(error),
+    }
+}
+
+fn latest(steps: &[&str]) -> i64 {
+    i64::try_from(steps.len()).expect("there are a few")
+}
+
+/// The version of the layout; 0 of an empty file.
+///
+/// # Errors
+/// It is no history, or one that this program does not know.
+fn version(db: &Connection, path: &Path, steps: &[&str]) -> Result<i64, HistoryError> {
+    let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
+    let number =
+        |name: &str| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(of_sqlite);
+    let (application, version) = (number("application_id")?, number("user_version")?);
+    let count = "SELECT count(*) FROM sqlite_schema";
+    let tables: i64 = db.query_row(count, [], |row| row.get(0)).map_err(of_sqlite)?;
+    match () {
+        () if application == APPLICATION_ID && version > latest(steps) => {
+            Err(HistoryError::new(path, Problem::Newer { version, known: latest(steps) }))
+        }
+        () if application == APPLICATION_ID && version > 0 => Ok(version),
+        () if application == 0 && version == 0 && tables == 0 => Ok(0),
+        () => Err(HistoryError::new(path, Problem::Foreign)),
+    }
+}
+
+/// Brings a file to the latest version, all of it or nothing.
+fn migrate(db: &mut Connection, path: &Path, steps: &[&str]) -> Result<(), HistoryError> {
+    if version(db, path, steps)? == latest(steps) {
+        return Ok(());
+    }
+    let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(of_sqlite)?;
+    // Another process may have done it meanwhile.
+    let from = usize::try_from(version(&transaction, path, steps)?).unwrap_or(0);
+    for step in &steps[from..] {
+        transaction.execute_batch(step).map_err(of_sqlite)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(of_sqlite)?;
+    transaction.pragma_update(None, "user_version", latest(steps)).map_err(of_sqlite)?;
+    transaction.commit().map_err(of_sqlite)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_step_changes_files_of_the_version_before_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(DEFAULT_NAME);
+        drop(Store::open(&path).unwrap());
+        let steps = [STEPS, &["CREATE TABLE later (word TEXT) STRICT;"]].concat();
+        for _ in 0..2 {
+            let mut db = Connection::open(&path).unwrap();
+            migrate(&mut db, &path, &steps).unwrap();
+            assert_eq!(version(&db, &path, &steps), Ok(latest(&steps)));
+            db.execute("INSERT INTO later VALUES ('x')", []).unwrap();
+        }
+        let known = latest(STEPS);
+        let newer = Problem::Newer { version: known + 1, known };
+        assert_eq!(Store::open(&path).unwrap_err().problem, newer);
+        assert_eq!(Store::open_to_read(&path).unwrap_err().problem, newer);
+    }
+
+    #[test]
+    fn a_step_that_fails_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(DEFAULT_NAME);
+        drop(Store::open(&path).unwrap());
+        let steps = [STEPS, &["CREATE TABLE later (word TEXT) STRICT;", "no SQL;"]].concat();
+        let mut db = Connection::open(&path).unwrap();
+        migrate(&mut db, &path, &steps).unwrap_err();
+        assert_eq!(version(&db, &path, STEPS), Ok(latest(STEPS)));
+        assert!(db.prepare("SELECT word FROM later").is_err());
+    }
+
+    #[test]
+    fn what_is_no_history_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("other.db");
+        let db = Connection::open(&path).unwrap();
+        db.execute_batch("CREATE TABLE mine (x); PRAGMA user_version = 1;").unwrap();
+        drop(db);
+        let before = fs::read(&path).unwrap();
+        assert_eq!(Store::open(&path).unwrap_err().problem, Problem::Foreign);
+        fs::write(dir.path().join("text"), "no database, but more than a hundred bytes of text ".repeat(30))
+            .unwrap();
+        assert_eq!(Store::open(&dir.path().join("text")).unwrap_err().problem, Problem::NotSqlite);
+        assert_eq!(Store::open(dir.path()).unwrap_err().problem, Problem::NoFile);
+        assert_eq!(fs::read(&path).unwrap(), before);
+        assert!(Store::open_to_read(&dir.path().join("none")).unwrap().is_none());
+        assert!(!dir.path().join("none").exists());
+    }
+}
