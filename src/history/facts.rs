@@ -64,7 +64,7 @@ impl Facts {
             kind: "result".into(),
             start_unix_s: document.system.start_unix_s,
             host: document.system.computer_name.clone(),
-            command: shell_line(&document.command_line),
+            command: command(&document.command_line),
             targets: distinct(targets),
             devices: distinct(document.measured().flat_map(devices)),
             profile: Some(profile_hash(&document.profile)),
@@ -93,6 +93,13 @@ impl Facts {
             ..Facts::default()
         })
     }
+}
+
+/// A command line as a person would type it: the program by its name, with its subcommand, and not by its path.
+fn command(words: &[String]) -> String {
+    let Some((program, options)) = words.split_first() else { return String::new() };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    [name, &shell_line(options)].join(" ").trim_end().to_string()
 }
 
 /// The first member of such a name, outer ones first.
@@ -167,6 +174,14 @@ mod tests {
         let mut two = profile("/dev/a", 1, 4096);
         two.time_spans[0].targets.extend(profile("/dev/b", 1, 4096).time_spans[0].targets.clone());
         assert_ne!(profile_hash(&two), hash);
+    }
+
+    #[test]
+    fn a_command_is_one_that_can_be_typed() {
+        let of = |words: &[&str]| command(&words.iter().map(|word| word.to_string()).collect::<Vec<_>>());
+        assert_eq!(of(&["/opt/bin/truespd run", "-b4K", "a b"]), "truespd run -b4K 'a b'");
+        assert_eq!(of(&["diskspd"]), "diskspd");
+        assert_eq!(of(&[]), "");
     }
 
     #[test]

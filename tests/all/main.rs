@@ -58,6 +58,14 @@ mod guard {
     mod slips;
 }
 
+mod history {
+    mod commands;
+    mod crashes;
+    mod file;
+    mod keeping;
+    mod tools;
+}
+
 mod load {
     mod device;
     mod fill;

@@ -117,7 +117,7 @@ pub(crate) fn head(entry: &Entry, style: Style) -> String {
     ];
     let told =
         rows.into_iter().filter_map(|(name, value)| Some((name, value.filter(|value| !value.is_empty())?)));
-    told.map(|(name, value)| hanging(&format!("{name:<LEAD$}"), &value, style.columns) + "\n").collect()
+    told.map(|(name, value)| hanging(&format!("{name:<LEAD$}"), &value, style.columns)).collect()
 }
 
 /// Distributions of a metric; each ends with a line end.
@@ -138,7 +138,7 @@ pub(crate) fn statistics(groups: &[Group], by: &[Environment], metric: Metric) -
         "median",
         "75 %",
         "max",
-        "last line",
+        "command of the newest",
     ]);
     let mut rows = vec![heads.map(String::from).collect::<Vec<_>>()];
     rows.extend(groups.iter().map(|group| {

@@ -9,6 +9,8 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
+use crate::support::program::keeps_nothing;
+
 const SIM: &[&str] = &["-c64K", "-b4K", "-r", "-o4", "-w30", "-L", "-D100", "-d1", "-W0", "--engine"];
 const ENGINE: &str = "sim:latency=1ms,jitter=exp,cpu=2us";
 
@@ -17,7 +19,9 @@ fn command(program: &str, folder: &Path, words: &[&str]) -> Output {
         "diskspd" => env!("CARGO_BIN_EXE_diskspd"),
         _ => env!("CARGO_BIN_EXE_truespd"),
     };
-    Command::new(path).args(words).current_dir(folder).output().expect("the program starts")
+    let mut command = Command::new(path);
+    keeps_nothing(&mut command, folder);
+    command.args(words).current_dir(folder).output().expect("the program starts")
 }
 
 fn truespd(folder: &Path, words: &[&str]) -> Output {

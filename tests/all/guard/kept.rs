@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::devices::{Loop, can_make_devices, has_tool, run, text};
-use crate::support::program::{Lab, Ran, Running};
+use crate::support::program::{Lab, Ran, Running, keeps_nothing};
 use rustix::process::Signal;
 
 const MIB: u64 = 1 << 20;
@@ -62,6 +62,7 @@ fn start(lab: &Lab, program: &str, seconds: u32, node: &Path) -> Running {
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_truespd"));
     command.arg("run").args(words.split(' ')).current_dir(lab.work());
+    keeps_nothing(&mut command, &lab.work());
     command.env("XDG_STATE_HOME", lab.path("state"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Running::new(command, &words)

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use rustix::process::Signal;
 use truespd::guard::mark::{MarkState, Marks};
 
-use crate::support::program::{Lab, Ran, Running};
+use crate::support::program::{Lab, Ran, Running, keeps_nothing};
 
 /// A suite of `truespd` in a lab of its own, whose working directory is where it runs.
 pub struct Suite {
@@ -18,6 +18,7 @@ pub struct Suite {
 /// `truespd` with the words of a line, in the lab's working directory and with its state directory.
 pub fn truespd(lab: &Lab, line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_truespd"));
+    keeps_nothing(&mut command, &lab.work().with_file_name("none"));
     command
         .args(line.split(' ').filter(|word| !word.is_empty()))
         .current_dir(lab.work())

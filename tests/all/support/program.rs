@@ -93,6 +93,7 @@ impl Lab {
     }
 
     fn settle(&self, command: &mut Command) {
+        keeps_nothing(command, self.dir.path());
         command
             .current_dir(self.work())
             .env("XDG_STATE_HOME", self.dir.path().join("state"))
@@ -129,6 +130,16 @@ impl Lab {
         assert!(result.tables[0].total.ios >= least, "fewer than {least} I/Os were done\n{ran}");
         result
     }
+}
+
+/// Lets a command keep nothing in the history, and read no configuration: neither belongs to a test. Those of the history
+/// say otherwise afterwards.
+pub fn keeps_nothing(command: &mut Command, folder: &Path) {
+    command
+        .env("TRUESPD_HISTORY", "0")
+        .env_remove("TRUESPD_STORE")
+        .env("XDG_CONFIG_HOME", folder.join("config"))
+        .env("XDG_DATA_HOME", folder.join("data"));
 }
 
 /// Copies a program that is started at once. A child does it: what another thread's child inherits between fork and

@@ -18,14 +18,14 @@ const ROWS: usize = 20;
 /// List kept results, the newest first
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    #[command(flatten)]
-    which: FilterArguments,
     /// The newest N of them; 0 is all [default: 20, with --json all]
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// Print them as JSON: a list with one entry for each, without the documents
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    which: FilterArguments,
 }
 
 pub(super) fn run(at: &At, arguments: &ListArguments) -> Done {
