@@ -53,7 +53,8 @@ impl Config {
         let shown = printable_path(path);
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(&text).map_err(|(line, what)| {
-                refusal(format!("the configuration file '{shown}', line {line}: {what}")).legal(LEGAL)
+                refusal(format!("the configuration file '{shown}', line {line}: {what}"))
+                    .hint(format!("it may hold: {LEGAL}"))
             }),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 Ok(Config::default())

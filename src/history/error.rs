@@ -164,10 +164,7 @@ impl HistoryError {
                 "to begin a new one, move this one away: mv {path} {path}.damaged; the tool sqlite3 can often save what is \
                  left (.recover)"
             ),
-            Problem::Full => {
-                "free some space, remove documents (truespd history prune), or use --store FILE elsewhere"
-                    .into()
-            }
+            Problem::Full => "free some space there, or use a file elsewhere with --store FILE".into(),
             Problem::ReadOnly => "use a file that you may write with --store FILE".into(),
             Problem::Busy => "try again, and see who has it open: fuser -v FILE".into(),
             Problem::Unknown(_) => "truespd history list shows what there is".into(),

@@ -71,7 +71,11 @@ impl Store {
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if file::may_write(path).is_ok() && file::may_write(folder).is_ok() {
-            return Self::open(path).map(Some);
+            match Self::open(path) {
+                // What is there can be read without room for a log.
+                Err(error) if error.problem == Problem::Full => {}
+                opened => return opened.map(Some),
+            }
         }
         let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -324,6 +324,7 @@ const WRITERS: &[&str] = &[
     "rename_entry",
     "Destination::Open",
     "sys::open",
+    "Connection::open",
 ];
 
 /// The files that may name one of them, and what they write. A target is opened by `guard/permit.rs` and made by
@@ -348,6 +349,8 @@ const MAY_WRITE: &[(&str, &str, &str)] = &[
     ("load/fill.rs", "Opening {", "opens again what is open for writing; sys refuses anything else"),
     ("engine/mmap.rs", "OFlags::RDWR", "compares with the flags of a file that is open"),
     ("selfcost/callgrind.rs", "tempfile", "a folder for callgrind's own files"),
+    ("history/open.rs", "Connection::open", "the file of the history"),
+    ("history/open.rs", "File::options", "the file of the history, new and empty"),
     ("session/keep.rs", "Destination::Open", "refuses it"),
     ("session/outputs.rs", "Destination::Open", "standard output, or what the shell opened for a result"),
     ("session/outputs.rs", "open_stream", "a pipe or character device that a result goes to"),

@@ -116,7 +116,7 @@ fn is_wanted(
         return match options.is_off {
             false => Ok(true),
             true => Err(Refusal::command_line(format!("--no-history and {wish} exclude each other"))
-                .legal("one of the two")),
+                .hint("give one of the two")),
         };
     }
     let usual = match keeper {
@@ -129,7 +129,7 @@ fn is_wanted(
         Some("0") => Ok(false),
         Some("1") => Ok(true),
         Some(other) => Err(Refusal::command_line(format!("the variable {HISTORY} is '{other}'"))
-            .legal("0 to keep nothing, 1 to keep every result")),
+            .hint("set it to 0 to keep nothing, or to 1 to keep every result")),
     }
 }
 

@@ -105,7 +105,7 @@ fn what_a_person_says_can_be_changed() {
 fn what_is_exported_is_imported_byte_for_byte() {
     let (place, [a, b, c]) = three();
     place.out(&format!("history note {a} first"));
-    assert_eq!(place.out("history export -o all.jsonl"), "3 results written to all.jsonl\n");
+    assert_eq!(place.out("history export -o all.jsonl"), "3 results exported\n");
     let lines = fs::read_to_string(place.path("all.jsonl")).expect("written");
     assert_eq!(place.out("history export"), lines);
     assert_eq!(place.out("history export --label b").lines().count(), 1);

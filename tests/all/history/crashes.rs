@@ -14,9 +14,8 @@ const KILLS: u32 = 100;
 fn twenty_processes_at_once_lose_nothing() {
     let place = Place::new();
     // They also make the file, all at the same time.
-    let started: Vec<Child> = (0..PROCESSES)
-        .map(|number| place.start(&Place::line(&format!("-z{number} --tag n{number}"))))
-        .collect();
+    let line = |number: usize| Place::line("").replace("t.dat", &format!("t{number}.dat"));
+    let started: Vec<Child> = (0..PROCESSES).map(|number| place.start(&line(number))).collect();
     let ended = started.into_iter().map(|child| Said::of(child.wait_with_output().expect("it ends")));
     let mut ids: Vec<String> = ended.map(|said| said.done().id()).collect();
     ids.sort();

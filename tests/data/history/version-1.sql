@@ -54,7 +54,7 @@ CREATE TABLE figure (
     value REAL NOT NULL,
     PRIMARY KEY (document, metric)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO document VALUES (1, 'werc8gm', 'werc8gmrzge196qvyk49jvxs4g', 'result', 1795428000, 1795428000, 1795428060, 'host', 'truespd run -b4K t.dat',
+INSERT INTO document VALUES (1, 'werc8gm', 'werc8gmrzge196qvyk49jvxs4g', 'result', 1763892000, 1763892000, 1763892060, 'host', 'truespd run -b4K t.dat',
     '0123456789abcdef', 'certified', '0.1.0', 'old', 'a note', 'r1', 0);
 INSERT INTO content VALUES (1, x'0300');
 INSERT INTO target VALUES (1, 0, 't.dat');

@@ -2,7 +2,7 @@
 
 use clap::{ArgGroup, Args};
 
-use super::{At, Done};
+use super::at::{At, Done};
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::keeping;
 use crate::fault::Refusal;

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
+use super::at::{At, Done};
 use super::filter::FilterArguments;
-use super::{At, Done};
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::say_line;
 use crate::cli::show::history::table;

@@ -1,5 +1,6 @@
 //! `truespd history`: kept documents found, shown, named, moved and removed. One file each.
 
+mod at;
 mod change;
 mod filter;
 mod list;
@@ -9,15 +10,12 @@ mod show;
 mod stats;
 mod transfer;
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 
+use self::at::At;
 use crate::cli::commands::diskspd::ExitCode;
 use crate::cli::commands::keeping::store_path;
 use crate::cli::console::tell;
-use crate::fault::{Fault, Refusal};
-use crate::history::Store;
 
 /// Find kept results again: every run and suite of truespd is kept in one file
 ///
@@ -67,44 +65,3 @@ pub(crate) fn run(arguments: &HistoryCommand) -> ExitCode {
     };
     done.unwrap_or_else(tell)
 }
-
-/// Where the history is.
-struct At {
-    path: PathBuf,
-}
-
-impl At {
-    /// For reading; none when nothing was kept yet.
-    fn to_read(&self) -> Result<Option<Store>, Refusal> {
-        Store::open_to_read(&self.path).map_err(Refusal::from)
-    }
-
-    /// For reading documents that are named.
-    fn to_find(&self, word: &str) -> Result<Store, Refusal> {
-        self.to_read()?.ok_or_else(|| nothing_kept(self, word))
-    }
-
-    /// For changing documents that are named: a file that is missing is not made.
-    fn to_change(&self, word: &str) -> Result<Store, Refusal> {
-        if !self.path.exists() {
-            return Err(nothing_kept(self, word));
-        }
-        Store::open(&self.path).map_err(Refusal::from)
-    }
-
-    /// What is told where nothing was kept yet.
-    fn nothing_yet(&self) -> String {
-        format!("nothing is kept in '{}' yet: every truespd run is", self.path.display())
-    }
-}
-
-fn nothing_kept(at: &At, word: &str) -> Refusal {
-    use crate::fault::RefusalKind;
-    let path = at.path.display();
-    Refusal::new(RefusalKind::Input, format!("'{word}': there is no history '{path}'"))
-        .hint("every truespd run makes one; another file is given with --store")
-        .on(path.to_string())
-}
-
-/// The end of a command.
-type Done = Result<ExitCode, Fault>;

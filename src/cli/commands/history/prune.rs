@@ -2,9 +2,9 @@
 
 use clap::{ArgGroup, Args};
 
+use super::at::{At, Done};
 use super::filter::FilterArguments;
 use super::moment::{Moment, ago};
-use super::{At, Done};
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::say_line;
 use crate::cli::show::history::table;

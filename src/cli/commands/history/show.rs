@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 
-use super::{At, Done};
+use super::at::{At, Done};
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::render::{FormatArgument, Read, document, rendered};
 use crate::cli::show::history::head;

@@ -3,8 +3,8 @@
 use clap::Args;
 use serde::Serialize;
 
+use super::at::{At, Done};
 use super::filter::FilterArguments;
-use super::{At, Done};
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::values::one_of;
 use crate::cli::console::say_line;

@@ -1,30 +1,31 @@
 //! `truespd history export|import`: kept results on their way to another file.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tempfile::NamedTempFile;
 
+use super::at::{At, Done};
 use super::filter::FilterArguments;
-use super::{At, Done};
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::render::{Read, document, unreadable};
 use crate::cli::console::say_line;
 use crate::cli::show::verdict::plural;
-use crate::fault::{Failure, FailureKind, Refusal};
+use crate::fault::{Failure, Refusal, RefusalKind};
 use crate::history::{Added, Entry, ExportedLine, FORMAT, Facts, Store};
 use crate::machine::host::unix_time_s;
+use crate::request::Output;
 use crate::result::envelope::format_of;
+use crate::session::outputs::LaterOutputs;
 use crate::sys::error::system_text;
 
 /// Write kept results as JSON lines: one for each, with what is known of it and the document as text
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// File to write; it gets its name when it is complete [default: standard output]
+    /// File to write; it gets its name when it is complete; - is standard output [default: -]
     #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    output: Option<String>,
     #[command(flatten)]
     which: FilterArguments,
 }
@@ -45,48 +46,39 @@ pub(super) fn export(at: &At, arguments: &ExportArguments) -> Done {
         say_line(format_args!("{}", at.nothing_yet()));
         return Ok(ExitCode::Done);
     };
+    let output = arguments.output.iter().map(|path| Output { format: "output", path: path.clone() });
+    let outputs = match arguments.output.as_deref() {
+        None | Some("-") => None,
+        Some(_) => {
+            let taken = [at.path.to_string_lossy().into_owned()];
+            Some(LaterOutputs::check(output.collect(), &taken).map_err(Refusal::from)?)
+        }
+    };
     let mut entries = store.list(&arguments.which.filter()).map_err(Refusal::from)?;
     // In the order in which they were made, as a log is.
     entries.reverse();
-    match &arguments.output {
-        Some(path) => export_to(&store, &entries, path),
-        None => {
-            for entry in &entries {
-                let code = print(&line(&store, entry)?, ExitCode::Done);
-                if code != ExitCode::Done {
-                    return Ok(code);
-                }
+    let Some(outputs) = outputs else {
+        for entry in &entries {
+            let code = print(&line(&store, entry)?, ExitCode::Done);
+            if code != ExitCode::Done {
+                return Ok(code);
             }
-            Ok(ExitCode::Done)
         }
+        return Ok(ExitCode::Done);
+    };
+    // All are read before the file is made: what cannot be read leaves an earlier one as it is.
+    let text: String = entries.iter().map(|entry| line(&store, entry)).collect::<Result<_, _>>()?;
+    let failures: Vec<Failure> = outputs.write(|_| text.clone()).into_iter().map(Failure::from).collect();
+    if !failures.is_empty() {
+        return Err(failures.into());
     }
+    Ok(print(&format!("{} exported\n", plural(entries.len(), "result")), ExitCode::Done))
 }
 
 fn line(store: &Store, entry: &Entry) -> Result<String, Failure> {
     let bytes = store.document(entry)?;
     let document = String::from_utf8_lossy(&bytes).into_owned();
     Ok(ExportedLine::new(entry, document).text() + "\n")
-}
-
-fn export_to(store: &Store, entries: &[Entry], path: &Path) -> Done {
-    let unwritten = |error: &io::Error| {
-        let message = format!("'{}' could not be written", path.display());
-        Failure::new(FailureKind::Output, message).because(system_text(error))
-    };
-    if path.is_dir() {
-        let refusal = Refusal::command_line(format!("'{}' is a folder", path.display()));
-        return Err(refusal.legal("the path of a file").into());
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let made = NamedTempFile::new_in(folder).map_err(|error| unwritten(&error))?;
-    let mut out = BufWriter::new(made);
-    for entry in entries {
-        out.write_all(line(store, entry)?.as_bytes()).map_err(|error| unwritten(&error))?;
-    }
-    let made = out.into_inner().map_err(|error| unwritten(error.error()))?;
-    made.as_file().sync_all().map_err(|error| unwritten(&error))?;
-    made.persist(path).map_err(|error| unwritten(&error.error))?;
-    Ok(print(&format!("{} written to {}\n", plural(entries.len(), "result"), path.display()), ExitCode::Done))
 }
 
 pub(super) fn import(at: &At, arguments: &ImportArguments) -> Done {
@@ -145,7 +137,7 @@ fn lines(path: &Path) -> Result<Lines, Refusal> {
             };
             Some(ExportedLine::read(&line).map_err(|error| {
                 let message = format!("'{}', line {}: it {error}", path.display(), number + 1);
-                Refusal::new(crate::fault::RefusalKind::Input, message).hint("nothing was imported")
+                Refusal::new(RefusalKind::Input, message).hint("nothing was imported")
             }))
         };
         return Ok(Box::new(numbered.filter_map(read)));
