@@ -109,6 +109,18 @@ pub struct Rank {
     pub better_than_percent: Option<f64>,
 }
 
+/// What makes a group: its environment, and the hash of its profile.
+type Key = (Vec<Option<String>>, String);
+
+/// The runs of a group, the newest first.
+#[derive(Default)]
+struct Runs {
+    /// Command line of the newest.
+    command: String,
+    /// Numbers of the documents with their figures.
+    values: Vec<(i64, f64)>,
+}
+
 impl Spread {
     fn of(values: &[(i64, f64)]) -> Spread {
         let mut data = Data::new(values.iter().map(|(_, value)| *value).collect::<Vec<f64>>());
@@ -145,8 +157,7 @@ impl Store {
              JOIN figure f ON f.document = d.number AND f.metric = ?{} {condition} ORDER BY d.time_s DESC, d.number DESC",
             values.len(),
         );
-        type Key = (Vec<Option<String>>, String);
-        let read = || -> rusqlite::Result<BTreeMap<Key, (String, Vec<(i64, f64)>)>> {
+        let read = || -> rusqlite::Result<BTreeMap<Key, Runs>> {
             let mut groups = BTreeMap::new();
             let mut statement = self.db.prepare(&query)?;
             let mut rows = statement.query(values.as_slice())?;
@@ -154,18 +165,16 @@ impl Store {
                 let environment =
                     (4..4 + by.len()).map(|column| row.get(column)).collect::<Result<_, _>>()?;
                 let profile: Option<String> = row.get(1)?;
-                let (command, figures) = groups
-                    .entry((environment, profile.unwrap_or_default()))
-                    .or_insert_with(|| (String::new(), Vec::new()));
-                if figures.is_empty() {
-                    *command = row.get(2)?;
+                let runs: &mut Runs = groups.entry((environment, profile.unwrap_or_default())).or_default();
+                if runs.values.is_empty() {
+                    runs.command = row.get(2)?;
                 }
-                figures.push((row.get(0)?, row.get(3)?));
+                runs.values.push((row.get(0)?, row.get(3)?));
             }
             Ok(groups)
         };
         let groups = read().map_err(|error| self.fault(error))?;
-        let group = |((environment, profile), (command, values)): (Key, (String, Vec<(i64, f64)>))| {
+        let group = |((environment, profile), Runs { command, values }): (Key, Runs)| {
             let spread = Spread::of(&values);
             Group { environment, profile, command, spread, values }
         };

@@ -493,8 +493,10 @@ pub(crate) static SECTIONS: &[Section] = &[
             ),
             row("-no-history", "", long::no_history)
                 .with_profile()
-                .help("Do not keep the result in the history. The variable TRUESPD_HISTORY=0 does the same.")
-                .linux("truespd run keeps every result that it measures; diskspd keeps none, unless it is asked to."),
+                .help(
+                    "Do not keep the result in the history. The variable TRUESPD_HISTORY=0 does the same. truespd run \
+                    keeps every result, diskspd none, unless the configuration file says otherwise.",
+                ),
             row("-keep-history", "", long::keep_history)
                 .with_profile()
                 .help("Keep the result in the history, also where the configuration file says no; see truespd history."),

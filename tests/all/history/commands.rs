@@ -95,7 +95,7 @@ fn what_a_person_says_can_be_changed() {
     place.said(&format!("history tag {a} +a,b")).refused(&["begins with a letter or digit"]);
     place.said(&format!("history label {a}")).refused(&["NAME"]);
     assert_eq!(place.out(&format!("history rm {a} {}", &b[..5])), format!("{a}: removed\n{b}: removed\n"));
-    assert_eq!(place.ids(""), [c.clone()]);
+    assert_eq!(place.ids(""), [c.as_str()]);
     place.said(&format!("history rm {c} {a}")).refused(&[&format!("'{a}'")]);
     assert_eq!(place.ids(""), [c], "all are found before one is removed");
     assert_whole(&place.store());

@@ -129,7 +129,7 @@ fn a_read_only_home_can_be_read() {
     let option = "--store home/history.sqlite";
     let id = place.run(option).id();
     run("mount", &["-o", "remount,ro", text(&home.point)]);
-    assert_eq!(place.ids(option), [id.clone()]);
+    assert_eq!(place.ids(option), [id.as_str()]);
     place.out(&format!("history show {option} {id}"));
     let told = place.said(&format!("history stats {option}")).done().err;
     assert!(told.contains("journal: none: the file can only be read here"), "{told}");

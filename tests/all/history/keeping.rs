@@ -67,7 +67,7 @@ fn a_suite_is_kept_as_one_document() {
     let options = "--only read --size 64M --test RND4K-Q1T1 --count 1 --measure 1 --interval 0 --label disk --json mark.json .";
     let said = place.said(&format!("mark {options}")).done();
     let id = said.id();
-    assert_eq!(place.ids("--kind mark"), [id.clone()]);
+    assert_eq!(place.ids("--kind mark"), [id.as_str()]);
     assert_eq!(place.ids("").len(), 1, "its runs are in its document");
     let shown = place.out(&format!("history show --json {id}"));
     assert!(shown.as_bytes() == fs::read(place.path("mark.json")).expect("written"));
