@@ -1,8 +1,10 @@
-//! Numbers without meaning: clock, histogram, intervals, processor counters.
+//! Numbers without meaning: clock, histogram, intervals, processor counters, and how uncertain a mean is.
 
+pub mod blocks;
 pub mod clock;
 pub mod cpu;
 mod decimal;
+pub mod estimate;
 pub mod histogram;
 pub mod intervals;
 pub mod process;

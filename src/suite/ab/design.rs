@@ -1,8 +1,9 @@
 //! How a comparison is planned: its sides, its blocks of runs, and how certain it must be.
 
 use super::outcome::Outcome;
-use super::sequential::{BLOCKS_MIN, Estimate, Look, looks};
+use super::sequential::{BLOCKS_MIN, Look, looks};
 use crate::fault::{Failure, FailureKind, Refusal};
+use crate::measure::estimate::Estimate;
 use crate::request::Line;
 use crate::result::Document;
 use crate::result::metrics::NoFigure;

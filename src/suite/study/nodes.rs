@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::measure::estimate::{student_beyond, student_quantile};
 use crate::profile::Profile;
 use crate::result::metrics::NoFigure;
 use crate::result::{Document, Grade, Layer, TimeSpanResult};
-use crate::suite::ab::sequential::{student_beyond, student_quantile};
 use crate::suite::ab::{Metric, columns};
 use crate::suite::figures::Spread;
 use crate::suite::findings::word;
