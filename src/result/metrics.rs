@@ -16,7 +16,8 @@ const ABOVE_MIN: f64 = 10.0;
 const MIB: f64 = 1_048_576.0;
 
 /// What a metric counts in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// I/Os per second.
     PerSecond,
@@ -27,7 +28,8 @@ pub enum Unit {
 }
 
 /// Which way is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Better {
     /// More is better.
     Higher,
@@ -89,7 +91,7 @@ struct Row {
     better: Better,
     /// Part of the I/Os that lie above it, for a percentile.
     part_above: Option<f64>,
-    /// Comparisons of whole runs offer it.
+    /// `ab` offers it.
     is_compared: bool,
     read: Read,
     interval: PerInterval,
@@ -279,7 +281,7 @@ impl Metric {
         TABLE.iter().map(Metric)
     }
 
-    /// Those that comparisons of whole runs offer.
+    /// Those that `ab` offers.
     pub fn compared() -> impl Iterator<Item = Metric> {
         Self::all().filter(|metric| metric.0.is_compared)
     }
@@ -486,7 +488,10 @@ pub fn completions(measured: &Measured, operations: Operations) -> (Vec<f64>, f6
 }
 
 /// What was gathered per thread and target (`-D`).
-fn gathered(measured: &Measured, operations: Operations) -> impl Iterator<Item = &crate::measure::Intervals> {
+pub(super) fn gathered(
+    measured: &Measured,
+    operations: Operations,
+) -> impl Iterator<Item = &crate::measure::Intervals> {
     let targets = measured.threads.iter().flat_map(|thread| &thread.targets);
     let directions = targets.flat_map(move |target| match operations {
         Operations::All => vec![&target.read, &target.write],
@@ -539,16 +544,24 @@ impl<'de> Deserialize<'de> for Metric {
     }
 }
 
-/// Of those that comparisons offer: no document has others.
+/// The schema of a member that any metric may stand in.
+pub fn schema_of_any(_: &mut SchemaGenerator) -> Schema {
+    schema_of(Metric::all())
+}
+
+fn schema_of(metrics: impl Iterator<Item = Metric>) -> Schema {
+    let row = |metric: Metric| json_schema!({ "description": metric.0.about, "type": "string", "const": metric.0.id });
+    json_schema!({ "description": "A figure of a run.", "oneOf": metrics.map(row).collect::<Vec<Schema>>() })
+}
+
+/// Of those that `ab` offers: its documents have no others.
 impl JsonSchema for Metric {
     fn schema_name() -> Cow<'static, str> {
         "Metric".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let row = |metric: Metric| json_schema!({ "description": metric.0.about, "type": "string", "const": metric.0.id });
-        let rows: Vec<Schema> = Metric::compared().map(row).collect();
-        json_schema!({ "description": "A figure of a run.", "oneOf": rows })
+        schema_of(Metric::compared())
     }
 }
 

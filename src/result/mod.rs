@@ -2,6 +2,7 @@
 //!
 //! Numbers with their units, no judgement and no formatting. Renderers see only this.
 
+pub mod course;
 mod document;
 pub mod envelope;
 mod evidence;

@@ -29,6 +29,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("verdict", &["result", "profile", "measure", "text"]),
     ("render", &["result", "profile", "measure", "text"]),
     ("history", &["fault", "result", "measure", "profile", "text", "sys"]),
+    ("compare", &["suite", "verdict", "fault", "result", "profile", "measure", "text"]),
     ("suite", &["request", "fault", "result", "profile", "measure", "machine", "text", "sys"]),
     (
         "session",
@@ -40,7 +41,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "session", "history", "suite", "render", "request", "selfcost", "verdict", "load", "guard",
+            "session", "history", "compare", "suite", "render", "request", "selfcost", "verdict", "load", "guard",
             "plan", "result", "access", "engine", "measure", "machine", "profile", "fault", "text", "sys",
         ],
     ),

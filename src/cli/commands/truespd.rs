@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::cli::commands;
 use crate::cli::commands::adopt::AdoptArguments;
 use crate::cli::commands::bench_self::BenchArguments;
+use crate::cli::commands::compare::CompareArguments;
 use crate::cli::commands::diskspd::{ExitCode, Program, VerdictTo, begin, print, run_words};
 use crate::cli::commands::history::HistoryCommand;
 use crate::cli::commands::inspect::InspectArguments;
@@ -17,6 +18,7 @@ use crate::cli::commands::render::RenderArguments;
 use crate::cli::commands::show::ShowArguments;
 use crate::cli::commands::suites::{self, Chosen, Row};
 use crate::cli::console::say;
+use crate::compare::Comparison;
 use crate::fault::{Outcome, RefusalKind};
 use crate::result::{envelope, json};
 use crate::selfcost;
@@ -49,6 +51,7 @@ enum Command {
     Render(RenderArguments),
     Merge(MergeArguments),
     History(HistoryCommand),
+    Compare(CompareArguments),
     BenchSelf(BenchArguments),
     /// Clean up after a suite that was killed (started by suites)
     #[command(hide = true, name = CARETAKER)]
@@ -66,13 +69,18 @@ enum Command {
 
 /// Results of runs, as a kind of documents.
 const RESULT: &str = "result";
+/// What `compare` writes, as a kind of documents.
+const COMPARE: &str = "compare";
 /// What `bench-self` writes, as a kind of documents.
 const SELF_COST: &str = "self-cost";
 
 /// Kinds of documents with what they are.
 fn kinds_of_documents() -> PossibleValuesParser {
-    let own =
-        [(RESULT, "Results of runs".to_string()), (SELF_COST, "What `bench-self --json` writes".into())];
+    let own = [
+        (RESULT, "Results of runs".to_string()),
+        (COMPARE, "What `compare --json` writes".into()),
+        (SELF_COST, "What `bench-self --json` writes".into()),
+    ];
     let of_suite = |row: &Row| (row.name, format!("What `{} --json` writes", row.name));
     let all = own.into_iter().chain(suites::TABLE.iter().map(of_suite));
     all.map(|(name, about)| PossibleValue::new(name).help(about)).collect::<Vec<_>>().into()
@@ -82,6 +90,7 @@ fn kinds_of_documents() -> PossibleValuesParser {
 fn schema(kind: &str) -> String {
     match Row::named(kind) {
         Some(row) => (row.schema)(),
+        None if kind == COMPARE => envelope::schema::<Comparison>(),
         None if kind == SELF_COST => envelope::schema::<selfcost::CostReport>(),
         None => json::schema(),
     }
@@ -110,6 +119,7 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Render(arguments) => commands::render::run(&arguments),
             Command::History(arguments) => commands::history::run(&arguments),
             Command::Merge(arguments) => commands::merge::run(&arguments),
+            Command::Compare(arguments) => commands::compare::run(&arguments),
             Command::Judge(arguments) => commands::judge::run(&arguments),
             Command::BenchSelf(arguments) => commands::bench_self::run(&arguments),
             Command::Caretaker { journal } => commands::suite::caretaker(&journal),

@@ -1,0 +1,162 @@
+//! `truespd compare`: two groups of stored results beside each other.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::values::{number, one_of};
+use crate::cli::console::{say_line, tell};
+use crate::cli::operands;
+use crate::cli::show::verdict::fitting_stdout;
+use crate::compare::{self, Comparison, Gate, Named, Question};
+use crate::fault::{Failure, Outcome, Refusal};
+use crate::request::Output;
+use crate::result::envelope;
+use crate::result::metrics::Metric;
+use crate::session::outputs::LaterOutputs;
+
+/// Compare stored results: every metric with its difference and how sure it is, and what else differs
+///
+/// A and B are results written with --json, or folders of them. With several runs on each side, the intervals rest on how
+/// equal runs differ; with one run each, on the course of the run.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArguments {
+    /// The two sides: a file, or a folder of results, each
+    #[arg(value_name = "A B", num_args = 2, required_unless_present_any = ["a", "b"], conflicts_with_all = ["a", "b"])]
+    sides: Vec<PathBuf>,
+    /// Runs of side A: files or folders
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "b")]
+    a: Vec<PathBuf>,
+    /// Runs of side B: files or folders
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "a")]
+    b: Vec<PathBuf>,
+    /// Metric that the decision rests on: iops, bytes, latency, p50, p95, p99, p99.9, max, cpu; can be repeated
+    ///
+    /// Half of the permitted 5 % of errors is for these metrics, so a difference in them is found more easily than in the others.
+    /// Without it they are the metrics of --fail-if, or else iops.
+    #[arg(long, value_name = "METRIC", value_parser = metric)]
+    metric: Vec<Metric>,
+    /// Differences up to this percentage do not matter
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = margin)]
+    margin: f64,
+    /// Exit code 5 when it is shown, e.g. 'iops < -5%' or 'p99 > +10%'; can be repeated
+    #[arg(long, value_name = "GATE", allow_hyphen_values = true, value_parser = gate)]
+    fail_if: Vec<Gate>,
+    /// Exit code 5 also when a gate cannot be excluded
+    #[arg(long, requires = "fail_if")]
+    strict: bool,
+    /// Compare runs of different profiles, or on different targets
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    unlike: Option<Unlike>,
+    /// Compare this time span, from 1
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    time_span: Option<u32>,
+    /// Print Markdown instead of text
+    #[arg(long)]
+    markdown: bool,
+    /// Write the comparison to this file as JSON (- is standard output, which then gets no text)
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+    /// Write the gates to this file as JUnit XML
+    #[arg(long, value_name = "FILE", requires = "fail_if")]
+    junit: Option<String>,
+}
+
+/// What may differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Unlike {
+    /// The profile
+    Profile,
+    /// The targets
+    Targets,
+    /// Both
+    All,
+}
+
+fn metric(text: &str) -> Result<Metric, Refusal> {
+    one_of(text, Metric::all().map(|metric| (metric, metric.name())))
+}
+
+fn margin(text: &str) -> Result<f64, Refusal> {
+    number(text, "more than 0 and up to 100 percent", |v| v > 0.0 && v <= 100.0)
+}
+
+fn gate(text: &str) -> Result<Gate, Refusal> {
+    text.parse().map_err(|error: compare::BadGate| Refusal::command_line(error.to_string()))
+}
+
+/// `truespd compare`.
+pub(crate) fn run(arguments: &CompareArguments) -> ExitCode {
+    let (outputs, comparison) = match asked(arguments) {
+        Ok(asked) => asked,
+        Err(refusal) => return tell(refusal),
+    };
+    let content = |output: &Output| match output.format {
+        "junit" => compare::junit(&comparison),
+        _ => envelope::write(&comparison),
+    };
+    let failures: Vec<Failure> = outputs.write(content).into_iter().map(Failure::from).collect();
+    if !failures.is_empty() {
+        return tell(failures);
+    }
+    for gate in comparison.failed() {
+        say_line(format_args!("gate {} failed: {}", gate.gate, gate.why));
+    }
+    let code = match comparison.failed().next() {
+        Some(_) => ExitCode::of(Outcome::Unmet),
+        None => ExitCode::Done,
+    };
+    let text = match arguments.json.as_deref() {
+        Some("-") => envelope::write(&comparison),
+        _ if arguments.markdown => compare::markdown(&comparison),
+        _ => fitting_stdout(compare::text(&comparison)),
+    };
+    print(&text, code)
+}
+
+/// The files that are written, checked, and the comparison.
+fn asked(arguments: &CompareArguments) -> Result<(LaterOutputs, Comparison), Refusal> {
+    let [a, b] = arguments.words();
+    let read = a.iter().chain(b).flat_map(|word| operands::files(word));
+    let read: Vec<String> = read.map(|path| path.display().to_string()).collect();
+    let outputs = LaterOutputs::check(arguments.outputs(), &read)?;
+    let sides = [documents(a)?, documents(b)?];
+    Ok((outputs, compare::compare(&arguments.question(), sides)?))
+}
+
+fn documents(words: &[PathBuf]) -> Result<Vec<Named>, Refusal> {
+    let mut all = Vec::new();
+    for word in words {
+        all.extend(operands::documents(word)?);
+    }
+    Ok(all)
+}
+
+impl CompareArguments {
+    fn words(&self) -> [&[PathBuf]; 2] {
+        match self.sides.as_slice() {
+            [a, b] => [std::slice::from_ref(a), std::slice::from_ref(b)],
+            _ => [&self.a, &self.b],
+        }
+    }
+
+    fn outputs(&self) -> Vec<Output> {
+        let json = self.json.iter().filter(|path| *path != "-");
+        let json = json.map(|path| Output { format: "json", path: path.clone() });
+        let junit = self.junit.iter().map(|path| Output { format: "junit", path: path.clone() });
+        json.chain(junit).collect()
+    }
+
+    fn question(&self) -> Question {
+        Question {
+            headline: self.metric.clone(),
+            margin_percent: self.margin,
+            gates: self.fail_if.clone(),
+            is_strict: self.strict,
+            time_span: self.time_span.map(|number| number as usize),
+            may_differ_in_profile: matches!(self.unlike, Some(Unlike::Profile | Unlike::All)),
+            may_differ_in_target: matches!(self.unlike, Some(Unlike::Targets | Unlike::All)),
+        }
+    }
+}

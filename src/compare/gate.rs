@@ -1,0 +1,190 @@
+//! Gates: what must not be, for programs that decide by the exit code.
+
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::report::MetricRow;
+use crate::result::metrics::{Metric, schema_of_any};
+
+/// `iops < -5%`: B must not be shown to have more than 5 % fewer IOPS than A.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    /// What is looked at.
+    pub metric: Metric,
+    /// Below the limit fails, or above it.
+    pub is_below: bool,
+    /// B - A in percent of A.
+    pub percent: f64,
+}
+
+/// Why a gate cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadGate {
+    /// Neither `<` nor `>`, or both.
+    #[error("write METRIC < PERCENT% or METRIC > PERCENT%, e.g. 'iops < -5%' or 'p99 > +10%'")]
+    Form,
+    /// No such metric.
+    #[error("'{0}' is no metric; legal: {names}", names = names())]
+    Metric(String),
+    /// Not a percentage.
+    #[error("'{0}' is no percentage; legal: a number above -100 with %, e.g. -5% or +10%")]
+    Percent(String),
+}
+
+fn names() -> String {
+    Metric::all().map(Metric::name).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for Gate {
+    type Err = BadGate;
+
+    fn from_str(text: &str) -> Result<Self, BadGate> {
+        let place = text.find(['<', '>']).ok_or(BadGate::Form)?;
+        let (name, rest) = (text[..place].trim(), text[place + 1..].trim());
+        if name.is_empty() || rest.is_empty() || rest.starts_with('=') || rest.contains(['<', '>']) {
+            return Err(BadGate::Form);
+        }
+        let found = Metric::all().find(|metric| metric.name() == name);
+        let metric = found.ok_or_else(|| BadGate::Metric(name.to_string()))?;
+        let number = rest.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+        let percent = number.filter(|number| number.is_finite() && *number > -100.0);
+        let percent = percent.ok_or_else(|| BadGate::Percent(rest.to_string()))?;
+        Ok(Gate { metric, is_below: text[place..].starts_with('<'), percent })
+    }
+}
+
+impl std::fmt::Display for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {:+}%", self.metric.name(), if self.is_below { '<' } else { '>' }, self.percent)
+    }
+}
+
+/// What the interval says of a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Held {
+    /// The whole interval is on the right side of the limit.
+    Kept,
+    /// The whole interval is beyond the limit.
+    Broken,
+    /// The limit is within the interval.
+    Open,
+    /// The metric cannot be tested.
+    NotTested,
+}
+
+/// A gate and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GateResult {
+    /// As it is read: `iops < -5%`.
+    pub gate: String,
+    /// What it looks at.
+    #[schemars(schema_with = "schema_of_any")]
+    pub metric: Metric,
+    /// What the interval says.
+    pub held: Held,
+    /// Whether that fails the comparison.
+    pub has_failed: bool,
+    /// Why, for people.
+    pub why: String,
+}
+
+impl Gate {
+    pub(super) fn held(&self, rows: &[MetricRow], is_strict: bool) -> GateResult {
+        let row = rows.iter().find(|row| row.metric == self.metric);
+        let (held, why) = match row.and_then(|row| row.effect) {
+            Some(effect) => {
+                let (low, high) = (effect.percent_low, effect.percent_high);
+                let held = match self.is_below {
+                    true if high < self.percent => Held::Broken,
+                    true if low >= self.percent => Held::Kept,
+                    false if low > self.percent => Held::Broken,
+                    false if high <= self.percent => Held::Kept,
+                    _ => Held::Open,
+                };
+                (held, format!("the difference is within {low:+.1} to {high:+.1} %"))
+            }
+            None => {
+                let why = row.and_then(|row| row.why_not.clone());
+                (Held::NotTested, why.unwrap_or_else(|| "no run has this metric".into()))
+            }
+        };
+        let has_failed = held == Held::Broken || (is_strict && held != Held::Kept);
+        let why = match held {
+            Held::Open if is_strict => format!("{why}, so it cannot be excluded (--strict)"),
+            Held::NotTested if is_strict => format!("{why} (--strict)"),
+            _ => why,
+        };
+        GateResult { gate: self.to_string(), metric: self.metric, held, has_failed, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Effect, Outcome};
+
+    #[test]
+    fn gates_are_read_with_and_without_blanks() {
+        for (text, shown) in [
+            ("iops < -5%", "iops < -5%"),
+            ("p99>10%", "p99 > +10%"),
+            ("  p99.9 > +2.5 % ", "p99.9 > +2.5%"),
+            ("cpu<0%", "cpu < +0%"),
+        ] {
+            assert_eq!(text.parse::<Gate>().map(|gate| gate.to_string()).as_deref(), Ok(shown), "{text}");
+        }
+        for (text, error) in [
+            ("", BadGate::Form),
+            ("iops", BadGate::Form),
+            ("iops <= 5%", BadGate::Form),
+            ("iops < ", BadGate::Form),
+            ("< 5%", BadGate::Form),
+            ("1 < iops < 5%", BadGate::Metric("1".into())),
+            ("speed < 5%", BadGate::Metric("speed".into())),
+            ("iops < 5", BadGate::Percent("5".into())),
+            ("iops < -100%", BadGate::Percent("-100%".into())),
+            ("iops < nan%", BadGate::Percent("nan%".into())),
+            ("iops < 1e999%", BadGate::Percent("1e999%".into())),
+        ] {
+            let read = text.parse::<Gate>();
+            assert!(
+                read == Err(error.clone()) || (text.starts_with('1') && read == Err(BadGate::Form)),
+                "{text}: {read:?}"
+            );
+        }
+        assert!("speed > 1%".parse::<Gate>().unwrap_err().to_string().contains("iops, bytes, latency, p50"));
+    }
+
+    #[test]
+    fn a_gate_fails_when_the_interval_proves_it_and_if_strict_when_it_does_not_exclude_it() {
+        let row = |low: f64, high: f64| MetricRow {
+            metric: Metric::IOPS,
+            unit: Metric::IOPS.unit(),
+            better: Metric::IOPS.better(),
+            is_response: false,
+            a: Some(1.0),
+            b: Some(1.0),
+            percent: Some(0.0),
+            effect: Some(Effect { percent_low: low, percent_high: high, confidence: 0.95, p: 0.5 }),
+            outcome: Outcome::Undecided,
+            why_not: None,
+        };
+        for (gate, low, high, held, fails) in [
+            ("iops < -5%", -9.0, -6.0, Held::Broken, [true, true]),
+            ("iops < -5%", -9.0, -4.0, Held::Open, [false, true]),
+            ("iops < -5%", -5.0, 8.0, Held::Kept, [false, false]),
+            ("iops > 5%", 5.1, 8.0, Held::Broken, [true, true]),
+            ("iops > 5%", -9.0, 8.0, Held::Open, [false, true]),
+            ("iops > 5%", -9.0, 5.0, Held::Kept, [false, false]),
+            ("p99 > 5%", 9.0, 9.0, Held::NotTested, [false, true]),
+        ] {
+            let gate: Gate = gate.parse().unwrap();
+            let results = [false, true].map(|is_strict| gate.held(&[row(low, high)], is_strict));
+            assert_eq!(results.each_ref().map(|result| result.has_failed), fails, "{gate} {low} {high}");
+            assert!(results.iter().all(|result| result.held == held), "{gate} {low} {high}");
+        }
+    }
+}
