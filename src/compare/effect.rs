@@ -6,9 +6,9 @@ use crate::measure::estimate::{Estimate, student_quantile};
 use crate::result::course;
 use crate::result::metrics::{Metric, NoFigure};
 
-/// Means of equal runs differ by so much although each of them is steady: files lie elsewhere, threads start otherwise. One
-/// run on each side cannot show it, so intervals are this much longer at both ends, as a logarithm.
-pub(super) const BETWEEN_RUNS: f64 = 0.02;
+/// What the halves of a run differ by makes intervals of single runs longer by this part of it: a step or a drift that comes
+/// at another time in the other run moves the means apart by about so much.
+const WANDERS: f64 = 0.75;
 /// Ends of intervals, as logarithms, lie within this, so that percentages stay numbers.
 const LOG_MAX: f64 = 20.0;
 
@@ -78,8 +78,10 @@ pub(super) fn figures(metric: Metric, side: &[Named]) -> Result<Vec<f64>, Untest
     side.iter().map(|named| metric.of(&named.document).map_err(no_figure(named))).collect()
 }
 
-/// ln(B / A) of a metric.
-pub(super) fn gap(metric: Metric, [a, b]: [&[Named]; 2]) -> Result<Gap, Untested> {
+/// ln(B / A) of a metric. One run on each side cannot show that means of equal runs differ although each run is steady: files
+/// lie elsewhere, threads start otherwise. Their interval is longer by `between_runs` at both ends, a logarithm, and by what
+/// the rate wandered within a run.
+pub(super) fn gap(metric: Metric, [a, b]: [&[Named]; 2], between_runs: f64) -> Result<Gap, Untested> {
     let logs = |side| Ok(figures(metric, side)?.into_iter().map(f64::ln).collect::<Vec<f64>>());
     let (logs_a, logs_b) = (logs(a)?, logs(b)?);
     let is_response = |named: &Named| metric.is_response(&named.document);
@@ -91,8 +93,8 @@ pub(super) fn gap(metric: Metric, [a, b]: [&[Named]; 2]) -> Result<Gap, Untested
         let (course_a, course_b) = (course(metric, one_a)?, course(metric, one_b)?);
         // The figures are those of the whole runs, which may be a little longer than their intervals.
         let estimate = Estimate { mean: logs_b[0] - logs_a[0], ..course_b.log_mean.less(course_a.log_mean) };
-        let wanders = course_a.halves_differ.max(course_b.halves_differ) / 2.0;
-        return Ok(Gap { estimate, allowance: BETWEEN_RUNS + wanders });
+        let wanders = WANDERS * course_a.halves_differ.max(course_b.halves_differ);
+        return Ok(Gap { estimate, allowance: between_runs + wanders });
     }
     let estimate = match (Estimate::of(&logs_a), Estimate::of(&logs_b)) {
         (Some(of_a), Some(of_b)) => of_b.less(of_a),

@@ -10,6 +10,8 @@ mod junit;
 mod markdown;
 mod report;
 mod rows;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use crate::fault::{Refusal, RefusalKind};
@@ -39,6 +41,8 @@ pub struct Question {
     pub headline: Vec<Metric>,
     /// A difference up to this does not matter, in percent.
     pub margin_percent: f64,
+    /// By how much the means of equal runs may differ, in percent, where one run on each side cannot show it.
+    pub between_runs_percent: f64,
     /// What must not be.
     pub gates: Vec<Gate>,
     /// A gate fails also where it cannot be excluded that it has to.
@@ -67,7 +71,7 @@ pub fn compare(question: &Question, mut sides: [Vec<Named>; 2]) -> Result<Compar
     let disturbed = disturbed(&sides);
     let rows::Rows { kind, headline, metrics } = rows::rows(question, &sides, disturbed.is_some());
     let gates = question.gates.iter().map(|gate| gate.held(&metrics, question.is_strict)).collect();
-    let remarks = remarks(kind, [&a, &b], disturbed.as_deref());
+    let remarks = remarks(question, kind, [&a, &b], disturbed.as_deref());
     Ok(Comparison {
         tool_version: env!("CARGO_PKG_VERSION").to_string(),
         a: Side::of(a),
@@ -183,13 +187,13 @@ fn disturbed(sides: &[Vec<Named>; 2]) -> Option<String> {
 }
 
 /// What the person has to know beside the figures.
-fn remarks(kind: Kind, [a, b]: [&[Run]; 2], disturbed: Option<&str>) -> Vec<String> {
+fn remarks(question: &Question, kind: Kind, [a, b]: [&[Run]; 2], disturbed: Option<&str>) -> Vec<String> {
     let mut remarks = Vec::new();
     match kind {
         Kind::OneRunEach => remarks.push(format!(
-            "one run on each side cannot show how equal runs differ; {} % are allowed for that. Give several runs of each \
-             side to measure it",
-            effect::BETWEEN_RUNS * 100.0
+            "one run on each side cannot show how equal runs differ; {} % are allowed for that (--between-runs). Give several \
+             runs of each side to measure it",
+            question.between_runs_percent
         )),
         Kind::OneRunAndSeveral => remarks.push(
             "one side has one run; how much it may differ by chance is taken from the runs of the other side".into(),

@@ -26,8 +26,9 @@ pub(super) struct Rows {
 /// Compares all metrics. Nothing is called better or worse when a single run was disturbed.
 pub(super) fn rows(question: &Question, sides: &[Vec<Named>; 2], is_disturbed: bool) -> Rows {
     let groups = [sides[0].as_slice(), sides[1].as_slice()];
+    let between_runs = (question.between_runs_percent / 100.0).ln_1p();
     let gaps: Vec<(Metric, Result<Gap, Untested>)> =
-        Metric::all().map(|metric| (metric, gap(metric, groups))).collect();
+        Metric::all().map(|metric| (metric, gap(metric, groups, between_runs))).collect();
     let headline = headline(question);
     let shares = Shares::of(&gaps, &headline);
     let margin = (question.margin_percent / 100.0).ln_1p();

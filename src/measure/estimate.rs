@@ -135,9 +135,12 @@ mod tests {
     fn a_difference_has_the_freedom_of_welch() {
         let [a, b] = [[27.5, 21.0, 19.0], [27.1, 22.0, 20.8]].map(|numbers| Estimate::of(&numbers).unwrap());
         let less = b.less(a);
+        // By hand, from the variances of the means.
+        let [of_a, of_b] = [a.error.powi(2), b.error.powi(2)];
+        let welch = (of_a + of_b).powi(2) / (of_a.powi(2) / 2.0 + of_b.powi(2) / 2.0);
         near(less.mean, 0.8, 1e-9);
-        near(less.error, 3.208, 1e-3);
-        near(less.freedom, 3.78, 1e-2);
+        near(less.error, 3.2114, 1e-3);
+        near(less.freedom, welch, 1e-9);
         let sure = Estimate { error: 0.0, ..a };
         near(b.less(sure).freedom, b.freedom, 1e-9);
         assert_eq!(sure.less(sure).level(), 1.0);

@@ -40,6 +40,9 @@ pub(crate) struct CompareArguments {
     /// Differences up to this percentage do not matter
     #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = margin)]
     margin: f64,
+    /// By how much the means of equal runs may differ, in percent; counts where each side has one run, which cannot show it
+    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = between_runs)]
+    between_runs: f64,
     /// Exit code 5 when it is shown, e.g. 'iops < -5%' or 'p99 > +10%'; can be repeated
     #[arg(long, value_name = "GATE", allow_hyphen_values = true, value_parser = gate)]
     fail_if: Vec<Gate>,
@@ -80,6 +83,10 @@ fn metric(text: &str) -> Result<Metric, Refusal> {
 
 fn margin(text: &str) -> Result<f64, Refusal> {
     number(text, "more than 0 and up to 100 percent", |v| v > 0.0 && v <= 100.0)
+}
+
+fn between_runs(text: &str) -> Result<f64, Refusal> {
+    number(text, "0 to 100 percent", |v| (0.0..=100.0).contains(&v))
 }
 
 fn gate(text: &str) -> Result<Gate, Refusal> {
@@ -152,6 +159,7 @@ impl CompareArguments {
         Question {
             headline: self.metric.clone(),
             margin_percent: self.margin,
+            between_runs_percent: self.between_runs,
             gates: self.fail_if.clone(),
             is_strict: self.strict,
             time_span: self.time_span.map(|number| number as usize),

@@ -6,7 +6,7 @@
 
 mod design;
 #[cfg(test)]
-mod noise;
+pub(crate) mod noise;
 mod outcome;
 mod report;
 pub mod sequential;
