@@ -125,11 +125,9 @@ fn equal_single_runs_are_seldom_called_different() {
 
 #[test]
 fn a_tenth_between_single_runs_is_found() {
-    for (count, within) in [
-        (100, CALM),
-        (600, Within { scatter: 0.1, ..CALM }),
-        (600, Within { stays: 0.8, ..CALM }),
-    ] {
+    for (count, within) in
+        [(100, CALM), (600, Within { scatter: 0.1, ..CALM }), (600, Within { stays: 0.8, ..CALM })]
+    {
         let part = called_different(within, count, 1.1);
         let Within { scatter, stays, .. } = within;
         println!("10 %: {count} intervals, scatter {scatter}, stays {stays}: {part}");
@@ -162,8 +160,7 @@ fn groups_called_different(counts: [usize; 2], scatter: f64, ratio: f64) -> f64 
 
 #[test]
 fn groups_of_equal_runs_are_seldom_called_different_and_a_tenth_is_found() {
-    for (counts, scatter) in [([2, 2], 0.05), ([3, 3], 0.05), ([8, 1], 0.05), ([5, 5], 0.1)]
-    {
+    for (counts, scatter) in [([2, 2], 0.05), ([3, 3], 0.05), ([8, 1], 0.05), ([5, 5], 0.1)] {
         let part = groups_called_different(counts, scatter, 1.0);
         println!("equal: {counts:?} runs, scatter {scatter}: {part}");
         assert!(part <= 0.05, "{counts:?} {scatter}: {part}");

@@ -118,6 +118,7 @@ mod suite {
     mod ab;
     mod assess;
     mod bench_self;
+    mod compare;
     mod mark;
     mod side_by_side;
     mod study;
