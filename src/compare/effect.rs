@@ -1,14 +1,14 @@
 //! How sure a difference is: over the runs where a side has several, else over the course of each run.
 
-use super::Named;
+use super::question::Named;
 use crate::measure::blocks::{Course, INTERVALS_MIN};
 use crate::measure::estimate::{Estimate, student_quantile};
 use crate::result::course;
 use crate::result::metrics::{Metric, NoFigure};
 
-/// What the halves of a run differ by makes intervals of single runs longer by this part of it: a step or a drift that comes
+/// Intervals of single runs are longer by this part of what the halves of a run differ by: a step or a drift that comes
 /// at another time in the other run moves the means apart by about so much.
-const WANDERS: f64 = 0.75;
+const WANDERS: f64 = 1.0;
 /// Ends of intervals, as logarithms, lie within this, so that percentages stay numbers.
 const LOG_MAX: f64 = 20.0;
 

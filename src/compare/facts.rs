@@ -1,49 +1,13 @@
 //! What else differs between two groups: profile, targets, limits, disks, kernel, machine. Likely causes of a difference come
 //! first.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
-use super::Named;
-use super::report::Difference;
+use super::question::Named;
+use super::report::{Area, Difference};
 use crate::result::{Document, Layer, LayerKind, Limit, Measured, TargetFacts};
 use crate::text::size;
-
-/// What a fact belongs to, in the order in which differences are told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Area {
-    /// What was asked for.
-    Profile,
-    /// The file or device, and its size.
-    Target,
-    /// Limits that somebody set.
-    Limits,
-    /// File system, layers and disks below the target.
-    Storage,
-    /// The engine, and the version of TrueSpd.
-    Program,
-    /// The kernel.
-    Kernel,
-    /// Processors, memory, host.
-    Machine,
-}
-
-impl Area {
-    /// Its word.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Area::Profile => "profile",
-            Area::Target => "target",
-            Area::Limits => "limits",
-            Area::Storage => "storage",
-            Area::Program => "program",
-            Area::Kernel => "kernel",
-            Area::Machine => "machine",
-        }
-    }
-}
 
 /// A fact of one run.
 struct Fact {
@@ -156,24 +120,47 @@ fn word<T: Serialize>(value: &T) -> String {
     }
 }
 
-/// A fact of a layer.
-type OfLayer = (&'static str, fn(&Layer) -> Option<String>);
+/// A fact of a layer, or of the target in documents from before there were layers.
+struct OfLayer {
+    name: &'static str,
+    of_layer: fn(&Layer) -> Option<String>,
+    of_target: fn(&TargetFacts) -> Option<String>,
+}
+
+impl OfLayer {
+    const fn new(name: &'static str, of_layer: fn(&Layer) -> Option<String>) -> Self {
+        OfLayer { name, of_layer, of_target: |_| None }
+    }
+}
 
 /// What is told of layers and disks, likely causes first.
 const OF_LAYERS: &[OfLayer] = &[
-    ("scheduler", |layer| layer.scheduler.clone()),
-    ("mount options", |layer| layer.mount_options.clone()),
-    ("write cache", |layer| layer.write_cache.clone()),
-    ("device model", |layer| layer.model.clone()),
-    ("transport", |layer| layer.transport.clone()),
-    ("server", |layer| layer.server.clone()),
-    ("compression", |layer| layer.compression.clone()),
-    ("queue of the scheduler (requests)", |layer| layer.queue_requests.map(|count| count.to_string())),
-    ("queue depth of the device", |layer| layer.queue_depth.map(|count| count.to_string())),
-    ("largest request (bytes)", |layer| layer.request_bytes_max.map(|bytes| bytes.to_string())),
-    ("rotational", |layer| layer.rotational.map(|is| if is { "yes" } else { "no" }.to_string())),
-    ("size of the disk", |layer| layer.size_bytes.filter(|_| layer.kind == LayerKind::Disk).map(size)),
-    ("disk", |layer| (layer.kind == LayerKind::Disk).then(|| layer.name.clone())),
+    OfLayer {
+        of_target: |target| target.scheduler.clone(),
+        ..OfLayer::new("scheduler", |layer| layer.scheduler.clone())
+    },
+    OfLayer {
+        of_target: |target| target.mount_options.clone(),
+        ..OfLayer::new("mount options", |layer| layer.mount_options.clone())
+    },
+    OfLayer {
+        of_target: |target| target.write_cache.clone(),
+        ..OfLayer::new("write cache", |layer| layer.write_cache.clone())
+    },
+    OfLayer::new("device model", |layer| layer.model.clone()),
+    OfLayer::new("transport", |layer| layer.transport.clone()),
+    OfLayer::new("server", |layer| layer.server.clone()),
+    OfLayer::new("compression", |layer| layer.compression.clone()),
+    OfLayer::new("queue of the scheduler (requests)", |layer| {
+        layer.queue_requests.map(|count| count.to_string())
+    }),
+    OfLayer::new("queue depth of the device", |layer| layer.queue_depth.map(|count| count.to_string())),
+    OfLayer::new("largest request (bytes)", |layer| layer.request_bytes_max.map(|bytes| bytes.to_string())),
+    OfLayer::new("rotational", |layer| layer.rotational.map(|is| if is { "yes" } else { "no" }.to_string())),
+    OfLayer::new("size of the disk", |layer| {
+        layer.size_bytes.filter(|_| layer.kind == LayerKind::Disk).map(size)
+    }),
+    OfLayer::new("disk", |layer| (layer.kind == LayerKind::Disk).then(|| layer.name.clone())),
 ];
 
 fn storage(targets: &[TargetFacts], add: &mut impl FnMut(Area, &str, String)) {
@@ -185,17 +172,9 @@ fn storage(targets: &[TargetFacts], add: &mut impl FnMut(Area, &str, String)) {
     };
     add(Area::Storage, "layers", list(targets.iter().map(chain)));
     let layers = || targets.iter().flat_map(|target| &target.layers);
-    for (name, of) in OF_LAYERS {
-        let mut value = list(layers().filter_map(of));
-        if value.is_empty() {
-            // Documents from before there were layers.
-            value = match *name {
-                "scheduler" => of_targets(|target| target.scheduler.clone()),
-                "mount options" => of_targets(|target| target.mount_options.clone()),
-                "write cache" => of_targets(|target| target.write_cache.clone()),
-                _ => value,
-            };
-        }
+    for OfLayer { name, of_layer, of_target } in OF_LAYERS {
+        let of_layers = list(layers().filter_map(of_layer));
+        let value = if of_layers.is_empty() { of_targets(*of_target) } else { of_layers };
         add(Area::Storage, name, value);
     }
 }

@@ -2,11 +2,8 @@
 
 use std::str::FromStr;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::report::MetricRow;
-use crate::result::metrics::{Metric, schema_of_any};
+use super::report::{GateResult, Held, MetricRow};
+use crate::result::metrics::Metric;
 
 /// `iops < -5%`: B must not be shown to have more than 5 % fewer IOPS than A.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,36 +58,6 @@ impl std::fmt::Display for Gate {
     }
 }
 
-/// What the interval says of a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Held {
-    /// The whole interval is on the right side of the limit.
-    Kept,
-    /// The whole interval is beyond the limit.
-    Broken,
-    /// The limit is within the interval.
-    Open,
-    /// The metric cannot be tested.
-    NotTested,
-}
-
-/// A gate and what became of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct GateResult {
-    /// As it is read: `iops < -5%`.
-    pub gate: String,
-    /// What it looks at.
-    #[schemars(schema_with = "schema_of_any")]
-    pub metric: Metric,
-    /// What the interval says.
-    pub held: Held,
-    /// Whether that fails the comparison.
-    pub has_failed: bool,
-    /// Why, for people.
-    pub why: String,
-}
-
 impl Gate {
     pub(super) fn held(&self, rows: &[MetricRow], is_strict: bool) -> GateResult {
         let row = rows.iter().find(|row| row.metric == self.metric);
@@ -124,7 +91,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::{Effect, Outcome};
+    use crate::compare::report::{Effect, Outcome};
 
     #[test]
     fn gates_are_read_with_and_without_blanks() {

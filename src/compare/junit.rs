@@ -1,13 +1,13 @@
 //! Gates as JUnit XML, which CI systems show: a test case for each gate.
 
-use super::{Comparison, Held};
+use super::report::{Comparison, GateResult, Held};
 use crate::profile::xml::Writer;
 
 /// The gates; one that could not be tested and did not fail is skipped.
 pub fn junit(comparison: &Comparison) -> String {
     let gates = &comparison.gates;
     let failed = gates.iter().filter(|gate| gate.has_failed).count();
-    let is_skipped = |gate: &&super::GateResult| gate.held == Held::NotTested && !gate.has_failed;
+    let is_skipped = |gate: &&GateResult| gate.held == Held::NotTested && !gate.has_failed;
     let skipped = gates.iter().filter(is_skipped).count();
     let mut out = Writer::new(0);
     out.lines("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");

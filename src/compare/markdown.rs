@@ -1,6 +1,6 @@
 //! A comparison as Markdown, for comments and reports of CI.
 
-use super::report::{Comparison, MetricRow, Side};
+use super::report::{Comparison, Effect, MetricRow, Side};
 use super::text::{gate_words, interval, legend, p_words, percent, word};
 use crate::text::printable;
 
@@ -49,7 +49,7 @@ fn side(name: &str, side: &Side) -> String {
 
 fn line(row: &MetricRow) -> String {
     let value = |value: Option<f64>| value.map_or("-".to_string(), |value| row.metric.show(value));
-    let effect = |show: fn(&super::Effect) -> String| row.effect.as_ref().map_or("-".to_string(), show);
+    let effect = |show: fn(&Effect) -> String| row.effect.as_ref().map_or("-".to_string(), show);
     let cells = [
         row.metric.name().to_string(),
         value(row.a),

@@ -8,6 +8,7 @@ mod facts;
 mod gate;
 mod junit;
 mod markdown;
+mod question;
 mod report;
 mod rows;
 #[cfg(test)]
@@ -16,44 +17,17 @@ mod text;
 
 use crate::fault::{Refusal, RefusalKind};
 use crate::result::metrics::Metric;
-use crate::result::{Cause, Document, FindingGrade, json};
+use crate::result::{Cause, FindingGrade, json};
 use crate::verdict::judge;
 
-pub use gate::{BadGate, Gate, GateResult, Held};
+pub use gate::{BadGate, Gate};
 pub use junit::junit;
 pub use markdown::markdown;
-pub use report::{Comparison, Difference, Effect, Kind, MetricRow, Outcome, Run, Side};
+pub use question::{Named, Question};
+pub use report::{
+    Area, Comparison, Difference, Effect, GateResult, Held, Kind, MetricRow, Outcome, Run, Side,
+};
 pub use text::text;
-
-/// A document and what it is called in messages: the path of its file as typed.
-#[derive(Debug, Clone)]
-pub struct Named {
-    /// Its name.
-    pub name: String,
-    /// The result of a run.
-    pub document: Document,
-}
-
-/// What is asked of two groups.
-#[derive(Debug, Clone)]
-pub struct Question {
-    /// What the decision rests on first; empty for those of the gates, or else IOPS.
-    pub headline: Vec<Metric>,
-    /// A difference up to this does not matter, in percent.
-    pub margin_percent: f64,
-    /// By how much the means of equal runs may differ, in percent, where one run on each side cannot show it.
-    pub between_runs_percent: f64,
-    /// What must not be.
-    pub gates: Vec<Gate>,
-    /// A gate fails also where it cannot be excluded that it has to.
-    pub is_strict: bool,
-    /// The time span to compare, from 1; `None` where documents have one.
-    pub time_span: Option<usize>,
-    /// Whether profiles may differ.
-    pub may_differ_in_profile: bool,
-    /// Whether targets may differ.
-    pub may_differ_in_target: bool,
-}
 
 /// Compares two groups, which both have a document at least.
 ///
@@ -145,16 +119,16 @@ fn refuse_twice(sides: &[Vec<Named>; 2]) -> Result<(), Refusal> {
 /// Refuses groups that did not do the same, unless that is wanted.
 fn refuse_unlike(question: &Question, differences: &[Difference]) -> Result<(), Refusal> {
     let is_refused = |difference: &&Difference| match difference.area {
-        facts::Area::Profile => !question.may_differ_in_profile,
-        facts::Area::Target => !question.may_differ_in_target,
+        Area::Profile => !question.may_differ_in_profile,
+        Area::Target => !question.may_differ_in_target,
         _ => false,
     };
     let refused: Vec<&Difference> = differences.iter().filter(is_refused).collect();
     let Some(first) = refused.first() else { return Ok(()) };
     let all_in = |area| refused.iter().all(|difference| difference.area == area);
     let (what, word) = match first.area {
-        _ if all_in(facts::Area::Target) => ("used different targets", "targets"),
-        _ if all_in(facts::Area::Profile) => ("ran different profiles", "profile"),
+        _ if all_in(Area::Target) => ("used different targets", "targets"),
+        _ if all_in(Area::Profile) => ("ran different profiles", "profile"),
         _ => ("ran different profiles on different targets", "all"),
     };
     let mut refusal = Refusal::new(RefusalKind::Input, format!("A and B {what}"));

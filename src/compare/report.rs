@@ -3,8 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::facts::Area;
-use super::gate::GateResult;
 use crate::result::Grade;
 use crate::result::envelope::DocumentKind;
 use crate::result::metrics::{Better, Metric, Unit, schema_of_any};
@@ -162,6 +160,41 @@ impl Outcome {
     }
 }
 
+/// What a fact belongs to, in the order in which differences are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Area {
+    /// What was asked for.
+    Profile,
+    /// The file or device, and its size.
+    Target,
+    /// Limits that somebody set.
+    Limits,
+    /// File system, layers and disks below the target.
+    Storage,
+    /// The engine, and the version of TrueSpd.
+    Program,
+    /// The kernel.
+    Kernel,
+    /// Processors, memory, host.
+    Machine,
+}
+
+impl Area {
+    /// Its word.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Area::Profile => "profile",
+            Area::Target => "target",
+            Area::Limits => "limits",
+            Area::Storage => "storage",
+            Area::Program => "program",
+            Area::Kernel => "kernel",
+            Area::Machine => "machine",
+        }
+    }
+}
+
 /// Something that is not the same in both groups.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
@@ -180,6 +213,36 @@ impl Difference {
     pub fn sentence(&self) -> String {
         format!("{}: {} and {}", self.name, self.a.join(", "), self.b.join(", "))
     }
+}
+
+/// What the interval says of a gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Held {
+    /// The whole interval is on the right side of the limit.
+    Kept,
+    /// The whole interval is beyond the limit.
+    Broken,
+    /// The limit is within the interval.
+    Open,
+    /// The metric cannot be tested.
+    NotTested,
+}
+
+/// A gate and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GateResult {
+    /// As it is read: `iops < -5%`.
+    pub gate: String,
+    /// What it looks at.
+    #[schemars(schema_with = "schema_of_any")]
+    pub metric: Metric,
+    /// What the interval says.
+    pub held: Held,
+    /// Whether that fails the comparison.
+    pub has_failed: bool,
+    /// Why, for people.
+    pub why: String,
 }
 
 impl DocumentKind for Comparison {

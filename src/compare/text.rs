@@ -1,7 +1,6 @@
 //! A comparison as people read it, in 80 columns.
 
-use super::report::{Comparison, MetricRow, Outcome, Run, Side};
-use super::{GateResult, Held, Kind};
+use super::report::{Comparison, GateResult, Held, Kind, MetricRow, Outcome, Run, Side};
 use crate::result::Grade;
 use crate::text::{hanging, printable};
 
@@ -30,7 +29,8 @@ pub fn text(comparison: &Comparison) -> String {
     if !comparison.differences.is_empty() {
         out.push_str("\nwhat else differs (A and B), likely causes first:\n");
         for difference in &comparison.differences {
-            let lead = format!("  {}: ", difference.area.word());
+            let area = difference.area.word();
+            let lead = if area == difference.name { "  ".to_string() } else { format!("  {area}: ") };
             out.push_str(&hanging(&lead, &printable(&difference.sentence()), COLUMNS));
         }
     }

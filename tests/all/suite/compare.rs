@@ -70,8 +70,7 @@ fn two_folders_are_compared_and_gates_decide_the_exit_code() {
     let lab = lab();
     let names = lab.names();
     let ran = killed::run(&lab, "compare before after").expect_code(0);
-    for words in
-        ["A: 3 runs: ", "B: 3 runs: ", "\niops ", "-14.9 %", "  worse\n", "kernel: kernel: 6.1 and 6.8"]
+    for words in ["A: 3 runs: ", "B: 3 runs: ", "\niops ", "-15.0 %", "  worse\n", "\n  kernel: 6.1 and 6.8"]
     {
         assert!(ran.stdout.contains(words), "{words}: {ran}");
     }
@@ -152,7 +151,10 @@ fn what_cannot_be_compared_is_refused_and_nothing_is_made() {
     for (line, says) in [
         ("a.json damaged.json", &["'damaged.json' is not a TrueSpd result, or is incomplete"][..]),
         ("a.json none.json", &["'none.json' cannot be read: No such file"]),
-        ("a.json mark.json", &["'mark.json' is a mark", "--keep FOLDER"]),
+        (
+            "a.json mark.json",
+            &["'mark.json' is a result of truespd mark, not the result of a run", "--keep FOLDER"],
+        ),
         ("a.json empty", &["'empty' has no .json file"]),
         ("a.json a.json", &["'a.json' is the same run as 'a.json'"]),
         ("before before/0.json", &["'before/0.json' is the same run as 'before/0.json'"]),
