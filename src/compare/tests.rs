@@ -127,7 +127,7 @@ fn equal_single_runs_are_seldom_called_different() {
 #[test]
 fn a_tenth_between_single_runs_is_found() {
     for (count, within) in
-        [(100, CALM), (600, Within { scatter: 0.1, ..CALM }), (600, Within { stays: 0.8, ..CALM })]
+        [(200, CALM), (600, Within { scatter: 0.1, ..CALM }), (600, Within { stays: 0.8, ..CALM })]
     {
         let part = called_different(within, count, 1.1);
         let Within { scatter, stays, .. } = within;
@@ -184,9 +184,9 @@ fn words_follow_from_the_interval() {
         (20_000.0, Outcome::NoDifference),
         (24_000.0, Outcome::Better),
         (16_000.0, Outcome::Worse),
-        (20_700.0, Outcome::Undecided),
+        (20_310.0, Outcome::Undecided),
     ] {
-        let question = Question { margin_percent: 4.0, ..question() };
+        let question = Question { margin_percent: 3.0, ..question() };
         let sides = [vec![steady("a", 20_010.0)], vec![steady("b", rate)]];
         let comparison = compare(&question, sides).unwrap();
         let iops = &comparison.metrics[0];
