@@ -15,6 +15,7 @@ pub mod measure;
 pub mod plan;
 pub mod profile;
 pub mod render;
+pub mod report;
 pub mod request;
 pub mod result;
 pub mod selfcost;

@@ -30,6 +30,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("render", &["result", "profile", "measure", "text"]),
     ("history", &["fault", "result", "measure", "profile", "text", "sys"]),
     ("compare", &["suite", "verdict", "fault", "result", "profile", "measure", "text"]),
+    ("report", &["compare", "suite", "render", "verdict", "result", "measure", "profile", "text"]),
     ("suite", &["request", "fault", "result", "profile", "measure", "machine", "text", "sys"]),
     (
         "session",
@@ -41,8 +42,9 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "session", "history", "compare", "suite", "render", "request", "selfcost", "verdict", "load", "guard",
-            "plan", "result", "access", "engine", "measure", "machine", "profile", "fault", "text", "sys",
+            "session", "history", "compare", "report", "suite", "render", "request", "selfcost", "verdict",
+            "load", "guard", "plan", "result", "access", "engine", "measure", "machine", "profile", "fault",
+            "text", "sys",
         ],
     ),
 ];

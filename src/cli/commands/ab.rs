@@ -10,6 +10,7 @@ use crate::cli::commands::values::file_bytes;
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::cli::words::Variant;
 use crate::fault::{Fault, Refusal};
+use crate::report::{Chart, suites};
 use crate::session::place::{FILE_BYTES_MIN, Place, names_no_target, target_named};
 use crate::session::required::{Required, required};
 use crate::session::series::Series;
@@ -107,6 +108,10 @@ impl Suite for AbArguments {
         let begin = Instant::now();
         let mut surroundings = Surroundings { arrange: &mut |_| Ok(()), elapsed: &|| begin.elapsed() };
         Ok(ab::compare(&plan, series, &mut surroundings))
+    }
+
+    fn charts(document: &ab::Comparison) -> Vec<Chart> {
+        suites::ab(document)
     }
 
     fn text(report: &ab::Comparison, style: Style) -> String {

@@ -11,6 +11,7 @@ use crate::cli::commands::suite::{
 use crate::cli::commands::values::{between, bytes, legal};
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::fault::{Fault, Refusal};
+use crate::report::{Chart, suites};
 use crate::session::place::Place;
 use crate::session::required::{Required, required};
 use crate::session::series::Series;
@@ -153,6 +154,10 @@ impl Suite for AssessArguments {
         let (mut assessment, result) = plan.run(&parts, series);
         assessment.run_time_s = since.elapsed().as_secs_f64();
         Ok((assessment, result))
+    }
+
+    fn charts(document: &Assessment) -> Vec<Chart> {
+        suites::assess(document)
     }
 
     fn text(assessment: &Assessment, style: Style) -> String {

@@ -9,6 +9,7 @@ use crate::cli::commands::values::{between, file_bytes, legal};
 use crate::cli::show::mark as mark_table;
 use crate::cli::show::verdict::Style;
 use crate::fault::{Fault, Refusal};
+use crate::report::{Chart, suites};
 use crate::request::Output;
 use crate::result::envelope;
 use crate::session::place::{FILE_BYTES_MIN, Place};
@@ -182,6 +183,10 @@ impl Suite for MarkArguments {
         };
         let (rows, result) = settings.run(&target, series);
         Ok((MarkReport::new(Host::this(), described(&place), settings, rows, result.is_ok()), result))
+    }
+
+    fn charts(document: &MarkReport) -> Vec<Chart> {
+        suites::mark(document)
     }
 
     fn text(report: &MarkReport, style: Style) -> String {

@@ -14,6 +14,7 @@ pub(crate) mod keeping;
 pub(crate) mod mark;
 pub(crate) mod merge;
 pub(crate) mod render;
+pub(crate) mod report;
 pub(crate) mod show;
 pub(crate) mod study;
 pub(crate) mod suite;

@@ -15,6 +15,7 @@ use crate::cli::show::bench;
 use crate::cli::show::verdict::Style;
 use crate::fault::{Refusal, RefusalKind};
 use crate::render::{self, Format};
+use crate::report;
 use crate::result::Document;
 use crate::result::envelope::{self, DocumentKind};
 use crate::result::json::{self, ReadError};
@@ -89,8 +90,35 @@ pub(crate) fn read(path: &Path) -> Result<Document, Refusal> {
     json::read(&bytes(path)?).map_err(|error| unreadable(path, error))
 }
 
-/// The bytes of a document in a file, or on standard input for `-`.
+/// The document at `path`, or that of a report: as it is stored.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
+    let (file, chosen) = numbered(path);
+    let stored = file_bytes(&file)?;
+    if !report::is_page(&stored) {
+        return Ok(stored);
+    }
+    let mut documents = report::documents(&stored).map_err(|error| unreadable(&file, error))?;
+    let count = documents.len();
+    match chosen.or((count == 1).then_some(1)) {
+        Some(number) if (1..=count).contains(&number) => Ok(documents.swap_remove(number - 1)),
+        _ => {
+            let shown = file.display();
+            let refusal = unreadable(&file, format!("is a report of {count} documents"));
+            Err(refusal.hint(format!("name one of them: '{shown}#1' to '{shown}#{count}'")))
+        }
+    }
+}
+
+/// `report.html#2` is the second document of `report.html`, unless a file has that name.
+fn numbered(path: &Path) -> (PathBuf, Option<usize>) {
+    let split = path.to_str().and_then(|text| text.rsplit_once('#'));
+    match split.and_then(|(file, number)| Some((file, number.parse().ok()?))) {
+        Some((file, number)) if !path.exists() && Path::new(file).exists() => (file.into(), Some(number)),
+        _ => (path.to_path_buf(), None),
+    }
+}
+
+fn file_bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
     let read = match path == Path::new("-") {
         true => json::text_from(io::stdin().lock()),
         false => json::text_of_file(path),

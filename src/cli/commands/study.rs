@@ -16,6 +16,7 @@ use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::fault::{Fault, Refusal};
 use crate::machine::write_cache::{BACK, Reach, THROUGH};
+use crate::report::{Chart, suites};
 use crate::session::series::Series;
 use crate::suite::ab::{self, Side, Surroundings};
 use crate::suite::study::nodes::Node;
@@ -91,6 +92,10 @@ impl Suite for StudyArguments {
             Ask::Locality(arguments) => locality(series, &arguments.common, &mut report),
         };
         Ok((report, result))
+    }
+
+    fn charts(document: &StudyReport) -> Vec<Chart> {
+        suites::study(document)
     }
 
     fn text(report: &StudyReport, style: Style) -> String {

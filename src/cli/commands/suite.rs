@@ -13,6 +13,7 @@ use crate::cli::grammar::lines::Lines;
 use crate::cli::show::series::{Throughput, View, tell_left};
 use crate::cli::show::verdict::{Style, fitting_stdout, series as series_verdict};
 use crate::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
+use crate::report::Chart;
 use crate::request::Output;
 use crate::result::Grade;
 use crate::result::envelope::{self, DocumentKind, ReadError};
@@ -63,6 +64,9 @@ pub(crate) trait Suite: Args + FromArgMatches {
 
     /// Runs the steps. The error is the end of a series that has nothing to show.
     fn measure(&self, work: Self::Work, series: &mut Series) -> Measured<Self::Document>;
+
+    /// The charts of a report.
+    fn charts(document: &Self::Document) -> Vec<Chart>;
 
     /// The tables for standard output.
     fn text(document: &Self::Document, style: Style) -> String;
@@ -237,6 +241,8 @@ pub(crate) trait Stored {
     fn kind(&self) -> &'static str;
     /// The tables, as the suite printed them.
     fn text(&self, style: Style) -> String;
+    /// The charts of a report.
+    fn charts(&self) -> Vec<Chart>;
     /// As it is stored.
     fn json(&self) -> String;
     /// The worst verdict of its runs; none when no run was judged.
@@ -270,6 +276,10 @@ impl<S: Suite> Stored for Held<S> {
 
     fn text(&self, style: Style) -> String {
         S::text(&self.0, style)
+    }
+
+    fn charts(&self) -> Vec<Chart> {
+        S::charts(&self.0)
     }
 
     fn json(&self) -> String {

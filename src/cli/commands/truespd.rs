@@ -15,6 +15,7 @@ use crate::cli::commands::inspect::InspectArguments;
 use crate::cli::commands::judge::JudgeArguments;
 use crate::cli::commands::merge::MergeArguments;
 use crate::cli::commands::render::RenderArguments;
+use crate::cli::commands::report::ReportArguments;
 use crate::cli::commands::show::ShowArguments;
 use crate::cli::commands::suites::{self, Chosen, Row};
 use crate::cli::console::say;
@@ -49,6 +50,7 @@ enum Command {
     Judge(JudgeArguments),
     Show(ShowArguments),
     Render(RenderArguments),
+    Report(ReportArguments),
     Merge(MergeArguments),
     History(HistoryCommand),
     Compare(CompareArguments),
@@ -118,6 +120,7 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Show(arguments) => commands::show::run(&arguments),
             Command::Render(arguments) => commands::render::run(&arguments),
             Command::History(arguments) => commands::history::run(&arguments),
+            Command::Report(arguments) => commands::report::run(&arguments),
             Command::Merge(arguments) => commands::merge::run(&arguments),
             Command::Compare(arguments) => commands::compare::run(&arguments),
             Command::Judge(arguments) => commands::judge::run(&arguments),

@@ -10,6 +10,7 @@ use crate::cli::commands::values::{between, bytes, one_of};
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::fault::{Fault, Refusal};
 use crate::profile::xml;
+use crate::report::{Chart, suites};
 use crate::session::place::{FILE_BYTES_MIN, Place};
 use crate::session::series::Series;
 use crate::suite::workload::preset::{Load, Preset};
@@ -142,6 +143,10 @@ impl Suite for WorkloadArguments {
             write_profile(path, &xml::write(profile, 0))?;
         }
         Ok(plan.run(series))
+    }
+
+    fn charts(document: &Outcome) -> Vec<Chart> {
+        suites::workload(document)
     }
 
     fn text(outcome: &Outcome, style: Style) -> String {

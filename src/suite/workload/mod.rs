@@ -13,7 +13,8 @@ use std::time::Duration;
 use super::{Ahead, Draft, Ended, Kind, Known, Runner, run_steps};
 use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Summary};
-use sweep::{LatencyLimit, Next, Point, RUNS_USUAL};
+pub use sweep::Point;
+use sweep::{LatencyLimit, Next, RUNS_USUAL};
 
 /// Pause between the run without a limit and the first rate, in which the storage finishes what that run wrote.
 const SETTLE: Duration = Duration::from_secs(5);

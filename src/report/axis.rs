@@ -1,0 +1,102 @@
+//! Axes: where a value lies, and which values get a tick.
+
+/// How values are spread over an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// Evenly, from zero.
+    Linear,
+    /// Each power of ten takes the same room.
+    Logarithmic,
+}
+
+/// A range of values along an axis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Axis {
+    spread: Spread,
+    low: f64,
+    high: f64,
+}
+
+impl Axis {
+    /// From `low` to `high` exactly, evenly.
+    pub fn exact(low: f64, high: f64) -> Self {
+        Axis { spread: Spread::Linear, low, high: if high > low { high } else { low + 1.0 } }
+    }
+
+    /// Round limits that hold all values, which are finite; logarithmic axes leave out what is not positive.
+    pub fn holding(spread: Spread, values: impl Iterator<Item = f64>) -> Self {
+        let (mut low, mut high) = (f64::INFINITY, 0.0f64);
+        for value in values.filter(|value| spread == Spread::Linear || *value > 0.0) {
+            (low, high) = (low.min(value), high.max(value));
+        }
+        if spread == Spread::Linear {
+            let high = if high > 0.0 { high } else { 1.0 };
+            let step = step(high, 5);
+            return Axis { spread, low: 0.0, high: (high / step).ceil() * step };
+        }
+        if low > high {
+            (low, high) = (1.0, 10.0);
+        }
+        let low = 10f64.powf(low.log10().floor());
+        let high = 10f64.powf(high.log10().ceil()).max(low * 10.0);
+        Axis { spread, low, high }
+    }
+
+    /// Where a value lies: 0 at the low end, 1 at the high end.
+    pub fn part(&self, value: f64) -> f64 {
+        let part = match self.spread {
+            Spread::Linear => (value - self.low) / (self.high - self.low),
+            Spread::Logarithmic => (value.max(self.low) / self.low).log10() / (self.high / self.low).log10(),
+        };
+        part.clamp(0.0, 1.0)
+    }
+
+    /// Values for ticks, `about` so many.
+    pub fn ticks(&self, about: usize) -> Vec<f64> {
+        match self.spread {
+            Spread::Linear => {
+                let step = step(self.high - self.low, about);
+                let first = (self.low / step).ceil() as i64;
+                let last = (self.high / step + 1e-9).floor() as i64;
+                (first..=last).map(|n| n as f64 * step).collect()
+            }
+            Spread::Logarithmic => {
+                let (first, last) = (self.low.log10().round() as i32, self.high.log10().round() as i32);
+                let every = ((last - first) as usize).div_ceil(about.max(1)).max(1);
+                (first..=last).step_by(every).map(|power| 10f64.powi(power)).collect()
+            }
+        }
+    }
+}
+
+/// The smallest of 1, 2 or 5 times a power of ten that cuts `range` into `about` steps or fewer.
+fn step(range: f64, about: usize) -> f64 {
+    let least = range / about.max(1) as f64;
+    let power = 10f64.powf(least.log10().floor());
+    let times = [1.0, 2.0, 5.0].into_iter().find(|times| times * power >= least * (1.0 - 1e-9));
+    times.unwrap_or(10.0) * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round() {
+        let axis = Axis::holding(Spread::Linear, [3.0, 87_123.0].into_iter());
+        assert_eq!(axis.ticks(5), [0.0, 20_000.0, 40_000.0, 60_000.0, 80_000.0, 100_000.0]);
+        assert_eq!((axis.part(0.0), axis.part(50_000.0), axis.part(1e9)), (0.0, 0.5, 1.0));
+        let axis = Axis::holding(Spread::Logarithmic, [0.0, 93.0, 8_000.0].into_iter());
+        assert_eq!(axis.ticks(5), [10.0, 100.0, 1000.0, 10_000.0]);
+        assert!((axis.part(100.0) - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(Axis::exact(-1.0, 7.0).ticks(5), [0.0, 2.0, 4.0, 6.0]);
+    }
+
+    #[test]
+    fn no_values_and_equal_values_have_an_axis() {
+        assert_eq!(Axis::holding(Spread::Linear, std::iter::empty()).ticks(5).last(), Some(&1.0));
+        assert_eq!(Axis::holding(Spread::Logarithmic, [0.0].into_iter()).ticks(5), [1.0, 10.0]);
+        assert_eq!(Axis::holding(Spread::Logarithmic, [100.0].into_iter()).ticks(5), [100.0, 1000.0]);
+        assert_eq!(Axis::exact(3.0, 3.0).part(3.0), 0.0);
+    }
+}
