@@ -15,31 +15,34 @@ pub(super) struct Axis {
     spread: Spread,
     low: f64,
     high: f64,
+    unit: f64,
 }
 
 impl Axis {
     /// From `low` to `high` exactly, evenly.
     pub fn exact(low: f64, high: f64) -> Self {
-        Axis { spread: Spread::Linear, low, high: if high > low { high } else { low + 1.0 } }
+        Axis { spread: Spread::Linear, low, high: if high > low { high } else { low + 1.0 }, unit: 1.0 }
     }
 
     /// Round limits that hold all values, which are finite; logarithmic axes leave out what is not positive.
-    pub fn holding(spread: Spread, values: impl Iterator<Item = f64>) -> Self {
+    /// Ticks of a linear one are round in units of `unit`.
+    pub fn holding(spread: Spread, values: impl Iterator<Item = f64>, unit: fn(f64) -> f64) -> Self {
         let (mut low, mut high) = (f64::INFINITY, 0.0f64);
         for value in values.filter(|value| spread == Spread::Linear || *value > 0.0) {
             (low, high) = (low.min(value), high.max(value));
         }
         if spread == Spread::Linear {
             let high = if high > 0.0 { high } else { 1.0 };
-            let step = step(high, 5);
-            return Axis { spread, low: 0.0, high: (high / step).ceil() * step };
+            let unit = unit(high);
+            let step = step(high / unit, 5) * unit;
+            return Axis { spread, low: 0.0, high: (high / step).ceil() * step, unit };
         }
         if low > high {
             (low, high) = (1.0, 10.0);
         }
         let low = 10f64.powf(low.log10().floor());
         let high = 10f64.powf(high.log10().ceil()).max(low * 10.0);
-        Axis { spread, low, high }
+        Axis { spread, low, high, unit: 1.0 }
     }
 
     /// Where a value lies: 0 at the low end, 1 at the high end.
@@ -55,7 +58,7 @@ impl Axis {
     pub fn ticks(&self, about: usize) -> Vec<f64> {
         match self.spread {
             Spread::Linear => {
-                let step = step(self.high - self.low, about);
+                let step = step((self.high - self.low) / self.unit, about) * self.unit;
                 let first = (self.low / step).ceil() as i64;
                 let last = (self.high / step + 1e-9).floor() as i64;
                 (first..=last).map(|n| n as f64 * step).collect()
@@ -81,12 +84,24 @@ fn step(range: f64, about: usize) -> f64 {
 mod tests {
     use super::*;
 
+    fn ones(_: f64) -> f64 {
+        1.0
+    }
+
+    #[test]
+    fn ticks_are_round_in_their_unit() {
+        let mib = |_: f64| 1_048_576.0;
+        let axis = Axis::holding(Spread::Linear, [238.0 * 1_048_576.0].into_iter(), mib);
+        let ticks: Vec<f64> = axis.ticks(5).iter().map(|tick| tick / 1_048_576.0).collect();
+        assert_eq!(ticks, [0.0, 50.0, 100.0, 150.0, 200.0, 250.0]);
+    }
+
     #[test]
     fn ticks_are_round() {
-        let axis = Axis::holding(Spread::Linear, [3.0, 87_123.0].into_iter());
+        let axis = Axis::holding(Spread::Linear, [3.0, 87_123.0].into_iter(), ones);
         assert_eq!(axis.ticks(5), [0.0, 20_000.0, 40_000.0, 60_000.0, 80_000.0, 100_000.0]);
         assert_eq!((axis.part(0.0), axis.part(50_000.0), axis.part(1e9)), (0.0, 0.5, 1.0));
-        let axis = Axis::holding(Spread::Logarithmic, [0.0, 93.0, 8_000.0].into_iter());
+        let axis = Axis::holding(Spread::Logarithmic, [0.0, 93.0, 8_000.0].into_iter(), ones);
         assert_eq!(axis.ticks(5), [10.0, 100.0, 1000.0, 10_000.0]);
         assert!((axis.part(100.0) - 1.0 / 3.0).abs() < 1e-12);
         assert_eq!(Axis::exact(-1.0, 7.0).ticks(5), [0.0, 2.0, 4.0, 6.0]);
@@ -94,9 +109,9 @@ mod tests {
 
     #[test]
     fn no_values_and_equal_values_have_an_axis() {
-        assert_eq!(Axis::holding(Spread::Linear, std::iter::empty()).ticks(5).last(), Some(&1.0));
-        assert_eq!(Axis::holding(Spread::Logarithmic, [0.0].into_iter()).ticks(5), [1.0, 10.0]);
-        assert_eq!(Axis::holding(Spread::Logarithmic, [100.0].into_iter()).ticks(5), [100.0, 1000.0]);
+        assert_eq!(Axis::holding(Spread::Linear, std::iter::empty(), ones).ticks(5).last(), Some(&1.0));
+        assert_eq!(Axis::holding(Spread::Logarithmic, [0.0].into_iter(), ones).ticks(5), [1.0, 10.0]);
+        assert_eq!(Axis::holding(Spread::Logarithmic, [100.0].into_iter(), ones).ticks(5), [100.0, 1000.0]);
         assert_eq!(Axis::exact(3.0, 3.0).part(3.0), 0.0);
     }
 }

@@ -10,6 +10,8 @@ use super::html::{escaped, table};
 
 /// Lines of tables beside charts, at most.
 const TABLE_ROWS: usize = 24;
+/// Room for a character of a tick, which is 12 units high.
+const TICK_CHARACTER: f64 = 7.0;
 /// Points of a series, at most: half a wide chart's width in pixels.
 pub(super) const POINTS_MAX: usize = 360;
 
@@ -83,12 +85,16 @@ pub struct Chart {
     pub show_x: fn(f64) -> String,
     /// Writes a y.
     pub show_y: fn(f64) -> String,
+    /// The unit that `show_y` shows a largest value in, in which ticks are round.
+    pub unit: fn(f64) -> f64,
     /// Ticks of the x axis.
     pub ticks: Ticks,
     /// The lines.
     pub series: Vec<Series>,
     /// Points are values of their own: no line leads from one to the next.
     pub is_dots: bool,
+    /// What the x axis shows at least.
+    pub(super) x_within: Option<[f64; 2]>,
     pub(super) phases: Vec<Phase>,
     /// Moments with a number, which a list explains.
     pub(super) marks: Vec<f64>,
@@ -111,9 +117,11 @@ impl Chart {
             spread: Spread::Linear,
             show_x,
             show_y,
+            unit: |_| 1.0,
             ticks: Ticks::Round,
             series: Vec::new(),
             is_dots: false,
+            x_within: None,
             phases: Vec::new(),
             marks: Vec::new(),
         }
@@ -127,7 +135,13 @@ impl Chart {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         let phases = self.phases.iter().flat_map(|phase| [phase.from, phase.to]);
         let named: &[(f64, String)] = if let Ticks::Named(named) = &self.ticks { named } else { &[] };
-        for x in self.points().map(|point| point.x).chain(phases).chain(named.iter().map(|(x, _)| *x)) {
+        for x in self
+            .points()
+            .map(|point| point.x)
+            .chain(phases)
+            .chain(self.x_within.into_iter().flatten())
+            .chain(named.iter().map(|(x, _)| *x))
+        {
             (low, high) = (low.min(x), high.max(x));
         }
         // Points that stand alone keep clear of the edges.
@@ -138,6 +152,7 @@ impl Chart {
             Axis::holding(
                 self.spread,
                 self.points().flat_map(|point| [point.y, point.range[0], point.range[1]]),
+                self.unit,
             ),
         )
     }
@@ -220,14 +235,22 @@ impl Chart {
         )
     }
 
+    fn y_tick(&self, value: f64) -> String {
+        if value == 0.0 { "0".to_string() } else { (self.show_y)(value) }
+    }
+
     fn svg(&self, frame: &Frame) -> String {
         let (x, y) = self.axes();
+        let y_ticks: Vec<(f64, String)> =
+            y.ticks(5).into_iter().map(|value| (value, self.y_tick(value))).collect();
+        let widest = y_ticks.iter().map(|(_, words)| words.chars().count()).max().unwrap_or(0);
+        let left = widest as f64 * TICK_CHARACTER + 8.0;
         let (right, bottom) = (frame.width - frame.right, frame.height - frame.bottom);
-        let at_x = |value: f64| frame.left + x.part(value) * (right - frame.left);
+        let at_x = |value: f64| left + x.part(value) * (right - left);
         let at_y = |value: f64| bottom - y.part(value) * (bottom - frame.top);
         let mut out = format!(
             "<svg class=\"{}\" viewBox=\"0 0 {} {}\" data-plot=\"{} {} {right} {bottom}\" aria-hidden=\"true\">",
-            frame.class, frame.width, frame.height, frame.left, frame.top
+            frame.class, frame.width, frame.height, left, frame.top
         );
         // Writing to a string cannot fail.
         for phase in &self.phases {
@@ -249,15 +272,15 @@ impl Chart {
                 );
             }
         }
-        for value in y.ticks(5) {
-            let at = at_y(value);
+        for (value, words) in &y_ticks {
+            let at = at_y(*value);
             let _ = write!(
                 out,
                 "<line class=\"grid\" x1=\"{}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                frame.left,
-                frame.left - 6.0,
-                at + 4.0,
-                escaped(&(self.show_y)(value))
+                left,
+                left - 6.0,
+                at + 3.0,
+                escaped(words)
             );
         }
         let ticks = match &self.ticks {
@@ -268,7 +291,7 @@ impl Chart {
         let _ = write!(
             out,
             "<line class=\"axis\" x1=\"{}\" x2=\"{right}\" y1=\"{bottom}\" y2=\"{bottom}\"/>",
-            frame.left
+            left
         );
         let _ = write!(
             out,
@@ -320,7 +343,7 @@ impl Chart {
                 let _ = write!(
                     out,
                     "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                    bottom + 17.0,
+                    bottom + 19.0,
                     escaped(words)
                 );
                 free = at + half;
@@ -334,33 +357,16 @@ struct Frame {
     class: &'static str,
     width: f64,
     height: f64,
-    left: f64,
     right: f64,
     top: f64,
     bottom: f64,
     ticks: usize,
 }
 
-const WIDE: Frame = Frame {
-    class: "wide",
-    width: 940.0,
-    height: 280.0,
-    left: 78.0,
-    right: 16.0,
-    top: 32.0,
-    bottom: 40.0,
-    ticks: 10,
-};
-const NARROW: Frame = Frame {
-    class: "narrow",
-    width: 340.0,
-    height: 250.0,
-    left: 70.0,
-    right: 10.0,
-    top: 32.0,
-    bottom: 40.0,
-    ticks: 4,
-};
+const WIDE: Frame =
+    Frame { class: "wide", width: 940.0, height: 280.0, right: 16.0, top: 32.0, bottom: 44.0, ticks: 10 };
+const NARROW: Frame =
+    Frame { class: "narrow", width: 340.0, height: 250.0, right: 10.0, top: 32.0, bottom: 44.0, ticks: 4 };
 
 /// There are eight; lines beyond take them again, with other dashes.
 fn colour(place: usize) -> String {

@@ -7,7 +7,7 @@ use crate::measure::{Histogram, Intervals};
 use crate::profile::TimeSpan;
 use crate::result::metrics::{Operations, completions};
 use crate::result::{Direction, DiskCounts, Document, Limit, LimitKind, Measured, TimeSpanResult};
-use crate::text::{bytes, duration_ns, number, rate};
+use crate::text::{bytes, duration_ns, number, percent, rate};
 
 /// A program that stood still for less is not marked.
 const PAUSE_MIN_NS: u64 = 50_000_000;
@@ -15,6 +15,8 @@ const PAUSE_MIN_NS: u64 = 50_000_000;
 const PAUSES_MAX: usize = 12;
 /// Completions that must lie above a percentile for it to be more than single I/Os.
 const ABOVE_MIN: f64 = 10.0;
+/// Shares of processor time below this are not drawn.
+const NOTICED: f64 = 0.01;
 /// The percentile curve ends here: nine nines.
 const NINES: u32 = 9;
 /// Points of the curve for each nine.
@@ -57,8 +59,15 @@ pub(super) fn seconds(value: f64) -> String {
     format!("{} s", if text == "-0" { "0" } else { text })
 }
 
+/// A latency of a chart, whose axes reach below a microsecond: `10 ns`, `94 us`, `16.6 ms`.
+pub(super) fn latency_words(ns: f64) -> String {
+    if ns < 1000.0 { format!("{ns:.0} ns") } else { duration_ns(ns) }
+}
+
 fn over_time(title: &str, y_name: &str, show_y: fn(f64) -> String, courses: &[Course]) -> Chart {
     let mut chart = Chart::new(title, "since the measured time began", y_name, seconds, show_y);
+    let end = courses.iter().map(|course| course.measured.test_time_s).fold(0.0, f64::max);
+    chart.x_within = Some([0.0, end]);
     if let [course] = courses {
         chart.phases = course.phases();
         chart.marks = course.events().iter().map(|event| event.at_s).collect();
@@ -66,12 +75,18 @@ fn over_time(title: &str, y_name: &str, show_y: fn(f64) -> String, courses: &[Co
     chart
 }
 
+/// The unit that [`rate`] writes a largest value in.
+fn rate_unit(largest: f64) -> f64 {
+    if largest >= 1_048_576.0 { 1_048_576.0 } else { 1024.0 }
+}
+
 /// The charts over time, one line for each course; reads and writes apart where there is one course.
 pub(super) fn charts(courses: &[Course]) -> Vec<Chart> {
     let mut iops = over_time("IOPS over time", "I/Os completed per second", number, courses);
     let mut throughput = over_time("Throughput over time", "bytes completed per second", rate, courses);
+    throughput.unit = rate_unit;
     let mut latency =
-        over_time("Latency over time", "mean, smallest and largest latency", duration_ns, courses);
+        over_time("Latency over time", "mean, smallest and largest latency", latency_words, courses);
     latency.spread = Spread::Logarithmic;
     for course in courses {
         for (operations, name) in course.lines(courses.len() == 1) {
@@ -92,7 +107,7 @@ pub(super) fn charts(courses: &[Course]) -> Vec<Chart> {
     }
     latency.about =
         "The line is the mean of each interval; the band reaches from its fastest to its slowest I/O.".into();
-    vec![iops, throughput, latency, percentiles(courses), beside_disks(courses)]
+    vec![iops, throughput, latency, percentiles(courses), beside_disks(courses), neighbours(courses)]
 }
 
 /// Where 1 - 10^-x of the I/Os lie below.
@@ -110,7 +125,7 @@ fn percentiles(courses: &[Course]) -> Chart {
         "I/Os that took no longer",
         "latency",
         percentile_words,
-        duration_ns,
+        latency_words,
     );
     chart.spread = Spread::Logarithmic;
     chart.ticks = super::chart::Ticks::Named(
@@ -142,6 +157,7 @@ fn percentiles(courses: &[Course]) -> Chart {
 fn beside_disks(courses: &[Course]) -> Chart {
     let title = "The application beside the disks";
     let mut chart = over_time(title, "bytes per second", rate, courses);
+    chart.unit = rate_unit;
     let [course] = courses else { return chart };
     let mut disks = Vec::new();
     for disk in course.measured.evidence.disks.iter().filter(|disk| !disk.intervals.is_empty()) {
@@ -154,12 +170,40 @@ fn beside_disks(courses: &[Course]) -> Chart {
         return chart;
     }
     let (rates, interval_s) = course.throughput(Operations::All);
+    // Curves of one length of interval can be compared by eye.
+    let disk_s =
+        course.measured.evidence.disks.iter().map(|disk| disk.interval_ns as f64 / 1e9).fold(0.0, f64::max);
+    let joined = ((disk_s / interval_s).round() as usize).clamp(1, rates.len().max(1));
+    let means = rates.chunks_exact(joined).map(|part| part.iter().sum::<f64>() / joined as f64);
+    let (rates, interval_s) = (means.collect::<Vec<_>>(), interval_s * joined as f64);
     chart.series.push(Series::new("completed by the test", points(&rates, None, interval_s)));
     chart.series.extend(disks);
     chart.about =
         "Where the disks move less than what completed, a cache answered; where they move more, a layer \
                    between or another program adds to it."
             .into();
+    chart
+}
+
+/// Processor time that the test's threads waited for, and that other virtual machines took.
+fn neighbours(courses: &[Course]) -> Chart {
+    let mut chart = over_time("Processor time that others took", "share of the time", percent, courses);
+    let [course] = courses else { return chart };
+    let Some(waits) = &course.measured.evidence.processor_waits else { return chart };
+    let shares = |times: &[u64], of: usize| -> Vec<f64> {
+        times.iter().map(|ns| *ns as f64 / (waits.interval_ns.max(1) as f64 * of.max(1) as f64)).collect()
+    };
+    let waited = shares(&waits.waiting_ns, course.measured.threads.len());
+    let stolen = shares(&waits.stolen_ns, course.measured.cpu.len());
+    let interval_s = waits.interval_ns as f64 / 1e9;
+    for (name, shares) in
+        [("the test's threads waited for a processor", waited), ("taken by other virtual machines", stolen)]
+    {
+        if shares.iter().any(|share| *share >= NOTICED) {
+            chart.series.push(Series::new(name, points(&shares, None, interval_s)));
+        }
+    }
+    chart.about = "What other programs and other virtual machines used is missing in the rates above.".into();
     chart
 }
 

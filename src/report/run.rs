@@ -3,7 +3,7 @@
 use super::chart::Chart;
 use super::course::{Course, charts, courses, limit_words};
 use super::html::{escaped, table};
-use crate::result::{DirectionSummary, Document, Grade, Measured, Summary, Verdict};
+use crate::result::{DirectionSummary, Document, Finding, Grade, Measured, Summary, Verdict};
 use crate::text::{bytes, duration_ns, grouped, number, percent, rate, shell_line, size};
 
 /// Name of a run on the page, and the run.
@@ -12,10 +12,11 @@ pub(super) type Run<'d> = (&'d str, &'d Document);
 /// Everything the page says of runs.
 pub(super) fn sections(runs: &[Run]) -> String {
     let courses: Vec<Course> = runs.iter().flat_map(|(name, document)| courses(name, document)).collect();
-    let mut out: String = runs.iter().map(|(name, document)| head(name, document)).collect();
+    let mut out = String::new();
     if courses.len() > 1 {
         out.push_str(&section("Side by side", &side_by_side(&courses)));
     }
+    out.extend(runs.iter().map(|(name, document)| head(name, document)));
     let drawn: String = charts(&courses).iter().map(Chart::html).collect();
     out.push_str(&section("Over time", &format!("{drawn}{}{}", events(&courses), without_latency(&courses))));
     out.push_str(&section("Reads and writes", &directions(&courses)));
@@ -95,22 +96,20 @@ pub(super) fn badge(grade: Grade) -> String {
     format!("<strong class=\"badge {0}\"><span aria-hidden=\"true\">{sign}</span> {0}</strong>", grade.word())
 }
 
+/// A finding with what to do about it.
+fn item(finding: &Finding) -> String {
+    let target = finding.target.as_ref().map_or(String::new(), |target| format!("'{target}': "));
+    format!(
+        "<li class=\"{0}\"><strong>{1}</strong> <span class=\"kind\">{0}</span><br>{2}<br><em>What to do:</em> {3}</li>",
+        finding.grade.word(),
+        escaped(&finding.rule),
+        escaped(&format!("{target}{}", finding.says)),
+        escaped(&finding.advice)
+    )
+}
+
 fn judged(verdict: &Verdict) -> String {
     let mut out = format!("<p class=\"verdict\">verdict: {}</p>\n", badge(verdict.grade));
-    let findings = verdict.findings.iter().map(|finding| {
-        let target = finding.target.as_ref().map_or(String::new(), |target| format!("'{target}': "));
-        format!(
-            "<li class=\"{0}\"><strong>{1}</strong> <span class=\"kind\">{0}</span><br>{2}<br><em>What to do:</em> {3}</li>",
-            finding.grade.word(),
-            escaped(&finding.rule),
-            escaped(&format!("{target}{}", finding.says)),
-            escaped(&finding.advice)
-        )
-    });
-    let findings: String = findings.collect();
-    if !findings.is_empty() {
-        out.push_str(&format!("<ul class=\"findings\">{findings}</ul>\n"));
-    }
     let proofs = verdict.proofs.iter().filter(|proof| !proof.is_empty());
     let proofs = proofs
         .map(|proof| format!("<li>{}: {}</li>", escaped(&proof.targets.join(", ")), escaped(&proof.words())));
@@ -119,6 +118,17 @@ fn judged(verdict: &Verdict) -> String {
         true => out.push_str("<p>The disks' counters prove nothing about this run.</p>\n"),
         false => out
             .push_str(&format!("<p>Proof from the counters of the disks or servers:</p><ul>{proofs}</ul>\n")),
+    }
+    let all = || verdict.findings.iter();
+    let remarks: String = all().filter(|finding| finding.grade.is_remark()).map(item).collect();
+    let reasons: String = all().filter(|finding| !finding.grade.is_remark()).map(item).collect();
+    if !reasons.is_empty() {
+        out.push_str(&format!("<ul class=\"findings\">{reasons}</ul>\n"));
+    }
+    if !remarks.is_empty() {
+        out.push_str(&format!(
+            "<details><summary>Remarks, which do not change the verdict</summary><ul class=\"findings\">{remarks}</ul></details>\n"
+        ));
     }
     if !verdict.unchecked.is_empty() {
         let rules = verdict
@@ -208,9 +218,13 @@ fn without_latency(courses: &[Course]) -> String {
     out
 }
 
-/// A bar for a share of the largest value, as text that screen readers skip would be: it repeats the figure beside it.
-fn bars(caption: &str, head: &[&str], rows: &[(String, f64, Vec<String>)]) -> String {
-    let most = rows.iter().map(|row| row.1).fold(0.0, f64::max);
+/// A row of [`bars`]: its heading, the value of its bar, and its other cells.
+type Row = (String, f64, Vec<String>);
+
+/// A table with a bar in each row, whose full width is the largest value, or `whole` where that is larger. Screen readers
+/// skip the bars, which repeat a figure beside them.
+fn bars(caption: &str, head: &[&str], rows: &[Row], whole: f64) -> String {
+    let most = rows.iter().map(|row| row.1).fold(whole, f64::max);
     let body = rows.iter().map(|(name, value, cells)| {
         let part = if most > 0.0 { value / most * 100.0 } else { 0.0 };
         let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
@@ -240,7 +254,7 @@ fn summed<'d>(course: &Course<'d>, keep: impl Fn(u32, &str) -> bool) -> Directio
     Summary::of(&part).total
 }
 
-fn row(name: String, sum: &DirectionSummary) -> (String, f64, Vec<String>) {
+fn row(name: String, sum: &DirectionSummary) -> Row {
     let all = figures(sum);
     (name, sum.iops, vec![all[0].clone(), all[1].clone(), all[2].clone(), all[4].clone()])
 }
@@ -254,13 +268,23 @@ fn per_target(course: &Course) -> String {
     }
     let rows: Vec<_> =
         paths.iter().map(|path| row(path.to_string(), &summed(course, |_, of| of == *path))).collect();
-    bars(&format!("{}: per target", course.name), &["target", "IOPS", "throughput", "mean", "p99"], &rows)
+    bars(
+        &format!("{}: per target", course.name),
+        &["target", "IOPS", "throughput", "mean", "p99"],
+        &rows,
+        0.0,
+    )
 }
 
 fn per_thread(course: &Course) -> String {
     let ids = course.measured.threads.iter().map(|thread| thread.id);
     let rows: Vec<_> = ids.map(|id| row(format!("thread {id}"), &summed(course, |of, _| of == id))).collect();
-    bars(&format!("{}: per thread", course.name), &["thread", "IOPS", "throughput", "mean", "p99"], &rows)
+    bars(
+        &format!("{}: per thread", course.name),
+        &["thread", "IOPS", "throughput", "mean", "p99"],
+        &rows,
+        0.0,
+    )
 }
 
 fn per_processor(course: &Course) -> String {
@@ -274,7 +298,13 @@ fn per_processor(course: &Course) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    bars(&format!("{}: per processor", course.name), &["processor", "busy", "user", "kernel"], &rows)
+    bars(&format!("{}: per processor", course.name), &["processor", "busy", "user", "kernel"], &rows, 100.0)
+}
+
+/// Mean requests in flight at the disks, by the kernel's account of their times, other programs' with them.
+fn in_disks(measured: &Measured) -> Option<f64> {
+    let disks = measured.evidence.disks.iter().filter(|disk| disk.window_ns > 0);
+    disks.map(|disk| disk.total.queue_time_ns as f64 / disk.window_ns as f64).reduce(|a, b| a + b)
 }
 
 /// Mean I/Os in flight, counted, beside rate times latency.
@@ -292,13 +322,21 @@ fn in_flight(courses: &[Course]) -> String {
             course.name.clone(),
             depth.map_or("not known".into(), |depth| grouped(depth.asked)),
             counted.map_or("not counted".into(), |depth| number(depth.reached)),
+            in_disks(course.measured).map_or("not known".into(), number),
             by_latency().unwrap_or_else(|| "no latencies (-L)".into()),
         ]
     });
-    let head = strings(["result", "asked for", "counted in flight", "rate × mean latency"]);
+    let head = strings([
+        "result",
+        "asked for",
+        "counted in flight",
+        "in flight at the disks",
+        "rate × mean latency",
+    ]);
     format!(
-        "<p>The I/Os in flight are the rate times the mean latency. Where both sides differ, time was lost outside the I/Os, or \
-         the latencies are not of all of them.</p>{}",
+        "<p>The I/Os in flight are the rate times the mean latency. Where fewer are in flight than asked for, the test's threads \
+         did not keep the queue full. Where fewer are at the disks, a layer above holds or answers the rest. With -L the test \
+         counts none in flight: it takes them from the latencies.</p>{}",
         table("I/Os in flight", &head, &rows.collect::<Vec<_>>())
     )
 }
@@ -312,7 +350,7 @@ fn machine((name, document): &Run) -> String {
         row(
             "processors",
             format!(
-                "{} in {} sockets, {} memory nodes",
+                "{} (sockets: {}, memory nodes: {})",
                 system.topology.processors.len(),
                 system.topology.sockets,
                 system.topology.nodes

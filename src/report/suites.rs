@@ -2,12 +2,13 @@
 
 use super::axis::Spread;
 use super::chart::{Chart, Point, Series, Ticks};
+use super::course::latency_words;
 use crate::suite::ab::Comparison;
 use crate::suite::assess::Assessment;
 use crate::suite::mark::MarkReport;
 use crate::suite::study::StudyReport;
 use crate::suite::workload::Outcome;
-use crate::text::{decimal_rate, duration_ns, number, rate};
+use crate::text::{decimal_rate, number, rate};
 
 fn place(x: f64) -> String {
     number(x)
@@ -50,7 +51,7 @@ pub fn workload(outcome: &Outcome) -> Vec<Chart> {
         "I/Os per second offered",
         "response time",
         number,
-        duration_ns,
+        latency_words,
     );
     times.spread = Spread::Logarithmic;
     times.series = vec![
@@ -80,7 +81,7 @@ fn blocks(title: &str, comparison: &Comparison) -> Vec<Chart> {
     let show: fn(f64) -> String = match comparison.metric.unit() {
         crate::result::metrics::Unit::PerSecond => number,
         crate::result::metrics::Unit::BytesPerSecond => rate,
-        crate::result::metrics::Unit::Nanoseconds => duration_ns,
+        crate::result::metrics::Unit::Nanoseconds => latency_words,
     };
     let mut values = named(title, "block", comparison.what(), show, names);
     values.about =

@@ -114,6 +114,11 @@ mod program {
     mod threads;
 }
 
+mod report {
+    mod browser;
+    mod pages;
+}
+
 mod suite {
     mod ab;
     mod assess;

@@ -1,0 +1,51 @@
+// Looks at a page in a frame and tells the page around it what is wrong.
+(() => {
+  const wrong = [];
+  addEventListener("error", (event) => wrong.push("error: " + event.message));
+  addEventListener("securitypolicyviolation", (event) => wrong.push("policy: " + event.violatedDirective));
+  const touch = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  const boxes = (elements) => [...elements].map((element) => [element, element.getBoundingClientRect()]).filter(([, box]) => box.width > 0);
+  const apart = (what, elements) => {
+    const found = boxes(elements);
+    found.forEach(([a, boxA], i) => found.slice(i + 1).forEach(([b, boxB]) => {
+      if (touch(boxA, boxB)) wrong.push(what + " overlap: " + a.textContent.slice(0, 30) + " | " + b.textContent.slice(0, 30));
+    }));
+  };
+  addEventListener("load", () => setTimeout(() => {
+    const wide = document.documentElement.scrollWidth;
+    if (wide > innerWidth) wrong.push("wider than the window: " + wide + " > " + innerWidth);
+    for (const [element, box] of boxes(document.querySelectorAll("main *"))) {
+      if (!element.closest(".scroll, pre") && box.right > innerWidth + 1) wrong.push("out of the window: " + element.tagName + " " + element.className);
+    }
+    for (const svg of document.querySelectorAll("svg")) {
+      apart("texts", svg.querySelectorAll("text"));
+      for (const [text, box] of boxes(svg.querySelectorAll("text"))) {
+        const around = svg.getBoundingClientRect();
+        if (box.left < around.left - 1 || box.right > around.right + 1 || box.bottom > around.bottom + 1) wrong.push("cut off: " + text.textContent);
+      }
+    }
+    apart("parts", document.querySelectorAll("main > *"));
+    apart("parts of sections", document.querySelectorAll("main > section:first-of-type > *"));
+    let shown = 0;
+    const plots = document.querySelectorAll(".plot");
+    for (const plot of plots) {
+      const tip = plot.querySelector(".tip");
+      const values = () => (tip.hidden ? "" : tip.textContent);
+      plot.focus();
+      const first = values();
+      plot.dispatchEvent(new KeyboardEvent("keydown", { key: "End" }));
+      const last = values();
+      const tipBox = tip.getBoundingClientRect();
+      if (tipBox.left < -1 || tipBox.right > innerWidth + 1) wrong.push("values out of the window");
+      plot.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape" }));
+      const hidden = values();
+      const box = plot.getBoundingClientRect();
+      plot.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 }));
+      const pointed = values();
+      plot.dispatchEvent(new PointerEvent("pointerleave", {}));
+      if (first && last && first !== last && !hidden && /\d/.test(pointed) && !values()) shown += 1;
+      else wrong.push("values: " + JSON.stringify([plot.ariaLabel, first, last, hidden, pointed, values()]));
+    }
+    parent.postMessage({ plots: plots.length, shown, wrong }, "*");
+  }, 50));
+})();
