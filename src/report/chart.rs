@@ -244,7 +244,8 @@ impl Chart {
         let y_ticks: Vec<(f64, String)> =
             y.ticks(5).into_iter().map(|value| (value, self.y_tick(value))).collect();
         let widest = y_ticks.iter().map(|(_, words)| words.chars().count()).max().unwrap_or(0);
-        let left = widest as f64 * TICK_CHARACTER + 8.0;
+        // Charts below each other line up.
+        let left = (widest as f64 * TICK_CHARACTER + 8.0).max(frame.left_min);
         let (right, bottom) = (frame.width - frame.right, frame.height - frame.bottom);
         let at_x = |value: f64| left + x.part(value) * (right - left);
         let at_y = |value: f64| bottom - y.part(value) * (bottom - frame.top);
@@ -339,7 +340,8 @@ impl Chart {
                 "<line class=\"axis\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{bottom}\" y2=\"{}\"/>",
                 bottom + 4.0
             );
-            if at - half >= free.max(0.0) && at + half <= frame.width {
+            let at = at.clamp(half, frame.width - half);
+            if at - half >= free {
                 let _ = write!(
                     out,
                     "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
@@ -357,16 +359,33 @@ struct Frame {
     class: &'static str,
     width: f64,
     height: f64,
+    left_min: f64,
     right: f64,
     top: f64,
     bottom: f64,
     ticks: usize,
 }
 
-const WIDE: Frame =
-    Frame { class: "wide", width: 940.0, height: 280.0, right: 16.0, top: 32.0, bottom: 44.0, ticks: 10 };
-const NARROW: Frame =
-    Frame { class: "narrow", width: 340.0, height: 250.0, right: 10.0, top: 32.0, bottom: 44.0, ticks: 4 };
+const WIDE: Frame = Frame {
+    class: "wide",
+    width: 940.0,
+    height: 280.0,
+    left_min: 85.0,
+    right: 16.0,
+    top: 32.0,
+    bottom: 44.0,
+    ticks: 10,
+};
+const NARROW: Frame = Frame {
+    class: "narrow",
+    width: 340.0,
+    height: 250.0,
+    left_min: 71.0,
+    right: 10.0,
+    top: 32.0,
+    bottom: 44.0,
+    ticks: 4,
+};
 
 /// There are eight; lines beyond take them again, with other dashes.
 fn colour(place: usize) -> String {

@@ -47,7 +47,7 @@ pub(super) fn courses<'d>(name: &str, document: &'d Document) -> Vec<Course<'d>>
             1 => name.to_string(),
             _ => format!("{name}, time span {}", place + 1),
         };
-        Some(Course { name, document, span, measured: &**measured })
+        Some(Course { name, document, span, measured })
     };
     spans.filter_map(of).collect()
 }

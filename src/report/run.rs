@@ -25,7 +25,7 @@ pub(super) fn sections(runs: &[Run]) -> String {
         .map(|course| format!("{}{}{}", per_target(course), per_thread(course), per_processor(course)));
     out.push_str(&section("Targets, threads and processors", &parts.collect::<String>()));
     out.push_str(&section("Little's law", &in_flight(&courses)));
-    let machines: String = runs.iter().map(|run| machine(run)).collect();
+    let machines: String = runs.iter().map(machine).collect();
     out.push_str(&section("Machine and settings", &machines));
     let commands = runs.iter().map(|(name, document)| {
         let label = if runs.len() > 1 { format!("<h3>{}</h3>", escaped(name)) } else { String::new() };
@@ -71,17 +71,16 @@ fn head(name: &str, document: &Document) -> String {
 }
 
 fn tiles(total: &DirectionSummary) -> String {
-    let none = || "not measured".to_string();
     let latency = total.latency.as_ref();
     let figures = [
-        ("IOPS", number(total.iops)),
-        ("throughput", rate(total.bytes_per_s)),
-        ("mean latency", latency.map_or_else(none, |times| duration_ns(times.mean_ns))),
-        ("99 % of I/Os within", latency.map_or_else(none, |times| duration_ns(times.p99_ns as f64))),
+        ("IOPS", Some(number(total.iops))),
+        ("throughput", Some(rate(total.bytes_per_s))),
+        ("mean latency", latency.map(|times| duration_ns(times.mean_ns))),
+        ("99 % of I/Os within", latency.map(|times| duration_ns(times.p99_ns as f64))),
     ];
-    let tile = |(name, value): (&str, String)| {
-        let class = if value == "not measured" { " class=\"none\"" } else { "" };
-        format!("<div><dt>{name}</dt><dd{class}>{}</dd></div>", escaped(&value))
+    let tile = |(name, value): (&str, Option<String>)| match value {
+        Some(value) => format!("<div><dt>{name}</dt><dd>{}</dd></div>", escaped(&value)),
+        None => format!("<div><dt>{name}</dt><dd class=\"none\">not measured (-L)</dd></div>"),
     };
     format!("<dl class=\"tiles\">{}</dl>\n", figures.map(tile).concat())
 }

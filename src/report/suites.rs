@@ -54,6 +54,8 @@ pub fn workload(outcome: &Outcome) -> Vec<Chart> {
         latency_words,
     );
     times.spread = Spread::Logarithmic;
+    times.is_dots = true;
+    times.about = "Each point is a run.".into();
     times.series = vec![
         line("mean", |p| p.mean_ms * 1e6),
         line("p95", |p| p.p95_ms * 1e6),
