@@ -10,6 +10,7 @@ mod commands;
 mod config;
 mod console;
 mod grammar;
+mod kept;
 mod operands;
 mod show;
 mod words;

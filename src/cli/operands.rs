@@ -1,23 +1,29 @@
-//! Words that name documents: files, and folders of them.
+//! Words that name documents: files, folders of them, and what is kept in the history.
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::commands::render::{Read, read_any};
+use crate::cli::commands::render::{self, Read, read_any};
+use crate::cli::kept::{Kept, kept};
 use crate::compare::Named;
 use crate::fault::{Refusal, RefusalKind};
 use crate::result::envelope::DocumentKind;
 use crate::selfcost::CostReport;
 use crate::sys::error::system_text;
+use crate::text::printable_path;
 
 /// What files of documents end with.
 const EXTENSION: &str = "json";
 
-/// The results of runs that a word names: a file, standard input (`-`), or all `.json` files of a folder in the order of their
-/// names.
+/// The results of runs that a word names: a file, standard input (`-`), all `.json` files of a folder in the order of their
+/// names, or kept results by their id or label.
 ///
 /// # Errors
 /// There is none, or one that cannot be read or is of another kind; nothing is left out silently.
 pub(crate) fn documents(word: &Path) -> Result<Vec<Named>, Refusal> {
+    if let Some(all) = kept(word)? {
+        let named = |one: Kept| named(one.name.clone(), render::document(Path::new(&one.name), &one.bytes)?);
+        return all.into_iter().map(named).collect();
+    }
     if !word.is_dir() {
         return Ok(vec![document(word)?]);
     }
@@ -53,7 +59,11 @@ fn files_of(folder: &Path) -> Result<Vec<PathBuf>, Refusal> {
 
 fn document(file: &Path) -> Result<Named, Refusal> {
     let name = file.display().to_string();
-    let kind = match read_any(file)? {
+    named(name, read_any(file)?)
+}
+
+fn named(name: String, read: Read) -> Result<Named, Refusal> {
+    let kind = match read {
         Read::Result(document) => return Ok(Named { name, document: *document }),
         Read::OfSuite(stored) => stored.kind(),
         Read::SelfCost(_) => CostReport::NAME,
@@ -61,4 +71,20 @@ fn document(file: &Path) -> Result<Named, Refusal> {
     let message = format!("'{name}' is a {kind}, not the result of a run");
     let hint = "a suite keeps the results of its runs with --keep FOLDER; name those";
     Err(Refusal::new(RefusalKind::Input, message).on(name).hint(hint))
+}
+
+/// The documents of any kind that a word names, with what to call them: a file, standard input (`-`), a document of a report, or
+/// kept results by their id or label.
+///
+/// # Errors
+/// There is none, or it cannot be read.
+pub(crate) fn stored(word: &Path) -> Result<Vec<Kept>, Refusal> {
+    if let Some(all) = kept(word)? {
+        return Ok(all);
+    }
+    let name = match word == Path::new("-") {
+        true => "standard input".to_string(),
+        false => printable_path(Path::new(word.file_stem().unwrap_or(word.as_os_str()))),
+    };
+    Ok(vec![Kept { name, bytes: render::bytes(word)? }])
 }

@@ -22,13 +22,13 @@ use crate::session::outputs::LaterOutputs;
 /// equal runs differ; with one run each, on the course of the run.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// The two sides: a file, or a folder of results, each
-    #[arg(value_name = "A B", num_args = 2, required_unless_present_any = ["a", "b"], conflicts_with_all = ["a", "b"])]
+    /// The two sides, A and B: a file, a folder of results, or the id or label of kept ones, each
+    #[arg(value_name = "RESULTS", num_args = 1.., required_unless_present_any = ["a", "b"], conflicts_with_all = ["a", "b"])]
     sides: Vec<PathBuf>,
-    /// Runs of side A: files or folders
+    /// Runs of side A: files, folders, ids or labels
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "b")]
     a: Vec<PathBuf>,
-    /// Runs of side B: files or folders
+    /// Runs of side B: files, folders, ids or labels
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "a")]
     b: Vec<PathBuf>,
     /// Metric that the decision rests on: iops, bytes, latency, p50, p95, p99, p99.9, max, cpu; can be repeated
@@ -124,7 +124,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> ExitCode {
 
 /// The files that are written, checked, and the comparison.
 fn asked(arguments: &CompareArguments) -> Result<(LaterOutputs, Comparison), Refusal> {
-    let [a, b] = arguments.words();
+    let [a, b] = arguments.words()?;
     let read = a.iter().chain(b).flat_map(|word| operands::files(word));
     let read: Vec<String> = read.map(|path| path.display().to_string()).collect();
     let outputs = LaterOutputs::check(arguments.outputs(), &read)?;
@@ -141,10 +141,18 @@ fn documents(words: &[PathBuf]) -> Result<Vec<Named>, Refusal> {
 }
 
 impl CompareArguments {
-    fn words(&self) -> [&[PathBuf]; 2] {
+    fn words(&self) -> Result<[&[PathBuf]; 2], Refusal> {
         match self.sides.as_slice() {
-            [a, b] => [std::slice::from_ref(a), std::slice::from_ref(b)],
-            _ => [&self.a, &self.b],
+            [a, b] => Ok([std::slice::from_ref(a), std::slice::from_ref(b)]),
+            [] => Ok([&self.a, &self.b]),
+            other => {
+                let given = match other.len() {
+                    1 => "1 is given".to_string(),
+                    count => format!("{count} are given"),
+                };
+                Err(Refusal::command_line(format!("two sides are compared, and {given}"))
+                    .hint("truespd compare A B; with several runs a side: --a FILE... --b FILE..."))
+            }
         }
     }
 

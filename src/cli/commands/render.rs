@@ -11,6 +11,7 @@ use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::suite::Stored;
 use crate::cli::commands::suites::Row;
 use crate::cli::console::tell;
+use crate::cli::kept::kept_one;
 use crate::cli::show::bench;
 use crate::cli::show::verdict::Style;
 use crate::fault::{Refusal, RefusalKind};
@@ -90,8 +91,11 @@ pub(crate) fn read(path: &Path) -> Result<Document, Refusal> {
     json::read(&bytes(path)?).map_err(|error| unreadable(path, error))
 }
 
-/// The document at `path`, or that of a report: as it is stored.
+/// The document at `path`, that of a report, or one of the history: as it is stored.
 pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
+    if let Some(kept) = kept_one(path)? {
+        return Ok(kept.bytes);
+    }
     let (file, chosen) = numbered(path);
     let stored = file_bytes(&file)?;
     if !report::is_page(&stored) {
@@ -124,7 +128,13 @@ fn file_bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
         false => json::text_of_file(path),
     };
     read.map_err(|error| match error {
-        ReadError::Io(error) => unreadable(path, format!("cannot be read: {}", system_text(&error))),
+        ReadError::Io(error) => {
+            let refusal = unreadable(path, format!("cannot be read: {}", system_text(&error)));
+            match error.kind() {
+                io::ErrorKind::NotFound => refusal.hint("no kept result has that id or label either"),
+                _ => refusal,
+            }
+        }
         error => unreadable(path, error),
     })
 }

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::commands::render::{Read, bytes, document};
+use crate::cli::commands::render::{Read, document};
 use crate::cli::console::tell;
+use crate::cli::kept::Kept;
+use crate::cli::operands::stored;
 use crate::cli::show::bench;
 use crate::cli::show::verdict::Style;
 use crate::fault::{Failure, Fault, Refusal};
@@ -15,7 +17,6 @@ use crate::request::Output;
 use crate::result::envelope::DocumentKind;
 use crate::selfcost::CostReport;
 use crate::session::outputs::LaterOutputs;
-use crate::text::printable_path;
 
 /// Width of a suite's tables on the page.
 const PLAIN: Style = Style { columns: 100, has_colour: false };
@@ -26,7 +27,8 @@ const PLAIN: Style = Style { columns: 100, has_colour: false };
 /// render` reads them back.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// Results written with --json, of runs or suites, or other reports; - for standard input
+    /// Results written with --json, of runs or suites, other reports, or ids and labels of the history; - for standard
+    /// input
     #[arg(required = true)]
     documents: Vec<PathBuf>,
     /// Page to write; - is standard output
@@ -50,7 +52,12 @@ fn written(arguments: &ReportArguments) -> Result<ExitCode, Fault> {
     let read: Vec<String> =
         arguments.documents.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let outputs = LaterOutputs::check(files, &read).map_err(Refusal::from)?;
-    let inputs = arguments.documents.iter().map(|path| input(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut inputs = Vec::new();
+    for word in &arguments.documents {
+        for one in stored(word)? {
+            inputs.push(input(word, one)?);
+        }
+    }
     let page = page(&inputs);
     if arguments.output == "-" {
         return Ok(print(&page, ExitCode::Done));
@@ -59,9 +66,8 @@ fn written(arguments: &ReportArguments) -> Result<ExitCode, Fault> {
     Ok(errors.into_iter().fold(ExitCode::Done, |_, error| tell(Failure::from(error))))
 }
 
-fn input(path: &Path) -> Result<Input, Refusal> {
-    let stored = bytes(path)?;
-    let content = match document(path, &stored)? {
+fn input(word: &Path, one: Kept) -> Result<Input, Refusal> {
+    let content = match document(word, &one.bytes)? {
         Read::Result(document) => Content::Run(document),
         Read::OfSuite(suite) => Content::Other {
             kind: suite.kind().to_string(),
@@ -76,9 +82,5 @@ fn input(path: &Path) -> Result<Input, Refusal> {
             charts: Vec::new(),
         },
     };
-    let name = match path == Path::new("-") {
-        true => "standard input".to_string(),
-        false => printable_path(Path::new(path.file_stem().unwrap_or(path.as_os_str()))),
-    };
-    Ok(Input { name, stored, content })
+    Ok(Input { name: one.name, stored: one.bytes, content })
 }

@@ -13,7 +13,7 @@ use crate::cli::show::{bench, summary};
 /// Show a stored result in some twenty lines: figures, rate over time, latencies, verdict
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
-    /// Result written with --json, of a run or a suite; - for standard input
+    /// Result written with --json, of a run or a suite, or the id or label of a kept one; - for standard input
     document: PathBuf,
 }
 

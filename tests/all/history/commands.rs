@@ -209,3 +209,29 @@ fn statistics_tell_a_distribution_and_where_a_run_stands() {
     place.said("history stats --metric speed").refused(&["iops"]);
     place.said("history stats --by planet").refused(&["host, model"]);
 }
+
+/// Wherever a result is read, an id or a label stands for it; a file of that name comes first.
+#[test]
+fn ids_and_labels_stand_wherever_a_result_is_read() {
+    let (place, [a, b, c]) = three();
+    let whole = place.out(&format!("history show --json {c}"));
+    assert_eq!(place.out(&format!("render -Rjson {c}")), whole);
+    assert!(place.out("show b").starts_with("b, 20"), "by its label");
+    assert!(place.out(&format!("judge {c}")).starts_with(&format!("{c}: ")));
+    place.said("show a").refused(&["'a' is the label of 2 kept results", &a, &b]);
+    place
+        .said("show none")
+        .refused(&["'none' cannot be read: No such file", "no kept result has that id or label"]);
+    place.out("report a b -o page.html");
+    for (number, id) in [(1, &b), (2, &a), (3, &c)] {
+        let inside = place.out(&format!("render -Rjson page.html#{number}"));
+        assert_eq!(inside, place.out(&format!("history show --json {id}")));
+    }
+    place.write("b", &whole);
+    place.write("c", "hello");
+    assert!(place.out("show b").starts_with("b, 20"));
+    place.out(&format!("history label {c} c"));
+    place.said("show c").refused(&["'c' is not a TrueSpd result"]);
+    let equal = place.out("compare --unlike a ./b");
+    assert!(equal.contains("A: 2 runs") && equal.contains(&a) && equal.contains(&b), "{equal}");
+}
