@@ -1,7 +1,7 @@
 //! Two groups of documents beside each other: every metric with its difference and how sure it is, what else differs, and
 //! gates for programs.
 //!
-//! Pure: documents in, one [`Comparison`] out. [`effect`] says how sure a difference is, [`facts`] what else differs.
+//! Pure: documents in, one [`Comparison`] out. `effect` says how sure a difference is, `facts` what else differs.
 
 mod effect;
 mod facts;
