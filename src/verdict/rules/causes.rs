@@ -263,8 +263,9 @@ fn no_processor(case: &Case<'_>, low: &[Stretch]) -> Option<Why> {
             percent(inside),
             percent(outside)
         )
-    } else if inside >= WAITS_ALWAYS {
-        // Their waits are known per second, and many of them fit into one.
+    } else if inside >= WAITS_ALWAYS && inside >= outside {
+        // Their waits are known per second, and many of them fit into one. Where they waited less than at other times, it
+        // was something else.
         format!("The threads waited for a processor {} of the time, which is probably why.", percent(inside))
     } else {
         return None;

@@ -166,7 +166,10 @@ fn events_go_to_a_descriptor_of_the_caller() {
     let mut behind = Command::new("sh");
     behind.arg("-c").arg(shell).current_dir(lab.work()).stderr(Stdio::null());
     for (name, value) in command.get_envs() {
-        behind.env(name, value.expect("set"));
+        match value {
+            Some(value) => behind.env(name, value),
+            None => behind.env_remove(name),
+        };
     }
     let out = behind.output().expect("sh");
     assert!(out.status.success());

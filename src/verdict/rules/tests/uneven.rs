@@ -247,7 +247,8 @@ fn waits(waiting_ns: Vec<u64>) -> Option<ProcessorWaits> {
 
 #[test]
 fn pauses_are_told_with_what_others_did_then() {
-    let mut busy = tenths(600, |i| if i % 100 >= 80 { 0 } else { about(1000, i) });
+    let paused = || tenths(600, |i| if i % 100 >= 80 { 0 } else { about(1000, i) });
+    let mut busy = paused();
     let waiting_ns = (0..60).map(|i| if i % 10 >= 8 { 900 * MS } else { 0 }).collect();
     busy.measured.evidence.processor_waits = waits(waiting_ns);
     says(
@@ -255,6 +256,16 @@ fn pauses_are_told_with_what_others_did_then() {
         FindingGrade::Suspect,
         &["90 % of their time waiting for a processor, at other times 0 %."],
     );
+    // Threads that always wait may pause for it, but not where they wait less than at other times.
+    for (inside, outside, words) in [
+        (500, 500, "waited for a processor 50 % of the time, which is probably why."),
+        (300, 520, "What caused it is not known"),
+    ] {
+        let waiting_ns = (0..60).map(|i| if i % 10 >= 8 { inside * MS } else { outside * MS }).collect();
+        let mut busy = paused();
+        busy.measured.evidence.processor_waits = waits(waiting_ns);
+        says(&busy.fires("pauses"), FindingGrade::Suspect, &[words]);
+    }
 }
 
 #[test]
