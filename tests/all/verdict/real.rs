@@ -169,7 +169,9 @@ fn a_neighbour_hides_no_page_cache() {
         finding["says"].as_str().expect("a sentence").to_string()
     };
     let said = says(&cached);
-    assert!(said.contains("by the kernel's account this process read from the disks nothing ("), "{said}");
+    // Pages of the program itself may have to be read meanwhile.
+    let little = ["nothing (", "only "].map(|little| format!("this process read from the disks {little}"));
+    assert!(little.iter().any(|little| said.contains(little)), "{said}");
     assert!(said.contains("the page cache answered"), "{said}");
     assert!(said.ends_with("It held 100 % of the tested range before the run."), "{said}");
     let said = says(&through_loop);
