@@ -79,10 +79,7 @@ impl Config {
             Some(store) if !store.is_absolute() => {
                 let line =
                     text.lines().position(|line| line.trim_start().starts_with("store")).unwrap_or(0) + 1;
-                Err((
-                    line,
-                    "store is not an absolute path, and what it means would depend on the folder".into(),
-                ))
+                Err((line, "store is not an absolute path: it would be another file in every folder".into()))
             }
             _ => Ok(config),
         }

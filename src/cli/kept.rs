@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::cli::commands::keeping::store_path;
 use crate::fault::{Refusal, RefusalKind};
-use crate::history::{Problem, Store};
+use crate::history::{Entry, Problem, Store};
 
 /// A kept result.
 pub(crate) struct Kept {
@@ -20,23 +20,8 @@ pub(crate) struct Kept {
 /// # Errors
 /// The history cannot be read, or the word is the beginning of several ids.
 pub(crate) fn kept(word: &Path) -> Result<Option<Vec<Kept>>, Refusal> {
-    let Some(text) = word.to_str().filter(|text| *text != "-" && !text.contains('/')) else {
-        return Ok(None);
-    };
-    if word.symlink_metadata().is_ok() {
-        return Ok(None);
-    }
-    let Some(store) = Store::open_to_read(&store_path(None)?).map_err(Refusal::from)? else {
-        return Ok(None);
-    };
-    let entries = match store.find(text) {
-        Err(error) if matches!(error.problem, Problem::Unknown(_)) => return Ok(None),
-        found => found.map_err(Refusal::from)?,
-    };
-    let read = entries.iter().map(|entry| {
-        Ok(Kept { name: entry.id.clone(), bytes: store.document(entry).map_err(Refusal::from)? })
-    });
-    read.collect::<Result<Vec<_>, Refusal>>().map(Some)
+    let Some((store, entries)) = find(word)? else { return Ok(None) };
+    entries.iter().map(|entry| read(&store, entry)).collect::<Result<_, _>>().map(Some)
 }
 
 /// The same for a command that takes one result.
@@ -44,14 +29,33 @@ pub(crate) fn kept(word: &Path) -> Result<Option<Vec<Kept>>, Refusal> {
 /// # Errors
 /// As there, and a label that several results share.
 pub(crate) fn kept_one(word: &Path) -> Result<Option<Kept>, Refusal> {
-    let Some(mut all) = kept(word)? else { return Ok(None) };
-    if all.len() == 1 {
-        return Ok(all.pop());
+    let Some((store, entries)) = find(word)? else { return Ok(None) };
+    if let [entry] = entries.as_slice() {
+        return read(&store, entry).map(Some);
     }
     let shown = word.display();
-    let message = format!("'{shown}' is the label of {} kept results", all.len());
-    let ids = all.iter().map(|kept| kept.name.as_str()).take(5).collect::<Vec<_>>().join(", ");
+    let message = format!("'{shown}' is the label of {} kept results", entries.len());
+    let ids = entries.iter().map(|entry| entry.id.as_str()).take(5).collect::<Vec<_>>().join(", ");
     Err(Refusal::new(RefusalKind::Input, message)
         .on(shown.to_string())
         .hint(format!("name one by its id: {ids}")))
+}
+
+fn find(word: &Path) -> Result<Option<(Store, Vec<Entry>)>, Refusal> {
+    let Some(text) = word.to_str().filter(|text| *text != "-" && !text.contains('/')) else {
+        return Ok(None);
+    };
+    if word.symlink_metadata().is_ok() {
+        return Ok(None);
+    }
+    let Some(store) = Store::open_to_read(&store_path(None)?)? else { return Ok(None) };
+    match store.find(text) {
+        Ok(entries) => Ok(Some((store, entries))),
+        Err(error) if matches!(error.problem, Problem::Unknown(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn read(store: &Store, entry: &Entry) -> Result<Kept, Refusal> {
+    Ok(Kept { name: entry.id.clone(), bytes: store.document(entry)? })
 }

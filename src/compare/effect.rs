@@ -57,7 +57,9 @@ pub(super) enum Untested {
     #[error("one run on each side cannot tell without intervals: add -D to the runs, or give several runs")]
     NoIntervals,
     /// As above.
-    #[error("the response times of single runs have no intervals: give several runs")]
+    #[error(
+        "response times (-g) cannot be tested from one run, which does not hold their course: give several runs"
+    )]
     NoResponseIntervals,
     /// Too few intervals.
     #[error(

@@ -17,7 +17,7 @@ mod text;
 
 use crate::fault::{Refusal, RefusalKind};
 use crate::result::metrics::Metric;
-use crate::result::{Cause, FindingGrade, json};
+use crate::result::{Cause, FindingGrade, Verdict, json};
 use crate::verdict::judge;
 
 pub use gate::{BadGate, Gate};
@@ -41,11 +41,15 @@ pub fn compare(question: &Question, mut sides: [Vec<Named>; 2]) -> Result<Compar
     refuse_twice(&sides)?;
     let differences = facts::differences([&sides[0], &sides[1]]);
     refuse_unlike(question, &differences)?;
-    let [a, b] = sides.each_ref().map(|side| side.iter().map(run).collect::<Vec<Run>>());
-    let disturbed = disturbed(&sides);
+    let verdicts =
+        sides.each_ref().map(|side| side.iter().map(|named| judge(&named.document)).collect::<Vec<_>>());
+    let disturbed = disturbed(&verdicts);
+    let runs =
+        |side: usize| sides[side].iter().zip(&verdicts[side]).map(|(named, verdict)| run(named, verdict));
+    let [a, b] = [0, 1].map(|side| runs(side).collect::<Vec<Run>>());
     let rows::Rows { kind, headline, metrics } = rows::rows(question, &sides, disturbed.is_some());
     let gates = question.gates.iter().map(|gate| gate.held(&metrics, question.is_strict)).collect();
-    let remarks = remarks(question, kind, [&a, &b], disturbed.as_deref());
+    let remarks = remarks(question, kind, [&a, &b], disturbed);
     Ok(Comparison {
         tool_version: env!("CARGO_PKG_VERSION").to_string(),
         a: Side::of(a),
@@ -136,8 +140,7 @@ fn refuse_unlike(question: &Question, differences: &[Difference]) -> Result<(), 
     Err(refusal.hint(format!("compare them nevertheless: --unlike={word}")))
 }
 
-fn run(named: &Named) -> Run {
-    let verdict = judge(&named.document);
+fn run(named: &Named, verdict: &Verdict) -> Run {
     let leads = verdict.findings.iter().filter(|finding| finding.grade != FindingGrade::Remark);
     let mut findings: Vec<String> = leads.map(|finding| finding.rule.clone()).collect();
     findings.dedup();
@@ -150,14 +153,13 @@ fn run(named: &Named) -> Run {
     }
 }
 
-/// One run on each side, and one of them was disturbed by other programs: its name.
-fn disturbed(sides: &[Vec<Named>; 2]) -> Option<String> {
-    let [[a], [b]] = sides.each_ref().map(Vec::as_slice) else { return None };
-    let is_disturbed = |named: &&Named| {
-        let verdict = judge(&named.document);
+/// One run on each side, and one of them was disturbed by other programs: its side.
+fn disturbed(verdicts: &[Vec<Verdict>; 2]) -> Option<&'static str> {
+    let [[a], [b]] = verdicts.each_ref().map(Vec::as_slice) else { return None };
+    let is_disturbed = |verdict: &Verdict| {
         verdict.findings.iter().any(|of| of.cause == Cause::Neighbours && of.grade != FindingGrade::Remark)
     };
-    [("A", a), ("B", b)].into_iter().find(|(_, named)| is_disturbed(named)).map(|(side, _)| side.to_string())
+    [("A", a), ("B", b)].into_iter().find(|(_, verdict)| is_disturbed(verdict)).map(|(side, _)| side)
 }
 
 /// What the person has to know beside the figures.

@@ -158,7 +158,7 @@ impl HistoryError {
             }
             Problem::Newer { .. } => "use that version, or another file with --store".into(),
             Problem::Older { .. } => {
-                "copy the file to a folder that you may write, and give the copy with --store".into()
+                "copy the file to a folder where you may write, and name the copy: --store FILE".into()
             }
             Problem::Damaged(_) => format!(
                 "to begin a new one, move this one away: mv {path} {path}.damaged; the tool sqlite3 can often save what is \

@@ -97,8 +97,7 @@ pub(super) fn charts(courses: &[Course]) -> Vec<Chart> {
             latency.series.push(Series::new(&name, course.latencies(operations)));
         }
     }
-    let banded =
-        "The band reaches from the smallest to the largest value of the intervals that one point stands for.";
+    let banded = "Each point stands for several intervals; the band reaches from their smallest value to their largest.";
     let is_joined = |chart: &Chart| {
         chart.series.iter().flat_map(|series| &series.points).any(|point| point.range[0] != point.range[1])
     };

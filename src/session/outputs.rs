@@ -212,14 +212,12 @@ impl Outputs {
         if outputs.is_empty() {
             return Ok(Outputs { opened: Vec::new() });
         }
-        let mut taken: Vec<(PathBuf, String)> = taken.map(|(path, what)| (real(&path), what)).collect();
+        let mut taken = TakenPaths::of(taken);
         let mut opened = Vec::new();
         for output in outputs {
-            let path = real(Path::new(&output.path));
-            refuse_taken(output, &path, &taken)?;
+            taken.claim(output)?;
             let render = render::format(output.format).expect("every option names a row of the table").render;
             opened.push(Opened { file: open(output)?, render });
-            taken.push((path, format!("the file of --{}", output.format)));
         }
         Ok(Outputs { opened })
     }
@@ -282,13 +280,8 @@ pub(super) fn refuse_clashes(
     outputs: &[Output],
     taken: impl Iterator<Item = (PathBuf, String)>,
 ) -> Result<(), OutputError> {
-    let mut taken: Vec<(PathBuf, String)> = taken.map(|(path, what)| (real(&path), what)).collect();
-    for output in outputs {
-        let path = real(Path::new(&output.path));
-        refuse_taken(output, &path, &taken)?;
-        taken.push((path, format!("the file of --{}", output.format)));
-    }
-    Ok(())
+    let mut taken = TakenPaths::of(taken);
+    outputs.iter().try_for_each(|output| taken.claim(output))
 }
 
 /// The path with links followed as far as it exists, so that a link stays one and its file is replaced.
@@ -306,11 +299,29 @@ fn real(path: &Path) -> PathBuf {
     }
 }
 
-/// Refuses an output that is a file with another use.
-fn refuse_taken(output: &Output, path: &Path, taken: &[(PathBuf, String)]) -> Result<(), OutputError> {
-    let Some((_, what)) = taken.iter().find(|(known, _)| is_same(known, path)) else { return Ok(()) };
-    let (option, path) = (output.format, output.path.clone());
-    Err(OutputError::Clash { option, path, what: what.clone() })
+/// Paths with a use, and what that is.
+struct TakenPaths(Vec<(PathBuf, String)>);
+
+impl TakenPaths {
+    fn of(taken: impl Iterator<Item = (PathBuf, String)>) -> Self {
+        TakenPaths(taken.map(|(path, what)| (real(&path), what)).collect())
+    }
+
+    /// Refuses an output that is a file with another use; from here on its file has one.
+    fn claim(&mut self, output: &Output) -> Result<(), OutputError> {
+        let path = real(Path::new(&output.path));
+        if let Some((_, what)) = self.0.iter().find(|(known, _)| is_same(known, &path)) {
+            let (option, path) = (output.format, output.path.clone());
+            return Err(OutputError::Clash { option, path, what: what.clone() });
+        }
+        self.0.push((path, use_of(output).1));
+        Ok(())
+    }
+}
+
+/// The file of an output, with what it is to others.
+pub fn use_of(output: &Output) -> (PathBuf, String) {
+    (PathBuf::from(&output.path), format!("the file of --{}", output.format))
 }
 
 /// Whether two names are of one file, also by hard links. Streams may be shared.
@@ -441,12 +452,10 @@ impl LaterOutputs {
     pub fn check(outputs: Vec<Output>, taken: &[String]) -> Result<Self, OutputError> {
         let what = |path: &String| format!("'{path}', which is tested or read");
         let taken = taken.iter().map(|path| (PathBuf::from(path), what(path)));
-        let mut taken: Vec<(PathBuf, String)> = taken.map(|(path, what)| (real(&path), what)).collect();
+        let mut taken = TakenPaths::of(taken);
         let mut tried = Vec::new();
         for output in outputs {
-            let path = real(Path::new(&output.path));
-            refuse_taken(&output, &path, &taken)?;
-            taken.push((path, format!("the file of --{}", output.format)));
+            taken.claim(&output)?;
             let opened = open(&output)?;
             let stream = matches!(opened.sink, Sink::Stream(_)).then_some(opened);
             tried.push((output, stream));

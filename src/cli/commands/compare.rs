@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::commands::values::{number, one_of};
+use crate::cli::commands::values::{json_output, metric, number};
 use crate::cli::console::{say_line, tell};
 use crate::cli::operands;
 use crate::cli::show::verdict::fitting_stdout;
@@ -77,10 +77,6 @@ enum Unlike {
     All,
 }
 
-fn metric(text: &str) -> Result<Metric, Refusal> {
-    one_of(text, Metric::all().map(|metric| (metric, metric.name())))
-}
-
 fn margin(text: &str) -> Result<f64, Refusal> {
     number(text, "more than 0 and up to 100 percent", |v| v > 0.0 && v <= 100.0)
 }
@@ -114,8 +110,8 @@ pub(crate) fn run(arguments: &CompareArguments) -> ExitCode {
         Some(_) => ExitCode::of(Outcome::Unmet),
         None => ExitCode::Done,
     };
-    let text = match arguments.json.as_deref() {
-        Some("-") => envelope::write(&comparison),
+    let text = match json_output(arguments.json.as_deref()) {
+        (_, true) => envelope::write(&comparison),
         _ if arguments.markdown => compare::markdown(&comparison),
         _ => fitting_stdout(compare::text(&comparison)),
     };
@@ -157,10 +153,9 @@ impl CompareArguments {
     }
 
     fn outputs(&self) -> Vec<Output> {
-        let json = self.json.iter().filter(|path| *path != "-");
-        let json = json.map(|path| Output { format: "json", path: path.clone() });
+        let (json, _) = json_output(self.json.as_deref());
         let junit = self.junit.iter().map(|path| Output { format: "junit", path: path.clone() });
-        json.chain(junit).collect()
+        json.into_iter().chain(junit).collect()
     }
 
     fn question(&self) -> Question {

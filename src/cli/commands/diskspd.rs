@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ use crate::profile::{Finding, Profile, ResultFormat};
 use crate::render::{self, Format};
 use crate::request::Request;
 use crate::result::Verdict;
-use crate::session::outputs::{OutputError, Outputs, files_of};
+use crate::session::outputs::{OutputError, Outputs, files_of, use_of};
 use crate::session::run::Ready;
 use crate::session::signals::stop_on_signals;
 use crate::session::telemetry::{Seldom, Telemetry, Wishes};
@@ -273,9 +272,8 @@ fn measure(
 fn telemetry(program: &Program, args: &[OsString], request: &Request) -> Result<Telemetry, OutputError> {
     let options = &request.options;
     let wishes = Wishes { metrics: options.metrics.clone(), events: options.events.clone() };
-    let results = options.outputs.iter();
-    let results = results.map(|file| (PathBuf::from(&file.path), format!("the file of --{}", file.format)));
-    Telemetry::open(&wishes, &command_line(program, args), files_of(request).chain(results))
+    let taken = files_of(request).chain(options.outputs.iter().map(use_of));
+    Telemetry::open(&wishes, &command_line(program, args), taken)
 }
 
 /// A run as it was asked for.

@@ -18,7 +18,7 @@ use crate::request::Output;
 use crate::result::Grade;
 use crate::result::envelope::{self, DocumentKind, ReadError};
 use crate::session::caretaker;
-use crate::session::outputs::LaterOutputs;
+use crate::session::outputs::{LaterOutputs, use_of};
 use crate::session::place::Place;
 use crate::session::required::{Answer, Required, required_grade};
 use crate::session::series::{Series, Wishes};
@@ -199,12 +199,10 @@ impl SeriesArguments {
         let wishes = telemetry::Wishes { metrics: self.metrics.clone(), events: self.events.clone() };
         let used =
             used.iter().map(|path| (PathBuf::from(path), format!("'{path}', which is tested or read")));
-        let results = outputs.files();
-        let results =
-            results.map(|file| (PathBuf::from(&file.path), format!("the file of --{}", file.format)));
         let command_line: Vec<String> =
             std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        Telemetry::open(&wishes, &command_line, used.chain(results)).map_err(Refusal::from)
+        Telemetry::open(&wishes, &command_line, used.chain(outputs.files().map(use_of)))
+            .map_err(Refusal::from)
     }
 
     /// The directory or device that a suite tests.

@@ -3,6 +3,7 @@
 use crate::cli::grammar::value::size_above_zero;
 use crate::fault::Refusal;
 use crate::request::Output;
+use crate::result::metrics::Metric;
 use crate::session::place::FILE_BYTES_MIN;
 use crate::text::typed_size;
 
@@ -53,6 +54,11 @@ pub(crate) fn one_of<T>(text: &str, all: impl IntoIterator<Item = (T, &'static s
         words.push(word);
     }
     Err(legal(&words.join(", ")))
+}
+
+/// Reads the name of any metric.
+pub(crate) fn metric(text: &str) -> Result<Metric, Refusal> {
+    one_of(text, Metric::all().map(|metric| (metric, metric.name())))
 }
 
 /// Refuses a value by what is legal.

@@ -51,7 +51,7 @@ fn step(status: &Status) -> Option<MetricFamily> {
     let labels = vec![label("step", name)];
     Some(gauge(
         "truespd_step",
-        "Number of the step of the series that began last.",
+        "Number of the present step of the series, from 1.",
         [(labels, *count as f64)],
     ))
 }

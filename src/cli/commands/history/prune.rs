@@ -50,7 +50,7 @@ pub(super) fn run(at: &At, arguments: &PruneArguments) -> Done {
         store.remove(&prunable).map_err(Refusal::from)?;
         if let Err(error) = store.shrink() {
             say_line(format_args!(
-                "WARNING: the file keeps its size, because its room could not be given back: {error}"
+                "WARNING: the results are removed, but the file could not be made smaller: {error}"
             ));
         }
     }

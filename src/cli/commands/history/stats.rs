@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::at::{At, Done};
 use super::filter::FilterArguments;
 use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::commands::values::one_of;
+use crate::cli::commands::values::{metric, one_of};
 use crate::cli::console::say_line;
 use crate::cli::show::history::{rank as rank_words, statistics};
 use crate::fault::{Failure, FailureKind, Refusal};
@@ -47,10 +47,6 @@ struct Told<'t> {
 
 fn environment(text: &str) -> Result<Environment, Refusal> {
     one_of(text, Environment::ALL)
-}
-
-fn metric(text: &str) -> Result<Metric, Refusal> {
-    one_of(text, Metric::all().map(|metric| (metric, metric.name())))
 }
 
 pub(super) fn run(at: &At, arguments: &StatsArguments) -> Done {
