@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::null::Null;
+use super::nvme::Nvme;
 use super::psync::Psync;
 use super::uring::Uring;
 use super::{Completion, Engine, EngineError, Io, Setup};
@@ -18,6 +20,8 @@ pub struct AnyEngine(Kind);
 enum Kind {
     Psync(Box<Psync>),
     Uring(Box<Uring>),
+    Nvme(Box<Nvme>),
+    Null(Box<Null>),
     Other(Box<dyn Engine>),
 }
 
@@ -33,6 +37,18 @@ impl From<Uring> for AnyEngine {
     }
 }
 
+impl From<Nvme> for AnyEngine {
+    fn from(engine: Nvme) -> AnyEngine {
+        AnyEngine(Kind::Nvme(Box::new(engine)))
+    }
+}
+
+impl From<Null> for AnyEngine {
+    fn from(engine: Null) -> AnyEngine {
+        AnyEngine(Kind::Null(Box::new(engine)))
+    }
+}
+
 impl AnyEngine {
     /// Of a kind that is not told by name.
     pub fn new(engine: impl Engine + 'static) -> AnyEngine {
@@ -43,6 +59,8 @@ impl AnyEngine {
         match &self.0 {
             Kind::Psync(engine) => &**engine,
             Kind::Uring(engine) => &**engine,
+            Kind::Nvme(engine) => &**engine,
+            Kind::Null(engine) => &**engine,
             Kind::Other(engine) => &**engine,
         }
     }
@@ -51,6 +69,8 @@ impl AnyEngine {
         match &mut self.0 {
             Kind::Psync(engine) => &mut **engine,
             Kind::Uring(engine) => &mut **engine,
+            Kind::Nvme(engine) => &mut **engine,
+            Kind::Null(engine) => &mut **engine,
             Kind::Other(engine) => &mut **engine,
         }
     }
@@ -93,6 +113,8 @@ impl Engine for AnyEngine {
         match &mut self.0 {
             Kind::Psync(engine) => engine.exchange(ios, min, max, timeout, done),
             Kind::Uring(engine) => engine.exchange(ios, min, max, timeout, done),
+            Kind::Nvme(engine) => engine.exchange(ios, min, max, timeout, done),
+            Kind::Null(engine) => engine.exchange(ios, min, max, timeout, done),
             Kind::Other(engine) => engine.exchange(ios, min, max, timeout, done),
         }
     }

@@ -17,7 +17,7 @@ use io_uring::{IoUring, cqueue, opcode, squeue, types};
 use super::ring::Ring;
 use super::transfer::{DROP_LIMIT, check_setup, hand_out, reap_all};
 use super::uring_setup::{self, DEPTH_MAX};
-use super::{AnyEngine, Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Opened, Setup};
+use super::{Completion, Engine, EngineError, EngineFile, Io, IoError, Op, Setup};
 use crate::machine::namespace::Namespace;
 use crate::machine::roots::Roots;
 use crate::sys::nvme::{OpenedFor, opened_for};
@@ -98,7 +98,7 @@ impl Target {
 }
 
 #[derive(Debug)]
-struct Nvme {
+pub(super) struct Nvme {
     ring: Ring<squeue::Entry128, cqueue::Entry32>,
     targets: Vec<Target>,
     /// Bytes of the I/O in each slot: a completion does not tell.
@@ -107,12 +107,13 @@ struct Nvme {
     refused: VecDeque<Completion>,
 }
 
-pub(super) fn open(setup: Setup) -> Result<Opened, EngineError> {
+/// With what was given up.
+pub(super) fn open(setup: Setup) -> Result<(Nvme, Vec<String>), EngineError> {
     open_with(setup, NAME, false)
 }
 
 /// The same, and nobody waits for interrupts.
-pub(super) fn open_polled(setup: Setup) -> Result<Opened, EngineError> {
+pub(super) fn open_polled(setup: Setup) -> Result<(Nvme, Vec<String>), EngineError> {
     open_with(setup, POLLED_NAME, true)
 }
 
@@ -138,7 +139,7 @@ fn make_ring(
     })
 }
 
-fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<Opened, EngineError> {
+fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<(Nvme, Vec<String>), EngineError> {
     check_setup(name, &setup, DEPTH_MAX)?;
     let mut notes = Vec::new();
     let mut targets = Vec::with_capacity(setup.files.len());
@@ -155,7 +156,7 @@ fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<Opened
     let depth = setup.depth as usize;
     let ring = Ring::new(uring, name, is_polled, setup, &mut notes);
     let (lengths, refused) = (vec![0; depth], VecDeque::with_capacity(depth));
-    Ok(Opened { engine: AnyEngine::new(Nvme { ring, targets, lengths, refused }), notes })
+    Ok((Nvme { ring, targets, lengths, refused }, notes))
 }
 
 /// What commands to an open file need.
@@ -216,7 +217,7 @@ fn result_of(result: i32, len: u32) -> Result<u32, IoError> {
 }
 
 impl Engine for Nvme {
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, ios: &[Io]) -> Result<(), EngineError> {
         let Nvme { ring, targets, lengths, refused } = self;
         ring.push(ios, |memory, io| {
@@ -238,7 +239,7 @@ impl Engine for Nvme {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn reap(
         &mut self,
         min: u32,

@@ -56,7 +56,7 @@ const NVME: EngineRow = EngineRow {
     polls: false,
     depth_max: uring_setup::DEPTH_MAX,
     probe: nvme::probe,
-    open: nvme::open,
+    open: |setup| nvme::open(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
 };
 
 const NVME_POLL: EngineRow = EngineRow {
@@ -71,7 +71,7 @@ const NVME_POLL: EngineRow = EngineRow {
     polls: true,
     depth_max: uring_setup::DEPTH_MAX,
     probe: nvme::probe,
-    open: nvme::open_polled,
+    open: |setup| nvme::open_polled(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
 };
 
 const LIBAIO: EngineRow = EngineRow {
@@ -146,7 +146,7 @@ const NULL: EngineRow = EngineRow {
     polls: false,
     depth_max: u32::MAX,
     probe: || Ok(()),
-    open: null::open,
+    open: |setup| null::open(setup).map(|engine| Opened { engine: engine.into(), notes: Vec::new() }),
 };
 
 const SIM: EngineRow = EngineRow {
