@@ -243,3 +243,55 @@ fn a_series_is_told_as_one() {
     assert!(samples["truespd_ios_total"] >= of_results.sum::<f64>(), "{samples:?}");
     assert!(!lab.names().iter().any(|name| name.ends_with(".part")), "{:?}", lab.names());
 }
+
+/// Every query of the dashboard asks for metrics and labels that a page has, and its panels lie beside each other.
+#[test]
+fn the_dashboard_asks_for_what_there_is() {
+    let text = include_str!("../../../contrib/grafana/truespd.json");
+    let dashboard: Value = serde_json::from_str(text).expect("JSON");
+    let lab = lab_with_file();
+    let page = lab.path("m.prom");
+    let mut run = lab.start("-b4K -o2 -w50 -W0 -d2 -L --engine=null --metrics m.prom f");
+    let mut known = BTreeMap::new();
+    loop {
+        let is_over = !run.is_running();
+        if let Ok(text) = fs::read_to_string(&page) {
+            known.extend(samples(&text));
+        }
+        if is_over {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    run.finish().expect_code(0);
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let mut queries = 0;
+    for query in panels.iter().flat_map(|panel| panel["targets"].as_array().expect("queries")) {
+        let query = query["expr"].as_str().expect("a query");
+        for selector in query.split("truespd_").skip(1) {
+            let (name, rest) = selector.split_once('{').expect("the host at least");
+            let name = format!("truespd_{name}");
+            let labels = rest.split_once('}').expect("an end of the labels").0.split(',');
+            let labels: Vec<&str> = labels.filter(|label| !label.starts_with("instance=~")).collect();
+            let answers = |sample: &&String| {
+                let (bare, has) = sample.split_once('{').unwrap_or((sample, ""));
+                bare == name && labels.iter().all(|label| has.contains(label))
+            };
+            assert!(known.keys().any(|sample| answers(&sample)), "{name} with {labels:?}: {known:?}");
+            queries += 1;
+        }
+    }
+    assert!(queries >= panels.len(), "{queries} of {} panels", panels.len());
+    let places = panels.iter().map(|panel| {
+        let of = |side: &str| panel["gridPos"][side].as_u64().expect("a place");
+        (of("x"), of("y"), of("x") + of("w"), of("y") + of("h"))
+    });
+    let places: Vec<_> = places.collect();
+    for (index, a) in places.iter().enumerate() {
+        assert!(a.2 <= 24, "the grid has 24 columns: {a:?}");
+        for b in &places[index + 1..] {
+            let apart = a.2 <= b.0 || b.2 <= a.0 || a.3 <= b.1 || b.3 <= a.1;
+            assert!(apart, "{a:?} lies over {b:?}");
+        }
+    }
+}
