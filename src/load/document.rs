@@ -62,6 +62,7 @@ pub fn measured(
     let depth = queue_depth(lanes, &threads, in_flight, outcome.measured_ns, !outstanding.is_empty());
     notes.push(Note::detail(queue_depth_words(&depth)));
     notes.extend(response_words(&threads).into_iter().map(Note::worth_telling));
+    let bound_threads = outcome.placed.iter().map(|(id, placed)| placed.of_thread(*id)).collect();
     let activity = outcome.activity;
     let host =
         |host: HostActivity| HostActivity { steal_percent: stolen, steal_worst_percent: stolen_most, ..host };
@@ -83,6 +84,7 @@ pub fn measured(
         ticks: outcome.ticks,
         processor_waits: activity.as_ref().and_then(|a| a.processor_waits.clone()),
         processors,
+        bound_threads,
         limit_changes: activity.as_ref().and_then(|a| a.limit_changes.clone()),
         way_changes: activity.as_ref().and_then(|a| a.way_changes.clone()),
         disks: activity.as_ref().map_or_else(Vec::new, |a| a.disks.clone()),

@@ -11,6 +11,7 @@ use super::context::Note;
 use crate::machine::cpu_set::CpuSet;
 use crate::machine::memory::{allowed_nodes, nodes_with_memory};
 use crate::machine::roots::Roots;
+use crate::result::BoundThread;
 use crate::sys::buffer::IoBuffer;
 use crate::sys::error::system_text;
 use crate::sys::pages;
@@ -19,55 +20,59 @@ use crate::text::grouped;
 /// Pages that are looked at in each buffer.
 const SAMPLES: usize = 16;
 
-/// Where the buffers of a bound thread lie.
+/// Where a bound thread and its buffers lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Placed {
-    /// On the node of its processor.
-    Here,
-    /// Not all of them.
-    Elsewhere(Elsewhere),
-    /// The system's text.
-    Unknown(String),
-}
-
-/// Pages on other nodes than their thread's processor.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct Placed {
     /// Processor of the thread.
     pub cpu: u32,
     /// Its node.
     pub node: u32,
+    /// Its buffers; or the system's text, when it does not tell.
+    pub pages: Result<Pages, String>,
+}
+
+/// Pages of a thread's buffers.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pages {
     /// Pages that were looked at.
-    pub pages: usize,
-    /// Pages among them that lie on another node.
-    pub pages_elsewhere: usize,
+    pub seen: usize,
+    /// Pages among them that lie on another node than the thread's processor.
+    pub elsewhere: usize,
     /// Those nodes.
     pub nodes: CpuSet,
+}
+
+impl Placed {
+    /// For the document.
+    pub fn of_thread(&self, id: u32) -> BoundThread {
+        let pages = self.pages.as_ref().ok();
+        BoundThread {
+            id,
+            processor: self.cpu,
+            node: self.node,
+            buffer_pages_seen: pages.map(|pages| pages.seen as u64),
+            buffer_pages_elsewhere: pages.map(|pages| pages.elsewhere as u64),
+        }
+    }
 }
 
 /// Looks where the buffers lie of a thread that is bound to `cpu`, which belongs to `node`.
 pub fn look<'a>(cpu: u32, node: u32, buffers: impl Iterator<Item = &'a IoBuffer>) -> Placed {
     let pages: Vec<_> = buffers.map(|buffer| pages::nodes_of(buffer, SAMPLES)).collect();
-    placed(cpu, node, pages)
+    Placed { cpu, node, pages: counted(node, pages).map_err(|error| system_text(&error)) }
 }
 
-fn placed(cpu: u32, node: u32, buffers: Vec<io::Result<BTreeMap<u32, usize>>>) -> Placed {
-    let (mut pages, mut pages_elsewhere, mut nodes) = (0, 0, Vec::new());
+fn counted(node: u32, buffers: Vec<io::Result<BTreeMap<u32, usize>>>) -> io::Result<Pages> {
+    let (mut seen, mut elsewhere, mut nodes) = (0, 0, Vec::new());
     for buffer in buffers {
-        let found = match buffer {
-            Ok(found) => found,
-            Err(error) => return Placed::Unknown(system_text(&error)),
-        };
-        pages += found.values().sum::<usize>();
+        let found = buffer?;
+        seen += found.values().sum::<usize>();
         for (other, count) in found.into_iter().filter(|&(other, _)| other != node) {
-            pages_elsewhere += count;
+            elsewhere += count;
             nodes.push(other);
         }
     }
-    match pages_elsewhere {
-        0 => Placed::Here,
-        _ => Placed::Elsewhere(Elsewhere { cpu, node, pages, pages_elsewhere, nodes: CpuSet::new(nodes) }),
-    }
+    Ok(Pages { seen, elsewhere, nodes: CpuSet::new(nodes) })
 }
 
 /// What decides where memory comes from.
@@ -117,21 +122,20 @@ impl Rules {
 /// One sentence about all threads whose buffers lie elsewhere, or are not known to lie right; `None` when all is well. The
 /// threads by their numbers.
 pub fn note(threads: &[(u32, Placed)], rules: &Rules) -> Option<Note> {
-    let apart = |(id, placed): &(u32, Placed)| match placed {
-        Placed::Elsewhere(elsewhere) => Some((*id, elsewhere.clone())),
-        _ => None,
-    };
-    let apart: Vec<(u32, Elsewhere)> = threads.iter().filter_map(apart).collect();
-    let Some((id, first)) = apart.first() else {
-        return threads.iter().find_map(|(_, placed)| match placed {
-            Placed::Unknown(text) => Some(Note::detail(format!(
+    let apart = threads.iter().filter_map(|(id, placed)| {
+        let pages = placed.pages.as_ref().ok().filter(|pages| pages.elsewhere > 0)?;
+        Some((id, placed, pages))
+    });
+    let apart: Vec<_> = apart.collect();
+    let Some((id, Placed { cpu, node, .. }, pages)) = apart.first() else {
+        let unknown = threads.iter().find_map(|(_, placed)| placed.pages.as_ref().err());
+        return unknown.map(|text| {
+            Note::detail(format!(
                 "whether the buffers lie on the nodes of the threads' processors is not known: {text}"
-            ))),
-            _ => None,
+            ))
         });
     };
-    let Elsewhere { cpu, node, pages, pages_elsewhere, nodes } = first;
-    let nodes: String = nodes.clone().into();
+    let nodes: String = pages.nodes.clone().into();
     let of = match (apart.len(), threads.len()) {
         (1, _) => String::new(),
         (some, all) => format!(
@@ -143,8 +147,8 @@ pub fn note(threads: &[(u32, Placed)], rules: &Rules) -> Option<Note> {
     Some(Note::worth_telling(format!(
         "{of}thread {id} runs on processor {cpu} of node {node}, and {} of {} pages of its buffers that were looked at lie on node \
          {nodes}, so that its I/O crosses the nodes: {}",
-        grouped(*pages_elsewhere as u64),
-        grouped(*pages as u64),
+        grouped(pages.elsewhere as u64),
+        grouped(pages.seen as u64),
         rules.reason(*node)
     )))
 }
@@ -158,18 +162,44 @@ mod tests {
         Ok(nodes.iter().copied().collect())
     }
 
+    fn placed(pages: Result<Pages, &str>) -> Placed {
+        Placed { cpu: 65, node: 1, pages: pages.map_err(String::from) }
+    }
+
+    fn here() -> Placed {
+        placed(Ok(Pages { seen: 17, ..Pages::default() }))
+    }
+
     fn elsewhere() -> Placed {
-        placed(65, 1, vec![on(&[(0, 12), (1, 4)]), on(&[(1, 16)])])
+        let pages = counted(1, vec![on(&[(0, 12), (1, 4)]), on(&[(1, 16)])]).expect("both are told");
+        placed(Ok(pages))
     }
 
     #[test]
     fn pages_of_all_buffers_count() {
-        assert_eq!(placed(65, 1, vec![on(&[(1, 16)]), on(&[(1, 1)]), on(&[])]), Placed::Here);
-        let expected =
-            Elsewhere { cpu: 65, node: 1, pages: 32, pages_elsewhere: 12, nodes: CpuSet::new(vec![0]) };
-        assert_eq!(elsewhere(), Placed::Elsewhere(expected));
-        let refused = placed(65, 1, vec![on(&[(0, 1)]), Err(Code::NO_DEVICE.into())]);
-        assert!(matches!(refused, Placed::Unknown(_)), "{refused:?}");
+        let all_here = counted(1, vec![on(&[(1, 16)]), on(&[(1, 1)]), on(&[])]).expect("all are told");
+        assert_eq!(all_here, Pages { seen: 17, ..Pages::default() });
+        let expected = Pages { seen: 32, elsewhere: 12, nodes: CpuSet::new(vec![0]) };
+        assert_eq!(elsewhere().pages, Ok(expected));
+        assert!(counted(1, vec![on(&[(0, 1)]), Err(Code::NO_DEVICE.into())]).is_err());
+    }
+
+    #[test]
+    fn the_document_tells_where_a_thread_and_its_buffers_lie() {
+        let of = |placed: Placed| placed.of_thread(7);
+        let expected = BoundThread {
+            id: 7,
+            processor: 65,
+            node: 1,
+            buffer_pages_seen: Some(32),
+            buffer_pages_elsewhere: Some(12),
+        };
+        assert_eq!(of(elsewhere()), expected);
+        let unknown = of(placed(Err("refused")));
+        assert_eq!(
+            (unknown.node, unknown.buffer_pages_seen, unknown.buffer_pages_elsewhere),
+            (1, None, None)
+        );
     }
 
     fn told(threads: &[(u32, Placed)], rules: &Rules) -> String {
@@ -183,7 +213,7 @@ mod tests {
         let here = |allowed: &[u32], has_policy| {
             let rules =
                 Rules { allowed: Some(CpuSet::new(allowed.to_vec())), has_policy, ..Rules::default() };
-            told(&[(2, Placed::Here), (3, elsewhere())], &rules)
+            told(&[(2, self::here()), (3, elsewhere())], &rules)
         };
         assert_eq!(
             here(&[0, 1], Some(false)),
@@ -207,9 +237,8 @@ mod tests {
     #[test]
     fn nothing_is_told_when_all_is_well_and_what_is_not_known_once() {
         assert_eq!(note(&[], &Rules::default()), None);
-        assert_eq!(note(&[(0, Placed::Here)], &Rules::default()), None);
-        let unknown = |text: &str| Placed::Unknown(text.into());
-        let threads = [(0, Placed::Here), (1, unknown("refused")), (2, unknown("refused"))];
+        assert_eq!(note(&[(0, here())], &Rules::default()), None);
+        let threads = [(0, here()), (1, placed(Err("refused"))), (2, placed(Err("refused")))];
         let told = note(&threads, &Rules::default()).expect("a note");
         assert!(told.words.ends_with("is not known: refused") && told.is_detail, "{told:?}");
     }
@@ -219,10 +248,9 @@ mod tests {
     fn a_buffer_of_this_machine() {
         let buffer = IoBuffer::new(64 << 10).expect("memory");
         buffer.with_slice_mut(0, buffer.len(), |all| all.fill(1));
-        match look(0, 9999, [&buffer].into_iter()) {
-            Placed::Elsewhere(of) => assert_eq!((of.pages, of.pages_elsewhere), (16, 16), "{of:?}"),
-            Placed::Unknown(text) => assert!(!text.is_empty()),
-            Placed::Here => panic!("no machine has that node"),
+        match look(0, 9999, [&buffer].into_iter()).pages {
+            Ok(of) => assert_eq!((of.seen, of.elsewhere), (16, 16), "no machine has that node: {of:?}"),
+            Err(text) => assert!(!text.is_empty()),
         }
     }
 }

@@ -106,7 +106,7 @@ fn of_format(format: &Option<String>) -> String {
 pub fn write(document: &Document) -> String {
     let summary = document.time_spans.iter().map(|span| match span {
         TimeSpanResult::NotMeasured => None,
-        TimeSpanResult::Measured(measured) => Some(Summary::of(measured)),
+        TimeSpanResult::Measured(measured) => Some(Summary::with_nodes(measured, &document.system.topology)),
     });
     let envelope = Envelope {
         format: FORMAT,

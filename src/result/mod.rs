@@ -20,9 +20,9 @@ pub use document::{
     System, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics,
 };
 pub use evidence::{
-    ClockFacts, ContentSample, CpuSet, DevicePath, DiskActivity, DiskCounts, Evidence, ExtentMap,
-    FileProtocol, FineSeries, HardwareQueue, HostActivity, LateTick, Layer, LayerDetails, LayerKind,
-    LayerRole, Limit, LimitChange, LimitKind, LoadCost, LoopCache, Loss, MachineNow, NvmeCommands,
+    BoundThread, ClockFacts, ContentSample, CpuSet, DevicePath, DiskActivity, DiskCounts, Evidence,
+    ExtentMap, FileProtocol, FineSeries, HardwareQueue, HostActivity, LateTick, Layer, LayerDetails,
+    LayerKind, LayerRole, Limit, LimitChange, LimitKind, LoadCost, LoopCache, Loss, MachineNow, NvmeCommands,
     OpenedKind, OtherRun, Outstanding, OwnCost, PathAccess, PathActivity, Pressure, ProcessorWaits,
     Processors, QueueDepth, Replica, ReplicaPeer, RequestCounts, Residency, SelfCost, ServedMount,
     ServerCounts, ServingProgram, Stalled, TargetFacts, ThreadCost, ThreadProcessors, Ticks, Timeline,
@@ -30,5 +30,5 @@ pub use evidence::{
 };
 pub use latency::LatencySummary;
 pub use proof::{FileServer, Proof, Served, disks_in_words};
-pub use summary::{DirectionSummary, Summary};
+pub use summary::{DirectionSummary, NodeSummary, Summary};
 pub use verdict::{Cause, Figure, Finding, FindingGrade, Grade, Unchecked, Verdict};

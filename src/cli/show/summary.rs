@@ -3,10 +3,12 @@
 use jiff::Timestamp;
 
 use crate::cli::show::verdict::{Style, plural};
+use crate::machine::topology::Topology;
 use crate::profile::{Target, TimeSpan};
 use crate::result::metrics::{Operations, completions};
 use crate::result::{
-    DirectionSummary, Document, Grade, LatencySummary, Measured, Proof, Summary, TimeSpanResult, Verdict,
+    DirectionSummary, Document, Grade, LatencySummary, Measured, NodeSummary, Proof, Summary, TimeSpanResult,
+    Verdict,
 };
 use crate::text::{
     clock, columns_of, duration_ns, hanging, number, printable, rate, shell_line, typed_size, wrap,
@@ -30,7 +32,9 @@ pub(crate) fn text(name: &str, document: &Document, style: Style) -> String {
             out.push_str(&format!("\ntime span {} of {}\n", number + 1, spans.len()));
         }
         match result {
-            TimeSpanResult::Measured(measured) => out.push_str(&span(asked, measured, style)),
+            TimeSpanResult::Measured(measured) => {
+                out.push_str(&span(asked, measured, &document.system.topology, style))
+            }
             TimeSpanResult::NotMeasured => out.push_str("\nnothing was measured\n"),
         }
     }
@@ -76,17 +80,22 @@ fn head(name: &str, document: &Document, style: Style) -> String {
     out
 }
 
-fn span(asked: &TimeSpan, measured: &Measured, style: Style) -> String {
-    let summary = Summary::of(measured);
+fn span(asked: &TimeSpan, measured: &Measured, topology: &Topology, style: Style) -> String {
+    let summary = Summary::with_nodes(measured, topology);
     let mut out = String::from("\n");
     for target in &asked.targets {
         out.push_str(&hanging(&lead("target"), &of_target(asked, target), style.columns));
     }
-    let times = format!(
+    let mut times = format!(
         "{} measured, processors {:.1} % busy",
         clock(measured.test_time_s),
         summary.cpu_usage_percent
     );
+    if !summary.nodes.is_empty() {
+        let busy = |node: &NodeSummary| format!("node {}: {:.1} %", node.node, node.cpu_usage_percent);
+        let busy: Vec<String> = summary.nodes.iter().map(busy).collect();
+        times.push_str(&format!(" ({})", busy.join(", ")));
+    }
     out.push_str(&hanging(&lead("time"), &times, style.columns));
     out.push('\n');
     out.push_str(&figures(&summary));
@@ -133,12 +142,17 @@ fn figures(summary: &Summary) -> String {
         format!("{}{cells}\n", lead(name)).trim_end().to_string() + "\n"
     };
     let mut out = row("", &names.map(String::from));
-    let rows: &[(&str, &DirectionSummary)] = match (has_both, summary.write.ios > 0) {
-        (true, _) => &[("all", &summary.total), ("reads", &summary.read), ("writes", &summary.write)],
-        (false, true) => &[("writes", &summary.write)],
-        (false, false) => &[("reads", &summary.read)],
+    let named = |name: &str, sum| (name.to_string(), sum);
+    let mut rows: Vec<(String, &DirectionSummary)> = match (has_both, summary.write.ios > 0) {
+        (true, _) => [("all", &summary.total), ("reads", &summary.read), ("writes", &summary.write)]
+            .map(|(name, sum)| named(name, sum))
+            .into(),
+        (false, true) => vec![named("writes", &summary.write)],
+        (false, false) => vec![named("reads", &summary.read)],
     };
-    for (name, sum) in rows {
+    // What the threads on the processors of each memory node did.
+    rows.extend(summary.nodes.iter().map(|node| (format!("node {}", node.node), &node.total)));
+    for (name, sum) in &rows {
         let mut cells = vec![number(sum.iops), rate(sum.bytes_per_s)];
         if let Some(times) = sum.response.as_ref().or(sum.latency.as_ref()) {
             let [p50, p99, p99_9, max] = [times.p50_ns, times.p99_ns, times.p99_9_ns, times.max_ns];

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::WriteCache;
 use super::{
-    ContentSample, DiskActivity, ExtentMap, FineSeries, HostActivity, Layer, Limit, LimitChange, LoopCache,
-    Loss, Outstanding, ProcessorWaits, Processors, QueueDepth, Residency, SelfCost, ServedMount,
+    BoundThread, ContentSample, DiskActivity, ExtentMap, FineSeries, HostActivity, Layer, Limit, LimitChange,
+    LoopCache, Loss, Outstanding, ProcessorWaits, Processors, QueueDepth, Residency, SelfCost, ServedMount,
     ServingProgram, ThreadCost, Ticks, Timeline, WayChange,
 };
 
@@ -61,6 +61,9 @@ pub struct Evidence {
     /// more than 64 were not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processors: Option<Processors>,
+    /// Where the threads that are bound to processors lie, and their buffers, on machines with several memory nodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bound_threads: Vec<BoundThread>,
     /// Limits in force at the end for this process on the devices under the targets, its processors and memory.
     pub limits: Vec<Limit>,
     /// Changes of these limits over the measured time, in order; none when nobody looked.
