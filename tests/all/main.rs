@@ -51,6 +51,7 @@ mod guard {
     mod kept;
     mod layout;
     mod made;
+    mod makers;
     mod marks;
     mod races;
     mod root;

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::made::{Made, SITUATIONS, Situation};
+use super::made::{SITUATIONS, Situation};
+use super::makers::Made;
 use crate::support::devices;
 use crate::support::program::{Lab, Ran, Running, data};
 
