@@ -16,6 +16,8 @@ use crate::sys::error::system_text;
 
 /// Calls of a part that are counted.
 const CALLS: u32 = 20_000;
+/// How often a load may do no I/O.
+const TURNS_MAX: u32 = 5;
 
 /// Where callgrind dumps what it has counted and begins anew. Found by its name, which a stripped program lacks.
 #[inline(never)]
@@ -29,16 +31,27 @@ fn mark() -> Option<u64> {
 }
 
 /// Under callgrind: every load of a single thread and every part once for `length_ns`, with a mark before and after,
-/// and one line with the number of I/Os or calls for each.
+/// and one line with the number of I/Os or calls for each. A load that did no I/O has its line with 0 and is repeated.
 ///
 /// # Errors
-/// A thread could not be started, or the counts could not be written.
+/// A thread could not be started, a load did no I/O however often, or the counts could not be written.
 pub fn count_here(cases: &[Case], length_ns: u64, out: &mut dyn Write) -> Result<(), Failure> {
     let clock = MachineClock::start();
     let unheard = |error: io::Error| Failure::new(FailureKind::Output, system_text(&error));
     let mut say = |amount: u64| writeln!(out, "{amount}").map_err(unheard);
     for case in cases.iter().filter(|case| case.bare.threads() == 1) {
-        say(case.bare.turn(&clock, length_ns, &mark)?.ios)?;
+        let mut turns = 0;
+        loop {
+            let ios = case.bare.turn(&clock, length_ns, &mark)?.ios;
+            say(ios)?;
+            turns += 1;
+            match ios {
+                // The machine gave the thread no processor in all that time.
+                0 if turns < TURNS_MAX => {}
+                0 => return Err(Failure::new(FailureKind::Figure, format!("{} did no I/O", case.words))),
+                _ => break,
+            }
+        }
     }
     for piece in &mut pieces(&clock) {
         say(piece_turn(piece, CALLS, &mark).ios)?;
@@ -77,9 +90,9 @@ pub(super) fn count(command: &[OsString]) -> Result<Vec<f64>, Failure> {
     let amounts = String::from_utf8_lossy(&ran.stdout);
     let amounts: Vec<u64> = amounts.lines().filter_map(|line| line.parse().ok()).collect();
     // Dumps are numbered from 1; the odd ones hold what lies between two of what is counted.
-    let counts = (1..).zip(&amounts).map(|(number, &amount)| {
+    let counts = (1..).zip(&amounts).filter(|(_, amount)| **amount > 0).map(|(number, &amount)| {
         let counted = total(&dumps, 2 * number)?;
-        (amount > 0).then(|| counted as f64 / amount as f64)
+        Some(counted as f64 / amount as f64)
     });
     let counts: Option<Vec<f64>> = counts.collect();
     counts.filter(|counts| !counts.is_empty()).ok_or_else(|| {

@@ -83,16 +83,9 @@ fn every_load_and_part_has_its_row_and_figures() {
 #[test]
 fn instructions_are_counted_or_it_says_why_not() {
     let has_valgrind = Command::new("valgrind").arg("--version").output().is_ok();
-    let counted = || {
-        let folder = tempfile::tempdir().expect("a folder");
-        let output = bench(folder.path(), None);
-        report(folder.path(), &output)
-    };
-    let (mut text, mut report) = counted();
-    // A round under callgrind that did no I/O, because the machine stood still, counts nothing: once more.
-    if has_valgrind && report.counting.by == CountedBy::Nobody {
-        (text, report) = counted();
-    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = bench(folder.path(), None);
+    let (text, report) = report(folder.path(), &output);
     match report.counting.by {
         CountedBy::Nobody => {
             assert!(!has_valgrind, "{:?}", report.counting);
