@@ -58,6 +58,8 @@ pub struct LongOptions {
     pub verdict: bool,
     /// `--progress`: tell the progress also where standard error is no terminal.
     pub progress: bool,
+    /// `--live`: show the run on a full screen.
+    pub live: bool,
     /// `--require`: the worst grade that is a success.
     pub require: Option<Grade>,
     /// `--metrics`: file for Prometheus, replaced every second.

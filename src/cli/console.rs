@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::cli::beside::{Beside, Told};
+use crate::cli::live::viewer;
 use crate::cli::show::live::{self, Filling, Words};
 use crate::cli::show::verdict::readable;
 use crate::fault::{ExitCode, Failure, Fault};
@@ -41,6 +42,9 @@ fn draw_over(words: &str) {
 }
 
 fn put(text: &str) {
+    if viewer::hold(text) {
+        return;
+    }
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
 }
@@ -60,6 +64,7 @@ pub(crate) fn tell(fault: impl Into<Fault>) -> ExitCode {
 
 /// Ends the process: a thread that never ends keeps the run from ending.
 pub(crate) fn end_without_result(failure: Failure) -> ! {
+    viewer::leave();
     std::process::exit(tell(failure) as i32)
 }
 

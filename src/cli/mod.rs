@@ -11,6 +11,7 @@ mod config;
 mod console;
 mod grammar;
 mod kept;
+mod live;
 mod operands;
 mod show;
 mod words;

@@ -82,6 +82,16 @@ impl Sources {
         Sources { disks, lowest: 0, below: 0, served, programs, ways, throttle_files, limits: None, roots }
     }
 
+    /// The lowest devices.
+    pub fn lowest_names(&self) -> impl Iterator<Item = &str> {
+        self.disks[..self.lowest].iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Their counters now, in the same order; `None` for one that is gone.
+    pub fn lowest_counts(&self) -> impl Iterator<Item = Option<DiskReading>> {
+        self.disks[..self.lowest].iter().map(|(_, counters)| counters.read().ok())
+    }
+
     /// `None` for a device that is gone.
     fn disk_counts(&self) -> Vec<Option<DiskReading>> {
         self.disks.iter().map(|(_, counters)| counters.read().ok()).collect()

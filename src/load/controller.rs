@@ -257,9 +257,10 @@ fn tell_progress<'scope>(
     control: &'scope Control<'_>,
     over: &'scope Latch,
 ) {
-    let Control { clock, place, on_event, .. } = *control;
+    let Control { clock, place, on_event, sources, .. } = *control;
     let Some(every) = control.progress_every else { return };
-    let teller = Teller { phases: &shared.phases, clock, cells: &shared.live, place, every, on_event };
+    let teller =
+        Teller { phases: &shared.phases, clock, cells: &shared.live, sources, place, every, on_event };
     // If the system gives no thread for it, it gives none for the workers either, which tells why.
     let _ = std::thread::Builder::new()
         .name("diskspd-progress".into())

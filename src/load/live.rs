@@ -1,8 +1,11 @@
 //! What can be seen of a run while it goes on.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 /// Sums since the start signal, over all phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,7 +68,8 @@ impl std::iter::Sum for Counted {
 }
 
 /// A part of a time span.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// The start signal has not come: threads are being prepared, or an event is waited for (`-yr`).
     Start,
@@ -90,8 +94,37 @@ pub struct Rates {
     pub latency_mean_ns: Option<f64>,
 }
 
+/// What the machine did over the last while.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MachineRates {
+    /// Of all online processors, in percent of their time; none where the kernel does not tell.
+    pub processors_busy_percent: Option<f64>,
+    /// The lowest devices under the targets; none for one that keeps no counters or is gone.
+    pub disks: Vec<DiskRates>,
+}
+
+/// What a disk did over the last while, by the kernel's counters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DiskRates {
+    /// The kernel's name of it.
+    pub name: String,
+    /// Reads per second.
+    pub reads_per_s: f64,
+    /// Bytes read per second.
+    pub read_bytes_per_s: f64,
+    /// Writes per second.
+    pub writes_per_s: f64,
+    /// Bytes written per second.
+    pub write_bytes_per_s: f64,
+    /// Mean time of a request, in seconds; absent when none completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_mean_s: Option<f64>,
+    /// Requests in the disk and its queue on average.
+    pub in_flight_mean: f64,
+}
+
 /// Where a time span is.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// What goes on.
     pub phase: Phase,
@@ -109,6 +142,8 @@ pub struct Progress {
     pub counted: Counted,
     /// What the last second brought, or the time since the last report when that is longer; none before the first.
     pub rates: Option<Rates>,
+    /// What the machine did meanwhile; none before the first.
+    pub machine: Option<Arc<MachineRates>>,
 }
 
 /// The last readings of all cells, to tell rates from.

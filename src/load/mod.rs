@@ -19,6 +19,7 @@ pub mod fill;
 mod keeper;
 pub mod live;
 mod loop_caches;
+mod machine_rates;
 mod marks;
 mod monitor;
 mod nodes;

@@ -4,8 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::activity::Sources;
 use super::context::{Event, OnEvent};
 use super::live::{Cell, Counted, Phase, Progress, Readings, TOLD_EVERY_NS};
+use super::machine_rates::MachineReadings;
 use super::phases::Phases;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::sys::wake::Latch;
@@ -32,6 +34,8 @@ pub struct Teller<'a> {
     pub clock: &'a MachineClock,
     /// Counts of the workers.
     pub cells: &'a [Arc<Cell>],
+    /// The disks under the targets.
+    pub sources: &'a Sources,
     /// Where the time span stands.
     pub place: Place,
     /// How often.
@@ -45,6 +49,7 @@ impl Teller<'_> {
     pub fn tell(&self, done: &Latch) {
         let every_ns = u64::try_from(self.every.as_nanos()).unwrap_or(u64::MAX).max(1);
         let mut readings = Readings::new(self.every);
+        let mut machine = MachineReadings::new(self.sources, self.every);
         let mut told_ns = self.clock.now_ns();
         loop {
             let now_ns = self.clock.now_ns();
@@ -52,7 +57,8 @@ impl Teller<'_> {
             if Latch::wait_any(&[done], Some(Duration::from_nanos(due_ns.saturating_sub(now_ns)))) {
                 return (self.on_event)(Event::Counted(self.counted()));
             }
-            let progress = self.progress(&mut readings);
+            let mut progress = self.progress(&mut readings);
+            progress.machine = machine.rates(self.clock.now_ns());
             // Before the start it looks more often than it tells, to tell of the start at once.
             let now_ns = self.clock.now_ns();
             if progress.phase != Phase::Start || now_ns.saturating_sub(told_ns) >= every_ns {
@@ -97,6 +103,7 @@ impl Teller<'_> {
             left_ns: until_stop_ns.saturating_add(later_ns),
             counted,
             rates: rates.flatten(),
+            machine: None,
         }
     }
 }
@@ -143,10 +150,12 @@ mod tests {
         let cells = [Arc::new(Cell::default()), Arc::new(Cell::default())];
         let clock = MachineClock::start();
         let place = Place { span: 1, spans: 2, later_ns: 7 * S };
+        let sources = Sources::none();
         let teller = Teller {
             phases: &phases,
             clock: &clock,
             cells: &cells,
+            sources: &sources,
             place,
             every: Duration::from_secs(1),
             on_event: &|_| (),

@@ -16,6 +16,7 @@ pub mod mounts;
 pub mod namespace;
 pub(crate) mod nvme;
 pub mod pressure;
+pub mod process;
 pub(crate) mod read;
 pub mod roots;
 pub mod sight;

@@ -71,6 +71,15 @@ pub fn steal_worst_percent(shares: &[CpuShare]) -> f64 {
     shares.iter().map(|share| share.steal).fold(0.0, f64::max)
 }
 
+/// How busy all processors were together that were online at both moments, in percent; none when no time had passed.
+pub fn busy_percent(before: &CpuCounters, after: &CpuCounters) -> Option<f64> {
+    let online: Vec<u32> =
+        after.ticks.iter().map(|ticks| ticks.cpu).filter(|&cpu| before.of(cpu).is_some()).collect();
+    let shares = usage(before, after, &online);
+    (!shares.is_empty() && before != after)
+        .then(|| shares.iter().map(CpuShare::usage).sum::<f64>() / shares.len() as f64)
+}
+
 fn share(before: &CpuTicks, after: &CpuTicks) -> CpuShare {
     // Column by column: the time waiting for I/O is known to go back now and then.
     let since = |column: fn(&CpuTicks) -> u64| column(after).saturating_sub(column(before));
@@ -105,6 +114,15 @@ mod tests {
 
     fn between(before: CpuTicks, after: CpuTicks) -> CpuShare {
         usage(&counters(&[before]), &counters(&[after]), &[after.cpu])[0]
+    }
+
+    #[test]
+    fn all_processors_together() {
+        let before = counters(&[ticks(0, [0; 4]), ticks(1, [0; 4])]);
+        // The third came online in between.
+        let after = counters(&[ticks(0, [50, 50, 0, 0]), ticks(1, [10, 0, 90, 0]), ticks(2, [100, 0, 0, 0])]);
+        assert_eq!(busy_percent(&before, &after), Some(55.0));
+        assert_eq!(busy_percent(&before, &before), None);
     }
 
     const IDLE: CpuShare = CpuShare { user: 0.0, kernel: 0.0, idle: 100.0, steal: 0.0 };

@@ -482,6 +482,7 @@ fn only_cli_prints() {
 /// out what would act on a terminal.
 const WRITES_STREAMS: &[(&str, &str)] = &[
     ("cli/console.rs", "what passes on to the streams"),
+    ("cli/live/viewer.rs", "what the console kept back while the screen was taken; events for the view"),
     ("cli/commands/bench_self.rs", "numbers, for this program itself"),
 ];
 

@@ -104,6 +104,7 @@ mod program {
     mod failures;
     mod hangup;
     mod limits;
+    mod live;
     mod options;
     mod outside_words;
     mod progress;

@@ -11,6 +11,8 @@ use crate::cli::commands::keeping::{Keeper, Keeping};
 use crate::cli::console::{Console, ProgressAs, say, say_beside, say_line, tell, write_out};
 use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
 use crate::cli::grammar::{help_for, help_of_for};
+use crate::cli::live::viewer;
+use crate::cli::show::live::can_draw;
 use crate::cli::show::verdict::{Extent, Style, line, readable, text};
 pub use crate::fault::ExitCode;
 use crate::fault::{Failure, FailureKind, Outcome, Refusal, RefusalKind, Refusals};
@@ -24,7 +26,7 @@ use crate::result::Verdict;
 use crate::session::outputs::{OutputError, Outputs, files_of, use_of};
 use crate::session::run::Ready;
 use crate::session::signals::stop_on_signals;
-use crate::session::telemetry::{Seldom, Telemetry, Wishes};
+use crate::session::telemetry::{Listener, Seldom, Telemetry, Wishes};
 use crate::sys::error::system_text;
 use crate::sys::signals::survive_file_size_limit;
 use crate::sys::standard::is_output_closed;
@@ -165,6 +167,10 @@ fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: V
         Ok(keeping) => keeping,
         Err(refusal) => return tell(refusal),
     };
+    if request.options.live && verdict_to == VerdictTo::StandardError {
+        let hint = "the live view is part of truespd: truespd run takes the same options and --live";
+        return tell(refuse_option(&typed(args), &program.name, "-live", hint));
+    }
     match ready(program, args, &request) {
         Ok(ready) => measure(program, args, &request, ready, shape, &keeping),
         Err(refusals) => tell(refusals),
@@ -234,20 +240,28 @@ fn measure(
     shape: Shape,
     keeping: &Keeping,
 ) -> ExitCode {
+    let options = &request.options;
+    let has_view = options.live && can_draw();
     let progress_as = match shape.beside.tells(Told::Progress) {
-        true => ProgressAs::of_stderr(request.options.progress, request.profile.progress_ios > 0),
-        false => ProgressAs::Nothing,
+        true if !has_view => {
+            ProgressAs::of_stderr(options.progress || options.live, request.profile.progress_ios > 0)
+        }
+        _ => ProgressAs::Nothing,
     };
     let console = Arc::new(Console::new(request.profile.verbose, progress_as, shape.beside));
     let stop = match watch_signals(shape, &console) {
         Ok(stop) => stop,
         Err(refusal) => return tell(refusal),
     };
-    let opened = Outputs::open(&request.options.outputs, request)
-        .and_then(|outputs| Ok((outputs, telemetry(program, args, request)?)));
+    let opened = Outputs::open(&request.options.outputs, request).and_then(|outputs| {
+        Ok((outputs, telemetry(program, args, request, has_view.then(live_view).flatten())?))
+    });
     let (outputs, telemetry) = match opened {
         Ok(opened) => opened,
-        Err(error) => return tell(Refusal::from(error)),
+        Err(error) => {
+            viewer::leave();
+            return tell(Refusal::from(error));
+        }
     };
     console.begin();
     let seldom = Seldom::every(progress_as.every());
@@ -259,6 +273,7 @@ fn measure(
     };
     let every = telemetry.every().into_iter().chain(progress_as.every()).min();
     let report = ready.telling(every).run(&on_event, &stop);
+    viewer::leave();
     console.finish();
     if let Ok(report) = &report {
         telemetry.result(&report.document);
@@ -269,11 +284,28 @@ fn measure(
 }
 
 /// What other programs are told while it runs. Their files must be others than those of the run and of its results.
-fn telemetry(program: &Program, args: &[OsString], request: &Request) -> Result<Telemetry, OutputError> {
+/// `listener` hears it as well.
+fn telemetry(
+    program: &Program,
+    args: &[OsString],
+    request: &Request,
+    listener: Option<Listener>,
+) -> Result<Telemetry, OutputError> {
     let options = &request.options;
     let wishes = Wishes { metrics: options.metrics.clone(), events: options.events.clone() };
     let taken = files_of(request).chain(options.outputs.iter().map(use_of));
-    Telemetry::open(&wishes, &command_line(program, args), taken)
+    Telemetry::open(&wishes, &command_line(program, args), taken, listener)
+}
+
+/// The live view, which hears what is told. Without it the run goes on.
+pub(crate) fn live_view() -> Option<Listener> {
+    let told = |error: std::io::Error| {
+        say_line(format_args!(
+            "note: the live view could not be started: {}; the run goes on",
+            system_text(&error)
+        ));
+    };
+    viewer::start().map_err(told).ok()
 }
 
 /// A run as it was asked for.
@@ -421,6 +453,7 @@ fn watch_signals(shape: Shape, console: &Arc<Console>) -> Result<Latch, Refusal>
     const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
     let console = Arc::clone(console);
     stop_on_signals(move || {
+        viewer::leave();
         console.stop();
         match shape.format.is_for_people {
             // If nobody reads it any more, the result will tell.

@@ -21,6 +21,7 @@ pub(crate) mod suite;
 pub(crate) mod suites;
 pub(crate) mod truespd;
 pub(crate) mod values;
+pub(crate) mod watch;
 pub(crate) mod workload;
 
 pub use truespd::truespd;

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use clap::{Args, FromArgMatches};
 
-use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::commands::diskspd::{ExitCode, live_view, print};
 use crate::cli::commands::keeping::{HistoryArguments, Keeper, Keeping};
 use crate::cli::console::{say_line, tell};
 use crate::cli::grammar::lines::Lines;
+use crate::cli::live::viewer;
+use crate::cli::show::live::can_draw;
 use crate::cli::show::series::{Throughput, View, tell_left};
 use crate::cli::show::verdict::{Style, fitting_stdout, series as series_verdict};
 use crate::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
@@ -100,7 +102,9 @@ pub(crate) type Measured<D> = Result<(D, Result<(), Ended>), Ended>;
 
 /// Runs a suite.
 pub(crate) fn run<S: Suite>(suite: &S) -> ExitCode {
-    ask_and_run(suite).unwrap_or_else(tell)
+    let ended = ask_and_run(suite);
+    viewer::leave();
+    ended.unwrap_or_else(tell)
 }
 
 fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
@@ -165,6 +169,10 @@ pub(crate) struct SeriesArguments {
     #[arg(long, value_name = "FILE")]
     pub events: Option<String>,
 
+    /// Show the series on a full screen while it goes on; where standard error is no terminal, as lines
+    #[arg(long)]
+    pub live: bool,
+
     /// Allow writes to this device or file although it holds data: its contents will be lost
     #[arg(long, value_name = "PATH")]
     pub overwrite: Vec<String>,
@@ -189,7 +197,8 @@ impl SeriesArguments {
         let wishes =
             Wishes { keep: self.keep.clone(), resume: self.resume, overwrite: self.overwrite.clone() };
         let grammar = Box::new(Lines { program: program.to_string() });
-        let view = Arc::new(View::new(throughput));
+        let view =
+            Arc::new(if self.has_view() { View::beside_screen(throughput) } else { View::new(throughput) });
         let watch = Arc::new(Told::beside(view, Arc::clone(telemetry)));
         Series::begin(program, &wishes, outputs, grammar, watch)
     }
@@ -201,8 +210,14 @@ impl SeriesArguments {
             used.iter().map(|path| (PathBuf::from(path), format!("'{path}', which is tested or read")));
         let command_line: Vec<String> =
             std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        Telemetry::open(&wishes, &command_line, used.chain(outputs.files().map(use_of)))
-            .map_err(Refusal::from)
+        let used = used.chain(outputs.files().map(use_of));
+        let listener = self.has_view().then(live_view).flatten();
+        Telemetry::open(&wishes, &command_line, used, listener).map_err(Refusal::from)
+    }
+
+    /// Whether the series is shown on a full screen.
+    fn has_view(&self) -> bool {
+        self.live && can_draw()
     }
 
     /// The directory or device that a suite tests.

@@ -18,6 +18,7 @@ use crate::cli::commands::render::RenderArguments;
 use crate::cli::commands::report::ReportArguments;
 use crate::cli::commands::show::ShowArguments;
 use crate::cli::commands::suites::{self, Chosen, Row};
+use crate::cli::commands::watch::WatchArguments;
 use crate::cli::console::say;
 use crate::compare::Comparison;
 use crate::fault::{Outcome, RefusalKind};
@@ -49,6 +50,7 @@ enum Command {
     Adopt(AdoptArguments),
     Judge(JudgeArguments),
     Show(ShowArguments),
+    Watch(WatchArguments),
     Render(RenderArguments),
     Report(ReportArguments),
     Merge(MergeArguments),
@@ -118,6 +120,7 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Adopt(arguments) => commands::adopt::run(&arguments),
             Command::Inspect(arguments) => commands::inspect::run(&arguments),
             Command::Show(arguments) => commands::show::run(&arguments),
+            Command::Watch(arguments) => commands::watch::run(&arguments),
             Command::Render(arguments) => commands::render::run(&arguments),
             Command::History(arguments) => commands::history::run(&arguments),
             Command::Report(arguments) => commands::report::run(&arguments),

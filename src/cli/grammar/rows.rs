@@ -483,6 +483,10 @@ pub(crate) static SECTIONS: &[Section] = &[
                 "Tell the progress also where standard error is no terminal: a line every 10 seconds with the phase, \
                 the time left, IOPS, throughput and mean latency. On a terminal one line shows it anyway.",
             ),
+            row("-live", "", long::live).with_profile().help(
+                "truespd run only: show the run on a full screen while it goes on, with IOPS, throughput, latency, processors and \
+                disks every second. Where standard error is no terminal it does what --progress does.",
+            ),
             row("-metrics", "FILE", long::metrics).with_profile().help(
                 "Replace this file every second by a page for Prometheus (textfile collector of the node exporter): where \
                 the run is, counters of I/Os, bytes and latency, and at the end the result with its verdict.",

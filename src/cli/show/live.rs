@@ -160,6 +160,7 @@ mod tests {
             left_ns: 42 * S,
             counted,
             rates,
+            machine: None,
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::console::{self, PlainPace, say, say_line};
+use crate::cli::live::viewer;
 use crate::cli::show::live::{self, Words};
 use crate::fault::Fault;
 use crate::load;
@@ -33,6 +34,8 @@ const BAR_FROM: usize = 72;
 /// The view. Shared with the thread that a run is watched from.
 pub struct View {
     bars: Option<Bars>,
+    /// The live view shows runs and their results: here come only notes, warnings and faults, when it has ended.
+    is_beside_screen: bool,
     throughput: Throughput,
     state: Mutex<State>,
 }
@@ -80,7 +83,12 @@ impl View {
     /// On standard error, with throughput in the unit of the suite's tables.
     pub fn new(throughput: Throughput) -> Self {
         let bars = std::io::stderr().is_terminal().then(Bars::new);
-        View { bars, throughput, state: Mutex::new(State::default()) }
+        View { bars, is_beside_screen: false, throughput, state: Mutex::new(State::default()) }
+    }
+
+    /// Beside the live view.
+    pub fn beside_screen(throughput: Throughput) -> Self {
+        View { bars: None, is_beside_screen: true, throughput, state: Mutex::new(State::default()) }
     }
 
     /// The steps after the one that begins next. Shown when that has begun: until then it is in neither count.
@@ -111,7 +119,9 @@ impl View {
         let percent = done_bytes * 100 / total_bytes.max(1);
         let words = format!("writing the test file: {} of {}", size(done_bytes), size(total_bytes));
         match self.bars {
-            None if self.with(|state| state.pace.is_due()) => say_line(format_args!("{words}")),
+            None if !self.is_beside_screen && self.with(|state| state.pace.is_due()) => {
+                say_line(format_args!("{words}"))
+            }
             _ => self.show_run(percent, &words),
         }
     }
@@ -166,6 +176,7 @@ impl View {
         let words = format!("{}: {outcome}{from}", step.name);
         match &self.bars {
             Some(bars) => bars.last.set_message(printable(&words)),
+            None if self.is_beside_screen => {}
             None if is_run => {
                 let behind = behind(ahead.known);
                 say_line(format_args!("[{done}/{}{behind}] {words}", done + ahead.steps));
@@ -227,11 +238,15 @@ impl Watch for View {
             Event::Done { step, document, is_kept } => self.end(step, document, is_kept),
             Event::Told(words) => self.line(words),
             Event::Stopping => {
+                viewer::leave();
                 self.clear();
                 say_line(format_args!("stopping; press Ctrl+C again to stop at once"));
             }
             Event::Undoing => self.line("removing the test files"),
-            Event::Over => self.clear(),
+            Event::Over => {
+                viewer::leave();
+                self.clear();
+            }
             Event::Fault { fault, line } => say(&with_line(fault, line)),
             Event::Left(undone) => tell_left(undone),
             Event::NotUndone(undone) => say_line(format_args!("WARNING: {}", undone.words)),
@@ -346,7 +361,12 @@ mod tests {
     /// A series of two runs with a pause between them.
     #[test]
     fn runs_and_time_left_add_up_at_every_moment() {
-        let view = View { bars: None, throughput: crate::text::rate, state: Mutex::default() };
+        let view = View {
+            bars: None,
+            is_beside_screen: false,
+            throughput: crate::text::rate,
+            state: Mutex::default(),
+        };
         let ahead = |steps, seconds| Ahead { steps, seconds, known: Known::Exactly };
         let step = Step { name: "run".into(), line: Line::default(), seconds: 100.0, kind: Kind::Counts };
         let shown = || view.with(|state| state.series());

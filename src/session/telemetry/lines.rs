@@ -1,17 +1,19 @@
 //! The lines of `--events`: one JSON object each, with the time (UTC) and what happened.
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::page::phase_name;
-use crate::load::{self, live::Progress};
+use crate::load::{
+    self,
+    live::{DiskRates, Phase, Progress},
+};
 use crate::machine::host::unix_time_ns;
 use crate::result::{DirectionSummary, Document, FindingGrade, Grade, Summary, TimeSpanResult};
 
 const NS_PER_S: f64 = 1e9;
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Happened {
     /// The program began.
@@ -23,6 +25,15 @@ pub enum Happened {
     Step {
         /// Its name.
         name: String,
+        /// How long it takes as planned, in seconds; files that are to be made are not in it.
+        #[serde(default)]
+        planned_s: f64,
+        /// Runs after it, as far as is known.
+        #[serde(default)]
+        runs_ahead: usize,
+        /// How long those take as planned, in seconds.
+        #[serde(default)]
+        ahead_s: f64,
     },
     /// A file is being written.
     Fill {
@@ -69,63 +80,115 @@ pub enum Happened {
 }
 
 /// Where a run is. Counts are of the time span so far, rates of the last second.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct At {
-    phase: &'static str,
-    time_span: usize,
-    time_spans: usize,
-    elapsed_s: f64,
-    left_s: f64,
-    ios: u64,
-    bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    iops: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes_per_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    latency_mean_s: Option<f64>,
+    /// What goes on.
+    pub phase: Phase,
+    /// Number of the time span, from 1.
+    pub time_span: usize,
+    /// Time spans of the profile.
+    pub time_spans: usize,
+    /// Since the time span began.
+    pub elapsed_s: f64,
+    /// Until the last time span ends.
+    pub left_s: f64,
+    /// I/Os so far.
+    pub ios: u64,
+    /// Bytes so far.
+    pub bytes: u64,
+    /// I/Os per second; absent before the first rates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops: Option<f64>,
+    /// Bytes per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_s: Option<f64>,
+    /// Mean latency; absent when no I/O completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_mean_s: Option<f64>,
     /// I/Os in flight on average, by Little's law.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    in_flight_mean: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_mean: Option<f64>,
+    /// How busy all processors of the machine were, in percent of their time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors_busy_percent: Option<f64>,
+    /// The lowest disks under the targets, by the kernel's counters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<DiskRates>,
 }
 
 /// What a run brought.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Brought {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verdict: Option<Grade>,
-    findings: Vec<Found>,
+    /// Its grade; absent when it was not judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Grade>,
+    /// Why.
+    #[serde(default)]
+    pub findings: Vec<Found>,
     /// One for each time span that was measured.
-    time_spans: Vec<Span>,
+    #[serde(default)]
+    pub time_spans: Vec<Span>,
 }
 
 /// A finding of the verdict.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct Found {
-    rule: String,
-    grade: FindingGrade,
-    says: String,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// Name of the rule.
+    pub rule: String,
+    /// How much it weighs.
+    pub grade: FindingGrade,
+    /// In sentences.
+    pub says: String,
 }
 
 /// The figures of a time span.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct Span {
-    test_time_s: f64,
-    read: Sum,
-    write: Sum,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// The measured time.
+    pub test_time_s: f64,
+    /// Reads.
+    pub read: Sum,
+    /// Writes.
+    pub write: Sum,
 }
 
 /// The figures of reads or of writes.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct Sum {
-    ios: u64,
-    bytes: u64,
-    iops: f64,
-    bytes_per_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    latency_mean_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    latency_p99_s: Option<f64>,
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sum {
+    /// How many.
+    pub ios: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_s: f64,
+    /// Mean latency; absent when it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_mean_s: Option<f64>,
+    /// 99th percentile of the latency; absent when it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_p99_s: Option<f64>,
+}
+
+/// A line that was read.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Heard {
+    /// When it happened.
+    pub time: Timestamp,
+    /// What.
+    #[serde(flatten)]
+    pub happened: Happened,
+}
+
+impl Heard {
+    /// Reads a line of `--events`.
+    ///
+    /// # Errors
+    /// Why it is none.
+    pub fn read(line: &str) -> Result<Heard, serde_json::Error> {
+        serde_json::from_str(line)
+    }
 }
 
 #[derive(Serialize)]
@@ -179,10 +242,10 @@ impl Happened {
 
 impl At {
     fn of(progress: &Progress) -> At {
-        let rates = progress.rates.as_ref();
+        let (rates, machine) = (progress.rates.as_ref(), progress.machine.as_ref());
         let latency_mean_s = rates.and_then(|rates| rates.latency_mean_ns).map(|ns| ns / NS_PER_S);
         At {
-            phase: phase_name(progress.phase),
+            phase: progress.phase,
             time_span: progress.span,
             time_spans: progress.spans,
             elapsed_s: progress.elapsed_ns as f64 / NS_PER_S,
@@ -193,6 +256,8 @@ impl At {
             bytes_per_s: rates.map(|rates| rates.bytes_per_s),
             latency_mean_s,
             in_flight_mean: rates.zip(latency_mean_s).map(|(rates, latency_s)| rates.iops * latency_s),
+            processors_busy_percent: machine.and_then(|machine| machine.processors_busy_percent),
+            disks: machine.map(|machine| machine.disks.clone()).unwrap_or_default(),
         }
     }
 }

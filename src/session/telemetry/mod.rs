@@ -1,14 +1,14 @@
 //! What other programs are told of a run while it goes on: a file for Prometheus (`--metrics`) and lines of JSON
 //! (`--events`). What is told comes from the thread that tells the progress, so no worker waits for a slow reader.
 
-mod lines;
+pub mod lines;
 mod page;
 mod status;
 
 use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::load::{self, live::Phase, live::Progress};
@@ -17,6 +17,7 @@ use crate::result::Document;
 use crate::session::outputs::{OutputError, open_lines, open_refreshed, refuse_clashes};
 use crate::session::unfinished::Refreshed;
 use crate::session::watch::{self, Watch};
+use crate::suite::{Ahead, Step};
 use lines::Happened;
 use status::Status;
 
@@ -38,25 +39,29 @@ pub struct Wishes {
     pub events: Option<String>,
 }
 
+/// Hears each line of the events as it happens, with its line end. Called from the threads of the run's progress: it must
+/// not wait.
+pub type Listener = Box<dyn Fn(&str) + Send + Sync>;
+
 /// Tells it. Errors after the beginning end the telling, not the run: [`Telemetry::end`] returns them.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Telemetry {
     /// None when nothing is wanted: then nothing is locked.
     state: Option<Mutex<State>>,
     seldom: Seldom,
 }
 
-#[derive(Debug)]
 struct State {
     status: Status,
     metrics: Option<(Output, Refreshed)>,
     events: Option<(Output, File)>,
+    listener: Option<Listener>,
     lost: Vec<OutputError>,
 }
 
 impl Telemetry {
     /// Opens what is wanted for a program with this command line; none may be one of `taken`, which are paths with a
-    /// description.
+    /// description. A listener hears the events beside those files.
     ///
     /// # Errors
     /// [`OutputError`]; nothing was changed, but an empty file for the lines may be there.
@@ -64,11 +69,12 @@ impl Telemetry {
         wishes: &Wishes,
         command_line: &[String],
         taken: impl Iterator<Item = (PathBuf, String)>,
+        listener: Option<Listener>,
     ) -> Result<Self, OutputError> {
         let output = |format, path: &Option<String>| path.clone().map(|path| Output { format, path });
         let (metrics, events) = (output(METRICS, &wishes.metrics), output(EVENTS, &wishes.events));
         let all: Vec<Output> = metrics.iter().chain(&events).cloned().collect();
-        if all.is_empty() {
+        if all.is_empty() && listener.is_none() {
             return Ok(Telemetry::default());
         }
         refuse_clashes(&all, taken)?;
@@ -76,7 +82,7 @@ impl Telemetry {
         let events = events.map(|output| open_lines(&output).map(|file| (output, file))).transpose()?;
         let status = Status::new(command_line);
         let telemetry = Telemetry {
-            state: Some(Mutex::new(State { status, metrics, events, lost: Vec::new() })),
+            state: Some(Mutex::new(State { status, metrics, events, listener, lost: Vec::new() })),
             seldom: Seldom::every(Some(EVERY)),
         };
         telemetry.tell(|status| Some(Happened::Begin { command_line: status.command_line().to_vec() }));
@@ -96,7 +102,7 @@ impl Telemetry {
         }
         self.tell(|status| {
             match event {
-                load::Event::Progress(progress) => status.progress(*progress),
+                load::Event::Progress(progress) => status.progress(progress.clone()),
                 load::Event::Counted(counted) => status.span_is_over(*counted),
                 _ => {}
             }
@@ -105,11 +111,21 @@ impl Telemetry {
     }
 
     /// A step of a series begins.
-    pub fn step(&self, name: &str) {
+    pub fn step(&self, step: &Step, ahead: Ahead) {
         self.tell(|status| {
-            status.step(name);
-            Some(Happened::Step { name: name.to_string() })
+            status.step(&step.name);
+            Some(Happened::Step {
+                name: step.name.clone(),
+                planned_s: step.seconds,
+                runs_ahead: ahead.steps,
+                ahead_s: ahead.seconds,
+            })
         });
+    }
+
+    /// The suite itself says something.
+    fn note(&self, says: &str) {
+        self.tell(|_| Some(Happened::Note { says: says.to_string() }));
     }
 
     /// A run is over.
@@ -135,11 +151,8 @@ impl Telemetry {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
         let state = &mut *state;
         let happened = change(&mut state.status);
-        if let (Some(happened), Some((output, file))) = (happened, &mut state.events)
-            && let Err(error) = file.write_all(happened.line().as_bytes())
-        {
-            state.lost.push(OutputError::Live { option: EVENTS, path: output.path.clone(), error });
-            state.events = None;
+        if let Some(happened) = happened {
+            state.line(&happened.line());
         }
         if let Some((output, file)) = &state.metrics
             && let Err(error) = file.put(page::text(&state.status).as_bytes())
@@ -150,17 +163,38 @@ impl Telemetry {
     }
 }
 
+impl State {
+    fn line(&mut self, line: &str) {
+        if let Some(listener) = &self.listener {
+            listener(line);
+        }
+        if let Some((output, file)) = &mut self.events
+            && let Err(error) = file.write_all(line.as_bytes())
+        {
+            self.lost.push(OutputError::Live { option: EVENTS, path: output.path.clone(), error });
+            self.events = None;
+        }
+    }
+}
+
 /// A series told to other programs as well as to its view.
 pub struct Told {
     view: Arc<dyn Watch>,
     seldom: Seldom,
     telemetry: Arc<Telemetry>,
+    ahead: Mutex<Ahead>,
 }
 
 impl Told {
     /// With the view that shows the series.
     pub fn beside(view: Arc<dyn Watch>, telemetry: Arc<Telemetry>) -> Self {
-        Told { seldom: Seldom::every(view.progress_every()), view, telemetry }
+        Told { seldom: Seldom::every(view.progress_every()), view, telemetry, ahead: Mutex::default() }
+    }
+}
+
+impl Told {
+    fn lock_ahead(&self) -> MutexGuard<'_, Ahead> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -171,7 +205,9 @@ impl Watch for Told {
 
     fn see(&self, event: watch::Event<'_>) {
         match &event {
-            watch::Event::Begins(step) => self.telemetry.step(&step.name),
+            watch::Event::Ahead(ahead) => *self.lock_ahead() = *ahead,
+            watch::Event::Begins(step) => self.telemetry.step(step, *self.lock_ahead()),
+            watch::Event::Told(words) => self.telemetry.note(words),
             watch::Event::Run(event) => self.telemetry.see(event),
             watch::Event::Done { document, is_kept: false, .. } => self.telemetry.result(document),
             _ => {}

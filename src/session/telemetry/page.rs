@@ -19,11 +19,6 @@ const PHASES: [(Phase, &str); 5] = [
     (Phase::End, "end"),
 ];
 
-/// The name of a phase.
-pub(super) fn phase_name(phase: Phase) -> &'static str {
-    PHASES.iter().find(|(known, _)| *known == phase).map_or("", |(_, name)| name)
-}
-
 /// The page.
 pub fn text(status: &Status) -> String {
     let mut families = vec![

@@ -48,7 +48,7 @@ impl Status {
 
     /// I/Os so far, of all time spans and runs.
     pub fn counted(&self) -> Counted {
-        self.before.plus(self.progress.map_or(Counted::default(), |progress| progress.counted))
+        self.before.plus(self.progress.as_ref().map_or(Counted::default(), |progress| progress.counted))
     }
 
     /// The run tells where it is.

@@ -4,7 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
 /// A request to end the program.
@@ -46,6 +47,93 @@ fn is_ignored(signal: libc::c_int) -> bool {
     // SAFETY: asks only; the structure outlives the call.
     let answer = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut now) };
     answer == 0 && now.sa_sigaction == libc::SIG_IGN
+}
+
+/// What a program that fills the screen has to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScreenSignal {
+    /// Somebody wants it to stop for a while (Ctrl+Z).
+    Suspend,
+    /// Somebody wants it to end.
+    End,
+    /// The terminal has another size.
+    Resize,
+}
+
+/// Signals for a program that fills the screen.
+#[derive(Debug)]
+pub struct ScreenSignals {
+    signals: Signals,
+}
+
+impl ScreenSignals {
+    /// From now on they are received by [`ScreenSignals::forever`] only. In the background it may still restore the
+    /// terminal.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn receive() -> io::Result<ScreenSignals> {
+        // SAFETY: no handler is installed, so nothing of this program runs in one.
+        unsafe { libc::signal(libc::SIGTTOU, libc::SIG_IGN) };
+        Ok(ScreenSignals { signals: Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH])? })
+    }
+
+    /// Waits for each signal.
+    pub fn forever(&mut self) -> impl Iterator<Item = ScreenSignal> {
+        self.signals.forever().map(|signal| match signal {
+            SIGTSTP => ScreenSignal::Suspend,
+            SIGWINCH => ScreenSignal::Resize,
+            _ => ScreenSignal::End,
+        })
+    }
+}
+
+/// Wishes to stop this process for a while (Ctrl+Z), for who has something to do before.
+#[derive(Debug)]
+pub struct SuspendWishes {
+    signals: Signals,
+}
+
+impl SuspendWishes {
+    /// From now on such a signal does nothing but come out of [`SuspendWishes::forever`]. None where the starter of this
+    /// process had them ignored.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn receive() -> io::Result<Option<SuspendWishes>> {
+        if is_ignored(SIGTSTP) {
+            return Ok(None);
+        }
+        Ok(Some(SuspendWishes { signals: Signals::new([SIGTSTP])? }))
+    }
+
+    /// Waits for each.
+    pub fn forever(&mut self) -> impl Iterator<Item = ()> {
+        self.signals.forever().map(|_| ())
+    }
+}
+
+/// Stops this process, as Ctrl+Z does without a handler; returns when it is continued. The kernel does not stop a process
+/// that nobody could continue.
+pub fn suspend_this_process() {
+    // SAFETY: plain C structures, for which zero is a value; SIG_DFL runs nothing of this program; the handler that was
+    // there is put back as it was.
+    unsafe {
+        let mut handled: libc::sigaction = std::mem::zeroed();
+        let default: libc::sigaction = std::mem::zeroed();
+        if libc::sigaction(SIGTSTP, &raw const default, &raw mut handled) == 0 {
+            libc::raise(SIGTSTP);
+            libc::sigaction(SIGTSTP, &raw const handled, std::ptr::null_mut());
+        }
+    }
+}
+
+/// Asks a child of this process to leave the terminal to others for a while.
+pub fn ask_to_suspend(child: u32) {
+    if let Some(pid) = i32::try_from(child).ok().and_then(Pid::from_raw) {
+        // It fails only when the child has ended.
+        let _ = kill_process(pid, Signal::TSTP);
+    }
 }
 
 /// A write beyond the limit of file sizes (`ulimit -f`) fails with an error instead of ending this process by SIGXFSZ.

@@ -23,11 +23,34 @@ pub struct Screen {
     /// Rows that began because the one above was full.
     pub broken: usize,
     escape: Option<String>,
+    /// What stood on the terminal before a program took the whole screen, with its cursor.
+    below: Option<Below>,
+    pub has_cursor: bool,
+    /// How often a program took the whole screen.
+    pub pictures: usize,
 }
+
+/// What stands on a terminal, and its cursor.
+type Below = (Vec<Vec<char>>, (usize, usize));
 
 impl Screen {
     fn new(columns: usize) -> Self {
-        Screen { columns, rows: vec![Vec::new()], at: (0, 0), drawn: Vec::new(), broken: 0, escape: None }
+        Screen {
+            columns,
+            rows: vec![Vec::new()],
+            at: (0, 0),
+            drawn: Vec::new(),
+            broken: 0,
+            escape: None,
+            below: None,
+            has_cursor: true,
+            pictures: 0,
+        }
+    }
+
+    /// Whether a program has the whole screen.
+    pub fn is_taken(&self) -> bool {
+        self.below.is_some()
     }
 
     /// Rows without the blanks at their ends.
@@ -47,6 +70,7 @@ impl Screen {
                 self.escape = Some(escape);
             } else {
                 self.obey(&escape);
+                self.rows.resize(self.rows.len().max(self.at.0 + 1), Vec::new());
             }
             return;
         }
@@ -94,6 +118,24 @@ impl Screen {
         match escape {
             "[K" | "[0K" => row.truncate(self.at.1),
             "[2K" => row.clear(),
+            "[?1049h" => {
+                let before = std::mem::replace(&mut self.rows, vec![Vec::new()]);
+                self.below = Some((before, std::mem::take(&mut self.at)));
+                self.pictures += 1;
+            }
+            "[?1049l" => {
+                if let Some((rows, at)) = self.below.take() {
+                    (self.rows, self.at) = (rows, at);
+                }
+            }
+            "[?25l" => self.has_cursor = false,
+            "[?25h" => self.has_cursor = true,
+            "[2J" => self.rows.iter_mut().for_each(Vec::clear),
+            _ if escape.ends_with('H') => {
+                self.note();
+                let (row, column) = escape[1..escape.len() - 1].split_once(';').unwrap_or(("1", "1"));
+                self.at = (number(row) - 1, number(column) - 1);
+            }
             _ if escape.ends_with('m') => {}
             _ if escape.ends_with('A') => self.at.0 = self.at.0.saturating_sub(number(escape)),
             _ if escape.ends_with('B') => self.at.0 += number(escape),
@@ -183,6 +225,29 @@ impl OnTerminal {
                 return;
             }
             assert!(self.since.elapsed() < PATIENCE, "{}: never showed '{words}'\n{screen:#?}", self.line);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether keys that are typed are shown.
+    pub fn has_echo(&self) -> bool {
+        let modes = rustix::termios::tcgetattr(&self.keyboard).expect("a terminal has modes");
+        modes.local_modes.contains(rustix::termios::LocalModes::ECHO)
+    }
+
+    /// Waits until the screen is so.
+    pub fn wait_until(&self, what: &str, is_so: impl Fn(&Screen) -> bool) {
+        loop {
+            let screen = self.screen.lock().expect("not poisoned").clone();
+            if is_so(&screen) {
+                return;
+            }
+            assert!(self.since.elapsed() < PATIENCE, "{}: never {what}\n{screen:#?}", self.line);
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -164,6 +164,12 @@ pub fn progress(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Ok(())
 }
 
+pub fn live(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.long.live = true;
+    Ok(())
+}
+
 pub fn no_history(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     nothing(v)?;
     d.long.history.is_off = true;

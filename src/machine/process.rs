@@ -1,0 +1,55 @@
+//! The state of another process (proc_pid_stat(5)).
+
+use super::roots::Roots;
+
+/// What a process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessState {
+    /// It runs or waits.
+    Alive,
+    /// It was stopped, by Ctrl+Z, `kill -STOP` or a debugger.
+    Stopped,
+    /// It has ended.
+    Ended,
+}
+
+/// The state of the process with this number.
+pub fn state_of(pid: u32, roots: &Roots) -> ProcessState {
+    let Ok(stat) = std::fs::read(roots.proc.join(pid.to_string()).join("stat")) else {
+        return ProcessState::Ended;
+    };
+    let stat = String::from_utf8_lossy(&stat);
+    // The name of the program, in brackets, may hold brackets and blanks.
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim_start().chars().next());
+    match state {
+        Some('T' | 't') => ProcessState::Stopped,
+        Some('Z' | 'X') | None => ProcessState::Ended,
+        Some(_) => ProcessState::Alive,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_state_is_read() {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        let roots = Roots { proc: dir.path().into(), ..Roots::default() };
+        std::fs::create_dir(dir.path().join("7")).expect("it is new");
+        let states = [
+            ("7 (disk (x) spd) S 1 7 7 0", ProcessState::Alive),
+            ("7 (x) R 1", ProcessState::Alive),
+            ("7 (x) T 1", ProcessState::Stopped),
+            ("7 (x) t 1", ProcessState::Stopped),
+            ("7 (x) Z 1", ProcessState::Ended),
+            ("", ProcessState::Ended),
+        ];
+        for (stat, state) in states {
+            std::fs::write(dir.path().join("7/stat"), stat).expect("it can be written");
+            assert_eq!(state_of(7, &roots), state, "{stat}");
+        }
+        assert_eq!(state_of(8, &roots), ProcessState::Ended);
+        assert_eq!(state_of(std::process::id(), &Roots::default()), ProcessState::Alive);
+    }
+}
