@@ -148,6 +148,7 @@ const OF_LAYERS: &[OfLayer] = &[
         ..OfLayer::new("write cache", |layer| layer.write_cache.clone())
     },
     OfLayer::new("device model", |layer| layer.model.clone()),
+    OfLayer::new("firmware", |layer| layer.firmware.clone()),
     OfLayer::new("transport", |layer| layer.transport.clone()),
     OfLayer::new("server", |layer| layer.server.clone()),
     OfLayer::new("compression", |layer| layer.compression.clone()),

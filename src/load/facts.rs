@@ -126,6 +126,7 @@ pub fn of_layer(layer: &chain::Layer) -> Layer {
         request_bytes_max: queue.request_bytes_max,
         segments_max: queue.segments_max,
         model: layer.model.clone(),
+        firmware: layer.firmware.clone(),
         transport: layer.transport.clone(),
         discard_bytes_max: queue.discard_bytes_max,
         mount_source: shown(layer.mount.source.as_ref()),

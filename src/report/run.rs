@@ -386,9 +386,12 @@ fn machine((name, document): &Run) -> String {
                 target.write_cache.clone(),
                 target.mount_options.clone(),
             ];
-            let models = target.lowest().filter_map(|layer| layer.model.clone());
+            let disks = target.lowest().flat_map(|layer| {
+                let firmware = layer.firmware.as_ref().map(|revision| format!("firmware {revision}"));
+                [layer.model.clone(), firmware]
+            });
             let told: Vec<String> =
-                told.into_iter().flatten().chain(models).filter(|word| !word.is_empty()).collect();
+                told.into_iter().chain(disks).flatten().filter(|word| !word.is_empty()).collect();
             rows.push(row(
                 &format!("storage of {}", target.path),
                 format!("{}; {}", size(target.size_bytes), told.join(", ")),

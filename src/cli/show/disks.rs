@@ -104,6 +104,7 @@ mod tests {
     fn a_disk_with_what_stands_on_it() {
         let disk = Layer {
             model: Some("WDC WD4003FRYZ-0".into()),
+            firmware: Some("01.01K02".into()),
             transport: Some("sata".into()),
             size_bytes: Some(4 << 40),
             scheduler: Some("mq-deadline".into()),
@@ -132,7 +133,7 @@ mod tests {
         let second = Disk { number: 10, path: None, by_id: None, layers: empty, in_use: Vec::new() };
         assert_eq!(
             text(&Disks::new(vec![first, second], vec![limit, other])),
-            "#0 disk sda: WDC WD4003FRYZ-0, sata, 4 TiB
+            "#0 disk sda: WDC WD4003FRYZ-0, firmware 01.01K02, sata, 4 TiB
    │  rotating, as it reports
    │  write cache in use (write back)
    │  scheduler mq-deadline

@@ -332,6 +332,7 @@ fn head(layer: &Layer) -> String {
     let detail = layer.detail.as_ref().filter(|_| layer.kind != LayerKind::Loop || layer.below.is_empty());
     let mut more: Vec<String> = Vec::new();
     more.extend(layer.model.clone());
+    more.extend(layer.firmware.as_ref().map(|revision| format!("firmware {revision}")));
     more.extend(detail.cloned());
     more.extend(layer.transport.clone());
     more.extend(layer.server.iter().filter(|_| !is_filesystem).map(|s| format!("held by {s}")));

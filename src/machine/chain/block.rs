@@ -124,6 +124,7 @@ pub(super) fn layer_of(device: &BlockDevice, roots: &Roots) -> Layer {
             _ => Vec::new(),
         },
         model: connected.model,
+        firmware: connected.firmware,
         transport: connected.transport,
         server: connected.server,
         compression: zram_algorithm(dir),

@@ -12,6 +12,7 @@ pub(super) struct Connection {
     /// As in [`super::Layer::transport`].
     pub transport: Option<String>,
     pub model: Option<String>,
+    pub firmware: Option<String>,
     pub server: Option<String>,
     pub queue_depth: Option<u32>,
     pub details: Option<LayerDetails>,

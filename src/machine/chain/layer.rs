@@ -105,6 +105,8 @@ pub struct Layer {
     pub hardware_queues: Vec<HardwareQueue>,
     /// Model as the device tells it.
     pub model: Option<String>,
+    /// Revision of its firmware, as the device tells it.
+    pub firmware: Option<String>,
     /// How it is connected.
     pub transport: Option<String>,
     /// Host that holds the data.

@@ -10,6 +10,7 @@ mod bus;
 mod details;
 mod drbd;
 mod filesystem;
+mod firmware;
 mod layer;
 mod nvme;
 mod paths;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::bus::{Connection, endpoint, model, tags};
 use super::details::{LayerDetails, LayerRole};
 use super::filesystem::names_in;
+use super::firmware::firmware;
 use super::paths::{DevicePath, PathAccess};
 use crate::machine::device::BlockDevice;
 use crate::machine::nvme::controller_of_path;
@@ -88,6 +89,8 @@ pub(super) fn nvme(device: &BlockDevice) -> Connection {
             Some(other) => format!("nvme {other}"),
         }),
         model: model(dir),
+        // The subsystem of several paths shows that of its controllers.
+        firmware: firmware(dir).or_else(|| controllers.iter().find_map(|c| c.word("firmware_rev"))),
         server: Some(servers.join(", ")).filter(|s| is_network && !s.is_empty()),
         queue_depth: tags(dir).or_else(|| Some(depths.iter().sum()).filter(|&sum| sum > 0)),
         details: details(&controllers, &device.name, &above, is_network),

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::bus::{Connection, model, part_starting, parts, tags};
 use super::details::{LayerDetails, LayerRole};
+use super::firmware::firmware;
 use super::nvme::nvme;
 use super::paths::{DevicePath, NOT_CONNECTED, SET_UP};
 use super::scsi;
@@ -44,6 +45,7 @@ pub(super) fn connection(device: &BlockDevice, roots: &Roots) -> Connection {
     let mut found = Connection {
         transport: transport_of_path(dir),
         model: model(dir),
+        firmware: firmware(dir),
         queue_depth: read_number(&dir.join("device/queue_depth")).or_else(|| tags(dir)),
         ..Connection::default()
     };

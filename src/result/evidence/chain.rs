@@ -51,6 +51,9 @@ pub struct Layer {
     pub segments_max: Option<u32>,
     /// Model as the device tells it.
     pub model: Option<String>,
+    /// Revision of its firmware as the device tells it; a card tells a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
     /// How it is connected: `nvme`, `nvme tcp`, `sata`, `sas`, `usb`, `virtio`, `mmc`, ...
     pub transport: Option<String>,
     /// Largest discard in bytes; 0 when it takes none.

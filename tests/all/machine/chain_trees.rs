@@ -24,7 +24,7 @@ fn a_plain_nvme_disk() {
         File /home/me/test.dat
           Filesystem ext4
             Partition nvme0n1p2; at byte 538968064
-              Disk nvme0n1; model Samsung SSD 980 PRO 1TB; by nvme
+              Disk nvme0n1; model Samsung SSD 980 PRO 1TB; firmware 5B2QGXA7; by nvme
         ",
     );
     let disk = &layers[3];
@@ -47,7 +47,7 @@ fn a_plain_nvme_disk() {
               File /var/lib/snapd/snaps/core22_1380.snap
                 Filesystem ext4
                   Partition nvme0n1p2; at byte 538968064
-                    Disk nvme0n1; model Samsung SSD 980 PRO 1TB; by nvme
+                    Disk nvme0n1; model Samsung SSD 980 PRO 1TB; firmware 5B2QGXA7; by nvme
         ",
     );
     let shm = tree.file("/dev/shm/x");
@@ -65,7 +65,7 @@ fn lvm_on_md_on_sata() {
             DeviceMapper dm-0; LVM vg0/root
               Md md127; raid1, 2 disks, with bitmap, degraded by 1
                 Partition sda2; at byte 537919488
-                  Disk sda; model WDC WD4003FRYZ-0; by sata
+                  Disk sda; model WDC WD4003FRYZ-0; firmware 1K02; by sata
         ",
     );
     assert_outline(
@@ -78,7 +78,7 @@ fn lvm_on_md_on_sata() {
                 DeviceMapper dm-1; LVM vg0/pool_tmeta
                   Md md127; raid1, 2 disks, with bitmap, degraded by 1
                     Partition sda2; at byte 537919488
-                      Disk sda; model WDC WD4003FRYZ-0; by sata
+                      Disk sda; model WDC WD4003FRYZ-0; firmware 1K02; by sata
                 DeviceMapper dm-2; LVM vg0/pool_tdata
                   Md md127 (as above)
         ",
@@ -93,13 +93,50 @@ fn lvm_on_md_on_sata() {
               DeviceMapper dm-7; LVM vg0/cached_corig
                 Md md127; raid1, 2 disks, with bitmap, degraded by 1
                   Partition sda2; at byte 537919488
-                    Disk sda; model WDC WD4003FRYZ-0; by sata
+                    Disk sda; model WDC WD4003FRYZ-0; firmware 1K02; by sata
               DeviceMapper dm-8; LVM vg0/fast_cdata
-                Disk sdc; model SAMSUNG MZ7LH480; by sata
+                Disk sdc; model SAMSUNG MZ7LH480; firmware 904Q; by sata
             Partition sdc1; at byte 32256
               Disk sdc (as above)
         ",
     );
+}
+
+/// Each kind of disk where its driver shows the revision.
+#[test]
+fn firmware_of_each_kind_of_disk() {
+    let of = |tree: &Tree, disk: &str| tree.device(disk).pop().expect("a layer").firmware;
+    for (tree, disk, revision) in [
+        ("nvme", "nvme0n1", Some("5B2QGXA7")),
+        ("nvme", "nvme0n1p2", Some("5B2QGXA7")),
+        ("nvme-fabrics", "nvme1n1", Some("6.1.0-18")),
+        ("lvm-on-md", "sda", Some("1K02")),
+        ("btrfs", "sdd", Some("1021")),
+        ("multipath", "sdb", Some("9999")),
+        ("multipath", "sdd", Some("0")),
+        ("multipath", "sda", Some("4.30")),
+        ("cards", "mmcblk1", Some("0x3430303232303338")),
+        ("cards", "mmcblk3", Some("0x11")),
+        ("cards", "mmcblk0", Some("0x0")),
+        ("cards", "vda", None),
+        ("remote", "nbd0", None),
+        ("remote", "rbd0", None),
+    ] {
+        assert_eq!(of(&Tree::load(tree), disk).as_deref(), revision, "{disk} of {tree}");
+    }
+    // A newer kernel shows the identity of an ATA disk, which has all of it.
+    let tree = Tree::load("lvm-on-md");
+    let mut page = [0; 572];
+    (page[1], page[56]) = (0x89, 0xec);
+    page[106..114].copy_from_slice(b"100.K120");
+    std::fs::write(tree.roots.sys.join("class/block/sda/device/vpd_pg89"), page).expect("written");
+    assert_eq!(of(&tree, "sda").as_deref(), Some("01.01K02"));
+    // A controller by itself, where the subsystem is of an older kernel.
+    let tree = Tree::load("nvme-fabrics");
+    let disk = tree.roots.sys.join("class/block/nvme1n1/device");
+    std::fs::remove_file(disk.join("firmware_rev")).expect("there");
+    std::fs::write(disk.join("nvme1/firmware_rev"), "6.1.0-17\n").expect("written");
+    assert_eq!(of(&tree, "nvme1n1").as_deref(), Some("6.1.0-17"));
 }
 
 #[test]
@@ -114,7 +151,7 @@ fn encryption() {
             DeviceMapper dm-1; LVM ubuntu-vg/ubuntu-lv
               DeviceMapper dm-0; crypt dm_crypt-0 (LUKS2)
                 Partition nvme0n1p3; at byte 1881145344
-                  Disk nvme0n1; model WDC PC SN720 SDAPNTW-512G-1006; by nvme
+                  Disk nvme0n1; model WDC PC SN720 SDAPNTW-512G-1006; firmware 10130002; by nvme
         ",
     );
     assert_eq!(layers[3].queue.discard_bytes_max, Some(0), "encryption keeps discards to itself");
@@ -131,8 +168,8 @@ fn multipath_iscsi_and_a_raid_adapter() {
           Filesystem xfs
             DeviceMapper dm-1; partition 1 of a multipath device, mpatha1
               DeviceMapper dm-0; multipath mpatha, 2 paths
-                Disk sdb; model PURE FLASH-ARRAY; by fc
-                Disk sdc; model PURE FLASH-ARRAY; by fc
+                Disk sdb; model PURE FLASH-ARRAY; firmware 9999; by fc
+                Disk sdc; model PURE FLASH-ARRAY; firmware 9999; by fc
         ",
     );
     assert_outline(
@@ -141,11 +178,14 @@ fn multipath_iscsi_and_a_raid_adapter() {
         File /iscsi/a
           Filesystem ext4
             Partition sdd1; at byte 1048576
-              NetworkDisk sdd; model IET VIRTUAL-DISK; by iscsi; from 10.20.0.7
+              NetworkDisk sdd; model IET VIRTUAL-DISK; firmware 0; by iscsi; from 10.20.0.7
         ",
     );
     let layers = tree.device("sda");
-    assert_outline(&layers, "Disk sda; driver megaraid_sas; model DELL PERC H730P Mini; by scsi");
+    assert_outline(
+        &layers,
+        "Disk sda; driver megaraid_sas; model DELL PERC H730P Mini; firmware 4.30; by scsi",
+    );
     assert_eq!(layers[0].queue_depth, Some(256));
 }
 
@@ -158,7 +198,7 @@ fn nvme_over_tcp_with_two_paths() {
         "
         File /mnt/fabric/a
           Filesystem ext4
-            NetworkDisk nvme1n1; 2 paths (nvme1 live, nvme2 connecting), policy numa; model Linux; by nvme tcp; \
+            NetworkDisk nvme1n1; 2 paths (nvme1 live, nvme2 connecting), policy numa; model Linux; firmware 6.1.0-18; by nvme tcp; \
          from 192.168.50.11, 192.168.51.11
         ",
     );
@@ -203,8 +243,8 @@ fn paths_of_a_storage_network() {
         File /data/a
           Filesystem xfs
             DeviceMapper dm-0; multipath mpathb, 2 paths
-              NetworkDisk sda; model LIO-ORG bench; by iscsi; from 10.20.0.7
-              NetworkDisk sdb; model LIO-ORG bench; by iscsi; from fd00::7
+              NetworkDisk sda; model LIO-ORG bench; firmware 4.0; by iscsi; from 10.20.0.7
+              NetworkDisk sdb; model LIO-ORG bench; firmware 4.0; by iscsi; from fd00::7
         ",
     );
     let wanted =
@@ -267,8 +307,8 @@ fn btrfs_over_two_disks() {
         File /home/me/test.dat
           Filesystem btrfs; data raid1 on 2 devices; compresses zstd:1
             Partition sda2; at byte 537919488
-              Disk sda; model CT1000MX500SSD1; by sata
-            Disk sdb; model CT1000MX500SSD1; by sata
+              Disk sda; model CT1000MX500SSD1; firmware 023; by sata
+            Disk sdb; model CT1000MX500SSD1; firmware 023; by sata
         ",
     );
     // Without copy-on-write nothing is compressed, whatever the other option says.
@@ -277,7 +317,7 @@ fn btrfs_over_two_disks() {
         "
         File /scratch/a
           Filesystem btrfs; data single on 1 device
-            Disk sdc; model ST2000DM008-2FR1; by sata
+            Disk sdc; model ST2000DM008-2FR1; firmware 0001; by sata
         ",
     );
     assert_outline(
@@ -286,7 +326,7 @@ fn btrfs_over_two_disks() {
         File /media/usb/a
           UserFilesystem fuseblk
             Partition sdd1; at byte 1048576
-              Disk sdd; model WD Elements 25A2; by usb
+              Disk sdd; model WD Elements 25A2; firmware 1021; by usb
         ",
     );
 }
@@ -348,7 +388,7 @@ fn a_container_of_cgroup_2() {
          /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/77/fs
             Filesystem xfs
               Partition nvme0n1p1; at byte 2097152
-                Disk nvme0n1; model Amazon Elastic Block Store; by nvme
+                Disk nvme0n1; model Amazon Elastic Block Store; firmware 1.0; by nvme
         ",
     );
     let data = tree.file("/data/a");
@@ -357,7 +397,7 @@ fn a_container_of_cgroup_2() {
         "
         File /data/a
           Filesystem ext4
-            Disk nvme1n1; model Amazon Elastic Block Store; by nvme
+            Disk nvme1n1; model Amazon Elastic Block Store; firmware 1.0; by nvme
         ",
     );
     assert_eq!(
@@ -408,7 +448,7 @@ fn an_overlay_seen_from_its_host() {
         File /var/lib/containers/storage/overlay/f00/merged/a
           Filesystem overlay; upper directory /var/lib/containers/storage/overlay/f00/diff
             Filesystem xfs
-              Disk sda; model Google PersistentDisk; by virtio
+              Disk sda; model Google PersistentDisk; firmware 1; by virtio
         ",
     );
     let root = tree.file("/srv/a");

@@ -135,6 +135,7 @@ fn walk(layers: &[Layer], at: usize, depth: usize, seen: &mut [bool], text: &mut
         words.extend(and("", &layer.detail));
         words.extend(layer.starts_at_bytes.map(|start| format!("at byte {start}")));
         words.extend(and("model ", &layer.model));
+        words.extend(and("firmware ", &layer.firmware));
         words.extend(and("by ", &layer.transport));
         words.extend(and("from ", &layer.server));
         words.extend(and("compresses ", &layer.compression));
