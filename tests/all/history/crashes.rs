@@ -8,7 +8,10 @@ use std::time::Duration;
 use super::tools::{Place, Said, assert_whole};
 
 const PROCESSES: usize = 20;
+/// Kills that are made; the variable KILLS sets another number.
 const KILLS: u32 = 100;
+/// A process has at most this time before it is killed, more than an import takes.
+const STEPS: u32 = 100;
 
 #[test]
 fn twenty_processes_at_once_lose_nothing() {
@@ -32,12 +35,13 @@ fn kills_lose_nothing_that_was_kept_and_damage_nothing() {
     let place = Place::new();
     place.run("--no-history --json run.json");
     let document = fs::read_to_string(place.path("run.json")).expect("written");
+    let kills = std::env::var("KILLS").map_or(KILLS, |text| text.parse().expect("KILLS is a number"));
     let mut told = 0;
-    for number in 0..KILLS {
+    for number in 0..kills {
         // Each a document of its own: the name of the target decides.
         place.write("next.json", document.replace("t.dat", &format!("t{number}.dat")));
         let mut child = place.start("history import next.json");
-        std::thread::sleep(Duration::from_micros(u64::from(number) * 400));
+        std::thread::sleep(Duration::from_micros(u64::from(number % STEPS) * 400));
         child.kill().expect("it can be killed");
         let mut said = String::new();
         child.stdout.take().expect("piped").read_to_string(&mut said).expect("text");
