@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::cli::commands::keeping::store_path;
+use crate::cli::commands::keeping::known_store;
 use crate::fault::{Refusal, RefusalKind};
 use crate::history::{Entry, Problem, Store};
 
@@ -48,7 +48,9 @@ fn find(word: &Path) -> Result<Option<(Store, Vec<Entry>)>, Refusal> {
     if word.symlink_metadata().is_ok() {
         return Ok(None);
     }
-    let Some(store) = Store::open_to_read(&store_path(None)?)? else { return Ok(None) };
+    // Without a place for a history, the word can only be a file.
+    let Some(path) = known_store()? else { return Ok(None) };
+    let Some(store) = Store::open_to_read(&path)? else { return Ok(None) };
     match store.find(text) {
         Ok(entries) => Ok(Some((store, entries))),
         Err(error) if matches!(error.problem, Problem::Unknown(_)) => Ok(None),

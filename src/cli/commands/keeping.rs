@@ -13,7 +13,7 @@ use crate::cli::config::{Config, HistoryConfig};
 use crate::cli::console::{say_beside, say_line};
 use crate::cli::grammar::value::{history_label, history_tag};
 use crate::fault::Refusal;
-use crate::history::{Facts, Given, HistoryError, NewEntry, Store};
+use crate::history::{Facts, Given, HistoryError, NewEntry, Problem, Store};
 use crate::machine::host::{host_name, unix_time_s};
 use crate::request::HistoryOptions;
 use crate::result::{Document, Grade, json};
@@ -90,6 +90,18 @@ pub(crate) fn tag(text: &str) -> Result<String, Refusal> {
 pub(crate) fn store_path(typed: Option<&str>) -> Result<PathBuf, Refusal> {
     let config = Config::read()?;
     place(typed, variable(STORE), &config.history).map_err(Refusal::from)
+}
+
+/// The file of the history where nothing is typed; none where there is no place for one, so that nothing can be in it.
+///
+/// # Errors
+/// The configuration cannot be used.
+pub(crate) fn known_store() -> Result<Option<PathBuf>, Refusal> {
+    let config = Config::read()?;
+    match place(None, variable(STORE), &config.history) {
+        Err(error) if error.problem == Problem::NoPlace => Ok(None),
+        other => other.map(Some).map_err(Refusal::from),
+    }
 }
 
 fn place(

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::tools::{Place, assert_whole};
+use super::tools::{Place, Said, assert_whole};
 
 /// Three runs: two of one test with the label `a`, one of another test.
 fn three() -> (Place, [String; 3]) {
@@ -222,6 +222,17 @@ fn ids_and_labels_stand_wherever_a_result_is_read() {
     place
         .said("show none")
         .refused(&["'none' cannot be read: No such file", "no kept result has that id or label"]);
+    // Without a place for a history there is none to look into: a wrong file is told as that.
+    for line in ["show none", "render none", "judge none", "compare none none", "report none -o page.html"] {
+        let mut command = place.command(line);
+        let said = Said::by(command.env_remove("XDG_DATA_HOME").env_remove("HOME"));
+        assert!(!said.err.contains("XDG_DATA_HOME"), "{line}: {}", said.err);
+        said.refused(&["'none' cannot be read: No such file"]);
+    }
+    place.write("wrong.json", "{}");
+    let mut command = place.command("show wrong.json");
+    Said::by(command.env_remove("XDG_DATA_HOME").env_remove("HOME"))
+        .refused(&["'wrong.json' is not the result of a run"]);
     place.out("report a b -o page.html");
     for (number, id) in [(1, &b), (2, &a), (3, &c)] {
         let inside = place.out(&format!("render -Rjson page.html#{number}"));
