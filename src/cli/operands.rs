@@ -6,8 +6,6 @@ use crate::cli::commands::render::{self, Read, read_any};
 use crate::cli::kept::{Kept, kept};
 use crate::compare::Named;
 use crate::fault::{Refusal, RefusalKind};
-use crate::result::envelope::DocumentKind;
-use crate::selfcost::CostReport;
 use crate::sys::error::system_text;
 use crate::text::printable_path;
 
@@ -63,13 +61,14 @@ fn document(file: &Path) -> Result<Named, Refusal> {
 }
 
 fn named(name: String, read: Read) -> Result<Named, Refusal> {
-    let kind = match read {
+    let (kind, hint) = match read {
         Read::Result(document) => return Ok(Named { name, document: *document }),
-        Read::OfSuite(stored) => stored.kind(),
-        Read::SelfCost(_) => CostReport::NAME,
+        Read::OfSuite(stored) => {
+            (stored.kind(), "a suite keeps the results of its runs with --keep FOLDER; name those")
+        }
+        Read::Plain(plain) => (plain.kind, plain.instead),
     };
     let message = format!("'{name}' is a {kind}, not the result of a run");
-    let hint = "a suite keeps the results of its runs with --keep FOLDER; name those";
     Err(Refusal::new(RefusalKind::Input, message).on(name).hint(hint))
 }
 

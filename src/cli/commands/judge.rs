@@ -11,9 +11,7 @@ use crate::cli::console::tell;
 use crate::cli::show::judged::{Row, table};
 use crate::cli::show::verdict::{Extent, Style, rules, text};
 use crate::fault::{Outcome, Refusal, RefusalKind};
-use crate::result::envelope::DocumentKind;
 use crate::result::{Grade, Verdict};
-use crate::selfcost::CostReport;
 use crate::session::required::grade;
 use crate::text::{printable, wrap};
 use crate::verdict::judge;
@@ -116,9 +114,9 @@ fn judged(path: &Path, read: &Read) -> Result<Judged, Refusal> {
             let told = Told { document: shown, kind: stored.kind(), grade: stored.grade(), verdict: None };
             Ok(Judged { told, row, text })
         }
-        Read::SelfCost(_) => {
-            let message = format!("'{shown}' is a {}: it has no runs to judge", CostReport::NAME);
-            Err(Refusal::new(RefusalKind::Input, message).on(shown))
+        Read::Plain(plain) => {
+            let message = format!("'{shown}' is a {}: it has no runs to judge", plain.kind);
+            Err(Refusal::new(RefusalKind::Input, message).hint(plain.instead).on(shown))
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::cli::commands::suites::Row;
 use crate::cli::console::tell;
 use crate::cli::kept::kept_one;
 use crate::cli::show::bench;
-use crate::cli::show::verdict::Style;
+use crate::cli::show::verdict::{Style, fitting_stdout};
+use crate::compare::{self, Comparison};
 use crate::fault::{Refusal, RefusalKind};
 use crate::render::{self, Format};
 use crate::report;
@@ -26,7 +27,7 @@ use crate::sys::error::system_text;
 /// Print a stored result in any format, as the run or the suite itself would have printed it
 #[derive(Debug, Args)]
 pub(crate) struct RenderArguments {
-    /// Result written with --json, of a run or a suite; - for standard input
+    /// Result written with --json, of a run, a suite or compare; - for standard input
     document: PathBuf,
     #[command(flatten)]
     format: FormatArgument,
@@ -63,8 +64,51 @@ pub(crate) enum Read {
     Result(Box<Document>),
     /// The document of a suite.
     OfSuite(Box<dyn Stored>),
-    /// What the tool itself costs.
-    SelfCost(Box<CostReport>),
+    /// One that is only shown.
+    Plain(Plain),
+}
+
+/// A document without runs of its own: there is nothing in it to judge, to compare or to keep.
+pub(crate) struct Plain {
+    /// What it is, behind "a".
+    pub kind: &'static str,
+    /// As people see it.
+    pub text: String,
+    /// As it is stored.
+    pub json: String,
+    /// What to do where documents with runs are wanted.
+    pub instead: &'static str,
+}
+
+/// A kind of such documents.
+struct PlainKind {
+    /// What the member `format` says.
+    format: &'static str,
+    read: fn(&[u8]) -> Result<Plain, envelope::ReadError>,
+}
+
+/// All of them.
+const PLAIN: [PlainKind; 2] = [
+    PlainKind {
+        format: CostReport::FORMAT,
+        read: |text| plain::<CostReport>(text, bench::text, "truespd render shows it"),
+    },
+    PlainKind {
+        format: Comparison::FORMAT,
+        read: |text| {
+            let instead = "name the results that it compares; truespd render shows the comparison itself";
+            plain::<Comparison>(text, compare::text, instead)
+        },
+    },
+];
+
+fn plain<D: DocumentKind>(
+    stored: &[u8],
+    text: fn(&D) -> String,
+    instead: &'static str,
+) -> Result<Plain, envelope::ReadError> {
+    let document: D = envelope::read(stored)?;
+    Ok(Plain { kind: D::NAME, text: text(&document), json: envelope::write(&document), instead })
 }
 
 /// Reads a document of any kind from a file, or from standard input for `-`.
@@ -78,9 +122,8 @@ pub(crate) fn document(path: &Path, text: &[u8]) -> Result<Read, Refusal> {
     if let Some(row) = Row::of_format(&format) {
         return (row.stored)(text).map(Read::OfSuite).map_err(|error| unreadable(path, error));
     }
-    if format == CostReport::FORMAT {
-        let read = envelope::read(text).map_err(|error| unreadable(path, error))?;
-        return Ok(Read::SelfCost(Box::new(read)));
+    if let Some(kind) = PLAIN.iter().find(|kind| kind.format == format) {
+        return (kind.read)(text).map(Read::Plain).map_err(|error| unreadable(path, error));
     }
     let read = json::read(text).map_err(|error| unreadable(path, error))?;
     Ok(Read::Result(Box::new(read)))
@@ -160,7 +203,7 @@ pub(crate) fn rendered(format: &FormatArgument, path: &Path, read: &Read) -> Res
     let (kind, text, stored) = match read {
         Read::Result(document) => return Ok((format.of(document).render)(document)),
         Read::OfSuite(stored) => (stored.kind(), stored.text(Style::of_stdout()), stored.json()),
-        Read::SelfCost(report) => (CostReport::NAME, bench::text(report), envelope::write(&**report)),
+        Read::Plain(plain) => (plain.kind, fitting_stdout(plain.text.clone()), plain.json.clone()),
     };
     match format.format.as_deref() {
         None | Some("text") => Ok(text),

@@ -9,13 +9,10 @@ use crate::cli::commands::render::{Read, document};
 use crate::cli::console::tell;
 use crate::cli::kept::Kept;
 use crate::cli::operands::stored;
-use crate::cli::show::bench;
 use crate::cli::show::verdict::Style;
 use crate::fault::{Failure, Fault, Refusal};
 use crate::report::{Content, Input, page};
 use crate::request::Output;
-use crate::result::envelope::DocumentKind;
-use crate::selfcost::CostReport;
 use crate::session::outputs::LaterOutputs;
 
 /// Width of a suite's tables on the page.
@@ -75,12 +72,9 @@ fn input(word: &Path, one: Kept) -> Result<Input, Refusal> {
             grade: suite.grade(),
             charts: suite.charts(),
         },
-        Read::SelfCost(report) => Content::Other {
-            kind: CostReport::NAME.to_string(),
-            text: bench::text(&report),
-            grade: None,
-            charts: Vec::new(),
-        },
+        Read::Plain(plain) => {
+            Content::Other { kind: plain.kind.to_string(), text: plain.text, grade: None, charts: Vec::new() }
+        }
     };
     Ok(Input { name: one.name, stored: one.bytes, content })
 }

@@ -7,8 +7,8 @@ use clap::Args;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::render::{Read, read_any};
 use crate::cli::console::tell;
-use crate::cli::show::verdict::Style;
-use crate::cli::show::{bench, summary};
+use crate::cli::show::summary;
+use crate::cli::show::verdict::{Style, fitting_stdout};
 
 /// Show a stored result in some twenty lines: figures, rate over time, latencies, verdict
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &ShowArguments) -> ExitCode {
         }
         // Their tables are as short as a summary would be.
         Ok(Read::OfSuite(stored)) => print(&stored.text(style), ExitCode::Done),
-        Ok(Read::SelfCost(report)) => print(&bench::text(&report), ExitCode::Done),
+        Ok(Read::Plain(plain)) => print(&fitting_stdout(plain.text), ExitCode::Done),
         Err(refusal) => tell(refusal),
     }
 }

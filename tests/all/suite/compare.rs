@@ -136,6 +136,60 @@ fn ci_gets_json_junit_and_markdown() {
     assert!(ran.stdout.starts_with("{\n  \"format\": \"truespd-compare\""), "{ran}");
 }
 
+/// What programs and CI systems read, word by word.
+#[test]
+fn forms_of_a_comparison() {
+    let lab = lab();
+    let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/documents/v1");
+    for name in ["sim-random-mix-L-D.json", "real-paced-reads.json"] {
+        lab.write(name, &fs::read(format!("{recorded}/{name}")).expect("kept with the tests"));
+    }
+    let groups = "before after --fail-if iops<-5% --fail-if bytes<-90% --fail-if cpu>5%";
+    let recorded = "sim-random-mix-L-D.json real-paced-reads.json --unlike --fail-if p99>10%";
+    for (name, words, code) in [("groups", groups, 5), ("recorded", recorded, 0)] {
+        let line = format!("compare {words} --json {name}.out --junit {name}.xml --markdown");
+        let markdown = killed::run(&lab, &line).expect_code(code).stdout;
+        let text = |file: String| {
+            let text = String::from_utf8(lab.read(&file)).expect("text");
+            text.replace(
+                &format!("\"tool_version\": \"{}\"", env!("CARGO_PKG_VERSION")),
+                "\"tool_version\": VERSION",
+            )
+        };
+        insta::assert_snapshot!(format!("{name}_markdown"), markdown);
+        insta::assert_snapshot!(format!("{name}_json"), text(format!("{name}.out")));
+        insta::assert_snapshot!(format!("{name}_junit"), text(format!("{name}.xml")));
+    }
+}
+
+/// A stored comparison is shown as it was printed. Commands that want runs say what it is, and what to name instead.
+#[test]
+fn a_stored_comparison_is_shown_and_not_judged() {
+    let lab = lab();
+    let printed = killed::run(&lab, "compare before after --json c.json").expect_code(0).stdout;
+    for line in ["render c.json", "render -Rtext c.json", "show c.json"] {
+        assert_eq!(killed::run(&lab, line).expect_code(0).stdout, printed, "{line}");
+    }
+    let stored = killed::run(&lab, "render -Rjson c.json").expect_code(0).stdout;
+    assert!(stored.as_bytes() == lab.read("c.json"), "byte for byte");
+    let page = killed::run(&lab, "report c.json -o -").expect_code(0).stdout;
+    assert!(page.contains("comparison of results by TrueSpd") && page.contains("A: 3 runs"), "on a page");
+    let what = "'c.json' is a comparison of results by TrueSpd";
+    let instead = "name the results that it compares; truespd render shows the comparison itself";
+    for line in ["judge c.json", "compare c.json before", "history import c.json"] {
+        killed::run(&lab, line).refused(3, &[what, instead]);
+    }
+    killed::run(&lab, "render -Rxml c.json")
+        .refused(3, &[what, "which has no such form", "-Rtext or -Rjson"]);
+    lab.write("cut.json", &lab.read("c.json")[..200]);
+    killed::run(&lab, "render cut.json").refused(3, &["'cut.json' is "]);
+    let damaged =
+        String::from_utf8(lab.read("c.json")).expect("text").replace("\"margin_percent\"", "\"margin\"");
+    lab.write("damaged.json", damaged.as_bytes());
+    killed::run(&lab, "render damaged.json")
+        .refused(3, &["is no comparison of results by TrueSpd, or not a whole one", "margin_percent"]);
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused_and_nothing_is_made() {
     let lab = lab();

@@ -153,7 +153,10 @@ fn of_document(path: &Path, text: Vec<u8>) -> Result<ExportedLine, Refusal> {
         Read::Result(document) => Facts::of_result(&document),
         Read::OfSuite(stored) => Facts::of_suite(stored.name(), stored.grade(), &text)
             .map_err(|error| unreadable(path, format!("is no JSON: {error}")))?,
-        Read::SelfCost(_) => return Err(unreadable(path, "is not the result of a run or a suite")),
+        Read::Plain(plain) => {
+            let what = format!("is a {}, not the result of a run or a suite", plain.kind);
+            return Err(unreadable(path, what).hint(plain.instead));
+        }
     };
     let text = String::from_utf8(text).map_err(|_| unreadable(path, "is not UTF-8 text"))?;
     Ok(ExportedLine::of_new(text, facts, unix_time_s().unwrap_or(0)))
