@@ -18,7 +18,7 @@ mod store;
 
 pub use entry::{Added, Entry, Given, NewEntry, is_tag};
 pub use error::{HistoryError, Problem};
-pub use facts::{Device, Facts, profile_hash};
+pub use facts::{Device, Facts};
 pub use journal::Journal;
 pub use line::{ExportedLine, FORMAT, LineError};
 pub use open::{DEFAULT_NAME, Store};

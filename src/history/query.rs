@@ -1,5 +1,7 @@
 //! Finding documents by what is known of them.
 
+use std::collections::BTreeMap;
+
 use rusqlite::types::Value;
 use rusqlite::{Row, ToSql};
 
@@ -7,7 +9,7 @@ use super::entry::{Entry, Given};
 use super::error::HistoryError;
 use super::facts::{Device, Facts};
 use super::open::Store;
-use crate::result::Grade;
+use crate::result::{Grade, Part};
 
 /// Between the parts of a list in one column (ASCII, unit separator and record separator).
 const PART: char = '\u{1f}';
@@ -20,7 +22,10 @@ const COLUMNS: &str = "d.number, d.id, d.kept_s, d.kind, d.start_s, d.host, d.co
      (SELECT group_concat(name || char(30) || coalesce(model, '') || char(30) || coalesce(firmware, ''), char(31)) \
       FROM device WHERE document = d.number), \
      (SELECT group_concat(tag, char(31)) FROM tag WHERE document = d.number), \
-     (SELECT group_concat(metric || char(30) || format('%!.17g', value), char(31)) FROM figure WHERE document = d.number)";
+     (SELECT group_concat(metric || char(30) || format('%!.17g', value), char(31)) FROM figure WHERE document = d.number), \
+     (SELECT group_concat(p.place || char(30) || p.name || char(30) || p.profile || char(30) || p.command || char(30) || \
+      f.metric || char(30) || format('%!.17g', f.value), char(31)) FROM part p \
+      JOIN part_figure f ON f.document = p.document AND f.place = p.place WHERE p.document = d.number)";
 
 /// Which documents. What is `None` or empty asks nothing.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -29,6 +34,8 @@ pub struct Filter {
     pub host: Option<String>,
     /// Part of a device's name or model, in any case.
     pub device: Option<String>,
+    /// Revision of a device's firmware, all of it.
+    pub firmware: Option<String>,
     /// Part of a target's path.
     pub target: Option<String>,
     /// Begun at this time or later, seconds since 1970 UTC.
@@ -43,7 +50,7 @@ pub struct Filter {
     pub label: Option<String>,
     /// Tags, each of them.
     pub tags: Vec<String>,
-    /// First digits of the hash of the profile.
+    /// First digits of the hash of the profile, of suites that of one of their tests.
     pub profile: Option<String>,
     /// So many at most, the newest.
     pub limit: Option<usize>,
@@ -65,6 +72,13 @@ impl Filter {
             let part = "EXISTS (SELECT 1 FROM device WHERE document = d.number AND \
                         (instr(lower(name), ?) OR instr(lower(coalesce(model, '')), ?)))";
             add(part, Value::Text(device.to_lowercase()));
+        }
+        if let Some(firmware) = &self.firmware {
+            // By the index: it is asked once, not for each document.
+            add(
+                "d.number IN (SELECT document FROM device WHERE firmware = ?)",
+                Value::Text(firmware.clone()),
+            );
         }
         if let Some(target) = &self.target {
             add(
@@ -91,7 +105,9 @@ impl Filter {
             add("EXISTS (SELECT 1 FROM tag WHERE document = d.number AND tag = ?)", Value::Text(tag.clone()));
         }
         if let Some(profile) = &self.profile {
-            add("substr(coalesce(d.profile, ''), 1, length(?)) = ?", Value::Text(profile.to_lowercase()));
+            let begins = "(substr(coalesce(d.profile, ''), 1, length(?)) = ? OR EXISTS \
+                          (SELECT 1 FROM part WHERE document = d.number AND substr(profile, 1, length(?)) = ?))";
+            add(begins, Value::Text(profile.to_lowercase()));
         }
         let words = match conditions.is_empty() {
             true => String::new(),
@@ -167,6 +183,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         targets: parts(14)?,
         devices: parts(15)?.iter().map(device).collect(),
         figures: parts(17)?.iter().filter_map(figure).collect(),
+        parts: tests_of(&parts(18)?),
     };
     let given = Given { label: row.get(10)?, note: row.get(11)?, revision: row.get(12)?, tags: parts(16)? };
     Ok(Entry {
@@ -177,4 +194,19 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         given,
         document_bytes: row.get(13)?,
     })
+}
+
+/// The tests of a suite from records of their figures, in their order.
+fn tests_of(records: &[String]) -> Vec<Part> {
+    let mut parts: BTreeMap<usize, Part> = BTreeMap::new();
+    for record in records {
+        let words: Vec<&str> = record.split(RECORD).collect();
+        let [place, name, profile, command, metric, value] = words.as_slice() else { continue };
+        let (Ok(place), Ok(value)) = (place.parse(), value.parse()) else { continue };
+        let part = parts.entry(place).or_default();
+        (part.name, part.profile, part.command) =
+            (name.to_string(), profile.to_string(), command.to_string());
+        part.figures.insert(metric.to_string(), value);
+    }
+    parts.into_values().collect()
 }

@@ -1,4 +1,4 @@
-//! How a figure is distributed over the runs of each environment, and where one run stands among its equals.
+//! How a figure is distributed over the results of each environment, and where one stands among its equals.
 
 use std::collections::BTreeMap;
 
@@ -63,31 +63,47 @@ impl Environment {
     }
 }
 
+/// Where runs have their figures, and tests of suites theirs: what makes a group, its command line, and the figure.
+const SOURCES: [&str; 2] = [
+    "d.kind, NULL, coalesce(d.profile, ''), d.command, f.value{columns} FROM document d \
+     JOIN figure f ON f.document = d.number AND f.metric = {metric}",
+    "d.kind, p.name, p.profile, coalesce(nullif(p.command, ''), d.command), f.value{columns} FROM document d \
+     JOIN part p ON p.document = d.number \
+     JOIN part_figure f ON f.document = p.document AND f.place = p.place AND f.metric = {metric}",
+];
+/// The first column of an environment in them.
+const FIRST_COLUMN: usize = 6;
+
 /// A distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// Number of runs.
+    /// Number of results.
     pub runs: usize,
     /// Lowest.
     pub min: f64,
-    /// A quarter of the runs are below.
+    /// A quarter of them are below.
     pub lower_quartile: f64,
-    /// Half of the runs are below.
+    /// Half of them are below.
     pub median: f64,
-    /// Three quarters of the runs are below.
+    /// Three quarters of them are below.
     pub upper_quartile: f64,
     /// Highest.
     pub max: f64,
 }
 
-/// The runs of one profile in one environment.
+/// The results of one test in one environment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Group {
     /// The values of what makes the environment, in the order asked for; none where a document does not tell.
     pub environment: Vec<Option<String>>,
-    /// Hash of the profile: runs of different tests are no distribution.
+    /// Kind of document: `result`, or the name of a suite.
+    pub kind: String,
+    /// Which test of the suite; none for runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// Hash of the profile: results of different tests are no distribution.
     pub profile: String,
-    /// Command line of the newest of its runs.
+    /// Command line of the newest of them.
     pub command: String,
     /// Its figures.
     pub spread: Spread,
@@ -96,23 +112,32 @@ pub struct Group {
     values: Vec<(i64, f64)>,
 }
 
-/// Where one run stands among the others of its group.
+/// Where one result stands among the others of its group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rank {
     /// Its id.
     pub id: String,
+    /// Which of its tests; none for runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// Its figure.
     pub value: f64,
-    /// The other runs with the same profile in the same environment; none when there are none.
+    /// The others with the same profile in the same environment; none when there are none.
     pub others: Option<Spread>,
     /// The part of them, in percent, that are worse; equal ones count half.
     pub better_than_percent: Option<f64>,
 }
 
-/// What makes a group: its environment, and the hash of its profile.
-type Key = (Vec<Option<String>>, String);
+/// What makes a group.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    environment: Vec<Option<String>>,
+    kind: String,
+    part: Option<String>,
+    profile: String,
+}
 
-/// The runs of a group, the newest first.
+/// The results of a group, the newest first.
 #[derive(Default)]
 struct Runs {
     /// Command line of the newest.
@@ -136,8 +161,8 @@ impl Spread {
 }
 
 impl Store {
-    /// The distributions of a metric over the runs of a filter, in the order of their environments. Each profile is a group
-    /// of its own.
+    /// The distributions of a metric over the results of a filter, in the order of their environments. Each test is a group of
+    /// its own: a profile, of suites one with its name.
     ///
     /// # Errors
     /// [`HistoryError`].
@@ -147,53 +172,72 @@ impl Store {
         by: &[Environment],
         metric: Metric,
     ) -> Result<Vec<Group>, HistoryError> {
+        let mut groups: BTreeMap<Key, Runs> = BTreeMap::new();
+        for source in SOURCES {
+            self.gather(source, filter, by, metric, &mut groups).map_err(|error| self.fault(error))?;
+        }
+        // A suite of this profile has tests of others.
+        let wanted = filter.profile.as_deref().unwrap_or_default().to_lowercase();
+        groups.retain(|key, _| key.profile.starts_with(&wanted));
+        let group = |(key, Runs { command, values }): (Key, Runs)| {
+            let Key { environment, kind, part, profile } = key;
+            Group { environment, kind, part, profile, command, spread: Spread::of(&values), values }
+        };
+        Ok(groups.into_iter().map(group).collect())
+    }
+
+    /// Adds the figures that stand in one of [`SOURCES`].
+    fn gather(
+        &self,
+        source: &str,
+        filter: &Filter,
+        by: &[Environment],
+        metric: Metric,
+        groups: &mut BTreeMap<Key, Runs>,
+    ) -> rusqlite::Result<()> {
         let (condition, values) = filter.condition();
         let metric_id = metric.id();
         let mut values: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
         values.push(&metric_id);
         let columns: String = by.iter().map(|one| format!(", {}", one.column())).collect();
-        let query = format!(
-            "SELECT d.number, d.profile, d.command, f.value{columns} FROM document d \
-             JOIN figure f ON f.document = d.number AND f.metric = ?{} {condition} ORDER BY d.time_s DESC, d.number DESC",
-            values.len(),
-        );
-        let read = || -> rusqlite::Result<BTreeMap<Key, Runs>> {
-            let mut groups = BTreeMap::new();
-            let mut statement = self.db.prepare(&query)?;
-            let mut rows = statement.query(values.as_slice())?;
-            while let Some(row) = rows.next()? {
-                let environment =
-                    (4..4 + by.len()).map(|column| row.get(column)).collect::<Result<_, _>>()?;
-                let profile: Option<String> = row.get(1)?;
-                let runs: &mut Runs = groups.entry((environment, profile.unwrap_or_default())).or_default();
-                if runs.values.is_empty() {
-                    runs.command = row.get(2)?;
-                }
-                runs.values.push((row.get(0)?, row.get(3)?));
+        let source = source.replace("{columns}", &columns).replace("{metric}", &format!("?{}", values.len()));
+        let query = format!("SELECT d.number, {source} {condition} ORDER BY d.time_s DESC, d.number DESC");
+        let mut statement = self.db.prepare(&query)?;
+        let mut rows = statement.query(values.as_slice())?;
+        while let Some(row) = rows.next()? {
+            let columns = FIRST_COLUMN..FIRST_COLUMN + by.len();
+            let key = Key {
+                environment: columns.map(|column| row.get(column)).collect::<Result<_, _>>()?,
+                kind: row.get(1)?,
+                part: row.get(2)?,
+                profile: row.get(3)?,
+            };
+            let runs: &mut Runs = groups.entry(key).or_default();
+            if runs.values.is_empty() {
+                runs.command = row.get(4)?;
             }
-            Ok(groups)
-        };
-        let groups = read().map_err(|error| self.fault(error))?;
-        let group = |((environment, profile), Runs { command, values }): (Key, Runs)| {
-            let spread = Spread::of(&values);
-            Group { environment, profile, command, spread, values }
-        };
-        Ok(groups.into_iter().map(group).collect())
+            runs.values.push((row.get(0)?, row.get(5)?));
+        }
+        Ok(())
     }
 }
 
 impl Group {
-    /// Whether the document is one of its runs.
+    /// Whether the document is one of its results.
     pub fn has(&self, entry: &Entry) -> bool {
         self.values.iter().any(|(number, _)| *number == entry.number)
     }
 }
 
 impl Rank {
-    /// Where `entry` stands in the groups of [`Store::statistics`]; none when it has no such figure, or is in none of them.
-    pub fn of(entry: &Entry, groups: &[Group], metric: Metric) -> Option<Rank> {
+    /// Where `entry` stands in the groups of [`Store::statistics`], once for each of its tests; empty when it has no such
+    /// figure, or is in none of them.
+    pub fn of(entry: &Entry, groups: &[Group], metric: Metric) -> Vec<Rank> {
+        groups.iter().filter_map(|group| Self::within(entry, group, metric)).collect()
+    }
+
+    fn within(entry: &Entry, group: &Group, metric: Metric) -> Option<Rank> {
         let is_its = |(number, _): &&(i64, f64)| *number == entry.number;
-        let group = groups.iter().find(|group| group.has(entry))?;
         let (_, value) = *group.values.iter().find(is_its)?;
         let others: Vec<(i64, f64)> = group.values.iter().filter(|one| !is_its(one)).copied().collect();
         let points = |other: f64| match (metric.better(), other.total_cmp(&value)) {
@@ -205,6 +249,7 @@ impl Rank {
         let has_others = !others.is_empty();
         Some(Rank {
             id: entry.id.clone(),
+            part: group.part.clone(),
             value,
             others: has_others.then(|| Spread::of(&others)),
             better_than_percent: has_others.then(|| sum / others.len() as f64 * 100.0),

@@ -11,6 +11,7 @@ use super::entry::{Added, Entry, Given, ID_DIGITS, NewEntry, digest};
 use super::error::{HistoryError, Problem};
 use super::open::Store;
 use super::query::Filter;
+use crate::result::Part;
 
 /// Ids that the message of an ambiguous one names.
 const NAMED: usize = 5;
@@ -259,8 +260,22 @@ fn insert(db: &Connection, entry: &NewEntry<'_>, deflated: &[u8]) -> rusqlite::R
     for (metric, value) in facts.figures.iter().filter(|(_, value)| value.is_finite()) {
         figure.execute(params![number, metric, value])?;
     }
+    insert_parts(db, number, &facts.parts)?;
     add_tags(db, number, &given.tags)?;
     Ok(Added { id, is_new: true })
+}
+
+/// Writes the tests of a suite with their figures.
+fn insert_parts(db: &Connection, number: i64, parts: &[Part]) -> rusqlite::Result<()> {
+    let mut insert = db.prepare_cached("INSERT INTO part VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    let mut figure = db.prepare_cached("INSERT INTO part_figure VALUES (?1, ?2, ?3, ?4)")?;
+    for (place, part) in parts.iter().enumerate() {
+        insert.execute(params![number, place as i64, part.name, part.profile, part.command])?;
+        for (metric, value) in part.figures.iter().filter(|(_, value)| value.is_finite()) {
+            figure.execute(params![number, place as i64, metric, value])?;
+        }
+    }
+    Ok(())
 }
 
 /// Adds what is known of a document that was there already, and changes nothing that it has.

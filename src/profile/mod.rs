@@ -7,6 +7,7 @@
 //! Source: `command-line.md` §5 and §9, `xml.md` §3 and §4 of the DiskSpd 2.2 contract.
 
 mod events;
+mod hash;
 mod size;
 mod validate;
 pub(crate) mod words;
@@ -16,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use events::EventNames;
+pub use hash::hash;
 pub use size::{Size, SizeColumn};
 pub use validate::{Finding, Rule, Severity, validate};
 

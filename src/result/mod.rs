@@ -11,6 +11,7 @@ mod latency;
 pub(crate) mod legacy;
 pub mod merge;
 pub mod metrics;
+mod part;
 mod proof;
 mod summary;
 mod verdict;
@@ -29,6 +30,7 @@ pub use evidence::{
     WayChange, Window, WriteCache, is_path_of_another, served_disks,
 };
 pub use latency::LatencySummary;
+pub use part::Part;
 pub use proof::{FileServer, Proof, Served, disks_in_words};
 pub use summary::{DirectionSummary, NodeSummary, Summary};
 pub use verdict::{Cause, Figure, Finding, FindingGrade, Grade, Unchecked, Verdict};

@@ -18,7 +18,7 @@ use crate::load;
 use crate::machine::host::{host_name, uptime_ms};
 use crate::machine::roots::Roots;
 use crate::request::{Grammar, Line, Request};
-use crate::result::Document;
+use crate::result::{Document, Layer};
 use crate::session::caretaker::Caretaker;
 use crate::suite::{Ahead, Ended, Kind, Runner, Step};
 use crate::sys::error::system_text;
@@ -62,6 +62,8 @@ pub struct Series {
     owed: Vec<Step>,
     /// The last run prepared something.
     has_prepared: bool,
+    /// The disks below the targets of its runs.
+    disks: Vec<Layer>,
     /// The line that could not be run.
     broken: Option<Line>,
 }
@@ -109,8 +111,26 @@ impl Series {
             has_begun: false,
             owed: Vec::new(),
             has_prepared: false,
+            disks: Vec::new(),
             broken: None,
         })
+    }
+
+    /// The disks below the targets of all its runs, each once, as the first of these met it.
+    pub fn disks(&self) -> &[Layer] {
+        &self.disks
+    }
+
+    fn note_disks(&mut self, document: &Document) {
+        let targets = document.measured().flat_map(|measured| &measured.evidence.targets);
+        for disk in targets.flat_map(|target| target.lowest()) {
+            let is_it = |known: &Layer| {
+                known.name == disk.name && known.model == disk.model && known.firmware == disk.firmware
+            };
+            if !self.disks.iter().any(is_it) {
+                self.disks.push(disk.clone());
+            }
+        }
     }
 
     /// Sets the paths of `--overwrite` for the steps that follow, and returns those before. The write guard refuses a path
@@ -301,6 +321,7 @@ impl Runner for Series {
         let line = step.line.clone().allowing(&self.overwrite);
         self.watch.see(Event::Begins(step));
         if let Some(document) = self.kept(step, &line)? {
+            self.note_disks(&document);
             self.watch.see(Event::Done { step, document: &document, is_kept: true });
             self.owed.extend(step.kind.prepares().then(|| step.clone()));
             return Ok(document);
@@ -312,6 +333,7 @@ impl Runner for Series {
             self.watch.see(Event::Begins(step));
         }
         let document = self.make(line)?;
+        self.note_disks(&document);
         if let Some(keep) = &mut self.keep {
             keep.put(step, &document)?;
         }

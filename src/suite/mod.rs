@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use crate::fault::Fault;
 use crate::request::Line;
-use crate::result::{Document, Grade, envelope};
+use crate::result::{Document, Grade, Part, envelope};
 use crate::suite::findings::SeriesVerdict;
 
 /// What a suite leaves: a versioned document.
@@ -28,6 +28,9 @@ pub trait SuiteDocument: envelope::DocumentKind {
 
     /// The verdicts of its runs, each with the title of its part, which is empty where there is only one.
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)>;
+
+    /// The figures of its tests: what the history keeps, finds and counts.
+    fn parts(&self) -> Vec<Part>;
 }
 
 /// One run of a series.

@@ -64,6 +64,7 @@ mod history {
     mod crashes;
     mod file;
     mod keeping;
+    mod suites;
     mod tools;
 }
 

@@ -13,10 +13,11 @@ use crate::cli::config::{Config, HistoryConfig};
 use crate::cli::console::{say_beside, say_line};
 use crate::cli::grammar::value::{history_label, history_tag};
 use crate::fault::Refusal;
-use crate::history::{Facts, Given, HistoryError, NewEntry, Problem, Store};
+use crate::history::{Device, Facts, Given, HistoryError, NewEntry, Problem, Store};
 use crate::machine::host::{host_name, unix_time_s};
 use crate::request::HistoryOptions;
-use crate::result::{Document, Grade, json};
+use crate::result::{Document, Layer, envelope, json};
+use crate::suite::SuiteDocument;
 use crate::text::shell_word;
 
 /// The file of the history.
@@ -184,18 +185,21 @@ impl Keeping {
         }
     }
 
-    /// Keeps the document of a suite that tested or read the paths of `used`, and tells where.
-    pub fn keep_suite(&self, kind: &str, grade: Option<Grade>, used: &[String], document: &str) {
+    /// Keeps the document of a suite that tested or read the paths of `used` on these disks, and tells where.
+    pub fn keep_suite<D: SuiteDocument>(&self, kind: &str, used: &[String], disks: &[Layer], document: &D) {
         if self.place.is_none() {
             return;
         }
+        let text = envelope::write(document);
         // What this program has just written is JSON.
-        let mut facts = Facts::of_suite(kind, grade, document.as_bytes()).unwrap_or_default();
+        let mut facts =
+            Facts::of_suite(kind, document.grade(), document.parts(), text.as_bytes()).unwrap_or_default();
         if facts.host.is_empty() {
             facts.host = host_name();
         }
         facts.targets = used.to_vec();
-        match self.kept(document.as_bytes(), &facts) {
+        facts.devices = disks.iter().map(Device::of).collect();
+        match self.kept(text.as_bytes(), &facts) {
             Ok(words) => say_line(format_args!("{words}")),
             Err(words) => say_line(format_args!("{}{words}", Told::Warning.lead())),
         }

@@ -17,8 +17,8 @@ use crate::cli::show::verdict::{Style, fitting_stdout, series as series_verdict}
 use crate::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
 use crate::report::Chart;
 use crate::request::Output;
-use crate::result::Grade;
 use crate::result::envelope::{self, DocumentKind, ReadError};
+use crate::result::{Grade, Part};
 use crate::session::caretaker;
 use crate::session::outputs::{LaterOutputs, use_of};
 use crate::session::place::Place;
@@ -127,6 +127,7 @@ fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
         Err(ended) => (None, Err(ended)),
     };
     let is_complete = result.is_ok();
+    let disks = series.disks().to_vec();
     let code = series.end(result);
     let code = telemetry.end().into_iter().fold(code, |_, error| tell(Failure::from(error)));
     let Some(document) = document.filter(SuiteDocument::has_figures) else {
@@ -139,7 +140,7 @@ fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
     let code = print(&text, code);
     let errors = outputs.write(|output| suite.content(output, &document));
     let code = errors.into_iter().fold(code, |_, error| tell(Failure::from(error)));
-    keeping.keep_suite(S::NAME, document.grade(), &used, &envelope::write(&document));
+    keeping.keep_suite(S::NAME, &used, &disks, &document);
     let lacks = |required| S::lacks(&document, required);
     let answer = Answer { is_complete, grade: document.grade(), lacks: &lacks };
     Ok(suite.series().held_to(&answer, code))
@@ -260,6 +261,8 @@ pub(crate) trait Stored {
     fn json(&self) -> String;
     /// The worst verdict of its runs; none when no run was judged.
     fn grade(&self) -> Option<Grade>;
+    /// The figures of its tests.
+    fn parts(&self) -> Vec<Part>;
     /// The verdicts of its runs, as they were judged then.
     fn verdicts(&self, style: Style) -> String;
 }
@@ -301,6 +304,10 @@ impl<S: Suite> Stored for Held<S> {
 
     fn grade(&self) -> Option<Grade> {
         self.0.grade()
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        self.0.parts()
     }
 
     fn verdicts(&self, style: Style) -> String {

@@ -98,8 +98,9 @@ fn row(entry: &Entry) -> Vec<String> {
 pub(crate) fn head(entry: &Entry, style: Style) -> String {
     let (facts, given) = (&entry.facts, &entry.given);
     let device = |device: &crate::history::Device| {
-        let words = [Some(&device.name), device.model.as_ref(), device.firmware.as_ref()];
-        words.into_iter().flatten().map(|word| printable(word)).collect::<Vec<_>>().join(" ")
+        let firmware = device.firmware.as_ref().map(|revision| format!("firmware {revision}"));
+        let words = [Some(device.name.clone()), device.model.clone(), firmware];
+        words.into_iter().flatten().map(|word| printable(&word)).collect::<Vec<_>>().join(" ")
     };
     let devices: Vec<String> = facts.devices.iter().map(device).collect();
     let rows = [
@@ -130,42 +131,48 @@ pub(crate) fn statistics(groups: &[Group], by: &[Environment], metric: Metric) -
     if groups.is_empty() {
         return format!("{title}no kept result has this figure\n");
     }
-    let heads = by.iter().map(|one| one.name()).chain([
-        "profile",
-        "runs",
-        "min",
-        "25 %",
-        "median",
-        "75 %",
-        "max",
-        "command of the newest",
-    ]);
+    let has_parts = groups.iter().any(|group| group.part.is_some());
+    let test = has_parts.then_some("test");
+    let rest =
+        ["profile", "results", "min", "25 %", "median", "75 %", "max", "command of the newest"].into_iter();
+    let heads = by.iter().map(|one| one.name()).chain(test).chain(rest);
     let mut rows = vec![heads.map(String::from).collect::<Vec<_>>()];
     rows.extend(groups.iter().map(|group| {
         let spread = &group.spread;
         let environment =
             group.environment.iter().map(|value| value.as_deref().map_or("-".into(), printable));
+        let test = has_parts.then(|| match &group.part {
+            Some(part) => format!("{} {}", printable(&group.kind), printable(part)),
+            None => "run".to_string(),
+        });
         let figures = [spread.min, spread.lower_quartile, spread.median, spread.upper_quartile, spread.max];
         let profile: String = group.profile.chars().take(HASH_SHOWN).collect();
-        let mut row: Vec<String> = environment.chain([profile, spread.runs.to_string()]).collect();
+        let mut row: Vec<String> =
+            environment.chain(test).chain([profile, spread.runs.to_string()]).collect();
         row.extend(figures.map(|value| metric.show(value)));
         row.push(printable(&group.command));
         row
     }));
+    let names = by.len() + usize::from(has_parts);
     let is_number: Vec<bool> =
-        by.iter().map(|_| false).chain([false, true, true, true, true, true, true, false]).collect();
+        (0..names).map(|_| false).chain([false, true, true, true, true, true, true, false]).collect();
     title + &aligned(&rows, &is_number)
 }
 
-/// Where a run stands.
-pub(crate) fn rank(rank: &Rank, metric: Metric) -> String {
-    let (id, value) = (&rank.id, metric.show(rank.value));
-    match (&rank.others, rank.better_than_percent) {
-        (Some(others), Some(percent)) => format!(
-            "\n{id}: {value}, better than {percent:.0} % of {} with the same profile in the same environment (median {})\n",
-            plural(others.runs, "other run"),
-            metric.show(others.median)
-        ),
-        _ => format!("\n{id}: {value}; no other run has the same profile in the same environment\n"),
-    }
+/// Where a result stands, a line for each of its tests.
+pub(crate) fn standing(ranks: &[Rank], metric: Metric) -> String {
+    let line = |rank: &Rank| {
+        let part = rank.part.iter().map(|part| format!(", {}", printable(part)));
+        let (id, value) = (format!("{}{}", rank.id, part.collect::<String>()), metric.show(rank.value));
+        match (&rank.others, rank.better_than_percent) {
+            (Some(others), Some(percent)) => format!(
+                "\n{id}: {value}, better than {percent:.0} % of {} with the same profile in the same environment (median {})",
+                plural(others.runs, "other result"),
+                metric.show(others.median)
+            ),
+            _ => format!("\n{id}: {value}; no other result has the same profile in the same environment"),
+        }
+    };
+    let lines: String = ranks.iter().map(line).collect();
+    if lines.is_empty() { lines } else { lines + "\n" }
 }

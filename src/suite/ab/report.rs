@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::design::figure;
 use super::outcome::Outcome;
 use super::{BLOCK_RUNS, Design, Plan, Side};
+use crate::profile;
 use crate::result::envelope::DocumentKind;
 use crate::result::metrics::{Better, Metric, NoFigure, is_paced};
-use crate::result::{Document, Grade, Summary};
+use crate::result::{Document, Grade, Part, Summary};
 use crate::suite::figures::Spread;
 use crate::suite::findings::{SeriesVerdict, judged};
 use crate::suite::{Ended, SuiteDocument};
@@ -63,6 +64,15 @@ impl Comparison {
         self.metric.words(self.is_response)
     }
 
+    /// The medians of A and B, by these names.
+    pub(in crate::suite) fn parts_of(&self, names: [&str; 2]) -> Vec<Part> {
+        let part = |(name, variant): (&str, &Variant)| {
+            let median = variant.figures.map(|spread| spread.median);
+            Part::of(name, variant.profile.as_deref(), &variant.words, [(self.metric, median)])
+        };
+        names.into_iter().zip([&self.a, &self.b]).filter_map(part).collect()
+    }
+
     /// Whether B is better than A; none when no difference is shown.
     pub fn is_b_better(&self) -> Option<bool> {
         let effect = self.effect.filter(|_| self.outcome == Outcome::Different)?;
@@ -75,6 +85,9 @@ impl Comparison {
 pub struct Variant {
     /// Words of its command line.
     pub words: Vec<String>,
+    /// Hash of the profile of its runs, by which the history knows the same test; none in documents from before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// The figure in its runs, the first one not counted.
     pub figures: Option<Spread>,
     /// The worst verdict of its runs.
@@ -151,6 +164,7 @@ pub(super) struct Collected {
 
 #[derive(Default)]
 struct Gathered {
+    profile: Option<String>,
     figures: Vec<f64>,
     grade: Grade,
     invalid_runs: usize,
@@ -195,6 +209,7 @@ impl Collected {
 impl Gathered {
     fn take(&mut self, value: f64, metric: Metric, document: &Document) {
         self.figures.push(value);
+        self.profile = Some(profile::hash(&document.profile));
         self.is_paced = is_paced(document);
         self.is_response = metric.is_response(document);
         for measured in document.measured() {
@@ -215,6 +230,7 @@ impl Gathered {
         let disks = self.disk_iops.len() as f64;
         Variant {
             words: words.to_vec(),
+            profile: self.profile,
             figures: Spread::of(self.figures),
             grade: self.grade,
             invalid_runs: self.invalid_runs,
@@ -352,6 +368,10 @@ impl SuiteDocument for Comparison {
 
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         vec![("", &self.verdict)]
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        Part::apart(self.parts_of(["A", "B"]))
     }
 }
 

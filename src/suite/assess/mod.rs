@@ -11,7 +11,7 @@ pub use report::{Assessment, Check, Figure, Requirement, WinsatUnit};
 
 use std::time::Duration;
 
-use crate::profile::{CacheMode, Profile, Target, Throughput, TimeSpan, xml};
+use crate::profile::{self, CacheMode, Profile, Target, Throughput, TimeSpan, xml};
 use crate::result::metrics::{Metric, Since};
 use crate::result::{Document, Finding, Summary};
 
@@ -161,7 +161,11 @@ impl Plan {
         let measured = document.measured().next().map(Summary::of);
         let mut has_value = false;
         for figure in assessment.figures.iter_mut().filter(|figure| figure.test == test.words()) {
-            figure.value = measured.as_ref().and_then(|summary| value(figure.metric, test, summary));
+            figure.value = measured
+                .as_ref()
+                .zip(figure.metric)
+                .and_then(|(summary, metric)| value(metric, test, summary));
+            figure.profile = figure.value.map(|_| profile::hash(&document.profile));
             figure.grade = figure.value.and(grade);
             has_value |= figure.value.is_some();
         }

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FLUSHED_WRITE_BYTES, FLUSHES_PER_S, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test};
-use crate::result::Grade;
 use crate::result::envelope::DocumentKind;
-use crate::result::metrics::Metric;
+use crate::result::metrics::{Metric, Unit, schema_of_any};
+use crate::result::{Grade, Part};
 use crate::suite::SuiteDocument;
 use crate::suite::findings::{SeriesVerdict, word};
 use crate::text::size;
@@ -17,6 +17,11 @@ const VALUE_COLUMN: usize = 47;
 /// Where the limits come from.
 const SOURCE: &str =
     "Windows hardware requirements, Device.Storage.Hd.AtaProtocol.Performance (MSDN ff567504)";
+
+/// Bytes per second of winsat's unit.
+const MB: f64 = 1e6;
+/// Nanoseconds of winsat's unit.
+const NS_PER_MS: f64 = 1e6;
 
 /// Unit of a figure, as winsat prints it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -99,10 +104,13 @@ pub struct Figure {
     pub label: String,
     /// The test's words.
     pub test: String,
-    /// What it is.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub(super) metric: Metric,
+    /// What it is; none in documents from before this was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema_of_any")]
+    pub metric: Option<Metric>,
+    /// Hash of the profile of its run, by which the history knows the same test; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// The value; none when it was not measured.
     pub value: Option<f64>,
     /// Its unit.
@@ -125,6 +133,17 @@ impl Figure {
             (Some(limit), Some(value)) if limit.holds(value) => Check::Pass,
             _ => Check::Fail,
         }
+    }
+
+    /// With its metric, in the unit of that.
+    fn told(&self) -> Option<(Metric, Option<f64>)> {
+        let metric = self.metric?;
+        let of_one = match metric.unit() {
+            Unit::BytesPerSecond => MB,
+            Unit::Nanoseconds => NS_PER_MS,
+            Unit::PerSecond => return None,
+        };
+        Some((metric, self.value.map(|value| value * of_one)))
     }
 
     /// The value with its unit.
@@ -180,6 +199,15 @@ impl SuiteDocument for Assessment {
 
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         vec![("", &self.verdict)]
+    }
+
+    /// Figures of one run are one part.
+    fn parts(&self) -> Vec<Part> {
+        let of_run = |figures: &[Figure]| {
+            let first = figures.first()?;
+            Part::of(&first.test, first.profile.as_deref(), &[], figures.iter().filter_map(Figure::told))
+        };
+        self.figures.chunk_by(|one, next| one.test == next.test).filter_map(of_run).collect()
     }
 }
 
@@ -278,7 +306,8 @@ fn figures(plan: &Plan, test: Test) -> Vec<Figure> {
     let figure = |label: &str, metric: Metric, is_winsats: bool, limit: Option<Requirement>| Figure {
         label: label.to_string(),
         test: test.words().to_string(),
-        metric,
+        metric: Some(metric),
+        profile: None,
         value: None,
         unit: WinsatUnit::of(metric),
         is_winsats,

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Operation, Planned, Settings, Target, Test};
+use crate::profile;
 use crate::result::envelope::DocumentKind;
 use crate::result::metrics::{Metric, Since};
-use crate::result::{Document, Finding, Grade, Summary};
+use crate::result::{Document, Finding, Grade, Part, Summary};
 use crate::suite::SuiteDocument;
 use crate::suite::figures::Spread;
 use crate::suite::findings::SeriesVerdict;
@@ -75,6 +76,9 @@ pub struct Row {
     pub part: Operation,
     /// The words of DiskSpd's command line of its first loop; the others have another seed (`-z`).
     pub words: Vec<String>,
+    /// Hash of the profile of its runs, by which the history knows the same test; none in documents from before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// The run before those that count.
     pub discarded: Option<Loop>,
     /// The runs that count, in order.
@@ -103,6 +107,19 @@ pub struct Loop {
     /// What the rules found, worst first.
     pub findings: Vec<Finding>,
 }
+
+/// A figure and where a loop has it.
+type OfLoop = (Metric, fn(&Loop) -> f64);
+
+/// What the history keeps of the loops.
+const FIGURES: [OfLoop; 6] = [
+    (Metric::IOPS, |run| run.iops),
+    (Metric::BYTES, |run| run.bytes_per_s),
+    (Metric::MEAN, |run| run.latency_mean_ns),
+    (Metric::P50, |run| run.latency_p50_ns as f64),
+    (Metric::P99, |run| run.latency_p99_ns as f64),
+    (Metric::MAX, |run| run.latency_max_ns as f64),
+];
 
 /// What the loops of a test say together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -162,6 +179,10 @@ impl SuiteDocument for MarkReport {
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         vec![("", &self.verdict)]
     }
+
+    fn parts(&self) -> Vec<Part> {
+        self.rows.iter().filter_map(Row::part).collect()
+    }
 }
 
 /// Advice in options of this suite.
@@ -188,6 +209,7 @@ impl Row {
             test: planned.test,
             part: planned.part,
             words: settings.words(planned, 1, target),
+            profile: None,
             discarded: None,
             loops: Vec::new(),
             outcome: None,
@@ -203,6 +225,14 @@ impl Row {
         format!("{} {}", self.part.word(), self.test)
     }
 
+    /// The medians of its loops.
+    fn part(&self) -> Option<Part> {
+        let median =
+            |read: fn(&Loop) -> f64| Spread::of(self.loops.iter().map(read)).map(|spread| spread.median);
+        let figures = FIGURES.map(|(metric, read)| (metric, median(read)));
+        Part::of(self.label(), self.profile.as_deref(), &self.words, figures)
+    }
+
     /// Takes the document of a run.
     pub(super) fn put(&mut self, number: u32, document: &Document) {
         let run = Loop::of(document);
@@ -211,6 +241,7 @@ impl Row {
             return;
         }
         self.loops.extend(run);
+        self.profile = Some(profile::hash(&document.profile));
         self.outcome = Outcome::of(&self.loops, self.test.block_bytes);
     }
 }

@@ -67,8 +67,15 @@ fn rows(report: &MarkReport, part: Operation) -> Vec<Row> {
     if !asked.is_empty() {
         return asked;
     }
-    let empty =
-        |&test| Row { test, part, words: Vec::new(), discarded: None, loops: Vec::new(), outcome: None };
+    let empty = |&test| Row {
+        test,
+        part,
+        words: Vec::new(),
+        profile: None,
+        discarded: None,
+        loops: Vec::new(),
+        outcome: None,
+    };
     report.settings.tests.iter().map(empty).collect()
 }
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Study;
 use super::nodes::{self, Node};
-use crate::result::Grade;
 use crate::result::envelope::DocumentKind;
+use crate::result::{Grade, Part};
 use crate::suite::SuiteDocument;
 use crate::suite::ab::{self, Variant};
 use crate::suite::findings::SeriesVerdict;
@@ -61,6 +61,15 @@ impl SuiteDocument for StudyReport {
 
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         self.parts.iter().map(|part| (part.title.as_str(), &part.comparison.verdict)).collect()
+    }
+
+    /// Without the titles, which name targets. Runs of other nodes are kept there.
+    fn parts(&self) -> Vec<Part> {
+        let of = |part: &ComparedPair| {
+            let names = part.names.each_ref().map(|name| format!("{} {name}", self.study.name()));
+            part.comparison.parts_of(names.each_ref().map(String::as_str))
+        };
+        Part::apart(self.parts.iter().flat_map(of))
     }
 }
 

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use super::sweep::{self, LatencyLimit, Next, Point};
 use super::{Draft, Plan};
-use crate::profile::{Size, Target, Throughput, TimeSpan};
+use crate::profile::{self, Size, Target, Throughput, TimeSpan};
 use crate::result::envelope::DocumentKind;
 use crate::result::metrics::{Metric, Since};
 use crate::result::{
-    Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Summary, TimeSpanResult,
+    Direction, DirectionSummary, Document, Grade, LatencySummary, Measured, Part, Summary, TimeSpanResult,
 };
 use crate::suite::SuiteDocument;
 use crate::suite::findings::{SeriesVerdict, judged, word};
@@ -45,6 +45,9 @@ pub struct Run {
     pub name: String,
     /// DiskSpd's line.
     pub line: Vec<String>,
+    /// Hash of its profile, by which the history knows the same test; none in documents from before it was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// What was reached; one group per time span and target.
     pub rows: Vec<Row>,
     /// I/Os per second of the first time span.
@@ -146,9 +149,36 @@ impl SuiteDocument for Outcome {
     fn verdicts(&self) -> Vec<(&str, &SeriesVerdict)> {
         vec![("", &self.verdict)]
     }
+
+    fn parts(&self) -> Vec<Part> {
+        let rows = self.runs.iter().flat_map(|run| run.rows.iter().filter_map(move |row| row.part(run)));
+        Part::apart(rows.chain(self.found()))
+    }
+}
+
+impl Row {
+    fn part(&self, run: &Run) -> Option<Part> {
+        let name = format!("{}, {}, {}", run.name, self.what, self.direction);
+        let rates = [(Metric::IOPS, Some(self.iops)), (Metric::BYTES, Some(self.bytes_per_s))];
+        let latencies = self
+            .latency
+            .iter()
+            .flat_map(|latency| Metric::all().map(move |metric| (metric, metric.of_latencies(latency))));
+        Part::of(name, run.profile.as_deref(), &run.line, rates.into_iter().chain(latencies))
+    }
 }
 
 impl Outcome {
+    /// The highest rate within a limit, of a search that found it.
+    fn found(&self) -> Option<Part> {
+        let (search, first) = (self.search.as_ref()?, self.runs.first()?);
+        let (SearchEnd::Found(rate) | SearchEnd::AllKeepIt(rate)) = search.end? else { return None };
+        let LatencyLimit { of, ms } = search.limit;
+        let name = format!("{}, highest rate with {} up to {ms} ms", self.workload, of.word());
+        let iops = rate.saturating_mul(search.streams) as f64;
+        Part::of(name, first.profile.as_deref(), &first.line, [(Metric::IOPS, Some(iops))])
+    }
+
     pub(super) fn begin(plan: &Plan) -> Self {
         Outcome {
             tool_version: env!("CARGO_PKG_VERSION").to_string(),
@@ -177,6 +207,7 @@ impl Outcome {
         self.runs.push(Run {
             name: step.name.clone(),
             line: step.words.clone(),
+            profile: Some(profile::hash(&document.profile)),
             rows,
             total_iops: measured_spans
                 .first()

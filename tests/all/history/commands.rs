@@ -198,14 +198,14 @@ fn statistics_tell_a_distribution_and_where_a_run_stands() {
     let percent = |metric: &str, id: &str| {
         let line = format!("history stats --by host --metric {metric} --of {id} --json");
         let told: Value = serde_json::from_str(&place.out(&line)).expect("JSON");
-        told["of"]["better_than_percent"].as_f64().expect("a number")
+        told["of"][0]["better_than_percent"].as_f64().expect("a number")
     };
     // The first has the lowest latency: more IOPS and less latency are better.
     for metric in ["iops", "latency"] {
         assert_eq!([0, 2, 4].map(|at| percent(metric, &ids[at])), [100.0, 50.0, 0.0], "{metric}");
     }
     let text = place.out(&format!("history stats --of {}", ids[0]));
-    assert!(text.contains("better than 100 % of 4 other runs with the same profile"), "{text}");
+    assert!(text.contains("better than 100 % of 4 other results with the same profile"), "{text}");
     place.said("history stats --metric speed").refused(&["iops"]);
     place.said("history stats --by planet").refused(&["host, model"]);
 }

@@ -11,7 +11,8 @@ use crate::support::devices::{Mount, can_make_devices, run, text};
 use crate::support::skipped::skip;
 
 /// Files of every version: the SQL that makes them, as that version left them.
-const VERSIONS: [&str; 1] = [include_str!("../../data/history/version-1.sql")];
+const VERSIONS: [&str; 2] =
+    [include_str!("../../data/history/version-1.sql"), include_str!("../../data/history/version-2.sql")];
 
 #[test]
 fn files_of_every_version_are_read_and_written() {
@@ -28,9 +29,21 @@ fn files_of_every_version_are_read_and_written() {
         for words in ["2025-11-23 10:00", "certified", "12,345", "old +x"] {
             assert!(listed.contains(words), "no '{words}' in {listed}");
         }
+        // What a later version added is empty before.
+        let known = usize::from(version >= 1);
+        assert_eq!(place.ids("--firmware F1").len(), known, "version {}", version + 1);
+        let stats = place.out("history stats --metric bytes --by firmware");
+        assert_eq!(stats.lines().skip(2).count(), known, "{stats}");
         let id = place.kept("");
         assert_eq!(place.ids(""), [id, "werc8gm".into()]);
         assert_whole(&place.store());
+        let db = rusqlite::Connection::open(place.store()).expect("it opens");
+        let indexes: String = db
+            .query_row("SELECT group_concat(name) FROM sqlite_schema WHERE type = 'index'", [], |row| {
+                row.get(0)
+            })
+            .expect("it has some");
+        assert!(indexes.contains("device_model") && indexes.contains("device_firmware"), "{indexes}");
     }
 }
 

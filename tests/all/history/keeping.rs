@@ -72,6 +72,12 @@ fn a_suite_is_kept_as_one_document() {
     let shown = place.out(&format!("history show --json {id}"));
     assert!(shown.as_bytes() == fs::read(place.path("mark.json")).expect("written"));
     assert!(place.out("history show disk").contains("kind      mark"));
+    let stands = place.out(&format!("history stats --by host,model --metric bytes --of {id}"));
+    assert!(stands.contains("mark read RND4K-Q1T1") && stands.contains("no other result"), "{stands}");
+    let listed = place.out("history list --json");
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+    let disk = listed[0]["devices"][0]["name"].as_str().expect("what its runs met");
+    assert!(shown.contains("\"profile\": \"") && !disk.is_empty(), "{disk}");
     place.said("mark --no-history --label x .").refused(&["--no-history"]);
 }
 

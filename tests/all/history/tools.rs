@@ -121,6 +121,13 @@ impl Said {
         words.iter().for_each(|word| assert!(told.contains(word), "no '{word}' in: {told}"));
     }
 
+    /// Failed, with these words.
+    #[track_caller]
+    pub fn failed(self, words: &[&str]) {
+        assert_eq!(self.code, Some(1), "{}\n{}", self.out, self.err);
+        words.iter().for_each(|word| assert!(self.err.contains(word), "no '{word}' in: {}", self.err));
+    }
+
     /// The id that a run was kept as.
     #[track_caller]
     pub fn id(&self) -> String {

@@ -20,6 +20,9 @@ pub(super) struct FilterArguments {
     /// On a device whose name or model has this part, in upper or lower case
     #[arg(long, value_name = "PART")]
     device: Option<String>,
+    /// On a device with this revision of its firmware, all of it
+    #[arg(long, value_name = "REVISION")]
+    firmware: Option<String>,
     /// Of a target whose path has this part
     #[arg(long, value_name = "PART")]
     target: Option<String>,
@@ -41,7 +44,7 @@ pub(super) struct FilterArguments {
     /// With this tag; given several times, with all of them
     #[arg(long, value_name = "NAME", value_parser = tag)]
     tag: Vec<String>,
-    /// Of the profile with this hash, or its first digits: `history list --json` and `history stats` show them
+    /// Of the profile with this hash, or its first digits (suites have one for each test): `history list --json` and `history stats` show them
     #[arg(long, value_name = "HASH")]
     profile: Option<String>,
 }
@@ -52,6 +55,7 @@ impl FilterArguments {
         Filter {
             host: self.host.clone(),
             device: self.device.clone(),
+            firmware: self.firmware.clone(),
             target: self.target.clone(),
             since_s: self.since.map(|moment| moment.0),
             until_s: self.until.map(|moment| moment.0),

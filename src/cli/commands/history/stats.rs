@@ -8,15 +8,15 @@ use super::filter::FilterArguments;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::values::{metric, one_of};
 use crate::cli::console::say_line;
-use crate::cli::show::history::{rank as rank_words, statistics};
+use crate::cli::show::history::{standing, statistics};
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::history::{Environment, Group, Rank};
 use crate::result::metrics::Metric;
 
-/// Show how a figure is distributed over the runs of each environment, and where one run stands
+/// Show how a figure is distributed over the results of each environment, and where one of them stands
 ///
-/// Each profile is told apart: runs of different tests are no distribution. Runs of several time spans, and suites, have no
-/// such figures.
+/// Each profile is told apart: results of different tests are no distribution. Each test of a suite counts by itself, with the
+/// median of its runs. Runs of several time spans have no such figures.
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
     /// What makes an environment: host, model, firmware, target, label, revision
@@ -41,8 +41,8 @@ struct Told<'t> {
     metric: &'static str,
     by: &'t [Environment],
     groups: &'t [Group],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    of: Option<&'t Rank>,
+    #[serde(skip_serializing_if = "<[Rank]>::is_empty")]
+    of: &'t [Rank],
 }
 
 fn environment(text: &str) -> Result<Environment, Refusal> {
@@ -59,22 +59,22 @@ pub(super) fn run(at: &At, arguments: &StatsArguments) -> Done {
         Some(store) => store.statistics(&arguments.which.filter(), by, metric).map_err(Refusal::from)?,
         None => Vec::new(),
     };
-    let mut rank = None;
+    let mut ranks = Vec::new();
     if let (Some(word), Some(store)) = (&arguments.of, &store) {
         let entry = store.find_one(word).map_err(Refusal::from)?;
-        let Some(found) = Rank::of(&entry, &groups, metric) else {
+        ranks = Rank::of(&entry, &groups, metric);
+        if ranks.is_empty() {
             let words = format!(
                 "{} has no figure for {}, or is none of these results",
                 entry.id,
                 metric.words(false)
             );
             return Err(Failure::new(FailureKind::Figure, words).into());
-        };
+        }
         groups.retain(|group| group.has(&entry));
-        rank = Some(found);
     }
     if arguments.json {
-        let told = Told { metric: metric.id(), by, groups: &groups, of: rank.as_ref() };
+        let told = Told { metric: metric.id(), by, groups: &groups, of: &ranks };
         let text = serde_json::to_string_pretty(&told).expect("all keys are text, and no type refuses");
         return Ok(print(&(text + "\n"), ExitCode::Done));
     }
@@ -84,8 +84,6 @@ pub(super) fn run(at: &At, arguments: &StatsArguments) -> Done {
         say_line(format_args!("{}", at.nothing_yet()));
     }
     let mut text = statistics(&groups, by, metric);
-    if let Some(rank) = &rank {
-        text.push_str(&rank_words(rank, metric));
-    }
+    text.push_str(&standing(&ranks, metric));
     Ok(print(&text, ExitCode::Done))
 }
