@@ -10,7 +10,7 @@ use crate::result::Document;
 use crate::result::{
     Direction, Finding, FindingGrade, Grade, Measured, TargetResult, ThreadResult, TimeSpanResult, Verdict,
 };
-use crate::suite::Ahead;
+use crate::suite::{Ahead, SuiteDocument};
 
 /// Scatter of 5 %, wandering of 8 % that stays, a steady fall, and every twentieth run loses up to 30 %.
 const MACHINE: Noise = Noise { scatter: 0.05, drift: (0.08, 0.9), slope: -0.002, outliers: (0.05, 0.30) };
@@ -287,6 +287,10 @@ fn a_difference_ends_the_series_at_once() {
         "more is worse"
     );
     assert!(report.a.figures.unwrap().count == 2 * report.blocks.len(), "the first run does not count");
+    let parts = report.parts();
+    let medians = [report.a.figures, report.b.figures].map(|figures| figures.map(|spread| spread.median));
+    assert_eq!(parts.iter().map(|part| part.figures.get("iops").copied()).collect::<Vec<_>>(), medians);
+    assert_eq!(parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>(), ["A", "B"]);
 }
 
 #[test]

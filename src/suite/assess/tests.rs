@@ -119,6 +119,17 @@ fn winsats_lines_and_microsofts_limits() {
     ] {
         assert!(text.contains(line), "{line}{text}");
     }
+    let parts = assessment.parts();
+    let tests: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(tests, ["-ran -read", "-seq -read", "-seq -write", "-flush -seq", "-flush -ran"]);
+    let near = |part: usize, metric: &str, value: f64| {
+        assert!((parts[part].figures[metric] / value - 1.0).abs() < 0.01, "{parts:?}");
+    };
+    near(0, "bytes", 21.05e6);
+    near(3, "mean_latency", 2.378e6);
+    near(3, "max_latency", 26.977e6);
+    let stored: Assessment = read(write(&assessment).as_bytes()).unwrap();
+    assert_eq!(stored.parts(), parts, "also of the stored one");
     let check = |label: &str| {
         let figure = assessment.figures.iter().find(|f| f.label == label).expect(label);
         (figure.check(), figure.grade)

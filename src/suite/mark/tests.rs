@@ -256,6 +256,15 @@ fn the_best_of_the_loops_and_what_it_hides() {
     assert_eq!(report.verdict.findings[0].of[0].what, "read RND4K-Q1T1");
     assert_eq!((report.verdict.grade, report.verdict.runs), (Some(Grade::Suspect), 3));
     assert_eq!(report.verdict.findings[0].advice, "the rule's own");
+    let [part] = &report.parts()[..] else { panic!("one test") };
+    assert_eq!(
+        (part.name.as_str(), part.figures.get("bytes")),
+        ("read RND4K-Q1T1", Some(&6e6)),
+        "the median"
+    );
+    assert_eq!(part.figures.len(), 6);
+    let other = document(1_000_000, 1_000, FindingGrade::Remark);
+    assert_eq!(part.profile, crate::profile::hash(&other.profile));
 }
 
 #[test]

@@ -156,6 +156,12 @@ fn the_highest_rate_under_the_limit_is_found_and_shown() {
     let judged = storage.lines.len();
     assert_eq!((outcome.verdict.grade, outcome.verdict.runs), (Some(Grade::Certified), judged));
     let stored: Outcome = read(write(&outcome).as_bytes()).unwrap();
+    let parts = outcome.parts();
+    assert_eq!(stored.parts(), parts, "also of the stored one");
+    let highest = parts.last().unwrap();
+    assert!(highest.name.contains(", highest rate with p99 up to 10 ms"), "{parts:?}");
+    assert_eq!(highest.figures.get("iops"), Some(&((rate * 4) as f64)));
+    assert!(parts.len() > 1 && parts.iter().all(|part| part.profile == highest.profile), "{parts:?}");
     assert_eq!(stored.search.unwrap().points.len(), found.points.len());
 }
 
