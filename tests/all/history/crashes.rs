@@ -58,6 +58,7 @@ fn kills_lose_nothing_that_was_kept_and_damage_nothing() {
     place.out("history import run.json");
     assert_whole(&place.store());
     let kept = place.ids("").len();
+    println!("{kills} kills: {told} imports were told before their kill, {} are kept", kept - 1);
     assert!(kept > told as usize, "{told} were told, {kept} are kept");
     for id in place.ids("--limit 3") {
         place.out(&format!("history show {id}"));
