@@ -7,13 +7,16 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::sys::file::filesystem;
 
+/// What the file system of Windows' servers is called.
+const SMB: &str = "SMB";
+
 /// File systems whose memory is not shared between hosts (or need not be, in user space): a write-ahead log needs that
 /// (sqlite.org/wal.html, "Overview"). Magic numbers of `statfs(2)` and `linux/magic.h`.
 const WITHOUT_SHARED_MEMORY: &[(u64, &str)] = &[
     (0x6969, "NFS"),
-    (0x517b, "SMB"),
-    (0xff53_4d42, "SMB"),
-    (0xfe53_4d42, "SMB"),
+    (0x517b, SMB),
+    (0xff53_4d42, SMB),
+    (0xfe53_4d42, SMB),
     (0x5346_414f, "AFS"),
     (0x6b41_4653, "AFS"),
     (0x00c3_6400, "Ceph"),
@@ -34,6 +37,8 @@ pub enum Journal {
     WriteAhead,
     /// The old content goes to a journal first, because the file is on such a file system.
     RollbackOn(&'static str),
+    /// The same, and a lock file keeps others out instead of SQLite's locks.
+    LockFileOn(&'static str),
     /// The same, because SQLite could not make a write-ahead log here.
     Rollback,
     /// Nothing is written: the file or its folder is read-only.
@@ -48,6 +53,9 @@ impl Journal {
             Journal::RollbackOn(what) => {
                 format!("rollback journal, because a write-ahead log does not work on {what}")
             }
+            Journal::LockFileOn(what) => {
+                format!("rollback journal with a lock file, because SQLite's own locks do not work on {what}")
+            }
             Journal::Rollback => "rollback journal, because no write-ahead log can be made here".into(),
             Journal::ReadOnly => "none: the file can only be read here".into(),
         }
@@ -59,6 +67,12 @@ pub(super) fn needs_rollback(file: &File) -> Option<&'static str> {
     // A file system that does not answer is local: network ones do.
     let magic = filesystem(file).ok().flatten()?.magic;
     WITHOUT_SHARED_MEMORY.iter().find(|(number, _)| *number == magic).map(|(_, name)| *name)
+}
+
+/// Whether SQLite can never lock a file there to write it: it makes its shared lock on some bytes an exclusive one, and a
+/// server of SMB refuses an exclusive lock beside the shared one of the same program.
+pub(super) fn needs_lock_file(file_system: &str) -> bool {
+    file_system == SMB
 }
 
 /// Sets the journal of an open database, and how far a commit goes: to the medium.
@@ -78,7 +92,8 @@ pub(super) fn set(
         // The lock of the exclusive mode goes with the next read.
         db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
         db.pragma_update(None, "synchronous", "extra")?;
-        return Ok(Journal::RollbackOn(name));
+        let has_lock_file = needs_lock_file(name);
+        return Ok(if has_lock_file { Journal::LockFileOn(name) } else { Journal::RollbackOn(name) });
     }
     if mode(db, "wal", patience)? == "wal" {
         // Every commit of the log is flushed: it outlives a power loss (sqlite.org/pragma.html, "synchronous").

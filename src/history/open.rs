@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
@@ -12,6 +12,7 @@ use super::journal::{self, Journal};
 use super::schema::{APPLICATION_ID, STEPS};
 use crate::sys::file::{self, FileKind, Stat};
 use crate::sys::folders;
+use crate::sys::lock::{Lock, lock};
 use crate::sys::system::user;
 
 /// Name of the file in the person's data folder.
@@ -20,12 +21,17 @@ pub const DEFAULT_NAME: &str = "history.sqlite";
 /// How long others may hold the file. Each of them holds it for the time of one small write and its flush.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How often a lock file is tried.
+const LOCK_EVERY: Duration = Duration::from_millis(20);
+
 /// The open history.
 #[derive(Debug)]
 pub struct Store {
     pub(super) db: Connection,
     pub(super) path: PathBuf,
     journal: Journal,
+    /// Held while the history is open, where SQLite's own locks do not work. Closed after `db`: fields go in their order.
+    _lock: Option<File>,
 }
 
 impl Store {
@@ -51,13 +57,24 @@ impl Store {
         file::may_write(path).map_err(|_| HistoryError::new(path, Problem::ReadOnly))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
-        let mut db = Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
+        let network = journal::needs_rollback(&file);
+        let lock = match network.is_some_and(journal::needs_lock_file) {
+            true => Some(take_lock(path)?),
+            false => None,
+        };
+        let db = match &lock {
+            None => Connection::open_with_flags(path, flags),
+            Some(_) => {
+                Connection::open_with_flags(address(path, "nolock=1"), flags | OpenFlags::SQLITE_OPEN_URI)
+            }
+        };
+        let mut db = db.map_err(of_sqlite)?;
         db.busy_timeout(PATIENCE).map_err(of_sqlite)?;
         version(&db, path, STEPS)?;
-        let journal = journal::set(&db, journal::needs_rollback(&file), PATIENCE).map_err(of_sqlite)?;
+        let journal = journal::set(&db, network, PATIENCE).map_err(of_sqlite)?;
         db.pragma_update(None, "foreign_keys", true).map_err(of_sqlite)?;
         migrate(&mut db, path, STEPS)?;
-        Ok(Store { db, path: path.to_path_buf(), journal })
+        Ok(Store { db, path: path.to_path_buf(), journal, _lock: lock })
     }
 
     /// Opens the file for reading; none when there is no file, which is a history without documents. Where file and folder
@@ -84,7 +101,9 @@ impl Store {
         let has_log = fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
         let db = match has_log {
             true => Connection::open_with_flags(path, flags),
-            false => Connection::open_with_flags(immutable(path), flags | OpenFlags::SQLITE_OPEN_URI),
+            false => {
+                Connection::open_with_flags(address(path, "immutable=1"), flags | OpenFlags::SQLITE_OPEN_URI)
+            }
         };
         let db = db.map_err(of_sqlite)?;
         db.busy_timeout(PATIENCE).map_err(of_sqlite)?;
@@ -92,7 +111,8 @@ impl Store {
         if version < latest(STEPS) {
             return Err(HistoryError::new(path, Problem::Older { version }));
         }
-        Ok(Some(Store { db, path: path.to_path_buf(), journal: Journal::ReadOnly }))
+        let (path, journal) = (path.to_path_buf(), Journal::ReadOnly);
+        Ok(Some(Store { db, path, journal, _lock: None }))
     }
 
     /// The file.
@@ -135,12 +155,39 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// The address of a file that nobody changes (sqlite.org/uri.html).
-fn immutable(path: &Path) -> String {
+/// Waits until nobody else has the history open. The file beside it stays; the system releases the lock of a killed
+/// program.
+fn take_lock(path: &Path) -> Result<File, HistoryError> {
+    let beside = beside(path, "-lock");
+    let of_system = |error: io::Error| HistoryError::of_system(&beside, &error);
+    let opened = File::options().write(true).create(true).truncate(false).open(&beside);
+    let file = opened.map_err(of_system)?;
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match lock(&file, Lock::Try) {
+            Ok(()) => return Ok(file),
+            // A server of SMB says that access is denied.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::PermissionDenied)
+                    && Instant::now() < end =>
+            {
+                std::thread::sleep(LOCK_EVERY);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                return Err(HistoryError::new(path, Problem::Busy));
+            }
+            Err(error) => return Err(of_system(error)),
+        }
+    }
+}
+
+/// The address of a file with a parameter: `immutable=1` for one that nobody changes, `nolock=1` without SQLite's locks
+/// (sqlite.org/uri.html).
+fn address(path: &Path, parameter: &str) -> String {
     let path = path.to_string_lossy();
     let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let slash = if escaped.starts_with('/') { "//" } else { "" };
-    format!("file:{slash}{escaped}?immutable=1")
+    format!("file:{slash}{escaped}?{parameter}")
 }
 
 /// Whether there is a file that this user may use; none when there is nothing.
