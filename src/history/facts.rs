@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::profile;
 use crate::result::metrics::Metric;
 use crate::result::{Document, Grade, Layer, Measured, Part};
-use crate::text::shell_line;
+use crate::text::program_line;
 
 /// What a document tells, in columns.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ impl Facts {
             kind: "result".into(),
             start_unix_s: document.system.start_unix_s,
             host: document.system.computer_name.clone(),
-            command: command(&document.command_line),
+            command: program_line(&document.command_line),
             targets: distinct(targets),
             devices: distinct(document.measured().flat_map(devices)),
             profile: Some(profile::hash(&document.profile)),
@@ -99,13 +99,6 @@ impl Facts {
             ..Facts::default()
         })
     }
-}
-
-/// A command line as a person would type it: the program by its name, with its subcommand, and not by its path.
-fn command(words: &[String]) -> String {
-    let Some((program, options)) = words.split_first() else { return String::new() };
-    let name = program.rsplit('/').next().unwrap_or(program);
-    [name, &shell_line(options)].join(" ").trim_end().to_string()
 }
 
 /// The first member of such a name, outer ones first.
@@ -147,7 +140,7 @@ mod tests {
     use super::*;
     #[test]
     fn a_command_is_one_that_can_be_typed() {
-        let of = |words: &[&str]| command(&words.iter().map(|word| word.to_string()).collect::<Vec<_>>());
+        let of = |words: &[&str]| program_line(&words.iter().map(|word| word.to_string()).collect::<Vec<_>>());
         assert_eq!(of(&["/opt/bin/truespd run", "-b4K", "a b"]), "truespd run -b4K 'a b'");
         assert_eq!(of(&["diskspd"]), "diskspd");
         assert_eq!(of(&[]), "");

@@ -18,6 +18,17 @@ pub fn shell_line(words: &[String]) -> String {
     words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
+/// The words of a document's command line as a person would type them: the program by its name, with its subcommand
+/// (`truespd run` is one word of a document), and not by its path. What looks otherwise, as in a document that somebody
+/// made up, is one quoted word.
+pub fn program_line(words: &[String]) -> String {
+    let Some((program, options)) = words.split_first() else { return String::new() };
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || [' ', '-', '_', '.'].contains(&c));
+    let name = if is_plain { name.to_string() } else { shell_word(name) };
+    [name, shell_line(options)].join(" ").trim_end().to_string()
+}
+
 /// Splits a line at blanks as a shell would, without its variables and patterns: quotes hold words together, a backslash
 /// takes the next character as it is.
 ///
@@ -55,6 +66,15 @@ mod tests {
 
     fn words(line: &str) -> Vec<String> {
         split_line(line).unwrap()
+    }
+
+    #[test]
+    fn a_line_can_be_typed_again() {
+        let line = |all: &[&str]| program_line(&all.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(line(&["/opt/bin/truespd run", "-b4K", "a b"]), "truespd run -b4K 'a b'");
+        assert_eq!(line(&["diskspd"]), "diskspd");
+        assert_eq!(line(&["x; rm -r *", "-b4K"]), "'x; rm -r *' -b4K");
+        assert_eq!(line(&[]), "");
     }
 
     #[test]

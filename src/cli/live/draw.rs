@@ -12,7 +12,7 @@ use super::model::{Doing, Message, Model, Outcome, Spread, Weight};
 use crate::load::live::Phase;
 use crate::result::Grade;
 use crate::session::telemetry::lines::{At, Sum};
-use crate::text::{clock, columns_of, duration_ns, number, printable, rate, shell_line, size, wrap};
+use crate::text::{clock, columns_of, duration_ns, number, printable, program_line, rate, size, wrap};
 
 /// Columns for the name of a row.
 const LEAD: usize = 17;
@@ -162,7 +162,7 @@ fn bars(is_ascii: bool) -> bar::Set<'static> {
 /// What runs, and how far it is.
 fn head(model: &Model, look: &Look, columns: usize) -> Vec<Line<'static>> {
     let bold = Style::new().add_modifier(Modifier::BOLD);
-    let command = printable(&command(&model.command_line));
+    let command = printable(&program_line(&model.command_line));
     let mut lines = vec![Line::styled(cut(&command, columns), bold)];
     if let Some(step) = &model.step {
         let passed_s = model.now.map_or(0.0, |now| now.duration_since(step.since).as_secs_f64());
@@ -187,12 +187,6 @@ fn head(model: &Model, look: &Look, columns: usize) -> Vec<Line<'static>> {
     let line = gauge.map_or(words.clone(), |gauge| format!("{words}  {gauge}"));
     lines.push(Line::raw(line));
     lines
-}
-
-/// The line as typed; the program's name may be two words.
-pub(super) fn command(words: &[String]) -> String {
-    let Some((program, words)) = words.split_first() else { return String::new() };
-    format!("{program} {}", shell_line(words))
 }
 
 /// What goes on, and which part of it is done.

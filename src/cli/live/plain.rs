@@ -2,11 +2,10 @@
 
 use jiff::tz::TimeZone;
 
-use super::draw::command;
 use super::model::{Doing, Message, Model, Weight};
 use crate::load::live::Phase;
 use crate::session::telemetry::lines::{At, Happened, Heard, Span, Sum};
-use crate::text::{clock, duration_ns, number, printable, rate, size};
+use crate::text::{clock, duration_ns, number, printable, program_line, rate, size};
 
 const NS_PER_S: f64 = 1e9;
 /// From one line of the progress to the next, by the times of the events.
@@ -29,7 +28,7 @@ impl Plain {
     /// The line for an event that `model` has just taken; none for most of the progress.
     pub fn line(&mut self, heard: &Heard, model: &Model) -> Option<String> {
         let words = match &heard.happened {
-            Happened::Begin { command_line } => command(command_line),
+            Happened::Begin { command_line } => program_line(command_line),
             Happened::Step { name, .. } => format!("begins: {name}"),
             Happened::Fill { .. } => self.is_due(None, heard).then(|| filling(&model.doing)).flatten()?,
             Happened::Progress(at) => self.is_due(Some(at.phase), heard).then(|| progress(at))?,

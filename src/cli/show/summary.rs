@@ -11,7 +11,7 @@ use crate::result::{
     Verdict,
 };
 use crate::text::{
-    clock, columns_of, duration_ns, hanging, number, printable, rate, shell_line, typed_size, wrap,
+    clock, columns_of, duration_ns, hanging, number, printable, rate, program_line, typed_size, wrap,
 };
 
 /// Eighths of a line's height.
@@ -75,7 +75,7 @@ fn head(name: &str, document: &Document, style: Style) -> String {
     let mut out = wrap(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "), style.columns).join("\n");
     out.push('\n');
     if !document.command_line.is_empty() {
-        out.push_str(&hanging("  ", &printable(&shell_line(&document.command_line)), style.columns));
+        out.push_str(&hanging("  ", &printable(&program_line(&document.command_line)), style.columns));
     }
     out
 }
