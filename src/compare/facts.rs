@@ -263,6 +263,11 @@ fn shown(value: &Value) -> String {
         Value::Bool(is) => if *is { "yes" } else { "no" }.into(),
         Value::String(word) => word.replace('_', " "),
         Value::Array(all) if all.is_empty() => NONE.into(),
+        Value::Object(members) => {
+            let told =
+                |(name, value): (&String, &Value)| format!("{} {}", name.replace('_', " "), shown(value));
+            members.iter().map(told).collect::<Vec<_>>().join(", ")
+        }
         other => other.to_string(),
     }
 }

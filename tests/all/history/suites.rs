@@ -219,6 +219,9 @@ fn results_are_found_and_counted_by_firmware() {
     );
     let text = place.out("history stats --by host,model,firmware");
     assert!(text.contains("host  model   firmware  profile"), "{text}");
+    place.out(&format!("report {id} -o page.html"));
+    let page = fs::read_to_string(place.path("page.html")).expect("written");
+    assert!(page.contains("A disk, firmware F1"), "the page names it");
     // Firmware is told where it differs.
     let ids = [place.ids("--firmware F1").remove(0), place.ids("--firmware F2").remove(0)];
     let compared = place.out(&format!("compare {} {}", ids[0], ids[1]));

@@ -1,6 +1,7 @@
 //! The layers below targets of recorded machines, and limits of recorded cgroups.
 
 use crate::support::trees::{Tree, outline};
+use truespd::load::facts::of_layer;
 use truespd::machine::chain::LayerKind;
 use truespd::machine::limits::LimitKind;
 use truespd::machine::{chain, limits};
@@ -124,6 +125,13 @@ fn firmware_of_each_kind_of_disk() {
     ] {
         assert_eq!(of(&Tree::load(tree), disk).as_deref(), revision, "{disk} of {tree}");
     }
+    // The member of documents and of `inspect --json`; where there is none, documents are as they were before there was one.
+    let member = |tree: &str, disk: &str| {
+        let layer = of_layer(&Tree::load(tree).device(disk)[0]);
+        serde_json::to_value(&layer).expect("keys are text").get("firmware").cloned()
+    };
+    assert_eq!(member("nvme", "nvme0n1"), Some("5B2QGXA7".into()));
+    assert_eq!(member("cards", "vda"), None);
     // A newer kernel shows the identity of an ATA disk, which has all of it.
     let tree = Tree::load("lvm-on-md");
     let mut page = [0; 572];
