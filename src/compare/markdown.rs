@@ -1,7 +1,7 @@
 //! A comparison as Markdown, for comments and reports of CI.
 
-use super::report::{Comparison, Effect, MetricRow, Side};
-use super::text::{gate_words, interval, legend, p_words, percent, word};
+use super::report::{Comparison, MetricRow, Side};
+use super::words::{Cells, gate_words, legend};
 use crate::text::printable;
 
 /// The same as the text, as tables.
@@ -14,7 +14,9 @@ pub fn markdown(comparison: &Comparison) -> String {
     );
     comparison.metrics.iter().for_each(|row| out.push_str(&line(row)));
     out.push('\n');
-    legend(comparison).iter().for_each(|words| out.push_str(&format!("{}\n", escaped(words))));
+    legend(comparison, |metric, _| metric.name())
+        .iter()
+        .for_each(|words| out.push_str(&format!("{}\n", escaped(words))));
     if !comparison.differences.is_empty() {
         out.push_str("\n### What else differs\n\n| what | A | B |\n|---|---|---|\n");
         for difference in &comparison.differences {
@@ -48,17 +50,8 @@ fn side(name: &str, side: &Side) -> String {
 }
 
 fn line(row: &MetricRow) -> String {
-    let value = |value: Option<f64>| value.map_or("-".to_string(), |value| row.metric.show(value));
-    let effect = |show: fn(&Effect) -> String| row.effect.as_ref().map_or("-".to_string(), show);
-    let cells = [
-        row.metric.name().to_string(),
-        value(row.a),
-        value(row.b),
-        row.percent.map_or("-".to_string(), percent),
-        effect(|effect| interval(effect.percent_low, effect.percent_high)),
-        escaped(&effect(|effect| p_words(effect.p))),
-        word(row),
-    ];
+    let Cells { name, a, b, percent, interval, p, word } = Cells::of(row);
+    let cells = [name.to_string(), a, b, percent, interval, escaped(&p), word];
     format!("| {} |\n", cells.join(" | "))
 }
 

@@ -14,6 +14,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 mod text;
+mod words;
 
 use crate::fault::{Refusal, RefusalKind};
 use crate::result::metrics::Metric;
@@ -28,6 +29,7 @@ pub use report::{
     Area, Comparison, Difference, Effect, GateResult, Held, Kind, MetricRow, Outcome, Run, Side,
 };
 pub use text::text;
+pub use words::{Cells, is_too_wide, legend};
 
 /// Compares two groups, which both have a document at least.
 ///
@@ -137,7 +139,7 @@ fn refuse_unlike(question: &Question, differences: &[Difference]) -> Result<(), 
     };
     let mut refusal = Refusal::new(RefusalKind::Input, format!("A and B {what}"));
     refusal.reasons = refused.iter().map(|difference| difference.sentence()).collect();
-    Err(refusal.hint(format!("compare them nevertheless: --unlike={word}")))
+    Err(refusal.hint(format!("compare them nevertheless, with the option --unlike={word}")))
 }
 
 fn run(named: &Named, verdict: &Verdict) -> Run {
@@ -184,11 +186,14 @@ fn remarks(question: &Question, kind: Kind, [a, b]: [&[Run]; 2], disturbed: Opti
     }
     for (side, runs) in [("A", a), ("B", b)] {
         let invalid = runs.iter().filter(|run| run.grade == crate::result::Grade::Invalid).count();
-        if invalid > 0 {
-            remarks.push(format!(
-                "{invalid} of {} runs of {side} are invalid: their figures do not describe the storage",
-                runs.len()
-            ));
+        match (invalid, runs.len()) {
+            (0, _) => {}
+            (_, 1) => {
+                remarks.push(format!("the run of {side} is invalid: its figures do not describe the storage"))
+            }
+            (_, all) => remarks.push(format!(
+                "{invalid} of {all} runs of {side} are invalid: their figures do not describe the storage"
+            )),
         }
     }
     remarks

@@ -33,3 +33,26 @@ pub struct Question {
     /// Whether targets may differ.
     pub may_differ_in_target: bool,
 }
+
+impl Question {
+    /// Up to so many percent, a difference does not matter, unless told otherwise.
+    pub const MARGIN_PERCENT: f64 = 2.0;
+    /// By so many percent, the means of equal runs may differ, unless told otherwise.
+    pub const BETWEEN_RUNS_PERCENT: f64 = 2.0;
+}
+
+impl Default for Question {
+    /// Whether IOPS differ, of runs of one profile on one target.
+    fn default() -> Self {
+        Question {
+            headline: Vec::new(),
+            margin_percent: Self::MARGIN_PERCENT,
+            between_runs_percent: Self::BETWEEN_RUNS_PERCENT,
+            gates: Vec::new(),
+            is_strict: false,
+            time_span: None,
+            may_differ_in_profile: false,
+            may_differ_in_target: false,
+        }
+    }
+}

@@ -182,7 +182,7 @@ pub enum Area {
 
 impl Area {
     /// Its word.
-    pub(super) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Area::Profile => "profile",
             Area::Target => "target",

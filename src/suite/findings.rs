@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::result::{Cause, Document, Finding, FindingGrade, Grade};
 
+/// Kinds of runs that are named.
+const LISTED: usize = 2;
+
 /// The verdicts of a series of runs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesVerdict {
@@ -102,6 +105,23 @@ impl SeriesVerdict {
 }
 
 impl Told {
+    /// The runs that have it, of so many: `all 24 runs`, `2 of 24 runs: read SEQ1M-Q8T1 x2`.
+    pub fn runs_words(&self, runs: usize) -> String {
+        if self.runs == runs {
+            return if runs == 1 { "the only run".to_string() } else { format!("all {runs} runs") };
+        }
+        let is_told = |of: &Of| self.of.len() == 1 || of.runs == 1;
+        let count = |of: &Of| if is_told(of) { String::new() } else { format!(" x{}", of.runs) };
+        let listed = self.of.iter().take(LISTED).map(|of| format!("{}{}", of.what, count(of)));
+        let listed = listed.collect::<Vec<_>>().join(", ");
+        let more = match self.of.len().saturating_sub(LISTED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let s = if runs == 1 { "" } else { "s" };
+        format!("{} of {runs} run{s}: {listed}{more}", self.runs)
+    }
+
     fn add(&mut self, what: &str) {
         self.runs += 1;
         match self.of.iter_mut().find(|of| of.what == what) {

@@ -38,10 +38,10 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     metric: Vec<Metric>,
     /// Differences up to this percentage do not matter
-    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = margin)]
+    #[arg(long, value_name = "PERCENT", default_value_t = Question::MARGIN_PERCENT, value_parser = margin)]
     margin: f64,
     /// By how much the means of equal runs may differ, in percent; counts where each side has one run, which cannot show it
-    #[arg(long, value_name = "PERCENT", default_value_t = 2.0, value_parser = between_runs)]
+    #[arg(long, value_name = "PERCENT", default_value_t = Question::BETWEEN_RUNS_PERCENT, value_parser = between_runs)]
     between_runs: f64,
     /// Exit code 5 when it is shown, e.g. 'iops < -5%' or 'p99 > +10%'; can be repeated
     #[arg(long, value_name = "GATE", allow_hyphen_values = true, value_parser = gate)]
@@ -68,13 +68,25 @@ pub(crate) struct CompareArguments {
 
 /// What may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Unlike {
+pub(super) enum Unlike {
     /// The profile
     Profile,
     /// The targets
     Targets,
     /// Both
     All,
+}
+
+impl Unlike {
+    /// The profile may differ.
+    pub fn in_profile(self) -> bool {
+        self != Unlike::Targets
+    }
+
+    /// The target may differ.
+    pub fn in_target(self) -> bool {
+        self != Unlike::Profile
+    }
 }
 
 fn margin(text: &str) -> Result<f64, Refusal> {
@@ -166,8 +178,8 @@ impl CompareArguments {
             gates: self.fail_if.clone(),
             is_strict: self.strict,
             time_span: self.time_span.map(|number| number as usize),
-            may_differ_in_profile: matches!(self.unlike, Some(Unlike::Profile | Unlike::All)),
-            may_differ_in_target: matches!(self.unlike, Some(Unlike::Targets | Unlike::All)),
+            may_differ_in_profile: self.unlike.is_some_and(Unlike::in_profile),
+            may_differ_in_target: self.unlike.is_some_and(Unlike::in_target),
         }
     }
 }

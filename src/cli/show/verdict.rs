@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::IsTerminal;
 
 use crate::result::{Finding, Grade, Verdict};
-use crate::suite::findings::{Of, SeriesVerdict, Told, word};
+use crate::suite::findings::{SeriesVerdict, word};
 use crate::sys::terminal;
 use crate::text::{COLOURS, columns_of, folded, hanging, printable, wrap};
 use crate::verdict::RULES;
@@ -172,9 +172,6 @@ pub(crate) fn text(verdict: &Verdict, of: &str, extent: Extent, style: Style) ->
     out
 }
 
-/// A finding of several runs lists at most so many of them.
-const LISTED: usize = 2;
-
 /// The verdict of a series of runs, one paragraph for each finding: rule, its runs, what was found, what to do. Remarks
 /// have no advice. Ends with a line end.
 pub(crate) fn series(verdict: &SeriesVerdict, style: Style) -> String {
@@ -184,7 +181,7 @@ pub(crate) fn series(verdict: &SeriesVerdict, style: Style) -> String {
     for one in &verdict.findings {
         let grade = one.grade.word();
         let gap = " ".repeat(INDENT.saturating_sub(2 + columns_of(grade)));
-        let mut words = format!("{} ({}): {}", one.rule, of(one, verdict.runs), one.says);
+        let mut words = format!("{} ({}): {}", one.rule, one.runs_words(verdict.runs), one.says);
         if !one.grade.is_remark() {
             words.push_str(&format!(" -> {}", one.advice));
         }
@@ -198,22 +195,6 @@ pub(crate) fn series(verdict: &SeriesVerdict, style: Style) -> String {
         ));
     }
     out
-}
-
-/// The runs that have a finding.
-fn of(told: &Told, runs: usize) -> String {
-    if told.runs == runs {
-        return if runs == 1 { "the only run".to_string() } else { format!("all {runs} runs") };
-    }
-    let is_told = |of: &Of| told.of.len() == 1 || of.runs == 1;
-    let count = |of: &Of| if is_told(of) { String::new() } else { format!(" x{}", of.runs) };
-    let listed = told.of.iter().take(LISTED).map(|of| format!("{}{}", of.what, count(of)));
-    let listed = listed.collect::<Vec<_>>().join(", ");
-    let more = match told.of.len().saturating_sub(LISTED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{} of {}: {listed}{more}", told.runs, plural(runs, "run"))
 }
 
 /// The first line begins with `mark`, the others below what follows it.
@@ -248,6 +229,7 @@ pub(crate) fn rules() -> String {
 mod tests {
     use super::*;
     use crate::result::{Cause, FileServer, FindingGrade, Proof, Served, Unchecked};
+    use crate::suite::findings::{Of, Told};
 
     const PLAIN: Style = Style { columns: 60, has_colour: false };
 
