@@ -6,10 +6,14 @@ use crate::cli::commands::keeping::known_store;
 use crate::fault::{Refusal, RefusalKind};
 use crate::history::{Entry, Problem, Store};
 
-/// A kept result.
+/// A kept result, or one of a file.
 pub(crate) struct Kept {
-    /// Its id.
+    /// Its id, or the path of its file as typed.
     pub name: String,
+    /// The label that a person gave it.
+    pub label: Option<String>,
+    /// It lies in a file.
+    pub is_file: bool,
     /// The document, as it was kept.
     pub bytes: Vec<u8>,
 }
@@ -59,5 +63,6 @@ fn find(word: &Path) -> Result<Option<(Store, Vec<Entry>)>, Refusal> {
 }
 
 fn read(store: &Store, entry: &Entry) -> Result<Kept, Refusal> {
-    Ok(Kept { name: entry.id.clone(), bytes: store.document(entry)? })
+    let (name, label) = (entry.id.clone(), entry.given.label.clone());
+    Ok(Kept { name, label, is_file: false, bytes: store.document(entry)? })
 }

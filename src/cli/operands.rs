@@ -83,7 +83,69 @@ pub(crate) fn stored(word: &Path) -> Result<Vec<Kept>, Refusal> {
     }
     let name = match word == Path::new("-") {
         true => "standard input".to_string(),
-        false => printable_path(Path::new(word.file_stem().unwrap_or(word.as_os_str()))),
+        false => word.to_string_lossy().into_owned(),
     };
-    Ok(vec![Kept { name, bytes: render::bytes(word)? }])
+    Ok(vec![Kept { name, label: None, is_file: true, bytes: render::bytes(word)? }])
+}
+
+/// What people call these documents, each by another name: by its label, by its id without one, or by the name of its file.
+/// Folders are named only where files are told apart by them.
+pub(crate) fn titles(all: &[&Kept]) -> Vec<String> {
+    let with_folders = |one: &Kept, folders: usize| match (&one.label, one.is_file) {
+        (Some(label), _) if folders == 0 => label.clone(),
+        (Some(label), _) => format!("{label} ({})", one.name),
+        (None, false) => one.name.clone(),
+        (None, true) => short_path(Path::new(&one.name), folders),
+    };
+    let deepest = all.iter().map(|one| Path::new(&one.name).components().count()).max().unwrap_or(0);
+    let title = |(place, one): (usize, &&Kept)| {
+        let is_own = |folders: &usize| {
+            let title = with_folders(one, *folders);
+            all.iter().enumerate().all(|(other, of)| other == place || with_folders(of, *folders) != title)
+        };
+        match (0..=deepest).find(is_own) {
+            Some(folders) => with_folders(one, folders),
+            // The same word twice.
+            None => format!("{} ({})", with_folders(one, 0), place + 1),
+        }
+    };
+    all.iter().enumerate().map(title).collect()
+}
+
+/// The name of a file without its extension, behind so many of its folders. `page.html#2` keeps its number.
+fn short_path(path: &Path, folders: usize) -> String {
+    let stem = match path.to_str().and_then(|text| text.rsplit_once(".html#")) {
+        Some((page, number)) => PathBuf::from(format!("{page}#{number}")),
+        None => path.with_extension(""),
+    };
+    let parts: Vec<_> = stem.components().collect();
+    let from = parts.len().saturating_sub(folders + 1);
+    printable_path(&parts[from..].iter().collect::<PathBuf>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str) -> Kept {
+        Kept { name: name.into(), label: None, is_file: true, bytes: Vec::new() }
+    }
+
+    fn kept(id: &str, label: Option<&str>) -> Kept {
+        Kept { name: id.into(), label: label.map(str::to_string), is_file: false, bytes: Vec::new() }
+    }
+
+    #[test]
+    fn documents_are_called_by_label_or_file_and_told_apart() {
+        let of = |all: &[Kept]| titles(&all.iter().collect::<Vec<_>>());
+        assert_eq!(of(&[file("/long/way/before.json"), file("x/after.json")]), ["before", "after"]);
+        assert_eq!(of(&[file("/a/run.json"), file("/b/run.json"), file("c.json")]), ["a/run", "b/run", "c"]);
+        assert_eq!(of(&[file("p.html#1"), file("p.html#2"), file("1.2.json")]), ["p#1", "p#2", "1.2"]);
+        assert_eq!(of(&[file("run.json"), file("run.json")]), ["run (1)", "run (2)"]);
+        assert_eq!(of(&[kept("3f7k2q1", Some("before")), kept("9z", None)]), ["before", "9z"]);
+        assert_eq!(
+            of(&[kept("3f7k2q1", Some("new")), kept("9zk2q17", Some("new"))]),
+            ["new (3f7k2q1)", "new (9zk2q17)"]
+        );
+    }
 }

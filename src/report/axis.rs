@@ -5,6 +5,8 @@
 pub enum Spread {
     /// Evenly, from zero.
     Linear,
+    /// Evenly, from the smallest value to the largest, which may be negative.
+    Free,
     /// Each power of ten takes the same room.
     Logarithmic,
 }
@@ -27,9 +29,21 @@ impl Axis {
     /// Round limits that hold all values, which are finite; logarithmic axes leave out what is not positive.
     /// Ticks of a linear one are round in units of `unit`.
     pub fn holding(spread: Spread, values: impl Iterator<Item = f64>, unit: fn(f64) -> f64) -> Self {
-        let (mut low, mut high) = (f64::INFINITY, 0.0f64);
-        for value in values.filter(|value| spread == Spread::Linear || *value > 0.0) {
+        let from = if spread == Spread::Free { f64::NEG_INFINITY } else { 0.0 };
+        let (mut low, mut high) = (f64::INFINITY, from);
+        for value in values.filter(|value| spread != Spread::Logarithmic || *value > 0.0) {
             (low, high) = (low.min(value), high.max(value));
+        }
+        if spread == Spread::Free {
+            let (low, high) = if low < high { (low, high) } else { (-1.0, 1.0) };
+            let unit = unit(low.abs().max(high.abs()));
+            let step = step((high - low) / unit, 5) * unit;
+            return Axis {
+                spread,
+                low: (low / step).floor() * step,
+                high: (high / step).ceil() * step,
+                unit,
+            };
         }
         if spread == Spread::Linear {
             let high = if high > 0.0 { high } else { 1.0 };
@@ -48,7 +62,7 @@ impl Axis {
     /// Where a value lies: 0 at the low end, 1 at the high end.
     pub fn part(&self, value: f64) -> f64 {
         let part = match self.spread {
-            Spread::Linear => (value - self.low) / (self.high - self.low),
+            Spread::Linear | Spread::Free => (value - self.low) / (self.high - self.low),
             Spread::Logarithmic => (value.max(self.low) / self.low).log10() / (self.high / self.low).log10(),
         };
         part.clamp(0.0, 1.0)
@@ -57,7 +71,9 @@ impl Axis {
     /// Values for ticks, `about` so many.
     pub fn ticks(&self, about: usize) -> Vec<f64> {
         match self.spread {
-            Spread::Linear => {
+            Spread::Linear | Spread::Free => {
+                // Round limits at both ends take two more steps at most.
+                let about = if self.spread == Spread::Free { about + 2 } else { about };
                 let step = step((self.high - self.low) / self.unit, about) * self.unit;
                 let first = (self.low / step).ceil() as i64;
                 let last = (self.high / step + 1e-9).floor() as i64;
@@ -105,6 +121,14 @@ mod tests {
         assert_eq!(axis.ticks(5), [10.0, 100.0, 1000.0, 10_000.0]);
         assert!((axis.part(100.0) - 1.0 / 3.0).abs() < 1e-12);
         assert_eq!(Axis::exact(-1.0, 7.0).ticks(5), [0.0, 2.0, 4.0, 6.0]);
+    }
+
+    #[test]
+    fn free_axes_hold_negative_values() {
+        let axis = Axis::holding(Spread::Free, [-3.2, 6.1].into_iter(), ones);
+        assert_eq!(axis.ticks(5), [-4.0, -2.0, 0.0, 2.0, 4.0, 6.0, 8.0]);
+        assert!((axis.part(0.0) - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(Axis::holding(Spread::Free, std::iter::empty(), ones).ticks(5).len(), 5);
     }
 
     #[test]

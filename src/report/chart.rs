@@ -12,6 +12,12 @@ use super::html::{escaped, table};
 const TABLE_ROWS: usize = 24;
 /// Room for a character of a tick, which is 12 units high.
 const TICK_CHARACTER: f64 = 7.0;
+/// Height of a line of ticks.
+const LINE: f64 = 14.0;
+/// How far apart dots at one place stand.
+const ASIDE: f64 = 11.0;
+/// Numbers of marks nearer than this would touch.
+const MARK_ROOM: f64 = 44.0;
 /// Points of a series, at most: half a wide chart's width in pixels.
 pub(super) const POINTS_MAX: usize = 360;
 
@@ -51,6 +57,15 @@ impl Series {
     }
 }
 
+/// A value with a name that lines are drawn at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Guide {
+    /// Where on its axis.
+    pub at: f64,
+    /// What it is, in a few words.
+    pub name: String,
+}
+
 /// A stretch of the x axis with a name: the warm-up.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Phase {
@@ -64,7 +79,7 @@ pub(super) struct Phase {
 pub enum Ticks {
     /// At round values.
     Round,
-    /// At these places, with these words.
+    /// At these places, with these words, of two lines at most.
     Named(Vec<(f64, String)>),
 }
 
@@ -93,6 +108,14 @@ pub struct Chart {
     pub series: Vec<Series>,
     /// Points are values of their own: no line leads from one to the next.
     pub is_dots: bool,
+    /// Lines have the ranges of their points around them.
+    pub has_bands: bool,
+    /// Values of the y axis that matter: a limit.
+    pub levels: Vec<Guide>,
+    /// Places of the x axis that matter.
+    pub guides: Vec<Guide>,
+    /// Stretches of the y axis that are shaded.
+    pub strips: Vec<[f64; 2]>,
     /// What the x axis shows at least.
     pub(super) x_within: Option<[f64; 2]>,
     pub(super) phases: Vec<Phase>,
@@ -121,6 +144,10 @@ impl Chart {
             ticks: Ticks::Round,
             series: Vec::new(),
             is_dots: false,
+            has_bands: true,
+            levels: Vec::new(),
+            guides: Vec::new(),
+            strips: Vec::new(),
             x_within: None,
             phases: Vec::new(),
             marks: Vec::new(),
@@ -141,20 +168,24 @@ impl Chart {
             .chain(phases)
             .chain(self.x_within.into_iter().flatten())
             .chain(named.iter().map(|(x, _)| *x))
+            .chain(self.guides.iter().map(|guide| guide.at))
         {
             (low, high) = (low.min(x), high.max(x));
         }
         // Points that stand alone keep clear of the edges.
-        let margin = if self.is_dots { 0.5 } else { 0.0 };
+        let margin = match (self.is_dots, &self.ticks) {
+            (true, Ticks::Named(_)) => 0.5,
+            (true, Ticks::Round) => (high - low) * 0.03,
+            (false, _) => 0.0,
+        };
         let x = if low > high { Axis::exact(0.0, 1.0) } else { Axis::exact(low - margin, high + margin) };
-        (
-            x,
-            Axis::holding(
-                self.spread,
-                self.points().flat_map(|point| [point.y, point.range[0], point.range[1]]),
-                self.unit,
-            ),
-        )
+        // What is shaded around 0 is seen where 0 is.
+        let middle = if self.strips.is_empty() { None } else { Some(0.0) };
+        let has_ranges = self.has_bands || self.is_dots;
+        let held =
+            |point: &Point| if has_ranges { [point.y, point.range[0], point.range[1]] } else { [point.y; 3] };
+        let beside = self.levels.iter().map(|level| level.at).chain(middle);
+        (x, Axis::holding(self.spread, self.points().flat_map(held).chain(beside), self.unit))
     }
 
     /// The figure as HTML; nothing without a point.
@@ -192,11 +223,20 @@ impl Chart {
         let series = self.series.iter().enumerate().map(|(place, series)| {
             let points = series.points.iter().map(|point| {
                 let at = (thousandths(x.part(point.x)), thousandths(y.part(point.y)));
-                serde_json::json!([at.0, at.1, (self.show_x)(point.x), self.words(point)])
+                serde_json::json!([at.0, at.1, self.x_words(point.x), self.words(point)])
             });
             serde_json::json!({ "name": series.name, "colour": colour(place), "points": points.collect::<Vec<_>>() })
         });
         serde_json::Value::from_iter(series).to_string()
+    }
+
+    /// An x; things that stand beside each other by their names.
+    fn x_words(&self, x: f64) -> String {
+        let named = match &self.ticks {
+            Ticks::Named(named) if self.is_dots => named.iter().find(|(at, _)| *at == x),
+            _ => None,
+        };
+        named.map_or_else(|| (self.show_x)(x), |(_, name)| name.replace('\n', " "))
     }
 
     /// A value, with its range where it has one.
@@ -216,15 +256,9 @@ impl Chart {
             let found = series.points.iter().find(|point| point.x == x);
             found.map_or("-".to_string(), |point| self.words(point))
         };
-        let name = |x: f64| match &self.ticks {
-            Ticks::Named(named) if self.is_dots => {
-                named.iter().find(|(at, _)| *at == x).map_or((self.show_x)(x), |(_, name)| name.clone())
-            }
-            _ => (self.show_x)(x),
-        };
         let rows = xs.iter().step_by(every).map(|x| {
             let values = self.series.iter().map(|series| value(series, *x));
-            std::iter::once(name(*x)).chain(values).collect()
+            std::iter::once(self.x_words(*x)).chain(values).collect()
         });
         let head =
             std::iter::once(self.x_name.clone()).chain(self.series.iter().map(|series| series.name.clone()));
@@ -236,120 +270,222 @@ impl Chart {
     }
 
     fn y_tick(&self, value: f64) -> String {
-        if value == 0.0 { "0".to_string() } else { (self.show_y)(value) }
+        // Ticks are round.
+        if value == 0.0 { "0".to_string() } else { (self.show_y)(value).replace(".0 %", " %") }
     }
 
+    /// Several series have a point at one of the named places.
+    fn has_neighbours(&self) -> bool {
+        let mut xs: Vec<f64> = self.points().map(|point| point.x).collect();
+        xs.sort_by(f64::total_cmp);
+        matches!(self.ticks, Ticks::Named(_)) && xs.windows(2).any(|pair| pair[0] == pair[1])
+    }
+
+    /// Lines of the longest tick of the x axis.
+    fn tick_lines(&self) -> usize {
+        match &self.ticks {
+            Ticks::Round => 1,
+            Ticks::Named(named) => named.iter().map(|(_, words)| words.lines().count()).max().unwrap_or(1),
+        }
+    }
+
+    // Writing to a string cannot fail.
     fn svg(&self, frame: &Frame) -> String {
         let (x, y) = self.axes();
         let y_ticks: Vec<(f64, String)> =
             y.ticks(5).into_iter().map(|value| (value, self.y_tick(value))).collect();
         let widest = y_ticks.iter().map(|(_, words)| words.chars().count()).max().unwrap_or(0);
-        // Charts below each other line up.
-        let left = (widest as f64 * TICK_CHARACTER + 8.0).max(frame.left_min);
-        let (right, bottom) = (frame.width - frame.right, frame.height - frame.bottom);
-        let at_x = |value: f64| left + x.part(value) * (right - left);
-        let at_y = |value: f64| bottom - y.part(value) * (bottom - frame.top);
+        let below = (self.tick_lines() - 1) as f64 * LINE;
+        let (width, height) = (frame.width, frame.height + below);
+        let plot = Plot {
+            x,
+            y,
+            // Charts below each other line up.
+            left: (widest as f64 * TICK_CHARACTER + 8.0).max(frame.left_min),
+            right: width - frame.right,
+            top: frame.top,
+            bottom: height - frame.bottom - below,
+        };
+        let Plot { left, right, top, bottom, .. } = plot;
         let mut out = format!(
-            "<svg class=\"{}\" viewBox=\"0 0 {} {}\" data-plot=\"{} {} {right} {bottom}\" aria-hidden=\"true\">",
-            frame.class, frame.width, frame.height, left, frame.top
+            "<svg class=\"{}\" viewBox=\"0 0 {width} {height}\" data-plot=\"{left} {top} {right} {bottom}\" aria-hidden=\"true\">",
+            frame.class
         );
-        // Writing to a string cannot fail.
-        for phase in &self.phases {
-            let (from, to) = (at_x(phase.from), at_x(phase.to));
-            let _ = write!(
-                out,
-                "<rect class=\"phase\" x=\"{from:.1}\" y=\"{}\" width=\"{:.1}\" height=\"{}\"/>",
-                frame.top,
-                to - from,
-                bottom - frame.top
-            );
-            if to - from >= 7.0 * phase.name.len() as f64 {
-                let _ = write!(
-                    out,
-                    "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                    (from + to) / 2.0,
-                    frame.top + 14.0,
-                    phase.name
-                );
-            }
-        }
+        self.push_behind(&mut out, &plot);
         for (value, words) in &y_ticks {
-            let at = at_y(*value);
+            let at = plot.at_y(*value);
             let _ = write!(
                 out,
-                "<line class=\"grid\" x1=\"{}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                left,
+                "<line class=\"grid\" x1=\"{left}\" x2=\"{right}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 left - 6.0,
                 at + 3.0,
                 escaped(words)
             );
         }
         let ticks = match &self.ticks {
-            Ticks::Round => x.ticks(frame.ticks).into_iter().map(|x| (x, (self.show_x)(x))).collect(),
+            Ticks::Round => plot.x.ticks(frame.ticks).into_iter().map(|x| (x, (self.show_x)(x))).collect(),
             Ticks::Named(named) => named.clone(),
         };
-        self.push_x_ticks(&mut out, frame, &ticks, at_x, bottom);
+        push_x_ticks(&mut out, &plot, width, &ticks);
         let _ = write!(
             out,
-            "<line class=\"axis\" x1=\"{}\" x2=\"{right}\" y1=\"{bottom}\" y2=\"{bottom}\"/>",
-            left
-        );
-        let _ = write!(
-            out,
-            "<text class=\"name\" x=\"{right}\" y=\"{}\" text-anchor=\"end\">{}</text><text class=\"name\" x=\"2\" y=\"11\">{}</text>",
-            frame.height - 3.0,
+            "<line class=\"axis\" x1=\"{left}\" x2=\"{right}\" y1=\"{bottom}\" y2=\"{bottom}\"/>\
+             <text class=\"name\" x=\"{right}\" y=\"{}\" text-anchor=\"end\">{}</text><text class=\"name\" x=\"2\" y=\"11\">{}</text>",
+            height - 3.0,
             escaped(&self.x_name),
             escaped(&self.y_name)
         );
-        for (number, mark) in self.marks.iter().enumerate() {
-            let at = at_x(*mark);
-            let _ = write!(
-                out,
-                "<line class=\"mark\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{}\" y2=\"{bottom}\"/><text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                frame.top,
-                frame.top - 3.0,
-                number + 1
-            );
-        }
+        push_marks(&mut out, &plot, &self.marks);
+        let middle = (self.series.len() as f64 - 1.0) / 2.0;
         for (place, series) in self.series.iter().enumerate() {
             let _ = write!(out, "<g class=\"s{}\">", colour(place));
+            // Dots of several series at one place stand beside each other.
+            let aside = if self.has_neighbours() { (place as f64 - middle) * ASIDE } else { 0.0 };
             match self.is_dots {
-                true => push_dots(&mut out, series, at_x, at_y),
-                false => push_line(&mut out, series, at_x, at_y),
+                true => push_dots(&mut out, series, &plot, aside),
+                false => push_line(&mut out, series, self.has_bands, |x| plot.at_x(x), |y| plot.at_y(y)),
             }
             out.push_str("</g>");
         }
+        self.push_names(&mut out, &plot);
         out.push_str("<line class=\"cursor\" y1=\"0\" y2=\"0\" visibility=\"hidden\"/></svg>");
         out
     }
 
-    /// Words that would touch their neighbour are left out.
-    fn push_x_ticks(
-        &self,
-        out: &mut String,
-        frame: &Frame,
-        ticks: &[(f64, String)],
-        at_x: impl Fn(f64) -> f64,
-        bottom: f64,
-    ) {
-        let mut free = f64::NEG_INFINITY;
-        for (x, words) in ticks {
-            let (at, half) = (at_x(*x), words.chars().count() as f64 * 3.4 + 4.0);
+    /// What lies behind the lines: phases with their names, and strips.
+    fn push_behind(&self, out: &mut String, plot: &Plot) {
+        let (top, height) = (plot.top, plot.bottom - plot.top);
+        for strip in &self.strips {
+            let [low, high] = strip.map(|value| plot.at_y(value));
             let _ = write!(
                 out,
-                "<line class=\"axis\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{bottom}\" y2=\"{}\"/>",
-                bottom + 4.0
+                "<rect class=\"phase\" x=\"{}\" y=\"{high:.1}\" width=\"{}\" height=\"{:.1}\"/>",
+                plot.left,
+                plot.right - plot.left,
+                low - high
             );
-            let at = at.clamp(half, frame.width - half);
-            if at - half >= free {
+        }
+        for phase in &self.phases {
+            let (from, to) = (plot.at_x(phase.from), plot.at_x(phase.to));
+            let _ = write!(
+                out,
+                "<rect class=\"phase\" x=\"{from:.1}\" y=\"{top}\" width=\"{:.1}\" height=\"{height}\"/>",
+                to - from
+            );
+            if to - from >= 7.0 * phase.name.len() as f64 {
+                let middle = (from + to) / 2.0;
+                let _ = write!(
+                    out,
+                    "<text x=\"{middle:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                    top + 14.0,
+                    phase.name
+                );
+            }
+        }
+    }
+
+    /// Values that matter, with their names: those of the x axis stand at the bottom, where rising lines left.
+    fn push_names(&self, out: &mut String, plot: &Plot) {
+        for level in &self.levels {
+            let at = plot.at_y(level.at);
+            let words_at = if at - plot.top < 20.0 { at + 14.0 } else { at - 5.0 };
+            let _ = write!(
+                out,
+                "<line class=\"level\" x1=\"{}\" x2=\"{}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/><text class=\"over\" x=\"{}\" y=\"{words_at:.1}\">{}</text>",
+                plot.left,
+                plot.right,
+                plot.left + 6.0,
+                escaped(&level.name)
+            );
+        }
+        for guide in &self.guides {
+            let at = plot.at_x(guide.at);
+            let width = guide.name.chars().count() as f64 * TICK_CHARACTER;
+            let (anchor, words_at) = match at + width < plot.right {
+                true => ("start", at + 5.0),
+                false => ("end", at - 5.0),
+            };
+            let _ = write!(
+                out,
+                "<line class=\"level\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{}\" y2=\"{}\"/>\
+                 <text class=\"over\" x=\"{words_at:.1}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
+                plot.top,
+                plot.bottom,
+                plot.bottom - 8.0,
+                escaped(&guide.name)
+            );
+        }
+    }
+}
+
+/// Where the values of a chart lie in its picture.
+struct Plot {
+    x: Axis,
+    y: Axis,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl Plot {
+    fn at_x(&self, value: f64) -> f64 {
+        self.left + self.x.part(value) * (self.right - self.left)
+    }
+
+    fn at_y(&self, value: f64) -> f64 {
+        self.bottom - self.y.part(value) * (self.bottom - self.top)
+    }
+}
+
+/// Moments with their numbers; those too near to each other share a word: `3 to 5`.
+fn push_marks(out: &mut String, plot: &Plot, marks: &[f64]) {
+    let mut words: Vec<(f64, usize, usize)> = Vec::new();
+    for (place, mark) in marks.iter().enumerate() {
+        let at = plot.at_x(*mark);
+        let _ = write!(
+            out,
+            "<line class=\"mark\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{}\" y2=\"{}\"/>",
+            plot.top, plot.bottom
+        );
+        match words.last_mut() {
+            Some((from, _, last)) if at - *from < MARK_ROOM => *last = place + 1,
+            _ => words.push((at, place + 1, place + 1)),
+        }
+    }
+    for (at, first, last) in words {
+        let number = if first == last { first.to_string() } else { format!("{first} to {last}") };
+        let _ = write!(
+            out,
+            "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{number}</text>",
+            plot.top - 3.0
+        );
+    }
+}
+
+/// Words that would touch their neighbour are left out.
+fn push_x_ticks(out: &mut String, plot: &Plot, width: f64, ticks: &[(f64, String)]) {
+    let bottom = plot.bottom;
+    let mut free = f64::NEG_INFINITY;
+    for (x, words) in ticks {
+        let longest = words.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        let (at, half) = (plot.at_x(*x), longest as f64 * 3.4 + 4.0);
+        let _ = write!(
+            out,
+            "<line class=\"axis\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{bottom}\" y2=\"{}\"/>",
+            bottom + 4.0
+        );
+        let at = at.clamp(half, width - half);
+        if at - half >= free {
+            for (place, line) in words.lines().enumerate() {
                 let _ = write!(
                     out,
                     "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                    bottom + 19.0,
-                    escaped(words)
+                    bottom + 19.0 + place as f64 * LINE,
+                    escaped(line)
                 );
-                free = at + half;
             }
+            free = at + half;
         }
     }
 }
@@ -393,9 +529,19 @@ fn colour(place: usize) -> String {
 }
 
 /// The band of the ranges, then the line, its end dashed from where samples are few.
-fn push_line(out: &mut String, series: &Series, at_x: impl Fn(f64) -> f64, at_y: impl Fn(f64) -> f64) {
+fn push_line(
+    out: &mut String,
+    series: &Series,
+    has_bands: bool,
+    at_x: impl Fn(f64) -> f64,
+    at_y: impl Fn(f64) -> f64,
+) {
     let points = &series.points;
-    if points.iter().any(|point| point.range[0] != point.range[1]) {
+    if let [point] = points.as_slice() {
+        let _ = write!(out, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\"/>", at_x(point.x), at_y(point.y));
+        return;
+    }
+    if has_bands && points.iter().any(|point| point.range[0] != point.range[1]) {
         out.push_str("<path class=\"band\" d=\"M");
         let upper = points.iter().map(|point| (point.x, point.range[1]));
         let lower = points.iter().rev().map(|point| (point.x, point.range[0]));
@@ -418,10 +564,10 @@ fn push_line(out: &mut String, series: &Series, at_x: impl Fn(f64) -> f64, at_y:
     }
 }
 
-fn push_dots(out: &mut String, series: &Series, at_x: impl Fn(f64) -> f64, at_y: impl Fn(f64) -> f64) {
+fn push_dots(out: &mut String, series: &Series, plot: &Plot, aside: f64) {
     for point in &series.points {
-        let [low, high] = point.range.map(&at_y);
-        let (x, y) = (at_x(point.x), at_y(point.y));
+        let [low, high] = point.range.map(|value| plot.at_y(value));
+        let (x, y) = (plot.at_x(point.x) + aside, plot.at_y(point.y));
         if low != high {
             let _ = write!(
                 out,

@@ -2,7 +2,7 @@
 
 use super::axis::Spread;
 use super::buckets::{points, points_within};
-use super::chart::{Chart, Phase, Point, Series};
+use super::chart::{Chart, Guide, Phase, Point, Series};
 use crate::measure::{Histogram, Intervals};
 use crate::profile::TimeSpan;
 use crate::result::metrics::{Operations, completions};
@@ -17,10 +17,15 @@ const PAUSES_MAX: usize = 12;
 const ABOVE_MIN: f64 = 10.0;
 /// Shares of processor time below this are not drawn.
 const NOTICED: f64 = 0.01;
+/// Bands of more lines than this cover each other.
+const BANDS_MAX: usize = 2;
 /// The percentile curve ends here: nine nines.
 const NINES: u32 = 9;
 /// Points of the curve for each nine.
 const PER_NINE: u32 = 20;
+
+/// Name of a run on the page, and the run.
+pub(super) type Run<'d> = (&'d str, &'d Document);
 
 /// One measured time span of a document.
 pub(super) struct Course<'d> {
@@ -38,14 +43,15 @@ pub(super) struct Event {
     pub says: String,
 }
 
-/// The measured time spans of a document.
+/// The measured time spans of a document; `name` is empty where the page has no other.
 pub(super) fn courses<'d>(name: &str, document: &'d Document) -> Vec<Course<'d>> {
     let spans = document.profile.time_spans.iter().zip(&document.time_spans).enumerate();
     let of = |(place, (span, result)): (usize, (&'d TimeSpan, &'d TimeSpanResult))| {
         let TimeSpanResult::Measured(measured) = result else { return None };
-        let name = match document.time_spans.len() {
-            1 => name.to_string(),
-            _ => format!("{name}, time span {}", place + 1),
+        let name = match (document.time_spans.len(), name) {
+            (1, name) => name.to_string(),
+            (_, "") => format!("time span {}", place + 1),
+            (_, name) => format!("{name}, time span {}", place + 1),
         };
         Some(Course { name, document, span, measured })
     };
@@ -104,8 +110,23 @@ pub(super) fn charts(courses: &[Course]) -> Vec<Chart> {
     for chart in [&mut iops, &mut throughput].into_iter().filter(|chart| is_joined(chart)) {
         chart.about = banded.to_string();
     }
+    if courses.iter().any(|course| !course.phases().is_empty()) && courses.len() == 1 {
+        let grey = "Nothing is recorded in the grey times: warm-up and cool-down.";
+        iops.about = [iops.about.as_str(), grey].join(" ").trim_start().to_string();
+    }
     latency.about =
         "The line is the mean of each interval; the band reaches from its fastest to its slowest I/O.".into();
+    let mut all = [iops, throughput, latency];
+    for chart in &mut all {
+        chart.series.retain(|series| !series.points.is_empty());
+        chart.has_bands = chart.series.len() <= BANDS_MAX;
+    }
+    let [iops, throughput, mut latency] = all;
+    if !latency.has_bands {
+        latency.about =
+            "The line is the mean of each interval. Its smallest and largest latency stand in the table."
+                .into();
+    }
     vec![iops, throughput, latency, percentiles(courses), beside_disks(courses), neighbours(courses)]
 }
 
@@ -115,6 +136,11 @@ fn percentile_words(nines: f64) -> String {
     let decimals = (nines.ceil() as usize).saturating_sub(1).max(1);
     let text = format!("{:.decimals$}", 100.0 - above);
     format!("{} %", if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text })
+}
+
+/// The same for a tick: nobody counts more than five nines.
+fn tick_words(nines: u32) -> String {
+    if nines > 5 { format!("{nines} nines") } else { percentile_words(f64::from(nines)) }
 }
 
 /// Latency against the share of I/Os below it, up to nine nines.
@@ -127,9 +153,8 @@ fn percentiles(courses: &[Course]) -> Chart {
         latency_words,
     );
     chart.spread = Spread::Logarithmic;
-    chart.ticks = super::chart::Ticks::Named(
-        (0..=NINES).map(|n| (f64::from(n), percentile_words(f64::from(n)))).collect(),
-    );
+    chart.ticks =
+        super::chart::Ticks::Named((0..=NINES).map(|nines| (f64::from(nines), tick_words(nines))).collect());
     chart.about = format!(
         "Each step to the right leaves a tenth of the I/Os above it. The line is dashed where fewer than {ABOVE_MIN} I/Os lie \
          above, and ends where there is none: a longer run tells more."
@@ -149,6 +174,9 @@ fn percentiles(courses: &[Course]) -> Chart {
             chart.series.push(Series { name, points, solid_until: most - ABOVE_MIN.log10() });
         }
     }
+    let limits = chart.series.iter().map(|series| series.solid_until).filter(|limit| *limit > 0.0);
+    let limit = limits.reduce(f64::min).map(|at| Guide { at, name: format!("fewer than {ABOVE_MIN} above") });
+    chart.guides.extend(limit);
     chart
 }
 

@@ -6,22 +6,33 @@
 mod axis;
 mod buckets;
 mod chart;
+mod compared;
 mod course;
 mod embed;
+mod figures;
 mod html;
+mod parts;
+mod piece;
 mod run;
 pub mod suites;
+mod table;
+mod verdicts;
+mod words;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 pub use axis::Spread;
-pub use chart::{Chart, Point, Series, Ticks};
+pub use chart::{Chart, Guide, Point, Series, Ticks};
 pub use embed::{EmbedError, documents, is_page};
+pub use piece::Piece;
+pub use table::{Cell, Gap, Table};
 
+use crate::compare::Question;
 use crate::result::{Document, Grade};
-use html::{escaped, escaped_lines};
+use compared::Group;
+use html::escaped;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -30,16 +41,14 @@ const SCRIPT: &str = include_str!("page.js");
 pub enum Content {
     /// The result of a run.
     Run(Box<Document>),
-    /// Anything else: its text, its verdict and its charts.
+    /// Anything else.
     Other {
         /// What kind of document it is, in words.
         kind: String,
-        /// Its tables, as they are printed.
-        text: String,
         /// The worst verdict of its runs; none when no run was judged.
         grade: Option<Grade>,
-        /// Its charts.
-        charts: Vec<Chart>,
+        /// What is shown of it.
+        pieces: Vec<Piece>,
     },
 }
 
@@ -47,23 +56,19 @@ pub enum Content {
 pub struct Input {
     /// What the page calls it.
     pub name: String,
+    /// What it is called together with the documents of the same group, which are one side where runs are compared.
+    pub group: String,
     /// The document as it is stored.
     pub stored: Vec<u8>,
     /// What it is.
     pub content: Content,
 }
 
-/// The page. Runs share their charts; other documents follow, each with its own.
-pub fn page(inputs: &[Input]) -> String {
-    let runs: Vec<run::Run> = inputs
-        .iter()
-        .filter_map(|input| match &input.content {
-            Content::Run(document) => Some((input.name.as_str(), &**document)),
-            Content::Other { .. } => None,
-        })
-        .collect();
-    let mut body = if runs.is_empty() { String::new() } else { run::sections(&runs) };
-    body.extend(inputs.iter().map(other));
+/// The page. Runs share their charts and are compared, as `question` asks; other documents follow, each by itself.
+pub fn page(inputs: &[Input], question: &Question) -> String {
+    let groups = groups(inputs);
+    let mut body = if groups.is_empty() { String::new() } else { run::sections(&groups, question) };
+    body.extend(inputs.iter().map(|input| other(input, inputs.len() == 1)));
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     let hash = STANDARD.encode(Sha256::digest(SCRIPT));
     let embedded: String = inputs.iter().map(|input| embed::element(&input.stored)).collect();
@@ -73,24 +78,46 @@ pub fn page(inputs: &[Input]) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title} - TrueSpd</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <header><h1>Storage measured with TrueSpd</h1></header>\n{body}\
+         <header><p class=\"brand\">TrueSpd report</p><h1>{heading}</h1></header>\n{body}\
          <footer>Written by TrueSpd {version}. This page holds the documents that it shows: <code>truespd render</code> reads them back.</footer>\n\
          </main>\n{embedded}<script>{SCRIPT}</script>\n</body>\n</html>\n",
         begin = embed::BEGIN,
-        title = escaped(&names.join(", ")),
+        title = escaped(&words::listed(&names)),
+        heading = escaped(&words::listed(&names)),
         version = env!("CARGO_PKG_VERSION"),
     )
 }
 
-/// The section of a document that is no result of a run.
-fn other(input: &Input) -> String {
-    let Content::Other { kind, text, grade, charts } = &input.content else { return String::new() };
-    let badge = grade.map_or("not judged".to_string(), run::badge);
-    let drawn: String = charts.iter().map(Chart::html).collect();
-    let inside = format!(
-        "<p>{}</p><p class=\"verdict\">verdict: {badge}</p>{drawn}<pre class=\"table\" tabindex=\"0\">{}</pre>",
-        escaped(kind),
-        escaped_lines(text)
-    );
-    run::section(&input.name, &inside)
+/// The runs in their groups. Those of a single group stand for themselves, so that they can be compared.
+fn groups(inputs: &[Input]) -> Vec<Group<'_>> {
+    let runs: Vec<(&Input, &Document)> = inputs
+        .iter()
+        .filter_map(|input| match &input.content {
+            Content::Run(document) => Some((input, &**document)),
+            Content::Other { .. } => None,
+        })
+        .collect();
+    let is_one = runs.iter().all(|(input, _)| input.group == runs[0].0.group);
+    let mut groups: Vec<Group> = Vec::new();
+    for (input, document) in runs {
+        let name = if is_one { &input.name } else { &input.group };
+        let run = (input.name.as_str(), document);
+        match groups.iter_mut().find(|group| group.name == *name) {
+            Some(group) => group.runs.push(run),
+            None => groups.push(Group { name: name.clone(), runs: vec![run] }),
+        }
+    }
+    groups
+}
+
+/// The section of a document that is no result of a run; the only one needs no heading of its own.
+fn other(input: &Input, is_only: bool) -> String {
+    let Content::Other { kind, grade, pieces } = &input.content else { return String::new() };
+    let shown: String = pieces.iter().map(Piece::html).collect();
+    let badge = grade.map_or(String::new(), |grade| format!(", verdict: {}", verdicts::badge(grade)));
+    let inside = format!("<p class=\"subtitle\">{}{badge}</p>\n{shown}", escaped(&words::first_large(kind)));
+    match is_only {
+        true => format!("<section class=\"head\">\n{inside}</section>\n"),
+        false => run::section(&input.name, &inside),
+    }
 }

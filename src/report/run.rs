@@ -1,35 +1,53 @@
 //! The sections of a page that tell of runs.
 
+use jiff::Timestamp;
+
 use super::chart::Chart;
-use super::course::{Course, charts, courses, limit_words};
-use super::html::{escaped, table};
-use crate::result::{DirectionSummary, Document, Finding, Grade, Measured, Summary, Verdict};
-use crate::text::{bytes, duration_ns, grouped, number, percent, rate, shell_line, size};
+use super::compared::{self, Group, compared, facts};
+use super::course::{Course, Run, charts, courses, limit_words};
+use super::figures::{figure_names, figures, strings, times};
+use super::html::escaped;
+use super::parts;
+use super::table::{Cell, Table};
+use super::verdicts::verdicts;
+use super::words::{collapsed, listed};
+use crate::compare::Question;
+use crate::profile::{Target, TimeSpan};
+use crate::result::{DirectionSummary, Document, Summary};
+use crate::text::{bytes, duration_ns, number, rate, shell_line, size};
 
-/// Name of a run on the page, and the run.
-pub(super) type Run<'d> = (&'d str, &'d Document);
+/// What DiskSpd prints for what it does not know.
+const UNKNOWN: &str = "<unknown>";
 
-/// Everything the page says of runs.
-pub(super) fn sections(runs: &[Run]) -> String {
-    let courses: Vec<Course> = runs.iter().flat_map(|(name, document)| courses(name, document)).collect();
-    let mut out = String::new();
-    if courses.len() > 1 {
-        out.push_str(&section("Side by side", &side_by_side(&courses)));
+/// Everything the page says of runs, which stand in groups.
+pub(super) fn sections(groups: &[Group], question: &Question) -> String {
+    let runs: Vec<Run> = groups.iter().flat_map(|group| &group.runs).copied().collect();
+    let is_only = runs.len() == 1;
+    let spans = runs.iter().flat_map(|run| courses(if is_only { "" } else { run.0 }, run.1));
+    let courses: Vec<Course> = spans.collect();
+    let mut out = match runs.as_slice() {
+        [run] => head(run, &courses),
+        _ => section("Side by side", &format!("{}{}", side_by_side(&courses), unmeasured(&runs))),
+    };
+    if runs.len() > 1 {
+        out.push_str(&section(&compared::title(groups), &compared(groups, question)));
+        out.push_str(&section("Verdicts", &verdicts(&runs)));
     }
-    out.extend(runs.iter().map(|(name, document)| head(name, document)));
     let drawn: String = charts(&courses).iter().map(Chart::html).collect();
-    out.push_str(&section("Over time", &format!("{drawn}{}{}", events(&courses), without_latency(&courses))));
-    out.push_str(&section("Reads and writes", &directions(&courses)));
-    let parts = courses
-        .iter()
-        .map(|course| format!("{}{}{}", per_target(course), per_thread(course), per_processor(course)));
-    out.push_str(&section("Targets, threads and processors", &parts.collect::<String>()));
-    out.push_str(&section("Little's law", &in_flight(&courses)));
-    let machines: String = runs.iter().map(machine).collect();
-    out.push_str(&section("Machine and settings", &machines));
-    let commands = runs.iter().map(|(name, document)| {
-        let label = if runs.len() > 1 { format!("<h3>{}</h3>", escaped(name)) } else { String::new() };
-        format!("{label}<pre>{}</pre>\n", escaped(&shell_line(&document.command_line)))
+    out.push_str(&section("Charts", &format!("{drawn}{}{}", events(&courses), without_latency(&courses))));
+    out.push_str(&section(
+        "Reads and writes",
+        &format!("{}{}", directions(&courses), parts::about_times(&courses)),
+    ));
+    out.push_str(&section("Targets, threads and processors", &parts::of_all(&courses)));
+    out.push_str(&section("Little's law", &parts::in_flight(&courses)));
+    let machines: Vec<_> = runs.iter().map(|run| (run.0.to_string(), machine(run))).collect();
+    out.push_str(&section("Machine and settings", &facts("Machine and settings", &machines)));
+    let commands = collapsed(runs.iter().map(|(name, document)| (*name, shell_line(&document.command_line))));
+    let commands = commands.iter().map(|(names, line)| {
+        let label =
+            if runs.len() > 1 { format!("<h3>{}</h3>", escaped(&listed(names))) } else { String::new() };
+        format!("{label}<pre tabindex=\"0\">{}</pre>\n", escaped(line))
     });
     out.push_str(&section("To repeat it", &commands.collect::<String>()));
     out
@@ -37,157 +55,122 @@ pub(super) fn sections(runs: &[Run]) -> String {
 
 pub(super) fn section(title: &str, inside: &str) -> String {
     if inside.trim().is_empty() {
-        String::new()
-    } else {
-        format!("<section><h2>{}</h2>\n{inside}</section>\n", escaped(title))
+        return String::new();
     }
+    let title = escaped(title);
+    // A table that is called as its section is needs no second heading for the eye.
+    let same = format!("<caption>{title}</caption>");
+    let inside = inside.replacen(&same, &format!("<caption class=\"unseen\">{title}</caption>"), 1);
+    format!("<section><h2>{title}</h2>\n{inside}</section>\n")
 }
 
-fn strings<const N: usize>(words: [&str; N]) -> Vec<String> {
-    words.map(str::to_string).to_vec()
+/// Runs of which nothing is shown.
+fn unmeasured(runs: &[Run]) -> String {
+    let names: Vec<&str> =
+        runs.iter().filter(|(name, document)| courses(name, document).is_empty()).map(|run| run.0).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("<p>Nothing was measured in {}.</p>\n", escaped(&listed(&names))),
+    }
 }
 
 /// What a reader wants to know of a run: figures, verdict, reasons, proof.
-fn head(name: &str, document: &Document) -> String {
-    let mut out = format!("<section class=\"head\"><h2>{}</h2>\n", escaped(name));
-    let spans = courses(name, document);
-    if spans.is_empty() {
-        out.push_str("<p>Nothing was measured.</p>");
+fn head(run: &Run, spans: &[Course]) -> String {
+    let mut out = String::from("<section class=\"head\">\n");
+    out.push_str(&subtitle(run.1));
+    match spans {
+        [] => out.push_str("<p>Nothing was measured.</p>"),
+        [course] => out.push_str(&tiles(&Summary::of(course.measured).total)),
+        several => out.push_str(&side_by_side(several)),
     }
-    for failure in &document.failures {
-        out.push_str(&format!("<p class=\"invalid\">The run failed: {}</p>", escaped(failure)));
+    out + &verdicts(std::slice::from_ref(run)) + "</section>\n"
+}
+
+/// When and where it ran, and what it did.
+fn subtitle(document: &Document) -> String {
+    let system = &document.system;
+    let began = system.start_unix_s.and_then(|s| Timestamp::from_second(s).ok());
+    let began = began.map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
+    let host = Some(&system.computer_name).filter(|host| !host.is_empty());
+    let when: Vec<String> = began.into_iter().chain(host.map(|host| format!("on {host}"))).collect();
+    let mut lines = vec![when.join(" ")];
+    if let [span] = document.profile.time_spans.as_slice() {
+        let of = collapsed(span.targets.iter().map(|target| (target.path.as_str(), load(span, target))));
+        lines.extend(of.iter().map(|(paths, load)| format!("{}: {load}", listed(paths))));
     }
-    for course in &spans {
-        if spans.len() > 1 {
-            out.push_str(&format!("<h3>{}</h3>", escaped(&course.name)));
-        }
-        out.push_str(&tiles(&Summary::of(course.measured).total));
-    }
-    match &document.verdict {
-        Some(verdict) => out.push_str(&judged(verdict)),
-        None => out.push_str("<p>The run was not judged: <code>truespd judge</code> does that.</p>"),
-    }
-    out + "</section>\n"
+    let lines = lines.iter().filter(|line| !line.is_empty()).map(|line| escaped(line));
+    format!("<p class=\"subtitle\">{}</p>\n", lines.collect::<Vec<_>>().join("<br>"))
+}
+
+/// What the threads do with a target: `4 KiB, random, 30 % writes, 2 threads, 8 outstanding each`.
+fn load(span: &TimeSpan, target: &Target) -> String {
+    let pattern = match target.random_percent {
+        0 => "sequential".to_string(),
+        100 => "random".to_string(),
+        percent => format!("{percent} % random"),
+    };
+    let share = match target.write_percent {
+        0 => "reads".to_string(),
+        100 => "writes".to_string(),
+        percent => format!("{percent} % writes"),
+    };
+    let (threads, outstanding) = match span.thread_count {
+        0 => (target.threads_per_file, target.request_count),
+        threads => (threads, span.request_count),
+    };
+    let s = if threads == 1 { "" } else { "s" };
+    format!(
+        "{}, {pattern}, {share}, {threads} thread{s}, {outstanding} outstanding each",
+        size(target.block_bytes)
+    )
 }
 
 fn tiles(total: &DirectionSummary) -> String {
-    let latency = total.latency.as_ref();
+    let (mean, p99, what) = match times(total) {
+        Some((times, what)) => (Some(times.mean_ns), Some(times.p99_ns as f64), what),
+        None => (None, None, "latency"),
+    };
     let figures = [
-        ("IOPS", Some(number(total.iops))),
-        ("throughput", Some(rate(total.bytes_per_s))),
-        ("mean latency", latency.map(|times| duration_ns(times.mean_ns))),
-        ("99 % of I/Os within", latency.map(|times| duration_ns(times.p99_ns as f64))),
+        ("IOPS".to_string(), Some(number(total.iops))),
+        ("throughput".to_string(), Some(rate(total.bytes_per_s))),
+        (format!("mean {what}"), mean.map(duration_ns)),
+        ("99 % of I/Os within".to_string(), p99.map(duration_ns)),
     ];
-    let tile = |(name, value): (&str, Option<String>)| match value {
+    let tile = |(name, value): (String, Option<String>)| match value {
         Some(value) => format!("<div><dt>{name}</dt><dd>{}</dd></div>", escaped(&value)),
         None => format!("<div><dt>{name}</dt><dd class=\"none\">not measured (-L)</dd></div>"),
     };
     format!("<dl class=\"tiles\">{}</dl>\n", figures.map(tile).concat())
 }
 
-/// The grade as an element.
-pub(super) fn badge(grade: Grade) -> String {
-    let sign = match grade {
-        Grade::Certified => "✓",
-        Grade::Suspect => "?",
-        Grade::Invalid => "✗",
-    };
-    format!("<strong class=\"badge {0}\"><span aria-hidden=\"true\">{sign}</span> {0}</strong>", grade.word())
-}
-
-/// A finding with what to do about it.
-fn item(finding: &Finding) -> String {
-    let target = finding.target.as_ref().map_or(String::new(), |target| format!("'{target}': "));
-    format!(
-        "<li class=\"{0}\"><strong>{1}</strong> <span class=\"kind\">{0}</span><br>{2}<br><em>What to do:</em> {3}</li>",
-        finding.grade.word(),
-        escaped(&finding.rule),
-        escaped(&format!("{target}{}", finding.says)),
-        escaped(&finding.advice)
-    )
-}
-
-fn judged(verdict: &Verdict) -> String {
-    let mut out = format!("<p class=\"verdict\">verdict: {}</p>\n", badge(verdict.grade));
-    let proofs = verdict.proofs.iter().filter(|proof| !proof.is_empty());
-    let proofs = proofs
-        .map(|proof| format!("<li>{}: {}</li>", escaped(&proof.targets.join(", ")), escaped(&proof.words())));
-    let proofs: String = proofs.collect();
-    match proofs.is_empty() {
-        true => out.push_str("<p>The disks' counters prove nothing about this run.</p>\n"),
-        false => out
-            .push_str(&format!("<p>Proof from the counters of the disks or servers:</p><ul>{proofs}</ul>\n")),
-    }
-    let all = || verdict.findings.iter();
-    let remarks: String = all().filter(|finding| finding.grade.is_remark()).map(item).collect();
-    let reasons: String = all().filter(|finding| !finding.grade.is_remark()).map(item).collect();
-    if !reasons.is_empty() {
-        out.push_str(&format!("<ul class=\"findings\">{reasons}</ul>\n"));
-    }
-    if !remarks.is_empty() {
-        out.push_str(&format!(
-            "<details><summary>Remarks, which do not change the verdict</summary><ul class=\"findings\">{remarks}</ul></details>\n"
-        ));
-    }
-    if !verdict.unchecked.is_empty() {
-        let rules = verdict
-            .unchecked
-            .iter()
-            .map(|one| format!("<li>{}: {}</li>", escaped(&one.rule), escaped(&one.why)));
-        out.push_str(&format!(
-            "<details><summary>Rules without evidence: {}</summary><ul>{}</ul></details>\n",
-            verdict.unchecked.len(),
-            rules.collect::<String>()
-        ));
-    }
-    out
-}
-
 /// The figures of every course in a table.
 fn side_by_side(courses: &[Course]) -> String {
-    let rows = courses.iter().map(|course| {
-        let grade = course.document.verdict.as_ref().map_or("not judged", |verdict| verdict.grade.word());
+    let mut out = Table::new("Side by side", [""; 0]);
+    out.head = [strings(["result"]), figure_names(), strings(["verdict"])].concat();
+    for course in courses {
         let total = Summary::of(course.measured).total;
-        [vec![course.name.clone()], figures(&total), vec![grade.to_string()]].concat()
-    });
-    let head = [strings(["result"]), figure_names(), strings(["verdict"])].concat();
-    table("Figures of each result", &head, &rows.collect::<Vec<_>>())
-}
-
-fn figure_names() -> Vec<String> {
-    strings(["IOPS", "throughput", "mean", "p50", "p99", "p99.9", "longest"])
-}
-
-fn figures(sum: &DirectionSummary) -> Vec<String> {
-    let latency = |of: fn(&crate::result::LatencySummary) -> f64| {
-        sum.latency.as_ref().map_or("-".to_string(), |times| duration_ns(of(times)))
-    };
-    vec![
-        number(sum.iops),
-        rate(sum.bytes_per_s),
-        latency(|times| times.mean_ns),
-        latency(|times| times.p50_ns as f64),
-        latency(|times| times.p99_ns as f64),
-        latency(|times| times.p99_9_ns as f64),
-        latency(|times| times.max_ns as f64),
-    ]
+        let mut cells: Vec<Cell> = figures(&total).into_iter().map(Cell::Text).collect();
+        cells.push(Cell::Grade(course.document.verdict.as_ref().map(|verdict| verdict.grade)));
+        out.push(course.name.clone(), cells);
+    }
+    out.html()
 }
 
 fn directions(courses: &[Course]) -> String {
-    let rows = courses.iter().flat_map(|course| {
-        let summary = Summary::of(course.measured);
-        let parts = [("reads", summary.read), ("writes", summary.write), ("total", summary.total)];
-        let name = |part: &str| {
-            if courses.len() > 1 { format!("{}: {part}", course.name) } else { part.to_string() }
-        };
-        let rows: Vec<Vec<String>> = parts
-            .into_iter()
-            .filter(|(_, sum)| sum.ios > 0)
-            .map(|(part, sum)| [vec![name(part)], figures(&sum)].concat())
-            .collect();
-        rows
-    });
-    table("Reads and writes", &[strings(["I/Os"]), figure_names()].concat(), &rows.collect::<Vec<_>>())
+    let mut out = Table::new("Reads and writes", [""; 0]);
+    out.head = [strings(["I/Os"]), figure_names()].concat();
+    for course in courses {
+        let Summary { read, write, total, .. } = Summary::of(course.measured);
+        let has_both = read.ios > 0 && write.ios > 0;
+        for (part, sum) in [("reads", &read), ("writes", &write), ("total", &total)] {
+            if sum.ios > 0 && (part != "total" || has_both) {
+                let name =
+                    if courses.len() > 1 { format!("{}: {part}", course.name) } else { part.to_string() };
+                out.push(name, figures(sum).into_iter().map(Cell::Text).collect());
+            }
+        }
+    }
+    out.html()
 }
 
 fn events(courses: &[Course]) -> String {
@@ -217,132 +200,9 @@ fn without_latency(courses: &[Course]) -> String {
     out
 }
 
-/// A row of [`bars`]: its heading, the value of its bar, and its other cells.
-type Row = (String, f64, Vec<String>);
-
-/// A table with a bar in each row, whose full width is the largest value, or `whole` where that is larger. Screen readers
-/// skip the bars, which repeat a figure beside them.
-fn bars(caption: &str, head: &[&str], rows: &[Row], whole: f64) -> String {
-    let most = rows.iter().map(|row| row.1).fold(whole, f64::max);
-    let body = rows.iter().map(|(name, value, cells)| {
-        let part = if most > 0.0 { value / most * 100.0 } else { 0.0 };
-        let cells: String = cells.iter().map(|cell| format!("<td>{}</td>", escaped(cell))).collect();
-        format!("<tr><th scope=\"row\">{}</th><td class=\"bar\" aria-hidden=\"true\"><span style=\"width:{part:.1}%\"></span></td>{cells}</tr>", escaped(name))
-    });
-    let mut names = head.iter().map(|name| format!("<th scope=\"col\">{}</th>", escaped(name)));
-    let first = names.next().unwrap_or_default();
-    format!(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table><caption>{0}</caption><thead><tr>{first}<td></td>{1}</tr></thead><tbody>{2}</tbody></table></div>\n",
-        escaped(caption),
-        names.collect::<String>(),
-        body.collect::<String>()
-    )
-}
-
-fn summed<'d>(course: &Course<'d>, keep: impl Fn(u32, &str) -> bool) -> DirectionSummary {
-    let threads = course.measured.threads.iter().filter_map(|thread| {
-        let targets =
-            thread.targets.iter().filter(|target| keep(thread.id, &target.path)).cloned().collect::<Vec<_>>();
-        (!targets.is_empty()).then(|| crate::result::ThreadResult { targets, ..thread.clone() })
-    });
-    let part = Measured {
-        test_time_s: course.measured.test_time_s,
-        threads: threads.collect(),
-        ..Measured::default()
-    };
-    Summary::of(&part).total
-}
-
-fn row(name: String, sum: &DirectionSummary) -> Row {
-    let all = figures(sum);
-    (name, sum.iops, vec![all[0].clone(), all[1].clone(), all[2].clone(), all[4].clone()])
-}
-
-fn per_target(course: &Course) -> String {
-    let mut paths: Vec<&str> = Vec::new();
-    for target in course.measured.threads.iter().flat_map(|thread| &thread.targets) {
-        if !paths.contains(&target.path.as_str()) {
-            paths.push(&target.path);
-        }
-    }
-    let rows: Vec<_> =
-        paths.iter().map(|path| row(path.to_string(), &summed(course, |_, of| of == *path))).collect();
-    bars(
-        &format!("{}: per target", course.name),
-        &["target", "IOPS", "throughput", "mean", "p99"],
-        &rows,
-        0.0,
-    )
-}
-
-fn per_thread(course: &Course) -> String {
-    let ids = course.measured.threads.iter().map(|thread| thread.id);
-    let rows: Vec<_> = ids.map(|id| row(format!("thread {id}"), &summed(course, |of, _| of == id))).collect();
-    bars(
-        &format!("{}: per thread", course.name),
-        &["thread", "IOPS", "throughput", "mean", "p99"],
-        &rows,
-        0.0,
-    )
-}
-
-fn per_processor(course: &Course) -> String {
-    let uses = course.document.system.topology.processors.iter().zip(&course.measured.cpu);
-    let rows: Vec<_> = uses
-        .map(|(processor, used)| {
-            let cells = [used.usage(), used.user, used.kernel].map(|part| percent(part / 100.0)).to_vec();
-            (format!("processor {}", processor.cpu), used.usage(), cells)
-        })
-        .collect();
-    if rows.is_empty() {
-        return String::new();
-    }
-    bars(&format!("{}: per processor", course.name), &["processor", "busy", "user", "kernel"], &rows, 100.0)
-}
-
-/// Mean requests in flight at the disks, by the kernel's account of their times, other programs' with them.
-fn in_disks(measured: &Measured) -> Option<f64> {
-    let disks = measured.evidence.disks.iter().filter(|disk| disk.window_ns > 0);
-    disks.map(|disk| disk.total.queue_time_ns as f64 / disk.window_ns as f64).reduce(|a, b| a + b)
-}
-
-/// Mean I/Os in flight, counted, beside rate times latency.
-fn in_flight(courses: &[Course]) -> String {
-    let rows = courses.iter().map(|course| {
-        let total = Summary::of(course.measured).total;
-        let depth = course.measured.evidence.queue_depth;
-        let product = total.latency.as_ref().map(|times| total.iops * times.mean_ns / 1e9);
-        let counted = depth.filter(|depth| !depth.from_latency);
-        let by_latency = || {
-            let mean = duration_ns(total.latency.as_ref()?.mean_ns);
-            Some(format!("{}/s × {mean} = {}", number(total.iops), number(product?)))
-        };
-        vec![
-            course.name.clone(),
-            depth.map_or("not known".into(), |depth| grouped(depth.asked)),
-            counted.map_or("not counted".into(), |depth| number(depth.reached)),
-            in_disks(course.measured).map_or("not known".into(), number),
-            by_latency().unwrap_or_else(|| "no latencies (-L)".into()),
-        ]
-    });
-    let head = strings([
-        "result",
-        "asked for",
-        "counted in flight",
-        "in flight at the disks",
-        "rate × mean latency",
-    ]);
-    format!(
-        "<p>The I/Os in flight are the rate times the mean latency. Where fewer are in flight than asked for, the test's threads \
-         did not keep the queue full. Where fewer are at the disks, a layer above holds or answers the rest. With -L the test \
-         counts none in flight: it takes them from the latencies.</p>{}",
-        table("I/Os in flight", &head, &rows.collect::<Vec<_>>())
-    )
-}
-
-fn machine((name, document): &Run) -> String {
+fn machine((name, document): &Run) -> Vec<[String; 2]> {
     let system = &document.system;
-    let row = |name: &str, value: String| vec![name.to_string(), value];
+    let row = |name: &str, value: String| [name.to_string(), value];
     let mut rows = vec![
         row("host", system.computer_name.clone()),
         row("kernel", system.kernel_release.clone()),
@@ -361,45 +221,50 @@ fn machine((name, document): &Run) -> String {
     if let Some(memory) = system.memory_bytes {
         rows.push(row("memory", bytes(memory as f64)));
     }
-    for course in courses(name, document) {
-        let (span, evidence) = (course.span, &course.measured.evidence);
-        rows.push(row("engine", course.measured.engine.clone()));
-        rows.push(row(
-            "times",
-            format!(
-                "{} s warm-up, {} s measured, {} s cool-down",
-                span.warmup_s, span.duration_s, span.cooldown_s
-            ),
-        ));
-        for target in &span.targets {
-            let share = format!(
-                "{} % writes, {} % random, {} I/Os in flight",
-                target.write_percent, target.random_percent, target.request_count
-            );
-            rows.push(row(&target.path, format!("blocks of {}, {share}", size(target.block_bytes))));
-        }
-        for target in &evidence.targets {
-            let told = [
-                target.filesystem.clone(),
-                target.device_name.clone(),
-                target.scheduler.clone(),
-                target.write_cache.clone(),
-                target.mount_options.clone(),
-            ];
-            let disks = target.lowest().flat_map(|layer| {
-                let firmware = layer.firmware.as_ref().map(|revision| format!("firmware {revision}"));
-                [layer.model.clone(), firmware]
-            });
-            let told: Vec<String> =
-                told.into_iter().chain(disks).flatten().filter(|word| !word.is_empty()).collect();
-            rows.push(row(
-                &format!("storage of {}", target.path),
-                format!("{}; {}", size(target.size_bytes), told.join(", ")),
-            ));
-        }
-        rows.extend(evidence.limits.iter().map(|limit| row("limit", limit_words(limit))));
+    let spans = courses(name, document);
+    let of_spans = spans.iter().enumerate().flat_map(|(place, course)| {
+        settings(course).into_iter().map(move |row| (format!("time span {}", place + 1), row))
+    });
+    for (of, [what, value]) in collapsed(of_spans) {
+        let is_of_all = of.len() >= spans.len();
+        let what = if is_of_all { what } else { format!("{what} ({})", listed(&of)) };
+        rows.push([what, value]);
     }
     rows.extend(document.warnings.iter().map(|words| row("warning", words.clone())));
     rows.extend(document.notes.iter().map(|words| row("note", words.clone())));
-    table(&format!("{name}: machine and settings"), &[], &rows)
+    rows.retain(|[_, value]| !value.is_empty() && value != UNKNOWN);
+    rows
+}
+
+/// How a time span ran, and on what.
+fn settings(course: &Course) -> Vec<[String; 2]> {
+    let (span, evidence) = (course.span, &course.measured.evidence);
+    let row = |name: &str, value: String| [name.to_string(), value];
+    let times = format!(
+        "{} s warm-up, {} s measured, {} s cool-down",
+        span.warmup_s, span.duration_s, span.cooldown_s
+    );
+    let mut rows = vec![row("engine", course.measured.engine.clone()), row("times", times)];
+    rows.extend(span.targets.iter().map(|target| row(&target.path, load(span, target))));
+    for target in &evidence.targets {
+        let named = |name: &str, value: &Option<String>| {
+            value.as_ref().filter(|value| !value.is_empty()).map(|value| format!("{name}{value}"))
+        };
+        let told = [
+            Some(size(target.size_bytes)),
+            named("", &target.filesystem),
+            named("on ", &target.device_name),
+            named("scheduler ", &target.scheduler),
+            named("write cache: ", &target.write_cache),
+            named("mounted with ", &target.mount_options),
+        ];
+        let disks = target
+            .lowest()
+            .flat_map(|layer| [named("model ", &layer.model), named("firmware ", &layer.firmware)])
+            .flatten();
+        let told: Vec<String> = told.into_iter().flatten().chain(disks).collect();
+        rows.push(row(&format!("storage of {}", target.path), told.join(", ")));
+    }
+    rows.extend(evidence.limits.iter().map(|limit| row("limit", limit_words(limit))));
+    rows
 }

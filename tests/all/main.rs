@@ -119,6 +119,7 @@ mod program {
 
 mod report {
     mod browser;
+    mod compared;
     mod pages;
 }
 

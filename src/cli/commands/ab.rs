@@ -10,7 +10,7 @@ use crate::cli::commands::values::file_bytes;
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::cli::words::Variant;
 use crate::fault::{Fault, Refusal};
-use crate::report::{Chart, suites};
+use crate::report::{Piece, suites};
 use crate::session::place::{FILE_BYTES_MIN, Place, names_no_target, target_named};
 use crate::session::required::{Required, required};
 use crate::session::series::Series;
@@ -110,7 +110,7 @@ impl Suite for AbArguments {
         Ok(ab::compare(&plan, series, &mut surroundings))
     }
 
-    fn charts(document: &ab::Comparison) -> Vec<Chart> {
+    fn pieces(document: &ab::Comparison) -> Vec<Piece> {
         suites::ab(document)
     }
 

@@ -11,7 +11,7 @@ use crate::cli::commands::suite::{
 use crate::cli::commands::values::{between, bytes, legal};
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::fault::{Fault, Refusal};
-use crate::report::{Chart, suites};
+use crate::report::{Piece, suites};
 use crate::session::place::Place;
 use crate::session::required::{Required, required};
 use crate::session::series::Series;
@@ -156,7 +156,7 @@ impl Suite for AssessArguments {
         Ok((assessment, result))
     }
 
-    fn charts(document: &Assessment) -> Vec<Chart> {
+    fn pieces(document: &Assessment) -> Vec<Piece> {
         suites::assess(document)
     }
 

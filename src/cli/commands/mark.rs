@@ -9,7 +9,7 @@ use crate::cli::commands::values::{between, file_bytes, legal};
 use crate::cli::show::mark as mark_table;
 use crate::cli::show::verdict::Style;
 use crate::fault::{Fault, Refusal};
-use crate::report::{Chart, suites};
+use crate::report::{Piece, suites};
 use crate::request::Output;
 use crate::result::envelope;
 use crate::session::place::{FILE_BYTES_MIN, Place};
@@ -185,7 +185,7 @@ impl Suite for MarkArguments {
         Ok((MarkReport::new(Host::this(), described(&place), settings, rows, result.is_ok()), result))
     }
 
-    fn charts(document: &MarkReport) -> Vec<Chart> {
+    fn pieces(document: &MarkReport) -> Vec<Piece> {
         suites::mark(document)
     }
 

@@ -4,14 +4,16 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use crate::cli::commands::compare::Unlike;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::render::{Read, document};
 use crate::cli::console::tell;
 use crate::cli::kept::Kept;
-use crate::cli::operands::stored;
+use crate::cli::operands::{stored, titles};
 use crate::cli::show::verdict::Style;
+use crate::compare::Question;
 use crate::fault::{Failure, Fault, Refusal};
-use crate::report::{Content, Input, page};
+use crate::report::{Content, Input, Piece, page};
 use crate::request::Output;
 use crate::session::outputs::LaterOutputs;
 
@@ -20,14 +22,18 @@ const PLAIN: Style = Style { columns: 100, has_colour: false };
 
 /// Make one HTML page from stored results, to look at and to send to others
 ///
-/// The page needs no network and no other file. Runs are drawn into the same charts. The results are in the page: `truespd
-/// render` reads them back.
+/// The page needs no network and no other file. Runs are drawn into the same charts, and the first is compared with each
+/// other, as `truespd compare` does; kept runs of one label are one side. The results are in the page: `truespd render` reads
+/// them back.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// Results written with --json, of runs or suites, other reports, or ids and labels of the history; - for standard
     /// input
     #[arg(required = true)]
     documents: Vec<PathBuf>,
+    /// Compare runs of different profiles, or on different targets
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    unlike: Option<Unlike>,
     /// Page to write; - is standard output
     #[arg(short, long, value_name = "FILE")]
     output: String,
@@ -49,13 +55,23 @@ fn written(arguments: &ReportArguments) -> Result<ExitCode, Fault> {
     let read: Vec<String> =
         arguments.documents.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let outputs = LaterOutputs::check(files, &read).map_err(Refusal::from)?;
-    let mut inputs = Vec::new();
+    let mut all = Vec::new();
     for word in &arguments.documents {
-        for one in stored(word)? {
-            inputs.push(input(word, one)?);
-        }
+        all.extend(stored(word)?.into_iter().map(|one| (word, one)));
     }
-    let page = page(&inputs);
+    let titles = titles(&all.iter().map(|(_, one)| one).collect::<Vec<_>>());
+    let inputs: Vec<Input> = all
+        .into_iter()
+        .zip(titles)
+        .map(|((word, one), title)| input(word, one, title))
+        .collect::<Result<_, _>>()?;
+    let unlike = arguments.unlike;
+    let question = Question {
+        may_differ_in_profile: unlike.is_some_and(Unlike::in_profile),
+        may_differ_in_target: unlike.is_some_and(Unlike::in_target),
+        ..Question::default()
+    };
+    let page = page(&inputs, &question);
     if arguments.output == "-" {
         return Ok(print(&page, ExitCode::Done));
     }
@@ -63,18 +79,21 @@ fn written(arguments: &ReportArguments) -> Result<ExitCode, Fault> {
     Ok(errors.into_iter().fold(ExitCode::Done, |_, error| tell(Failure::from(error))))
 }
 
-fn input(word: &Path, one: Kept) -> Result<Input, Refusal> {
+/// `title` is what the page calls it.
+fn input(word: &Path, one: Kept, title: String) -> Result<Input, Refusal> {
     let content = match document(word, &one.bytes)? {
         Read::Result(document) => Content::Run(document),
-        Read::OfSuite(suite) => Content::Other {
-            kind: suite.kind().to_string(),
-            text: suite.text(PLAIN),
-            grade: suite.grade(),
-            charts: suite.charts(),
-        },
+        Read::OfSuite(suite) => {
+            let mut pieces = suite.pieces();
+            pieces.push(Piece::Printed(suite.text(PLAIN)));
+            Content::Other { kind: suite.kind().to_string(), grade: suite.grade(), pieces }
+        }
         Read::Plain(plain) => {
-            Content::Other { kind: plain.kind.to_string(), text: plain.text, grade: None, charts: Vec::new() }
+            let pieces = vec![Piece::Printed(plain.text)];
+            Content::Other { kind: plain.kind.to_string(), grade: None, pieces }
         }
     };
-    Ok(Input { name: one.name, stored: one.bytes, content })
+    // All runs with a label are one side of a comparison.
+    let group = one.label.unwrap_or_else(|| title.clone());
+    Ok(Input { name: title, group, stored: one.bytes, content })
 }

@@ -16,7 +16,7 @@ use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite};
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::fault::{Fault, Refusal};
 use crate::machine::write_cache::{BACK, Reach, THROUGH};
-use crate::report::{Chart, suites};
+use crate::report::{Piece, suites};
 use crate::session::series::Series;
 use crate::suite::ab::{self, Side, Surroundings};
 use crate::suite::study::nodes::Node;
@@ -94,7 +94,7 @@ impl Suite for StudyArguments {
         Ok((report, result))
     }
 
-    fn charts(document: &StudyReport) -> Vec<Chart> {
+    fn pieces(document: &StudyReport) -> Vec<Piece> {
         suites::study(document)
     }
 

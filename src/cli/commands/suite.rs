@@ -15,7 +15,7 @@ use crate::cli::show::live::can_draw;
 use crate::cli::show::series::{Throughput, View, tell_left};
 use crate::cli::show::verdict::{Style, fitting_stdout, series as series_verdict};
 use crate::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
-use crate::report::Chart;
+use crate::report::Piece;
 use crate::request::Output;
 use crate::result::envelope::{self, DocumentKind, ReadError};
 use crate::result::{Grade, Part};
@@ -67,8 +67,8 @@ pub(crate) trait Suite: Args + FromArgMatches {
     /// Runs the steps. The error is the end of a series that has nothing to show.
     fn measure(&self, work: Self::Work, series: &mut Series) -> Measured<Self::Document>;
 
-    /// The charts of a report.
-    fn charts(document: &Self::Document) -> Vec<Chart>;
+    /// What a report shows of it.
+    fn pieces(document: &Self::Document) -> Vec<Piece>;
 
     /// The tables for standard output.
     fn text(document: &Self::Document, style: Style) -> String;
@@ -255,8 +255,8 @@ pub(crate) trait Stored {
     fn kind(&self) -> &'static str;
     /// The tables, as the suite printed them.
     fn text(&self, style: Style) -> String;
-    /// The charts of a report.
-    fn charts(&self) -> Vec<Chart>;
+    /// What a report shows of it.
+    fn pieces(&self) -> Vec<Piece>;
     /// As it is stored.
     fn json(&self) -> String;
     /// The worst verdict of its runs; none when no run was judged.
@@ -294,8 +294,8 @@ impl<S: Suite> Stored for Held<S> {
         S::text(&self.0, style)
     }
 
-    fn charts(&self) -> Vec<Chart> {
-        S::charts(&self.0)
+    fn pieces(&self) -> Vec<Piece> {
+        S::pieces(&self.0)
     }
 
     fn json(&self) -> String {

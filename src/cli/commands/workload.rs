@@ -10,7 +10,7 @@ use crate::cli::commands::values::{between, bytes, one_of};
 use crate::cli::show::verdict::{Style, series as series_verdict};
 use crate::fault::{Fault, Refusal};
 use crate::profile::xml;
-use crate::report::{Chart, suites};
+use crate::report::{Piece, suites};
 use crate::session::place::{FILE_BYTES_MIN, Place};
 use crate::session::series::Series;
 use crate::suite::workload::preset::{Load, Preset};
@@ -145,7 +145,7 @@ impl Suite for WorkloadArguments {
         Ok(plan.run(series))
     }
 
-    fn charts(document: &Outcome) -> Vec<Chart> {
+    fn pieces(document: &Outcome) -> Vec<Piece> {
         suites::workload(document)
     }
 

@@ -24,7 +24,7 @@ pub use design::{BLOCK_RUNS, Plan, Side};
 pub use outcome::Outcome;
 pub use report::{Block, Comparison, Effect, Stopped, Variant};
 pub(in crate::suite) use table::columns;
-pub use table::{sentence, text};
+pub use table::{is_of_use, sentence, text};
 
 use design::{Design, UNCOUNTED_RUNS, log_ratio, order, without_figure};
 use report::Collected;

@@ -100,7 +100,7 @@ fn confidence(effect: &Effect) -> String {
 const WIDEST: f64 = 100.0;
 
 /// Whether an interval tells anything. The ends of a wider one are artefacts of the few blocks behind it.
-pub(super) fn is_of_use(ratio_low: f64, ratio_high: f64) -> bool {
+pub fn is_of_use(ratio_low: f64, ratio_high: f64) -> bool {
     ratio_high <= ratio_low * WIDEST
 }
 

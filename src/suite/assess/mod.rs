@@ -7,7 +7,7 @@ mod plan;
 mod report;
 
 pub use plan::{FLUSHES_PER_S, Plan, RANDOM_BYTES, SEQUENTIAL_BYTES, Test, TestRun};
-pub use report::{Assessment, Check, Figure, Requirement, WinsatUnit};
+pub use report::{Assessment, Check, Figure, Requirement, SOURCE, WinsatUnit};
 
 use std::time::Duration;
 

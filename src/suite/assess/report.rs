@@ -15,7 +15,7 @@ use crate::text::size;
 const VALUE_COLUMN: usize = 47;
 
 /// Where the limits come from.
-const SOURCE: &str =
+pub const SOURCE: &str =
     "Windows hardware requirements, Device.Storage.Hd.AtaProtocol.Performance (MSDN ff567504)";
 
 /// Bytes per second of winsat's unit.
@@ -97,6 +97,18 @@ pub enum Check {
     NoLimit,
 }
 
+impl Check {
+    /// Its word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Check::Pass => "pass",
+            Check::Fail => "FAIL",
+            Check::Undecided => "undecided",
+            Check::NoLimit => "-",
+        }
+    }
+}
+
 /// One figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
@@ -147,11 +159,12 @@ impl Figure {
     }
 
     /// The value with its unit.
-    fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         self.value.map_or("-".into(), |value| format!("{} {}", self.unit.number(value), self.unit.word()))
     }
 
-    fn limit_shown(&self) -> String {
+    /// The limit with its unit.
+    pub fn limit_shown(&self) -> String {
         self.limit.map_or("-".into(), |limit| limit.text(self.unit))
     }
 }
@@ -353,12 +366,7 @@ fn winsat_line(figure: &Figure) -> String {
 
 fn limit_line(figure: &Figure) -> String {
     let (measured, limit) = (figure.shown(), figure.limit_shown());
-    let result = match figure.check() {
-        Check::Pass => "pass",
-        Check::Fail => "FAIL",
-        Check::Undecided => "undecided",
-        Check::NoLimit => "-",
-    };
+    let result = figure.check().word();
     let verdict = if figure.value.is_some() { word(figure.grade) } else { "-" };
     format!("{:<43}{measured:>13}  {limit:>12}  {result:<9}  {verdict}\n", figure.label)
 }

@@ -31,6 +31,15 @@ impl Study {
         }
     }
 
+    /// What it answers.
+    pub fn question(self) -> &'static str {
+        match self {
+            Study::Cache => "What does the operating system's cache change?",
+            Study::WriteCache => "What do the write caches of the drives change?",
+            Study::Locality => "From where is the same storage faster?",
+        }
+    }
+
     /// Bytes of an I/O in its lines.
     pub fn block_bytes(self) -> u64 {
         match self {

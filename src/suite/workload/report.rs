@@ -419,6 +419,13 @@ fn bar(value: f64, limit: f64) -> String {
     format!("{bar}{end}").trim_end().to_string()
 }
 
+impl Search {
+    /// How it ended, in sentences.
+    pub fn answer(&self) -> String {
+        answer(self).trim_end().to_string()
+    }
+}
+
 /// How the search ended, for people; with a line end.
 fn answer(search: &Search) -> String {
     let LatencyLimit { of, ms } = search.limit;

@@ -46,60 +46,115 @@ fn console(log: &str) -> Vec<&str> {
     log.lines().filter(|line| line.contains(":CONSOLE")).collect()
 }
 
-/// A page around the page, which gets as wide as `width`, with what the check says of it in its title.
-fn framed(lab: &Lab, page: &str, width: u32) -> Option<Value> {
-    let text = String::from_utf8(lab.read(page)).expect("text");
-    let begin = text.find("script-src '").expect("a policy");
-    let end = begin + text[begin..].find(';').expect("the next rule");
-    let opened = format!("{}script-src 'unsafe-inline'{}", &text[..begin], &text[end..]);
-    let checked = opened.replacen("<title>", &format!("<script>{CHECK}</script><title>"), 1);
-    lab.write("checked.html", checked.as_bytes());
+/// Frames around pages, all that wide, as they are.
+fn frames(pages: &[String], width: u32) -> String {
+    let frame = |page: &String| {
+        format!("<iframe src=\"{page}\" style=\"width:{width}px;height:900px;border:0\"></iframe>\n")
+    };
+    pages.iter().map(frame).collect()
+}
+
+/// What the check says of each page at each width.
+fn checked(lab: &Lab, pages: &[&str]) -> Option<Vec<Value>> {
+    let mut copies = Vec::new();
+    for page in pages {
+        let text = String::from_utf8(lab.read(page)).expect("text");
+        let begin = text.find("script-src '").expect("a policy");
+        let end = begin + text[begin..].find(';').expect("the next rule");
+        let opened = format!("{}script-src 'unsafe-inline'{}", &text[..begin], &text[end..]);
+        let checked = opened.replacen("<title>", &format!("<script>{CHECK}</script><title>"), 1);
+        copies.push(format!("checked-{page}"));
+        lab.write(&copies[copies.len() - 1], checked.as_bytes());
+    }
     let around = format!(
-        "<!doctype html><title>nothing</title><script>addEventListener('message', (event) => \
-         {{ document.title = JSON.stringify(event.data); }});</script>\
-         <iframe src=\"checked.html\" style=\"width:{width}px;height:900px;border:0\"></iframe>"
+        "<!doctype html><title>nothing</title><script>const all = []; addEventListener('message', (event) => \
+         {{ all.push(event.data); document.title = JSON.stringify(all); }});</script>{}",
+        WIDTHS.map(|width| frames(&copies, width)).concat()
     );
     lab.write("around.html", around.as_bytes());
     let (dom, log) = browse(lab, "around.html")?;
     let title =
         dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next()).unwrap_or_default();
     let title = title.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
-    Some(serde_json::from_str(&title).unwrap_or_else(|error| panic!("{width}: {error}: {title}\n{log}")))
+    let found: Vec<Value> =
+        serde_json::from_str(&title).unwrap_or_else(|error| panic!("{error}: {title}\n{log}"));
+    assert_eq!(found.len(), copies.len() * WIDTHS.len(), "every page at every width\n{found:?}\n{log}");
+    Some(found)
 }
 
-/// Looks at a page; `plots` is how many charts it has at least.
-fn assert_good(lab: &Lab, page: &str, plots: u64) {
-    let Some((dom, log)) = browse(lab, page) else { return };
-    assert!(dom.contains("</main>"), "{log}");
+/// Looks at pages; `plots` is how many charts each has at least.
+fn assert_good(lab: &Lab, pages: &[(&str, u64)]) {
+    let names: Vec<String> = pages.iter().map(|(page, _)| (*page).to_string()).collect();
+    lab.write("plain.html", format!("<!doctype html><title>t</title>{}", frames(&names, 1280)).as_bytes());
+    let Some((dom, log)) = browse(lab, "plain.html") else { return };
+    assert!(dom.contains("iframe"), "{log}");
     assert!(console(&log).is_empty(), "{:?}", console(&log));
-    for width in WIDTHS {
-        let Some(found) = framed(lab, page, width) else { return };
-        assert_eq!(found["wrong"], Value::Array(Vec::new()), "{page} at {width}");
-        assert!(
-            found["plots"].as_u64() >= Some(plots) && found["shown"] == found["plots"],
-            "{page} at {width}: {found}"
-        );
+    let names: Vec<&str> = pages.iter().map(|(page, _)| *page).collect();
+    let Some(found) = checked(lab, &names) else { return };
+    for one in found {
+        assert_eq!(one["wrong"], Value::Array(Vec::new()), "{one}");
+        let name = one["page"].as_str().expect("a name").trim_start_matches("checked-");
+        let (_, plots) = pages.iter().find(|(page, _)| *page == name).expect("the page");
+        assert!(one["plots"].as_u64() >= Some(*plots) && one["shown"] == one["plots"], "{one}");
     }
 }
 
+/// A page of stored documents of a folder of the repository.
+fn page_of(lab: &Lab, page: &str, folder: &str, documents: &[&str]) {
+    let folder = format!("{}/tests/data/documents/{folder}", env!("CARGO_MANIFEST_DIR"));
+    let words: Vec<String> = documents.iter().map(|document| format!("{folder}/{document}.json")).collect();
+    run(lab, &format!("report {} -o {page}", words.join(" "))).expect_code(0);
+}
+
 #[test]
-fn a_page_of_one_run_is_good_in_a_browser() {
+fn pages_of_runs_are_good_in_a_browser() {
     let lab = Lab::new();
     run(&lab, "run --json a.json -c4M -b4K -o2 -t2 -L -D100 -r -w30 -W1 -C1 -d2 a.dat b.dat").expect_code(0);
     run(&lab, "report a.json -o a.html").expect_code(0);
-    assert_good(&lab, "a.html", 4);
+    run(&lab, "run --json b.json -b64K -s -W0 -d1 a.dat").expect_code(0);
+    run(&lab, "report b.json -o b.html").expect_code(0);
+    page_of(&lab, "spans.html", "v1", &["sim-two-time-spans"]);
+    page_of(&lab, "failed.html", "v1", &["sim-failed"]);
+    page_of(&lab, "layers.html", "v1", &["layers-in-words"]);
+    page_of(&lab, "merged.html", "v1", &["merged-two-processes"]);
+    page_of(&lab, "paced.html", "v1", &["real-paced-reads"]);
+    let few = ["spans.html", "paced.html"].map(|page| (page, 1));
+    let none = ["failed.html", "layers.html", "merged.html"].map(|page| (page, 0));
+    assert_good(&lab, &[[("a.html", 4), ("b.html", 2)].as_slice(), &few, &none].concat());
 }
 
 #[test]
-fn a_page_of_several_documents_is_good_in_a_browser() {
+fn pages_of_several_documents_are_good_in_a_browser() {
     let lab = Lab::new();
-    let sim = "--engine sim:latency=2ms,jitter=exp -c64M -b4K -o1 -t2 -L -D1000 -r -W0";
-    for (name, seconds) in [("one", 600), ("two", 300)] {
-        run(&lab, &format!("run --json {name}.json {sim} -d{seconds} x.dat")).expect_code(0);
+    let sim = "-c64M -b4K -o1 -t2 -L -D1000 -r -W0";
+    for (name, latency) in [("one", "2ms"), ("two", "1800us"), ("three", "2100us")] {
+        run(
+            &lab,
+            &format!("run --json {name}.json --engine sim:latency={latency},jitter=exp {sim} -d600 x.dat"),
+        )
+        .expect_code(0);
     }
-    run(&lab, "workload oltp . --size 16M -d 1 -W 0 --limit 60000 --of mean --json rate.json").expect_code(0);
-    run(&lab, "report one.json two.json rate.json -o all.html").expect_code(0);
-    assert_good(&lab, "all.html", 6);
+    run(&lab, &format!("run --json unlike.json --engine sim:latency=2ms {sim} -o3 -d300 a-name-which-is-long-enough-to-break-a-line-on-a-phone.dat"))
+        .expect_code(0);
+    run(&lab, "report one.json two.json -o two.html").expect_code(0);
+    run(&lab, "report one.json two.json three.json -o three.html").expect_code(0);
+    run(&lab, "report one.json unlike.json -o unlike.html").expect_code(0);
+    let suite = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/documents/suites/workload.json");
+    run(&lab, &format!("report one.json two.json three.json unlike.json {suite} one.json -o all.html"))
+        .expect_code(0);
+    assert_good(&lab, &[("two.html", 4), ("three.html", 4), ("unlike.html", 4), ("all.html", 6)]);
+}
+
+#[test]
+fn pages_of_suites_are_good_in_a_browser() {
+    let lab = Lab::new();
+    let suites = [("mark", 1), ("assess", 0), ("workload", 2), ("ab", 2), ("study", 2), ("self-cost", 0)];
+    for (suite, _) in suites {
+        page_of(&lab, &format!("{suite}.html"), "suites", &[suite]);
+    }
+    let pages: Vec<(String, u64)> =
+        suites.iter().map(|(suite, plots)| (format!("{suite}.html"), *plots)).collect();
+    assert_good(&lab, &pages.iter().map(|(page, plots)| (page.as_str(), *plots)).collect::<Vec<_>>());
 }
 
 #[test]
@@ -110,10 +165,16 @@ fn the_check_sees_what_is_wrong() {
     run(&lab, "report a.json -o a.html").expect_code(0);
     let page = String::from_utf8(lab.read("a.html")).expect("text");
     let bad = page.replacen("<main>", "<main><p style=\"width:3000px;max-width:none\">wide</p>", 1);
-    lab.write("bad.html", bad.replace("tip.hidden = false", "tip.hidden = true").as_bytes());
-    let Some(found) = framed(&lab, "bad.html", 390) else { return };
-    let wrong = found["wrong"].to_string();
-    assert!(wrong.contains("wider than the window") && wrong.contains("values: "), "{wrong}");
+    let bad =
+        bad.replace("tip.hidden = false", "tip.hidden = true").replace("class=\"line\"", "class=\"gone\"");
+    let bad = bad.replace("</style>", ".cards td { margin-left: -60px; min-width: 300px; }</style>");
+    lab.write("bad.html", bad.as_bytes());
+    let Some(found) = checked(&lab, &["bad.html"]) else { return };
+    let narrow = found.iter().find(|one| one["width"] == WIDTHS[1]).expect("a phone");
+    let wrong = narrow["wrong"].to_string();
+    for sort in ["wider than the window", "values: ", "empty chart", "cells overlap", "wider than its room"] {
+        assert!(wrong.contains(sort), "{sort}: {wrong}");
+    }
     // The policy stops a script that is not the page's own.
     let Some((_, log)) = browse(&lab, "bad.html") else { return };
     assert!(!console(&log).is_empty(), "a changed script does not run");

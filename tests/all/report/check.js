@@ -24,8 +24,23 @@
         if (box.left < around.left - 1 || box.right > around.right + 1 || box.bottom > around.bottom + 1) wrong.push("cut off: " + text.textContent);
       }
     }
+    for (const svg of document.querySelectorAll("figure svg")) {
+      const title = svg.closest("figure").querySelector("h3").textContent;
+      if (!svg.querySelector("path.line, circle")) wrong.push("empty chart: " + title);
+      const size = 12 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+      if (size > 0 && size < 10) wrong.push("text of " + size + " pixels: " + title);
+    }
+    if (document.querySelectorAll("h1").length !== 1) wrong.push("not one h1");
     apart("parts", document.querySelectorAll("main > *"));
-    apart("parts of sections", document.querySelectorAll("main > section:first-of-type > *"));
+    for (const section of document.querySelectorAll("main > section")) {
+      apart("parts of sections", section.querySelectorAll(":scope > *"));
+      if (!section.matches(".head") && !section.querySelector(":scope > h2")) wrong.push("a section without heading");
+    }
+    for (const table of document.querySelectorAll("table")) if (!table.caption) wrong.push("a table without caption");
+    for (const cards of document.querySelectorAll(".cards")) {
+      if (cards.scrollWidth > cards.clientWidth + 1) wrong.push("a table wider than its room: " + cards.ariaLabel);
+      for (const row of cards.querySelectorAll("tbody tr")) apart("cells", row.children);
+    }
     let shown = 0;
     const plots = document.querySelectorAll(".plot");
     for (const plot of plots) {
@@ -43,9 +58,10 @@
       plot.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 }));
       const pointed = values();
       plot.dispatchEvent(new PointerEvent("pointerleave", {}));
-      if (first && last && first !== last && !hidden && /\d/.test(pointed) && !values()) shown += 1;
+      const places = new Set(JSON.parse(plot.dataset.values).flatMap((one) => one.points.map((point) => point[0])));
+      if (first && last && (first !== last || places.size === 1) && !hidden && /\d/.test(pointed) && !values()) shown += 1;
       else wrong.push("values: " + JSON.stringify([plot.ariaLabel, first, last, hidden, pointed, values()]));
     }
-    parent.postMessage({ plots: plots.length, shown, wrong }, "*");
+    parent.postMessage({ page: location.pathname.split("/").pop(), width: innerWidth, plots: plots.length, shown, wrong }, "*");
   }, 50));
 })();
