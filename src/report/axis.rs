@@ -21,9 +21,9 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// From `low` to `high` exactly, evenly.
-    pub fn exact(low: f64, high: f64) -> Self {
-        Axis { spread: Spread::Linear, low, high: if high > low { high } else { low + 1.0 }, unit: 1.0 }
+    /// From `low` to `high` exactly, evenly. Ticks are round in units of `unit`.
+    pub fn exact(low: f64, high: f64, unit: f64) -> Self {
+        Axis { spread: Spread::Linear, low, high: if high > low { high } else { low + 1.0 }, unit }
     }
 
     /// Round limits that hold all values, which are finite; logarithmic axes leave out what is not positive.
@@ -120,7 +120,7 @@ mod tests {
         let axis = Axis::holding(Spread::Logarithmic, [0.0, 93.0, 8_000.0].into_iter(), ones);
         assert_eq!(axis.ticks(5), [10.0, 100.0, 1000.0, 10_000.0]);
         assert!((axis.part(100.0) - 1.0 / 3.0).abs() < 1e-12);
-        assert_eq!(Axis::exact(-1.0, 7.0).ticks(5), [0.0, 2.0, 4.0, 6.0]);
+        assert_eq!(Axis::exact(-1.0, 7.0, 1.0).ticks(5), [0.0, 2.0, 4.0, 6.0]);
     }
 
     #[test]
@@ -136,6 +136,6 @@ mod tests {
         assert_eq!(Axis::holding(Spread::Linear, std::iter::empty(), ones).ticks(5).last(), Some(&1.0));
         assert_eq!(Axis::holding(Spread::Logarithmic, [0.0].into_iter(), ones).ticks(5), [1.0, 10.0]);
         assert_eq!(Axis::holding(Spread::Logarithmic, [100.0].into_iter(), ones).ticks(5), [100.0, 1000.0]);
-        assert_eq!(Axis::exact(3.0, 3.0).part(3.0), 0.0);
+        assert_eq!(Axis::exact(3.0, 3.0, 1.0).part(3.0), 0.0);
     }
 }

@@ -102,6 +102,8 @@ pub struct Chart {
     pub show_y: fn(f64) -> String,
     /// The unit that `show_y` shows a largest value in, in which ticks are round.
     pub unit: fn(f64) -> f64,
+    /// The unit of the x axis in which ticks are round.
+    pub x_unit: f64,
     /// Ticks of the x axis.
     pub ticks: Ticks,
     /// The lines.
@@ -141,6 +143,7 @@ impl Chart {
             show_x,
             show_y,
             unit: |_| 1.0,
+            x_unit: 1.0,
             ticks: Ticks::Round,
             series: Vec::new(),
             is_dots: false,
@@ -178,7 +181,8 @@ impl Chart {
             (true, Ticks::Round) => (high - low) * 0.03,
             (false, _) => 0.0,
         };
-        let x = if low > high { Axis::exact(0.0, 1.0) } else { Axis::exact(low - margin, high + margin) };
+        let (low, high) = if low > high { (0.0, 1.0) } else { (low - margin, high + margin) };
+        let x = Axis::exact(low, high, self.x_unit);
         // What is shaded around 0 is seen where 0 is.
         let middle = if self.strips.is_empty() { None } else { Some(0.0) };
         let has_ranges = self.has_bands || self.is_dots;
@@ -454,7 +458,11 @@ fn push_marks(out: &mut String, plot: &Plot, marks: &[f64]) {
         }
     }
     for (at, first, last) in words {
-        let number = if first == last { first.to_string() } else { format!("{first} to {last}") };
+        let number = match last - first {
+            0 => first.to_string(),
+            1 => format!("{first}, {last}"),
+            _ => format!("{first} to {last}"),
+        };
         let _ = write!(
             out,
             "<text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{number}</text>",

@@ -142,17 +142,20 @@ impl Pair<'_> {
             out.push_str("<p>Nothing else differs, as far as the results tell.</p>\n");
         }
         out.push_str(&notes(
-            &comparison.remarks.iter().map(|remark| first_large(remark)).collect::<Vec<_>>(),
+            &comparison.remarks.iter().map(|remark| format!("{}.", first_large(remark))).collect::<Vec<_>>(),
         ));
         out
     }
 
     fn legend(&self, comparison: &Comparison, axis: f64) -> Vec<String> {
         let mut words = legend(comparison, Metric::words);
-        if comparison.metrics.iter().any(|row| row.effect.is_some()) {
+        let mut effects = comparison.metrics.iter().filter_map(|row| row.effect.as_ref()).peekable();
+        if effects.peek().is_some() {
+            let is_cut = effects.any(|of| of.percent_low.abs().max(of.percent_high.abs()) > axis);
+            let cut = if is_cut { " A line that ends at the edge goes on." } else { "" };
             words.push(format!(
                 "The pictures reach from -{axis} % to +{axis} %. The line is the interval, the point the difference, and the grey \
-                 strip what does not matter."
+                 strip what does not matter.{cut}"
             ));
         }
         words.iter().map(|words| first_large(words)).collect()

@@ -17,6 +17,8 @@ const PAUSES_MAX: usize = 12;
 const ABOVE_MIN: f64 = 10.0;
 /// Shares of processor time below this are not drawn.
 const NOTICED: f64 = 0.01;
+/// From this on, the time of a run is told in minutes.
+const LONG_S: f64 = 600.0;
 /// Bands of more lines than this cover each other.
 const BANDS_MAX: usize = 2;
 /// The percentile curve ends here: nine nines.
@@ -65,6 +67,16 @@ pub(super) fn seconds(value: f64) -> String {
     format!("{} s", if text == "-0" { "0" } else { text })
 }
 
+/// The same for long runs: `10 min`, `10 min 5 s`.
+fn minutes(value: f64) -> String {
+    let (whole, rest) = ((value / 60.0).trunc(), value % 60.0);
+    match (whole == 0.0, rest.abs() < 0.005) {
+        (true, false) => seconds(rest),
+        (_, true) => format!("{whole:.0} min"),
+        (false, false) => format!("{whole:.0} min {}", seconds(rest.abs())),
+    }
+}
+
 /// A latency of a chart, whose axes reach below a microsecond: `10 ns`, `94 us`, `16.6 ms`.
 pub(super) fn latency_words(ns: f64) -> String {
     if ns < 1000.0 { format!("{ns:.0} ns") } else { duration_ns(ns) }
@@ -74,6 +86,9 @@ fn over_time(title: &str, y_name: &str, show_y: fn(f64) -> String, courses: &[Co
     let mut chart = Chart::new(title, "since the measured time began", y_name, seconds, show_y);
     let end = courses.iter().map(|course| course.measured.test_time_s).fold(0.0, f64::max);
     chart.x_within = Some([0.0, end]);
+    if end >= LONG_S {
+        (chart.show_x, chart.x_unit) = (minutes, 60.0);
+    }
     if let [course] = courses {
         chart.phases = course.phases();
         chart.marks = course.events().iter().map(|event| event.at_s).collect();
@@ -381,6 +396,12 @@ mod tests {
         let words: Vec<String> = [0.0, 1.0, 2.0, 3.0, 9.0].map(percentile_words).to_vec();
         assert_eq!(words, ["0 %", "90 %", "99 %", "99.9 %", "99.9999999 %"]);
         assert_eq!(percentile_words(2f64.log10()), "50 %");
+    }
+
+    #[test]
+    fn long_times_are_minutes() {
+        let words = [0.0, -30.0, 600.0, 605.5, -90.0].map(minutes);
+        assert_eq!(words, ["0 min", "-30 s", "10 min", "10 min 5.5 s", "-1 min 30 s"]);
     }
 
     #[test]

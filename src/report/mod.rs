@@ -67,7 +67,8 @@ pub struct Input {
 /// The page. Runs share their charts and are compared, as `question` asks; other documents follow, each by itself.
 pub fn page(inputs: &[Input], question: &Question) -> String {
     let groups = groups(inputs);
-    let mut body = if groups.is_empty() { String::new() } else { run::sections(&groups, question) };
+    let mut body =
+        if groups.is_empty() { String::new() } else { run::sections(&groups, question, inputs.len() == 1) };
     body.extend(inputs.iter().map(|input| other(input, inputs.len() == 1)));
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     let hash = STANDARD.encode(Sha256::digest(SCRIPT));

@@ -28,8 +28,10 @@ pub enum Piece {
     Verdict(SeriesVerdict),
     /// Command lines that repeat it, with what each is.
     Lines(Vec<(String, Vec<String>)>),
-    /// Text as it is printed on a terminal.
+    /// Text as it is printed on a terminal, folded up.
     Printed(String),
+    /// The same, open: there is nothing else.
+    Text(String),
 }
 
 impl Piece {
@@ -56,6 +58,9 @@ impl Piece {
                     format!("{lead}<pre tabindex=\"0\">{}</pre>\n", escaped(&shell_line(words)))
                 };
                 all.iter().map(line).collect()
+            }
+            Piece::Text(text) => {
+                format!("<pre class=\"table\" tabindex=\"0\">{}</pre>\n", escaped_lines(text))
             }
             Piece::Printed(text) => format!(
                 "<details><summary>As it is printed on a terminal</summary><pre class=\"table\" tabindex=\"0\">{}</pre></details>\n",

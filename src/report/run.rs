@@ -14,19 +14,19 @@ use super::words::{collapsed, listed};
 use crate::compare::Question;
 use crate::profile::{Target, TimeSpan};
 use crate::result::{DirectionSummary, Document, Summary};
-use crate::text::{bytes, duration_ns, number, rate, shell_line, size};
+use crate::text::{bytes, duration_ns, number, program_line, rate, size};
 
 /// What DiskSpd prints for what it does not know.
 const UNKNOWN: &str = "<unknown>";
 
-/// Everything the page says of runs, which stand in groups.
-pub(super) fn sections(groups: &[Group], question: &Question) -> String {
+/// Everything the page says of runs, which stand in groups; `is_alone` where it shows nothing else.
+pub(super) fn sections(groups: &[Group], question: &Question, is_alone: bool) -> String {
     let runs: Vec<Run> = groups.iter().flat_map(|group| &group.runs).copied().collect();
     let is_only = runs.len() == 1;
     let spans = runs.iter().flat_map(|run| courses(if is_only { "" } else { run.0 }, run.1));
     let courses: Vec<Course> = spans.collect();
     let mut out = match runs.as_slice() {
-        [run] => head(run, &courses),
+        [run] => head(run, &courses, is_alone),
         _ => section("Side by side", &format!("{}{}", side_by_side(&courses), unmeasured(&runs))),
     };
     if runs.len() > 1 {
@@ -43,7 +43,7 @@ pub(super) fn sections(groups: &[Group], question: &Question) -> String {
     out.push_str(&section("Little's law", &parts::in_flight(&courses)));
     let machines: Vec<_> = runs.iter().map(|run| (run.0.to_string(), machine(run))).collect();
     out.push_str(&section("Machine and settings", &facts("Machine and settings", &machines)));
-    let commands = collapsed(runs.iter().map(|(name, document)| (*name, shell_line(&document.command_line))));
+    let commands = collapsed(runs.iter().map(|(name, document)| (*name, program_line(&document.command_line))));
     let commands = commands.iter().map(|(names, line)| {
         let label =
             if runs.len() > 1 { format!("<h3>{}</h3>", escaped(&listed(names))) } else { String::new() };
@@ -64,19 +64,10 @@ pub(super) fn section(title: &str, inside: &str) -> String {
     format!("<section><h2>{title}</h2>\n{inside}</section>\n")
 }
 
-/// Runs of which nothing is shown.
-fn unmeasured(runs: &[Run]) -> String {
-    let names: Vec<&str> =
-        runs.iter().filter(|(name, document)| courses(name, document).is_empty()).map(|run| run.0).collect();
-    match names.is_empty() {
-        true => String::new(),
-        false => format!("<p>Nothing was measured in {}.</p>\n", escaped(&listed(&names))),
-    }
-}
-
 /// What a reader wants to know of a run: figures, verdict, reasons, proof.
-fn head(run: &Run, spans: &[Course]) -> String {
-    let mut out = String::from("<section class=\"head\">\n");
+fn head(run: &Run, spans: &[Course], is_alone: bool) -> String {
+    let title = if is_alone { String::new() } else { format!("<h2>{}</h2>\n", escaped(run.0)) };
+    let mut out = format!("<section class=\"head\">\n{title}");
     out.push_str(&subtitle(run.1));
     match spans {
         [] => out.push_str("<p>Nothing was measured.</p>"),

@@ -225,8 +225,10 @@ fn unchecked(runs: &[Run]) -> String {
 /// What the verdicts of a series say together.
 pub(super) fn of_series(verdict: &SeriesVerdict) -> String {
     let grade = verdict.grade.map_or("not judged".to_string(), badge);
-    let mut out =
-        format!("<h3>Verdict</h3>\n<p class=\"verdict\">The worst of {} runs: {grade}</p>\n", verdict.runs);
+    let mut out = format!(
+        "<h3>Verdict</h3>\n<p class=\"verdict\">The worst verdict of {} runs: {grade}</p>\n",
+        verdict.runs
+    );
     let list = |is_remark: bool| -> String {
         let found = verdict.findings.iter().filter(|told| told.grade.is_remark() == is_remark);
         let item = |told: &crate::suite::findings::Told| {

@@ -89,7 +89,7 @@ fn input(word: &Path, one: Kept, title: String) -> Result<Input, Refusal> {
             Content::Other { kind: suite.kind().to_string(), grade: suite.grade(), pieces }
         }
         Read::Plain(plain) => {
-            let pieces = vec![Piece::Printed(plain.text)];
+            let pieces = vec![Piece::Text(plain.text)];
             Content::Other { kind: plain.kind.to_string(), grade: None, pieces }
         }
     };

@@ -200,7 +200,13 @@ fn nodes(nodes: &[Node]) -> Vec<Piece> {
         Unit::BytesPerSecond => rate,
         Unit::Nanoseconds => latency_words,
     };
-    let mut chart = named("Runs of the nodes", "node", first.metric.words(first.is_response), show, names);
+    let mut chart = named(
+        &format!("{} of each node", first_large(&what)),
+        "node",
+        first.metric.words(first.is_response),
+        show,
+        names,
+    );
     chart.about =
         "The point is the median of the runs. The line reaches from the smallest to the largest.".into();
     let point = |(at, node): (usize, &Node)| Point {
@@ -208,13 +214,10 @@ fn nodes(nodes: &[Node]) -> Vec<Piece> {
         y: node.figures.median,
         range: [node.figures.min, node.figures.max],
     };
-    chart.series.push(Series::new("a node", nodes.iter().enumerate().map(point).collect()));
+    chart.series.push(Series::new("runs of a node", nodes.iter().enumerate().map(point).collect()));
     vec![
         Piece::Heading("Runs of the nodes".into()),
         words_table(&format!("{} of the runs of each node", first_large(&what)), &head, rows),
-        Piece::Note(
-            "The runs of the nodes did not take turns: whatever else changed between them counts as a difference.".into(),
-        ),
         Piece::Chart(Box::new(chart)),
     ]
 }
