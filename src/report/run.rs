@@ -64,6 +64,16 @@ pub(super) fn section(title: &str, inside: &str) -> String {
     format!("<section><h2>{title}</h2>\n{inside}</section>\n")
 }
 
+/// Runs of which nothing is shown.
+fn unmeasured(runs: &[Run]) -> String {
+    let names: Vec<&str> =
+        runs.iter().filter(|(name, document)| courses(name, document).is_empty()).map(|run| run.0).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("<p>Nothing was measured in {}.</p>\n", escaped(&listed(&names))),
+    }
+}
+
 /// What a reader wants to know of a run: figures, verdict, reasons, proof.
 fn head(run: &Run, spans: &[Course], is_alone: bool) -> String {
     let title = if is_alone { String::new() } else { format!("<h2>{}</h2>\n", escaped(run.0)) };
