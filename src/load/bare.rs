@@ -5,6 +5,7 @@ use std::sync::Barrier;
 
 use super::controller::MachineTime;
 use super::counters::Wanted;
+use super::latencies::Tables;
 use super::phases::{Lengths, Phases, StartGate};
 use super::start::{Buffers, StartContext, StartFailure, assemble, unprepared};
 use super::worker::{DutyState, Worker};
@@ -166,10 +167,12 @@ impl Bare {
             latency: self.span.measure_latency,
             intervals: self.span.calculate_iops_std_dev.then_some((interval_ns, length_ns)),
         };
+        let latencies = if wanted.latency { Tables::new(length_ns, 1, 1) } else { Tables::none() };
         let context = StartContext {
             targets: &[],
             wanted,
             duration_ns: Lengths::of(&self.span).duration_ns,
+            latencies: &latencies,
             progress_ios: 0,
             is_virtual: false,
             several_nodes: None,

@@ -23,6 +23,7 @@ use crate::fault::{Failure, FailureKind};
 use crate::machine::host::unix_time_ns;
 use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::CpuCounters;
+use crate::measure::slices::LatencySlices;
 use crate::plan::Lane;
 use crate::result::{EngineTraits, ThreadCost, Ticks};
 use crate::sys::thread::{Interrupter, ThreadId, raise_priority_of_this_thread, times_of_this_thread};
@@ -79,6 +80,8 @@ pub struct SpanOutcome {
     pub measure_start_unix_ns: Option<u64>,
     /// By thread number.
     pub outcomes: Vec<(u32, Outcome)>,
+    /// Latencies over time; none when they were not measured.
+    pub latencies: Option<LatencySlices>,
     /// Engine that ran; all of them in the order of the threads where they differ.
     pub engine: String,
     /// What kind of engine that is.
@@ -276,6 +279,7 @@ impl SpanOutcome {
             activity: None,
             ticks: None,
             outcomes: Vec::new(),
+            latencies: None,
             engine: String::new(),
             engine_traits: None,
             engine_notes: Vec::new(),
@@ -391,6 +395,7 @@ impl Director<'_> {
             self.shared.gate.open(false);
         }
         self.bring_home(span);
+        span.latencies = self.context.latencies.sum(span.measured_ns);
         span.drift_ppm = self.control.clock.drift_ppm();
     }
 

@@ -2,6 +2,7 @@
 
 use super::live::Counted;
 use super::phases::Lengths;
+use crate::measure::coarse::Coarse;
 use crate::measure::{Histogram, Intervals};
 use crate::profile::TimeSpan;
 use crate::result::Direction;
@@ -75,14 +76,20 @@ impl Counter {
         }
     }
 
-    /// Counts one completion; `more_ns` gives the time since measurement began and the latency from the intended
-    /// start, when either is wanted.
+    /// Counts one completion, its latency also in `present`; `more_ns` gives the time since measurement began and the latency
+    /// from the intended start, when either is wanted.
     #[inline(always)]
-    pub fn record(&mut self, bytes: u32, latency_ns: u64, more_ns: impl FnOnce() -> (u64, u64)) {
+    pub fn record(
+        &mut self,
+        bytes: u32,
+        latency_ns: u64,
+        present: &mut Coarse,
+        more_ns: impl FnOnce() -> (u64, u64),
+    ) {
         self.bytes += u64::from(bytes);
         self.ios += 1;
         if let Some(histogram) = &mut self.latency {
-            histogram.record(latency_ns);
+            histogram.record_with(latency_ns, present);
         }
         if let Some(more) = &mut self.more {
             let (since_start_ns, response_ns) = more_ns();

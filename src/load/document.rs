@@ -103,6 +103,7 @@ pub fn measured(
         engine: outcome.engine.to_string(),
         engine_traits: outcome.engine_traits,
         engine_notes: outcome.engine_notes,
+        latency_over_time: outcome.latencies,
         evidence,
     };
     (measured, notes)

@@ -17,6 +17,7 @@ pub mod events;
 pub mod facts;
 pub mod fill;
 mod keeper;
+mod latencies;
 pub mod live;
 mod loop_caches;
 mod machine_rates;

@@ -12,6 +12,7 @@ use super::controller::{Control, SpanOutcome, run_threads};
 use super::counters::Wanted;
 use super::fill::Content;
 use super::keeper::{Watch, keeping};
+use super::latencies::Tables;
 use super::loop_caches;
 use super::marks;
 use super::nodes;
@@ -239,10 +240,16 @@ impl<'p> Run<'p> {
         let Before { sources, self_cost, mut looks, loop_caches, standings, used, mut beside } = before;
         let topology = &self.report.document.system.topology;
         let has_several_nodes = topology.nodes > 1 && !planned.is_virtual;
+        let (wanted, duration_ns) = (Wanted::of(span), Lengths::of(span).duration_ns);
+        let latencies = match wanted.latency {
+            true => Tables::new(duration_ns, planned.lanes.len(), topology.processors.len()),
+            false => Tables::none(),
+        };
         let context = StartContext {
             targets,
-            wanted: Wanted::of(span),
-            duration_ns: Lengths::of(span).duration_ns,
+            wanted,
+            duration_ns,
+            latencies: &latencies,
             progress_ios: self.profile.progress_ios,
             is_virtual: planned.is_virtual,
             several_nodes: has_several_nodes.then_some(topology),

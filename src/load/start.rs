@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::counters::{Counter, Wanted};
+use super::latencies::Tables;
 use super::nodes::{self, Placed};
 use super::targets::TargetState;
 use super::timeline::Buckets;
@@ -28,6 +29,8 @@ pub struct StartContext<'a> {
     pub wanted: Wanted,
     /// Planned measured time in nanoseconds.
     pub duration_ns: u64,
+    /// Where latencies over time are added up.
+    pub latencies: &'a Tables,
     /// Dots (`-P`).
     pub progress_ios: u32,
     /// The engine simulates time.
@@ -124,6 +127,7 @@ pub fn assemble(lane: &Lane, context: &StartContext<'_>, buffers: &Buffers, engi
         data_rng: DataRng::for_thread(seed, 0),
         wanted: context.wanted,
         buckets: buckets(lane, context),
+        latencies: context.latencies.of_thread(lane.work.id),
         progress_ios: u64::from(context.progress_ios),
         live: None,
     }

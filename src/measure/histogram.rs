@@ -15,6 +15,8 @@ mod stored;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::coarse::{self, Coarse};
+
 /// Buckets per block are `2^BLOCK_BITS`.
 const BLOCK_BITS: u32 = 10;
 const BLOCK_LEN: usize = 1 << BLOCK_BITS;
@@ -106,7 +108,20 @@ impl Histogram {
     /// saturates at 2^128, which takes 10^12 latencies of five hours each.
     #[inline]
     pub fn record(&mut self, latency_ns: u64) {
+        self.record_at(place(latency_ns), latency_ns);
+    }
+
+    /// [`Histogram::record`], and counts the latency in `coarse` too.
+    #[inline]
+    pub fn record_with(&mut self, latency_ns: u64, coarse: &mut Coarse) {
         let (block, slot) = place(latency_ns);
+        // What was found out for the fine bucket tells the coarse one.
+        coarse.count((block << coarse::BITS) | (slot >> (BLOCK_BITS - coarse::BITS)));
+        self.record_at((block, slot), latency_ns);
+    }
+
+    #[inline]
+    fn record_at(&mut self, (block, slot): (usize, usize), latency_ns: u64) {
         self.blocks[block & (TABLE_LEN - 1)].get_or_insert_with(new_block)[slot] += 1;
         self.count += 1;
         self.min_ns = self.min_ns.min(latency_ns);

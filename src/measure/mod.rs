@@ -1,7 +1,9 @@
-//! Numbers without meaning: clock, histogram, intervals, processor counters, and how uncertain a mean is.
+//! Numbers without meaning: clock, histogram, intervals, latencies over time, processor counters, and how uncertain a mean
+//! is.
 
 pub mod blocks;
 pub mod clock;
+pub mod coarse;
 pub mod cpu;
 mod decimal;
 pub mod estimate;
@@ -9,7 +11,9 @@ pub mod histogram;
 pub mod intervals;
 pub mod process;
 pub mod repeat;
+pub mod slices;
 
 pub use clock::{Clock, MachineClock};
 pub use histogram::Histogram;
 pub use intervals::Intervals;
+pub use slices::LatencySlices;

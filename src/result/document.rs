@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::latency::LatencySummary;
 use super::{Evidence, Verdict, Window};
 use crate::machine::topology::Topology;
-use crate::measure::{Histogram, Intervals};
+use crate::measure::{Histogram, Intervals, LatencySlices};
 use crate::profile::Profile;
 
 /// A run, as stored and rendered.
@@ -106,6 +106,9 @@ pub struct Measured {
     pub engine_traits: Option<EngineTraits>,
     /// How the engine was reached: each step down and why, in words.
     pub engine_notes: Vec<String>,
+    /// Latencies over time, of all threads and targets together, when measured (`-L`); none when the document does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_over_time: Option<LatencySlices>,
     /// What the numbers rest on.
     pub evidence: Evidence,
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::summary::Summary;
 use super::{Direction, Document, TimeSpanResult, legacy};
-use crate::measure::Histogram;
+use crate::measure::{Histogram, LatencySlices};
 use crate::sys::error::system_text;
 use crate::sys::source::Source;
 use crate::text::hides;
@@ -239,7 +239,9 @@ fn check(document: &Document) -> Result<(), ReadError> {
             let counts = d.intervals.iter().flat_map(|series| series.series());
             counts.fold(0, |sum: u64, interval| sum.saturating_add(interval.count))
         };
-        let totals = [largest(|d| d.bytes), largest(|d| d.ios), largest(of_latency), largest(of_series)];
+        let of_slices = u128::from(measured.latency_over_time.as_ref().map_or(0, LatencySlices::count));
+        let totals =
+            [largest(|d| d.bytes), largest(|d| d.ios), largest(of_latency), largest(of_series), of_slices];
         if totals.iter().any(|&total| total > TOTAL_MAX) {
             return malformed(format!("time span {}: its counts of bytes or I/Os are too large", i + 1));
         }

@@ -18,7 +18,7 @@ use super::{
     CpuUse, Direction, Document, EngineTraits, Evidence, LatencySummary, Measured, OwnCost, System,
     TargetFacts, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics, Window,
 };
-use crate::measure::Histogram;
+use crate::measure::{Histogram, LatencySlices};
 use crate::profile::{Profile, ResultFormat};
 
 /// Shared time below this part of the longest run is worth a warning.
@@ -99,6 +99,8 @@ struct SpanSum {
     engine_notes: BTreeSet<String>,
     facts: BTreeSet<TargetFacts>,
     cost: Option<OwnCost>,
+    /// None before the first result; without latencies over time where one of the results has none.
+    latencies: Option<Option<LatencySlices>>,
 }
 
 impl Merger {
@@ -292,6 +294,15 @@ impl SpanSum {
         if let Some(theirs) = measured.evidence.own_cost {
             add_cost(self.cost.get_or_insert_default(), &theirs);
         }
+        // A sum without the I/Os of one result would not be of the same I/Os as the other figures.
+        self.latencies = Some(match (self.latencies.take(), measured.latency_over_time) {
+            (None, theirs) => theirs,
+            (Some(Some(mut mine)), Some(theirs)) => {
+                mine.merge(&theirs);
+                Some(mine)
+            }
+            (Some(_), _) => None,
+        });
     }
 
     fn finish(self, rows: &Rows<'_>, profile: &Profile) -> TimeSpanResult {
@@ -316,6 +327,7 @@ impl SpanSum {
             engine: engines.into_iter().collect::<Vec<_>>().join(", "),
             engine_traits: EngineTraits::common(rows.spans.iter().map(|(_, span)| span.engine_traits)),
             engine_notes: self.engine_notes.into_iter().collect(),
+            latency_over_time: self.latencies.flatten(),
             evidence: Evidence {
                 window: rows.common(),
                 targets: self.facts.into_iter().collect(),

@@ -71,6 +71,7 @@ mod history {
 mod load {
     mod device;
     mod fill;
+    mod latencies;
     mod offsets;
     mod phases;
     mod sim;

@@ -3,6 +3,9 @@
 use super::lab::{Bench, Call, LATENCY, NEVER, NO_STATISTICS, Seen, duty, pattern};
 use super::*;
 use crate::access::SourceWindow;
+use crate::load::latencies::Tables;
+use crate::measure::LatencySlices;
+use crate::measure::coarse::bucket_of;
 use crate::profile::{Target, Throughput};
 use crate::sys::buffer::IoBuffer;
 
@@ -339,6 +342,48 @@ fn a_stopped_run_has_the_intervals_that_were_whole() {
         [2, 2],
         "at 100 and 200, at 300 and 400; 500 and 600 are in no whole one"
     );
+}
+
+/// Reads counted per slice and coarse bucket.
+fn latencies_over_time(
+    wanted: Wanted,
+    lengths: (u64, u64, u64),
+    stop_at: Option<u64>,
+) -> (Seen, LatencySlices) {
+    let (warmup_ns, duration_ns, cooldown_ns) = lengths;
+    let tables = Tables::new(duration_ns, 1, 1);
+    // The first ten take a quarter of a second, the others a millisecond.
+    let bench = Bench::new(1, wanted).lengths(warmup_ns, duration_ns, cooldown_ns);
+    let bench = bench.service(|number, _| if number <= 10 { S / 4 } else { S / 1000 });
+    let bench = bench.script(|s| s.stop_at = stop_at).worker(|w| w.latencies = tables.of_thread(0));
+    let phases = std::rc::Rc::clone(&bench.phases);
+    let seen = bench.run();
+    let slices = tables.sum(phases.measured_ns()).expect("slices");
+    (seen, slices)
+}
+
+#[test]
+fn each_latency_stands_in_the_slice_in_which_it_was_seen() {
+    // Slices of 50 ms; completions at 0.25 s, 0.5 s, ... 2.5 s, then each millisecond; measured from 1.01 s on.
+    let (seen, slices) = latencies_over_time(LATENCY, (S + S / 100, 5 * S, S), None);
+    assert_eq!((slices.slice_ns(), slices.slices().len()), (S / 20, 100));
+    let counts: Vec<u64> = slices.slices().iter().map(|[reads, _]| reads.count()).collect();
+    // 1.25 s is 0.24 s after the start, and so on.
+    assert_eq!([counts[3], counts[4], counts[5], counts[9], counts[29]], [0, 1, 0, 1, 1 + 9]);
+    assert_eq!((counts[30], counts[99]), (50, 50));
+    assert_eq!(slices.count(), seen.reads());
+    let of = |slice: usize| slices.slices()[slice][0].buckets().map(|(bucket, _)| bucket).collect::<Vec<_>>();
+    assert_eq!(of(4), [bucket_of(S / 4)]);
+    assert_eq!(of(99), [bucket_of(S / 1000)]);
+    assert!(slices.slices().iter().all(|[_, writes]| writes.count() == 0));
+}
+
+#[test]
+fn a_stopped_run_has_all_latencies_that_it_counted_in_its_slices() {
+    let (seen, slices) = latencies_over_time(LATENCY, (0, 5 * S, 0), Some(3 * S + S / 7));
+    assert_eq!((slices.count(), slices.slices().len()), (seen.reads(), 63));
+    let (seen, slices) = latencies_over_time(NO_STATISTICS, (0, 5 * S, 0), None);
+    assert!(seen.reads() > 0 && slices.count() == 0, "nothing is counted without -L");
 }
 
 // ---- write data ---------------------------------------------------------------------------------

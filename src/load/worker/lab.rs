@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::*;
 use crate::access::{PatternSpec, RangeSpec, UsableRange};
 use crate::engine::{AnyEngine, EngineError};
+use crate::load::latencies::Tables;
 use crate::load::phases::Lengths;
 use crate::result::Direction;
 
@@ -337,6 +338,7 @@ impl Bench {
             live: None,
             wanted,
             buckets: Buckets::new(0, 0),
+            latencies: Tables::none().of_thread(0),
             progress_ios: 0,
         };
         Bench { lab, worker, phases }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::counters::{Counter, Wanted};
+use super::latencies::Present;
 use super::live::{Cell, Counted, TOLD_EVERY_NS};
 use super::phases::Phases;
 use super::timeline::Buckets;
@@ -168,6 +169,8 @@ pub struct Worker {
     pub wanted: Wanted,
     /// Completions over time, asked for or not.
     pub buckets: Buckets,
+    /// Latencies of the present slice.
+    pub latencies: Present,
     /// One dot per this many completions, 0 = none.
     pub progress_ios: u64,
     /// Where to tell the counts, when somebody watches.
@@ -280,6 +283,7 @@ impl Worker {
             }
         }
         self.buckets.begin(phases.measure_start_ns());
+        self.latencies.begin(phases.measure_start_ns());
         while turn.now_ns < phases.stop_ns() && turn.failures.is_empty() {
             let throttled = self.issue(&mut turn);
             self.collect(&mut turn, throttled);
@@ -288,6 +292,7 @@ impl Worker {
         self.tell(&mut turn);
         let totals = self.totals();
         self.buckets.end(totals);
+        self.latencies.end();
         Outcome {
             buckets: self.buckets,
             cost: None,
@@ -539,6 +544,9 @@ impl Worker {
             let totals = self.totals();
             self.buckets.close(now, totals);
         }
+        if now >= self.latencies.end_ns() {
+            self.latencies.close(now);
+        }
         if now >= turn.tell_at_ns {
             self.tell(turn);
         }
@@ -546,7 +554,8 @@ impl Worker {
             self.note_outstanding(turn, before_ns);
         }
         turn.counting = phases.counts(now);
-        turn.calm_until_ns = phases.next_edge_ns(now).min(self.buckets.end_ns()).min(turn.tell_at_ns);
+        let intervals_ns = self.buckets.end_ns().min(self.latencies.end_ns());
+        turn.calm_until_ns = phases.next_edge_ns(now).min(intervals_ns).min(turn.tell_at_ns);
         let is_over = !turn.counting && now >= phases.stop_ns();
         if is_over {
             for completion in &turn.done {
@@ -620,8 +629,8 @@ impl Worker {
                 (since_start, turn.now_ns.saturating_sub(turn.due_ns[slot]))
             };
             match flight.op {
-                Op::Read => duty.reads.record(bytes, latency, more),
-                Op::Write => duty.writes.record(bytes, latency, more),
+                Op::Read => duty.reads.record(bytes, latency, &mut self.latencies.reads, more),
+                Op::Write => duty.writes.record(bytes, latency, &mut self.latencies.writes, more),
             }
         } else {
             turn.aside.ios += 1;

@@ -202,3 +202,15 @@ fn largest_values_do_not_overflow() {
     assert_eq!(histogram.percentile_ns(0.6), u64::MAX - (1 << 52), "middle of the last bucket");
     assert!(histogram.std_dev_ns().is_finite());
 }
+
+proptest! {
+    #[test]
+    fn a_latency_is_counted_in_its_coarse_bucket_too(ns in any_latency()) {
+        let (mut histogram, mut coarse) = (Histogram::new(), Coarse::default());
+        histogram.record_with(ns, &mut coarse);
+        prop_assert_eq!(histogram, of([ns]));
+        let mut taken = Vec::new();
+        coarse.take(|bucket, count| taken.push((bucket, count)));
+        prop_assert_eq!(taken, [(coarse::bucket_of(ns), 1)]);
+    }
+}

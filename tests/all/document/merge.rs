@@ -1,6 +1,7 @@
 //! Adding results up: the parts make the whole, in any order and any grouping.
 
 use crate::support::documents::{Machine, Ranges, Recipe, document};
+use truespd::measure::LatencySlices;
 use truespd::render::text;
 use truespd::result::json::write;
 use truespd::result::merge::{MergeError, Merger};
@@ -53,6 +54,11 @@ fn merge(documents: &[&Document], force: bool) -> Result<Document, MergeError> {
     merger.finish()
 }
 
+/// No I/Os in slices of 200 ms.
+fn longer_slices() -> LatencySlices {
+    LatencySlices::new(200_000_000, Vec::new())
+}
+
 /// Lets `keep` decide which threads of a result remain.
 fn part(whole: &Document, start_ns: u64, keep: impl Fn(u32) -> bool) -> Document {
     let mut part = whole.clone();
@@ -99,6 +105,12 @@ fn every_number_is_the_sum_of_the_parts() {
             let waits = hosts.iter().map(|h| seen(h, span).threads[t].waits.completion_waits);
             assert_eq!(thread.waits.completion_waits, waits.sum::<u64>());
         }
+        let slices = |of: &Document| seen(of, span).latency_over_time.clone().expect("asked for");
+        let mut all = slices(&hosts[0]);
+        hosts[1..].iter().for_each(|host| all.merge(&slices(host)));
+        assert_eq!(slices(&sum), all);
+        let targets = || seen(&sum, span).threads.iter().flat_map(|thread| &thread.targets);
+        assert_eq!(all.count(), targets().map(|of| of.read.ios + of.write.ios).sum::<u64>());
         assert_eq!(seen(&sum, span).test_time_s, 2.0);
         let mean = hosts.iter().map(|h| seen(h, span).cpu[1].kernel).sum::<f64>() / 5.0;
         assert!((seen(&sum, span).cpu[1].kernel - mean).abs() < 1e-9);
@@ -111,9 +123,26 @@ fn every_number_is_the_sum_of_the_parts() {
     assert!(sum.warnings.is_empty(), "{:?}", sum.warnings);
 }
 
+/// A sum of fewer I/Os than the other figures have would mislead.
+#[test]
+fn latencies_over_time_are_of_all_results_or_of_none() {
+    let (one, mut older) = (host(0), host(1));
+    measured(&mut older, 1).latency_over_time = None;
+    for order in [[&one, &older, &one], [&older, &one, &one], [&one, &one, &older]] {
+        let sum = merge(&order, true).expect("forced");
+        assert!(seen(&sum, 0).latency_over_time.is_some());
+        assert_eq!(seen(&sum, 1).latency_over_time, None);
+    }
+    let sum = merge(&[&older, &one], false).expect("the same test");
+    let again = merge(&[&sum, &host(2)], false).expect("the same test");
+    assert_eq!(seen(&again, 1).latency_over_time, None);
+}
+
 #[test]
 fn neither_order_nor_grouping_matters() {
-    let hosts: Vec<Document> = (0..4).map(host).collect();
+    let mut hosts: Vec<Document> = (0..4).map(host).collect();
+    // A result with longer slices.
+    measured(&mut hosts[2], 0).latency_over_time.as_mut().expect("asked for").merge(&longer_slices());
     let all = |order: &[usize]| {
         let documents: Vec<&Document> = order.iter().map(|&i| &hosts[i]).collect();
         merge(&documents, false).expect("the same test")

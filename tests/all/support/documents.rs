@@ -1,7 +1,9 @@
 //! Documents for tests: every combination of options, with numbers that a run could have produced.
 
 use truespd::machine::topology::{Processor, Topology};
-use truespd::measure::{Histogram, Intervals};
+use truespd::measure::coarse::{BUCKETS, bucket_of};
+use truespd::measure::slices::Slice;
+use truespd::measure::{Histogram, Intervals, LatencySlices};
 use truespd::profile::{Distribution, DistributionKind, DistributionRange, Profile, Target, TimeSpan};
 use truespd::result::{
     CpuUse, Direction, DistributionPart, Document, Measured, System, TargetResult, ThreadResult,
@@ -274,9 +276,33 @@ fn measured(recipe: &Recipe, span: &TimeSpan, system: &System, random: &mut Rand
         targets: targets.iter().map(|&index| target_result(recipe, span, index, random)).collect(),
         waits: waits(random),
     });
-    let threads = threads.collect();
+    let threads: Vec<ThreadResult> = threads.collect();
     let test_time_s = f64::from(span.duration_s) + random.below(100_000) as f64 / 1e7;
-    Measured { test_time_s, cpu, threads, engine: "psync".to_string(), ..Measured::default() }
+    let latency_over_time = span.measure_latency.then(|| slices(&threads, random.0));
+    Measured {
+        test_time_s,
+        cpu,
+        threads,
+        latency_over_time,
+        engine: "psync".to_string(),
+        ..Measured::default()
+    }
+}
+
+/// The latencies of these threads, spread over 40 slices.
+pub fn slices(threads: &[ThreadResult], seed: u64) -> LatencySlices {
+    let mut random = Random(seed);
+    let mut counts = vec![[[0u64; BUCKETS]; 2]; 40];
+    for target in threads.iter().flat_map(|thread| &thread.targets) {
+        for (side, direction) in [&target.read, &target.write].into_iter().enumerate() {
+            for bucket in direction.latency.iter().flat_map(Histogram::buckets) {
+                let slice = random.below(40) as usize;
+                counts[slice][side][bucket_of(bucket.low_ns)] += bucket.count;
+            }
+        }
+    }
+    let both = |sides: &[[u64; BUCKETS]; 2]| [Slice::of(&sides[0]), Slice::of(&sides[1])];
+    LatencySlices::new(50_000_000, counts.iter().map(both).collect())
 }
 
 fn waits(random: &mut Random) -> WaitStatistics {

@@ -1,0 +1,220 @@
+//! Latencies over the measured time, for runs that measure latencies (`-L`): each worker counts those of the present slice
+//! in a small table of its own, and adds it to a table of all workers when the slice is over.
+//!
+//! Memory: 2 KiB for each thread. The tables of all have 3.4 KiB for each slice, 845 KB at most, and there is one for every
+//! eight threads that can run at once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::measure::coarse::{BUCKETS, Coarse};
+use crate::measure::slices::{LatencySlices, Slice, slice_ns, slices_of};
+
+/// All threads end their slices at the same moment, and add to the same cache lines then: so many at most.
+const THREADS_PER_TABLE: usize = 8;
+/// Counts of a slice have 32 bits: they are added up at least this often.
+const ADDED_EVERY_NS: u64 = 60_000_000_000;
+
+/// Counts of all slices, of some threads.
+#[derive(Debug)]
+struct Table {
+    slice_ns: u64,
+    slices: usize,
+    /// The buckets of the first slice's reads, of its writes, of the next slice's reads, and so on.
+    counts: Box<[AtomicU64]>,
+}
+
+/// The tables of a time span.
+#[derive(Debug, Default)]
+pub struct Tables(Vec<Arc<Table>>);
+
+impl Tables {
+    /// For so many threads, of which no more run at once than there are `processors`. All memory is taken here.
+    pub fn new(duration_ns: u64, threads: usize, processors: usize) -> Self {
+        let (slice_ns, slices) = (slice_ns(duration_ns), slices_of(duration_ns));
+        if slices == 0 {
+            return Tables::none();
+        }
+        let table = || Table {
+            slice_ns,
+            slices,
+            counts: (0..slices * 2 * BUCKETS).map(|_| AtomicU64::new(0)).collect(),
+        };
+        let tables = threads.min(processors).div_ceil(THREADS_PER_TABLE).max(1);
+        Tables((0..tables).map(|_| Arc::new(table())).collect())
+    }
+
+    /// For a run without latencies.
+    pub fn none() -> Self {
+        Tables::default()
+    }
+
+    /// What a thread counts with. Threads of neighbouring numbers share a table, as they share caches.
+    pub fn of_thread(&self, id: u32) -> Present {
+        let place = (id as usize / THREADS_PER_TABLE).checked_rem(self.0.len());
+        Present::new(place.map(|place| Arc::clone(&self.0[place])))
+    }
+
+    /// The sum of all, of the time that was really measured; none without latencies or without measured time.
+    pub fn sum(&self, measured_ns: u64) -> Option<LatencySlices> {
+        let first = self.0.first().filter(|_| measured_ns > 0)?;
+        let row = |row: usize| {
+            let places = row * BUCKETS..(row + 1) * BUCKETS;
+            let count = |place: usize| self.0.iter().map(|t| t.counts[place].load(Ordering::Relaxed)).sum();
+            Slice::of(&places.map(count).collect::<Vec<u64>>())
+        };
+        let mut slices: Vec<[Slice; 2]> =
+            (0..first.slices).map(|slice| [row(2 * slice), row(2 * slice + 1)]).collect();
+        // A run that was stopped has fewer, but every I/O that it counted is in one.
+        let used = slices.iter().rposition(|both| both.iter().any(|slice| *slice != Slice::default()));
+        let begun = measured_ns.div_ceil(first.slice_ns) as usize;
+        slices.truncate(begun.max(used.map_or(0, |last| last + 1)));
+        Some(LatencySlices::new(first.slice_ns, slices))
+    }
+}
+
+/// What a worker counts in the present slice. It lies in the worker, so that counting is one instruction.
+#[derive(Debug)]
+pub struct Present {
+    /// Reads.
+    pub reads: Coarse,
+    /// Writes.
+    pub writes: Coarse,
+    table: Option<Arc<Table>>,
+    /// Start of the measured time.
+    start_ns: u64,
+    /// When the counts are to be added up next.
+    end_ns: u64,
+    slice: usize,
+}
+
+impl Present {
+    fn new(table: Option<Arc<Table>>) -> Self {
+        let (reads, writes) = Default::default();
+        Present { reads, writes, table, start_ns: 0, end_ns: u64::MAX, slice: 0 }
+    }
+
+    /// The first slice begins with the measured time.
+    pub fn begin(&mut self, measure_start_ns: u64) {
+        self.start_ns = measure_start_ns;
+        self.enter(measure_start_ns);
+    }
+
+    /// When [`Present::close`] is due; never without latencies, and after the measured time.
+    pub fn end_ns(&self) -> u64 {
+        self.end_ns
+    }
+
+    /// Adds up what was counted before `now_ns`, and goes on with the slice that `now_ns` is in.
+    pub fn close(&mut self, now_ns: u64) {
+        self.end();
+        self.enter(now_ns);
+    }
+
+    /// Adds up what was counted.
+    pub fn end(&mut self) {
+        let Some(table) = &self.table else { return };
+        for (direction, counted) in [&mut self.reads, &mut self.writes].into_iter().enumerate() {
+            let row = (2 * self.slice + direction) * BUCKETS;
+            counted.take(|bucket, count| {
+                table.counts[row + bucket].fetch_add(count, Ordering::Relaxed);
+            });
+        }
+    }
+
+    fn enter(&mut self, now_ns: u64) {
+        self.end_ns = u64::MAX;
+        let Some(table) = &self.table else { return };
+        let slice = now_ns.saturating_sub(self.start_ns) / table.slice_ns;
+        let last = table.slices - 1;
+        // A clock may be a little behind the end that it was told: what completes after the last slice belongs to it.
+        self.slice = (slice as usize).min(last);
+        if slice <= last as u64 {
+            let over_ns = self.start_ns.saturating_add((slice + 1).saturating_mul(table.slice_ns));
+            self.end_ns = over_ns.min(now_ns.saturating_add(ADDED_EVERY_NS));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::coarse::bucket_of;
+
+    const S: u64 = 1_000_000_000;
+
+    /// Counts of the only bucket in use, slice by slice.
+    fn counts(sum: &LatencySlices, direction: usize) -> Vec<u64> {
+        sum.slices().iter().map(|both| both[direction].count()).collect()
+    }
+
+    #[test]
+    fn what_was_counted_goes_to_the_slice_it_fell_into() {
+        let tables = Tables::new(10 * S, 1, 1);
+        let mut present = tables.of_thread(0);
+        present.begin(100 * S);
+        assert_eq!(present.end_ns(), 100 * S + S / 20);
+        present.reads.count(bucket_of(5000));
+        present.close(100 * S + S / 20);
+        present.writes.count(bucket_of(90_000));
+        present.writes.count(bucket_of(90_000));
+        // Nothing came for a second.
+        present.close(101 * S + S / 20 + 1);
+        assert_eq!(present.end_ns(), 101 * S + S / 10);
+        present.reads.count(0);
+        present.end();
+        let sum = tables.sum(10 * S).expect("slices");
+        assert_eq!((sum.slice_ns(), sum.slices().len(), sum.count()), (S / 20, 200, 4));
+        assert_eq!((counts(&sum, 0)[0], counts(&sum, 1)[1], counts(&sum, 0)[21]), (1, 2, 1));
+        assert_eq!(sum.slices()[1][1].buckets().collect::<Vec<_>>(), [(bucket_of(90_000), 2)]);
+        assert_eq!(tables.sum(S).map(|sum| sum.slices().len()), Some(22), "stopped, with all I/Os");
+        assert_eq!(tables.sum(2 * S).map(|sum| sum.slices().len()), Some(40));
+        assert_eq!(tables.sum(0), None);
+    }
+
+    #[test]
+    fn what_comes_after_the_last_slice_belongs_to_it_and_costs_no_edges() {
+        let tables = Tables::new(S, 1, 1);
+        let mut present = tables.of_thread(0);
+        present.begin(0);
+        present.close(S + 5);
+        assert_eq!(present.end_ns(), u64::MAX);
+        present.reads.count(7);
+        present.end();
+        assert_eq!(tables.sum(S).map(|sum| counts(&sum, 0)[49]), Some(1));
+    }
+
+    #[test]
+    fn long_slices_are_added_up_meanwhile() {
+        let tables = Tables::new(86_400 * S, 1, 1);
+        let mut present = tables.of_thread(0);
+        present.begin(0);
+        let mut ends_s = Vec::new();
+        while present.end_ns() <= 600 * S {
+            present.reads.count(9);
+            ends_s.push(present.end_ns() / S);
+            present.close(present.end_ns());
+        }
+        assert_eq!(ends_s, [60, 120, 180, 240, 300, 360, 420, 480, 500, 560]);
+        let sum = tables.sum(86_400 * S).expect("slices");
+        assert_eq!((sum.slices().len(), &counts(&sum, 0)[..3]), (173, &[9, 1, 0][..]));
+    }
+
+    #[test]
+    fn threads_share_tables_by_eights_of_those_that_run_at_once() {
+        let tables = |threads, processors| Tables::new(S, threads, processors).0.len();
+        assert_eq!([tables(1, 1), tables(1000, 8), tables(9, 128), tables(1000, 128)], [1, 1, 2, 16]);
+        let several = Tables::new(S, 20, 20);
+        for id in 0..20 {
+            let mut present = several.of_thread(id);
+            present.begin(0);
+            present.reads.count(id as usize);
+            present.end();
+        }
+        assert_eq!(several.sum(S).map(|sum| sum.count()), Some(20));
+        let mut none = Tables::none().of_thread(3);
+        none.begin(0);
+        none.close(S);
+        assert_eq!((none.end_ns(), Tables::none().sum(S)), (u64::MAX, None));
+    }
+}

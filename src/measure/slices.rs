@@ -1,0 +1,198 @@
+//! Latencies over time: a coarse histogram ([`coarse`]) of each slice of the measured time, reads and writes apart.
+
+mod stored;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::coarse;
+
+/// A time span has no more slices than this.
+const SLICES_MAX: u64 = 240;
+/// In a shorter slice, few I/Os complete even on a fast drive.
+const SLICE_NS_MIN: u64 = 20_000_000;
+
+/// Length of the slices of a measured time in nanoseconds: 1, 2 or 5 times a power of ten, the shortest that makes
+/// 240 of them or fewer. Lengths that differ then share slices that are twice as long as the longer at most.
+pub fn slice_ns(duration_ns: u64) -> u64 {
+    let fits = |slice_ns: &u64| duration_ns.div_ceil(*slice_ns) <= SLICES_MAX;
+    let powers = std::iter::successors(Some(10_000_000u64), |power| power.checked_mul(10));
+    let all = powers.flat_map(|power| [1, 2, 5].map(|times| power.saturating_mul(times)));
+    all.filter(|ns| *ns >= SLICE_NS_MIN).find(fits).unwrap_or(u64::MAX)
+}
+
+/// How many slices a measured time has.
+pub fn slices_of(duration_ns: u64) -> usize {
+    duration_ns.div_ceil(slice_ns(duration_ns)) as usize
+}
+
+/// Latencies of one slice, by coarse bucket.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Slice {
+    /// The first bucket with a count; 0 when there is none.
+    first: usize,
+    /// From the first bucket with a count to the last.
+    counts: Vec<u64>,
+}
+
+impl Slice {
+    /// Of counts from bucket 0 on; what is beyond the last bucket is left out.
+    pub fn of(counts: &[u64]) -> Self {
+        Slice::beginning_at(0, &counts[..counts.len().min(coarse::BUCKETS)])
+    }
+
+    fn beginning_at(first: usize, counts: &[u64]) -> Self {
+        let used = |count: &u64| *count > 0;
+        match (counts.iter().position(used), counts.iter().rposition(used)) {
+            (Some(begin), Some(end)) => Slice { first: first + begin, counts: counts[begin..=end].to_vec() },
+            _ => Slice::default(),
+        }
+    }
+
+    /// The buckets with counts, ascending.
+    pub fn buckets(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> + '_ {
+        let all = self.counts.iter().enumerate();
+        all.filter(|(_, count)| **count > 0).map(|(place, count)| (self.first + place, *count))
+    }
+
+    /// Number of latencies.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    /// About this latency in nanoseconds is not exceeded by `fraction` (0..1) of all, as if those of a bucket lay evenly
+    /// in it; none without latencies.
+    pub fn percentile_ns(&self, fraction: f64) -> Option<f64> {
+        let rank = fraction.clamp(0.0, 1.0) * self.count() as f64;
+        let mut seen = 0.0;
+        let mut at = None;
+        for (bucket, count) in self.buckets() {
+            let (low, high) = (coarse::low_ns(bucket) as f64, coarse::low_ns(bucket + 1) as f64);
+            at = Some(low + (high - low) * ((rank - seen) / count as f64).clamp(0.0, 1.0));
+            seen += count as f64;
+            if seen >= rank {
+                break;
+            }
+        }
+        at
+    }
+
+    /// Adds what `other` holds.
+    pub fn add(&mut self, other: &Slice) {
+        if other.counts.is_empty() {
+            return;
+        }
+        if self.counts.is_empty() {
+            return other.clone_into(self);
+        }
+        let (first, end) = (self.first.min(other.first), self.end().max(other.end()));
+        let mut counts = vec![0u64; end - first];
+        for slice in [&*self, other] {
+            let sums = &mut counts[slice.first - first..];
+            sums.iter_mut().zip(&slice.counts).for_each(|(sum, count)| *sum = sum.saturating_add(*count));
+        }
+        *self = Slice { first, counts };
+    }
+
+    /// The bucket behind the last with a count.
+    fn end(&self) -> usize {
+        self.first + self.counts.len()
+    }
+}
+
+/// Latencies of a time span, slice by slice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "stored::Stored", into = "stored::Stored")]
+pub struct LatencySlices {
+    slice_ns: u64,
+    /// Reads and writes of each.
+    slices: Vec<[Slice; 2]>,
+}
+
+impl LatencySlices {
+    /// Reads and writes of slices of `slice_ns` nanoseconds each, from the start of measurement.
+    pub fn new(slice_ns: u64, slices: Vec<[Slice; 2]>) -> Self {
+        LatencySlices { slice_ns: slice_ns.max(1), slices }
+    }
+
+    /// Length of a slice in nanoseconds.
+    pub fn slice_ns(&self) -> u64 {
+        self.slice_ns
+    }
+
+    /// Reads and writes of each slice, in the order of time.
+    pub fn slices(&self) -> &[[Slice; 2]] {
+        &self.slices
+    }
+
+    /// Number of latencies.
+    pub fn count(&self) -> u64 {
+        self.slices.iter().flatten().fold(0, |sum, slice| sum.saturating_add(slice.count()))
+    }
+
+    /// Adds another result of the same time span. Where slices differ in length, those of the sum are as long as both
+    /// share, so nothing is divided and the order does not matter.
+    pub fn merge(&mut self, other: &LatencySlices) {
+        match common_multiple(self.slice_ns, other.slice_ns) {
+            Some(common_ns) => {
+                self.join(common_ns / self.slice_ns);
+                let mut other = other.clone();
+                other.join(common_ns / other.slice_ns);
+                self.add(&other);
+            }
+            // Lengths that no run has: all in one slice.
+            None => {
+                let mut other = other.clone();
+                (self.slice_ns, other.slice_ns) = (1, 1);
+                self.join(u64::MAX);
+                other.join(u64::MAX);
+                self.add(&other);
+            }
+        }
+    }
+
+    /// The same with slices so many times as long that `most` are left, or fewer.
+    pub fn at_most(&self, most: usize) -> LatencySlices {
+        let mut joined = self.clone();
+        while joined.slices.len() > most.max(1) {
+            joined.join(2);
+        }
+        joined
+    }
+
+    /// Makes one slice of each `times`.
+    fn join(&mut self, times: u64) {
+        if times <= 1 {
+            return;
+        }
+        let each = usize::try_from(times).unwrap_or(usize::MAX);
+        let sum = |slices: &[[Slice; 2]]| {
+            let mut sum = <[Slice; 2]>::default();
+            slices.iter().for_each(|slice| add_both(&mut sum, slice));
+            sum
+        };
+        self.slices = self.slices.chunks(each).map(sum).collect();
+        self.slice_ns = self.slice_ns.saturating_mul(times);
+    }
+
+    fn add(&mut self, other: &LatencySlices) {
+        let length = self.slices.len().max(other.slices.len());
+        self.slices.resize_with(length, Default::default);
+        self.slices.iter_mut().zip(&other.slices).for_each(|(sum, slice)| add_both(sum, slice));
+    }
+}
+
+fn add_both(sum: &mut [Slice; 2], slice: &[Slice; 2]) {
+    sum.iter_mut().zip(slice).for_each(|(sum, slice)| sum.add(slice));
+}
+
+fn common_multiple(a: u64, b: u64) -> Option<u64> {
+    let (mut divisor, mut rest) = (a, b);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (a / divisor).checked_mul(b)
+}
+
+#[cfg(test)]
+mod tests;
