@@ -139,9 +139,14 @@ impl Present {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::coarse::bucket_of;
+    use crate::measure::coarse::{block_and_quarter, bucket_of};
 
     const S: u64 = 1_000_000_000;
+
+    fn count(coarse: &mut Coarse, ns: u64) {
+        let (block, quarter) = block_and_quarter(ns);
+        coarse.count(block, quarter);
+    }
 
     /// Counts of the only bucket in use, slice by slice.
     fn counts(sum: &LatencySlices, direction: usize) -> Vec<u64> {
@@ -154,14 +159,14 @@ mod tests {
         let mut present = tables.of_thread(0);
         present.begin(100 * S);
         assert_eq!(present.end_ns(), 100 * S + S / 20);
-        present.reads.count(bucket_of(5000));
+        count(&mut present.reads, 5000);
         present.close(100 * S + S / 20);
-        present.writes.count(bucket_of(90_000));
-        present.writes.count(bucket_of(90_000));
+        count(&mut present.writes, 90_000);
+        count(&mut present.writes, 90_000);
         // Nothing came for a second.
         present.close(101 * S + S / 20 + 1);
         assert_eq!(present.end_ns(), 101 * S + S / 10);
-        present.reads.count(0);
+        count(&mut present.reads, 0);
         present.end();
         let sum = tables.sum(10 * S).expect("slices");
         assert_eq!((sum.slice_ns(), sum.slices().len(), sum.count()), (S / 20, 200, 4));
@@ -179,7 +184,7 @@ mod tests {
         present.begin(0);
         present.close(S + 5);
         assert_eq!(present.end_ns(), u64::MAX);
-        present.reads.count(7);
+        count(&mut present.reads, 7);
         present.end();
         assert_eq!(tables.sum(S).map(|sum| counts(&sum, 0)[49]), Some(1));
     }
@@ -191,7 +196,7 @@ mod tests {
         present.begin(0);
         let mut ends_s = Vec::new();
         while present.end_ns() <= 600 * S {
-            present.reads.count(9);
+            count(&mut present.reads, 9);
             ends_s.push(present.end_ns() / S);
             present.close(present.end_ns());
         }
@@ -208,7 +213,7 @@ mod tests {
         for id in 0..20 {
             let mut present = several.of_thread(id);
             present.begin(0);
-            present.reads.count(id as usize);
+            count(&mut present.reads, 1000 * u64::from(id));
             present.end();
         }
         assert_eq!(several.sum(S).map(|sum| sum.count()), Some(20));

@@ -116,7 +116,7 @@ impl Histogram {
     pub fn record_with(&mut self, latency_ns: u64, coarse: &mut Coarse) {
         let (block, slot) = place(latency_ns);
         // What was found out for the fine bucket tells the coarse one.
-        coarse.count((block << coarse::BITS) | (slot >> (BLOCK_BITS - coarse::BITS)));
+        coarse.count(block, slot >> (BLOCK_BITS - coarse::BITS));
         self.record_at((block, slot), latency_ns);
     }
 
