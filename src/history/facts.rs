@@ -140,7 +140,8 @@ mod tests {
     use super::*;
     #[test]
     fn a_command_is_one_that_can_be_typed() {
-        let of = |words: &[&str]| program_line(&words.iter().map(|word| word.to_string()).collect::<Vec<_>>());
+        let of =
+            |words: &[&str]| program_line(&words.iter().map(|word| word.to_string()).collect::<Vec<_>>());
         assert_eq!(of(&["/opt/bin/truespd run", "-b4K", "a b"]), "truespd run -b4K 'a b'");
         assert_eq!(of(&["diskspd"]), "diskspd");
         assert_eq!(of(&[]), "");

@@ -1,5 +1,10 @@
 //! Axes: where a value lies, and which values get a tick.
 
+use crate::measure::coarse;
+
+/// Ticks closer to each other than this part of an axis would touch.
+const TICKS_APART: f64 = 0.07;
+
 /// How values are spread over an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
@@ -9,6 +14,8 @@ pub enum Spread {
     Free,
     /// Each power of ten takes the same room.
     Logarithmic,
+    /// Each coarse bucket of latencies takes the same room, which is nearly logarithmic.
+    Buckets,
 }
 
 /// A range of values along an axis.
@@ -24,6 +31,11 @@ impl Axis {
     /// From `low` to `high` exactly, evenly. Ticks are round in units of `unit`.
     pub fn exact(low: f64, high: f64, unit: f64) -> Self {
         Axis { spread: Spread::Linear, low, high: if high > low { high } else { low + 1.0 }, unit }
+    }
+
+    /// From one limit of coarse buckets to another exactly, in nanoseconds.
+    pub fn buckets(low: f64, high: f64) -> Self {
+        Axis { spread: Spread::Buckets, low, high, unit: 1.0 }
     }
 
     /// Round limits that hold all values, which are finite; logarithmic axes leave out what is not positive.
@@ -64,8 +76,28 @@ impl Axis {
         let part = match self.spread {
             Spread::Linear | Spread::Free => (value - self.low) / (self.high - self.low),
             Spread::Logarithmic => (value.max(self.low) / self.low).log10() / (self.high / self.low).log10(),
+            Spread::Buckets => {
+                let [value, low, high] = [value, self.low, self.high].map(coarse::position);
+                (value - low) / (high - low)
+            }
         };
         part.clamp(0.0, 1.0)
+    }
+
+    /// So many times powers of ten, down to the first that would touch the one above it: buckets of the smallest latencies are
+    /// all of one width, so that round values lie close together there.
+    fn apart(&self, times: &[f64]) -> Vec<f64> {
+        let all = (0..20).rev().flat_map(|power| times.iter().rev().map(move |n| n * 10f64.powi(power)));
+        let mut above = f64::INFINITY;
+        let is_apart = |tick: &f64| {
+            let is_apart = above - self.part(*tick) >= TICKS_APART;
+            above = self.part(*tick);
+            is_apart
+        };
+        let mut ticks: Vec<f64> =
+            all.filter(|tick| (self.low..=self.high).contains(tick)).take_while(is_apart).collect();
+        ticks.reverse();
+        ticks
     }
 
     /// Values for ticks, `about` so many.
@@ -83,6 +115,10 @@ impl Axis {
                 let (first, last) = (self.low.log10().round() as i32, self.high.log10().round() as i32);
                 let every = ((last - first) as usize).div_ceil(about.max(1)).max(1);
                 (first..=last).step_by(every).map(|power| 10f64.powi(power)).collect()
+            }
+            Spread::Buckets => {
+                let [fine, tens] = [self.apart(&[1.0, 2.0, 5.0]), self.apart(&[1.0])];
+                if fine.len() <= about + 2 || tens.len() < 2 { fine } else { tens }
             }
         }
     }
@@ -129,6 +165,16 @@ mod tests {
         assert_eq!(axis.ticks(5), [-4.0, -2.0, 0.0, 2.0, 4.0, 6.0, 8.0]);
         assert!((axis.part(0.0) - 1.0 / 3.0).abs() < 1e-12);
         assert_eq!(Axis::holding(Spread::Free, std::iter::empty(), ones).ticks(5).len(), 5);
+    }
+
+    #[test]
+    fn buckets_are_even_and_their_ticks_round() {
+        let axis = Axis::buckets(1024.0, 16_384.0);
+        assert_eq!([1024.0, 1280.0, 2048.0, 16_384.0].map(|ns| axis.part(ns)), [0.0, 0.0625, 0.25, 1.0]);
+        assert_eq!(axis.ticks(5), [2000.0, 5000.0, 10_000.0]);
+        assert_eq!(Axis::buckets(1024.0, 67_108_864.0).ticks(5), [1e4, 1e5, 1e6, 1e7]);
+        assert_eq!(Axis::buckets(0.0, 3072.0).ticks(5), [200.0, 500.0, 1000.0, 2000.0]);
+        assert_eq!(Axis::buckets(0.0, 33_554_432.0).ticks(5), [1e3, 1e4, 1e5, 1e6, 1e7]);
     }
 
     #[test]

@@ -6,7 +6,8 @@
 use std::fmt::Write;
 
 use super::axis::{Axis, Spread};
-use super::html::{escaped, table};
+use super::cells::Cells;
+use super::html::{escaped, escaped_json, table};
 
 /// Lines of tables beside charts, at most.
 const TABLE_ROWS: usize = 24;
@@ -18,6 +19,8 @@ const LINE: f64 = 14.0;
 const ASIDE: f64 = 11.0;
 /// Numbers of marks nearer than this would touch.
 const MARK_ROOM: f64 = 44.0;
+/// Charts with cells are so much higher.
+const CELLS_HEIGHT: f64 = 60.0;
 /// Points of a series, at most: half a wide chart's width in pixels.
 pub(super) const POINTS_MAX: usize = 360;
 
@@ -123,6 +126,8 @@ pub struct Chart {
     pub(super) phases: Vec<Phase>,
     /// Moments with a number, which a list explains.
     pub(super) marks: Vec<f64>,
+    /// What lies below the lines; it decides the y axis.
+    pub(super) cells: Option<Cells>,
 }
 
 impl Chart {
@@ -154,6 +159,7 @@ impl Chart {
             x_within: None,
             phases: Vec::new(),
             marks: Vec::new(),
+            cells: None,
         }
     }
 
@@ -189,7 +195,21 @@ impl Chart {
         let held =
             |point: &Point| if has_ranges { [point.y, point.range[0], point.range[1]] } else { [point.y; 3] };
         let beside = self.levels.iter().map(|level| level.at).chain(middle);
-        (x, Axis::holding(self.spread, self.points().flat_map(held).chain(beside), self.unit))
+        let y = match &self.cells {
+            Some(cells) => cells.axis(),
+            None => Axis::holding(self.spread, self.points().flat_map(held).chain(beside), self.unit),
+        };
+        (x, y)
+    }
+
+    /// The class of a line, without its first letter: there are eight colours, and lines beyond take them again, with other
+    /// dashes. Above cells, lines have colours that none of these has.
+    fn colour(&self, place: usize) -> String {
+        match place {
+            _ if self.cells.is_some() => ["mid", "tail"][place.min(1)].to_string(),
+            0..8 => place.to_string(),
+            _ => format!("{} again", place % 8),
+        }
     }
 
     /// The figure as HTML; nothing without a point.
@@ -200,20 +220,29 @@ impl Chart {
         let legend = self.series.iter().enumerate().map(|(place, series)| {
             format!(
                 "<li class=\"s{}\"><span class=\"key\"></span>{}</li>",
-                colour(place),
+                self.colour(place),
                 escaped(&series.name)
             )
         });
+        let legend = legend.chain(self.cells.iter().map(Cells::scale));
+        let of_cells = |cells: &Cells| cells.attributes(&self.axes().0, self.show_x, self.show_y);
         let about =
             if self.about.is_empty() { String::new() } else { format!("<p>{}</p>", escaped(&self.about)) };
         format!(
             "<figure class=\"chart\"><figcaption><h3>{title}</h3>{about}</figcaption><ul class=\"legend\">{legend}</ul>\
-             <div class=\"plot\" tabindex=\"0\" role=\"group\" aria-label=\"{title}: the arrow keys show the values\" \
-             data-values=\"{values}\">{wide}{narrow}<div class=\"tip\" role=\"status\" hidden></div></div>\
+             <div class=\"plot\" tabindex=\"0\" role=\"group\" aria-label=\"{title}: {keys}\" \
+             data-values='{values}'{cells}>{symbol}{wide}{narrow}<div class=\"tip\" role=\"status\" hidden></div></div>\
              <details><summary>Values of this chart as a table</summary>{table}</details></figure>\n",
             title = escaped(&self.title),
             legend = legend.collect::<String>(),
-            values = escaped(&self.values()),
+            keys = match self.cells {
+                Some(_) =>
+                    "the arrow keys show the values, left and right over time, up and down from latency to latency",
+                None => "the arrow keys show the values",
+            },
+            values = escaped_json(&self.values()),
+            cells = self.cells.as_ref().map_or(String::new(), of_cells),
+            symbol = self.cells.as_ref().map_or(String::new(), Cells::symbol),
             wide = self.svg(&WIDE),
             narrow = self.svg(&NARROW),
             table = self.table(),
@@ -229,7 +258,7 @@ impl Chart {
                 let at = (thousandths(x.part(point.x)), thousandths(y.part(point.y)));
                 serde_json::json!([at.0, at.1, self.x_words(point.x), self.words(point)])
             });
-            serde_json::json!({ "name": series.name, "colour": colour(place), "points": points.collect::<Vec<_>>() })
+            serde_json::json!({ "name": series.name, "colour": self.colour(place), "points": points.collect::<Vec<_>>() })
         });
         serde_json::Value::from_iter(series).to_string()
     }
@@ -262,10 +291,12 @@ impl Chart {
         };
         let rows = xs.iter().step_by(every).map(|x| {
             let values = self.series.iter().map(|series| value(series, *x));
-            std::iter::once(self.x_words(*x)).chain(values).collect()
+            let more = self.cells.iter().flat_map(|cells| cells.table_row(*x, self.show_y));
+            std::iter::once(self.x_words(*x)).chain(values).chain(more).collect()
         });
         let head =
             std::iter::once(self.x_name.clone()).chain(self.series.iter().map(|series| series.name.clone()));
+        let head = head.chain(self.cells.iter().flat_map(Cells::table_head));
         table(
             &format!("{}: {}", self.title, self.y_name),
             &head.collect::<Vec<_>>(),
@@ -300,7 +331,8 @@ impl Chart {
             y.ticks(5).into_iter().map(|value| (value, self.y_tick(value))).collect();
         let widest = y_ticks.iter().map(|(_, words)| words.chars().count()).max().unwrap_or(0);
         let below = (self.tick_lines() - 1) as f64 * LINE;
-        let (width, height) = (frame.width, frame.height + below);
+        let more = if self.cells.is_some() { CELLS_HEIGHT } else { 0.0 };
+        let (width, height) = (frame.width, frame.height + below + more);
         let plot = Plot {
             x,
             y,
@@ -326,6 +358,9 @@ impl Chart {
                 escaped(words)
             );
         }
+        if let Some(cells) = &self.cells {
+            out.push_str(&cells.draw(|x| plot.at_x(x), top, bottom));
+        }
         let ticks = match &self.ticks {
             Ticks::Round => plot.x.ticks(frame.ticks).into_iter().map(|x| (x, (self.show_x)(x))).collect(),
             Ticks::Named(named) => named.clone(),
@@ -340,20 +375,35 @@ impl Chart {
             escaped(&self.y_name)
         );
         push_marks(&mut out, &plot, &self.marks);
+        self.push_series(&mut out, &plot);
+        self.push_names(&mut out, &plot);
+        out.push_str("<line class=\"cursor\" y1=\"0\" y2=\"0\" visibility=\"hidden\"/>");
+        if self.cells.is_some() {
+            out.push_str("<rect class=\"cell\" visibility=\"hidden\"/>");
+        }
+        out.push_str("</svg>");
+        out
+    }
+
+    /// Lines or dots. Lines over cells need an edge that parts them from those, and do not lead over columns without I/Os.
+    fn push_series(&self, out: &mut String, plot: &Plot) {
+        let gap = self.cells.as_ref().map_or(f64::INFINITY, |cells| 1.5 * cells.column_s);
+        if self.cells.is_some() {
+            out.push_str("<g class=\"edge\">");
+            self.series.iter().for_each(|series| push_line(out, series, plot, self.has_bands, gap));
+            out.push_str("</g>");
+        }
         let middle = (self.series.len() as f64 - 1.0) / 2.0;
         for (place, series) in self.series.iter().enumerate() {
-            let _ = write!(out, "<g class=\"s{}\">", colour(place));
+            let _ = write!(out, "<g class=\"s{}\">", self.colour(place));
             // Dots of several series at one place stand beside each other.
             let aside = if self.has_neighbours() { (place as f64 - middle) * ASIDE } else { 0.0 };
             match self.is_dots {
-                true => push_dots(&mut out, series, &plot, aside),
-                false => push_line(&mut out, series, self.has_bands, |x| plot.at_x(x), |y| plot.at_y(y)),
+                true => push_dots(out, series, plot, aside),
+                false => push_line(out, series, plot, self.has_bands, gap),
             }
             out.push_str("</g>");
         }
-        self.push_names(&mut out, &plot);
-        out.push_str("<line class=\"cursor\" y1=\"0\" y2=\"0\" visibility=\"hidden\"/></svg>");
-        out
     }
 
     /// What lies behind the lines: phases with their names, and strips.
@@ -531,22 +581,17 @@ const NARROW: Frame = Frame {
     ticks: 4,
 };
 
-/// There are eight; lines beyond take them again, with other dashes.
-fn colour(place: usize) -> String {
-    if place < 8 { place.to_string() } else { format!("{} again", place % 8) }
-}
-
-/// The band of the ranges, then the line, its end dashed from where samples are few.
-fn push_line(
-    out: &mut String,
-    series: &Series,
-    has_bands: bool,
-    at_x: impl Fn(f64) -> f64,
-    at_y: impl Fn(f64) -> f64,
-) {
+/// The band of the ranges, then the line, its end dashed from where samples are few. It is broken where points lie further
+/// apart than `gap`.
+fn push_line(out: &mut String, series: &Series, plot: &Plot, has_bands: bool, gap: f64) {
     let points = &series.points;
     if let [point] = points.as_slice() {
-        let _ = write!(out, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\"/>", at_x(point.x), at_y(point.y));
+        let _ = write!(
+            out,
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\"/>",
+            plot.at_x(point.x),
+            plot.at_y(point.y)
+        );
         return;
     }
     if has_bands && points.iter().any(|point| point.range[0] != point.range[1]) {
@@ -554,7 +599,7 @@ fn push_line(
         let upper = points.iter().map(|point| (point.x, point.range[1]));
         let lower = points.iter().rev().map(|point| (point.x, point.range[0]));
         for (x, y) in upper.chain(lower) {
-            let _ = write!(out, "{:.1},{:.1} ", at_x(x), at_y(y));
+            let _ = write!(out, "{:.1},{:.1} ", plot.at_x(x), plot.at_y(y));
         }
         out.push_str("Z\"/>");
     }
@@ -564,9 +609,14 @@ fn push_line(
         if part.is_empty() || (class != "line" && end == points.len()) {
             continue;
         }
-        let _ = write!(out, "<path class=\"{class}\" d=\"M");
-        for point in part {
-            let _ = write!(out, "{:.1},{:.1} ", at_x(point.x), at_y(point.y));
+        let _ = write!(out, "<path class=\"{class}\" d=\"");
+        for run in part.chunk_by(|one, next| next.x - one.x <= gap) {
+            out.push('M');
+            for point in run {
+                let _ = write!(out, "{:.1},{:.1} ", plot.at_x(point.x), plot.at_y(point.y));
+            }
+            // A point that stands alone is drawn as a line of no length with round ends.
+            out.push_str(if run.len() == 1 { "h0" } else { "" });
         }
         out.push_str("\"/>");
     }

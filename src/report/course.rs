@@ -82,7 +82,8 @@ pub(super) fn latency_words(ns: f64) -> String {
     if ns < 1000.0 { format!("{ns:.0} ns") } else { duration_ns(ns) }
 }
 
-fn over_time(title: &str, y_name: &str, show_y: fn(f64) -> String, courses: &[Course]) -> Chart {
+/// An empty chart over the measured time, with phases and events where there is one course.
+pub(super) fn over_time(title: &str, y_name: &str, show_y: fn(f64) -> String, courses: &[Course]) -> Chart {
     let mut chart = Chart::new(title, "since the measured time began", y_name, seconds, show_y);
     let end = courses.iter().map(|course| course.measured.test_time_s).fold(0.0, f64::max);
     chart.x_within = Some([0.0, end]);
@@ -101,8 +102,8 @@ fn rate_unit(largest: f64) -> f64 {
     if largest >= 1_048_576.0 { 1_048_576.0 } else { 1024.0 }
 }
 
-/// The charts over time, one line for each course; reads and writes apart where there is one course.
-pub(super) fn charts(courses: &[Course]) -> Vec<Chart> {
+/// The charts of rates and latencies over time, one line for each course; reads and writes apart where there is one course.
+pub(super) fn rates_and_latencies(courses: &[Course]) -> Vec<Chart> {
     let mut iops = over_time("IOPS over time", "I/Os completed per second", number, courses);
     let mut throughput = over_time("Throughput over time", "bytes completed per second", rate, courses);
     throughput.unit = rate_unit;
@@ -142,7 +143,12 @@ pub(super) fn charts(courses: &[Course]) -> Vec<Chart> {
             "The line is the mean of each interval. Its smallest and largest latency stand in the table."
                 .into();
     }
-    vec![iops, throughput, latency, percentiles(courses), beside_disks(courses), neighbours(courses)]
+    vec![iops, throughput, latency]
+}
+
+/// The charts below those: percentiles of the whole time, and what others did meanwhile.
+pub(super) fn percentiles_and_others(courses: &[Course]) -> Vec<Chart> {
+    vec![percentiles(courses), beside_disks(courses), neighbours(courses)]
 }
 
 /// Where 1 - 10^-x of the I/Os lie below.
@@ -251,7 +257,7 @@ fn neighbours(courses: &[Course]) -> Chart {
 
 impl<'d> Course<'d> {
     /// All reads and writes in one, or each that completed I/Os on its own.
-    fn lines(&self, apart: bool) -> Vec<(Operations, String)> {
+    pub fn lines(&self, apart: bool) -> Vec<(Operations, String)> {
         if !apart {
             return vec![(Operations::All, self.name.clone())];
         }

@@ -18,6 +18,11 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
+/// JSON for an attribute in single quotes: those in double quotes would need an escape for each quote of the JSON.
+pub(super) fn escaped_json(json: &str) -> String {
+    escaped(json).replace("&quot;", "\"")
+}
+
 /// [`escaped`] line by line, for text with tables.
 pub(super) fn escaped_lines(text: &str) -> String {
     text.lines().map(|line| escaped(line) + "\n").collect()
@@ -54,6 +59,7 @@ mod tests {
             escaped("</script><a b='c' d=\"e\">&\u{1b}"),
             "&lt;/script&gt;&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp;\\u{1b}"
         );
+        assert_eq!(escaped_json("[\"<'&\"]"), "[\"&lt;&#39;&amp;\"]");
         let table = table("a<b", &["<i>".into(), "n".into()], &[vec!["<u>".into(), "&".into()]]);
         assert!(table.contains("<th scope=\"col\">&lt;i&gt;</th>"), "{table}");
         assert!(table.contains("<th scope=\"row\">&lt;u&gt;</th><td>&amp;</td>"), "{table}");

@@ -5,14 +5,17 @@
 
 mod axis;
 mod buckets;
+mod cells;
 mod chart;
 mod compared;
 mod course;
 mod embed;
 mod figures;
+mod heat;
 mod html;
 mod parts;
 mod piece;
+mod png;
 mod run;
 pub mod suites;
 mod table;
@@ -75,7 +78,7 @@ pub fn page(inputs: &[Input], question: &Question) -> String {
     let embedded: String = inputs.iter().map(|input| embed::element(&input.stored)).collect();
     format!(
         "{begin}<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title} - TrueSpd</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\

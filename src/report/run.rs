@@ -4,8 +4,9 @@ use jiff::Timestamp;
 
 use super::chart::Chart;
 use super::compared::{self, Group, compared, facts};
-use super::course::{Course, Run, charts, courses, limit_words};
+use super::course::{Course, Run, courses, limit_words, percentiles_and_others, rates_and_latencies};
 use super::figures::{figure_names, figures, strings, times};
+use super::heat;
 use super::html::escaped;
 use super::parts;
 use super::table::{Cell, Table};
@@ -33,7 +34,8 @@ pub(super) fn sections(groups: &[Group], question: &Question, is_alone: bool) ->
         out.push_str(&section(&compared::title(groups), &compared(groups, question)));
         out.push_str(&section("Verdicts", &verdicts(&runs)));
     }
-    let drawn: String = charts(&courses).iter().map(Chart::html).collect();
+    let charts = [rates_and_latencies(&courses), heat::charts(&courses), percentiles_and_others(&courses)];
+    let drawn: String = charts.iter().flatten().map(Chart::html).collect();
     out.push_str(&section("Charts", &format!("{drawn}{}{}", events(&courses), without_latency(&courses))));
     out.push_str(&section(
         "Reads and writes",
@@ -43,7 +45,8 @@ pub(super) fn sections(groups: &[Group], question: &Question, is_alone: bool) ->
     out.push_str(&section("Little's law", &parts::in_flight(&courses)));
     let machines: Vec<_> = runs.iter().map(|run| (run.0.to_string(), machine(run))).collect();
     out.push_str(&section("Machine and settings", &facts("Machine and settings", &machines)));
-    let commands = collapsed(runs.iter().map(|(name, document)| (*name, program_line(&document.command_line))));
+    let commands =
+        collapsed(runs.iter().map(|(name, document)| (*name, program_line(&document.command_line))));
     let commands = commands.iter().map(|(names, line)| {
         let label =
             if runs.len() > 1 { format!("<h3>{}</h3>", escaped(&listed(names))) } else { String::new() };
@@ -181,24 +184,42 @@ fn events(courses: &[Course]) -> String {
             format!("<li>at {}: {}</li>", super::course::seconds(event.at_s), escaped(&event.says))
         });
         let items: String = items.collect();
-        (!items.is_empty()).then(|| format!("<h3>Events of {}</h3><ol>{items}</ol>\n", escaped(&course.name)))
+        let of = if course.name.is_empty() { String::new() } else { format!(" of {}", course.name) };
+        (!items.is_empty()).then(|| format!("<h3>Events{}</h3><ol>{items}</ol>\n", escaped(&of)))
     });
     lists.collect()
 }
 
 /// What no chart can show, and what to do for it.
 fn without_latency(courses: &[Course]) -> String {
-    let mut out = String::new();
-    let lacks = |course: &&Course| !(course.span.measure_latency && course.span.calculate_iops_std_dev);
-    let names: Vec<String> = courses.iter().filter(lacks).map(|course| course.name.clone()).collect();
-    if !names.is_empty() {
-        out.push_str(&format!(
-            "<p class=\"note\">Without latency over time: {}. Run with -L and -D to have it.</p>\n",
-            escaped(&names.join(", "))
-        ));
-    }
-    out.push_str("<p class=\"note\">There is no latency heat map: results keep the count, mean, smallest and largest latency of each interval, and no histogram of it.</p>\n");
-    out
+    let without = |lacks: fn(&Course) -> bool, what: &str, advice: &str| {
+        let lacking: Vec<&Course> = courses.iter().filter(|course| lacks(course)).collect();
+        if lacking.is_empty() {
+            return String::new();
+        }
+        let names: Vec<&str> = lacking.iter().map(|course| &*course.name).collect();
+        // What all lack needs no names, and the only one has none.
+        let of = if lacking.len() == courses.len() { String::new() } else { format!(": {}", listed(&names)) };
+        format!("<p class=\"note\">Without {what}{}. {advice}</p>\n", escaped(&of))
+    };
+    [
+        without(
+            |course| !course.span.measure_latency,
+            "latency over time",
+            "Run with -L to have a heat map, and with -D too for mean, smallest and largest latency of each interval.",
+        ),
+        without(
+            |course| course.span.measure_latency && !course.span.calculate_iops_std_dev,
+            "mean, smallest and largest latency over time",
+            "Run with -D to have them.",
+        ),
+        without(
+            |course| course.span.measure_latency && course.measured.latency_over_time.is_none(),
+            "a latency heat map",
+            "The result holds no latencies over time: it was made by an earlier version, or added up from such results.",
+        ),
+    ]
+    .concat()
 }
 
 fn machine((name, document): &Run) -> Vec<[String; 2]> {

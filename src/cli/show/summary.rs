@@ -11,7 +11,7 @@ use crate::result::{
     Verdict,
 };
 use crate::text::{
-    clock, columns_of, duration_ns, hanging, number, printable, rate, program_line, typed_size, wrap,
+    clock, columns_of, duration_ns, hanging, number, printable, program_line, rate, typed_size, wrap,
 };
 
 /// Eighths of a line's height.

@@ -82,20 +82,24 @@ fn checked(lab: &Lab, pages: &[&str]) -> Option<Vec<Value>> {
     Some(found)
 }
 
-/// Looks at pages; `plots` is how many charts each has at least.
-fn assert_good(lab: &Lab, pages: &[(&str, u64)]) {
-    let names: Vec<String> = pages.iter().map(|(page, _)| (*page).to_string()).collect();
+/// A page, how many charts it has at least, and how many of them are heat maps.
+type Expected<'p> = (&'p str, u64, u64);
+
+/// Looks at pages.
+fn assert_good(lab: &Lab, pages: &[Expected]) {
+    let names: Vec<String> = pages.iter().map(|(page, ..)| (*page).to_string()).collect();
     lab.write("plain.html", format!("<!doctype html><title>t</title>{}", frames(&names, 1280)).as_bytes());
     let Some((dom, log)) = browse(lab, "plain.html") else { return };
     assert!(dom.contains("iframe"), "{log}");
     assert!(console(&log).is_empty(), "{:?}", console(&log));
-    let names: Vec<&str> = pages.iter().map(|(page, _)| *page).collect();
+    let names: Vec<&str> = pages.iter().map(|(page, ..)| *page).collect();
     let Some(found) = checked(lab, &names) else { return };
     for one in found {
         assert_eq!(one["wrong"], Value::Array(Vec::new()), "{one}");
         let name = one["page"].as_str().expect("a name").trim_start_matches("checked-");
-        let (_, plots) = pages.iter().find(|(page, _)| *page == name).expect("the page");
+        let (_, plots, heat) = pages.iter().find(|(page, ..)| *page == name).expect("the page");
         assert!(one["plots"].as_u64() >= Some(*plots) && one["shown"] == one["plots"], "{one}");
+        assert_eq!(one["heat"].as_u64(), Some(*heat), "{one}");
     }
 }
 
@@ -118,9 +122,9 @@ fn pages_of_runs_are_good_in_a_browser() {
     page_of(&lab, "layers.html", "v1", &["layers-in-words"]);
     page_of(&lab, "merged.html", "v1", &["merged-two-processes"]);
     page_of(&lab, "paced.html", "v1", &["real-paced-reads"]);
-    let few = ["spans.html", "paced.html"].map(|page| (page, 1));
-    let none = ["failed.html", "layers.html", "merged.html"].map(|page| (page, 0));
-    assert_good(&lab, &[[("a.html", 4), ("b.html", 2)].as_slice(), &few, &none].concat());
+    let few = ["spans.html", "paced.html"].map(|page| (page, 1, 0));
+    let none = ["failed.html", "layers.html", "merged.html"].map(|page| (page, 0, 0));
+    assert_good(&lab, &[[("a.html", 6, 2), ("b.html", 2, 0)].as_slice(), &few, &none].concat());
 }
 
 #[test]
@@ -142,7 +146,10 @@ fn pages_of_several_documents_are_good_in_a_browser() {
     let suite = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/documents/suites/workload.json");
     run(&lab, &format!("report one.json two.json three.json unlike.json {suite} one.json -o all.html"))
         .expect_code(0);
-    assert_good(&lab, &[("two.html", 4), ("three.html", 4), ("unlike.html", 4), ("all.html", 6)]);
+    assert_good(
+        &lab,
+        &[("two.html", 6, 2), ("three.html", 7, 3), ("unlike.html", 6, 2), ("all.html", 11, 5)],
+    );
 }
 
 #[test]
@@ -154,7 +161,7 @@ fn pages_of_suites_are_good_in_a_browser() {
     }
     let pages: Vec<(String, u64)> =
         suites.iter().map(|(suite, plots)| (format!("{suite}.html"), *plots)).collect();
-    assert_good(&lab, &pages.iter().map(|(page, plots)| (page.as_str(), *plots)).collect::<Vec<_>>());
+    assert_good(&lab, &pages.iter().map(|(page, plots)| (page.as_str(), *plots, 0)).collect::<Vec<_>>());
 }
 
 #[test]

@@ -11,6 +11,37 @@
       if (touch(boxA, boxB)) wrong.push(what + " overlap: " + a.textContent.slice(0, 30) + " | " + b.textContent.slice(0, 30));
     }));
   };
+  // Pictures of heat maps must be whole: their cells in columns and rows, as many as are told.
+  const copies = [];
+  const copy = () => document.querySelectorAll("symbol image").forEach((image) => {
+    const made = new Image();
+    made.src = image.getAttribute("href");
+    copies.push([image, made]);
+  });
+  const pictures = () => {
+    for (const [image, made] of copies) {
+      const same = made.naturalWidth === +image.getAttribute("width") && made.naturalHeight === +image.getAttribute("height");
+      if (!made.complete || !same) wrong.push("a picture: " + [made.complete, made.naturalWidth, made.naturalHeight]);
+    }
+    for (const use of document.querySelectorAll("use")) {
+      const [box, around] = [use, use.closest("svg")].map((element) => element.getBoundingClientRect());
+      if (!document.getElementById(use.getAttribute("href").slice(1))) wrong.push("cells of nothing");
+      if (around.width > 0 && (box.width < around.width / 3 || box.right > around.right + 1)) wrong.push("cells do not fill the chart: " + box.width);
+    }
+    return copies.length;
+  };
+  // Up and down choose another cell of the same column.
+  const steps = (plot, values) => {
+    const key = (name) => plot.dispatchEvent(new KeyboardEvent("keydown", { key: name }));
+    plot.focus();
+    key("Home");
+    const told = [values()];
+    for (const name of ["ArrowUp", "ArrowUp", "ArrowDown", "ArrowRight"]) { key(name); told.push(values()); }
+    key("Escape");
+    const [first, up, higher, down, right] = told.map((text) => text.split("p50")[0]);
+    if (up === higher || up !== down || right === down || !first) wrong.push("cells: " + JSON.stringify(told));
+  };
+  addEventListener("load", copy);
   addEventListener("load", () => setTimeout(() => {
     const wide = document.documentElement.scrollWidth;
     if (wide > innerWidth) wrong.push("wider than the window: " + wide + " > " + innerWidth);
@@ -24,7 +55,7 @@
         if (box.left < around.left - 1 || box.right > around.right + 1 || box.bottom > around.bottom + 1) wrong.push("cut off: " + text.textContent);
       }
     }
-    for (const svg of document.querySelectorAll("figure svg")) {
+    for (const svg of document.querySelectorAll("figure svg:not(.store)")) {
       const title = svg.closest("figure").querySelector("h3").textContent;
       if (!svg.querySelector("path.line, circle")) wrong.push("empty chart: " + title);
       const size = 12 * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
@@ -62,6 +93,10 @@
       if (first && last && (first !== last || places.size === 1) && !hidden && /\d/.test(pointed) && !values()) shown += 1;
       else wrong.push("values: " + JSON.stringify([plot.ariaLabel, first, last, hidden, pointed, values()]));
     }
-    parent.postMessage({ page: location.pathname.split("/").pop(), width: innerWidth, plots: plots.length, shown, wrong }, "*");
-  }, 50));
+    const heat = [...plots].filter((plot) => plot.dataset.cells);
+    heat.forEach((plot) => steps(plot, () => (plot.querySelector(".tip").hidden ? "" : plot.querySelector(".tip").textContent)));
+    const images = pictures();
+    if (images !== 2 * heat.length) wrong.push("pictures: " + images + " for " + heat.length + " heat maps");
+    parent.postMessage({ page: location.pathname.split("/").pop(), width: innerWidth, plots: plots.length, heat: heat.length, shown, wrong }, "*");
+  }, 200));
 })();

@@ -25,6 +25,8 @@ fn an_hours_page_is_small_and_gives_its_document_back() {
         "IOPS over time",
         "Throughput over time",
         "Latency over time",
+        "Latency heat map: reads",
+        "Latency heat map: writes",
         "Latency percentiles",
         "warm-up",
         "cool-down",
@@ -103,6 +105,35 @@ fn refusals_lose_nothing() {
     // A page that was cut off.
     lab.write("cut.html", &page[..page.len() / 2]);
     run(&lab, "render cut.html").refused(3, &["'cut.html' is a report, but document 1 in it is damaged"]);
+}
+
+/// Latencies over time are newer than the first documents.
+#[test]
+fn a_result_without_latencies_over_time_says_what_is_missing() {
+    let lab = Lab::new();
+    run(&lab, &format!("run --json a.json {SIMULATED} -W0 -d5 x.dat")).expect_code(0);
+    run(&lab, "report a.json -o new.html").expect_code(0);
+    let mut document: serde_json::Value = serde_json::from_slice(&lab.read("a.json")).expect("JSON");
+    let measured = &mut document["result"]["time_spans"][0]["measured"];
+    let slices = measured.as_object_mut().expect("measured").remove("latency_over_time").expect("with -L");
+    assert_eq!(slices["slice_ns"], 50_000_000);
+    lab.write("old.json", document.to_string().as_bytes());
+    run(&lab, "report old.json -o old.html").expect_code(0);
+    run(&lab, &format!("run --json b.json {} -W0 -d5 x.dat", SIMULATED.replace("-L -D1000 ", "")))
+        .expect_code(0);
+    run(&lab, "report b.json -o none.html").expect_code(0);
+    let text = |name: &str| String::from_utf8(lab.read(name)).expect("text");
+    let heading = "<h3>Latency heat map: reads</h3>";
+    assert!(text("new.html").contains(heading) && !text("new.html").contains("Without "), "new");
+    assert!(!text("old.html").contains(heading), "old");
+    assert!(
+        text("old.html").contains("Without a latency heat map. ")
+            && text("old.html").contains("earlier version")
+    );
+    assert!(
+        text("none.html").contains("Without latency over time. ")
+            && text("none.html").contains("Run with -L")
+    );
 }
 
 #[test]
