@@ -17,17 +17,19 @@ const OVERVIEW: [Metric; 4] = [Metric::IOPS, Metric::BYTES, Metric::MEAN, Metric
 /// Axes of differences reach as far as this, in percent, at most: an interval that reaches further tells little.
 const AXIS_MAX: f64 = 100.0;
 
-/// Runs of one side with what they are called together.
+/// Runs of one side.
 pub(super) struct Group<'d> {
+    /// What they are called together.
     pub name: String,
+    /// One at least.
     pub runs: Vec<Run<'d>>,
 }
 
 /// A pair that was asked for: the time span where there are several, what B is called, and the comparison.
 struct Pair<'g> {
     time_span: Option<usize>,
-    a: &'g str,
-    b: &'g str,
+    a: &'g Group<'g>,
+    b: &'g Group<'g>,
     compared: Result<Comparison, Unlike>,
 }
 
@@ -73,7 +75,7 @@ pub(super) fn title(groups: &[Group]) -> String {
 }
 
 /// Every time span of both, where they have several.
-fn pairs<'g>(a: &'g Group, b: &'g Group, question: &Question) -> Vec<Pair<'g>> {
+fn pairs<'g>(a: &'g Group<'g>, b: &'g Group<'g>, question: &Question) -> Vec<Pair<'g>> {
     let count = |group: &Group| group.runs.iter().map(|(_, document)| document.time_spans.len()).max();
     let spans = count(a).max(count(b)).unwrap_or(0);
     let numbers: Vec<Option<usize>> = if spans > 1 { (1..=spans).map(Some).collect() } else { vec![None] };
@@ -89,7 +91,7 @@ fn pairs<'g>(a: &'g Group, b: &'g Group, question: &Question) -> Vec<Pair<'g>> {
             reasons: refusal.reasons.clone(),
             hints: refusal.hints.clone(),
         });
-        Pair { time_span, a: &a.name, b: &b.name, compared }
+        Pair { time_span, a, b, compared }
     };
     numbers.into_iter().map(pair).collect()
 }
@@ -97,7 +99,7 @@ fn pairs<'g>(a: &'g Group, b: &'g Group, question: &Question) -> Vec<Pair<'g>> {
 impl Pair<'_> {
     fn heading(&self) -> String {
         let span = self.time_span.map_or(String::new(), |number| format!(", time span {number}"));
-        format!("{} (B) against {} (A){span}", self.b, self.a)
+        format!("{} (B) against {} (A){span}", self.b.name, self.a.name)
     }
 
     fn html(&self) -> String {
@@ -110,10 +112,10 @@ impl Pair<'_> {
     fn tables(&self, comparison: &Comparison) -> String {
         let mut out = format!(
             "<p class=\"sides\"><span>A: {} {}</span> <span>B: {} {}</span></p>\n",
-            escaped(self.a),
-            side(&comparison.a),
-            escaped(self.b),
-            side(&comparison.b)
+            escaped(&self.a.name),
+            side(&comparison.a, self.a),
+            escaped(&self.b.name),
+            side(&comparison.b, self.b)
         );
         let axis = axis_percent(&comparison.metrics, comparison.margin_percent);
         let mut metrics = Table::new(
@@ -175,11 +177,15 @@ impl Unlike {
     }
 }
 
-/// The verdict of a side.
-fn side(side: &Side) -> String {
+/// The verdict of a side, by the rules of today.
+fn side(side: &Side, group: &Group) -> String {
+    let stored =
+        group.runs.iter().map(|(_, document)| document.verdict.as_ref().map(|verdict| verdict.grade));
+    let is_other = stored.zip(&side.runs).any(|(stored, run)| stored.is_some_and(|grade| grade != run.grade));
+    let by = if is_other { " <span class=\"kind\">by the rules of this version</span>" } else { "" };
     match side.runs.len() {
-        1 => badge(side.grade),
-        runs => format!("({runs} runs, at worst {})", grade_word(side.grade)),
+        1 => format!("{}{by}", badge(side.grade)),
+        runs => format!("({runs} runs, at worst {}{by})", grade_word(side.grade)),
     }
 }
 
@@ -204,16 +210,16 @@ fn overview(pairs: &[Pair]) -> String {
             }
         };
         let span = pair.time_span.map_or(String::new(), |number| format!(", time span {number}"));
-        table.push(format!("{}{span}", pair.b), cells);
+        table.push(format!("{}{span}", pair.b.name), cells);
     }
-    let mut names: Vec<&str> = pairs.iter().map(|pair| pair.b).collect();
+    let mut names: Vec<&str> = pairs.iter().map(|pair| pair.b.name.as_str()).collect();
     names.dedup();
     let each = match names.as_slice() {
         [_] => String::new(),
         several => format!(
             "<p class=\"note\">A is {}, and B is each of {}. The intervals and p values of a table hold for that table: of many \
              tables, more than 5 % may hold an error.</p>\n",
-            escaped(pairs[0].a),
+            escaped(&pairs[0].a.name),
             escaped(&listed(several))
         ),
     };
@@ -318,6 +324,20 @@ mod tests {
         assert!(html.contains("svg class=\"gap better\""), "{html}");
         assert!(html.contains("Nothing else differs"), "{html}");
         assert!(!html.contains("one run on each side"), "{html}");
+    }
+
+    #[test]
+    fn a_verdict_of_other_rules_is_told_as_such() {
+        let (a, mut b) = (document(1000), document(2000));
+        b.verdict = Some(crate::verdict::judge(&b));
+        let groups = |b| [group("a", &[("a", &a)]), group("b", &[("b", b)])];
+        let other = "by the rules of this version";
+        assert!(!compared(&groups(&b), &Question::default()).contains(other));
+        let mut old = b.clone();
+        let grades = crate::result::Grade::ALL.into_iter();
+        let verdict = old.verdict.as_mut().expect("was judged");
+        verdict.grade = grades.rev().find(|grade| *grade != verdict.grade).expect("another");
+        assert!(compared(&groups(&old), &Question::default()).contains(other));
     }
 
     #[test]

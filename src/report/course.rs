@@ -52,7 +52,7 @@ pub(super) fn courses<'d>(name: &str, document: &'d Document) -> Vec<Course<'d>>
         let TimeSpanResult::Measured(measured) = result else { return None };
         let name = match (document.time_spans.len(), name) {
             (1, name) => name.to_string(),
-            (_, "") => format!("time span {}", place + 1),
+            (_, "") => format!("Time span {}", place + 1),
             (_, name) => format!("{name}, time span {}", place + 1),
         };
         Some(Course { name, document, span, measured })

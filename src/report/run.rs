@@ -11,7 +11,7 @@ use super::html::escaped;
 use super::parts;
 use super::table::{Cell, Table};
 use super::verdicts::verdicts;
-use super::words::{collapsed, listed};
+use super::words::{collapsed, listed, once};
 use crate::compare::Question;
 use crate::profile::{Target, TimeSpan};
 use crate::result::{DirectionSummary, Document, Summary};
@@ -28,15 +28,19 @@ pub(super) fn sections(groups: &[Group], question: &Question, is_alone: bool) ->
     let courses: Vec<Course> = spans.collect();
     let mut out = match runs.as_slice() {
         [run] => head(run, &courses, is_alone),
-        _ => section("Side by side", &format!("{}{}", side_by_side(&courses), unmeasured(&runs))),
+        _ => section("Side by side", &format!("{}{}", side_by_side(&courses, true), unmeasured(&runs))),
     };
     if runs.len() > 1 {
         out.push_str(&section(&compared::title(groups), &compared(groups, question)));
         out.push_str(&section("Verdicts", &verdicts(&runs)));
     }
-    let charts = [rates_and_latencies(&courses), heat::charts(&courses), percentiles_and_others(&courses)];
-    let drawn: String = charts.iter().flatten().map(Chart::html).collect();
-    out.push_str(&section("Charts", &format!("{drawn}{}{}", events(&courses), without_latency(&courses))));
+    if !courses.is_empty() {
+        let charts =
+            [rates_and_latencies(&courses), heat::charts(&courses), percentiles_and_others(&courses)];
+        let drawn: String = charts.iter().flatten().map(Chart::html).collect();
+        let below = [events(&courses), without_latency(&courses)].concat();
+        out.push_str(&section("Charts", &format!("{drawn}{below}")));
+    }
     out.push_str(&section(
         "Reads and writes",
         &format!("{}{}", directions(&courses), parts::about_times(&courses)),
@@ -85,7 +89,7 @@ fn head(run: &Run, spans: &[Course], is_alone: bool) -> String {
     match spans {
         [] => out.push_str("<p>Nothing was measured.</p>"),
         [course] => out.push_str(&tiles(&Summary::of(course.measured).total)),
-        several => out.push_str(&side_by_side(several)),
+        several => out.push_str(&side_by_side(several, false)),
     }
     out + &verdicts(std::slice::from_ref(run)) + "</section>\n"
 }
@@ -147,14 +151,19 @@ fn tiles(total: &DirectionSummary) -> String {
     format!("<dl class=\"tiles\">{}</dl>\n", figures.map(tile).concat())
 }
 
-/// The figures of every course in a table.
-fn side_by_side(courses: &[Course]) -> String {
+/// The figures of every course in a table. A verdict is of a result, not of its time spans.
+fn side_by_side(courses: &[Course], has_verdicts: bool) -> String {
     let mut out = Table::new("Side by side", [""; 0]);
-    out.head = [strings(["result"]), figure_names(), strings(["verdict"])].concat();
+    out.head = [strings(["result"]), figure_names()].concat();
+    if has_verdicts {
+        out.head.push("verdict".to_string());
+    }
     for course in courses {
         let total = Summary::of(course.measured).total;
         let mut cells: Vec<Cell> = figures(&total).into_iter().map(Cell::Text).collect();
-        cells.push(Cell::Grade(course.document.verdict.as_ref().map(|verdict| verdict.grade)));
+        if has_verdicts {
+            cells.push(Cell::Grade(course.document.verdict.as_ref().map(|verdict| verdict.grade)));
+        }
         out.push(course.name.clone(), cells);
     }
     out.html()
@@ -184,8 +193,9 @@ fn events(courses: &[Course]) -> String {
             format!("<li>at {}: {}</li>", super::course::seconds(event.at_s), escaped(&event.says))
         });
         let items: String = items.collect();
-        let of = if course.name.is_empty() { String::new() } else { format!(" of {}", course.name) };
-        (!items.is_empty()).then(|| format!("<h3>Events{}</h3><ol>{items}</ol>\n", escaped(&of)))
+        let of =
+            if course.name.is_empty() { String::new() } else { format!(" of {}", escaped(&course.name)) };
+        (!items.is_empty()).then(|| format!("<h3>Events{of}</h3><ol>{items}</ol>\n"))
     });
     lists.collect()
 }
@@ -193,14 +203,13 @@ fn events(courses: &[Course]) -> String {
 /// What no chart can show, and what to do for it.
 fn without_latency(courses: &[Course]) -> String {
     let without = |lacks: fn(&Course) -> bool, what: &str, advice: &str| {
-        let lacking: Vec<&Course> = courses.iter().filter(|course| lacks(course)).collect();
-        if lacking.is_empty() {
+        let lacking = courses.iter().filter(|course| lacks(course));
+        let names: Vec<&str> = lacking.map(|course| &*course.name).collect();
+        if names.is_empty() {
             return String::new();
         }
-        let names: Vec<&str> = lacking.iter().map(|course| &*course.name).collect();
-        // What all lack needs no names, and the only one has none.
-        let of = if lacking.len() == courses.len() { String::new() } else { format!(": {}", listed(&names)) };
-        format!("<p class=\"note\">Without {what}{}. {advice}</p>\n", escaped(&of))
+        let of = if names.len() == courses.len() { String::new() } else { format!(" of {}", listed(&names)) };
+        format!("<p class=\"note\">There is no {what}{}. {advice}</p>\n", escaped(&of))
     };
     [
         without(
@@ -210,12 +219,12 @@ fn without_latency(courses: &[Course]) -> String {
         ),
         without(
             |course| course.span.measure_latency && !course.span.calculate_iops_std_dev,
-            "mean, smallest and largest latency over time",
-            "Run with -D to have them.",
+            "chart of mean, smallest and largest latency over time",
+            "Run with -D to have it.",
         ),
         without(
             |course| course.span.measure_latency && course.measured.latency_over_time.is_none(),
-            "a latency heat map",
+            "latency heat map",
             "The result holds no latencies over time: it was made by an earlier version, or added up from such results.",
         ),
     ]
@@ -255,7 +264,7 @@ fn machine((name, document): &Run) -> Vec<[String; 2]> {
     rows.extend(document.warnings.iter().map(|words| row("warning", words.clone())));
     rows.extend(document.notes.iter().map(|words| row("note", words.clone())));
     rows.retain(|[_, value]| !value.is_empty() && value != UNKNOWN);
-    rows
+    once(rows)
 }
 
 /// How a time span ran, and on what.

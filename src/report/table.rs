@@ -4,6 +4,9 @@ use super::html::escaped;
 use super::verdicts::grade_word;
 use crate::result::Grade;
 
+/// Longer tables scroll, and say how many rows they have.
+const ROWS_MAX: usize = 32;
+
 /// What stands in a table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
@@ -63,20 +66,35 @@ impl Table {
         if self.rows.is_empty() {
             return String::new();
         }
-        let names = self.head.iter().map(|name| match name.is_empty() {
+        // A column that says nothing in any row is left out.
+        let is_told = |column: usize| {
+            let mut cells = self.rows.iter().filter_map(|(_, cells)| cells.get(column));
+            cells.any(|cell| *cell != Cell::Text("-".into()))
+        };
+        let told: Vec<bool> = (1..self.head.len()).map(|place| is_told(place - 1)).collect();
+        let head = self.head.iter().zip(std::iter::once(&true).chain(&told));
+        let head = head.filter(|(_, is_told)| **is_told).map(|(name, _)| name);
+        let names = head.map(|name| match name.is_empty() {
             true => "<td role=\"cell\"></td>".to_string(),
             false => format!("<th scope=\"col\" role=\"columnheader\">{}</th>", escaped(name)),
         });
         let body = self.rows.iter().map(|(heading, cells)| {
             let names = self.head.iter().skip(1).map(String::as_str).chain(std::iter::repeat(""));
-            let cells: String = cells.iter().zip(names).map(|(cell, name)| cell.html(name)).collect();
+            let told = told.iter().copied().chain(std::iter::repeat(true));
+            let cells = cells.iter().zip(names).zip(told).filter(|(_, is_told)| *is_told);
+            let cells: String = cells.map(|((cell, name), _)| cell.html(name)).collect();
             format!(
                 "<tr role=\"row\"><th scope=\"row\" role=\"rowheader\">{}</th>{cells}</tr>",
                 escaped(heading)
             )
         });
+        let count = self.rows.len();
+        let (long, rows) = match count > ROWS_MAX {
+            true => (" long", format!(" ({count} rows)")),
+            false => ("", String::new()),
+        };
         format!(
-            "<div class=\"scroll cards\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table role=\"table\"><caption>{0}</caption>\
+            "<div class=\"scroll cards{long}\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table role=\"table\"><caption>{0}{rows}</caption>\
              <thead role=\"rowgroup\"><tr role=\"row\">{1}</tr></thead><tbody role=\"rowgroup\">{2}</tbody></table></div>\n",
             escaped(&self.caption),
             names.collect::<String>(),
@@ -133,6 +151,9 @@ mod tests {
     fn cells_have_the_names_of_their_columns() {
         let mut table = Table::new("a & b", ["thread", "", "IOPS", "verdict"]);
         assert_eq!(table.html(), "");
+        let mut long = table.clone();
+        (0..33).for_each(|row| long.push(row.to_string(), Vec::new()));
+        assert!(long.html().contains("cards long") && long.html().contains("(33 rows)</caption>"));
         let cells = vec![Cell::Bar(2.0), Cell::Text("<1>".into()), Cell::Grade(Some(Grade::Invalid))];
         table.push("'x'", cells);
         let html = table.html();
@@ -145,6 +166,17 @@ mod tests {
         ] {
             assert!(html.contains(part), "{part}: {html}");
         }
+    }
+
+    #[test]
+    fn columns_without_a_value_are_left_out() {
+        let mut table = Table::new("t", ["thread", "mean", "IOPS"]);
+        let dash = || Cell::Text("-".into());
+        table.push("a", vec![dash(), Cell::Text("1".into())]);
+        table.push("b", vec![dash(), dash()]);
+        let html = table.html();
+        assert!(!html.contains("mean") && html.contains("IOPS"), "{html}");
+        assert_eq!((html.matches("<td").count(), html.matches("<th ").count()), (2, 4));
     }
 
     #[test]

@@ -13,6 +13,9 @@ use crate::suite::study::StudyReport;
 use crate::suite::study::nodes::Node;
 use crate::text::{number, rate};
 
+/// Logarithms of ratios lie within this, so that percentages stay numbers in any document.
+const LOG_MAX: f64 = 20.0;
+
 /// The answer, both variants, the blocks, the verdict, the lines.
 pub fn ab(comparison: &Comparison) -> Vec<Piece> {
     let mut pieces = of_pair(comparison, ["A".into(), "B".into()], "");
@@ -126,7 +129,9 @@ fn differences(comparison: &Comparison, of: &str) -> Chart {
     chart.about = format!(
         "Each point is a block of four runs. Differences within the shaded {margin} % do not matter (--margin)."
     );
-    let point = |(at, block): (usize, &ab::Block)| Point::at(at as f64, of_ratio(block.log_ratio.exp()));
+    let point = |(at, block): (usize, &ab::Block)| {
+        Point::at(at as f64, of_ratio(block.log_ratio.clamp(-LOG_MAX, LOG_MAX).exp()))
+    };
     chart.series.push(Series::new("a block", comparison.blocks.iter().enumerate().map(point).collect()));
     let effect = comparison.effect.filter(|effect| ab::is_of_use(effect.ratio_low, effect.ratio_high));
     if let Some(effect) = effect {

@@ -12,6 +12,9 @@ use crate::text::{duration_ns, number, percent, rate};
 
 const NS_PER_MS: f64 = 1e6;
 
+/// A figure of a rate that was tried.
+type Figure = fn(&Tried) -> f64;
+
 /// What it is, the answer of its search with the curve of response times, its runs, the verdict, the lines.
 pub fn workload(outcome: &Outcome) -> Vec<Piece> {
     let source = match outcome.source.as_str() {
@@ -131,7 +134,7 @@ fn times(search: &Search, points: &[&Tried]) -> Chart {
     chart.spread = Spread::Logarithmic;
     chart.is_dots = true;
     chart.about = "Each point is a run. Response times count from when the rate wanted the I/O.".into();
-    let all: [(&str, fn(&Tried) -> f64); 4] = [
+    let all: [(&str, Figure); 4] = [
         ("mean", |point| point.mean_ms),
         ("p95", |point| point.p95_ms),
         ("p99", |point| point.p99_ms),
@@ -156,7 +159,7 @@ fn rates(points: &[&Tried]) -> Chart {
         number,
         number,
     );
-    let line = |name: &str, of: fn(&Tried) -> f64| {
+    let line = |name: &str, of: Figure| {
         Series::new(name, points.iter().map(|point| Point::at(point.offered_iops, of(point))).collect())
     };
     chart.about =

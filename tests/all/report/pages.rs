@@ -124,14 +124,14 @@ fn a_result_without_latencies_over_time_says_what_is_missing() {
     run(&lab, "report b.json -o none.html").expect_code(0);
     let text = |name: &str| String::from_utf8(lab.read(name)).expect("text");
     let heading = "<h3>Latency heat map: reads</h3>";
-    assert!(text("new.html").contains(heading) && !text("new.html").contains("Without "), "new");
+    assert!(text("new.html").contains(heading) && !text("new.html").contains("There is no latency"), "new");
     assert!(!text("old.html").contains(heading), "old");
     assert!(
-        text("old.html").contains("Without a latency heat map. ")
+        text("old.html").contains("There is no latency heat map. ")
             && text("old.html").contains("earlier version")
     );
     assert!(
-        text("none.html").contains("Without latency over time. ")
+        text("none.html").contains("There is no latency over time. ")
             && text("none.html").contains("Run with -L")
     );
 }
