@@ -2,7 +2,6 @@
 
 use super::live::Counted;
 use super::phases::Lengths;
-use crate::measure::coarse::Coarse;
 use crate::measure::{Histogram, Intervals};
 use crate::profile::TimeSpan;
 use crate::result::Direction;
@@ -76,24 +75,25 @@ impl Counter {
         }
     }
 
-    /// Counts one completion, its latency also in `present`; `more_ns` gives the time since measurement began and the latency
-    /// from the intended start, when either is wanted.
+    /// Counts one completion; `more_ns` gives the time since measurement began and the latency from the intended
+    /// start, when either is wanted.
     #[inline(always)]
-    pub fn record(
-        &mut self,
-        bytes: u32,
-        latency_ns: u64,
-        present: &mut Coarse,
-        more_ns: impl FnOnce() -> (u64, u64),
-    ) {
+    pub fn record(&mut self, bytes: u32, latency_ns: u64, more_ns: impl FnOnce() -> (u64, u64)) {
         self.bytes += u64::from(bytes);
         self.ios += 1;
         if let Some(histogram) = &mut self.latency {
-            histogram.record_with(latency_ns, present);
+            histogram.record_recent(latency_ns);
         }
         if let Some(more) = &mut self.more {
             let (since_start_ns, response_ns) = more_ns();
             more.record(latency_ns, since_start_ns, response_ns);
+        }
+    }
+
+    /// Hands out the latencies that were counted since the last time, by coarse bucket.
+    pub fn take_recent(&mut self, into: impl FnMut(usize, u64)) {
+        if let Some(histogram) = &mut self.latency {
+            histogram.take_recent(into);
         }
     }
 
@@ -108,7 +108,9 @@ impl Counter {
     }
 
     /// The direction for the document; `wanted` as given to `new`, `measured_ns` as it turned out.
-    pub fn finish(self, wanted: Wanted, measured_ns: u64) -> Direction {
+    pub fn finish(mut self, wanted: Wanted, measured_ns: u64) -> Direction {
+        // Nothing is recent any more.
+        self.take_recent(|_, _| ());
         let mut more = self.more.map(|more| *more).unwrap_or_default();
         if let Some(intervals) = &mut more.intervals {
             intervals.end_at(measured_ns);

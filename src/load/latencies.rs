@@ -1,19 +1,20 @@
-//! Latencies over the measured time, for runs that measure latencies (`-L`): each worker counts those of the present slice
-//! in a small table of its own, and adds it to a table of all workers when the slice is over.
+//! Latencies over the measured time, for runs that measure latencies (`-L`): each worker's histograms count those of the
+//! present slice apart ([`Histogram::record_recent`]), and it adds them to a table of all workers when the slice is over.
 //!
-//! Memory: 2 KiB for each thread. The tables of all have 3.4 KiB for each slice, 845 KB at most, and there is one for every
+//! Memory: nothing for each thread. The tables of all have 3.4 KiB for each slice, 845 KB at most, and there is one for every
 //! eight threads that can run at once.
+//!
+//! [`Histogram::record_recent`]: crate::measure::Histogram::record_recent
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::measure::coarse::{BUCKETS, Coarse};
+use super::counters::Counter;
+use crate::measure::coarse::BUCKETS;
 use crate::measure::slices::{LatencySlices, Slice, slice_ns, slices_of};
 
 /// All threads end their slices at the same moment, and add to the same cache lines then: so many at most.
 const THREADS_PER_TABLE: usize = 8;
-/// Counts of a slice have 32 bits: they are added up at least this often.
-const ADDED_EVERY_NS: u64 = 60_000_000_000;
 
 /// Counts of all slices, of some threads.
 #[derive(Debug)]
@@ -73,25 +74,20 @@ impl Tables {
     }
 }
 
-/// What a worker counts in the present slice. It lies in the worker, so that counting is one instruction.
+/// The present slice of a worker.
 #[derive(Debug)]
 pub struct Present {
-    /// Reads.
-    pub reads: Coarse,
-    /// Writes.
-    pub writes: Coarse,
     table: Option<Arc<Table>>,
     /// Start of the measured time.
     start_ns: u64,
-    /// When the counts are to be added up next.
+    /// When it is over.
     end_ns: u64,
     slice: usize,
 }
 
 impl Present {
     fn new(table: Option<Arc<Table>>) -> Self {
-        let (reads, writes) = Default::default();
-        Present { reads, writes, table, start_ns: 0, end_ns: u64::MAX, slice: 0 }
+        Present { table, start_ns: 0, end_ns: u64::MAX, slice: 0 }
     }
 
     /// The first slice begins with the measured time.
@@ -105,18 +101,18 @@ impl Present {
         self.end_ns
     }
 
-    /// Adds up what was counted before `now_ns`, and goes on with the slice that `now_ns` is in.
-    pub fn close(&mut self, now_ns: u64) {
-        self.end();
+    /// Adds up what was counted before `now_ns`, reads and writes of each target, and goes on with the slice that `now_ns` is in.
+    pub fn close<'c>(&mut self, now_ns: u64, counters: impl Iterator<Item = [&'c mut Counter; 2]>) {
+        self.end(counters);
         self.enter(now_ns);
     }
 
     /// Adds up what was counted.
-    pub fn end(&mut self) {
+    pub fn end<'c>(&self, counters: impl Iterator<Item = [&'c mut Counter; 2]>) {
         let Some(table) = &self.table else { return };
-        for (direction, counted) in [&mut self.reads, &mut self.writes].into_iter().enumerate() {
+        for (direction, counter) in counters.flat_map(|both| both.into_iter().enumerate()) {
             let row = (2 * self.slice + direction) * BUCKETS;
-            counted.take(|bucket, count| {
+            counter.take_recent(|bucket, count| {
                 table.counts[row + bucket].fetch_add(count, Ordering::Relaxed);
             });
         }
@@ -130,8 +126,7 @@ impl Present {
         // A clock may be a little behind the end that it was told: what completes after the last slice belongs to it.
         self.slice = (slice as usize).min(last);
         if slice <= last as u64 {
-            let over_ns = self.start_ns.saturating_add((slice + 1).saturating_mul(table.slice_ns));
-            self.end_ns = over_ns.min(now_ns.saturating_add(ADDED_EVERY_NS));
+            self.end_ns = self.start_ns.saturating_add((slice + 1).saturating_mul(table.slice_ns));
         }
     }
 }
@@ -139,35 +134,49 @@ impl Present {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::coarse::{block_and_quarter, bucket_of};
+    use crate::load::counters::Wanted;
+    use crate::measure::coarse::bucket_of;
 
     const S: u64 = 1_000_000_000;
 
-    fn count(coarse: &mut Coarse, ns: u64) {
-        let (block, quarter) = block_and_quarter(ns);
-        coarse.count(block, quarter);
+    /// Counters of one target.
+    struct Counters([Counter; 2]);
+
+    impl Counters {
+        fn new() -> Self {
+            let wanted = Wanted { latency: true, intervals: None };
+            Counters([(); 2].map(|()| Counter::new(wanted, true, false)))
+        }
+
+        fn count(&mut self, direction: usize, ns: u64) {
+            self.0[direction].record(4096, ns, || (0, 0));
+        }
+
+        fn all(&mut self) -> impl Iterator<Item = [&mut Counter; 2]> {
+            std::iter::once(self.0.each_mut())
+        }
     }
 
-    /// Counts of the only bucket in use, slice by slice.
+    /// I/Os of one direction, slice by slice.
     fn counts(sum: &LatencySlices, direction: usize) -> Vec<u64> {
         sum.slices().iter().map(|both| both[direction].count()).collect()
     }
 
     #[test]
     fn what_was_counted_goes_to_the_slice_it_fell_into() {
-        let tables = Tables::new(10 * S, 1, 1);
+        let (tables, mut counters) = (Tables::new(10 * S, 1, 1), Counters::new());
         let mut present = tables.of_thread(0);
         present.begin(100 * S);
         assert_eq!(present.end_ns(), 100 * S + S / 20);
-        count(&mut present.reads, 5000);
-        present.close(100 * S + S / 20);
-        count(&mut present.writes, 90_000);
-        count(&mut present.writes, 90_000);
+        counters.count(0, 5000);
+        present.close(100 * S + S / 20, counters.all());
+        counters.count(1, 90_000);
+        counters.count(1, 90_000);
         // Nothing came for a second.
-        present.close(101 * S + S / 20 + 1);
+        present.close(101 * S + S / 20 + 1, counters.all());
         assert_eq!(present.end_ns(), 101 * S + S / 10);
-        count(&mut present.reads, 0);
-        present.end();
+        counters.count(0, 0);
+        present.end(counters.all());
         let sum = tables.sum(10 * S).expect("slices");
         assert_eq!((sum.slice_ns(), sum.slices().len(), sum.count()), (S / 20, 200, 4));
         assert_eq!((counts(&sum, 0)[0], counts(&sum, 1)[1], counts(&sum, 0)[21]), (1, 2, 1));
@@ -179,30 +188,14 @@ mod tests {
 
     #[test]
     fn what_comes_after_the_last_slice_belongs_to_it_and_costs_no_edges() {
-        let tables = Tables::new(S, 1, 1);
+        let (tables, mut counters) = (Tables::new(S, 1, 1), Counters::new());
         let mut present = tables.of_thread(0);
         present.begin(0);
-        present.close(S + 5);
+        present.close(S + 5, counters.all());
         assert_eq!(present.end_ns(), u64::MAX);
-        count(&mut present.reads, 7);
-        present.end();
+        counters.count(0, 7);
+        present.end(counters.all());
         assert_eq!(tables.sum(S).map(|sum| counts(&sum, 0)[49]), Some(1));
-    }
-
-    #[test]
-    fn long_slices_are_added_up_meanwhile() {
-        let tables = Tables::new(86_400 * S, 1, 1);
-        let mut present = tables.of_thread(0);
-        present.begin(0);
-        let mut ends_s = Vec::new();
-        while present.end_ns() <= 600 * S {
-            count(&mut present.reads, 9);
-            ends_s.push(present.end_ns() / S);
-            present.close(present.end_ns());
-        }
-        assert_eq!(ends_s, [60, 120, 180, 240, 300, 360, 420, 480, 500, 560]);
-        let sum = tables.sum(86_400 * S).expect("slices");
-        assert_eq!((sum.slices().len(), &counts(&sum, 0)[..3]), (173, &[9, 1, 0][..]));
     }
 
     #[test]
@@ -211,15 +204,15 @@ mod tests {
         assert_eq!([tables(1, 1), tables(1000, 8), tables(9, 128), tables(1000, 128)], [1, 1, 2, 16]);
         let several = Tables::new(S, 20, 20);
         for id in 0..20 {
-            let mut present = several.of_thread(id);
+            let (mut present, mut counters) = (several.of_thread(id), Counters::new());
             present.begin(0);
-            count(&mut present.reads, 1000 * u64::from(id));
-            present.end();
+            counters.count(0, 1000 * u64::from(id));
+            present.end(counters.all());
         }
         assert_eq!(several.sum(S).map(|sum| sum.count()), Some(20));
         let mut none = Tables::none().of_thread(3);
         none.begin(0);
-        none.close(S);
+        none.close(S, Counters::new().all());
         assert_eq!((none.end_ns(), Tables::none().sum(S)), (u64::MAX, None));
     }
 }

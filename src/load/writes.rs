@@ -38,8 +38,19 @@ pub enum WriteSlots {
 }
 
 impl WriteSlots {
+    /// Region and offset of a slot's data, where it was filled once: what most tests ask for, and quickly found.
+    #[inline(always)]
+    pub fn fixed(&self, slot: u32) -> Option<(u32, u64)> {
+        match self {
+            WriteSlots::Fixed { region, slot_stride_bytes } => {
+                Some((*region, u64::from(slot) * *slot_stride_bytes))
+            }
+            _ => None,
+        }
+    }
+
     /// Region and offset of the next write's data. Fills it first where the test asks for new data.
-    #[inline]
+    #[inline(never)]
     pub fn next(&mut self, slot: u32, rng: &mut DataRng) -> (u32, u64) {
         match self {
             WriteSlots::Fixed { region, slot_stride_bytes } => {

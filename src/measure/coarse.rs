@@ -1,4 +1,4 @@
-//! Coarse buckets of latencies, and a small table of counts for what completes within a moment.
+//! Coarse buckets of latencies, for how they spread over time.
 //!
 //! # Buckets
 //! From 1,024 ns on, every power of two is cut into four buckets of equal width, so that a bucket is a quarter (at its
@@ -11,54 +11,11 @@ pub const BITS: u32 = 2;
 pub const BUCKETS: usize = (65 - BLOCK_BITS as usize) << BITS;
 /// As the fine histogram, whose blocks are cut here.
 const BLOCK_BITS: u32 = 10;
-/// Powers of two, rounded up to a power of two, so that masked places need no bounds check.
-const BLOCKS: usize = (BUCKETS >> BITS).next_power_of_two();
-const TABLE_LEN: usize = BLOCKS << BITS;
-
-/// Counts of latencies by coarse bucket. 1 KiB, of which a load uses two to four cache lines.
-///
-/// The counts have 32 bits: whoever counts takes them out ([`Coarse::take`]) before 2^32 latencies are in.
-#[derive(Debug, Clone)]
-pub struct Coarse {
-    /// The first quarter of each power of two, then the second one of each, and so on: that place takes the fewest
-    /// instructions to compute.
-    counts: [u32; TABLE_LEN],
-}
-
-impl Default for Coarse {
-    fn default() -> Self {
-        Coarse { counts: [0; TABLE_LEN] }
-    }
-}
-
-impl Coarse {
-    /// Counts a latency in this quarter of this power of two, as [`block_and_quarter`] tells them.
-    #[inline(always)]
-    pub fn count(&mut self, block: usize, quarter: usize) {
-        let place = (quarter & ((1 << BITS) - 1)) * BLOCKS | block & (BLOCKS - 1);
-        self.counts[place] = self.counts[place].wrapping_add(1);
-    }
-
-    /// Hands out all buckets with counts, in no order, and leaves none in them.
-    pub fn take(&mut self, mut into: impl FnMut(usize, u64)) {
-        for (place, count) in self.counts.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
-            let (quarter, block) = (place / BLOCKS, place % BLOCKS);
-            into((block << BITS) | quarter, u64::from(std::mem::take(count)));
-        }
-    }
-}
-
 /// The bucket of a latency.
 pub fn bucket_of(ns: u64) -> usize {
-    let (block, quarter) = block_and_quarter(ns);
-    (block << BITS) | quarter
-}
-
-/// The power of two of a latency (0 for what is below 1,024 ns), and the quarter of it.
-pub fn block_and_quarter(ns: u64) -> (usize, usize) {
     let block = 64 - BLOCK_BITS - (ns | ((1 << BLOCK_BITS) - 1)).leading_zeros();
     let quarter = (ns >> (block.saturating_sub(1) + BLOCK_BITS - BITS)) & ((1 << BITS) - 1);
-    (block as usize, quarter as usize)
+    ((block << BITS) as usize) | quarter as usize
 }
 
 /// The smallest latency of a bucket in nanoseconds; of the one behind the last, the largest there is.
@@ -103,19 +60,5 @@ mod tests {
         let far = 1e9f64;
         assert!((position(far) - 4.0 * (far.log2() - 9.0)).abs() < 0.4);
         assert_eq!(position(-1.0), 0.0);
-    }
-
-    #[test]
-    fn what_is_taken_is_gone() {
-        let mut coarse = Coarse::default();
-        for ns in [1800, 1000, 1900, u64::MAX] {
-            let (block, quarter) = block_and_quarter(ns);
-            coarse.count(block, quarter);
-        }
-        let mut taken = Vec::new();
-        coarse.take(|bucket, count| taken.push((bucket, count)));
-        taken.sort_unstable();
-        assert_eq!(taken, [(3, 1), (7, 2), (BUCKETS - 1, 1)]);
-        coarse.take(|_, _| panic!("nothing is left"));
     }
 }

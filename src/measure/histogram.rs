@@ -5,7 +5,7 @@
 //!
 //! # Buckets
 //! Values below 2048 have a bucket each. Above, every power of two is cut into 1024 buckets of equal
-//! width, up to `u64::MAX`. 1024 buckets form a block of 8 KiB, made at the first value that falls
+//! width, up to `u64::MAX`. 1024 buckets form a block of 8 KiB (and 32 bytes for what is recent), made at the first value that falls
 //! into it: a typical latency distribution needs five to ten blocks. Blocks are made one by one rather
 //! than as one large zeroed mapping because that costs no more when recording, and neither the
 //! allocator nor transparent huge pages can turn unused parts into memory.
@@ -15,7 +15,7 @@ mod stored;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::coarse::{self, Coarse};
+use super::coarse;
 
 /// Buckets per block are `2^BLOCK_BITS`.
 const BLOCK_BITS: u32 = 10;
@@ -28,7 +28,12 @@ const TABLE_LEN: usize = BLOCKS.next_power_of_two();
 /// `0.07 * 100.0` is 7.000000000000001 in binary floating point.
 const FRACTION_ONE: u64 = 1_000_000_000_000;
 
-type Block = [u64; BLOCK_LEN];
+/// Parts of a block that are counted apart, each a coarse bucket.
+const PARTS: usize = 1 << coarse::BITS;
+
+/// The counts of the buckets, and behind them those of what is recent ([`Histogram::record_recent`]): there they cost neither
+/// a table nor finding its place.
+type Block = [u64; BLOCK_LEN + PARTS];
 
 /// Counts of latencies in nanoseconds.
 ///
@@ -86,7 +91,7 @@ fn bounds(block: usize, slot: usize) -> (u64, u64) {
 #[inline(never)]
 fn new_block() -> Box<Block> {
     // By way of a vector, so that no 8 KiB array passes over the stack.
-    vec![0u64; BLOCK_LEN].into_boxed_slice().try_into().expect("the vector has the block's length")
+    vec![0u64; BLOCK_LEN + PARTS].into_boxed_slice().try_into().expect("the vector has the block's length")
 }
 
 impl Histogram {
@@ -108,21 +113,34 @@ impl Histogram {
     /// saturates at 2^128, which takes 10^12 latencies of five hours each.
     #[inline]
     pub fn record(&mut self, latency_ns: u64) {
-        self.record_at(place(latency_ns), latency_ns);
-    }
-
-    /// [`Histogram::record`], and counts the latency in `coarse` too.
-    #[inline]
-    pub fn record_with(&mut self, latency_ns: u64, coarse: &mut Coarse) {
         let (block, slot) = place(latency_ns);
-        // What was found out for the fine bucket tells the coarse one.
-        coarse.count(block, slot >> (BLOCK_BITS - coarse::BITS));
-        self.record_at((block, slot), latency_ns);
+        self.blocks[block & (TABLE_LEN - 1)].get_or_insert_with(new_block)[slot] += 1;
+        self.add(latency_ns);
+    }
+
+    /// [`Histogram::record`], and counts the latency among what is recent too.
+    #[inline]
+    pub fn record_recent(&mut self, latency_ns: u64) {
+        let (block, slot) = place(latency_ns);
+        let block = self.blocks[block & (TABLE_LEN - 1)].get_or_insert_with(new_block);
+        block[slot] += 1;
+        block[BLOCK_LEN + (slot >> (BLOCK_BITS - coarse::BITS))] += 1;
+        self.add(latency_ns);
+    }
+
+    /// Hands out what was recorded as recent since the last time, by coarse bucket ([`coarse`]), in ascending order.
+    pub fn take_recent(&mut self, mut into: impl FnMut(usize, u64)) {
+        let blocks =
+            self.blocks.iter_mut().enumerate().filter_map(|(i, block)| Some((i, block.as_deref_mut()?)));
+        for (i, block) in blocks {
+            for (part, count) in block[BLOCK_LEN..].iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+                into((i << coarse::BITS) | part, std::mem::take(count));
+            }
+        }
     }
 
     #[inline]
-    fn record_at(&mut self, (block, slot): (usize, usize), latency_ns: u64) {
-        self.blocks[block & (TABLE_LEN - 1)].get_or_insert_with(new_block)[slot] += 1;
+    fn add(&mut self, latency_ns: u64) {
         self.count += 1;
         self.min_ns = self.min_ns.min(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
@@ -144,7 +162,7 @@ impl Histogram {
         for (mine, theirs) in self.blocks.iter_mut().zip(&other.blocks) {
             let Some(theirs) = theirs else { continue };
             let mine = mine.get_or_insert_with(new_block);
-            for (sum, count) in mine.iter_mut().zip(theirs.iter()) {
+            for (sum, count) in mine.iter_mut().zip(&theirs[..BLOCK_LEN]) {
                 *sum += count;
             }
         }
@@ -189,7 +207,7 @@ impl Histogram {
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         let blocks = self.blocks.iter().enumerate().filter_map(|(i, block)| Some((i, block.as_deref()?)));
         blocks.flat_map(|(i, block)| {
-            let used = block.iter().enumerate().filter(|&(_, &count)| count != 0);
+            let used = block[..BLOCK_LEN].iter().enumerate().filter(|&(_, &count)| count != 0);
             used.map(move |(slot, &count)| {
                 let (low_ns, high_ns) = bounds(i, slot);
                 Bucket { low_ns, high_ns, count }

@@ -117,8 +117,9 @@ impl Axis {
                 (first..=last).step_by(every).map(|power| 10f64.powi(power)).collect()
             }
             Spread::Buckets => {
-                let [fine, tens] = [self.apart(&[1.0, 2.0, 5.0]), self.apart(&[1.0])];
-                if fine.len() <= about + 2 || tens.len() < 2 { fine } else { tens }
+                let decades = (self.high / self.low.max(1000.0)).log10();
+                let is_short = 3.0 * decades <= about as f64 + 2.0;
+                self.apart(if is_short { &[1.0, 2.0, 5.0] } else { &[1.0] })
             }
         }
     }

@@ -85,6 +85,13 @@ pub struct DutyState {
     pub short_transfers: u64,
 }
 
+impl DutyState {
+    /// Of reads and of writes.
+    fn counters(&mut self) -> [&mut Counter; 2] {
+        [&mut self.reads, &mut self.writes]
+    }
+}
+
 /// The I/O of a slot, in flight or the last one.
 ///
 /// Fields are read one by one and never copied together. A load that spans several recent stores waits until all of
@@ -169,7 +176,7 @@ pub struct Worker {
     pub wanted: Wanted,
     /// Completions over time, asked for or not.
     pub buckets: Buckets,
-    /// Latencies of the present slice.
+    /// Latencies over time.
     pub latencies: Present,
     /// One dot per this many completions, 0 = none.
     pub progress_ios: u64,
@@ -292,7 +299,7 @@ impl Worker {
         self.tell(&mut turn);
         let totals = self.totals();
         self.buckets.end(totals);
-        self.latencies.end();
+        self.latencies.end(self.duties.iter_mut().map(DutyState::counters));
         Outcome {
             buckets: self.buckets,
             cost: None,
@@ -397,10 +404,12 @@ impl Worker {
         let own_slot = slot - duty.slot_first;
         let access = duty.pattern.next(own_slot, &mut self.rng, &duty.shared);
         let (op, region, region_offset) = if access.write {
-            if let WriteSlots::Random { .. } = duty.write_slots {
-                turn.since_stamp = STALE;
-            }
-            let (region, offset) = duty.write_slots.next(own_slot, &mut self.data_rng);
+            let (region, offset) = duty.write_slots.fixed(own_slot).unwrap_or_else(|| {
+                if let WriteSlots::Random { .. } = duty.write_slots {
+                    turn.since_stamp = STALE;
+                }
+                duty.write_slots.next(own_slot, &mut self.data_rng)
+            });
             (Op::Write, region, offset)
         } else {
             (Op::Read, duty.read_region, u64::from(own_slot) * duty.slot_stride_bytes)
@@ -545,7 +554,7 @@ impl Worker {
             self.buckets.close(now, totals);
         }
         if now >= self.latencies.end_ns() {
-            self.latencies.close(now);
+            self.latencies.close(now, self.duties.iter_mut().map(DutyState::counters));
         }
         if now >= turn.tell_at_ns {
             self.tell(turn);
@@ -629,8 +638,8 @@ impl Worker {
                 (since_start, turn.now_ns.saturating_sub(turn.due_ns[slot]))
             };
             match flight.op {
-                Op::Read => duty.reads.record(bytes, latency, &mut self.latencies.reads, more),
-                Op::Write => duty.writes.record(bytes, latency, &mut self.latencies.writes, more),
+                Op::Read => duty.reads.record(bytes, latency, more),
+                Op::Write => duty.writes.record(bytes, latency, more),
             }
         } else {
             turn.aside.ios += 1;

@@ -205,12 +205,14 @@ fn largest_values_do_not_overflow() {
 
 proptest! {
     #[test]
-    fn a_latency_is_counted_in_its_coarse_bucket_too(ns in any_latency()) {
-        let (mut histogram, mut coarse) = (Histogram::new(), Coarse::default());
-        histogram.record_with(ns, &mut coarse);
-        prop_assert_eq!(histogram, of([ns]));
+    fn a_recent_latency_is_counted_in_its_coarse_bucket_too(before in any_latency(), ns in any_latency()) {
+        let mut histogram = Histogram::new();
+        histogram.record(before);
+        histogram.record_recent(ns);
         let mut taken = Vec::new();
-        coarse.take(|bucket, count| taken.push((bucket, count)));
+        histogram.take_recent(|bucket, count| taken.push((bucket, count)));
         prop_assert_eq!(taken, [(coarse::bucket_of(ns), 1)]);
+        prop_assert_eq!(&histogram, &of([before, ns]));
+        histogram.take_recent(|_, _| panic!("nothing is left"));
     }
 }
