@@ -10,17 +10,18 @@ use crate::text::duration_ns;
 /// Columns of a heat map, at most.
 const COLUMNS_MAX: usize = 240;
 
-/// A map for each course, or for its reads and its writes where there is one course.
+/// A map for each course, or for its reads and its writes where there is one course. Maps of several courses line up.
 pub(super) fn charts(courses: &[Course]) -> Vec<Chart> {
     let of_course = |(place, course): (usize, &Course)| {
         let lines = course.lines(courses.len() == 1).into_iter();
-        lines.filter_map(|(operations, name)| chart(course, place, operations, &name)).collect::<Vec<_>>()
+        lines.filter_map(|(operations, name)| chart(courses, place, operations, &name)).collect::<Vec<_>>()
     };
     courses.iter().enumerate().flat_map(of_course).collect()
 }
 
-/// None without latencies over time.
-fn chart(course: &Course, place: usize, operations: Operations, name: &str) -> Option<Chart> {
+/// Of the course at that place; none without latencies over time.
+fn chart(courses: &[Course], place: usize, operations: Operations, name: &str) -> Option<Chart> {
+    let course = &courses[place];
     let slices = course.measured.latency_over_time.as_ref()?.at_most(COLUMNS_MAX);
     let column = |[reads, writes]: &[Slice; 2]| {
         let mut both = Slice::default();
@@ -49,7 +50,8 @@ fn chart(course: &Course, place: usize, operations: Operations, name: &str) -> O
         return None;
     }
     let title = format!("Latency heat map: {name}");
-    let mut chart = over_time(&title, "latency", latency_words, std::slice::from_ref(course));
+    let mut chart = over_time(&title, "latency", latency_words, courses);
+    chart.marks = course.events().iter().map(|event| event.at_s).collect();
     chart.about = format!(
         "Each column is {}, and each cell a range of latencies: the stronger its colour, the more {what} took so long. The \
          scale stretches small counts, so that a single one is seen. The lines are median and 99th percentile of each column.",

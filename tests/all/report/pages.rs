@@ -51,6 +51,10 @@ fn several_documents_share_charts_and_are_told_apart() {
     let page = String::from_utf8(lab.read("both.html")).expect("text");
     assert_eq!(page.matches("<h3>IOPS over time</h3>").count(), 1);
     assert!(page.contains("Side by side"));
+    // The shorter run ends at two thirds of the time, on its heat map as on all charts.
+    let ends: Vec<&str> =
+        page.split("data-places=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert!(ends.len() == 2 && ends[0].ends_with("|0.6667") && ends[1].ends_with("|1.0000"), "{ends:?}");
     run(&lab, "render both.html")
         .refused(3, &["'both.html' is a report of 2 documents", "'both.html#1' to 'both.html#2'"]);
     run(&lab, "render both.html#3").refused(3, &["is a report of 2 documents"]);
