@@ -26,7 +26,7 @@
     for (const use of document.querySelectorAll("use")) {
       const [box, around] = [use, use.closest("svg")].map((element) => element.getBoundingClientRect());
       if (!document.getElementById(use.getAttribute("href").slice(1))) wrong.push("cells of nothing");
-      if (around.width > 0 && (box.width < around.width / 3 || box.right > around.right + 1)) wrong.push("cells do not fill the chart: " + box.width);
+      if (around.width > 0 && (box.width < around.width / 4 || box.right > around.right + 1)) wrong.push("cells do not fill the chart: " + box.width);
     }
     return copies.length;
   };
