@@ -8,7 +8,7 @@ use truespd::load::Event;
 use truespd::measure::coarse::bucket_of;
 use truespd::measure::slices::Slice;
 use truespd::measure::{Histogram, LatencySlices};
-use truespd::result::{Direction, TargetResult};
+use truespd::result::Direction;
 
 const MIB: u64 = 1 << 20;
 
@@ -30,15 +30,13 @@ fn coarse<'a>(histograms: impl Iterator<Item = &'a Direction>) -> Vec<(usize, u6
 /// The sum of all slices is the histogram of the run, bucket by bucket, for reads and for writes.
 fn assert_whole(outcome: &Outcome, what: &str) -> LatencySlices {
     let slices = outcome.measured().latency_over_time.clone().expect(what);
-    let sides: [(usize, fn(&TargetResult) -> &Direction); 2] = [(0, |t| &t.read), (1, |t| &t.write)];
-    for (side, of) in sides {
+    let targets = outcome.targets();
+    let reads = coarse(targets.iter().map(|target| &target.read));
+    let writes = coarse(targets.iter().map(|target| &target.write));
+    for (side, whole) in [reads, writes].into_iter().enumerate() {
         let mut sum = Slice::default();
         slices.slices().iter().for_each(|both| sum.add(&both[side]));
-        assert_eq!(
-            sum.buckets().collect::<Vec<_>>(),
-            coarse(outcome.targets().into_iter().map(of)),
-            "{what}"
-        );
+        assert_eq!(sum.buckets().collect::<Vec<_>>(), whole, "{what}");
     }
     assert_eq!(slices.count(), outcome.ios(), "{what}");
     slices
