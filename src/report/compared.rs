@@ -320,7 +320,7 @@ mod tests {
         let a = group("before", &[("a1", &all[0]), ("a2", &all[1]), ("a3", &all[2])]);
         let b = group("after", &[("b1", &all[3]), ("b2", &all[4]), ("b3", &all[5])]);
         let html = compared(&[a, b], &Question::default());
-        assert!(html.contains(">+30.0 %</td>") && html.contains(">better</td>"), "{html}");
+        assert!(html.contains(">+30.0&nbsp;%</td>") && html.contains(">better</td>"), "{html}");
         assert!(html.contains("svg class=\"gap better\""), "{html}");
         assert!(html.contains("Nothing else differs"), "{html}");
         assert!(!html.contains("one run on each side"), "{html}");
@@ -358,7 +358,10 @@ mod tests {
         let groups =
             ["a", "b", "c"].iter().zip(&all).map(|(name, document)| group(name, &[(name, document)]));
         let html = compared(&groups.collect::<Vec<_>>(), &Question::default());
-        assert!(html.contains("Differences at a glance") && html.contains("+20.0 % (not tested)"), "{html}");
+        assert!(
+            html.contains("Differences at a glance") && html.contains("+20.0&nbsp;% (not tested)"),
+            "{html}"
+        );
         assert!(
             html.contains("<h3>b (B) against a (A)</h3>") && html.contains("<h3>c (B) against a (A)</h3>")
         );

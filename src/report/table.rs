@@ -115,7 +115,8 @@ impl Cell {
             Cell::Gap(gap) => {
                 return format!("<td role=\"cell\" class=\"gap\" aria-hidden=\"true\">{}</td>", gap.svg());
             }
-            Cell::Text(text) => escaped(text),
+            // A sign stays with its number where a card breaks the line.
+            Cell::Text(text) => escaped(text).replace(" %", "&nbsp;%"),
             Cell::Grade(grade) => grade.map_or("not judged".to_string(), grade_word),
         };
         let class = match self {

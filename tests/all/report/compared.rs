@@ -40,7 +40,7 @@ fn two_runs_have_the_table_of_compare() {
     let text = run(&lab, "compare before.json after.json").expect_code(0).stdout;
     let line = text.lines().find(|line| line.starts_with("iops")).expect("a line");
     let percent = line.split_whitespace().find(|word| word.starts_with('+')).expect("a difference");
-    assert!(page.contains(&format!(">{percent} %</td>")), "{line}");
+    assert!(page.contains(&format!(">{percent}&nbsp;%</td>")), "{line}");
     assert_holds(&page, &["Nothing else differs"]);
     // What both have stands once.
     assert_eq!(page.matches("<strong>simulated</strong>").count(), 1);
