@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::axis::Axis;
-use super::html::escaped;
+use super::html::{data, escaped};
 use super::png::picture;
 use crate::measure::coarse;
 use crate::measure::slices::Slice;
@@ -169,8 +169,9 @@ impl Cells {
         let moments: Vec<String> = ends.clone().map(show_x).collect();
         let places: Vec<String> = ends.map(|end| format!("{:.4}", x.part(end))).collect();
         format!(
-            " data-what=\"{}\" data-cells=\"{counts}\" data-limits=\"{}\" data-moments=\"{}\" data-places=\"{}\"",
+            " data-what=\"{}\"{} data-limits=\"{}\" data-moments=\"{}\" data-places=\"{}\"",
             escaped(&self.what),
+            data("cells", &counts),
             escaped(&limits.join("|")),
             escaped(&moments.join("|")),
             places.join("|")
@@ -256,7 +257,7 @@ mod tests {
         let cells = cells(vec![slice(&[(40, 3), (42, 1)]), slice(&[]), slice(&[(43, 9)])]);
         let made =
             cells.attributes(&Axis::exact(-2.0, 6.0, 1.0), |x| format!("{x} s"), |y| format!("{y:.0}"));
-        assert!(made.contains("data-cells=\"[[4,3,0,1],[0],[7,9]]\""), "{made}");
+        assert!(made.contains("data-cells='[[4,3,0,1],[0],[7,9]]'"), "{made}");
         assert!(made.contains("data-moments=\"0 s|2 s|4 s|6 s\""), "{made}");
         assert!(made.contains("data-places=\"0.2500|0.5000|0.7500|1.0000\""), "{made}");
         assert!(made.contains("data-limits=\"262144|"), "{made}");

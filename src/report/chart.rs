@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use super::axis::{Axis, Spread};
 use super::cells::Cells;
-use super::html::{escaped, escaped_json, table};
+use super::html::{data, escaped, table};
 
 /// Lines of tables beside charts, at most.
 const TABLE_ROWS: usize = 24;
@@ -230,8 +230,8 @@ impl Chart {
             if self.about.is_empty() { String::new() } else { format!("<p>{}</p>", escaped(&self.about)) };
         format!(
             "<figure class=\"chart\"><figcaption><h3>{title}</h3>{about}</figcaption><ul class=\"legend\">{legend}</ul>\
-             <div class=\"plot\" tabindex=\"0\" role=\"group\" aria-label=\"{title}: {keys}\" \
-             data-values='{values}'{cells}>{symbol}{wide}{narrow}<div class=\"tip\" role=\"status\" hidden></div></div>\
+             <div class=\"plot\" tabindex=\"0\" role=\"group\" aria-label=\"{title}: {keys}\"\
+             {values}{cells}>{symbol}{wide}{narrow}<div class=\"tip\" role=\"status\" hidden></div></div>\
              <details><summary>Values of this chart as a table</summary>{table}</details></figure>\n",
             title = escaped(&self.title),
             legend = legend.collect::<String>(),
@@ -240,7 +240,7 @@ impl Chart {
                     "the arrow keys show the values, left and right over time, up and down from latency to latency",
                 None => "the arrow keys show the values",
             },
-            values = escaped_json(&self.values()),
+            values = data("values", &self.values()),
             cells = self.cells.as_ref().map_or(String::new(), of_cells),
             symbol = self.cells.as_ref().map_or(String::new(), Cells::symbol),
             wide = self.svg(&WIDE),

@@ -29,9 +29,14 @@ pub enum EmbedError {
 
 /// The element that holds a document.
 pub(super) fn element(document: &[u8]) -> String {
+    format!("{OPEN}{}{CLOSE}", packed(document))
+}
+
+/// As gzip in base64.
+pub(super) fn packed(bytes: &[u8]) -> String {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    let bytes = packed.write_all(document).and_then(|()| packed.finish());
-    format!("{OPEN}{}{CLOSE}", STANDARD.encode(bytes.expect("writing to memory cannot fail")))
+    let bytes = packed.write_all(bytes).and_then(|()| packed.finish());
+    STANDARD.encode(bytes.expect("writing to memory cannot fail"))
 }
 
 /// Whether these bytes are a page of this program.

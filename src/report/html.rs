@@ -1,5 +1,6 @@
 //! Text to HTML that shows it and nothing else, and tables.
 
+use super::embed::packed;
 use crate::text::printable;
 
 /// Text for an element or a quoted attribute. Characters that hide something are shown as escapes.
@@ -19,8 +20,19 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// JSON for an attribute in single quotes: those in double quotes would need an escape for each quote of the JSON.
-pub(super) fn escaped_json(json: &str) -> String {
+fn escaped_json(json: &str) -> String {
     escaped(json).replace("&quot;", "\"")
+}
+
+/// JSON that is longer than this is packed.
+const PLAIN_MAX: usize = 4096;
+
+/// An attribute for the script: `data-NAME` holds the JSON, or `data-packed-NAME` holds it as gzip in base64 where it is long.
+pub(super) fn data(name: &str, json: &str) -> String {
+    match json.len() {
+        ..=PLAIN_MAX => format!(" data-{name}='{}'", escaped_json(json)),
+        _ => format!(" data-packed-{name}=\"{}\"", packed(json.as_bytes())),
+    }
 }
 
 /// [`escaped`] line by line, for text with tables.

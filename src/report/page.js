@@ -22,6 +22,12 @@ const cellsOf = (data) => {
   };
 };
 
+// Long attributes are packed as gzip in base64. A browser that cannot unpack them shows no values here; the tables have them.
+const unpack = (text) => {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+};
+
 for (const plot of document.querySelectorAll(".plot")) {
   const tip = plot.querySelector(".tip");
   let series = null;
@@ -31,8 +37,15 @@ for (const plot of document.querySelectorAll(".plot")) {
   // The row of cells that was chosen; none: the fullest cell of the column.
   let row = null;
 
+  const packed = Object.keys(plot.dataset).filter((name) => name.startsWith("packed"));
+  let ready = packed.length === 0;
+  Promise.all(packed.map(async (name) => [name, await unpack(plot.dataset[name])])).then((all) => {
+    for (const [name, text] of all) plot.dataset[name.slice("packed".length).toLowerCase()] = text;
+    ready = true;
+  }).catch(() => {});
+
   const load = () => {
-    if (series) return;
+    if (series || !ready) return;
     series = JSON.parse(plot.dataset.values);
     cells = cellsOf(plot.dataset);
     places = cells ? cells.middles : [...new Set(series.flatMap((one) => one.points.map((point) => point[0])))].sort((a, b) => a - b);
