@@ -173,7 +173,7 @@ fn a_stored_comparison_is_shown_and_not_judged() {
     let stored = killed::run(&lab, "render -Rjson c.json").expect_code(0).stdout;
     assert!(stored.as_bytes() == lab.read("c.json"), "byte for byte");
     let page = killed::run(&lab, "report c.json -o -").expect_code(0).stdout;
-    assert!(page.contains("comparison of results by TrueSpd") && page.contains("A: 3 runs"), "on a page");
+    assert!(page.contains("Comparison of results by TrueSpd") && page.contains("A: 3 runs"), "on a page");
     let what = "'c.json' is a comparison of results by TrueSpd";
     let instead = "name the results that it compares; truespd render shows the comparison itself";
     for line in ["judge c.json", "compare c.json before", "history import c.json"] {
