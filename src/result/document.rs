@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::latency::LatencySummary;
-use super::{Evidence, Verdict, Window};
+use super::{CommonStart, Evidence, Rank, Verdict, Window};
 use crate::machine::topology::Topology;
 use crate::measure::{Histogram, Intervals, LatencySlices};
 use crate::profile::Profile;
@@ -32,6 +32,9 @@ pub struct Document {
     /// What the rules of that version said of it; none in documents from before there were rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
+    /// Its place in a cluster run; none for a run of one process, and for a sum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Rank>,
     /// The results this one was added up from, by host and start; empty for the result of one run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
@@ -263,6 +266,9 @@ pub struct Source {
     pub warnings: Vec<String>,
     /// Its failures.
     pub failures: Vec<String>,
+    /// Its place in a cluster run; none for a run of one process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Rank>,
 }
 
 /// The numbers of one source in one time span.
@@ -272,6 +278,9 @@ pub struct SourceSpan {
     pub test_time_s: f64,
     /// Measured time by the wall clock of its host.
     pub window: Option<Window>,
+    /// How it started together with the other ranks of a cluster run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub common_start: Option<CommonStart>,
     /// Threads that ran; `None` when the document does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u64>,

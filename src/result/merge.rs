@@ -204,6 +204,7 @@ impl Merger {
             warnings: warnings.into_iter().collect(),
             notes: vec![format!("the sum of {} results", sources.len())],
             failures: failures.collect(),
+            rank: None,
             profile,
             time_spans,
             sources,
@@ -238,6 +239,7 @@ fn source_of(document: &Document) -> Source {
         TimeSpanResult::Measured(m) => Some(SourceSpan {
             test_time_s: m.test_time_s,
             window: m.evidence.window,
+            common_start: m.evidence.common_start,
             threads: Some(m.threads.len() as u64),
             engine: m.engine.clone(),
             engine_traits: m.engine_traits,
@@ -253,6 +255,7 @@ fn source_of(document: &Document) -> Source {
         time_spans: document.time_spans.iter().map(span).collect(),
         warnings: document.warnings.clone(),
         failures: document.failures.clone(),
+        rank: document.rank.clone(),
     }
 }
 

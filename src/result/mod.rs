@@ -13,6 +13,7 @@ pub mod merge;
 pub mod metrics;
 mod part;
 mod proof;
+mod rank;
 mod summary;
 mod verdict;
 
@@ -32,5 +33,6 @@ pub use evidence::{
 pub use latency::LatencySummary;
 pub use part::Part;
 pub use proof::{FileServer, Proof, Served, disks_in_words};
+pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, Rank};
 pub use summary::{DirectionSummary, NodeSummary, Summary};
 pub use verdict::{Cause, Figure, Finding, FindingGrade, Grade, Unchecked, Verdict};

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::result::rank::CommonStart;
+
 use super::WriteCache;
 use super::{
     BoundThread, ContentSample, DiskActivity, ExtentMap, FineSeries, HostActivity, Layer, Limit, LimitChange,
@@ -16,6 +18,9 @@ use super::{
 pub struct Evidence {
     /// The measured time by the wall clock; none for simulated time.
     pub window: Option<Window>,
+    /// How it started together with the other ranks of a cluster run; none for a run of one process, and for a sum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub common_start: Option<CommonStart>,
     /// The clock of all stamps.
     pub clock: Option<ClockFacts>,
     /// The targets as opened, in the profile's order.
