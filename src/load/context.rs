@@ -1,7 +1,9 @@
 //! What a run is given, what it tells, and what it leaves.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::companions::Companions;
 use super::events::Handles;
 use super::live::{Counted, Progress};
 use crate::engine::EngineRow;
@@ -83,6 +85,8 @@ pub struct Options {
     pub progress_every: Option<Duration>,
     /// How long after its end the run waits for threads before it sends [`Event::GivenUp`]; a minute unless given.
     pub patience: Option<Duration>,
+    /// Processes that run the same test at the same time.
+    pub companions: Option<Arc<dyn Companions>>,
 }
 
 impl Options {

@@ -8,6 +8,7 @@ use std::thread::Scope;
 use std::time::{Duration, Instant};
 
 use super::activity::{Activity, Recorder, Sources};
+use super::companions::AgreedStart;
 use super::context::{Event, OnEvent};
 use super::events::Signals;
 use super::facts;
@@ -25,7 +26,7 @@ use crate::measure::clock::{Clock, MachineClock};
 use crate::measure::cpu::CpuCounters;
 use crate::measure::slices::LatencySlices;
 use crate::plan::Lane;
-use crate::result::{EngineTraits, ThreadCost, Ticks};
+use crate::result::{CommonStart, EngineTraits, ThreadCost, Ticks};
 use crate::sys::thread::{Interrupter, ThreadId, raise_priority_of_this_thread, times_of_this_thread};
 use crate::sys::wake::Latch;
 
@@ -78,6 +79,8 @@ pub struct SpanOutcome {
     pub ticks: Option<Ticks>,
     /// Start of the measured time, nanoseconds since 1970 UTC; none for simulated time.
     pub measure_start_unix_ns: Option<u64>,
+    /// How it started together with other processes.
+    pub common_start: Option<CommonStart>,
     /// By thread number.
     pub outcomes: Vec<(u32, Outcome)>,
     /// Latencies over time; none when they were not measured.
@@ -99,6 +102,9 @@ pub struct SpanOutcome {
 /// Waits up to this long are spent reading the clock. Sleeping would take about as much processor time and would end
 /// too late by more than the wait, so that I/Os would be issued in clumps.
 const SPIN_NS: u64 = 10_000;
+
+/// A start this late still counts from the agreed instant.
+const START_LATE_NS_TAKEN: u64 = 5_000_000;
 
 /// Time of the machine.
 #[derive(Debug, Clone)]
@@ -149,14 +155,23 @@ impl Time for VirtualTime {
     }
 }
 
+/// When the threads are let go.
+#[derive(Debug, Clone, Copy)]
+pub enum Start {
+    /// As soon as they are ready.
+    Now,
+    /// At an instant that processes agreed on.
+    At(AgreedStart),
+}
+
 /// Everything the controller needs besides the threads' work.
 pub struct Control<'a> {
     /// Lengths of the phases.
     pub lengths: Lengths,
     /// Ends the run early (Ctrl+C, `-yp`).
     pub stop: &'a Latch,
-    /// Waits for the start event (`-yr`); false when stopped meanwhile.
-    pub wait_for_start: &'a (dyn Fn() -> bool + Sync),
+    /// Waits for the start event (`-yr`) and for other processes; none when stopped meanwhile.
+    pub wait_for_start: &'a (dyn Fn() -> Option<Start> + Sync),
     /// `-ys`, `-yf`.
     pub signals: &'a dyn Signals,
     /// Progress and words.
@@ -275,6 +290,7 @@ impl SpanOutcome {
         SpanOutcome {
             measured_ns: 0,
             measure_start_unix_ns: None,
+            common_start: None,
             cpu: None,
             activity: None,
             ticks: None,
@@ -389,10 +405,10 @@ impl Director<'_> {
         // After the workers were started, because they would inherit it.
         raise_priority_of_this_thread();
         let all_ready = span.start_failures.is_empty();
-        if all_ready && !self.control.stop.is_set() && (self.control.wait_for_start)() {
-            self.phases(span);
-        } else {
-            self.shared.gate.open(false);
+        let may_start = all_ready && !self.control.stop.is_set();
+        match may_start.then(|| (self.control.wait_for_start)()).flatten() {
+            Some(start) => self.phases(span, start),
+            None => self.shared.gate.open(false),
         }
         self.bring_home(span);
         span.latencies = self.context.latencies.sum(span.measured_ns);
@@ -441,7 +457,7 @@ impl Director<'_> {
     }
 
     /// Warm-up, measurement, cool-down.
-    fn phases(&mut self, span: &mut SpanOutcome) {
+    fn phases(&mut self, span: &mut SpanOutcome, start: Start) {
         let lengths = self.control.lengths;
         let phases = &self.shared.phases;
         if self.context.is_virtual {
@@ -449,7 +465,9 @@ impl Director<'_> {
         }
         // Without a warm-up, counters are first read before the first I/O, so that they miss none.
         let mut early = (lengths.warmup_ns == 0).then(|| self.start_reading());
-        phases.begin(self.control.clock.now_ns(), lengths);
+        let (start_ns, common_start) = self.start_ns(start);
+        span.common_start = common_start;
+        phases.begin(start_ns, lengths);
         self.shared.gate.open(true);
         self.say(&format!("starting warm up ({} s)", lengths.warmup_ns / 1_000_000_000));
         if !self.wait_until(phases.measure_start_ns()) {
@@ -478,6 +496,20 @@ impl Director<'_> {
             }
         }
         phases.interrupt(self.control.clock.now_ns());
+    }
+
+    /// Waits for the start; the instant from which all phases count.
+    fn start_ns(&self, start: Start) -> (u64, Option<CommonStart>) {
+        let clock = self.control.clock;
+        let Start::At(AgreedStart { unix_ns, common }) = start else { return (clock.now_ns(), None) };
+        let left_ns = unix_ns.cast_signed().wrapping_sub(unix_time_ns().unwrap_or(unix_ns).cast_signed());
+        let agreed_ns = clock.now_ns().saturating_add_signed(left_ns);
+        // When stopped meanwhile, the wait for the first phase ends at once.
+        self.wait_until(agreed_ns);
+        let late_ns = clock.now_ns().saturating_sub(agreed_ns);
+        // The phases of all processes end together. Whoever comes too late for that begins its own.
+        let start_ns = if late_ns < START_LATE_NS_TAKEN { agreed_ns } else { clock.now_ns() };
+        (start_ns, Some(CommonStart { late_ns, ..common }))
     }
 
     /// The first readings of the measured time.

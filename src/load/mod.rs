@@ -8,6 +8,7 @@ pub mod bare;
 pub mod before;
 mod beside;
 mod calibrate;
+pub mod companions;
 mod content;
 mod context;
 mod controller;
@@ -52,6 +53,7 @@ use crate::sys::wake::Latch;
 
 pub use context::{Event, FinishedRun, Note, OnEvent, Options};
 
+use companions::CalledOff;
 use context::{Failures, Run, Tools};
 use prepare::Checked;
 
@@ -74,7 +76,8 @@ pub fn system() -> Result<System, TopologyError> {
 /// Runs `profile` until it is done, fails, or `stop` is set.
 ///
 /// # Errors
-/// Refusals found before anything was created, opened for writing or changed.
+/// Refusals found before anything was created, opened for writing or changed; none of them where only another process
+/// refuses ([`companions`]).
 pub fn run(
     profile: &Profile,
     options: &Options,
@@ -83,7 +86,8 @@ pub fn run(
 ) -> Result<FinishedRun, Vec<Refusal>> {
     let unreadable = |e: TopologyError| vec![Refusal::machine(&[], None, e.to_string())];
     let system = system().map_err(unreadable)?;
-    let checked = prepare::check_before(profile, options, &system.topology)?;
+    let checked = prepare::check_before(profile, options, &system.topology);
+    let checked = agreed(profile, options, checked)?;
     let document = Document {
         command_line: options.command_line.clone(),
         profile: profile.clone(),
@@ -111,6 +115,21 @@ pub fn run(
     report.document.notes = report.notes.iter().map(|note| note.words.clone()).collect();
     report.document.failures = report.failures.iter().map(ToString::to_string).collect();
     Ok(report)
+}
+
+/// What was checked, when the other processes agree as well.
+fn agreed(
+    profile: &Profile,
+    options: &Options,
+    checked: Result<Vec<Checked>, Vec<Refusal>>,
+) -> Result<Vec<Checked>, Vec<Refusal>> {
+    let Some(companions) = &options.companions else { return checked };
+    let refusals = checked.as_ref().err().map_or(&[][..], Vec::as_slice);
+    let places = prepare::places(profile, &Roots::default());
+    match companions.agree(&places, refusals) {
+        Ok(()) => checked,
+        Err(CalledOff) => Err(checked.err().unwrap_or_default()),
+    }
 }
 
 /// A failure of the system.

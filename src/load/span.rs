@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::activity::Sources;
 use super::beside::{self, Beside};
 use super::calibrate::self_cost;
+use super::companions::{CalledOff, Maker};
 use super::content::{Look, look_before};
-use super::context::{Event, Failures, Note, Run, Tools};
-use super::controller::{Control, SpanOutcome, run_threads};
+use super::context::{Event, Failures, Note, Options, Run, Tools};
+use super::controller::{Control, SpanOutcome, Start, run_threads};
 use super::counters::Wanted;
 use super::fill::Content;
 use super::keeper::{Watch, keeping};
@@ -35,6 +36,7 @@ use crate::profile::TimeSpan;
 use crate::result::{LoopCache, Loss, Measured, OwnCost, SelfCost};
 use crate::sys::error::system_text;
 use crate::sys::identity::Identity;
+use crate::sys::wake::Latch;
 
 /// A time span whose targets are open and whose threads' work is laid out.
 struct Planned<'a> {
@@ -127,8 +129,18 @@ impl<'p> Run<'p> {
     }
 
     fn create(&mut self, creation: &Creation<'_>) -> Result<(), Failures> {
-        match prepare::create(creation, self.options, self.on_event, self.stop) {
-            Ok(made) => made.iter().for_each(|made| self.custody.add(made)),
+        let companions = self.options.companions.as_deref();
+        let options = match companions.map(|companions| companions.turn_to_make(creation.typed)) {
+            Some(Err(CalledOff)) => return Ok(self.stop.set()),
+            // It was made a moment ago, so it is not made anew.
+            Some(Ok(Maker::Another)) => &Options { recreate: false, ..self.options.clone() },
+            Some(Ok(Maker::This)) | None => self.options,
+        };
+        match prepare::create(creation, options, self.on_event, self.stop) {
+            Ok(made) => {
+                made.iter().for_each(|made| self.custody.add(made));
+                companions.into_iter().for_each(|companions| companions.has_made(creation.typed));
+            }
             // Whoever stops the run does not wait for the file.
             Err(_) if self.stop.is_set() => {}
             Err(failure) => return Err(vec![failure]),
@@ -254,10 +266,11 @@ impl<'p> Run<'p> {
             is_virtual: planned.is_virtual,
             several_nodes: has_several_nodes.then_some(topology),
         };
+        let (options, stop) = (self.options, self.stop);
         let control = Control {
             lengths: Lengths::of(span),
             stop: self.stop,
-            wait_for_start: &|| tools.handles.wait_for_start(self.stop),
+            wait_for_start: &|| wait_for_start(planned.index, options, tools, stop),
             signals: &tools.handles,
             on_event: self.on_event,
             progress_every: self.options.progress_every.filter(|_| !planned.is_virtual),
@@ -338,6 +351,7 @@ impl<'p> Run<'p> {
             return Ok(None);
         }
         let drift_ppm = outcome.drift_ppm;
+        let common_start = outcome.common_start;
         if drift_ppm.abs() > DRIFT_PPM_NOTABLE {
             self.report.document.warnings.push(format!(
                 "the clock drifted by {drift_ppm:.0} parts per million from CLOCK_MONOTONIC during the run: rates and \
@@ -362,6 +376,7 @@ impl<'p> Run<'p> {
         let evidence = &mut measured.evidence;
         evidence.clock = Some(document::clock_facts(clock, *is_virtual, drift_ppm));
         evidence.own_cost = Some(own_cost);
+        evidence.common_start = common_start;
         evidence.self_cost = self_cost;
         if *is_virtual {
             // No simulated I/O reaches what lies below a target.
@@ -376,6 +391,17 @@ impl<'p> Run<'p> {
             facts.other_runs = runs.into_iter().map(beside::shown).collect();
         }
         Ok(Some(measured))
+    }
+}
+
+/// Waits for the event of `-yr` and for the other processes; none when the run is stopped or called off.
+fn wait_for_start(time_span: usize, options: &Options, tools: &Tools, stop: &Latch) -> Option<Start> {
+    if !tools.handles.wait_for_start(stop) {
+        return None;
+    }
+    match &options.companions {
+        None => Some(Start::Now),
+        Some(companions) => companions.start(time_span).ok().map(Start::At),
     }
 }
 

@@ -1,9 +1,11 @@
 //! One judged run of a request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::engine::{self, EngineError};
 use crate::fault::Refusal;
+use crate::load::companions::Companions;
 use crate::load::{self, FinishedRun, OnEvent};
 use crate::request::{EngineChoice, Request};
 use crate::sys::wake::Latch;
@@ -33,6 +35,7 @@ impl<'a> Ready<'a> {
             events: request.events.clone(),
             progress_every: None,
             patience: None,
+            companions: None,
         };
         Ok(Ready { request, options })
     }
@@ -40,6 +43,12 @@ impl<'a> Ready<'a> {
     /// The same, and its run reports its progress this often.
     pub fn telling(mut self, progress_every: Option<Duration>) -> Self {
         self.options.progress_every = progress_every;
+        self
+    }
+
+    /// The same, together with other processes.
+    pub fn beside(mut self, companions: Arc<dyn Companions>) -> Self {
+        self.options.companions = Some(companions);
         self
     }
 

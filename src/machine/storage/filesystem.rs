@@ -176,6 +176,11 @@ pub fn type_of_folder(folder: &Path) -> Option<String> {
     Some(name_of_magic(file::filesystem(&File::open(folder).ok()?).ok()??.magic))
 }
 
+/// The file system that a folder is on; `mounts` may be empty.
+pub fn filesystem_of_folder(folder: &Path, mounts: &[Mount]) -> Option<Filesystem> {
+    of_file(&File::open(folder).ok()?, None, mounts).ok()
+}
+
 /// By mount id where the kernel tells it (5.8), otherwise by device.
 fn find_mount(mount_id: Option<u64>, device: DeviceNumber, mounts: &[Mount]) -> Option<&Mount> {
     match mount_id {
