@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod cli;
+pub mod cluster;
 pub mod compare;
 pub mod engine;
 pub mod fault;

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 
+use serde::{Deserialize, Serialize};
+
 /// What kind of refusal it is; decides the exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RefusalKind {
     /// The command line: an unknown option, an illegal value, options that exclude each other.
     CommandLine,

@@ -5,6 +5,8 @@
 
 use std::fmt::Debug;
 
+use serde::{Deserialize, Serialize};
+
 use crate::fault::Refusal;
 use crate::result::CommonStart;
 use crate::sys::identity::Identity;
@@ -47,7 +49,7 @@ pub enum Maker {
 }
 
 /// Where a target of this process is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// As given.
     pub typed: String,
@@ -55,6 +57,8 @@ pub struct Place {
     pub path: String,
     /// What it is now; none when it is not there yet.
     pub identity: Option<Identity>,
+    /// The folder that it is or will be in; none when that is not there yet.
+    pub folder: Option<Identity>,
     /// It is to be made (`-c`).
     pub is_made: bool,
     /// The test writes to it.

@@ -144,6 +144,30 @@ pub struct Progress {
     pub rates: Option<Rates>,
     /// What the machine did meanwhile; none before the first.
     pub machine: Option<Arc<MachineRates>>,
+    /// The hosts whose sums these are, when it is a run on several.
+    pub hosts: Option<Arc<HostRates>>,
+}
+
+/// The hosts of a cluster run over the last second.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct HostRates {
+    /// Hosts of the run.
+    pub hosts: u32,
+    /// Those that told their rates.
+    pub told: u32,
+    /// The one with the fewest I/Os per second.
+    pub slowest: HostRate,
+    /// The one with the most.
+    pub fastest: HostRate,
+}
+
+/// One host over the last second.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct HostRate {
+    /// Its name.
+    pub host: String,
+    /// I/Os per second of all its ranks.
+    pub iops: f64,
 }
 
 /// The last readings of all cells, to tell rates from.

@@ -117,6 +117,7 @@ pub fn places(profile: &Profile, roots: &Roots) -> Vec<Place> {
             typed: target.path.clone(),
             remote: remote_filesystem(&path, roots),
             identity: Identity::at(&path).ok(),
+            folder: path.parent().and_then(|folder| Identity::at(folder).ok()),
             path: path.to_string_lossy().into_owned(),
             is_made,
             is_written: target.writes(),

@@ -104,6 +104,7 @@ impl Teller<'_> {
             counted,
             rates: rates.flatten(),
             machine: None,
+            hosts: None,
         }
     }
 }

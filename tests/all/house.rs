@@ -26,6 +26,7 @@ const ROOMS: &[(&str, &[&str])] = &[
         ],
     ),
     ("selfcost", &["load", "result", "fault", "access", "measure", "profile", "machine", "sys"]),
+    ("cluster", &["load", "result", "profile", "machine", "fault", "text", "sys"]),
     ("verdict", &["result", "profile", "measure", "text"]),
     ("render", &["result", "profile", "measure", "text"]),
     ("history", &["fault", "result", "measure", "profile", "text", "sys"]),
@@ -43,8 +44,8 @@ const ROOMS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "session", "history", "compare", "report", "suite", "render", "request", "selfcost", "verdict",
-            "load", "guard", "plan", "result", "access", "engine", "measure", "machine", "profile", "fault",
-            "text", "sys",
+            "cluster", "load", "guard", "plan", "result", "access", "engine", "measure", "machine",
+            "profile", "fault", "text", "sys",
         ],
     ),
 ];

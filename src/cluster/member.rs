@@ -1,0 +1,396 @@
+//! A rank of a cluster run, as the rest of the program uses it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::agreement::Sharing;
+use super::gather;
+use super::hub::{HandedIn, Hub, broken};
+use super::message::{Checked, Hello, Letter, Message, RankProgress, RefusalNote, Welcome};
+use super::post::{Arrival, Command, Post, Shared};
+use super::spoke::Spoke;
+use super::transport::{Open, TransportError};
+use super::words::Values;
+use crate::fault::{ExitCode, Refusal};
+use crate::load::companions::{AgreedStart, CalledOff, Companions, Maker, Place};
+use crate::load::live::{Phase, Progress};
+use crate::machine::host::{host_name, unix_time_s};
+use crate::result::{ClockOffset, Document, LostRank, Rank, TimeSpanResult};
+use crate::sys::thread::allowed_processors;
+use crate::sys::wake::Latch;
+
+/// How often a wait looks whether the run is to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// How long the post may take to end.
+const POST_PATIENCE: Duration = Duration::from_secs(8);
+
+/// What a rank needs to join.
+pub struct Joining {
+    /// Opens the transport.
+    pub open: Open,
+    /// The words of the command line, before anything in braces is replaced.
+    pub words: Vec<String>,
+    /// Version of the program.
+    pub version: String,
+    /// Silence after which a rank is lost.
+    pub patience: Duration,
+    /// Ranks that each host must have (`--ranks-per-host`).
+    pub ranks_per_host: Option<u32>,
+    /// One and the same file for several ranks of a host is meant (`--shared`, `--shard`).
+    pub is_sharing_meant: bool,
+    /// Ends the run.
+    pub stop: Latch,
+}
+
+/// Where this rank stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Me {
+    /// Name of the run.
+    pub run: String,
+    /// Name of this host.
+    pub host: String,
+    /// Number of this rank, from 0.
+    pub rank: u32,
+    /// Ranks of the run.
+    pub ranks: u32,
+    /// Number of this rank among those of its host, from 0.
+    pub local: u32,
+    /// Ranks of this host.
+    pub local_ranks: u32,
+    /// Processors for this rank alone, where the ranks of a host may use the same ones.
+    pub processors: Option<Vec<u32>>,
+}
+
+impl Me {
+    /// What the words in braces stand for here.
+    pub fn values(&self) -> Values<'_> {
+        Values { host: &self.host, rank: self.rank, local: self.local, ranks: self.ranks }
+    }
+
+    /// Rank 0 shows the result, and what goes on.
+    pub fn is_hub(&self) -> bool {
+        self.rank == 0
+    }
+}
+
+/// Why a rank did not join.
+#[derive(Debug)]
+pub enum JoinError {
+    /// The transport cannot be opened: every rank says so itself.
+    Transport(Refusal),
+    /// Rank 0: the ranks do not fit together; the others know it.
+    Refused(Vec<Refusal>),
+    /// Another rank than 0: it ends with this exit code, and rank 0 says why; none when rank 0 does not answer.
+    Dismissed(Option<u8>),
+}
+
+/// How a rank reaches its post.
+#[derive(Debug)]
+pub struct Link {
+    commands: Sender<Command>,
+    arrivals: Receiver<Arrival>,
+    shared: Arc<Shared>,
+}
+
+/// How a wait ended.
+pub enum Next {
+    /// Something came.
+    Arrival(Arrival),
+    /// The run is to stop.
+    Stopped,
+    /// Nothing came in time.
+    Late,
+}
+
+impl Link {
+    /// The next arrival, until the deadline, and until the run is to stop if that is heeded.
+    pub fn next(&self, deadline: Option<Instant>, heeds_stop: bool) -> Next {
+        loop {
+            match self.arrivals.recv_timeout(LOOK_EVERY) {
+                Ok(arrival) => return Next::Arrival(arrival),
+                Err(RecvTimeoutError::Disconnected) => return Next::Arrival(Arrival::Left),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if heeds_stop && self.shared.stop.is_set() {
+                return Next::Stopped;
+            }
+            if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                return Next::Late;
+            }
+        }
+    }
+
+    /// For the post. One that has ended needs no command.
+    pub fn command(&self, command: Command) {
+        let _ = self.commands.send(command);
+    }
+
+    /// Sends a message.
+    pub fn send(&self, to: u32, message: Message) {
+        self.send_letter(to, message.into());
+    }
+
+    /// Sends a letter.
+    pub fn send_letter(&self, to: u32, letter: Letter) {
+        self.command(Command::Send { to, letter });
+    }
+
+    /// Sends a message to all others.
+    pub fn broadcast(&self, message: Message) {
+        self.command(Command::Broadcast(message));
+    }
+
+    /// Ends the post, in order only when all ranks are there to end as well.
+    pub fn leave(&self, in_order: bool) {
+        self.command(Command::Leave { in_order });
+        let deadline = Instant::now() + POST_PATIENCE;
+        while !matches!(self.next(Some(deadline), false), Next::Late | Next::Arrival(Arrival::Left)) {}
+    }
+}
+
+/// What a rank does in the run.
+#[derive(Debug)]
+enum Role {
+    Hub(Box<Hub>),
+    Spoke(Box<Spoke>),
+}
+
+/// A rank of a cluster run.
+#[derive(Debug)]
+pub struct Cluster {
+    me: Me,
+    role: Mutex<Role>,
+    shared: Arc<Shared>,
+    commands: Sender<Command>,
+    /// Names of the hosts by rank; on rank 0.
+    hosts: Vec<String>,
+    /// Hash of the profile, once it is read.
+    profile: Mutex<Option<String>>,
+}
+
+/// What the ranks of a run left, on rank 0.
+#[derive(Debug, Default)]
+pub struct Finished {
+    /// What each other rank handed in.
+    pub handed_in: BTreeMap<u32, HandedIn>,
+    /// Ranks without a result.
+    pub lost: Vec<LostRank>,
+}
+
+impl Cluster {
+    /// Joins the run: all ranks find each other, and each learns where it stands.
+    ///
+    /// # Errors
+    /// [`JoinError`]; the process has left the run.
+    pub fn join(joining: Joining) -> Result<Cluster, JoinError> {
+        let Joining { open, words, version, patience, ranks_per_host, is_sharing_meant, stop } = joining;
+        let shared = Arc::new(Shared::new(stop));
+        let (commands, to_post) = channel();
+        let (to_rank, arrivals) = channel();
+        let (rank, ranks) = start_post(open, to_post, to_rank, Arc::clone(&shared), patience)
+            .map_err(|error| JoinError::Transport(broken(&error.to_string())))?;
+        let link = Link { commands: commands.clone(), arrivals, shared: Arc::clone(&shared) };
+        let host = host_name();
+        let boot = std::fs::read_to_string(Path::new("/proc/sys/kernel/random/boot_id")).unwrap_or_default();
+        let processors = allowed_processors().unwrap_or_default();
+        let hello = Hello { version, host: host.clone(), boot: boot.trim().to_string(), words, processors };
+        let (role, welcome, hosts) = if rank == 0 {
+            let sharing = Sharing { is_meant: is_sharing_meant };
+            let run = name_of_run();
+            let (hub, welcome) =
+                Hub::gather(link, hello, ranks, sharing, ranks_per_host, &run).map_err(JoinError::Refused)?;
+            let hosts = hub.hosts();
+            (Role::Hub(Box::new(hub)), welcome, hosts)
+        } else {
+            let (spoke, welcome) = Spoke::greet(link, Message::Hello(hello)).map_err(JoinError::Dismissed)?;
+            (Role::Spoke(Box::new(spoke)), welcome, Vec::new())
+        };
+        let Welcome { run, local, local_ranks, processors } = welcome;
+        let me = Me { run, host, rank, ranks, local, local_ranks, processors };
+        Ok(Cluster { me, role: Mutex::new(role), shared, commands, hosts, profile: Mutex::default() })
+    }
+
+    /// Where this rank stands.
+    pub fn me(&self) -> &Me {
+        &self.me
+    }
+
+    fn role(&self) -> MutexGuard<'_, Role> {
+        self.role.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The profile was read; its hash must be the same on all ranks.
+    pub fn has_profile(&self, hash: String) {
+        *self.profile.lock().unwrap_or_else(PoisonError::into_inner) = Some(hash);
+    }
+
+    /// Reasons of this rank against the run, found before it was checked.
+    pub fn refuse(&self, refusals: &[Refusal]) {
+        // It is never agreed to.
+        let _ = self.agree(&[], refusals);
+    }
+
+    /// Rank 0: why the others refuse, once all were asked.
+    pub fn refusals_of_others(&self) -> Vec<Refusal> {
+        match &*self.role() {
+            Role::Hub(hub) => hub.decision().refusals.clone(),
+            Role::Spoke(_) => Vec::new(),
+        }
+    }
+
+    /// Rank 0: what the agreement found, a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        match &*self.role() {
+            Role::Hub(hub) => hub.decision().notes.clone(),
+            Role::Spoke(_) => Vec::new(),
+        }
+    }
+
+    /// The progress of this rank. On rank 0 that of all.
+    pub fn progress(&self, own: &Progress) -> Progress {
+        let is_running = !matches!(own.phase, Phase::Start | Phase::End);
+        self.shared.is_running.store(is_running, Ordering::Relaxed);
+        if self.me.is_hub() {
+            return gather::sum(own, &self.shared.progress(), &self.hosts);
+        }
+        let message = Message::Progress(RankProgress::of(own));
+        let _ = self.commands.send(Command::Send { to: 0, letter: message.into() });
+        own.clone()
+    }
+
+    /// Says in the document which rank it is of, and how its clock goes.
+    pub fn sign(&self, document: &mut Document) {
+        self.shared.is_running.store(false, Ordering::Relaxed);
+        let Me { run, rank, ranks, local, .. } = self.me.clone();
+        document.rank = Some(Rank { run, rank, ranks, local, lost: Vec::new() });
+        let after = match &mut *self.role() {
+            Role::Hub(_) => {
+                Some(ClockOffset { ahead_ns: 0, uncertainty_ns: 0, at_unix_ns: super::post::wall_ns() })
+            }
+            Role::Spoke(spoke) => spoke.clock_after(),
+        };
+        // A comparison before the next time span is also one after this one.
+        let mut next = after;
+        for span in document.time_spans.iter_mut().rev() {
+            let TimeSpanResult::Measured(measured) = span else { continue };
+            if let Some(start) = &mut measured.evidence.common_start {
+                start.clock_after = next;
+                next = Some(start.clock_before);
+            }
+        }
+    }
+
+    /// Any rank but 0: hands in the result; the exit code of the run, or none when rank 0 is gone.
+    pub fn hand_in(&self, document: Option<Vec<u8>>, failures: Vec<String>) -> Option<u8> {
+        match &mut *self.role() {
+            Role::Spoke(spoke) => spoke.hand_in(document, failures),
+            Role::Hub(_) => None,
+        }
+    }
+
+    /// Any rank but 0: waits for the end of a run that was refused.
+    pub fn await_end(&self) -> Option<u8> {
+        match &mut *self.role() {
+            Role::Spoke(spoke) => spoke.await_end(),
+            Role::Hub(_) => None,
+        }
+    }
+
+    /// Rank 0: waits for the results of all.
+    pub fn collect(&self) -> Finished {
+        match &mut *self.role() {
+            Role::Hub(hub) => {
+                let handed_in = hub.collect();
+                Finished { handed_in, lost: hub.lost().to_vec() }
+            }
+            Role::Spoke(_) => Finished::default(),
+        }
+    }
+
+    /// Rank 0: lets all end with this exit code.
+    pub fn dismiss(&self, exit_code: ExitCode) {
+        if let Role::Hub(hub) = &mut *self.role() {
+            hub.dismiss(exit_code);
+        }
+    }
+
+    /// Rank 0: the same after a refusal.
+    pub fn dismiss_refused(&self) {
+        if let Role::Hub(hub) = &mut *self.role() {
+            hub.dismiss_refused();
+        }
+    }
+}
+
+impl std::fmt::Debug for Joining {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Joining").field("words", &self.words).finish_non_exhaustive()
+    }
+}
+
+impl Companions for Cluster {
+    fn agree(&self, places: &[Place], refusals: &[Refusal]) -> Result<(), CalledOff> {
+        let profile = self.profile.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let refusals = refusals.iter().map(RefusalNote::from).collect();
+        let checked = Checked { refusals, places: places.to_vec(), profile };
+        match &mut *self.role() {
+            Role::Hub(hub) => hub.agree(checked),
+            Role::Spoke(spoke) => spoke.agree(checked),
+        }
+    }
+
+    fn turn_to_make(&self, typed: &str) -> Result<Maker, CalledOff> {
+        match &mut *self.role() {
+            // Of all ranks that have a file, the first makes it.
+            Role::Hub(_) => Ok(Maker::This),
+            Role::Spoke(spoke) => spoke.turn_to_make(typed),
+        }
+    }
+
+    fn has_made(&self, typed: &str) {
+        match &*self.role() {
+            Role::Hub(hub) => hub.has_made(typed),
+            Role::Spoke(spoke) => spoke.has_made(self.me.rank, typed),
+        }
+    }
+
+    fn start(&self, time_span: usize) -> Result<AgreedStart, CalledOff> {
+        self.shared.is_running.store(false, Ordering::Relaxed);
+        match &mut *self.role() {
+            Role::Hub(hub) => hub.start(time_span),
+            Role::Spoke(spoke) => spoke.start(time_span),
+        }
+    }
+}
+
+/// Starts the thread that has the transport; the number of this rank, and of all.
+fn start_post(
+    open: Open,
+    commands: Receiver<Command>,
+    arrivals: Sender<Arrival>,
+    shared: Arc<Shared>,
+    patience: Duration,
+) -> Result<(u32, u32), TransportError> {
+    let (opened, is_open) = channel();
+    let life = move || match open() {
+        Ok(transport) => {
+            let _ = opened.send(Ok((transport.rank(), transport.ranks())));
+            Post::new(transport, &commands, &arrivals, &shared, patience).serve();
+        }
+        Err(error) => drop(opened.send(Err(error))),
+    };
+    let started = std::thread::Builder::new().name("cluster-post".into()).spawn(life);
+    started.map_err(|error| TransportError(format!("no thread could be started: {error}")))?;
+    is_open.recv().unwrap_or_else(|_| Err(TransportError("it ended without a word".into())))
+}
+
+/// A name for a run that no other has: when it began, and something by chance.
+fn name_of_run() -> String {
+    let now = jiff::Timestamp::from_second(unix_time_s().unwrap_or(0)).unwrap_or_default();
+    let chance = super::post::wall_ns() ^ (u64::from(std::process::id()) << 13);
+    format!("{}-{:04x}", now.strftime("%Y%m%dT%H%M%SZ"), chance % 0x10000)
+}

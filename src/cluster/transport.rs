@@ -1,0 +1,123 @@
+//! How ranks reach each other: MPI, nobody at all, or channels between the threads of one process (for tests).
+
+use std::fmt::Debug;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// Carries letters between ranks. Letters from one rank to another arrive in order, or not at all.
+pub trait Transport: Debug {
+    /// Number of this rank, from 0.
+    fn rank(&self) -> u32;
+
+    /// Ranks in all.
+    fn ranks(&self) -> u32;
+
+    /// Sends a letter. Does not wait until it has arrived.
+    ///
+    /// # Errors
+    /// The transport cannot be used any more.
+    fn send(&mut self, to: u32, letter: Vec<u8>) -> Result<(), TransportError>;
+
+    /// The next letter with its sender; waits for it so long at most.
+    ///
+    /// # Errors
+    /// As [`Transport::send`].
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Vec<u8>)>, TransportError>;
+
+    /// Whether all letters have left.
+    fn is_sent(&mut self) -> bool;
+
+    /// Leaves in order. May wait for other ranks, and without end for one that is gone.
+    ///
+    /// # Errors
+    /// As [`Transport::send`].
+    fn leave(self: Box<Self>) -> Result<(), TransportError>;
+}
+
+/// What the transport says is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct TransportError(pub String);
+
+/// Opens the transport, on the thread that will use it.
+pub type Open = Box<dyn FnOnce() -> Result<Box<dyn Transport>, TransportError> + Send>;
+
+/// The only rank of its run.
+#[derive(Debug)]
+pub struct Alone;
+
+impl Transport for Alone {
+    fn rank(&self) -> u32 {
+        0
+    }
+
+    fn ranks(&self) -> u32 {
+        1
+    }
+
+    fn send(&mut self, _: u32, _: Vec<u8>) -> Result<(), TransportError> {
+        Ok(())
+    }
+
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Vec<u8>)>, TransportError> {
+        std::thread::sleep(wait);
+        Ok(None)
+    }
+
+    fn is_sent(&mut self) -> bool {
+        true
+    }
+
+    fn leave(self: Box<Self>) -> Result<(), TransportError> {
+        Ok(())
+    }
+}
+
+/// A rank that is a thread of this process.
+#[derive(Debug)]
+pub struct Threads {
+    rank: u32,
+    to: Vec<Sender<(u32, Vec<u8>)>>,
+    from: Receiver<(u32, Vec<u8>)>,
+}
+
+impl Threads {
+    /// All ranks of a run.
+    pub fn all(ranks: u32) -> Vec<Threads> {
+        let (to, from): (Vec<_>, Vec<_>) = (0..ranks).map(|_| channel()).unzip();
+        let rank = |(rank, from)| Threads { rank, to: to.clone(), from };
+        (0..ranks).zip(from).map(rank).collect()
+    }
+}
+
+impl Transport for Threads {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn ranks(&self) -> u32 {
+        u32::try_from(self.to.len()).unwrap_or(u32::MAX)
+    }
+
+    fn send(&mut self, to: u32, letter: Vec<u8>) -> Result<(), TransportError> {
+        // Who is gone reads nothing any more, as with MPI.
+        let _ = self.to[to as usize].send((self.rank, letter));
+        Ok(())
+    }
+
+    fn receive(&mut self, wait: Duration) -> Result<Option<(u32, Vec<u8>)>, TransportError> {
+        match self.from.recv_timeout(wait) {
+            Ok(letter) => Ok(Some(letter)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(TransportError("all ranks are gone".into())),
+        }
+    }
+
+    fn is_sent(&mut self) -> bool {
+        true
+    }
+
+    fn leave(self: Box<Self>) -> Result<(), TransportError> {
+        Ok(())
+    }
+}
