@@ -168,7 +168,7 @@ fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: V
         Err(refusal) => return tell(refusal),
     };
     if request.options.live && verdict_to == VerdictTo::StandardError {
-        let hint = "the live view is part of truespd: truespd run takes the same options and --live";
+        let hint = "diskspd has no live view; truespd run has, and takes the same options";
         return tell(refuse_option(&typed(args), &program.name, "-live", hint));
     }
     match ready(program, args, &request) {

@@ -321,7 +321,7 @@ fn outcome(document: &Document, throughput: Throughput) -> String {
     format!("{}, {}", figures.join("; "), word(grade))
 }
 
-/// Under a rate, times count from the moment the rate wanted the I/O, as in the tables of the suites.
+/// Under a rate, times begin when the rate (-g) scheduled the I/O, as in the tables of the suites.
 fn figures(total: &DirectionSummary, are_paced: bool, throughput: Throughput) -> String {
     let mean = |what, since| Some((what, Metric::MEAN.of_sum(total, since)?));
     let response = are_paced.then(|| mean(", response time ", Since::Wanted)).flatten();
