@@ -64,7 +64,7 @@ fn named(name: String, read: Read) -> Result<Named, Refusal> {
     let (kind, hint) = match read {
         Read::Result(document) => return Ok(Named { name, document: *document }),
         Read::OfSuite(stored) => {
-            (stored.kind(), "a suite keeps the results of its runs with --keep FOLDER; name those")
+            (stored.kind(), "run the suite with --keep FOLDER, and name the results that it keeps there")
         }
         Read::Plain(plain) => (plain.kind, plain.instead),
     };

@@ -108,12 +108,12 @@ pub fn legend(comparison: &Comparison, name: impl Fn(Metric, bool) -> &'static s
     ));
     if comparison.metrics.iter().any(|row| row.outcome == Outcome::NoDifference) {
         words.push(format!(
-            "within x%: there is no difference larger than x %, and up to {} % does not matter (--margin).",
+            "within x%: the difference is not larger than x %; differences up to {} % do not matter (--margin).",
             comparison.margin_percent
         ));
     }
     if is_response {
-        words.push("Latencies are response times: they count from when the rate (-g) wanted the I/O.".into());
+        words.push("Latencies are response times: they begin when the rate (-g) scheduled the I/O.".into());
     }
     let mut whys: Vec<(&str, Vec<&str>)> = Vec::new();
     for row in &comparison.metrics {

@@ -58,11 +58,11 @@ impl Teller<'_> {
                 return (self.on_event)(Event::Counted(self.counted()));
             }
             let mut progress = self.progress(&mut readings);
-            progress.machine = machine.rates(self.clock.now_ns());
             // Before the start it looks more often than it tells, to tell of the start at once.
             let now_ns = self.clock.now_ns();
             if progress.phase != Phase::Start || now_ns.saturating_sub(told_ns) >= every_ns {
                 told_ns = now_ns;
+                progress.machine = machine.rates(now_ns);
                 (self.on_event)(Event::Progress(progress));
             }
         }

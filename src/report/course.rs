@@ -140,7 +140,7 @@ pub(super) fn rates_and_latencies(courses: &[Course]) -> Vec<Chart> {
     let [iops, throughput, mut latency] = all;
     if !latency.has_bands {
         latency.about =
-            "The line is the mean of each interval. Its smallest and largest latency stand in the table."
+            "The line is the mean of each interval. The table below has its smallest and largest latency."
                 .into();
     }
     vec![iops, throughput, latency]

@@ -198,8 +198,8 @@ pub(super) fn about_times(courses: &[Course]) -> &'static str {
     let is_response = |course: &Course| Summary::of(course.measured).total.response.is_some();
     match courses.iter().any(is_response) {
         true => {
-            "<p class=\"note\">Latencies of a test with a rate (-g) are response times: they count from when the rate wanted the I/O. \
-             The charts count from when it was issued.</p>\n"
+            "<p class=\"note\">Latencies of a test with a rate are response times: they begin when the rate (-g) scheduled the I/O. \
+             Those in the charts begin when it was issued.</p>\n"
         }
         false => "",
     }

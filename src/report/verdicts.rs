@@ -81,9 +81,10 @@ fn proofs(verdict: &Verdict, runs: usize) -> (String, String) {
         .collect();
     let lead = "<p class=\"proof\">Proof, from the counters of the disks or servers:</p>";
     match (items.is_empty(), runs) {
-        (true, _) => {
-            (String::new(), " <span class=\"kind\">no proof from the counters of the disks</span>".into())
-        }
+        (true, _) => (
+            String::new(),
+            " <span class=\"kind\">the counters of the disks prove nothing here</span>".into(),
+        ),
         (false, 1) => (format!("{lead}<ul class=\"proof\">{items}</ul>\n"), String::new()),
         (false, _) => (format!("<ul class=\"proof\">{items}</ul>\n"), String::new()),
     }

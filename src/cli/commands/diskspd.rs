@@ -168,7 +168,7 @@ fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: V
         Err(refusal) => return tell(refusal),
     };
     if request.options.live && verdict_to == VerdictTo::StandardError {
-        let hint = "the live view is part of truespd: truespd run takes the same options and --live";
+        let hint = "diskspd has no live view; truespd run has, and takes the same options";
         return tell(refuse_option(&typed(args), &program.name, "-live", hint));
     }
     match ready(program, args, &request) {
@@ -253,9 +253,8 @@ fn measure(
         Ok(stop) => stop,
         Err(refusal) => return tell(refusal),
     };
-    let opened = Outputs::open(&request.options.outputs, request).and_then(|outputs| {
-        Ok((outputs, telemetry(program, args, request, has_view.then(live_view).flatten())?))
-    });
+    let opened = Outputs::open(&request.options.outputs, request)
+        .and_then(|outputs| Ok((outputs, telemetry(program, args, request, live_view(options.live))?)));
     let (outputs, telemetry) = match opened {
         Ok(opened) => opened,
         Err(error) => {
@@ -297,8 +296,11 @@ fn telemetry(
     Telemetry::open(&wishes, &command_line(program, args), taken, listener)
 }
 
-/// The live view, which hears what is told. Without it the run goes on.
-pub(crate) fn live_view() -> Option<Listener> {
+/// The live view, which hears what is told, where it is wanted and standard error can show it. Without it the run goes on.
+pub(crate) fn live_view(is_wanted: bool) -> Option<Listener> {
+    if !is_wanted || !can_draw() {
+        return None;
+    }
     let told = |error: std::io::Error| {
         say_line(format_args!(
             "note: the live view could not be started: {}; the run goes on",

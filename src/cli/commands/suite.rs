@@ -11,7 +11,6 @@ use crate::cli::commands::keeping::{HistoryArguments, Keeper, Keeping};
 use crate::cli::console::{say_line, tell};
 use crate::cli::grammar::lines::Lines;
 use crate::cli::live::viewer;
-use crate::cli::show::live::can_draw;
 use crate::cli::show::series::{Throughput, View, tell_left};
 use crate::cli::show::verdict::{Style, fitting_stdout, series as series_verdict};
 use crate::fault::{Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind};
@@ -198,8 +197,11 @@ impl SeriesArguments {
         let wishes =
             Wishes { keep: self.keep.clone(), resume: self.resume, overwrite: self.overwrite.clone() };
         let grammar = Box::new(Lines { program: program.to_string() });
-        let view =
-            Arc::new(if self.has_view() { View::beside_screen(throughput) } else { View::new(throughput) });
+        // The telemetry has started the live view, if that could be.
+        let view = match viewer::is_shown() {
+            true => Arc::new(View::beside_screen(throughput)),
+            false => Arc::new(View::new(throughput)),
+        };
         let watch = Arc::new(Told::beside(view, Arc::clone(telemetry)));
         Series::begin(program, &wishes, outputs, grammar, watch)
     }
@@ -212,13 +214,7 @@ impl SeriesArguments {
         let command_line: Vec<String> =
             std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
         let used = used.chain(outputs.files().map(use_of));
-        let listener = self.has_view().then(live_view).flatten();
-        Telemetry::open(&wishes, &command_line, used, listener).map_err(Refusal::from)
-    }
-
-    /// Whether the series is shown on a full screen.
-    fn has_view(&self) -> bool {
-        self.live && can_draw()
+        Telemetry::open(&wishes, &command_line, used, live_view(self.live)).map_err(Refusal::from)
     }
 
     /// The directory or device that a suite tests.

@@ -147,9 +147,10 @@ fn told(answer: &clap::Error, args: &[OsString]) -> ExitCode {
 /// A refusal of options in the form of the program's own refusals.
 fn refusal_text(refusal: &clap::Error, args: &[OsString]) -> String {
     let mut text = refusal.to_string();
-    // After an option the word was meant as its value; `--` would make it a target.
+    // `--` would make a target of the word, but `--word` is meant as an option, and a word after an option as its value.
     if let Some(clap::error::ContextValue::String(word)) = refusal.get(clap::error::ContextKind::InvalidArg)
-        && args.windows(2).any(|two| two[1] == **word && two[0].to_string_lossy().starts_with("--"))
+        && (word.starts_with("--")
+            || args.windows(2).any(|two| two[1] == **word && two[0].to_string_lossy().starts_with("--")))
     {
         text = text.replace(&format!("  tip: to pass '{word}' as a value, use '-- {word}'\n\n"), "");
     }

@@ -55,7 +55,7 @@ fn fault(path: &Path, error: WatchError) -> Fault {
         WatchError::Read(error) => unreadable(path, &system_text(&error)).into(),
         WatchError::Foreign { line, reason } => {
             let words = format!("'{name}': line {line} is not one that --events writes: {reason}");
-            let hint = "name a file that a run writes with --events; a result is shown by truespd show";
+            let hint = "name a file that a run wrote with --events; to see a result: truespd show FILE";
             Refusal::new(RefusalKind::Input, words).hint(hint).on(name).into()
         }
         WatchError::Nothing => {

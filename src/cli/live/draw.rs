@@ -9,10 +9,12 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
 
 use super::model::{Doing, Message, Model, Outcome, Spread, Weight};
+use super::words::{filling, lead, place, seconds};
+use crate::cli::show::live::phase_words;
 use crate::load::live::Phase;
 use crate::result::Grade;
 use crate::session::telemetry::lines::{At, Sum};
-use crate::text::{clock, columns_of, duration_ns, number, printable, program_line, rate, size, wrap};
+use crate::text::{clock, columns_of, number, printable, program_line, rate, wrap};
 
 /// Columns for the name of a row.
 const LEAD: usize = 17;
@@ -31,7 +33,6 @@ const ROOMY_FROM: usize = 20;
 const SILENT_FROM_S: u64 = 5;
 /// A test of which the disks moved less is probably served by something else.
 const SHARE_NOTABLE: f64 = 0.9;
-const NS_PER_S: f64 = 1e9;
 
 /// How it is drawn.
 #[derive(Debug, Clone)]
@@ -192,33 +193,21 @@ fn head(model: &Model, look: &Look, columns: usize) -> Vec<Line<'static>> {
 /// What goes on, and which part of it is done.
 fn doing(model: &Model) -> (String, Option<f64>) {
     match &model.doing {
-        Doing::Preparing => ("preparing".into(), None),
+        Doing::Preparing => (phase_words(Phase::Start).into(), None),
         Doing::Filling { path, done_bytes, total_bytes } => {
-            let words =
-                format!("writing '{}', {} of {}", printable(path), size(*done_bytes), size(*total_bytes));
-            (words, Some(*done_bytes as f64 / (*total_bytes).max(1) as f64))
+            let (words, share) = filling(path, *done_bytes, *total_bytes);
+            (words, Some(share))
         }
-        Doing::Running => model.at.as_ref().map_or(("preparing".into(), None), running),
+        Doing::Running => model.at.as_ref().map_or((phase_words(Phase::Start).into(), None), running),
         Doing::Between => ("the run is over".into(), None),
         Doing::Over => ("everything is over".into(), None),
     }
 }
 
 fn running(at: &At) -> (String, Option<f64>) {
-    let phase = match at.phase {
-        Phase::Start => "preparing",
-        Phase::WarmUp => "warm-up",
-        Phase::Measurement => "measuring",
-        Phase::CoolDown => "cool-down",
-        Phase::End => "waiting for the last I/Os",
-    };
-    let span = match at.time_spans {
-        ..=1 => String::new(),
-        spans => format!("time span {} of {spans}, ", at.time_span),
-    };
     let whole_s = at.elapsed_s + at.left_s;
     let share = (whole_s > 0.0).then(|| at.elapsed_s / whole_s);
-    (format!("{span}{phase}, {} passed, {} left", clock(at.elapsed_s), clock(at.left_s)), share)
+    (place(at), share)
 }
 
 /// A bar of so many columns.
@@ -243,10 +232,6 @@ const FIGURES: [Figure; 5] = [
     Figure { name: "I/Os in flight", of: |at| at.in_flight_mean, words: tenths },
     Figure { name: "processors busy", of: |at| at.processors_busy_percent, words: percent },
 ];
-
-fn seconds(value: f64) -> String {
-    duration_ns(value * NS_PER_S)
-}
 
 fn tenths(value: f64) -> String {
     format!("{value:.1}")
@@ -428,8 +413,7 @@ fn message_lines(message: &Message, columns: usize, look: &Look) -> Vec<Line<'st
     let time = message.at.to_zoned(look.zone.clone()).strftime("%H:%M:%S  ").to_string();
     let lead = match message.weight {
         Weight::Note => "",
-        Weight::Warning => "WARNING: ",
-        Weight::Bad => "ERROR: ",
+        weight => lead(weight),
     };
     let words =
         wrap(&format!("{lead}{}", printable(&message.says)), columns.saturating_sub(time.len()).max(10));

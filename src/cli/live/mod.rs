@@ -2,7 +2,7 @@
 //!
 //! A process of its own draws it ([`watcher`], started by [`viewer`]): whatever happens to the run, even `kill -9`, the
 //! pipe between them closes and the terminal is given back. [`model`] is what is known from the events, [`draw`] makes the
-//! picture, [`screen`] is the terminal, [`plain`] are the lines where there is none.
+//! picture, [`screen`] is the terminal, [`plain`] are the lines where there is none, and [`words`] is what both say alike.
 
 mod draw;
 mod model;
@@ -12,3 +12,4 @@ mod screen;
 mod tests;
 pub(crate) mod viewer;
 pub(crate) mod watcher;
+mod words;

@@ -180,8 +180,8 @@ impl Model {
 
     /// The rates of the measured time so far; before it began, of all.
     pub fn measured(&self) -> impl Iterator<Item = &At> + Clone {
-        let is_measured = |at: &&At| at.phase == Phase::Measurement;
-        let has_measured = self.course.iter().any(|at| at.phase == Phase::Measurement);
+        let is_measured = |at: &At| at.phase == Phase::Measurement;
+        let has_measured = self.course.iter().any(is_measured);
         self.course.iter().filter(move |at| !has_measured || is_measured(at))
     }
 

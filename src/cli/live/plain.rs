@@ -2,12 +2,13 @@
 
 use jiff::tz::TimeZone;
 
-use super::model::{Doing, Message, Model, Weight};
+use super::model::{Message, Model};
+use super::words::{filling, lead, place, seconds};
+use crate::cli::show::live::phase_words;
 use crate::load::live::Phase;
 use crate::session::telemetry::lines::{At, Happened, Heard, Span, Sum};
-use crate::text::{clock, duration_ns, number, printable, program_line, rate, size};
+use crate::text::{number, printable, program_line, rate};
 
-const NS_PER_S: f64 = 1e9;
 /// From one line of the progress to the next, by the times of the events.
 const EVERY_S: f64 = 10.0;
 
@@ -30,7 +31,9 @@ impl Plain {
         let words = match &heard.happened {
             Happened::Begin { command_line } => program_line(command_line),
             Happened::Step { name, .. } => format!("begins: {name}"),
-            Happened::Fill { .. } => self.is_due(None, heard).then(|| filling(&model.doing)).flatten()?,
+            Happened::Fill { path, done_bytes, total_bytes } => {
+                self.is_due(None, heard).then(|| filling(path, *done_bytes, *total_bytes).0)?
+            }
             Happened::Progress(at) => self.is_due(Some(at.phase), heard).then(|| progress(at))?,
             Happened::Result(_) => model.results.last().map(|one| outcome(one.name.as_deref(), one))?,
             Happened::End => "over".into(),
@@ -53,36 +56,14 @@ impl Plain {
 }
 
 fn message(message: &Message) -> String {
-    let lead = match message.weight {
-        Weight::Note => "note: ",
-        Weight::Warning => "WARNING: ",
-        Weight::Bad => "ERROR: ",
-    };
-    format!("{lead}{}", message.says)
-}
-
-fn filling(doing: &Doing) -> Option<String> {
-    match doing {
-        Doing::Filling { path, done_bytes, total_bytes } => {
-            Some(format!("writing '{path}', {} of {}", size(*done_bytes), size(*total_bytes)))
-        }
-        _ => None,
-    }
+    format!("{}{}", lead(message.weight), message.says)
 }
 
 fn progress(at: &At) -> String {
-    let phase = match at.phase {
-        Phase::Start => return "preparing".into(),
-        Phase::WarmUp => "warm-up",
-        Phase::Measurement => "measuring",
-        Phase::CoolDown => "cool-down",
-        Phase::End => return "waiting for the last I/Os".into(),
-    };
-    let span = match at.time_spans {
-        ..=1 => String::new(),
-        spans => format!("time span {} of {spans}, ", at.time_span),
-    };
-    let mut words = format!("{span}{phase}, {} passed, {} left", clock(at.elapsed_s), clock(at.left_s));
+    if matches!(at.phase, Phase::Start | Phase::End) {
+        return phase_words(at.phase).into();
+    }
+    let mut words = place(at);
     if let Some(iops) = at.iops {
         words.push_str(&format!(", {} IOPS", number(iops)));
     }
@@ -90,7 +71,7 @@ fn progress(at: &At) -> String {
         words.push_str(&format!(", {}", rate(bytes_per_s)));
     }
     if let Some(latency_s) = at.latency_mean_s {
-        words.push_str(&format!(", mean latency {}", duration_ns(latency_s * NS_PER_S)));
+        words.push_str(&format!(", mean latency {}", seconds(latency_s)));
     }
     words
 }
@@ -125,7 +106,7 @@ fn figures(sum: &Sum) -> String {
     let latencies = [("mean", sum.latency_mean_s), ("p99", sum.latency_p99_s)];
     for (name, latency_s) in latencies {
         if let Some(latency_s) = latency_s {
-            words.push_str(&format!(", {name} {}", duration_ns(latency_s * NS_PER_S)));
+            words.push_str(&format!(", {name} {}", seconds(latency_s)));
         }
     }
     words

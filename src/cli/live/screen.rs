@@ -60,6 +60,15 @@ pub(super) fn give_back(modes: &Modes) {
     let _ = modes.restore(io::stderr());
 }
 
+/// From now on, `leave` is called before the words of a panic are written: in the picture they would be lost.
+pub(super) fn leave_at_panic(leave: fn()) {
+    let default_hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        leave();
+        default_hook(panic);
+    }));
+}
+
 /// Ends the drawing: what stood on the terminal before is shown again.
 pub(super) fn leave() {
     let mut err = io::stderr();

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::screen::give_back;
+use super::screen::{give_back, leave_at_panic};
 use crate::session::telemetry::Listener;
 use crate::sys::signals::{SuspendWishes, ask_to_suspend, suspend_this_process};
 use crate::sys::terminal::Modes;
@@ -67,17 +67,18 @@ pub(crate) fn start() -> io::Result<Listener> {
         let pid = child.id();
         spawn("suspend", move || suspend_in_order(suspends, pid, answers))?;
     }
-    let default_hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        leave();
-        default_hook(panic);
-    }));
+    leave_at_panic(leave);
     let listener = lines.clone();
     let mut shown = shown();
     shown.view = Some(View { child, lines, writer, modes });
     shown.is_held = true;
     // A full queue or a view that has ended: the run goes on.
     Ok(Box::new(move |line| drop(listener.try_send(line.to_string()))))
+}
+
+/// Whether there is a view.
+pub(crate) fn is_shown() -> bool {
+    shown().view.is_some()
 }
 
 /// Keeps words for standard error while the screen is the view's. False when there is no view: then they can be written.
@@ -145,14 +146,10 @@ fn write(mut pipe: ChildStdin, lines: &Receiver<String>) {
 /// The view has ended by itself, e.g. because it was killed.
 fn lost() {
     // Not while it is being ended: then it is gone already.
-    if shown().view.is_some() {
-        leave_with("note: the live view has ended; the run goes on\n");
+    if is_shown() {
+        shown().held.push_str("note: the live view has ended; the run goes on\n");
+        leave();
     }
-}
-
-fn leave_with(words: &str) {
-    shown().held.push_str(words);
-    leave();
 }
 
 /// Ctrl+Z: first the view leaves the screen, then this process stops.
@@ -165,7 +162,7 @@ fn suspend_in_order(mut suspends: SuspendWishes, view: u32, mut answers: impl Re
     // Without a thread, Ctrl+Z waits as long as it may.
     let _ = spawn("view-answers", read);
     for () in suspends.forever() {
-        if shown().view.is_some() {
+        if is_shown() {
             while left.try_recv().is_ok() {}
             ask_to_suspend(view);
             // If it does not answer, it is gone, or it hangs.
@@ -175,6 +172,10 @@ fn suspend_in_order(mut suspends: SuspendWishes, view: u32, mut answers: impl Re
     }
 }
 
-fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+/// Starts a thread.
+///
+/// # Errors
+/// What the system says.
+pub(super) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name(name.into()).spawn(body)
 }

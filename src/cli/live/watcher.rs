@@ -11,8 +11,8 @@ use jiff::tz::TimeZone;
 use super::draw::Look;
 use super::model::Model;
 use super::plain::{self, Plain};
-use super::screen::{self, Screen};
-use super::viewer::LEFT;
+use super::screen::{self, Screen, leave_at_panic};
+use super::viewer::{LEFT, spawn};
 use crate::cli::console::write_out;
 use crate::cli::show::live::can_draw;
 use crate::cli::show::verdict::Style;
@@ -109,7 +109,7 @@ pub(crate) fn watch(events: Events) -> Result<(), WatchError> {
 /// The events as lines on standard output.
 fn lines(events: Events) -> Result<(), WatchError> {
     let (sender, news) = mpsc::channel();
-    start("events", move || read(events, &sender))?;
+    spawn("events", move || read(events, &sender)).map_err(WatchError::System)?;
     let (mut model, mut plain) = (Model::default(), Plain::new(TimeZone::system()));
     loop {
         match news.recv() {
@@ -146,19 +146,16 @@ impl Watched {
         let mut signals = ScreenSignals::receive().map_err(WatchError::System)?;
         let (sender, news) = mpsc::channel();
         let signal_sender = sender.clone();
-        start("events", move || read(events, &sender))?;
-        start("signals", move || {
+        spawn("events", move || read(events, &sender)).map_err(WatchError::System)?;
+        let hand_over = move || {
             for signal in signals.forever() {
                 if signal_sender.send(News::Signal(signal)).is_err() {
                     return;
                 }
             }
-        })?;
-        let default_hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            screen::leave();
-            default_hook(panic);
-        }));
+        };
+        spawn("signals", hand_over).map_err(WatchError::System)?;
+        leave_at_panic(screen::leave);
         let keys = match owner {
             Some(_) => "Ctrl+C ends the run, Ctrl+Z suspends it",
             None => "Ctrl+C leaves; the run goes on",
@@ -257,10 +254,6 @@ impl Watched {
         // If nobody reads, the run is over.
         let _ = write_out(LEFT);
     }
-}
-
-fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), WatchError> {
-    std::thread::Builder::new().name(name.into()).spawn(body).map(drop).map_err(WatchError::System)
 }
 
 /// Sends each whole line. A file is followed until it says that everything is over.

@@ -70,15 +70,20 @@ fn end_of(text: &str, columns: usize) -> String {
     std::iter::once('\u{2026}').chain(kept.into_iter().rev()).collect()
 }
 
-/// Where a run is and what it does.
-pub(crate) fn progress(progress: &Progress) -> Words {
-    let phase = match progress.phase {
+/// What a run does in a phase.
+pub(crate) fn phase_words(phase: Phase) -> &'static str {
+    match phase {
         Phase::Start => "preparing",
         Phase::WarmUp => "warm-up",
         Phase::Measurement => "measuring",
         Phase::CoolDown => "cool-down",
         Phase::End => "waiting for the last I/Os",
-    };
+    }
+}
+
+/// Where a run is and what it does.
+pub(crate) fn progress(progress: &Progress) -> Words {
+    let phase = phase_words(progress.phase);
     let mut words = match progress.spans {
         ..=1 => Words::new(phase),
         spans => Words::new(format!("time span {} of {spans}", progress.span)).and(phase),

@@ -8,10 +8,10 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::console::{self, PlainPace, say, say_line};
 use crate::cli::live::viewer;
-use crate::cli::show::live::{self, Words};
+use crate::cli::show::live::{self, Words, phase_words};
 use crate::fault::Fault;
 use crate::load;
-use crate::load::live::{Phase, Progress};
+use crate::load::live::Progress;
 use crate::profile::Target;
 use crate::result::metrics::{Metric, Since};
 use crate::result::{DirectionSummary, Document, Summary};
@@ -151,13 +151,7 @@ impl View {
         let percent =
             (progress.elapsed_ns as u128 * 100 / u128::from(progress.planned_ns.max(1))).min(100) as u64;
         let name = self.with(|state| state.name.clone());
-        let words = match progress.phase {
-            Phase::Start => "preparing",
-            Phase::WarmUp => "warm-up",
-            Phase::Measurement => "measuring",
-            Phase::CoolDown => "cool-down",
-            Phase::End => "waiting for the last I/Os",
-        };
+        let words = phase_words(progress.phase);
         let words = live::with_rates(Words::new(format!("{name}: {words}")), progress, self.throughput);
         self.show_run(percent, &words.fitting(columns().saturating_sub(RUN_LEAD)));
     }
@@ -327,7 +321,7 @@ fn outcome(document: &Document, throughput: Throughput) -> String {
     format!("{}, {}", figures.join("; "), word(grade))
 }
 
-/// Under a rate, times count from the moment the rate wanted the I/O, as in the tables of the suites.
+/// Under a rate, times begin when the rate (-g) scheduled the I/O, as in the tables of the suites.
 fn figures(total: &DirectionSummary, are_paced: bool, throughput: Throughput) -> String {
     let mean = |what, since| Some((what, Metric::MEAN.of_sum(total, since)?));
     let response = are_paced.then(|| mean(", response time ", Since::Wanted)).flatten();

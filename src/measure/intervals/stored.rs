@@ -37,7 +37,9 @@ pub(super) struct Stored {
 pub(super) enum Unreadable {
     #[error("'interval_ns' is 0")]
     NoLength,
-    #[error("the lists of a series have different lengths ('count' has {0} entries)")]
+    #[error(
+        "the document is damaged: its lists of intervals have different lengths ('count' has {0} entries)"
+    )]
     Ragged(usize),
     #[error("'valid' is {valid}, but there are {intervals} intervals")]
     Valid { valid: usize, intervals: usize },

@@ -37,7 +37,9 @@ struct Lists {
 pub(super) enum Unreadable {
     #[error("'slice_ns' is 0")]
     NoLength,
-    #[error("the lists of latencies over time have different lengths ('reads.first' has {0} entries)")]
+    #[error(
+        "the document is damaged: its lists of latencies over time have different lengths ('reads.first' has {0} entries)"
+    )]
     Ragged(usize),
     #[error("'limits_ns' are not limits of buckets of this version")]
     Limits,

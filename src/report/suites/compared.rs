@@ -142,7 +142,7 @@ fn differences(comparison: &Comparison, of: &str) -> Chart {
             names.push((last, "all".to_string()));
         }
         chart.series.push(Series::new(name, vec![Point { x: last, y: at, range: [low, high] }]));
-        chart.about.push_str(" The last one is what all blocks say together, with its interval.");
+        chart.about.push_str(" The last point is the result of all blocks together, with its interval.");
     }
     chart
 }

@@ -58,7 +58,7 @@ fn of_run(run: &Run) -> Vec<Piece> {
     )];
     if run.rows.iter().any(|row| row.is_response) {
         pieces.push(Piece::Note(
-            "Latencies of I/Os with a rate are response times: they count from when the rate wanted the I/O."
+            "Latencies of I/Os with a rate are response times: they begin when the rate (-g) scheduled the I/O."
                 .into(),
         ));
     }
@@ -133,7 +133,7 @@ fn times(search: &Search, points: &[&Tried]) -> Chart {
     );
     chart.spread = Spread::Logarithmic;
     chart.is_dots = true;
-    chart.about = "Each point is a run. Response times count from when the rate wanted the I/O.".into();
+    chart.about = "Each point is a run. Response times begin when the rate (-g) scheduled the I/O.".into();
     let all: [(&str, Figure); 4] = [
         ("mean", |point| point.mean_ms),
         ("p95", |point| point.p95_ms),
@@ -163,7 +163,8 @@ fn rates(points: &[&Tried]) -> Chart {
         Series::new(name, points.iter().map(|point| Point::at(point.offered_iops, of(point))).collect())
     };
     chart.about =
-        "Where the storage falls behind, the line of what it reached falls below what was offered.".into();
+        "Where the storage cannot keep up, the rate that it reached lies below the rate that was offered."
+            .into();
     let mut offered = line("offered", |point| point.offered_iops);
     // Dashed, so that what was reached is seen where the two are the same.
     offered.solid_until = f64::NEG_INFINITY;

@@ -201,6 +201,25 @@ fn a_suite_shows_its_steps_and_results() {
     assert!(ended.screen.text().contains("'missing'"), "{}", ended.screen.text());
 }
 
+/// The file of the program is gone, as after an update.
+#[test]
+fn a_suite_without_its_view_shows_its_steps_as_lines() {
+    let lab = Lab::new();
+    let suite = truespd(&lab, "mark --live --size 16M --loops 1 --profile demo --only read .");
+    let mut shell = Command::new("bash");
+    let script = "cp \"$1\" ../gone && exec 9<../gone && rm ../gone && shift && exec /proc/self/fd/9 \"$@\"";
+    shell.args(["--norc", "-c", script, "bash"]).arg(suite.get_program()).args(suite.get_args());
+    shell.current_dir(lab.work());
+    shell.envs(suite.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ended = OnTerminal::start(shell, 80, On::Stderr).finish();
+    let text = ended.screen.text();
+    assert!(ended.status.success(), "{text}");
+    assert!(text.contains("the live view could not be started"), "{text}");
+    assert_eq!(ended.screen.pictures, 0, "{text}");
+    let has_step = ended.screen.drawn.iter().any(|row| row.contains("SEQ1M-Q8T1 read"));
+    assert!(has_step, "{:?}", ended.screen.drawn);
+}
+
 #[test]
 fn lines_where_there_is_no_terminal() {
     let lab = lab_with_file();

@@ -268,6 +268,18 @@ fn bad_input_is_refused_in_words_and_touches_nothing() {
     assert!(killed::journals(&lab).is_empty());
 }
 
+/// `mark -- --runs` would test a directory of this name. One with a single dash is thinkable.
+#[test]
+fn an_option_that_does_not_exist_is_not_offered_as_a_directory() {
+    let lab = Lab::new();
+    for line in ["mark --runs 3 .", "mark --runs=3 .", "mark . --runs"] {
+        let ran = run(&lab, line).expect_code(3);
+        let ran = ran.says(&["ERROR: unexpected argument '--runs' found\n\nUsage: truespd mark "]);
+        drop(ran.says_not(&["tip: "]));
+    }
+    drop(run(&lab, "mark -x .").expect_code(3).says(&["use '-- -x'"]));
+}
+
 #[test]
 fn the_lines_are_printed_and_are_lines() {
     let lab = Lab::new();
