@@ -9,6 +9,7 @@ pub mod fileserver;
 pub mod fuse;
 pub mod host;
 pub mod interrupts;
+pub mod launcher;
 pub mod limits;
 pub mod loops;
 pub mod memory;

@@ -13,6 +13,9 @@ pub use linux::{
     space, standard, stat, system, terminal, thread, tsc, wake,
 };
 
+#[cfg(all(target_os = "linux", feature = "mpi"))]
+pub use linux::mpi;
+
 /// Things that tests make and the program does not.
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) use linux::made;

@@ -138,7 +138,7 @@ const ENGINES_OF_LINUX: &[&str] = &[
 
 /// What belongs to one system, or is a crate of one system.
 const OF_ONE_SYSTEM: &[&str] =
-    &["rustix", "libc", "std::os", "signal_hook", "libloading", "io_uring::", "target_os"];
+    &["rustix", "libc", "std::os", "signal_hook", "libloading", "io_uring::", "mpi::ffi", "target_os"];
 
 /// Whether a line names a crate or a path as such, and not a longer word.
 fn names(line: &str, what: &str) -> bool {

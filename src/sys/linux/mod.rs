@@ -18,6 +18,8 @@ pub mod lease;
 pub mod lock;
 #[cfg(test)]
 pub(crate) mod made;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 pub mod nvme;
 pub mod open;
 pub mod pages;
