@@ -219,6 +219,7 @@ impl<'a> Post<'a> {
                 self.deliver(Arrival::Compared(all))?;
             }
             Command::Forget(rank) => {
+                self.transport.give_up(rank);
                 if let Some(other) = self.others.get_mut(&rank) {
                     other.is_done = true;
                 }
@@ -277,7 +278,9 @@ impl<'a> Post<'a> {
                 self.deliver(Arrival::Letter { from, letter })
             }
             Message::Gone => {
-                self.obey(Command::Forget(from))?;
+                if let Some(other) = self.others.get_mut(&from) {
+                    other.is_done = true;
+                }
                 self.deliver(Arrival::Letter { from, letter })
             }
             _ => self.deliver(Arrival::Letter { from, letter }),

@@ -35,6 +35,19 @@ pub enum Outcome {
 }
 
 impl ExitCode {
+    /// The exit code with this number; none when no end of a command has it.
+    pub fn of_number(number: u8) -> Option<Self> {
+        let all = [
+            ExitCode::Done,
+            ExitCode::Failed,
+            ExitCode::Refused,
+            ExitCode::Guarded,
+            ExitCode::NotTrusted,
+            ExitCode::Unread,
+        ];
+        all.into_iter().find(|code| *code as u8 == number)
+    }
+
     /// The one way from a kind to an exit code.
     pub fn of(outcome: Outcome) -> Self {
         match outcome {

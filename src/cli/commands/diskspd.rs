@@ -179,15 +179,15 @@ fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: V
 
 /// What goes where.
 #[derive(Debug, Clone, Copy)]
-struct Shape {
+pub(super) struct Shape {
     /// The format on standard output.
-    format: &'static Format,
-    beside: Beside,
-    verdict_to: VerdictTo,
+    pub(super) format: &'static Format,
+    pub(super) beside: Beside,
+    pub(super) verdict_to: VerdictTo,
 }
 
 impl Shape {
-    fn of(request: &Request, verdict_to: VerdictTo) -> Self {
+    pub(super) fn of(request: &Request, verdict_to: VerdictTo) -> Self {
         let of_profile = render::format_of(request.profile.result_format);
         let format = request.options.stdout.and_then(render::format).unwrap_or(of_profile);
         Shape { format, beside: Beside::of_process(request.options.quiet, format.is_for_people), verdict_to }
@@ -195,7 +195,7 @@ impl Shape {
 }
 
 /// How the words of the line were taken, before anything happens.
-fn tell_how_understood(request: &Request, beside: Beside) {
+pub(super) fn tell_how_understood(request: &Request, beside: Beside) {
     let tell_all = |told, all: &[String]| all.iter().for_each(|words| say_beside(beside, told, words));
     tell_all(Told::WarningOfDiskSpd, &request.findings_warnings);
     tell_all(Told::Warning, &request.taken);
@@ -361,13 +361,13 @@ impl Asked<'_> {
 }
 
 /// The verdict and how it is shown.
-struct Show {
-    verdict: Verdict,
-    shape: Shape,
+pub(super) struct Show {
+    pub(super) verdict: Verdict,
+    pub(super) shape: Shape,
     /// `--verdict`.
-    has_all: bool,
+    pub(super) has_all: bool,
     /// `--require` is not met: the verdict is the reason for the exit code.
-    is_unmet: bool,
+    pub(super) is_unmet: bool,
 }
 
 impl Show {
@@ -412,7 +412,12 @@ impl Show {
     }
 }
 
-fn print_report(report: &FinishedRun, outputs: Outputs, console: &Console, show: &Show) -> ExitCode {
+pub(super) fn print_report(
+    report: &FinishedRun,
+    outputs: Outputs,
+    console: &Console,
+    show: &Show,
+) -> ExitCode {
     let Shape { format, beside, .. } = show.shape;
     let result = (format.render)(&report.document) + &show.under_result();
     let mut code = print(&result, ExitCode::Done);
@@ -451,10 +456,15 @@ const STOP_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The first SIGINT, SIGTERM or SIGHUP stops the run in an orderly way.
 fn watch_signals(shape: Shape, console: &Arc<Console>) -> Result<Latch, Refusal> {
+    stop_on_signals(stop_notice(shape, console))
+}
+
+/// What the first of these signals shows.
+pub(super) fn stop_notice(shape: Shape, console: &Arc<Console>) -> impl Fn() + Send + Sync + 'static {
     // Where DiskSpd prints it before a text result; nothing may stand before a result that programs read.
     const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
     let console = Arc::clone(console);
-    stop_on_signals(move || {
+    move || {
         viewer::leave();
         console.stop();
         match shape.format.is_for_people {
@@ -470,5 +480,5 @@ fn watch_signals(shape: Shape, console: &Arc<Console>) -> Result<Latch, Refusal>
         };
         // It ends with the process. Without a thread, the wait is not told.
         let _ = std::thread::Builder::new().name("stopping".into()).spawn(tell_later);
-    })
+    }
 }

@@ -4,6 +4,7 @@ pub(crate) mod ab;
 pub(crate) mod adopt;
 pub(crate) mod assess;
 pub(crate) mod bench_self;
+pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod comparing;
 pub mod diskspd;

@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::cli::commands;
 use crate::cli::commands::adopt::AdoptArguments;
 use crate::cli::commands::bench_self::BenchArguments;
+use crate::cli::commands::cluster::ClusterCommand;
 use crate::cli::commands::compare::CompareArguments;
 use crate::cli::commands::diskspd::{ExitCode, Program, VerdictTo, begin, print, run_words};
 use crate::cli::commands::history::HistoryCommand;
@@ -46,6 +47,9 @@ enum Command {
     },
     #[command(flatten)]
     Suite(Chosen),
+    /// One run on many hosts at the same time, by MPI
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
     Inspect(InspectArguments),
     Adopt(AdoptArguments),
     Judge(JudgeArguments),
@@ -112,10 +116,17 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
     {
         return run(program, words);
     }
+    if let [first, second, words @ ..] = args
+        && first == "cluster"
+        && second == "run"
+    {
+        return commands::cluster::run_words(program, words);
+    }
     let words = std::iter::once(OsString::from(&program.name)).chain(parsable(args));
     match Arguments::try_parse_from(words) {
         Ok(arguments) => match arguments.command {
             Command::Run { words } => run(program, &words),
+            Command::Cluster(command) => commands::cluster::run(program, &command),
             Command::Suite(suite) => suite.run().unwrap_or_else(|answer| told(&answer, args)),
             Command::Adopt(arguments) => commands::adopt::run(&arguments),
             Command::Inspect(arguments) => commands::inspect::run(&arguments),

@@ -75,11 +75,28 @@ pub fn pin_to_processor(cpu: u32) -> Result<(), AffinityError> {
     }
     let mut mask = vec![0u64; index + 1];
     mask[index] = 1 << (cpu % 64);
+    set_mask(&mask).map_err(failed)
+}
+
+/// Keeps the calling thread, and those that it starts from now on, to these processors.
+///
+/// # Errors
+/// What `sched_setaffinity(2)` says.
+pub fn keep_to_processors(processors: &[u32]) -> io::Result<()> {
+    let words = processors.iter().map(|cpu| *cpu as usize / 64 + 1).max().unwrap_or(0);
+    if words > MASK_WORDS_MAX {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    }
+    let mut mask = vec![0u64; words];
+    processors.iter().for_each(|cpu| mask[*cpu as usize / 64] |= 1 << (cpu % 64));
+    set_mask(&mask)
+}
+
+fn set_mask(mask: &[u64]) -> io::Result<()> {
     // SAFETY: the kernel reads the given number of bytes of `mask`. Thread 0 is the caller.
-    let result = unsafe {
-        libc::syscall(libc::SYS_sched_setaffinity, 0, mem::size_of_val(mask.as_slice()), mask.as_ptr())
-    };
-    if result == 0 { Ok(()) } else { Err(failed(io::Error::last_os_error())) }
+    let result =
+        unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, mem::size_of_val(mask), mask.as_ptr()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Ascending numbers as ranges: `0-3,8`.

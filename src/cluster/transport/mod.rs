@@ -1,5 +1,8 @@
 //! How ranks reach each other: MPI, nobody at all, or channels between the threads of one process (for tests).
 
+#[cfg(feature = "mpi")]
+pub mod mpi;
+
 use std::fmt::Debug;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -26,6 +29,9 @@ pub trait Transport: Debug {
 
     /// Whether all letters have left.
     fn is_sent(&mut self) -> bool;
+
+    /// A rank is gone: nothing is sent to it or waited for any more.
+    fn give_up(&mut self, rank: u32);
 
     /// Leaves in order. May wait for other ranks, and without end for one that is gone.
     ///
@@ -67,6 +73,8 @@ impl Transport for Alone {
     fn is_sent(&mut self) -> bool {
         true
     }
+
+    fn give_up(&mut self, _: u32) {}
 
     fn leave(self: Box<Self>) -> Result<(), TransportError> {
         Ok(())
@@ -116,6 +124,8 @@ impl Transport for Threads {
     fn is_sent(&mut self) -> bool {
         true
     }
+
+    fn give_up(&mut self, _: u32) {}
 
     fn leave(self: Box<Self>) -> Result<(), TransportError> {
         Ok(())
