@@ -75,6 +75,7 @@ impl Hub {
             Ok(Ok(standings)) => standings,
             Ok(Err(refusals)) | Err(refusals) => {
                 hub.refuse(&refusals);
+                hub.dismiss_refused();
                 return Err(refusals);
             }
         };

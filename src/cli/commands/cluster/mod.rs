@@ -34,13 +34,13 @@ pub(crate) fn run(program: &Program, command: &ClusterCommand) -> ExitCode {
 /// `truespd cluster run` with these words.
 pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
     let program = Program { name: format!("{} cluster run", program.name) };
-    if words.is_empty() {
-        print(&options::help(), ExitCode::Done);
-        return ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
-    }
     // All ranks have the same words, so one of them is enough to say what is wrong with them.
     let launched = crate::machine::launcher::launched();
     let is_first = launched.is_none_or(|launched| launched.rank.unwrap_or(0) == 0);
+    if words.is_empty() {
+        let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
+        return if is_first { print(&options::help(), refused) } else { refused };
+    }
     let told = |refusal: Refusal| {
         let code = ExitCode::of(Outcome::Refused(refusal.kind));
         if is_first { tell(refusal) } else { code }

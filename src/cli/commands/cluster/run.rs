@@ -45,6 +45,8 @@ pub(super) fn run(program: &Program, words: &[String], own: Own, open: Open) -> 
         Ok(stop) => stop,
         Err(refusal) => return tell(refusal),
     };
+    // Before any rank can make it.
+    let has_folder = own.options.documents.as_ref().is_some_and(|folder| folder.exists());
     let joining = Joining {
         open,
         words: words.to_vec(),
@@ -64,8 +66,8 @@ pub(super) fn run(program: &Program, words: &[String], own: Own, open: Open) -> 
         // All threads that are started from here on inherit it. Without it, ranks of one host share processors.
         let _ = keep_to_processors(processors);
     }
-    let rank =
-        OneRank { program, typed: words, own: &own, cluster: &cluster, stop: &stop, signals: &signals };
+    let (cluster, stop, signals) = (&cluster, &stop, &signals);
+    let rank = OneRank { program, typed: words, own: &own, has_folder, cluster, stop, signals };
     match rank.prepare() {
         Ok(prepared) => rank.measure(&prepared),
         Err(refusals) => rank.refuse(refusals),
@@ -104,6 +106,8 @@ struct OneRank<'a> {
     program: &'a Program,
     typed: &'a [String],
     own: &'a Own,
+    /// The folder for documents was there before the run.
+    has_folder: bool,
     cluster: &'a Arc<Cluster>,
     stop: &'a Latch,
     signals: &'a Signals,
@@ -321,7 +325,6 @@ impl OneRank<'_> {
         let me = self.me();
         let usual = || PathBuf::from(format!("truespd-cluster-{}", me.run));
         let folder = self.own.options.documents.clone().unwrap_or_else(usual);
-        let is_made = !folder.exists();
         std::fs::create_dir_all(&folder).map_err(|error| OutputError::Folder {
             option: "documents",
             path: folder.display().to_string(),
@@ -329,7 +332,7 @@ impl OneRank<'_> {
             error,
         })?;
         let safe: String = me.host.chars().map(|c| if c == '/' { '_' } else { c }).collect();
-        Ok(Place { folder, file: format!("rank-{:04}-{safe}.json", me.rank), is_made })
+        Ok(Place { folder, file: format!("rank-{:04}-{safe}.json", me.rank), is_made: !self.has_folder })
     }
 
     /// Files for the document of this rank, and on rank 0 for the sum.
@@ -369,7 +372,7 @@ impl Place {
     /// Nothing was written, so the folder goes again.
     fn take_back(&self) {
         if self.is_made {
-            // Another rank may have the same folder; the last one takes it away.
+            // Ranks may share it: the last one takes it away.
             let _ = std::fs::remove_dir(&self.folder);
         }
     }
