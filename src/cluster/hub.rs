@@ -86,6 +86,7 @@ impl Hub {
                 local: standing.local,
                 local_ranks: standing.local_ranks,
                 processors: standing.processors,
+                processes: standing.processes,
             }
         };
         (1..ranks).for_each(|rank| hub.link.send(rank, Message::Welcome(welcome(rank))));

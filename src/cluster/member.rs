@@ -63,6 +63,8 @@ pub struct Me {
     pub local_ranks: u32,
     /// Processors for this rank alone, where the ranks of a host may use the same ones.
     pub processors: Option<Vec<u32>>,
+    /// Numbers of the processes of the other ranks on this host.
+    pub processes: Vec<u32>,
 }
 
 impl Me {
@@ -197,7 +199,14 @@ impl Cluster {
         let host = host_name();
         let boot = std::fs::read_to_string(Path::new("/proc/sys/kernel/random/boot_id")).unwrap_or_default();
         let processors = allowed_processors().unwrap_or_default();
-        let hello = Hello { version, host: host.clone(), boot: boot.trim().to_string(), words, processors };
+        let hello = Hello {
+            version,
+            host: host.clone(),
+            boot: boot.trim().to_string(),
+            words,
+            processors,
+            process: std::process::id(),
+        };
         let (role, welcome, hosts) = if rank == 0 {
             let sharing = Sharing { is_meant: is_sharing_meant };
             let run = name_of_run();
@@ -209,8 +218,8 @@ impl Cluster {
             let (spoke, welcome) = Spoke::greet(link, Message::Hello(hello)).map_err(JoinError::Dismissed)?;
             (Role::Spoke(Box::new(spoke)), welcome, Vec::new())
         };
-        let Welcome { run, local, local_ranks, processors } = welcome;
-        let me = Me { run, host, rank, ranks, local, local_ranks, processors };
+        let Welcome { run, local, local_ranks, processors, processes } = welcome;
+        let me = Me { run, host, rank, ranks, local, local_ranks, processors, processes };
         Ok(Cluster { me, role: Mutex::new(role), shared, commands, hosts, profile: Mutex::default() })
     }
 
@@ -341,6 +350,10 @@ impl Companions for Cluster {
             Role::Hub(hub) => hub.agree(checked),
             Role::Spoke(spoke) => spoke.agree(checked),
         }
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.me.processes.clone()
     }
 
     fn turn_to_make(&self, typed: &str) -> Result<Maker, CalledOff> {

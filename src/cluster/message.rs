@@ -103,6 +103,8 @@ pub struct Hello {
     pub boot: String,
     /// The words of the command line, before anything in braces was replaced.
     pub words: Vec<String>,
+    /// Number of the process.
+    pub process: u32,
     /// Processors that this process may use.
     pub processors: Vec<u32>,
 }
@@ -118,6 +120,8 @@ pub struct Welcome {
     pub local_ranks: u32,
     /// Processors for this rank alone, where the ranks of a host may use the same ones.
     pub processors: Option<Vec<u32>>,
+    /// Numbers of the processes of the other ranks on its host.
+    pub processes: Vec<u32>,
 }
 
 /// What the checks of a rank found.

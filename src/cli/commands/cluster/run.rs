@@ -325,12 +325,17 @@ impl OneRank<'_> {
         let me = self.me();
         let usual = || PathBuf::from(format!("truespd-cluster-{}", me.run));
         let folder = self.own.options.documents.clone().unwrap_or_else(usual);
-        std::fs::create_dir_all(&folder).map_err(|error| OutputError::Folder {
-            option: "documents",
-            path: folder.display().to_string(),
-            folder: folder.parent().unwrap_or(Path::new(".")).to_path_buf(),
-            error,
-        })?;
+        if let Err(error) = std::fs::create_dir(&folder)
+            && !folder.is_dir()
+        {
+            let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+            return Err(OutputError::Folder {
+                option: "documents",
+                path: folder.display().to_string(),
+                folder: parent.unwrap_or(Path::new(".")).to_path_buf(),
+                error,
+            });
+        }
         let safe: String = me.host.chars().map(|c| if c == '/' { '_' } else { c }).collect();
         Ok(Place { folder, file: format!("rank-{:04}-{safe}.json", me.rank), is_made: !self.has_folder })
     }
