@@ -293,15 +293,29 @@ impl Cluster {
         }
     }
 
-    /// Any rank but 0: hands in the result; the exit code of the run, or none when rank 0 is gone.
-    pub fn hand_in(&self, document: Option<Vec<u8>>, failures: Vec<String>) -> Option<u8> {
+    /// Any rank but 0: hands in the result of a run.
+    pub fn hand_in(&self, document: Option<Vec<u8>>, failures: Vec<String>) {
+        if let Role::Spoke(spoke) = &*self.role() {
+            spoke.hand_in(document, failures);
+        }
+    }
+
+    /// Any rank but 0, in a series: waits for the sum of all results; none where there is none.
+    pub fn await_sum(&self) -> Option<Vec<u8>> {
         match &mut *self.role() {
-            Role::Spoke(spoke) => spoke.hand_in(document, failures),
+            Role::Spoke(spoke) => spoke.await_sum(),
             Role::Hub(_) => None,
         }
     }
 
-    /// Any rank but 0: waits for the end of a run that was refused.
+    /// Rank 0, in a series: tells all ranks the sum of their results; none where there is none.
+    pub fn tell_sum(&self, sum: Option<&[u8]>) {
+        if let Role::Hub(hub) = &*self.role() {
+            hub.tell_sum(sum);
+        }
+    }
+
+    /// Any rank but 0: waits for the end of the run; its exit code, or none when rank 0 is gone.
     pub fn await_end(&self) -> Option<u8> {
         match &mut *self.role() {
             Role::Spoke(spoke) => spoke.await_end(),
@@ -324,13 +338,6 @@ impl Cluster {
     pub fn dismiss(&self, exit_code: ExitCode) {
         if let Role::Hub(hub) = &mut *self.role() {
             hub.dismiss(exit_code);
-        }
-    }
-
-    /// Rank 0: the same after a refusal.
-    pub fn dismiss_refused(&self) {
-        if let Role::Hub(hub) = &mut *self.role() {
-            hub.dismiss_refused();
         }
     }
 }

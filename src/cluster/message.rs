@@ -18,7 +18,7 @@ pub enum Message {
     Hello(Hello),
     /// From rank 0: the run, and the place of the receiver in it.
     Welcome(Welcome),
-    /// From rank 0: the run is refused; the process ends with this exit code.
+    /// From rank 0, instead of the welcome: the ranks do not fit together; the process ends with this exit code.
     Refused {
         /// See [`crate::fault::ExitCode`].
         exit_code: u8,
@@ -82,6 +82,9 @@ pub enum Message {
         /// Why it failed, one sentence each.
         failures: Vec<String>,
     },
+    /// From rank 0: the results of all added up, which is the document in the bytes of the letter; no bytes where there is no sum.
+    /// Only between the runs of a series.
+    Sum,
     /// From rank 0: all is done; the process ends with this exit code.
     Bye {
         /// See [`crate::fault::ExitCode`].

@@ -110,7 +110,8 @@ fn end(cluster: &Cluster, code: ExitCode) -> (Option<u8>, Finished) {
     if !cluster.me().is_hub() {
         let mut document = Document::default();
         cluster.sign(&mut document);
-        return (cluster.hand_in(Some(json::write(&document).into_bytes()), Vec::new()), Finished::default());
+        cluster.hand_in(Some(json::write(&document).into_bytes()), Vec::new());
+        return (cluster.await_end(), Finished::default());
     }
     let finished = cluster.collect();
     cluster.dismiss(code);
@@ -160,7 +161,7 @@ fn one_refusal_stops_all_and_rank_0_has_it() {
         let others = cluster.refusals_of_others();
         let code = match cluster.me().is_hub() {
             true => {
-                cluster.dismiss_refused();
+                cluster.dismiss(ExitCode::Guarded);
                 None
             }
             false => cluster.await_end(),
@@ -232,7 +233,8 @@ fn without_rank_0_the_others_stop() {
         }
         // What a load would wait for.
         assert!(Latch::wait_any(&[&stop], Some(LIMIT)), "nobody stopped it");
-        Some(cluster.hand_in(None, Vec::new()))
+        cluster.hand_in(None, Vec::new());
+        Some(cluster.await_end())
     });
     assert_eq!(ranks[1..], [Some(None), Some(None)]);
 }
@@ -258,8 +260,8 @@ fn a_rank_that_fails_before_the_start_calls_it_off_and_says_why() {
         let (cluster, ..) = lab.join().ok().expect("joined");
         cluster.agree(&[], &[]).expect("nobody refuses");
         if cluster.me().rank == 1 {
-            let code = cluster.hand_in(None, vec!["the disk is full".into()]);
-            return (Err(CalledOff), code, Finished::default());
+            cluster.hand_in(None, vec!["the disk is full".into()]);
+            return (Err(CalledOff), cluster.await_end(), Finished::default());
         }
         let start = cluster.start(0).map(|_| ());
         let (code, finished) = end(&cluster, ExitCode::Failed);
@@ -351,4 +353,56 @@ fn a_rank_that_is_not_there_is_named() {
     assert!(refusals[0].message.ends_with("do not answer: 2"), "{}", refusals[0]);
     assert!(matches!(ranks[1], Some(JoinError::Dismissed(Some(3)))), "{:?}", ranks[1]);
     assert!(matches!(ranks[2], Some(JoinError::Dismissed(None))), "{:?}", ranks[2]);
+}
+
+#[test]
+fn a_series_goes_on_with_the_sum_of_each_run_on_all_ranks() {
+    let ranks = all(labs(3), |lab| {
+        let (cluster, ..) = lab.join().ok().expect("joined");
+        let mut sums = Vec::new();
+        for run in 0..3u8 {
+            cluster.agree(&[], &[]).expect("nobody refuses");
+            cluster.start(0).expect("nobody failed");
+            if cluster.me().is_hub() {
+                assert_eq!(cluster.collect().handed_in.len(), 2);
+                let sum = [run; 5];
+                cluster.tell_sum((run != 2).then_some(&sum[..]));
+                sums.push((run != 2).then_some(sum.to_vec()));
+            } else {
+                cluster.hand_in(Some(vec![1]), Vec::new());
+                sums.push(cluster.await_sum());
+            }
+        }
+        let code = match cluster.me().is_hub() {
+            true => {
+                cluster.dismiss(ExitCode::NotTrusted);
+                Some(ExitCode::NotTrusted as u8)
+            }
+            false => cluster.await_end(),
+        };
+        (sums, code)
+    });
+    for rank in &ranks {
+        assert_eq!(*rank, (vec![Some(vec![0; 5]), Some(vec![1; 5]), None], Some(ExitCode::NotTrusted as u8)));
+    }
+}
+
+#[test]
+fn a_rank_that_left_a_series_is_told_at_the_next_run() {
+    let ranks = all(labs(3), |lab| {
+        let (cluster, ..) = lab.join().ok().expect("joined");
+        if cluster.me().rank == 1 {
+            cluster.hand_in(None, vec!["the folder is gone".into()]);
+            cluster.await_end();
+            return Vec::new();
+        }
+        assert_eq!(cluster.agree(&[], &[]), Err(CalledOff));
+        let others = cluster.refusals_of_others();
+        match cluster.me().is_hub() {
+            true => cluster.dismiss(ExitCode::Failed),
+            false => drop(cluster.await_end()),
+        }
+        others
+    });
+    assert!(ranks[0][0].message.contains("(rank 1): the folder is gone"), "{:?}", ranks[0]);
 }

@@ -68,10 +68,14 @@ pub(super) fn run(program: &Program, words: &[String], own: Own, open: Open) -> 
     }
     let (cluster, stop, signals) = (&cluster, &stop, &signals);
     let rank = OneRank { program, typed: words, own: &own, has_folder, cluster, stop, signals };
-    match rank.prepare() {
+    let code = match rank.prepare() {
         Ok(prepared) => rank.measure(&prepared),
         Err(refusals) => rank.refuse(refusals),
+    };
+    if cluster.me().is_hub() {
+        cluster.dismiss(code);
     }
+    code
 }
 
 /// The exit code that rank 0 told, or that of a run without rank 0.
@@ -180,7 +184,6 @@ impl OneRank<'_> {
         if !others.is_empty() {
             tell(Refusals::from(others));
         }
-        self.cluster.dismiss_refused();
         ExitCode::of(Outcome::Refused(Refusals::from(all).kind()))
     }
 
@@ -233,11 +236,11 @@ impl OneRank<'_> {
         }
         let failed = ExitCode::of(Outcome::Failed(FailureKind::Interrupted));
         if !self.me().is_hub() {
-            return end_as(self.cluster.hand_in(None, Vec::new()));
+            self.cluster.hand_in(None, Vec::new());
+            return end_as(self.cluster.await_end());
         }
         say_line(format_args!("stopped before anything was measured"));
         self.cluster.collect();
-        self.cluster.dismiss(failed);
         failed
     }
 
@@ -247,7 +250,7 @@ impl OneRank<'_> {
             Event::Progress(own) => Event::Progress(self.cluster.progress(&own)),
             Event::GivenUp(failure) if !self.me().is_hub() => {
                 self.cluster.hand_in(None, vec![failure.to_string()]);
-                std::process::exit(ExitCode::Failed as i32)
+                std::process::exit(end_as(self.cluster.await_end()) as i32)
             }
             other => other,
         };
@@ -288,7 +291,6 @@ impl OneRank<'_> {
         telemetry.result(&report.document);
         let code = self.show(prepared, &report, outputs.sum, view);
         say_beside(prepared.shape.beside, Told::Kept, &place.words(self.me()));
-        self.cluster.dismiss(code);
         code
     }
 
@@ -299,7 +301,8 @@ impl OneRank<'_> {
         failures.extend(errors.iter().map(ToString::to_string));
         let document = json::write(&report.document).into_bytes();
         let has_result = report.document.measured().next().is_some();
-        let code = self.cluster.hand_in(has_result.then_some(document), failures);
+        self.cluster.hand_in(has_result.then_some(document), failures);
+        let code = self.cluster.await_end();
         if code.is_none() {
             let path = place.folder.join(&place.file);
             say_line(format_args!("rank {}: its own result is in {}", self.me().rank, path.display()));
