@@ -58,17 +58,17 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// Takes the options of the cluster out of the words.
+    /// Takes the options of the cluster out of the words. A suite (no line) shows its own help.
     ///
     /// # Errors
     /// A refusal, or the help.
-    pub(super) fn split(words: &[String]) -> Result<Own, clap::Error> {
+    pub(super) fn split(words: &[String], is_line: bool) -> Result<Own, clap::Error> {
         let command = Options::command();
         let (mut own, mut line) = (vec![String::new()], Vec::new());
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let name = word.strip_prefix("--").map(|name| name.split('=').next().unwrap_or(name));
-            let is_help = word == "--help" || word == "-?" || word == "-h";
+            let is_help = is_line && ["--help", "-?", "-h"].contains(&word.as_str());
             let known = command.get_arguments().find(|known| name.is_some() && known.get_long() == name);
             match known {
                 _ if word == "--" => {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     fn split(words: &str) -> Result<Own, clap::Error> {
-        Own::split(&words.split(' ').map(str::to_string).collect::<Vec<_>>())
+        Own::split(&words.split(' ').map(str::to_string).collect::<Vec<_>>(), true)
     }
 
     #[test]
