@@ -144,7 +144,7 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
 }
 
 /// Help and the version are asked for; the rest is refused.
-fn told(answer: &clap::Error, args: &[OsString]) -> ExitCode {
+pub(crate) fn told(answer: &clap::Error, args: &[OsString]) -> ExitCode {
     if !answer.use_stderr() {
         return print(&answer.to_string(), ExitCode::Done);
     }

@@ -60,6 +60,11 @@ impl Folder {
         }
     }
 
+    /// Whether there are results of ranks.
+    pub(super) fn is_there(&self) -> bool {
+        self.path.is_dir()
+    }
+
     /// Where the results of the ranks are.
     pub(super) fn words(&self, me: &Me) -> String {
         let folder = self.path.display();

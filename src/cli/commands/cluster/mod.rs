@@ -14,7 +14,8 @@ use clap::Args;
 
 use crate::cli::commands::diskspd::{ExitCode, Program, print};
 use crate::cli::commands::suites::Row;
-use crate::cli::console::{say, tell};
+use crate::cli::commands::truespd::told as shown;
+use crate::cli::console::tell;
 use crate::fault::{Outcome, Refusal, RefusalKind};
 use crate::machine::launcher::launched;
 use options::Own;
@@ -76,13 +77,11 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
     let Some(what) = What::named(first) else { return told(series::no_suite(first)) };
     let own = match Own::split(rest, matches!(what, What::Line)) {
         Ok(own) => own,
-        Err(answer) if !answer.use_stderr() => return print(&options::help(), ExitCode::Done),
-        Err(answer) => {
-            if is_first {
-                say(&answer.to_string().replacen("error: ", "ERROR: ", 1));
-            }
-            return ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
+        Err(answer) if !answer.use_stderr() => {
+            return if is_first { print(&options::help(), ExitCode::Done) } else { ExitCode::Done };
         }
+        Err(answer) if is_first => return shown(&answer, words),
+        Err(_) => return ExitCode::of(Outcome::Refused(RefusalKind::CommandLine)),
     };
     if own.line.is_empty() && matches!(what, What::Line) {
         return told(
@@ -90,6 +89,13 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
                 .legal("options and targets as for diskspd, after the options of the cluster")
                 .hint("truespd cluster run --help"),
         );
+    }
+    if let What::Suite(row) = what
+        && let Err(answer) = series::chosen(row, &own.line)
+    {
+        let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
+        let code = if answer.use_stderr() { refused } else { ExitCode::Done };
+        return if is_first { shown(&answer, words) } else { code };
     }
     let open = match transport::choose(launched) {
         Ok(open) => open,

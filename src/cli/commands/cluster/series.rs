@@ -41,7 +41,7 @@ pub(super) fn run(row: &'static Row, own: &Own, joined: &Joined) -> ExitCode {
                 .run(Some(Arc::new(crew)))
                 .unwrap_or_else(|answer| tell(Refusal::command_line(answer.to_string())));
             folder.take_back();
-            if cluster.me().is_hub() && code == ExitCode::Done {
+            if cluster.me().is_hub() && folder.is_there() {
                 say_line(format_args!("{}", folder.words(cluster.me())));
             }
             code
@@ -74,6 +74,17 @@ fn refused(cluster: &Cluster, own: Refusals) {
     }
 }
 
+/// The suite with its options.
+///
+/// # Errors
+/// Its help, or why the words are refused.
+pub(super) fn chosen(row: &'static Row, words: &[String]) -> Result<Chosen, clap::Error> {
+    let words: Vec<OsString> =
+        std::iter::once(row.name).chain(words.iter().map(String::as_str)).map(OsString::from).collect();
+    let command = Chosen::augment_subcommands(clap::Command::new("truespd cluster").no_binary_name(true));
+    Chosen::from_arg_matches(&command.try_get_matches_from((row.words)(&words))?)
+}
+
 /// The suite with its options on this rank.
 fn prepared(row: &'static Row, own: &Own, joined: &Joined) -> Result<(Chosen, RankCrew), Refusals> {
     let me = joined.cluster.me();
@@ -82,15 +93,12 @@ fn prepared(row: &'static Row, own: &Own, joined: &Joined) -> Result<(Chosen, Ra
             "--shard and --shared are for truespd cluster run: a suite makes files of its own on each rank";
         return Err(Refusal::command_line(message).into());
     }
-    let words: Vec<OsString> = me.values().replaced(&own.line)?.into_iter().map(OsString::from).collect();
-    let with_name: Vec<OsString> = std::iter::once(row.name.into()).chain(words).collect();
-    let command = Chosen::augment_subcommands(clap::Command::new("truespd cluster").no_binary_name(true));
+    // As typed they were legal.
     let refused = |answer: clap::Error| {
         let text = answer.to_string();
         Refusal::command_line(text.strip_prefix("error: ").unwrap_or(&text).trim().to_string())
     };
-    let matches = command.try_get_matches_from((row.words)(&with_name)).map_err(refused)?;
-    let chosen = Chosen::from_arg_matches(&matches).map_err(refused)?;
+    let chosen = chosen(row, &me.values().replaced(&own.line)?).map_err(refused)?;
     let folder =
         Folder::make(own.options.documents.as_deref(), joined.has_folder, me).map_err(Refusal::from)?;
     let crew = RankCrew {
