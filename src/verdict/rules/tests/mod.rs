@@ -285,7 +285,7 @@ impl Doc {
         let size = self.measured.evidence.targets.first().map_or(8 * GIB, |facts| facts.size_bytes);
         let result = TargetResult { size_bytes: size, ..result };
         self.measured.threads =
-            vec![ThreadResult { id: 0, targets: vec![result], waits: WaitStatistics::default() }];
+            vec![ThreadResult { id: 0, source: None, targets: vec![result], waits: WaitStatistics::default() }];
         self.measured.test_time_s = self.seconds as f64;
         self.measured.cpu = vec![CpuUse { user: 20.0, kernel: 20.0, idle: 60.0 }; 2];
         let span = TimeSpan {
