@@ -232,6 +232,19 @@ pub struct WaitStatistics {
     pub lookaside_completions: [u64; 8],
 }
 
+impl WaitStatistics {
+    /// Adds those of another thread.
+    pub fn add(&mut self, other: &WaitStatistics) {
+        self.completion_waits += other.completion_waits;
+        self.throttle_waits += other.throttle_waits;
+        self.throttle_sleeps += other.throttle_sleeps;
+        self.lookasides += other.lookasides;
+        for (sum, count) in self.lookaside_completions.iter_mut().zip(other.lookaside_completions) {
+            *sum += count;
+        }
+    }
+}
+
 /// The numbers of one thread on one target.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct TargetResult {

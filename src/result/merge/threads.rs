@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::profile::TimeSpan;
-use crate::result::{Direction, TargetResult, ThreadResult, WaitStatistics};
+use crate::result::{Direction, TargetResult, ThreadResult};
 
 /// Threads that stand for themselves, at most.
 const THREADS_MAX: u64 = 256;
@@ -145,7 +145,7 @@ impl Threads {
         fold_source(&mut threads);
         let all = self.all.get_or_insert_default();
         for thread in threads {
-            add_waits(&mut all.waits, &thread.waits);
+            all.waits.add(&thread.waits);
             for (place, target) in thread.targets.into_iter().enumerate() {
                 match all.targets.get_mut(place) {
                     Some(mine) => add_target(mine, target),
@@ -191,7 +191,7 @@ fn fold_source(threads: &mut Vec<ThreadResult>) {
 }
 
 fn add_thread(mine: &mut ThreadResult, theirs: ThreadResult) {
-    add_waits(&mut mine.waits, &theirs.waits);
+    mine.waits.add(&theirs.waits);
     theirs.targets.into_iter().for_each(|target| add_by_path(&mut mine.targets, target));
 }
 
@@ -199,16 +199,6 @@ fn add_by_path(targets: &mut Vec<TargetResult>, theirs: TargetResult) {
     match targets.iter_mut().find(|mine| mine.path == theirs.path) {
         Some(mine) => add_target(mine, theirs),
         None => targets.push(theirs),
-    }
-}
-
-fn add_waits(mine: &mut WaitStatistics, theirs: &WaitStatistics) {
-    mine.completion_waits += theirs.completion_waits;
-    mine.throttle_waits += theirs.throttle_waits;
-    mine.throttle_sleeps += theirs.throttle_sleeps;
-    mine.lookasides += theirs.lookasides;
-    for (sum, count) in mine.lookaside_completions.iter_mut().zip(theirs.lookaside_completions) {
-        *sum += count;
     }
 }
 
