@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::agreement::{Decision, Sharing, decide, hosts_in_words, standings};
 use super::member::{Link, Next};
 use super::message::{Checked, Hello, Letter, Message, Welcome};
-use super::post::{Arrival, Command, wall_ns};
+use super::post::{Arrival, Command, Leaving, wall_ns};
 use crate::fault::{ExitCode, Outcome, Refusal, RefusalKind, Refusals};
 use crate::load::companions::{AgreedStart, CalledOff};
 use crate::result::{ClockOffset, CommonStart, LostHow, LostRank};
@@ -133,7 +133,7 @@ impl Hub {
         let kind = Refusals::from(refusals.to_vec()).kind();
         let exit_code = ExitCode::of(Outcome::Refused(kind)) as u8;
         self.link.broadcast(Message::Refused { exit_code });
-        self.end();
+        self.end(exit_code);
     }
 
     /// Names of the hosts, by rank.
@@ -347,18 +347,22 @@ impl Hub {
 
     /// Lets all ranks end, with the exit code of the run.
     pub fn dismiss(&mut self, exit_code: ExitCode) {
-        self.link.broadcast(Message::Bye { exit_code: exit_code as u8 });
-        self.end();
+        let in_order = !self.lost.iter().any(|lost| lost.how == LostHow::Silent);
+        self.link.broadcast(Message::Bye { exit_code: exit_code as u8, in_order });
+        self.end(exit_code as u8);
     }
 
-    /// Waits until all have left, and leaves.
-    fn end(&mut self) {
+    /// Waits until all have said that they leave, and leaves.
+    fn end(&mut self, exit_code: u8) {
         let silent = self.lost.iter().filter(|lost| lost.how == LostHow::Silent).map(|lost| lost.rank);
         let silent: BTreeSet<u32> = silent.collect();
         let mut there: BTreeSet<u32> =
             self.hellos.keys().copied().filter(|rank| *rank != 0 && !silent.contains(rank)).collect();
         self.wait_until_gone(&mut there);
-        self.link.leave(there.is_empty() && silent.is_empty());
+        self.link.leave(match there.is_empty() && silent.is_empty() {
+            true => Leaving::InOrder,
+            false => Leaving::EndAll(exit_code),
+        });
     }
 
     fn wait_until_gone(&mut self, there: &mut BTreeSet<u32>) {

@@ -11,7 +11,7 @@ use super::agreement::Sharing;
 use super::gather;
 use super::hub::{HandedIn, Hub, broken};
 use super::message::{Checked, Hello, Letter, Message, RankProgress, RefusalNote, Welcome};
-use super::post::{Arrival, Command, Post, Shared};
+use super::post::{Arrival, Command, Leaving, Post, Shared};
 use super::spoke::Spoke;
 use super::transport::{Open, TransportError};
 use super::words::Values;
@@ -25,8 +25,8 @@ use crate::sys::wake::Latch;
 
 /// How often a wait looks whether the run is to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long the post may take to end.
-const POST_PATIENCE: Duration = Duration::from_secs(8);
+/// How long the post may take to end. Everything is written by then, and MPICH before 4.2 may hang in its end.
+const POST_PATIENCE: Duration = Duration::from_secs(3);
 
 /// What a rank needs to join.
 pub struct Joining {
@@ -146,9 +146,9 @@ impl Link {
         self.command(Command::Broadcast(message));
     }
 
-    /// Ends the post, in order only when all ranks are there to end as well.
-    pub fn leave(&self, in_order: bool) {
-        self.command(Command::Leave { in_order });
+    /// Ends the post.
+    pub fn leave(&self, leaving: Leaving) {
+        self.command(Command::Leave(leaving));
         let deadline = Instant::now() + POST_PATIENCE;
         while !matches!(self.next(Some(deadline), false), Next::Late | Next::Arrival(Arrival::Left)) {}
     }

@@ -89,6 +89,9 @@ pub enum Message {
     Bye {
         /// See [`crate::fault::ExitCode`].
         exit_code: u8,
+        /// All ranks are there to leave together. Otherwise rank 0 ends them, and none leaves before: the launcher would
+        /// end the others at once.
+        in_order: bool,
     },
     /// To rank 0: this rank leaves now.
     Gone,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::clocks::{ROUNDS, RoundTrip, best};
 use super::message::{Letter, Message, RankProgress};
-use super::transport::{Transport, TransportError};
+use super::transport::{Alone, Transport, TransportError};
 use crate::machine::host::unix_time_ns;
 use crate::result::ClockOffset;
 use crate::sys::wake::Latch;
@@ -44,11 +44,19 @@ pub enum Command {
     Compare(Vec<u32>),
     /// No rank is to be waited for any more.
     Forget(u32),
-    /// End. In order only when all ranks are there to end as well.
-    Leave {
-        /// Whether the transport itself ends.
-        in_order: bool,
-    },
+    /// End.
+    Leave(Leaving),
+}
+
+/// How a rank leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    /// Together with all others: the transport itself ends.
+    InOrder,
+    /// Rank 0 ends all that are left, with this exit code.
+    EndAll(u8),
+    /// Without a word to the transport.
+    Alone,
 }
 
 /// What the post has for this rank.
@@ -170,7 +178,7 @@ impl<'a> Post<'a> {
         let over = loop {
             match self.turn() {
                 Ok(None) => {}
-                Ok(Some(in_order)) => break self.leave(in_order),
+                Ok(Some(leaving)) => break self.leave(leaving),
                 Err(over) => break Err(over),
             }
         };
@@ -186,10 +194,10 @@ impl<'a> Post<'a> {
     }
 
     /// One look at everything; whether to leave, and how.
-    fn turn(&mut self) -> Result<Option<bool>, Over> {
+    fn turn(&mut self) -> Result<Option<Leaving>, Over> {
         loop {
             match self.commands.try_recv() {
-                Ok(Command::Leave { in_order }) => return Ok(Some(in_order)),
+                Ok(Command::Leave(leaving)) => return Ok(Some(leaving)),
                 Ok(command) => self.obey(command)?,
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => return Err(Over::Nobody),
@@ -227,7 +235,7 @@ impl<'a> Post<'a> {
                     other.is_done = true;
                 }
             }
-            Command::Leave { .. } => {}
+            Command::Leave(_) => {}
         }
         Ok(())
     }
@@ -379,15 +387,17 @@ impl<'a> Post<'a> {
     }
 
     /// Waits until the last letters have left.
-    fn leave(&mut self, in_order: bool) -> Result<(), Over> {
+    fn leave(&mut self, leaving: Leaving) -> Result<(), Over> {
         let deadline = Instant::now() + LEAVE_PATIENCE;
         while !self.transport.is_sent() && Instant::now() < deadline {
             // Receiving moves on what is being sent.
             let _ = self.transport.receive(PROMPT)?;
         }
-        if in_order {
-            let transport = std::mem::replace(&mut self.transport, Box::new(super::transport::Alone));
-            transport.leave()?;
+        let transport = std::mem::replace(&mut self.transport, Box::new(Alone));
+        match leaving {
+            Leaving::InOrder => transport.leave()?,
+            Leaving::EndAll(exit_code) => transport.abort(exit_code),
+            Leaving::Alone => std::mem::forget(transport),
         }
         Ok(())
     }

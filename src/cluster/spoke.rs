@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use super::member::{Link, Next};
 use super::message::{Checked, Left, Letter, Message, Welcome};
-use super::post::Arrival;
+use super::post::{Arrival, Leaving};
 use crate::load::companions::{AgreedStart, CalledOff, Maker};
 use crate::result::{ClockOffset, CommonStart};
 
 /// How long the comparison of the clocks after the load may take.
 const CLOCK_PATIENCE: Duration = Duration::from_secs(3);
+/// How long rank 0 may take to end this rank.
+const ENDED_BY_RANK_0: Duration = Duration::from_secs(3);
 /// How long rank 0 may take for the sum of all results, after this rank handed in its own: other ranks may still wait for their
 /// last I/Os.
 const SUM_PATIENCE: Duration = Duration::from_secs(300);
@@ -27,6 +29,8 @@ pub struct Spoke {
     /// Rank 0 is gone.
     is_alone: bool,
     exit_code: Option<u8>,
+    /// Not all ranks are there to leave together.
+    ends_alone: bool,
     /// The sum of the results of the present run, empty where there is none.
     sum: Option<Vec<u8>>,
 }
@@ -45,6 +49,7 @@ impl Spoke {
             is_off: false,
             is_alone: false,
             exit_code: None,
+            ends_alone: false,
             sum: None,
         };
         spoke.link.send(0, hello);
@@ -202,7 +207,14 @@ impl Spoke {
     /// Leaves the run.
     fn depart(&self) {
         self.link.send(0, Message::Gone);
-        self.link.leave(self.exit_code.is_some());
+        if self.exit_code.is_some() && !self.ends_alone {
+            return self.link.leave(Leaving::InOrder);
+        }
+        self.link.leave(Leaving::Alone);
+        // The launcher ends all ranks when the first of them goes. That is for rank 0, if it is there.
+        if !self.is_alone {
+            std::thread::sleep(ENDED_BY_RANK_0);
+        }
     }
 
     fn check_on(&self) -> Result<(), CalledOff> {
@@ -215,8 +227,9 @@ impl Spoke {
     fn take(&mut self, arrival: Arrival) {
         match arrival {
             Arrival::Letter { letter: Letter { message, tail }, .. } => match message {
-                Message::Refused { exit_code } | Message::Bye { exit_code } => {
-                    self.exit_code = Some(exit_code)
+                Message::Refused { exit_code } => self.exit_code = Some(exit_code),
+                Message::Bye { exit_code, in_order } => {
+                    (self.exit_code, self.ends_alone) = (Some(exit_code), !in_order);
                 }
                 Message::Made { rank, typed } => drop(self.made.insert((rank, typed))),
                 Message::Start { time_span, agreed_unix_ns, clock } => {

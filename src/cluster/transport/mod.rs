@@ -33,6 +33,9 @@ pub trait Transport: Debug {
     /// A rank is gone: nothing is sent to it or waited for any more.
     fn give_up(&mut self, rank: u32);
 
+    /// Ends all ranks, where the transport can: not all of them are there to leave in order.
+    fn abort(self: Box<Self>, exit_code: u8);
+
     /// Leaves in order. May wait for other ranks, and without end for one that is gone.
     ///
     /// # Errors
@@ -75,6 +78,8 @@ impl Transport for Alone {
     }
 
     fn give_up(&mut self, _: u32) {}
+
+    fn abort(self: Box<Self>, _: u8) {}
 
     fn leave(self: Box<Self>) -> Result<(), TransportError> {
         Ok(())
@@ -126,6 +131,8 @@ impl Transport for Threads {
     }
 
     fn give_up(&mut self, _: u32) {}
+
+    fn abort(self: Box<Self>, _: u8) {}
 
     fn leave(self: Box<Self>) -> Result<(), TransportError> {
         Ok(())

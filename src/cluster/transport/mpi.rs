@@ -73,6 +73,10 @@ impl Transport for Mpi {
         self.world.give_up(rank);
     }
 
+    fn abort(self: Box<Self>, exit_code: u8) {
+        self.world.abort(i32::from(exit_code))
+    }
+
     fn leave(self: Box<Self>) -> Result<(), TransportError> {
         of_transport(self.world.leave())
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
@@ -15,6 +15,24 @@ pub struct EndWish {
     pub exit_code: i32,
     /// The terminal is gone (SIGHUP). The kernel and the shell each send one, so a second one is no second wish.
     pub is_hangup: bool,
+}
+
+/// Gives the wish to a child of this process.
+pub fn pass_on(wish: EndWish, child: u32) {
+    let signal = Signal::from_named_raw(wish.exit_code - 128);
+    let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
+    if let Some((signal, pid)) = signal.zip(pid) {
+        // It fails only when the child has ended.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// From now on this process is killed when its parent ends. False when that is not `parent` any more.
+pub fn die_with(parent: u32) -> bool {
+    // It cannot fail: the signal exists.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    let now = getppid().map(|pid| pid.as_raw_nonzero().get().cast_unsigned());
+    now == Some(parent)
 }
 
 /// Requests of a person or a service to end the program (SIGINT, SIGTERM), or the end of its terminal (SIGHUP).

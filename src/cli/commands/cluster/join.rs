@@ -7,7 +7,7 @@ use super::options::Options;
 use crate::cli::console::tell;
 use crate::cluster::transport::Open;
 use crate::cluster::{Cluster, JoinError, Joining};
-use crate::fault::{ExitCode, Failure, FailureKind, Refusals};
+use crate::fault::{ExitCode, Failure, FailureKind, Outcome, Refusals};
 use crate::session::signals::stop_on_signals;
 use crate::sys::thread::keep_to_processors;
 use crate::sys::wake::Latch;
@@ -25,11 +25,16 @@ pub(super) struct Joined {
     pub has_folder: bool,
 }
 
-/// Joins the run. `words` are all words after `truespd`, as typed.
+/// Joins the run. `words` are all words after `truespd`, as typed; `is_first`: the launcher calls this process rank 0.
 ///
 /// # Errors
 /// The exit code; what is to be said was said.
-pub(super) fn join(words: &[String], options: &Options, open: Open) -> Result<Joined, ExitCode> {
+pub(super) fn join(
+    words: &[String],
+    options: &Options,
+    open: Open,
+    is_first: bool,
+) -> Result<Joined, ExitCode> {
     let signals = Signals::default();
     let stop = stop_on_signals(signals.notice()).map_err(tell)?;
     let has_folder = options.documents.as_ref().is_some_and(|folder| folder.exists());
@@ -43,7 +48,8 @@ pub(super) fn join(words: &[String], options: &Options, open: Open) -> Result<Jo
         stop: stop.clone(),
     };
     let cluster = Cluster::join(joining).map_err(|error| match error {
-        JoinError::Transport(refusal) => tell(refusal),
+        JoinError::Transport(refusal) if is_first => tell(refusal),
+        JoinError::Transport(refusal) => ExitCode::of(Outcome::Refused(refusal.kind)),
         JoinError::Refused(refusals) => tell(Refusals::from(refusals)),
         JoinError::Dismissed(code) => end_as(code),
     })?;

@@ -3,6 +3,7 @@
 mod folder;
 mod join;
 mod options;
+mod parent;
 mod run;
 mod series;
 mod sum;
@@ -101,7 +102,11 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
         Ok(open) => open,
         Err(refusal) => return told(refusal),
     };
-    let joined = match join::join(&typed, &own.options, open) {
+    let has_others = launched.is_some_and(|launched| launched.ranks != Some(1));
+    if has_others && let Err(code) = parent::is_rank(matches!(what, What::Line).then_some(&own)) {
+        return u8::try_from(code).ok().and_then(ExitCode::of_number).unwrap_or(ExitCode::Failed);
+    }
+    let joined = match join::join(&typed, &own.options, open, is_first) {
         Ok(joined) => joined,
         Err(code) => return code,
     };
