@@ -25,8 +25,11 @@ pub(super) fn hosts(out: &mut String, document: &Document) {
     if !document.missing.is_empty() {
         line!(out);
     }
-    for rank in &document.missing {
+    for rank in document.missing.iter().take(ROWS_MAX) {
         line!(out, "missing: {}", OneLine(&rank.words()));
+    }
+    if document.missing.len() > ROWS_MAX {
+        line!(out, "missing: {} more", document.missing.len() - ROWS_MAX);
     }
 }
 

@@ -367,6 +367,23 @@ fn a_rank_counts_once_and_missing_ones_are_told() {
 }
 
 #[test]
+fn a_sum_repeats_some_warnings_and_counts_the_others() {
+    let of = |number: u64| {
+        let mut host = host(number);
+        host.warnings = vec!["it is the same everywhere".into(), format!("it is on host {number:02} alone")];
+        host
+    };
+    let hosts: Vec<Document> = (0..40).map(of).collect();
+    let few = merge(&hosts[..31].iter().collect::<Vec<_>>(), false).expect("the same test");
+    assert_eq!(few.warnings.len(), 32);
+    let many = merge(&hosts.iter().collect::<Vec<_>>(), false).expect("the same test");
+    assert_eq!(many.warnings.len(), 33);
+    assert!(many.warnings.iter().any(|words| words.starts_with("9 more warnings")), "{:?}", many.warnings);
+    let rest: Vec<&Document> = [&few].into_iter().chain(&hosts[31..]).collect();
+    assert_eq!(merge(&rest, false).expect("the same test").warnings, many.warnings);
+}
+
+#[test]
 fn windows_of_ranks_are_compared_by_the_clock_of_rank_0() {
     let start = |ahead_ns| CommonStart {
         agreed_unix_ns: START_NS,
@@ -449,8 +466,10 @@ fn sums_that_would_grow_too_large_have_one_entry() {
     let of = |hosts: u64| -> Vec<Document> {
         let host = |number| {
             let mut host = wide(number, 1, 2);
-            for span in &mut host.profile.time_spans {
-                (span.calculate_iops_std_dev, span.duration_s, span.io_bucket_ms) = (true, 10_000, 100);
+            for span in 0..2 {
+                let asked = &mut host.profile.time_spans[span];
+                (asked.calculate_iops_std_dev, asked.io_bucket_ms) = (true, 100);
+                measured(&mut host, span).test_time_s = 10_000.0;
             }
             host
         };
