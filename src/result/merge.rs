@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Direction, Document, EngineTraits, Evidence, LatencySummary, Measured, OwnCost, Source, SourceSpan,
-    SourceTotals, SourceVerdict, TargetFacts, TargetResult, TimeSpanResult,
+    SourceTotals, SourceVerdict, TargetFacts, TargetResult, TimeSpanResult, Timeline,
 };
 use crate::measure::{Histogram, LatencySlices};
 use crate::profile::{Profile, ResultFormat, TimeSpan};
@@ -123,6 +123,8 @@ struct SpanSum {
     cost: Option<OwnCost>,
     /// None before the first result; without latencies over time where one of the results has none.
     latencies: Option<Option<LatencySlices>>,
+    /// Likewise of completions over time, and without where intervals differ in length.
+    series: Option<Option<Timeline>>,
 }
 
 impl Merger {
@@ -388,6 +390,7 @@ impl SpanSum {
         if let Some(theirs) = measured.evidence.own_cost {
             add_cost(self.cost.get_or_insert_default(), &theirs);
         }
+        self.add_series(measured.evidence.series);
         // A sum without the I/Os of one result would not be of the same I/Os as the other figures.
         self.latencies = Some(match (self.latencies.take(), measured.latency_over_time) {
             (None, theirs) => theirs,
@@ -395,6 +398,14 @@ impl SpanSum {
                 mine.merge(&theirs);
                 Some(mine)
             }
+            (Some(_), _) => None,
+        });
+    }
+
+    fn add_series(&mut self, theirs: Option<Timeline>) {
+        self.series = Some(match (self.series.take(), theirs) {
+            (None, theirs) => theirs,
+            (Some(Some(mut mine)), Some(theirs)) => mine.add(&theirs).then_some(mine),
             (Some(_), _) => None,
         });
     }
@@ -417,6 +428,7 @@ impl SpanSum {
                 window: rows.common(),
                 targets: facts.collect(),
                 own_cost: self.cost,
+                series: self.series.flatten(),
                 ..Evidence::default()
             },
         }))

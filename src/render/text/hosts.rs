@@ -44,7 +44,7 @@ fn table(out: &mut String, span: &TimeSpan, rows: &[HostRow]) {
     let width = names.max().unwrap_or(0).clamp(4, NAME_MAX);
     let latencies = if span.measure_latency { " |  AvgLat  | MedianLat |  99%-Lat " } else { "" };
     let header = format!(
-        "{:width$} |       bytes     |     I/Os     |    MiB/s   |  I/O per s {latencies} | late (ms)",
+        "{:width$} |       bytes     |     I/Os     |    MiB/s   |  I/O per s{latencies} | late (ms)",
         "host"
     );
     let border = "-".repeat(header.chars().count());

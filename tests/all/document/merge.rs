@@ -6,7 +6,8 @@ use truespd::render::text;
 use truespd::result::json::write;
 use truespd::result::merge::{MergeError, Merger};
 use truespd::result::{
-    ClockOffset, CommonStart, Document, LostHow, LostRank, Measured, Rank, Summary, TimeSpanResult, Window,
+    ClockOffset, CommonStart, Document, LostHow, LostRank, Measured, Rank, Summary, TimeSpanResult, Timeline,
+    Window,
 };
 
 const RECIPE: Recipe = Recipe {
@@ -146,6 +147,29 @@ fn latencies_over_time_are_of_all_results_or_of_none() {
     let sum = merge(&[&older, &one], false).expect("the same test");
     let again = merge(&[&sum, &host(2)], false).expect("the same test");
     assert_eq!(seen(&again, 1).latency_over_time, None);
+}
+
+/// Likewise; and only in intervals that all of them have.
+#[test]
+fn completions_over_time_are_of_all_results_or_of_none() {
+    let with = |number, interval_ns, reads: &[u64]| {
+        let mut host = host(number);
+        let series = Timeline { interval_ns, reads: reads.to_vec(), writes: vec![1; reads.len()] };
+        measured(&mut host, 0).evidence.series = Some(series);
+        host
+    };
+    let hosts = [with(0, 100, &[1, 2, 3]), with(1, 100, &[10, 20]), with(2, 100, &[100, 200, 300])];
+    let sum = merge(&[&hosts[2], &hosts[0], &hosts[1]], false).expect("the same test");
+    let series = seen(&sum, 0).evidence.series.clone().expect("all have one");
+    assert_eq!((series.interval_ns, series.reads, series.writes), (100, vec![111, 222], vec![3, 3]));
+    let two = merge(&[&hosts[1], &hosts[2]], false).expect("the same test");
+    assert_eq!(write(&merge(&[&two, &hosts[0]], false).expect("the same test")), write(&sum));
+    for other in [with(3, 200, &[1, 2, 3]), host(3)] {
+        let none = merge(&[&sum, &other], false).expect("the same test");
+        assert_eq!(seen(&none, 0).evidence.series, None);
+        let again = merge(&[&none, &with(4, 100, &[1])], false).expect("the same test");
+        assert_eq!(seen(&again, 0).evidence.series, None);
+    }
 }
 
 #[test]
