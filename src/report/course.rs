@@ -305,7 +305,9 @@ impl<'d> Course<'d> {
         let mut sum: Vec<f64> = Vec::new();
         let mut interval_s = 1.0;
         for (path, direction) in self.with_paths(operations) {
-            let (Some(intervals), Some(size)) = (&direction.intervals, self.block_bytes(path)) else {
+            // Targets of other hosts of a sum are not in its profile.
+            let size = self.block_bytes(path).or_else(|| direction.bytes.checked_div(direction.ios));
+            let (Some(intervals), Some(size)) = (&direction.intervals, size) else {
                 continue;
             };
             interval_s = intervals.interval_ns() as f64 / 1e9;

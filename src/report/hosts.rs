@@ -6,7 +6,7 @@ use super::html::escaped;
 use super::parts::bar;
 use super::table::{Cell, Table};
 use crate::result::LatencySummary;
-use crate::result::hosts::{HostFigure, HostRow, Outlier, Spread, folded, outliers, rows};
+use crate::result::hosts::{HostFigure, HostRow, Outlier, ROWS_MAX, Spread, folded, outliers, rows};
 use crate::text::{duration_ns, number, rate};
 
 /// Hosts that are named as far from the others.
@@ -39,7 +39,9 @@ fn of_course(course: &Course, is_only: bool) -> String {
         words.push(format!("Far from the others: {}.", told.join("; ")));
     }
     if !document.missing.is_empty() {
-        let missing: Vec<String> = document.missing.iter().map(|rank| rank.words()).collect();
+        let named = document.missing.iter().take(ROWS_MAX).map(|rank| rank.words());
+        let more = document.missing.len().checked_sub(ROWS_MAX).filter(|more| *more > 0);
+        let missing: Vec<String> = named.chain(more.map(|more| format!("{more} more"))).collect();
         words.push(format!("Missing: {}.", missing.join("; ")));
     }
     let table = table(&format!("{name}hosts"), &rows, spread.most);

@@ -223,7 +223,7 @@ fn check(document: &Document) -> Result<(), ReadError> {
     }
     let ranks = document.rank.iter().chain(document.sources.iter().filter_map(|source| source.rank.as_ref()));
     if let Some(rank) = ranks.into_iter().find(|rank| rank.ranks > RANKS_MAX || rank.rank >= rank.ranks) {
-        return malformed(format!("rank {} of {} ranks is none", rank.rank, rank.ranks));
+        return malformed(format!("it is of rank {} of a run of {} ranks", rank.rank, rank.ranks));
     }
     let processors = document.system.topology.processors.len();
     for (i, span) in document.time_spans.iter().enumerate() {

@@ -22,16 +22,19 @@ use std::collections::BTreeSet;
 
 use super::{
     Direction, Document, EngineTraits, Evidence, LatencySummary, Measured, OwnCost, Source, SourceSpan,
-    SourceTotals, SourceVerdict, TargetFacts, TargetResult, TimeSpanResult,
+    SourceTotals, SourceVerdict, TargetFacts, TargetResult, TimeSpanResult, Timeline,
 };
 use crate::measure::{Histogram, LatencySlices};
-use crate::profile::{Profile, ResultFormat};
+use crate::profile::{Profile, ResultFormat, TimeSpan};
 use rows::Rows;
-use threads::{Fold, Threads};
+use threads::{Fold, Threads, bytes_of};
 
 /// With more sources than this, what is known of each target is left out: nothing says whose it is, and it would be most of
 /// the document.
 const FACTS_OF_MAX: usize = 256;
+
+/// Warnings of single results that a sum repeats.
+const WARNINGS_MAX: usize = 32;
 
 /// Why results cannot be added.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -111,14 +114,17 @@ struct First {
 #[derive(Debug, Default)]
 struct SpanSum {
     threads: Threads,
-    /// Threads and targets of all sources.
+    /// Threads of all sources.
     threads_all: u64,
-    targets_all: u64,
+    /// What the results of all sources may take in memory.
+    bytes_all: u64,
     engine_notes: BTreeSet<String>,
     facts: BTreeSet<TargetFacts>,
     cost: Option<OwnCost>,
     /// None before the first result; without latencies over time where one of the results has none.
     latencies: Option<Option<LatencySlices>>,
+    /// Likewise of completions over time, and without where intervals differ in length.
+    series: Option<Option<Timeline>>,
 }
 
 impl Merger {
@@ -147,8 +153,10 @@ impl Merger {
             if self.base.as_ref().is_none_or(|(least, _)| key < *least) {
                 self.base = Some((key.clone(), document.profile.clone()));
             }
-            for (sum, span) in self.spans.iter_mut().zip(&source.time_spans) {
-                sum.count(span.as_ref());
+            for ((sum, span), asked) in
+                self.spans.iter_mut().zip(&source.time_spans).zip(&document.profile.time_spans)
+            {
+                sum.count(span.as_ref(), asked);
             }
             self.sources.push((key, source));
         }
@@ -192,10 +200,9 @@ impl Merger {
 
     /// Folds threads as far as the sources that are here demand.
     fn fold(&mut self) {
-        let spans = self.base.as_ref().map_or(&[][..], |(_, profile)| &profile.time_spans);
         let threads = self.spans.iter().map(|sum| sum.threads_all).max().unwrap_or(0);
-        let targets: Vec<u64> = self.spans.iter().map(|sum| sum.targets_all).collect();
-        let fold = Fold::of(threads, &targets, spans);
+        let bytes = self.spans.iter().map(|sum| sum.bytes_all).fold(0, u64::saturating_add);
+        let fold = Fold::of(threads, bytes);
         let has_facts = self.sources.len() <= FACTS_OF_MAX;
         for sum in &mut self.spans {
             sum.threads.fold(fold);
@@ -226,7 +233,7 @@ impl Merger {
         keyed.iter().zip(0..).for_each(|((added, _), place)| place_of[*added] = place);
         let sources: Vec<Source> = keyed.into_iter().map(|(_, (_, source))| source).collect();
         let missing = missing::missing(&sources);
-        let mut warnings: BTreeSet<String> = sources.iter().flat_map(|s| s.warnings.clone()).collect();
+        let mut warnings = warnings_of(&sources);
         warnings.extend(missing::warning(&missing, sources.len()));
         let mut notes = vec![format!("the sum of {} results", sources.len())];
         notes.extend(self.spans.iter().map(|sum| sum.threads.folded()).max().and_then(Fold::note));
@@ -259,6 +266,16 @@ impl Merger {
             missing,
         })
     }
+}
+
+/// What the results warn of, each once. Of many hosts each may have words of its own: the rows have them all.
+fn warnings_of(sources: &[Source]) -> BTreeSet<String> {
+    let mut warnings: BTreeSet<String> = sources.iter().flat_map(|s| s.warnings.clone()).collect();
+    if let Some(more) = warnings.len().checked_sub(WARNINGS_MAX).filter(|more| *more > 0) {
+        warnings = warnings.into_iter().take(WARNINGS_MAX).collect();
+        warnings.insert(format!("{more} more warnings of single results are in the document (sources)"));
+    }
+    warnings
 }
 
 /// The cluster run that all of a result belongs to.
@@ -357,11 +374,12 @@ fn totals(measured: &Measured, of: fn(&TargetResult) -> Vec<&Direction>) -> Sour
 
 impl SpanSum {
     /// Counts a source, before its threads come.
-    fn count(&mut self, span: Option<&SourceSpan>) {
+    fn count(&mut self, span: Option<&SourceSpan>, asked: &TimeSpan) {
         let Some(span) = span else { return };
-        // Sums from before there were these figures do not tell.
-        self.threads_all += span.threads.unwrap_or(1);
-        self.targets_all += span.targets.len().max(1) as u64;
+        // Sums from before it was kept do not tell.
+        self.threads_all = self.threads_all.saturating_add(span.threads.unwrap_or(1));
+        let interval_ms = asked.calculate_iops_std_dev.then_some(asked.io_bucket_ms);
+        self.bytes_all = self.bytes_all.saturating_add(bytes_of(span, interval_ms));
     }
 
     /// Adds a result whose first source has the place `first` among those that were added.
@@ -372,6 +390,7 @@ impl SpanSum {
         if let Some(theirs) = measured.evidence.own_cost {
             add_cost(self.cost.get_or_insert_default(), &theirs);
         }
+        self.add_series(measured.evidence.series);
         // A sum without the I/Os of one result would not be of the same I/Os as the other figures.
         self.latencies = Some(match (self.latencies.take(), measured.latency_over_time) {
             (None, theirs) => theirs,
@@ -379,6 +398,14 @@ impl SpanSum {
                 mine.merge(&theirs);
                 Some(mine)
             }
+            (Some(_), _) => None,
+        });
+    }
+
+    fn add_series(&mut self, theirs: Option<Timeline>) {
+        self.series = Some(match (self.series.take(), theirs) {
+            (None, theirs) => theirs,
+            (Some(Some(mut mine)), Some(theirs)) => mine.add(&theirs).then_some(mine),
             (Some(_), _) => None,
         });
     }
@@ -401,6 +428,7 @@ impl SpanSum {
                 window: rows.common(),
                 targets: facts.collect(),
                 own_cost: self.cost,
+                series: self.series.flatten(),
                 ..Evidence::default()
             },
         }))

@@ -151,21 +151,35 @@ pub struct Verdict {
     pub rules: Vec<String>,
 }
 
+/// Findings that the row of a sum holds: with the same of each of many targets, the rows would be most of the sum.
+const SOURCE_FINDINGS_MAX: usize = 8;
+
 /// What the rules said of one of the results of a sum: the grade and why, without what was only worth knowing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SourceVerdict {
     /// That of the worst finding.
     pub grade: Grade,
-    /// What was found, worst first, without remarks.
+    /// What was found, worst first, without remarks; eight at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// Findings beyond those.
+    #[serde(skip_serializing_if = "is_none")]
+    pub more: u32,
+}
+
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 impl From<&Verdict> for SourceVerdict {
     fn from(verdict: &Verdict) -> Self {
-        let findings = verdict.findings.iter().filter(|finding| !finding.grade.is_remark());
-        SourceVerdict { grade: verdict.grade, findings: findings.cloned().collect() }
+        let findings = || verdict.findings.iter().filter(|finding| !finding.grade.is_remark());
+        SourceVerdict {
+            grade: verdict.grade,
+            findings: findings().take(SOURCE_FINDINGS_MAX).cloned().collect(),
+            more: findings().skip(SOURCE_FINDINGS_MAX).count() as u32,
+        }
     }
 }
 

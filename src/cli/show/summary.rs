@@ -21,6 +21,8 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 const LEAD: usize = 11;
 /// Columns of the course of the rate at most.
 const COURSE_MAX: usize = 44;
+/// Missing ranks that are named.
+const MISSING_MAX: usize = 8;
 /// Columns of the longest bar at most.
 const BAR_MAX: usize = 40;
 
@@ -186,7 +188,9 @@ fn hosts(document: &Document, time_span: usize, style: Style) -> String {
         let words = format!("... {count} more hosts between {} and {} IOPS", number(least), number(most));
         out.push_str(&hanging(&lead(""), &words, style.columns));
     }
-    let missing: Vec<String> = document.missing.iter().map(|rank| printable(&rank.words())).collect();
+    let named = document.missing.iter().take(MISSING_MAX).map(|rank| printable(&rank.words()));
+    let more = document.missing.len().checked_sub(MISSING_MAX).filter(|more| *more > 0);
+    let missing: Vec<String> = named.chain(more.map(|more| format!("and {more} more"))).collect();
     if !missing.is_empty() {
         out.push_str(&hanging(&lead("missing"), &missing.join("; "), style.columns));
     }

@@ -25,8 +25,11 @@ pub(super) fn hosts(out: &mut String, document: &Document) {
     if !document.missing.is_empty() {
         line!(out);
     }
-    for rank in &document.missing {
+    for rank in document.missing.iter().take(ROWS_MAX) {
         line!(out, "missing: {}", OneLine(&rank.words()));
+    }
+    if document.missing.len() > ROWS_MAX {
+        line!(out, "missing: {} more", document.missing.len() - ROWS_MAX);
     }
 }
 
@@ -41,7 +44,7 @@ fn table(out: &mut String, span: &TimeSpan, rows: &[HostRow]) {
     let width = names.max().unwrap_or(0).clamp(4, NAME_MAX);
     let latencies = if span.measure_latency { " |  AvgLat  | MedianLat |  99%-Lat " } else { "" };
     let header = format!(
-        "{:width$} |       bytes     |     I/Os     |    MiB/s   |  I/O per s {latencies} | late (ms)",
+        "{:width$} |       bytes     |     I/Os     |    MiB/s   |  I/O per s{latencies} | late (ms)",
         "host"
     );
     let border = "-".repeat(header.chars().count());

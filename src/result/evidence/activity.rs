@@ -121,6 +121,17 @@ pub struct Timeline {
     pub writes: Vec<u64>,
 }
 
+impl Timeline {
+    /// Adds what another run completed, in the intervals that both have; not where those differ in length.
+    pub fn add(&mut self, other: &Timeline) -> bool {
+        for (mine, theirs) in [(&mut self.reads, &other.reads), (&mut self.writes, &other.writes)] {
+            mine.truncate(theirs.len());
+            mine.iter_mut().zip(theirs).for_each(|(sum, count)| *sum = sum.saturating_add(*count));
+        }
+        self.interval_ns == other.interval_ns
+    }
+}
+
 /// I/Os in flight, on average over the measured time.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -6,13 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::profile::TimeSpan;
-use crate::result::{Direction, TargetResult, ThreadResult};
+use crate::result::{Direction, SourceSpan, SourceTotals, TargetResult, ThreadResult};
 
 /// Threads that stand for themselves, at most.
 const THREADS_MAX: u64 = 256;
 /// What the results of all sources may take in memory, as far as can be estimated.
-const BYTES_MAX: u64 = 96 << 20;
+const BYTES_MAX: u64 = 64 << 20;
 /// A histogram of latencies: six powers of two of 8 KiB.
 const HISTOGRAM_BYTES: u64 = 48 << 10;
 /// An interval of a series.
@@ -33,10 +32,9 @@ pub(super) enum Fold {
 }
 
 impl Fold {
-    /// For a sum whose sources have so many threads in a time span, and so many targets in each.
-    pub fn of(threads: u64, targets: &[u64], spans: &[TimeSpan]) -> Self {
-        let bytes = |(&targets, span): (&u64, &TimeSpan)| targets.saturating_mul(bytes_of_target(span));
-        match targets.iter().zip(spans).map(bytes).fold(0, u64::saturating_add) {
+    /// For a sum whose sources have at most so many threads in a time span, and may take so many bytes.
+    pub fn of(threads: u64, bytes: u64) -> Self {
+        match bytes {
             BYTES_MAX.. => Fold::All,
             _ if threads > THREADS_MAX => Fold::BySource,
             _ => Fold::Apart,
@@ -59,16 +57,19 @@ impl Fold {
     }
 }
 
-/// Estimated from what was asked for, which is the same for all results.
-fn bytes_of_target(span: &TimeSpan) -> u64 {
-    let ways = u64::from(span.targets.iter().any(|target| target.write_percent < 100))
-        + u64::from(span.targets.iter().any(|target| target.write_percent > 0));
-    let latency = if span.measure_latency { HISTOGRAM_BYTES } else { 0 };
-    let intervals = match span.calculate_iops_std_dev {
-        true => u64::from(span.duration_s) * 1000 / u64::from(span.io_bucket_ms.max(1)),
-        false => 0,
+/// What the results of a source in a time span may take in memory as one entry. `interval_ms` is the length of the intervals
+/// of its series, where there are any; it is the same for all results of a sum.
+pub(super) fn bytes_of(source: &SourceSpan, interval_ms: Option<u32>) -> u64 {
+    // Sums from before there were paths do not tell.
+    let targets = source.targets.len().max(1) as u64;
+    let intervals = interval_ms.map_or(0.0, |ms| source.test_time_s * 1000.0 / f64::from(ms.max(1))) as u64;
+    let of_way = |way: &SourceTotals| match (way.ios, &way.latency) {
+        (0, _) => 0,
+        (_, None) => intervals.saturating_mul(INTERVAL_BYTES),
+        (_, Some(_)) => intervals.saturating_mul(INTERVAL_BYTES).saturating_add(HISTOGRAM_BYTES),
     };
-    TARGET_BYTES + ways.max(1) * (latency + intervals * INTERVAL_BYTES)
+    let ways = of_way(&source.read).saturating_add(of_way(&source.write));
+    targets.saturating_mul(TARGET_BYTES.saturating_add(ways))
 }
 
 /// The threads of one time span.

@@ -107,7 +107,7 @@ pub fn not_certified(document: &Document) -> Look {
 fn reason(verdict: &SourceVerdict, is_alone: bool) -> String {
     let Some(worst) = verdict.findings.first() else { return "its verdict does not tell why.".to_string() };
     let of = worst.target.as_ref().map_or(String::new(), |target| format!(" of '{target}'"));
-    let more = match verdict.findings.len() - 1 {
+    let more = match verdict.findings.len() - 1 + verdict.more as usize {
         more @ 1.. if is_alone => format!(" (and {more} more)"),
         _ => String::new(),
     };

@@ -6,7 +6,8 @@ use truespd::render::text;
 use truespd::result::json::write;
 use truespd::result::merge::{MergeError, Merger};
 use truespd::result::{
-    ClockOffset, CommonStart, Document, LostHow, LostRank, Measured, Rank, Summary, TimeSpanResult, Window,
+    ClockOffset, CommonStart, Document, LostHow, LostRank, Measured, Rank, Summary, TimeSpanResult, Timeline,
+    Window,
 };
 
 const RECIPE: Recipe = Recipe {
@@ -146,6 +147,29 @@ fn latencies_over_time_are_of_all_results_or_of_none() {
     let sum = merge(&[&older, &one], false).expect("the same test");
     let again = merge(&[&sum, &host(2)], false).expect("the same test");
     assert_eq!(seen(&again, 1).latency_over_time, None);
+}
+
+/// Likewise; and only in intervals that all of them have.
+#[test]
+fn completions_over_time_are_of_all_results_or_of_none() {
+    let with = |number, interval_ns, reads: &[u64]| {
+        let mut host = host(number);
+        let series = Timeline { interval_ns, reads: reads.to_vec(), writes: vec![1; reads.len()] };
+        measured(&mut host, 0).evidence.series = Some(series);
+        host
+    };
+    let hosts = [with(0, 100, &[1, 2, 3]), with(1, 100, &[10, 20]), with(2, 100, &[100, 200, 300])];
+    let sum = merge(&[&hosts[2], &hosts[0], &hosts[1]], false).expect("the same test");
+    let series = seen(&sum, 0).evidence.series.clone().expect("all have one");
+    assert_eq!((series.interval_ns, series.reads, series.writes), (100, vec![111, 222], vec![3, 3]));
+    let two = merge(&[&hosts[1], &hosts[2]], false).expect("the same test");
+    assert_eq!(write(&merge(&[&two, &hosts[0]], false).expect("the same test")), write(&sum));
+    for other in [with(3, 200, &[1, 2, 3]), host(3)] {
+        let none = merge(&[&sum, &other], false).expect("the same test");
+        assert_eq!(seen(&none, 0).evidence.series, None);
+        let again = merge(&[&none, &with(4, 100, &[1])], false).expect("the same test");
+        assert_eq!(seen(&again, 0).evidence.series, None);
+    }
 }
 
 #[test]
@@ -367,6 +391,23 @@ fn a_rank_counts_once_and_missing_ones_are_told() {
 }
 
 #[test]
+fn a_sum_repeats_some_warnings_and_counts_the_others() {
+    let of = |number: u64| {
+        let mut host = host(number);
+        host.warnings = vec!["it is the same everywhere".into(), format!("it is on host {number:02} alone")];
+        host
+    };
+    let hosts: Vec<Document> = (0..40).map(of).collect();
+    let few = merge(&hosts[..31].iter().collect::<Vec<_>>(), false).expect("the same test");
+    assert_eq!(few.warnings.len(), 32);
+    let many = merge(&hosts.iter().collect::<Vec<_>>(), false).expect("the same test");
+    assert_eq!(many.warnings.len(), 33);
+    assert!(many.warnings.iter().any(|words| words.starts_with("9 more warnings")), "{:?}", many.warnings);
+    let rest: Vec<&Document> = [&few].into_iter().chain(&hosts[31..]).collect();
+    assert_eq!(merge(&rest, false).expect("the same test").warnings, many.warnings);
+}
+
+#[test]
 fn windows_of_ranks_are_compared_by_the_clock_of_rank_0() {
     let start = |ahead_ns| CommonStart {
         agreed_unix_ns: START_NS,
@@ -449,8 +490,10 @@ fn sums_that_would_grow_too_large_have_one_entry() {
     let of = |hosts: u64| -> Vec<Document> {
         let host = |number| {
             let mut host = wide(number, 1, 2);
-            for span in &mut host.profile.time_spans {
-                (span.calculate_iops_std_dev, span.duration_s, span.io_bucket_ms) = (true, 10_000, 100);
+            for span in 0..2 {
+                let asked = &mut host.profile.time_spans[span];
+                (asked.calculate_iops_std_dev, asked.io_bucket_ms) = (true, 100);
+                measured(&mut host, span).test_time_s = 10_000.0;
             }
             host
         };

@@ -122,6 +122,21 @@ fn results_without_a_verdict_and_failed_ones_are_named() {
 }
 
 #[test]
+fn of_many_findings_the_worst_are_kept_and_all_are_counted() {
+    let mut b = host("b", cached);
+    let verdict = b.verdict.as_mut().expect("judged");
+    let one = verdict.findings[0].clone();
+    assert_eq!(one.rule, "served-from-cache");
+    let remark = Finding { grade: FindingGrade::Remark, ..one.clone() };
+    verdict.findings = std::iter::repeat_n(one, 12).chain([remark]).collect();
+    let sum = sum([host("a", |_| {}), b]);
+    let kept = sum.sources[1].verdict.as_ref().expect("judged");
+    assert_eq!((kept.findings.len(), kept.more), (8, 4));
+    let verdict = judge(&sum);
+    says(&fires(&verdict, "host-not-certified"), FindingGrade::Suspect, &["(and 11 more)"]);
+}
+
+#[test]
 fn missing_ranks_are_named() {
     let mut zero = rank(0, 4, |_| {});
     let lost = LostRank {
