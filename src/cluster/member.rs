@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use super::transport::{Open, TransportError};
 use super::words::Values;
 use crate::fault::{ExitCode, Refusal};
 use crate::load::companions::{AgreedStart, CalledOff, Companions, Maker, Place};
-use crate::load::live::{Phase, Progress};
+use crate::load::live::{Counted, Phase, Progress};
 use crate::machine::host::{host_name, unix_time_s};
 use crate::result::{ClockOffset, Document, LostRank, Rank, TimeSpanResult};
 use crate::sys::thread::allowed_processors;
@@ -172,6 +172,8 @@ pub struct Cluster {
     hosts: Vec<String>,
     /// Hash of the profile, once it is read.
     profile: Mutex<Option<String>>,
+    /// Number of the time span whose progress was told last, from 1; 0 when it is over.
+    time_span: AtomicUsize,
 }
 
 /// What the ranks of a run left, on rank 0.
@@ -220,7 +222,8 @@ impl Cluster {
         };
         let Welcome { run, local, local_ranks, processors, processes } = welcome;
         let me = Me { run, host, rank, ranks, local, local_ranks, processors, processes };
-        Ok(Cluster { me, role: Mutex::new(role), shared, commands, hosts, profile: Mutex::default() })
+        let (role, profile, time_span) = (Mutex::new(role), Mutex::default(), AtomicUsize::new(0));
+        Ok(Cluster { me, role, shared, commands, hosts, profile, time_span })
     }
 
     /// Where this rank stands.
@@ -263,12 +266,22 @@ impl Cluster {
     pub fn progress(&self, own: &Progress) -> Progress {
         let is_running = !matches!(own.phase, Phase::Start | Phase::End);
         self.shared.is_running.store(is_running, Ordering::Relaxed);
+        self.time_span.store(own.span, Ordering::Relaxed);
         if self.me.is_hub() {
-            return gather::sum(own, &self.shared.progress(), &self.hosts);
+            return gather::sum(own, &self.shared.progress(own.span), &self.hosts);
         }
         let message = Message::Progress(RankProgress::of(own));
         let _ = self.commands.send(Command::Send { to: 0, letter: message.into() });
         own.clone()
+    }
+
+    /// A time span of this rank is over, with so many I/Os. On rank 0 those of all ranks, as far as they were told: what the
+    /// others did in their last second may be missing.
+    pub fn counted(&self, own: Counted) -> Counted {
+        match self.time_span.swap(0, Ordering::Relaxed) {
+            time_span if self.me.is_hub() => gather::counted(own, &self.shared.progress(time_span)),
+            _ => own,
+        }
     }
 
     /// Says in the document which rank it is of, and how its clock goes.
@@ -381,7 +394,12 @@ impl Companions for Cluster {
     fn start(&self, time_span: usize) -> Result<AgreedStart, CalledOff> {
         self.shared.is_running.store(false, Ordering::Relaxed);
         match &mut *self.role() {
-            Role::Hub(hub) => hub.start(time_span),
+            Role::Hub(hub) => {
+                let agreed = hub.start(time_span)?;
+                // All ranks have ended the time span before, and none has begun this one.
+                self.shared.told().begin();
+                Ok(agreed)
+            }
             Role::Spoke(spoke) => spoke.start(time_span),
         }
     }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::clocks::{ROUNDS, RoundTrip, best};
+use super::gather::Told;
 use super::message::{Letter, Message, RankProgress};
 use super::transport::{Alone, Transport, TransportError};
 use crate::machine::host::unix_time_ns;
@@ -96,8 +97,8 @@ pub struct Shared {
     pub stop: Latch,
     /// The load runs.
     pub is_running: AtomicBool,
-    /// The last progress of each other rank; on rank 0.
-    pub progress: Mutex<BTreeMap<u32, RankProgress>>,
+    /// What the other ranks told of their progress; on rank 0.
+    progress: Mutex<Told>,
 }
 
 impl Shared {
@@ -106,9 +107,14 @@ impl Shared {
         Shared { stop, is_running: AtomicBool::new(false), progress: Mutex::default() }
     }
 
-    /// The last progress of all other ranks.
-    pub fn progress(&self) -> BTreeMap<u32, RankProgress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// What the other ranks told of their progress.
+    pub fn told(&self) -> MutexGuard<'_, Told> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The last progress of the other ranks in a time span (from 1).
+    pub fn progress(&self, time_span: usize) -> BTreeMap<u32, RankProgress> {
+        self.told().in_time_span(time_span, Instant::now())
     }
 }
 
@@ -276,8 +282,7 @@ impl<'a> Post<'a> {
                 self.say(from, Message::Alive)
             }
             Message::Progress(progress) => {
-                let mut all = self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
-                all.insert(from, progress);
+                self.shared.told().take(from, progress, Instant::now());
                 Ok(())
             }
             Message::LoadIsOver if is_hub => match self.compare(from)? {

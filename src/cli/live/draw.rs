@@ -10,7 +10,7 @@ use ratatui::widgets::{Paragraph, Sparkline};
 
 use super::model::{Doing, Message, Model, Outcome, Spread, Weight};
 use super::words::{filling, lead, place, seconds};
-use crate::cli::show::live::phase_words;
+use crate::cli::show::live::{hosts, phase_words};
 use crate::load::live::Phase;
 use crate::result::Grade;
 use crate::session::telemetry::lines::{At, Sum};
@@ -29,6 +29,8 @@ const CHARTS_FROM: usize = 12;
 const BAR_MOST: usize = 4;
 /// From so many rows on there are blank lines between the parts.
 const ROOMY_FROM: usize = 20;
+/// Columns for the number of hosts.
+const HOSTS_LEAST: usize = 24;
 /// A run that tells nothing for so long is said to.
 const SILENT_FROM_S: u64 = 5;
 /// A test of which the disks moved less is probably served by something else.
@@ -225,12 +227,14 @@ struct Figure {
     words: fn(f64) -> String,
 }
 
+const PROCESSORS: &str = "processors busy";
+
 const FIGURES: [Figure; 5] = [
     Figure { name: "IOPS", of: |at| at.iops, words: number },
     Figure { name: "throughput", of: |at| at.bytes_per_s, words: rate },
     Figure { name: "mean latency", of: |at| at.latency_mean_s, words: seconds },
     Figure { name: "I/Os in flight", of: |at| at.in_flight_mean, words: tenths },
-    Figure { name: "processors busy", of: |at| at.processors_busy_percent, words: percent },
+    Figure { name: PROCESSORS, of: |at| at.processors_busy_percent, words: percent },
 ];
 
 fn tenths(value: f64) -> String {
@@ -256,7 +260,12 @@ fn figures(model: &Model, columns: usize) -> Vec<Line<'static>> {
         let now = (figure.of)(last).map_or("-".into(), figure.words);
         let cells =
             [now, (figure.words)(spread.mean), (figure.words)(spread.least), (figure.words)(spread.most)];
-        lines.push(Line::raw(row(figure.name, cells)));
+        // Only rank 0 tells of its host.
+        let is_of_rank_0 = last.hosts.is_some() && figure.name == PROCESSORS;
+        lines.push(Line::raw(row(if is_of_rank_0 { "rank 0 busy" } else { figure.name }, cells)));
+    }
+    if let Some(of) = &last.hosts {
+        lines.push(Line::raw(cut(&hosts(of).fitting(columns.max(HOSTS_LEAST)), columns)));
     }
     lines
 }
@@ -308,7 +317,8 @@ fn disks(model: &Model, columns: usize, look: &Look) -> Vec<Line<'static>> {
     };
     let names = ["reads/s", "read", "writes/s", "written", "latency", "in flight"].map(String::from);
     // The name and the reads and writes of a narrow screen say what there is; the order is that of iostat.
-    let mut lines = vec![Line::styled(row("disk", names), Style::new().add_modifier(Modifier::DIM))];
+    let heading = if last.hosts.is_some() { "disk of rank 0" } else { "disk" };
+    let mut lines = vec![Line::styled(row(heading, names), Style::new().add_modifier(Modifier::DIM))];
     const DISKS_MAX: usize = 4;
     for disk in last.disks.iter().take(DISKS_MAX) {
         let cells = [

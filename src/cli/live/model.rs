@@ -186,9 +186,9 @@ impl Model {
     }
 
     /// The part of the bytes of the test that the disks moved, over the last second with both; none where that is not
-    /// told, or where almost nothing was moved.
+    /// told, or where almost nothing was moved. In a run on several hosts, the disks of the others are not known.
     pub fn share_of_disks(&self) -> Option<f64> {
-        let last = self.course.back()?;
+        let last = self.course.back().filter(|last| last.hosts.is_none())?;
         let moved = last.bytes_per_s.filter(|bytes| *bytes > 0.0)?;
         let by_disks = last.disks.iter().map(|disk| disk.read_bytes_per_s + disk.write_bytes_per_s);
         (!last.disks.is_empty()).then(|| by_disks.sum::<f64>() / moved)
@@ -293,5 +293,11 @@ mod tests {
         assert_eq!(model.share_of_disks(), Some(0.25));
         take_all(&mut model, &[&progress("measurement", 2, 80)]);
         assert_eq!(model.share_of_disks(), None, "no counters");
+        let hosts = r#""hosts":{"hosts":2,"told":1,"slowest":{"host":"a","iops":80},"fastest":{"host":"a","iops":80}}"#;
+        take_all(
+            &mut model,
+            &[&format!(r#"{},"disks":[{disk},{disk}],{hosts}"#, progress("measurement", 3, 80))],
+        );
+        assert_eq!(model.share_of_disks(), None, "the bytes are those of two hosts, the disks those of one");
     }
 }

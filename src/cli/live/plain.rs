@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 
 use super::model::{Message, Model};
 use super::words::{filling, lead, place, seconds};
-use crate::cli::show::live::phase_words;
+use crate::cli::show::live::{hosts, phase_words};
 use crate::load::live::Phase;
 use crate::session::telemetry::lines::{At, Happened, Heard, Span, Sum};
 use crate::text::{number, printable, program_line, rate};
@@ -72,6 +72,9 @@ fn progress(at: &At) -> String {
     }
     if let Some(latency_s) = at.latency_mean_s {
         words.push_str(&format!(", mean latency {}", seconds(latency_s)));
+    }
+    if let Some(of) = &at.hosts {
+        words.push_str(&format!(", {}", hosts(of).whole()));
     }
     words
 }

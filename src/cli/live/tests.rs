@@ -49,6 +49,16 @@ fn run() -> Vec<String> {
     lines
 }
 
+/// The same on three hosts, one of which tells nothing just now.
+fn run_on_hosts() -> Vec<String> {
+    let hosts = r#","hosts":{"hosts":3,"told":2,"slowest":{"host":"b","iops":12345.6},"fastest":{"host":"node-a.example","iops":56789}}}"#;
+    let with_hosts = |line: String| match line.contains(r#""progress""#) {
+        true => line.strip_suffix('}').expect("an object").to_string() + hosts,
+        false => line,
+    };
+    run().into_iter().map(with_hosts).collect()
+}
+
 /// A series in its third step.
 fn series() -> Vec<String> {
     let mut lines = vec![line(0, r#""event":"begin","command_line":["truespd","mark","--live","/data"]"#)];
@@ -108,6 +118,13 @@ fn a_run_on_200_by_60() {
 }
 
 #[test]
+fn a_run_on_three_hosts() {
+    insta::assert_snapshot!(picture(&run_on_hosts(), 80, 24, &look(false)));
+    let narrow = picture(&run_on_hosts(), 40, 24, &look(true));
+    assert!(narrow.contains("\n2 of 3 hosts\n"), "the rest is left out whole: {narrow}");
+}
+
+#[test]
 fn a_run_on_a_small_screen() {
     insta::assert_snapshot!(picture(&run(), 40, 10, &look(true)));
 }
@@ -119,7 +136,7 @@ fn a_series_on_80_by_24() {
 
 #[test]
 fn plain_characters_only_where_the_terminal_knows_no_others() {
-    for lines in [run(), series()] {
+    for lines in [run(), run_on_hosts(), series()] {
         let text = picture(&lines, 100, 40, &look(true));
         assert!(text.is_ascii(), "{text}");
     }
@@ -127,7 +144,7 @@ fn plain_characters_only_where_the_terminal_knows_no_others() {
 
 #[test]
 fn every_size_is_drawn() {
-    for lines in [Vec::new(), run()[..2].to_vec(), run(), series()] {
+    for lines in [Vec::new(), run()[..2].to_vec(), run(), run_on_hosts(), series()] {
         for (columns, rows) in [(1, 1), (5, 3), (17, 8), (18, 9), (30, 100), (300, 2), (79, 19)] {
             picture(&lines, columns, rows, &look(false));
         }
@@ -144,7 +161,7 @@ fn a_file_that_is_written_and_a_run_that_says_nothing() {
 fn lines_where_there_is_no_screen() {
     let (mut model, mut plain) = (Model::default(), Plain::new(TimeZone::UTC));
     let mut text = String::new();
-    for line in run().iter().chain(&series()) {
+    for line in run().iter().chain(&run_on_hosts()).chain(&series()) {
         let heard = Heard::read(line).expect("an event");
         model.take(heard.clone());
         text.push_str(&plain.line(&heard, &model).unwrap_or_default());

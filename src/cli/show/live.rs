@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use crate::load::live::{Phase, Progress};
+use crate::load::live::{HostRate, HostRates, Phase, Progress};
 use crate::text::{clock, columns_of, duration_ns, number, printable, rate, size};
 
 /// A path keeps so many columns at least.
@@ -97,10 +97,24 @@ pub(crate) fn progress(progress: &Progress) -> Words {
 /// The words with the rates of the last while behind them; `throughput` writes bytes per second.
 pub(crate) fn with_rates(words: Words, progress: &Progress, throughput: fn(f64) -> String) -> Words {
     let Some(rates) = &progress.rates else { return words };
-    let words = words.and(format!("{} IOPS", number(rates.iops))).and(throughput(rates.bytes_per_s));
-    match rates.latency_mean_ns {
-        Some(ns) => words.and(format!("mean latency {}", duration_ns(ns))),
-        None => words,
+    let mut words = words.and(format!("{} IOPS", number(rates.iops))).and(throughput(rates.bytes_per_s));
+    if let Some(ns) = rates.latency_mean_ns {
+        words = words.and(format!("mean latency {}", duration_ns(ns)));
+    }
+    words.parts.extend(progress.hosts.iter().flat_map(|of| hosts(of).parts));
+    words
+}
+
+/// The hosts of a cluster run: how many, which is the slowest and which the fastest.
+pub(crate) fn hosts(of: &HostRates) -> Words {
+    let words = match of.hosts - of.told.min(of.hosts) {
+        0 => Words::new(format!("{} hosts", of.hosts)),
+        _ => Words::new(format!("{} of {} hosts", of.told, of.hosts)),
+    };
+    let rate = |of: &HostRate| format!("{} {}", printable(&of.host), number(of.iops));
+    match of.told {
+        ..=1 => words,
+        _ => words.and(format!("slowest {} IOPS, fastest {}", rate(&of.slowest), rate(&of.fastest))),
     }
 }
 
@@ -149,6 +163,8 @@ fn filled(path: &str, done_bytes: u64, total_bytes: u64, passed: Duration) -> Wo
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::load::live::{Counted, Rates};
 
@@ -195,6 +211,32 @@ mod tests {
         assert_eq!(words.fitting(12), "measuring");
         assert_eq!(words.fitting(5), "\u{2026}ring");
         assert_eq!(words.fitting(0), "\u{2026}");
+    }
+
+    #[test]
+    fn hosts_are_told_behind_the_sums() {
+        let host = |host: &str, iops| HostRate { host: host.into(), iops };
+        let rates_of = |hosts, told| HostRates {
+            hosts,
+            told,
+            slowest: host("b", 1_234.4),
+            fastest: host("a\u{1b}[2J", 5_678.0),
+        };
+        let told = |of: HostRates| {
+            let hosts = Some(Arc::new(of));
+            progress(&Progress { hosts, ..at(Phase::Measurement, rates(8_231.4)) })
+        };
+        let words = told(rates_of(3, 3));
+        let sums = "measuring, 0:42 left, 8,231 IOPS, 32.2 MiB/s, mean latency 389 us";
+        let hosts = "3 hosts, slowest b 1,234 IOPS, fastest a\\u{1b}[2J 5,678";
+        assert_eq!(words.whole(), format!("{sums}, {hosts}"));
+        assert_eq!(words.fitting(words.whole().len() - 1), format!("{sums}, 3 hosts"), "left out whole");
+        assert_eq!(words.fitting(sums.len() + 8), sums);
+        let missing = told(rates_of(3, 2)).whole();
+        assert!(missing.contains(", 2 of 3 hosts, slowest b 1,234 IOPS, fastest a"), "{missing}");
+        assert_eq!(told(rates_of(3, 1)).whole(), format!("{sums}, 1 of 3 hosts"), "nothing to compare");
+        let stalled = Progress { hosts: None, ..at(Phase::End, None) };
+        assert!(!progress(&stalled).whole().contains("hosts"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::load::{
     self,
-    live::{DiskRates, Phase, Progress},
+    live::{DiskRates, HostRates, Phase, Progress},
 };
 use crate::machine::host::unix_time_ns;
 use crate::result::{DirectionSummary, Document, FindingGrade, Grade, Summary, TimeSpanResult};
@@ -108,12 +108,15 @@ pub struct At {
     /// I/Os in flight on average, by Little's law.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight_mean: Option<f64>,
-    /// How busy all processors of the machine were, in percent of their time.
+    /// How busy all processors of the machine were, in percent of their time; of rank 0's in a cluster run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors_busy_percent: Option<f64>,
-    /// The lowest disks under the targets, by the kernel's counters.
+    /// The lowest disks under the targets, by the kernel's counters; under those of rank 0 in a cluster run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<DiskRates>,
+    /// The hosts of a cluster run; absent for a run on one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostRates>,
 }
 
 /// What a run brought.
@@ -258,6 +261,7 @@ impl At {
             in_flight_mean: rates.zip(latency_mean_s).map(|(rates, latency_s)| rates.iops * latency_s),
             processors_busy_percent: machine.and_then(|machine| machine.processors_busy_percent),
             disks: machine.map(|machine| machine.disks.clone()).unwrap_or_default(),
+            hosts: progress.hosts.as_deref().cloned(),
         }
     }
 }

@@ -5,7 +5,7 @@ use prometheus::proto::{Counter, Gauge, LabelPair, Metric, MetricFamily, MetricT
 use prometheus::{Encoder, TextEncoder};
 
 use super::status::{Ended, Status};
-use crate::load::live::Phase;
+use crate::load::live::{HostRate, HostRates, Phase};
 use crate::result::{DirectionSummary, Grade, LatencySummary};
 
 const NS_PER_S: f64 = 1e9;
@@ -78,7 +78,19 @@ fn progress(status: &Status) -> Vec<MetricFamily> {
         ),
         one("truespd_left_seconds", "Until the last time span ends.", now.left_ns as f64 / NS_PER_S),
     ]);
+    families.extend(now.hosts.as_deref().into_iter().flat_map(hosts));
     families
+}
+
+/// The hosts of a cluster run, whose sums the other samples are.
+fn hosts(of: &HostRates) -> [MetricFamily; 4] {
+    let rate = |name, help, of: &HostRate| gauge(name, help, [(vec![label("host", &of.host)], of.iops)]);
+    [
+        one("truespd_hosts", "Hosts of the cluster run.", f64::from(of.hosts)),
+        one("truespd_hosts_told", "Hosts that told their rates.", f64::from(of.told)),
+        rate("truespd_slowest_host_iops", "I/Os per second of the slowest host that told them.", &of.slowest),
+        rate("truespd_fastest_host_iops", "I/Os per second of the fastest host that told them.", &of.fastest),
+    ]
 }
 
 /// The last result: its targets, its grade, and the figures of reads and writes.

@@ -5,7 +5,12 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::Value;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use truespd::load::Event;
+use truespd::load::live::{Counted, HostRate, HostRates, Phase, Progress, Rates};
+use truespd::session::telemetry::{Telemetry, Wishes};
 
 use crate::support::killed;
 use crate::support::program::Lab;
@@ -175,6 +180,69 @@ fn events_go_to_a_descriptor_of_the_caller() {
     assert!(out.status.success());
     let all = events(&out.stdout);
     assert_eq!(kinds(&all).last(), Some(&"end"));
+}
+
+/// Hosts of a cluster run, in both; a run on one host has none of them.
+#[test]
+fn hosts_of_a_cluster_run_are_told() {
+    let lab = Lab::new();
+    let path = |name| Some(lab.path(name).display().to_string());
+    let wishes = Wishes { metrics: path("m.prom"), events: path("e.jsonl") };
+    let told = Telemetry::open(&wishes, &["truespd".into()], std::iter::empty(), None).expect("opened");
+    let host = |host: &str, iops| HostRate { host: host.into(), iops };
+    let hosts =
+        |told| HostRates { hosts: 3, told, slowest: host("b", 1234.5), fastest: host("a \"1\"\\", 6e3) };
+    for (elapsed_ns, hosts) in
+        [(1_000_000_000, None), (2_000_000_000, Some(hosts(3))), (3_000_000_000, Some(hosts(2)))]
+    {
+        let rates = Rates { iops: 9e3, bytes_per_s: 9e6, latency_mean_ns: None };
+        let (ios, has_hosts) = (elapsed_ns / 1_000_000, hosts.is_some());
+        told.see(&Event::Progress(Progress {
+            phase: if has_hosts { Phase::Measurement } else { Phase::WarmUp },
+            span: 1,
+            spans: 1,
+            elapsed_ns,
+            planned_ns: 5_000_000_000,
+            left_ns: 0,
+            counted: Counted { ios, bytes: ios * 4096, in_flight_ns: 0 },
+            rates: Some(rates),
+            machine: None,
+            hosts: hosts.map(Arc::new),
+        }));
+        let page = String::from_utf8(lab.read("m.prom")).expect("text");
+        assert_eq!(samples(&page).keys().any(|name| name.contains("host")), has_hosts, "{page}");
+    }
+    let page = samples(&String::from_utf8(lab.read("m.prom")).expect("text"));
+    let hosts: Vec<(&str, f64)> = page
+        .iter()
+        .filter(|(name, _)| name.contains("host"))
+        .map(|(name, value)| (name.as_str(), *value))
+        .collect();
+    assert_eq!(
+        hosts,
+        [
+            (r#"truespd_fastest_host_iops{host="a \"1\"\\"}"#, 6000.0),
+            ("truespd_hosts", 3.0),
+            ("truespd_hosts_told", 2.0),
+            (r#"truespd_slowest_host_iops{host="b"}"#, 1234.5),
+        ]
+    );
+    // The time span is over, and the page is of no host any more.
+    told.see(&Event::Counted(Counted { ios: 4000, bytes: 0, in_flight_ns: 0 }));
+    let page = samples(&String::from_utf8(lab.read("m.prom")).expect("text"));
+    assert_eq!((page["truespd_ios_total"], page.contains_key("truespd_hosts")), (4000.0, false));
+    assert!(told.end().is_empty());
+    let all = events(&lab.read("e.jsonl"));
+    let progress: Vec<&Value> = all.iter().filter(|event| event["event"] == "progress").collect();
+    assert_eq!(progress.len(), 3);
+    assert!(progress[0].get("hosts").is_none(), "{}", progress[0]);
+    let wanted = json!({
+        "hosts": 3, "told": 2, "slowest": {"host": "b", "iops": 1234.5}, "fastest": {"host": "a \"1\"\\", "iops": 6000.0}
+    });
+    assert_eq!(progress[2]["hosts"], wanted);
+    // And truespd watch shows them.
+    let watched = killed::run(&lab, "watch e.jsonl").expect_code(0);
+    assert!(watched.stdout.contains(", 3 hosts, slowest b 1,235 IOPS, fastest a"), "{watched}");
 }
 
 /// A reader that goes away ends the telling and not the run; the exit code tells it.

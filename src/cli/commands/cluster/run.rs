@@ -182,6 +182,7 @@ impl OneRank<'_> {
     fn see(&self, event: Event, view: &View, telemetry: &Telemetry) {
         let event = match event {
             Event::Progress(own) => Event::Progress(self.cluster.progress(&own)),
+            Event::Counted(own) => Event::Counted(self.cluster.counted(own)),
             Event::GivenUp(failure) if !self.me().is_hub() => {
                 self.cluster.hand_in(None, vec![failure.to_string()]);
                 std::process::exit(end_as(self.cluster.await_end()) as i32)
