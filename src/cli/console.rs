@@ -44,8 +44,8 @@ fn draw_over(words: &str) {
 
 /// Nothing is shown any more: another process speaks for this one (a cluster run).
 static IS_SILENT: AtomicBool = AtomicBool::new(false);
-/// What it would have said on standard error.
-static UNSAID: Mutex<String> = Mutex::new(String::new());
+/// Faults that it would have told, one sentence each.
+static UNTOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Shows nothing from here on, neither on standard error nor on standard output.
 pub(crate) fn fall_silent() {
@@ -56,16 +56,13 @@ fn is_silent() -> bool {
     IS_SILENT.load(Ordering::Relaxed)
 }
 
-/// What was to be shown on standard error since then, for the process that speaks for this one.
-pub(crate) fn said_in_silence() -> String {
-    std::mem::take(&mut *UNSAID.lock().unwrap_or_else(PoisonError::into_inner))
+/// The faults that were to be told since then, for the process that speaks for this one.
+pub(crate) fn untold_faults() -> Vec<String> {
+    std::mem::take(&mut *UNTOLD.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn put(text: &str) {
-    if is_silent() {
-        return UNSAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
-    }
-    if viewer::hold(text) {
+    if is_silent() || viewer::hold(text) {
         return;
     }
     let mut err = std::io::stderr().lock();
@@ -84,6 +81,9 @@ pub(crate) fn write_out(text: &str) -> std::io::Result<()> {
 /// Shows the fault that ends a command, and returns its exit code.
 pub(crate) fn tell(fault: impl Into<Fault>) -> ExitCode {
     let fault = fault.into();
+    if is_silent() {
+        UNTOLD.lock().unwrap_or_else(PoisonError::into_inner).extend(fault.sentences());
+    }
     say(&fault.shown(columns()));
     fault.exit_code()
 }

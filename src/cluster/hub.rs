@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use super::agreement::{Decision, Sharing, decide, hosts_in_words, standings};
-use super::member::{Link, Next};
+use super::link::{Link, Next};
 use super::message::{Checked, Hello, Letter, Message, Welcome};
 use super::post::{Arrival, Command, Leaving, wall_ns};
 use crate::fault::{ExitCode, Outcome, Refusal, RefusalKind, Refusals};

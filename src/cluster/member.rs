@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::agreement::Sharing;
 use super::gather;
 use super::hub::{HandedIn, Hub, broken};
-use super::message::{Checked, Hello, Letter, Message, RankProgress, RefusalNote, Welcome};
-use super::post::{Arrival, Command, Leaving, Post, Shared};
+use super::link::Link;
+use super::message::{Checked, Hello, Message, RankProgress, RefusalNote, Welcome};
+use super::post::{Arrival, Command, Post, Shared};
 use super::spoke::Spoke;
 use super::transport::{Open, TransportError};
 use super::words::Values;
@@ -22,11 +23,6 @@ use crate::machine::host::{host_name, unix_time_s};
 use crate::result::{ClockOffset, Document, LostRank, Rank, TimeSpanResult};
 use crate::sys::thread::allowed_processors;
 use crate::sys::wake::Latch;
-
-/// How often a wait looks whether the run is to stop.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// How long the post may take to end. Everything is written by then, and MPICH before 4.2 may hang in its end.
-const POST_PATIENCE: Duration = Duration::from_secs(3);
 
 /// What a rank needs to join.
 pub struct Joining {
@@ -88,70 +84,6 @@ pub enum JoinError {
     Refused(Vec<Refusal>),
     /// Another rank than 0: it ends with this exit code, and rank 0 says why; none when rank 0 does not answer.
     Dismissed(Option<u8>),
-}
-
-/// How a rank reaches its post.
-#[derive(Debug)]
-pub struct Link {
-    commands: Sender<Command>,
-    arrivals: Receiver<Arrival>,
-    shared: Arc<Shared>,
-}
-
-/// How a wait ended.
-pub enum Next {
-    /// Something came.
-    Arrival(Arrival),
-    /// The run is to stop.
-    Stopped,
-    /// Nothing came in time.
-    Late,
-}
-
-impl Link {
-    /// The next arrival, until the deadline, and until the run is to stop if that is heeded.
-    pub fn next(&self, deadline: Option<Instant>, heeds_stop: bool) -> Next {
-        loop {
-            match self.arrivals.recv_timeout(LOOK_EVERY) {
-                Ok(arrival) => return Next::Arrival(arrival),
-                Err(RecvTimeoutError::Disconnected) => return Next::Arrival(Arrival::Left),
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            if heeds_stop && self.shared.stop.is_set() {
-                return Next::Stopped;
-            }
-            if deadline.is_some_and(|deadline| Instant::now() > deadline) {
-                return Next::Late;
-            }
-        }
-    }
-
-    /// For the post. One that has ended needs no command.
-    pub fn command(&self, command: Command) {
-        let _ = self.commands.send(command);
-    }
-
-    /// Sends a message.
-    pub fn send(&self, to: u32, message: Message) {
-        self.send_letter(to, message.into());
-    }
-
-    /// Sends a letter.
-    pub fn send_letter(&self, to: u32, letter: Letter) {
-        self.command(Command::Send { to, letter });
-    }
-
-    /// Sends a message to all others.
-    pub fn broadcast(&self, message: Message) {
-        self.command(Command::Broadcast(message));
-    }
-
-    /// Ends the post.
-    pub fn leave(&self, leaving: Leaving) {
-        self.command(Command::Leave(leaving));
-        let deadline = Instant::now() + POST_PATIENCE;
-        while !matches!(self.next(Some(deadline), false), Next::Late | Next::Arrival(Arrival::Left)) {}
-    }
 }
 
 /// What a rank does in the run.

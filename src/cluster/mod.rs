@@ -11,6 +11,7 @@ mod agreement;
 mod clocks;
 mod gather;
 mod hub;
+mod link;
 mod member;
 mod message;
 mod post;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use super::member::{Link, Next};
+use super::link::{Link, Next};
 use super::message::{Checked, Left, Letter, Message, Welcome};
 use super::post::{Arrival, Leaving};
 use crate::load::companions::{AgreedStart, CalledOff, Maker};

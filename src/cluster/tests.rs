@@ -123,7 +123,7 @@ fn end(cluster: &Cluster, code: ExitCode) -> (Option<u8>, Finished) {
 #[test]
 fn all_start_at_one_instant_and_end_with_one_code() {
     let ranks = all(labs(5), |lab| {
-        let (cluster, ..) = lab.join().ok().expect("joined");
+        let (cluster, ..) = lab.join().expect("joined");
         cluster.has_profile("same".into());
         cluster.agree(&[], &[]).expect("nobody refuses");
         let starts = [0, 1].map(|span| cluster.start(span).expect("nobody failed"));
@@ -156,7 +156,7 @@ fn all_start_at_one_instant_and_end_with_one_code() {
 #[test]
 fn one_refusal_stops_all_and_rank_0_has_it() {
     let ranks = all(labs(3), |lab| {
-        let (cluster, ..) = lab.join().ok().expect("joined");
+        let (cluster, ..) = lab.join().expect("joined");
         let refusal = Refusal::guard("/x", "'/x' is mounted".into());
         let own = if cluster.me().rank == 2 { vec![refusal] } else { Vec::new() };
         assert_eq!(cluster.agree(&[], &own), Err(CalledOff));
@@ -189,7 +189,7 @@ fn ranks_that_do_not_fit_together_do_not_join() {
     ] {
         let mut labs = labs(3);
         change(&mut labs[changed].joining);
-        let ranks = all(labs, |lab| lab.join().err().expect("refused"));
+        let ranks = all(labs, |lab| lab.join().expect_err("refused"));
         let JoinError::Refused(refusals) = &ranks[0] else { panic!("{:?}", ranks[0]) };
         assert!(refusals[0].message.contains(says), "{}", refusals[0]);
         for rank in &ranks[1..] {
@@ -201,7 +201,7 @@ fn ranks_that_do_not_fit_together_do_not_join() {
 #[test]
 fn a_rank_that_falls_silent_is_lost_and_the_others_go_on() {
     let ranks = all(labs(3), |lab| {
-        let (cluster, _, is_cut) = lab.join().ok().expect("joined");
+        let (cluster, _, is_cut) = lab.join().expect("joined");
         cluster.agree(&[], &[]).expect("nobody refuses");
         cluster.start(0).expect("nobody failed");
         if cluster.me().rank == 1 {
@@ -224,7 +224,7 @@ fn a_rank_that_falls_silent_is_lost_and_the_others_go_on() {
 #[test]
 fn without_rank_0_the_others_stop() {
     let ranks = all(labs(3), |lab| {
-        let (cluster, stop, is_cut) = lab.join().ok().expect("joined");
+        let (cluster, stop, is_cut) = lab.join().expect("joined");
         cluster.agree(&[], &[]).expect("nobody refuses");
         cluster.start(0).expect("nobody failed");
         if cluster.me().is_hub() {
@@ -244,7 +244,7 @@ fn without_rank_0_the_others_stop() {
 #[test]
 fn a_rank_that_is_lost_before_the_start_calls_it_off() {
     let ranks = all(labs(3), |lab| {
-        let (cluster, _, is_cut) = lab.join().ok().expect("joined");
+        let (cluster, _, is_cut) = lab.join().expect("joined");
         cluster.agree(&[], &[]).expect("nobody refuses");
         if cluster.me().rank == 2 {
             is_cut.store(true, Ordering::Relaxed);
@@ -259,7 +259,7 @@ fn a_rank_that_is_lost_before_the_start_calls_it_off() {
 #[test]
 fn a_rank_that_fails_before_the_start_calls_it_off_and_says_why() {
     let ranks = all(labs(3), |lab| {
-        let (cluster, ..) = lab.join().ok().expect("joined");
+        let (cluster, ..) = lab.join().expect("joined");
         cluster.agree(&[], &[]).expect("nobody refuses");
         if cluster.me().rank == 1 {
             cluster.hand_in(None, vec!["the disk is full".into()]);
@@ -282,7 +282,7 @@ fn a_rank_that_fails_before_the_start_calls_it_off_and_says_why() {
 #[test]
 fn a_later_time_span_goes_on_without_a_rank_that_ended() {
     let ranks = all(labs(3), |lab| {
-        let (cluster, ..) = lab.join().ok().expect("joined");
+        let (cluster, ..) = lab.join().expect("joined");
         cluster.agree(&[], &[]).expect("nobody refuses");
         cluster.start(0).expect("nobody failed");
         if cluster.me().rank != 1 {
@@ -296,7 +296,7 @@ fn a_later_time_span_goes_on_without_a_rank_that_ended() {
 #[test]
 fn a_stop_of_rank_0_stops_all() {
     let ranks = all(labs(3), |lab| {
-        let (cluster, stop, _) = lab.join().ok().expect("joined");
+        let (cluster, stop, _) = lab.join().expect("joined");
         cluster.agree(&[], &[]).expect("nobody refuses");
         cluster.start(0).expect("nobody failed");
         if cluster.me().is_hub() {
@@ -322,7 +322,7 @@ fn a_file_that_ranks_share_is_made_by_the_first_of_them() {
     };
     let is_made = AtomicBool::new(false);
     let makers = all(labs(3), |lab| {
-        let (cluster, ..) = lab.join().ok().expect("joined");
+        let (cluster, ..) = lab.join().expect("joined");
         // Rank 0 has another target.
         let places = if cluster.me().is_hub() { Vec::new() } else { vec![place.clone()] };
         cluster.agree(&places, &[]).expect("nobody refuses");
@@ -360,7 +360,7 @@ fn a_rank_that_is_not_there_is_named() {
 #[test]
 fn a_series_goes_on_with_the_sum_of_each_run_on_all_ranks() {
     let ranks = all(labs(3), |lab| {
-        let (cluster, ..) = lab.join().ok().expect("joined");
+        let (cluster, ..) = lab.join().expect("joined");
         let mut sums = Vec::new();
         for run in 0..3u8 {
             cluster.agree(&[], &[]).expect("nobody refuses");
@@ -392,7 +392,7 @@ fn a_series_goes_on_with_the_sum_of_each_run_on_all_ranks() {
 #[test]
 fn a_rank_that_left_a_series_is_told_at_the_next_run() {
     let ranks = all(labs(3), |lab| {
-        let (cluster, ..) = lab.join().ok().expect("joined");
+        let (cluster, ..) = lab.join().expect("joined");
         if cluster.me().rank == 1 {
             cluster.hand_in(None, vec!["the folder is gone".into()]);
             cluster.await_end();

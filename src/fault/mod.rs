@@ -36,6 +36,16 @@ impl Fault {
         }
     }
 
+    /// What is wrong, a sentence each, without a mark and without what leads a line.
+    pub fn sentences(&self) -> Vec<String> {
+        match self {
+            Fault::Refused(refusals) | Fault::RefusedLater(refusals) => {
+                refusals.all.iter().map(ToString::to_string).collect()
+            }
+            Fault::Failed(failures) => failures.iter().map(ToString::to_string).collect(),
+        }
+    }
+
     /// The exit code for it.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::of(self.outcome())

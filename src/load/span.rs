@@ -131,7 +131,10 @@ impl<'p> Run<'p> {
     fn create(&mut self, creation: &Creation<'_>) -> Result<(), Failures> {
         let companions = self.options.companions.as_deref();
         let options = match companions.map(|companions| companions.turn_to_make(creation.typed)) {
-            Some(Err(CalledOff)) => return Ok(self.stop.set()),
+            Some(Err(CalledOff)) => {
+                self.stop.set();
+                return Ok(());
+            }
             // It was made a moment ago, so it is not made anew.
             Some(Ok(Maker::Another)) => &Options { recreate: false, ..self.options.clone() },
             Some(Ok(Maker::This)) | None => self.options,

@@ -2,6 +2,7 @@
 
 pub(crate) mod ab;
 pub(crate) mod adopt;
+pub(crate) mod answer;
 pub(crate) mod assess;
 pub(crate) mod bench_self;
 pub(crate) mod cluster;

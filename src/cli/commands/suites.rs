@@ -25,6 +25,9 @@ pub(crate) static TABLE: [Row; 5] = [
     Row::of::<StudyArguments>(),
 ];
 
+/// Runs a suite with its options, as one of several processes where there is a crew.
+type RunSuite = fn(&ArgMatches, Option<Arc<dyn Crew>>) -> Result<ExitCode, Error>;
+
 /// A suite.
 #[derive(Debug)]
 pub(crate) struct Row {
@@ -39,7 +42,7 @@ pub(crate) struct Row {
     /// Words as people write them to words that the parser takes.
     pub words: fn(&[OsString]) -> Vec<OsString>,
     options: fn(Command) -> Command,
-    run: fn(&ArgMatches, Option<Arc<dyn Crew>>) -> Result<ExitCode, Error>,
+    run: RunSuite,
 }
 
 impl Row {

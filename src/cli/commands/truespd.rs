@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::cli::commands;
 use crate::cli::commands::adopt::AdoptArguments;
+use crate::cli::commands::answer::told;
 use crate::cli::commands::bench_self::BenchArguments;
 use crate::cli::commands::cluster::ClusterArguments;
 use crate::cli::commands::compare::CompareArguments;
@@ -20,9 +21,7 @@ use crate::cli::commands::report::ReportArguments;
 use crate::cli::commands::show::ShowArguments;
 use crate::cli::commands::suites::{self, Chosen, Row};
 use crate::cli::commands::watch::WatchArguments;
-use crate::cli::console::say;
 use crate::compare::Comparison;
-use crate::fault::{Outcome, RefusalKind};
 use crate::result::{envelope, json};
 use crate::selfcost;
 use crate::session::series::CARETAKER;
@@ -140,31 +139,6 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
             Command::Schema { of } => print(&schema(&of), ExitCode::Done),
         },
         Err(answer) => told(&answer, args),
-    }
-}
-
-/// Help and the version are asked for; the rest is refused.
-pub(crate) fn told(answer: &clap::Error, args: &[OsString]) -> ExitCode {
-    if !answer.use_stderr() {
-        return print(&answer.to_string(), ExitCode::Done);
-    }
-    say(&refusal_text(answer, args));
-    ExitCode::of(Outcome::Refused(RefusalKind::CommandLine))
-}
-
-/// A refusal of options in the form of the program's own refusals.
-fn refusal_text(refusal: &clap::Error, args: &[OsString]) -> String {
-    let mut text = refusal.to_string();
-    // `--` would make a target of the word, but `--word` is meant as an option, and a word after an option as its value.
-    if let Some(clap::error::ContextValue::String(word)) = refusal.get(clap::error::ContextKind::InvalidArg)
-        && (word.starts_with("--")
-            || args.windows(2).any(|two| two[1] == **word && two[0].to_string_lossy().starts_with("--")))
-    {
-        text = text.replace(&format!("  tip: to pass '{word}' as a value, use '-- {word}'\n\n"), "");
-    }
-    match text.strip_prefix("error: ") {
-        Some(rest) => format!("ERROR: {rest}"),
-        None => text,
     }
 }
 

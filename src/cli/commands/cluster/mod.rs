@@ -13,11 +13,11 @@ use std::ffi::OsString;
 
 use clap::Args;
 
+use crate::cli::commands::answer::told as shown;
 use crate::cli::commands::diskspd::{ExitCode, Program, print};
 use crate::cli::commands::suites::Row;
-use crate::cli::commands::truespd::told as shown;
 use crate::cli::console::tell;
-use crate::fault::{Outcome, Refusal, RefusalKind};
+use crate::fault::{FailureKind, Outcome, Refusal, RefusalKind};
 use crate::machine::launcher::launched;
 use options::Own;
 
@@ -104,7 +104,8 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
     };
     let has_others = launched.is_some_and(|launched| launched.ranks != Some(1));
     if has_others && let Err(code) = parent::is_rank(matches!(what, What::Line).then_some(&own)) {
-        return u8::try_from(code).ok().and_then(ExitCode::of_number).unwrap_or(ExitCode::Failed);
+        let told = u8::try_from(code).ok().and_then(ExitCode::of_number);
+        return told.unwrap_or_else(|| ExitCode::of(Outcome::Failed(FailureKind::Lost)));
     }
     let joined = match join::join(&typed, &own.options, open, is_first) {
         Ok(joined) => joined,

@@ -12,7 +12,7 @@ use super::join::{Joined, Signals, end_as};
 use super::options::Own;
 use super::sum::sum;
 use crate::cli::commands::suites::{Chosen, Row};
-use crate::cli::console::{fall_silent, said_in_silence, say_line, tell};
+use crate::cli::console::{fall_silent, say_line, tell, untold_faults};
 use crate::cluster::Cluster;
 use crate::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
 use crate::load::FinishedRun;
@@ -57,9 +57,7 @@ pub(super) fn run(row: &'static Row, own: &Own, joined: &Joined) -> ExitCode {
         return code;
     }
     // Who ends before the others tells them why; after the last step nobody asks for it.
-    let said = said_in_silence();
-    let lines = said.lines().map(|line| line.strip_prefix("ERROR: ").unwrap_or(line).trim().to_string());
-    cluster.hand_in(None, lines.filter(|line| !line.is_empty()).collect());
+    cluster.hand_in(None, untold_faults());
     end_as(cluster.await_end())
 }
 
@@ -94,10 +92,7 @@ fn prepared(row: &'static Row, own: &Own, joined: &Joined) -> Result<(Chosen, Ra
         return Err(Refusal::command_line(message).into());
     }
     // As typed they were legal.
-    let refused = |answer: clap::Error| {
-        let text = answer.to_string();
-        Refusal::command_line(text.strip_prefix("error: ").unwrap_or(&text).trim().to_string())
-    };
+    let refused = |answer: clap::Error| Refusal::command_line(answer.to_string());
     let chosen = chosen(row, &me.values().replaced(&own.line)?).map_err(refused)?;
     let folder =
         Folder::make(own.options.documents.as_deref(), joined.has_folder, me).map_err(Refusal::from)?;
