@@ -559,7 +559,7 @@ const OUTSIDE_WORDS: &[(&str, &[&str], &str)] = &[
     ("profile/words.rs", &[" (os error "], "std's text of errno"),
     ("profile/xml/read.rs", &[" at "], "roxmltree's text of an error"),
     ("selfcost/callgrind.rs", &["totals: "], "valgrind's file"),
-    ("cli/commands/truespd.rs", &["error: "], "clap's text of an error"),
+    ("cli/commands/answer.rs", &["error: "], "clap's text of an error"),
     ("cli/commands/study/documents.rs", &["truespd "], "the command line in a document, as it was typed"),
 ];
 
