@@ -18,8 +18,8 @@ use crate::sys::wake::Latch;
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 /// How long a letter may lie before it is taken, outside of a run.
 const PROMPT: Duration = Duration::from_millis(1);
-/// The same while the load runs: the processors are the load's.
-const SELDOM: Duration = Duration::from_millis(10);
+/// The same while the load runs: the processors are the load's, and each look takes 10 to 50 us of one.
+const SELDOM: Duration = Duration::from_millis(50);
 /// How long letters are waited for without sleeping after a ping: the next ping comes soon.
 const EAGER: Duration = Duration::from_millis(3);
 /// How long an answer to a ping may take.

@@ -20,6 +20,10 @@ mod cli {
     mod rules;
 }
 
+mod cluster {
+    mod gathering;
+}
+
 mod document {
     mod hosts;
     mod json;
