@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::fault::{Fault, Refusal};
 use crate::load::FinishedRun;
 use crate::load::companions::Companions;
-use crate::load::live::Progress;
+use crate::load::live::{Counted, Progress};
 use crate::profile::Profile;
 use crate::result::Document;
 use crate::sys::wake::Latch;
@@ -27,6 +27,9 @@ pub trait Crew: Debug + Send + Sync {
 
     /// The progress of all, of that of this process.
     fn progress(&self, own: &Progress) -> Progress;
+
+    /// What all counted over a time span, of what this process did.
+    fn counted(&self, own: Counted) -> Counted;
 
     /// Why the others refuse a step.
     fn refusals(&self) -> Vec<Refusal>;

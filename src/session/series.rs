@@ -303,6 +303,7 @@ impl Series {
         };
         let on_event = |event| match event {
             load::Event::Progress(own) => self.tell_of_run(load::Event::Progress(crew.progress(&own))),
+            load::Event::Counted(own) => self.tell_of_run(load::Event::Counted(crew.counted(own))),
             other => self.tell_of_run(other),
         };
         let ready = ready.telling(Some(CREW_TELLS_EVERY)).beside(crew.companions());

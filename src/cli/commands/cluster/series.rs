@@ -17,7 +17,7 @@ use crate::cluster::Cluster;
 use crate::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
 use crate::load::FinishedRun;
 use crate::load::companions::Companions;
-use crate::load::live::Progress;
+use crate::load::live::{Counted, Progress};
 use crate::profile::{Profile, Throughput, hash};
 use crate::result::{Document, json};
 use crate::session::crew::Crew;
@@ -144,6 +144,10 @@ impl Crew for RankCrew {
 
     fn progress(&self, own: &Progress) -> Progress {
         self.cluster.progress(own)
+    }
+
+    fn counted(&self, own: Counted) -> Counted {
+        self.cluster.counted(own)
     }
 
     fn refusals(&self) -> Vec<Refusal> {
