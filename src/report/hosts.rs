@@ -12,9 +12,25 @@ use crate::text::{duration_ns, number, rate};
 /// Hosts that are named as far from the others.
 const OFF_MAX: usize = 8;
 
-/// A table and a sentence for each time span of a sum; nothing for results of one run.
+/// A table and a sentence for each time span of a sum, and what is missing; nothing for results of one run.
 pub(super) fn of_all(courses: &[Course]) -> String {
-    courses.iter().map(|course| of_course(course, courses.len() == 1)).collect()
+    let of = |course: &Course| {
+        let missing = if course.place == 0 { missing(course) } else { String::new() };
+        of_course(course, courses.len() == 1) + &missing
+    };
+    courses.iter().map(of).collect()
+}
+
+/// Ranks of a cluster run that left no result.
+fn missing(course: &Course) -> String {
+    let missing = &course.document.missing;
+    if missing.is_empty() {
+        return String::new();
+    }
+    let named = missing.iter().take(ROWS_MAX).map(|rank| rank.words());
+    let more = missing.len().checked_sub(ROWS_MAX).filter(|more| *more > 0);
+    let words: Vec<String> = named.chain(more.map(|more| format!("{more} more"))).collect();
+    format!("<p>{}</p>\n", escaped(&format!("Missing: {}.", words.join("; "))))
 }
 
 fn of_course(course: &Course, is_only: bool) -> String {
@@ -37,12 +53,6 @@ fn of_course(course: &Course, is_only: bool) -> String {
     let told: Vec<String> = off.iter().take(OFF_MAX).map(|outlier| off_words(outlier, &rows)).collect();
     if !told.is_empty() {
         words.push(format!("Far from the others: {}.", told.join("; ")));
-    }
-    if !document.missing.is_empty() {
-        let named = document.missing.iter().take(ROWS_MAX).map(|rank| rank.words());
-        let more = document.missing.len().checked_sub(ROWS_MAX).filter(|more| *more > 0);
-        let missing: Vec<String> = named.chain(more.map(|more| format!("{more} more"))).collect();
-        words.push(format!("Missing: {}.", missing.join("; ")));
     }
     let table = table(&format!("{name}hosts"), &rows, spread.most);
     let words: String = words.iter().map(|words| format!("<p>{}</p>\n", escaped(words))).collect();

@@ -42,6 +42,7 @@ pub(crate) fn text(name: &str, document: &Document, style: Style) -> String {
             TimeSpanResult::NotMeasured => out.push_str("\nnothing was measured\n"),
         }
     }
+    out.push_str(&missing(document, style));
     out.push('\n');
     out.push_str(&judged(document.verdict.as_ref(), style));
     out
@@ -188,13 +189,18 @@ fn hosts(document: &Document, time_span: usize, style: Style) -> String {
         let words = format!("... {count} more hosts between {} and {} IOPS", number(least), number(most));
         out.push_str(&hanging(&lead(""), &words, style.columns));
     }
+    out
+}
+
+/// Ranks of a cluster run that left no result.
+fn missing(document: &Document, style: Style) -> String {
     let named = document.missing.iter().take(MISSING_MAX).map(|rank| printable(&rank.words()));
     let more = document.missing.len().checked_sub(MISSING_MAX).filter(|more| *more > 0);
     let missing: Vec<String> = named.chain(more.map(|more| format!("and {more} more"))).collect();
-    if !missing.is_empty() {
-        out.push_str(&hanging(&lead("missing"), &missing.join("; "), style.columns));
+    match missing.is_empty() {
+        true => String::new(),
+        false => format!("\n{}", hanging(&lead("missing"), &missing.join("; "), style.columns)),
     }
-    out
 }
 
 /// The table of figures: what reads, writes and both did.

@@ -41,7 +41,7 @@ pub fn text(document: &Document) -> String {
     if document.time_spans.len() > 1 {
         totals::totals(&mut out, &document.time_spans);
     }
-    if document.sources.len() > 1 {
+    if document.sources.len() > 1 || !document.missing.is_empty() {
         hosts::hosts(&mut out, document);
     }
     out

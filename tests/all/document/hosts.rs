@@ -145,12 +145,22 @@ fn commands_show_the_hosts_of_a_sum() {
     // What was judged is in the document.
     let judged = run(&lab, "judge sum.json --require certified").expect_code(5).stdout;
     assert!(judged.contains("host-missing"), "{judged}");
+    // Also where only one rank is left.
+    run(&lab, "merge 0.json --json one.json").expect_code(0);
+    let one = run(&lab, "show one.json").expect_code(0).stdout;
+    assert!(
+        one.contains(" on node-0\n") && one.contains("\nmissing    rank 1 (no result was given); rank 2"),
+        "{one}"
+    );
+    let one = run(&lab, "render one.json").expect_code(0).stdout;
+    assert!(one.contains("\nmissing: rank 1 (no result was given)\n"), "{one}");
     run(&lab, "report sum.json -o page.html").expect_code(0);
     let page = String::from_utf8(lab.read("page.html")).expect("text");
     for words in [
         "<h2>Hosts</h2>",
         "4 results of 4 hosts, from 10,000 to 10,001 IOPS",
         ">node-3</th>",
+        "Missing: rank 4 (no result was given).",
         "thread 7 on node-3",
     ] {
         assert!(page.contains(words), "{words}");
