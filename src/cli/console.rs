@@ -1,7 +1,8 @@
 //! What a run shows on standard error while it runs: progress, dots, verbose lines.
 
 use std::io::Write;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::cli::beside::{Beside, Told};
@@ -41,7 +42,29 @@ fn draw_over(words: &str) {
     put(&format!("\r{}\u{1b}[K", printable(words)));
 }
 
+/// Nothing is shown any more: another process speaks for this one (a cluster run).
+static IS_SILENT: AtomicBool = AtomicBool::new(false);
+/// What it would have said on standard error.
+static UNSAID: Mutex<String> = Mutex::new(String::new());
+
+/// Shows nothing from here on, neither on standard error nor on standard output.
+pub(crate) fn fall_silent() {
+    IS_SILENT.store(true, Ordering::Relaxed);
+}
+
+fn is_silent() -> bool {
+    IS_SILENT.load(Ordering::Relaxed)
+}
+
+/// What was to be shown on standard error since then, for the process that speaks for this one.
+pub(crate) fn said_in_silence() -> String {
+    std::mem::take(&mut *UNSAID.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
 fn put(text: &str) {
+    if is_silent() {
+        return UNSAID.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
+    }
     if viewer::hold(text) {
         return;
     }
@@ -51,6 +74,9 @@ fn put(text: &str) {
 
 /// Writes to standard output, whole or with the system's error.
 pub(crate) fn write_out(text: &str) -> std::io::Result<()> {
+    if is_silent() {
+        return Ok(());
+    }
     let mut out = std::io::stdout().lock();
     out.write_all(printable_text(text).as_bytes()).and_then(|()| out.flush())
 }

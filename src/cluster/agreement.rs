@@ -20,6 +20,8 @@ pub struct Standing {
     pub local_ranks: u32,
     /// Its own part of the processors, where all ranks of the host may use the same ones.
     pub processors: Option<Vec<u32>>,
+    /// Numbers of the processes of the other ranks on its host.
+    pub processes: Vec<u32>,
 }
 
 /// What the ranks of a run may do with one and the same file or device.
@@ -85,8 +87,12 @@ pub fn standings(
         for (local, rank) in ranks.iter().enumerate() {
             let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
             let processors = own_processors(hellos, ranks, local);
-            standings
-                .insert(*rank, Standing { local: count(local), local_ranks: count(ranks.len()), processors });
+            let others = ranks.iter().filter(|other| *other != rank);
+            let processes = others.map(|other| hellos[other].process).collect();
+            standings.insert(
+                *rank,
+                Standing { local: count(local), local_ranks: count(ranks.len()), processors, processes },
+            );
         }
     }
     Ok(standings)

@@ -85,6 +85,7 @@ impl Hub {
                 local: standing.local,
                 local_ranks: standing.local_ranks,
                 processors: standing.processors,
+                processes: standing.processes,
             }
         };
         (1..ranks).for_each(|rank| hub.link.send(rank, Message::Welcome(welcome(rank))));
@@ -127,12 +128,12 @@ impl Hub {
         Ok(())
     }
 
-    /// Tells all ranks that the run is refused.
-    fn refuse(&self, refusals: &[Refusal]) -> ExitCode {
+    /// Tells all ranks that they do not fit together, and ends the run.
+    fn refuse(&mut self, refusals: &[Refusal]) {
         let kind = Refusals::from(refusals.to_vec()).kind();
-        let exit_code = ExitCode::of(Outcome::Refused(kind));
-        self.link.broadcast(Message::Refused { exit_code: exit_code as u8 });
-        exit_code
+        let exit_code = ExitCode::of(Outcome::Refused(kind)) as u8;
+        self.link.broadcast(Message::Refused { exit_code });
+        self.end();
     }
 
     /// Names of the hosts, by rank.
@@ -153,16 +154,13 @@ impl Hub {
     /// Waits for the checks of all ranks, and decides.
     ///
     /// # Errors
-    /// Somebody refuses; the other ranks know it, with this exit code. [`Hub::decision`] has what is not rank 0's own.
+    /// Somebody refuses or has left; the other ranks know it. [`Hub::decision`] has what is not rank 0's own.
     pub fn agree(&mut self, own: Checked) -> Result<(), CalledOff> {
-        let own_refusals = own.refusals.clone();
+        let has_own = !own.refusals.is_empty();
         self.checked.insert(0, own);
         while self.awaited.iter().any(|rank| !self.checked.contains_key(rank)) {
             match self.link.next(None, true) {
-                Next::Stopped => {
-                    self.link.broadcast(Message::Off);
-                    return Err(CalledOff);
-                }
+                Next::Stopped => return Err(self.call_off()),
                 Next::Late => {}
                 Next::Arrival(arrival) => self.take(arrival),
             }
@@ -173,11 +171,16 @@ impl Hub {
             let host = hosts_in_words(&self.hellos, &[lost.rank]);
             self.decision.refusals.push(Refusal::new(RefusalKind::Machine, message).behind(host));
         }
-        let own = own_refusals.into_iter().map(|note| note.of(""));
-        let all: Vec<Refusal> = own.chain(self.decision.refusals.iter().cloned()).collect();
-        if !all.is_empty() {
-            self.refuse(&all);
-            return Err(CalledOff);
+        for (rank, of_rank) in &self.handed_in {
+            let message = match of_rank.failures.is_empty() {
+                true => "it has ended".to_string(),
+                false => of_rank.failures.join("; "),
+            };
+            let host = hosts_in_words(&self.hellos, &[*rank]);
+            self.decision.refusals.push(Refusal::new(RefusalKind::Machine, message).behind(host));
+        }
+        if has_own || !self.decision.refusals.is_empty() {
+            return Err(self.call_off());
         }
         for rank in self.awaited.clone() {
             let left = self.decision.left.remove(&rank).unwrap_or_default();
@@ -325,25 +328,37 @@ impl Hub {
             self.lost.push(LostRank { rank: *rank, host, last_heard_unix_ns: wall_ns(), how, failures });
         }
         self.lost.sort();
+        // The next run of a series begins with all that are left.
+        let lost: BTreeSet<u32> = self.lost.iter().map(|lost| lost.rank).collect();
+        self.awaited =
+            self.hellos.keys().copied().filter(|rank| *rank != 0 && !lost.contains(rank)).collect();
+        self.checked.clear();
+        self.ready.clear();
         handed_in
+    }
+
+    /// Tells all ranks the sum of their results; none where there is no sum.
+    pub fn tell_sum(&self, sum: Option<&[u8]>) {
+        for rank in &self.awaited {
+            let tail = sum.unwrap_or_default().to_vec();
+            self.link.send_letter(*rank, Letter { message: Message::Sum, tail });
+        }
     }
 
     /// Lets all ranks end, with the exit code of the run.
     pub fn dismiss(&mut self, exit_code: ExitCode) {
+        self.link.broadcast(Message::Bye { exit_code: exit_code as u8 });
+        self.end();
+    }
+
+    /// Waits until all have left, and leaves.
+    fn end(&mut self) {
         let silent = self.lost.iter().filter(|lost| lost.how == LostHow::Silent).map(|lost| lost.rank);
         let silent: BTreeSet<u32> = silent.collect();
         let mut there: BTreeSet<u32> =
             self.hellos.keys().copied().filter(|rank| *rank != 0 && !silent.contains(rank)).collect();
-        self.link.broadcast(Message::Bye { exit_code: exit_code as u8 });
         self.wait_until_gone(&mut there);
         self.link.leave(there.is_empty() && silent.is_empty());
-    }
-
-    /// The same after a refusal, which the ranks know.
-    pub fn dismiss_refused(&mut self) {
-        let mut there: BTreeSet<u32> = self.hellos.keys().copied().filter(|rank| *rank != 0).collect();
-        self.wait_until_gone(&mut there);
-        self.link.leave(there.is_empty() && self.lost.is_empty());
     }
 
     fn wait_until_gone(&mut self, there: &mut BTreeSet<u32>) {

@@ -63,6 +63,8 @@ pub struct Me {
     pub local_ranks: u32,
     /// Processors for this rank alone, where the ranks of a host may use the same ones.
     pub processors: Option<Vec<u32>>,
+    /// Numbers of the processes of the other ranks on this host.
+    pub processes: Vec<u32>,
 }
 
 impl Me {
@@ -197,7 +199,14 @@ impl Cluster {
         let host = host_name();
         let boot = std::fs::read_to_string(Path::new("/proc/sys/kernel/random/boot_id")).unwrap_or_default();
         let processors = allowed_processors().unwrap_or_default();
-        let hello = Hello { version, host: host.clone(), boot: boot.trim().to_string(), words, processors };
+        let hello = Hello {
+            version,
+            host: host.clone(),
+            boot: boot.trim().to_string(),
+            words,
+            processors,
+            process: std::process::id(),
+        };
         let (role, welcome, hosts) = if rank == 0 {
             let sharing = Sharing { is_meant: is_sharing_meant };
             let run = name_of_run();
@@ -209,8 +218,8 @@ impl Cluster {
             let (spoke, welcome) = Spoke::greet(link, Message::Hello(hello)).map_err(JoinError::Dismissed)?;
             (Role::Spoke(Box::new(spoke)), welcome, Vec::new())
         };
-        let Welcome { run, local, local_ranks, processors } = welcome;
-        let me = Me { run, host, rank, ranks, local, local_ranks, processors };
+        let Welcome { run, local, local_ranks, processors, processes } = welcome;
+        let me = Me { run, host, rank, ranks, local, local_ranks, processors, processes };
         Ok(Cluster { me, role: Mutex::new(role), shared, commands, hosts, profile: Mutex::default() })
     }
 
@@ -284,15 +293,29 @@ impl Cluster {
         }
     }
 
-    /// Any rank but 0: hands in the result; the exit code of the run, or none when rank 0 is gone.
-    pub fn hand_in(&self, document: Option<Vec<u8>>, failures: Vec<String>) -> Option<u8> {
+    /// Any rank but 0: hands in the result of a run.
+    pub fn hand_in(&self, document: Option<Vec<u8>>, failures: Vec<String>) {
+        if let Role::Spoke(spoke) = &*self.role() {
+            spoke.hand_in(document, failures);
+        }
+    }
+
+    /// Any rank but 0, in a series: waits for the sum of all results; none where there is none.
+    pub fn await_sum(&self) -> Option<Vec<u8>> {
         match &mut *self.role() {
-            Role::Spoke(spoke) => spoke.hand_in(document, failures),
+            Role::Spoke(spoke) => spoke.await_sum(),
             Role::Hub(_) => None,
         }
     }
 
-    /// Any rank but 0: waits for the end of a run that was refused.
+    /// Rank 0, in a series: tells all ranks the sum of their results; none where there is none.
+    pub fn tell_sum(&self, sum: Option<&[u8]>) {
+        if let Role::Hub(hub) = &*self.role() {
+            hub.tell_sum(sum);
+        }
+    }
+
+    /// Any rank but 0: waits for the end of the run; its exit code, or none when rank 0 is gone.
     pub fn await_end(&self) -> Option<u8> {
         match &mut *self.role() {
             Role::Spoke(spoke) => spoke.await_end(),
@@ -317,13 +340,6 @@ impl Cluster {
             hub.dismiss(exit_code);
         }
     }
-
-    /// Rank 0: the same after a refusal.
-    pub fn dismiss_refused(&self) {
-        if let Role::Hub(hub) = &mut *self.role() {
-            hub.dismiss_refused();
-        }
-    }
 }
 
 impl std::fmt::Debug for Joining {
@@ -341,6 +357,10 @@ impl Companions for Cluster {
             Role::Hub(hub) => hub.agree(checked),
             Role::Spoke(spoke) => spoke.agree(checked),
         }
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        self.me.processes.clone()
     }
 
     fn turn_to_make(&self, typed: &str) -> Result<Maker, CalledOff> {

@@ -18,7 +18,7 @@ pub enum Message {
     Hello(Hello),
     /// From rank 0: the run, and the place of the receiver in it.
     Welcome(Welcome),
-    /// From rank 0: the run is refused; the process ends with this exit code.
+    /// From rank 0, instead of the welcome: the ranks do not fit together; the process ends with this exit code.
     Refused {
         /// See [`crate::fault::ExitCode`].
         exit_code: u8,
@@ -82,6 +82,9 @@ pub enum Message {
         /// Why it failed, one sentence each.
         failures: Vec<String>,
     },
+    /// From rank 0: the results of all added up, which is the document in the bytes of the letter; no bytes where there is no sum.
+    /// Only between the runs of a series.
+    Sum,
     /// From rank 0: all is done; the process ends with this exit code.
     Bye {
         /// See [`crate::fault::ExitCode`].
@@ -103,6 +106,8 @@ pub struct Hello {
     pub boot: String,
     /// The words of the command line, before anything in braces was replaced.
     pub words: Vec<String>,
+    /// Number of the process.
+    pub process: u32,
     /// Processors that this process may use.
     pub processors: Vec<u32>,
 }
@@ -118,6 +123,8 @@ pub struct Welcome {
     pub local_ranks: u32,
     /// Processors for this rank alone, where the ranks of a host may use the same ones.
     pub processors: Option<Vec<u32>>,
+    /// Numbers of the processes of the other ranks on its host.
+    pub processes: Vec<u32>,
 }
 
 /// What the checks of a rank found.

@@ -19,4 +19,7 @@ mod spoke;
 pub mod transport;
 pub mod words;
 
+#[cfg(test)]
+mod tests;
+
 pub use member::{Cluster, Finished, JoinError, Joining, Me};

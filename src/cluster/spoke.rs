@@ -27,6 +27,8 @@ pub struct Spoke {
     /// Rank 0 is gone.
     is_alone: bool,
     exit_code: Option<u8>,
+    /// The sum of the results of the present run, empty where there is none.
+    sum: Option<Vec<u8>>,
 }
 
 impl Spoke {
@@ -43,6 +45,7 @@ impl Spoke {
             is_off: false,
             is_alone: false,
             exit_code: None,
+            sum: None,
         };
         spoke.link.send(0, hello);
         loop {
@@ -154,11 +157,32 @@ impl Spoke {
         }
     }
 
-    /// Hands in the result and waits for the end of the run: its exit code, or none when rank 0 is gone.
-    pub fn hand_in(&mut self, document: Option<Vec<u8>>, failures: Vec<String>) -> Option<u8> {
+    /// Hands in the result.
+    pub fn hand_in(&self, document: Option<Vec<u8>>, failures: Vec<String>) {
         let letter = Letter { message: Message::Ended { failures }, tail: document.unwrap_or_default() };
         self.link.send_letter(0, letter);
-        self.await_end()
+    }
+
+    /// Waits for the sum of all results, after this rank handed in its own; none where there is none.
+    pub fn await_sum(&mut self) -> Option<Vec<u8>> {
+        let deadline = Instant::now() + SUM_PATIENCE;
+        loop {
+            if let Some(sum) = self.sum.take() {
+                // From here on everything belongs to the next run.
+                (self.is_off, self.left) = (false, Vec::new());
+                self.made.clear();
+                self.ready.clear();
+                return (!sum.is_empty()).then_some(sum);
+            }
+            if self.is_alone || self.exit_code.is_some() {
+                return None;
+            }
+            match self.link.next(Some(deadline), false) {
+                Next::Arrival(arrival) => self.take(arrival),
+                Next::Late => return None,
+                Next::Stopped => {}
+            }
+        }
     }
 
     /// Waits for the end of the run.
@@ -190,7 +214,7 @@ impl Spoke {
 
     fn take(&mut self, arrival: Arrival) {
         match arrival {
-            Arrival::Letter { letter, .. } => match letter.message {
+            Arrival::Letter { letter: Letter { message, tail }, .. } => match message {
                 Message::Refused { exit_code } | Message::Bye { exit_code } => {
                     self.exit_code = Some(exit_code)
                 }
@@ -199,6 +223,7 @@ impl Spoke {
                     self.ready.insert(time_span, (agreed_unix_ns, clock));
                 }
                 Message::Off => self.is_off = true,
+                Message::Sum => self.sum = Some(tail),
                 _ => {}
             },
             // The post has ended the run of this rank.

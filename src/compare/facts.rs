@@ -76,7 +76,7 @@ fn facts(document: &Document) -> Vec<Fact> {
     add(Area::Machine, "sockets", system.topology.sockets.to_string());
     add(Area::Machine, "memory nodes", system.topology.nodes.to_string());
     add(Area::Machine, "memory", system.memory_bytes.map(size).unwrap_or_default());
-    add(Area::Machine, "host", system.computer_name.clone());
+    add(Area::Machine, "host", document.host_words());
     all
 }
 

@@ -148,7 +148,7 @@ fn run(named: &Named, verdict: &Verdict) -> Run {
     findings.dedup();
     Run {
         name: named.name.clone(),
-        computer_name: named.document.system.computer_name.clone(),
+        computer_name: named.document.host_words(),
         start_unix_s: named.document.system.start_unix_s,
         grade: verdict.grade,
         findings,

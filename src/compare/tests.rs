@@ -43,7 +43,8 @@ fn named(name: &str, rates: &[f64], latencies_ns: &[f64]) -> Named {
         distribution: None,
         short_transfers: 0,
     };
-    let threads = vec![ThreadResult { id: 0, targets: vec![target], waits: WaitStatistics::default() }];
+    let threads =
+        vec![ThreadResult { id: 0, source: None, targets: vec![target], waits: WaitStatistics::default() }];
     let test_time_s = rates.len() as f64 * INTERVAL_S;
     let mut measured = Measured { test_time_s, threads, ..Measured::default() };
     measured.evidence.series = Some(Timeline { interval_ns: 100_000_000, reads, writes: Vec::new() });

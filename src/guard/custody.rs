@@ -16,9 +16,16 @@ pub struct Custody {
     /// Files that the run made, and devices that it has written and reserved since: what they hold is its own.
     own: Vec<Identity>,
     holds: Vec<(Identity, Hold)>,
+    /// Processes of this host that belong to this run (a cluster run): they are no other runs.
+    companions: Vec<u32>,
 }
 
 impl Custody {
+    /// The same for a run to which these processes of this host belong as well.
+    pub fn with(companions: Vec<u32>) -> Self {
+        Custody { companions, ..Custody::default() }
+    }
+
     /// Takes a file that the run has made.
     pub fn add(&mut self, made: &NewFile) {
         self.own.push(made.identity());
@@ -77,7 +84,9 @@ impl Custody {
 
     /// Other runs that have a target of this one at this moment.
     pub fn other_runs(&self, identity: Identity, roots: &Roots) -> Vec<OtherRun> {
-        named(self.told(identity), identity, roots)
+        let mut runs = named(self.told(identity), identity, roots);
+        runs.retain(|run| run.process.is_none_or(|process| !self.companions.contains(&process)));
+        runs
     }
 
     /// No device is still to be taken over from another run.

@@ -62,7 +62,7 @@ impl Facts {
         Facts {
             kind: "result".into(),
             start_unix_s: document.system.start_unix_s,
-            host: document.system.computer_name.clone(),
+            host: document.host_words(),
             command: program_line(&document.command_line),
             targets: distinct(targets),
             devices: distinct(document.measured().flat_map(devices)),

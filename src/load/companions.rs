@@ -19,6 +19,9 @@ pub trait Companions: Debug + Send + Sync {
     /// At least one process refuses. The reasons of the others are not told here.
     fn agree(&self, places: &[Place], refusals: &[Refusal]) -> Result<(), CalledOff>;
 
+    /// Those on this host, by the numbers of their processes.
+    fn processes(&self) -> Vec<u32>;
+
     /// Asks who makes the file of `-c` with this path, as typed, and waits until the other process has made it.
     ///
     /// # Errors

@@ -232,7 +232,7 @@ fn thread(
     targets: &[TargetState],
 ) -> ThreadResult {
     let results = outcome.duties.into_iter().map(|d| target(d, wanted, measured_ns, span, targets)).collect();
-    ThreadResult { id, targets: results, waits: outcome.waits }
+    ThreadResult { id, source: None, targets: results, waits: outcome.waits }
 }
 
 fn target(

@@ -88,6 +88,7 @@ pub fn run(
     let system = system().map_err(unreadable)?;
     let checked = prepare::check_before(profile, options, &system.topology);
     let checked = agreed(profile, options, checked)?;
+    let companions = options.companions.as_ref().map(|companions| companions.processes());
     let document = Document {
         command_line: options.command_line.clone(),
         profile: profile.clone(),
@@ -102,7 +103,7 @@ pub fn run(
         stop,
         roots: Roots::default(),
         marks: Marks::of_this_user(),
-        custody: Custody::default(),
+        custody: Custody::with(companions.unwrap_or_default()),
         precreated: Vec::new(),
         report: FinishedRun { document, failures: Vec::new(), notes: Vec::new() },
     };

@@ -300,7 +300,8 @@ mod tests {
             distribution: None,
             short_transfers: 0,
         };
-        let threads = vec![ThreadResult { id: 0, targets: vec![target], waits: Default::default() }];
+        let threads =
+            vec![ThreadResult { id: 0, source: None, targets: vec![target], waits: Default::default() }];
         let measured = Measured { test_time_s: 2.0, threads, ..Measured::default() };
         let span = TimeSpan { targets: vec![Target::default()], ..TimeSpan::default() };
         Document {

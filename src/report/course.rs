@@ -33,6 +33,8 @@ pub(super) type Run<'d> = (&'d str, &'d Document);
 pub(super) struct Course<'d> {
     /// The document, and the time span where it has several.
     pub name: String,
+    /// Place of the time span in the document.
+    pub place: usize,
     pub document: &'d Document,
     pub span: &'d TimeSpan,
     pub measured: &'d Measured,
@@ -55,7 +57,7 @@ pub(super) fn courses<'d>(name: &str, document: &'d Document) -> Vec<Course<'d>>
             (_, "") => format!("Time span {}", place + 1),
             (_, name) => format!("{name}, time span {}", place + 1),
         };
-        Some(Course { name, document, span, measured })
+        Some(Course { name, place, document, span, measured })
     };
     spans.filter_map(of).collect()
 }

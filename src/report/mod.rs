@@ -12,6 +12,7 @@ mod course;
 mod embed;
 mod figures;
 mod heat;
+mod hosts;
 mod html;
 mod parts;
 mod piece;

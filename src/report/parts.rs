@@ -5,6 +5,7 @@ use super::figures::figures;
 use super::html::escaped;
 use super::table::{Cell, Table};
 use super::words::first_large;
+use crate::result::hosts::{ROWS_MAX, names};
 use crate::result::{DirectionSummary, DiskActivity, Measured, Summary, ThreadResult};
 use crate::text::{bytes, duration_ns, grouped, number, percent, rate};
 
@@ -38,7 +39,7 @@ fn tables(course: &Course, is_only: bool) -> String {
 }
 
 /// A bar of a table that ends where the largest of all values does.
-fn bar(value: f64, most: f64) -> Cell {
+pub(super) fn bar(value: f64, most: f64) -> Cell {
     Cell::Bar(if most > 0.0 { value / most } else { 0.0 })
 }
 
@@ -75,13 +76,29 @@ fn per_target(course: &Course) -> Table {
             paths.push(&target.path);
         }
     }
+    // Of many hosts with names of their own the hosts have rows.
+    if course.document.sources.len() > ROWS_MAX && paths.len() > ROWS_MAX {
+        paths.clear();
+    }
     let parts = paths.iter().map(|path| (path.to_string(), summed(course, |_, of| of == *path)));
     by_part("per target", "target", parts.collect())
 }
 
+/// Of a sum with the host of each; nothing where all threads are one, or those of many hosts: the hosts have rows of their
+/// own.
 fn per_thread(course: &Course) -> Table {
-    let ids = course.measured.threads.iter().map(|thread| thread.id);
-    let parts = ids.map(|id| (format!("thread {id}"), summed(course, |of, _| of == id)));
+    let sources = &course.document.sources;
+    let is_folded = sources.len() > 1 && course.measured.threads.len() < 2;
+    if is_folded || sources.len() > ROWS_MAX {
+        return by_part("per thread", "thread", Vec::new());
+    }
+    let hosts = if sources.len() > 1 { names(sources) } else { Vec::new() };
+    let name = |thread: &ThreadResult| match thread.source.and_then(|source| hosts.get(source as usize)) {
+        Some(host) => format!("thread {} on {host}", thread.id),
+        None => format!("thread {}", thread.id),
+    };
+    let threads = course.measured.threads.iter();
+    let parts = threads.map(|thread| (name(thread), summed(course, |of, _| of == thread.id)));
     by_part("per thread", "thread", parts.collect())
 }
 

@@ -7,6 +7,7 @@ use super::compared::{self, Group, compared, facts};
 use super::course::{Course, Run, courses, limit_words, percentiles_and_others, rates_and_latencies};
 use super::figures::{figure_names, figures, strings, times};
 use super::heat;
+use super::hosts;
 use super::html::escaped;
 use super::parts;
 use super::table::{Cell, Table};
@@ -14,6 +15,7 @@ use super::verdicts::verdicts;
 use super::words::{collapsed, listed, once};
 use crate::compare::Question;
 use crate::profile::{Target, TimeSpan};
+use crate::result::hosts::ROWS_MAX;
 use crate::result::{DirectionSummary, Document, Summary};
 use crate::text::{bytes, duration_ns, number, program_line, rate, size};
 
@@ -45,6 +47,7 @@ pub(super) fn sections(groups: &[Group], question: &Question, is_alone: bool) ->
         "Reads and writes",
         &format!("{}{}", directions(&courses), parts::about_times(&courses)),
     ));
+    out.push_str(&section("Hosts", &hosts::of_all(&courses)));
     out.push_str(&section("Targets, threads and processors", &parts::of_all(&courses)));
     out.push_str(&section("Little's law", &parts::in_flight(&courses)));
     let machines: Vec<_> = runs.iter().map(|run| (run.0.to_string(), machine(run))).collect();
@@ -99,7 +102,7 @@ fn subtitle(document: &Document) -> String {
     let system = &document.system;
     let began = system.start_unix_s.and_then(|s| Timestamp::from_second(s).ok());
     let began = began.map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
-    let host = Some(&system.computer_name).filter(|host| !host.is_empty());
+    let host = Some(document.host_words()).filter(|host| !host.is_empty());
     let when: Vec<String> = began.into_iter().chain(host.map(|host| format!("on {host}"))).collect();
     let mut lines = vec![when.join(" ")];
     if let [span] = document.profile.time_spans.as_slice() {
@@ -235,7 +238,7 @@ fn machine((name, document): &Run) -> Vec<[String; 2]> {
     let system = &document.system;
     let row = |name: &str, value: String| [name.to_string(), value];
     let mut rows = vec![
-        row("host", system.computer_name.clone()),
+        row("host", document.host_words()),
         row("kernel", system.kernel_release.clone()),
         row(
             "processors",
@@ -277,7 +280,9 @@ fn settings(course: &Course) -> Vec<[String; 2]> {
     );
     let mut rows = vec![row("engine", course.measured.engine.clone()), row("times", times)];
     rows.extend(span.targets.iter().map(|target| row(&target.path, load(span, target))));
-    for target in &evidence.targets {
+    // Of many hosts nobody knows whose they are.
+    let is_told = course.document.sources.len() <= ROWS_MAX;
+    for target in evidence.targets.iter().filter(|_| is_told) {
         let named = |name: &str, value: &Option<String>| {
             value.as_ref().filter(|value| !value.is_empty()).map(|value| format!("{name}{value}"))
         };

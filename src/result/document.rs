@@ -1,10 +1,12 @@
 //! The document of a run.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::latency::LatencySummary;
-use super::{CommonStart, Evidence, Rank, Verdict, Window};
+use super::{CommonStart, Evidence, MissingRank, Rank, SourceVerdict, Verdict, Window};
 use crate::machine::topology::Topology;
 use crate::measure::{Histogram, Intervals, LatencySlices};
 use crate::profile::Profile;
@@ -35,9 +37,13 @@ pub struct Document {
     /// Its place in a cluster run; none for a run of one process, and for a sum.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<Rank>,
-    /// The results this one was added up from, by host and start; empty for the result of one run.
+    /// The results this one was added up from, by host and start, the ranks of a cluster run by their numbers; empty for the
+    /// result of one run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
+    /// Ranks of a cluster run whose results are not in this sum: with any, the sum is one of a part of the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<MissingRank>,
 }
 
 impl Document {
@@ -47,6 +53,26 @@ impl Document {
             TimeSpanResult::Measured(measured) => Some(&**measured),
             TimeSpanResult::NotMeasured => None,
         })
+    }
+
+    /// Whether it was added up from results, and is not that of one run.
+    pub fn is_sum(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
+    /// Names of the hosts of a sum, each once, in the order of its sources; none for the result of one run.
+    pub fn hosts(&self) -> Vec<&str> {
+        let mut seen = BTreeSet::new();
+        let names = self.sources.iter().map(|source| source.system.computer_name.as_str());
+        names.filter(|name| seen.insert(*name)).collect()
+    }
+
+    /// The name of the host, or how many there are: `node-a`, `4 hosts`.
+    pub fn host_words(&self) -> String {
+        match self.hosts().len() {
+            0 | 1 => self.system.computer_name.clone(),
+            several => format!("{several} hosts"),
+        }
     }
 
     /// Threads that ran in a time span, from 0: those of all results that were added up, or the thread results.
@@ -175,11 +201,15 @@ impl CpuUse {
     }
 }
 
-/// The numbers of one thread.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+/// The numbers of one thread; in a large sum, of all threads of a host, or of all hosts.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadResult {
-    /// Thread number, from 0.
+    /// Thread number, from 0; in a sum one after the other over all of its sources.
     pub id: u32,
+    /// The source it belongs to, as its place in [`Document::sources`]; none for the result of one run, and where the threads
+    /// of several sources are added up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<u32>,
     /// One per target that the thread served.
     pub targets: Vec<TargetResult>,
     /// How the thread waited (`-vs`).
@@ -200,6 +230,19 @@ pub struct WaitStatistics {
     pub lookasides: u64,
     /// Looks that found 0, 1, ... 6, 7 or more completions.
     pub lookaside_completions: [u64; 8],
+}
+
+impl WaitStatistics {
+    /// Adds those of another thread.
+    pub fn add(&mut self, other: &WaitStatistics) {
+        self.completion_waits += other.completion_waits;
+        self.throttle_waits += other.throttle_waits;
+        self.throttle_sleeps += other.throttle_sleeps;
+        self.lookasides += other.lookasides;
+        for (sum, count) in self.lookaside_completions.iter_mut().zip(other.lookaside_completions) {
+            *sum += count;
+        }
+    }
 }
 
 /// The numbers of one thread on one target.
@@ -269,6 +312,9 @@ pub struct Source {
     /// Its place in a cluster run; none for a run of one process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<Rank>,
+    /// What the rules said of it; none when it was not judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<SourceVerdict>,
 }
 
 /// The numbers of one source in one time span.
@@ -284,6 +330,9 @@ pub struct SourceSpan {
     /// Threads that ran; `None` when the document does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u64>,
+    /// Paths of its targets, each once; empty when the document does not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<String>,
     /// Engine that ran.
     pub engine: String,
     /// What kind of engine that is; `None` when the document does not tell.
@@ -295,6 +344,18 @@ pub struct SourceSpan {
     pub read: SourceTotals,
     /// Writes.
     pub write: SourceTotals,
+    /// Reads and writes together; `None` when the document does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<SourceTotals>,
+}
+
+impl SourceSpan {
+    /// When it measured, by the clock of rank 0 where the clocks were compared, else by that of its own host.
+    pub fn common_window(&self) -> Option<Window> {
+        let (window, start) = (self.window?, self.common_start);
+        let by = |unix_ns| start.map_or(unix_ns, |start| start.by_rank_0(unix_ns));
+        Some(Window { start_unix_ns: by(window.start_unix_ns), end_unix_ns: by(window.end_unix_ns) })
+    }
 }
 
 /// What one source read or wrote.

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::summary::Summary;
-use super::{Direction, Document, TimeSpanResult, legacy};
+use super::{Direction, Document, RANKS_MAX, TimeSpanResult, legacy};
 use crate::measure::{Histogram, LatencySlices};
 use crate::sys::error::system_text;
 use crate::sys::source::Source;
@@ -221,6 +221,10 @@ fn check(document: &Document) -> Result<(), ReadError> {
             "{groups} processor groups are more than a machine has, which is {GROUPS_MAX} at most"
         ));
     }
+    let ranks = document.rank.iter().chain(document.sources.iter().filter_map(|source| source.rank.as_ref()));
+    if let Some(rank) = ranks.into_iter().find(|rank| rank.ranks > RANKS_MAX || rank.rank >= rank.ranks) {
+        return malformed(format!("rank {} of {} ranks is none", rank.rank, rank.ranks));
+    }
     let processors = document.system.topology.processors.len();
     for (i, span) in document.time_spans.iter().enumerate() {
         let TimeSpanResult::Measured(measured) = span else { continue };
@@ -230,6 +234,10 @@ fn check(document: &Document) -> Result<(), ReadError> {
                 "time span {}: it holds the use of {uses} processors, but the machine has {processors}",
                 i + 1
             ));
+        }
+        let is_of_none = |source: u32| source as usize >= document.sources.len();
+        if measured.threads.iter().filter_map(|thread| thread.source).any(is_of_none) {
+            return malformed(format!("time span {}: it holds threads of a source that it has not", i + 1));
         }
         let directions =
             || measured.threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);

@@ -2,29 +2,36 @@
 //! histograms and series are summed, and each run keeps its row in [`Document::sources`].
 //!
 //! The sum is the same whatever the order, and sums can be summed again. Memory does not grow with the
-//! number of results beyond their rows.
+//! number of results beyond their rows: threads stand for themselves while they are few (`threads`).
 //!
 //! # Rates
 //! The measured time of the sum is the mean of the measured times. Runs of one profile measure for the
 //! same time, so every rate is the sum of the runs' rates: the rate over the window that all of them
 //! share, as long as each ran evenly. Where windows or times differ notably, a warning says so.
+//!
+//! # Cluster runs
+//! The ranks of one run belong together whatever their profiles say: paths, offsets and sizes of targets may be each
+//! rank's own. Their windows are compared by the clock of rank 0. Ranks without a result are [`Document::missing`].
 
 mod difference;
+mod missing;
+mod rows;
+mod threads;
 
-use super::{Source, SourceSpan, SourceTotals};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{
-    CpuUse, Direction, Document, EngineTraits, Evidence, LatencySummary, Measured, OwnCost, System,
-    TargetFacts, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics, Window,
+    Direction, Document, EngineTraits, Evidence, LatencySummary, Measured, OwnCost, Source, SourceSpan,
+    SourceTotals, SourceVerdict, TargetFacts, TargetResult, TimeSpanResult,
 };
 use crate::measure::{Histogram, LatencySlices};
 use crate::profile::{Profile, ResultFormat};
+use rows::Rows;
+use threads::{Fold, Threads};
 
-/// Shared time below this part of the longest run is worth a warning.
-const COMMON_PART_NOTABLE: f64 = 0.98;
-/// Measured times that differ by more than this part are worth a warning.
-const TIMES_PART_NOTABLE: f64 = 0.01;
+/// With more sources than this, what is known of each target is left out: nothing says whose it is, and it would be most of
+/// the document.
+const FACTS_OF_MAX: usize = 256;
 
 /// Why results cannot be added.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -84,18 +91,29 @@ pub enum MergeError {
 #[derive(Debug)]
 pub struct Merger {
     force: bool,
-    /// Name and profile of the document that came first.
-    first: Option<(String, Profile)>,
+    first: Option<First>,
     /// The profile of the source that stands first in the table, with that source's place.
     base: Option<(String, Profile)>,
     spans: Vec<SpanSum>,
     sources: Vec<(String, Source)>,
 }
 
+/// The document that came first, which the others are held against.
+#[derive(Debug)]
+struct First {
+    name: String,
+    profile: Profile,
+    /// The cluster run that it belongs to.
+    run: Option<String>,
+}
+
 /// One time span so far.
 #[derive(Debug, Default)]
 struct SpanSum {
-    threads: BTreeMap<u32, (WaitStatistics, BTreeMap<String, TargetResult>)>,
+    threads: Threads,
+    /// Threads and targets of all sources.
+    threads_all: u64,
+    targets_all: u64,
     engine_notes: BTreeSet<String>,
     facts: BTreeSet<TargetFacts>,
     cost: Option<OwnCost>,
@@ -115,40 +133,47 @@ impl Merger {
     /// When the document is of another test. The sum is not to be used afterwards.
     pub fn add(&mut self, name: &str, document: Document) -> Result<(), MergeError> {
         self.check(name, &document)?;
-        let sources = match document.sources.is_empty() {
-            true => vec![source_of(&document)],
-            false => document.sources,
+        if self.spans.len() < document.time_spans.len() {
+            self.spans.resize_with(document.time_spans.len(), SpanSum::default);
+        }
+        let (first, is_sum) = (self.sources.len(), document.is_sum());
+        let run = run_of(&document).map(str::to_string);
+        let sources = match is_sum {
+            false => vec![source_of(&document)],
+            true => document.sources,
         };
         for source in sources {
             let key = place(&source);
             if self.base.as_ref().is_none_or(|(least, _)| key < *least) {
                 self.base = Some((key.clone(), document.profile.clone()));
             }
+            for (sum, span) in self.spans.iter_mut().zip(&source.time_spans) {
+                sum.count(span.as_ref());
+            }
             self.sources.push((key, source));
         }
-        if self.spans.len() < document.time_spans.len() {
-            self.spans.resize_with(document.time_spans.len(), SpanSum::default);
-        }
+        self.fold();
         for (sum, span) in self.spans.iter_mut().zip(document.time_spans) {
             if let TimeSpanResult::Measured(measured) = span {
-                sum.add(*measured);
+                sum.add(first, is_sum, *measured);
             }
         }
         if self.first.is_none() {
-            self.first = Some((name.to_string(), document.profile));
+            self.first = Some(First { name: name.to_string(), profile: document.profile, run });
         }
         Ok(())
     }
 
     fn check(&self, name: &str, document: &Document) -> Result<(), MergeError> {
-        let Some((first, profile)) = &self.first else { return Ok(()) };
-        let (ours, theirs) = (same_test(profile), same_test(&document.profile));
+        let Some(first) = &self.first else { return Ok(()) };
+        let (ours, theirs) = (same_test(&first.profile), same_test(&document.profile));
         if ours == theirs {
             return Ok(());
         }
-        let difference = || difference::first((first, &ours), (name, &theirs));
-        let (name, first) = (name.to_string(), first.clone());
-        if !self.force {
+        let is_one_run = first.run.is_some() && first.run.as_deref() == run_of(document);
+        let difference = || difference::first((&first.name, &ours), (name, &theirs));
+        let (name, first) = (name.to_string(), first.name.clone());
+        if !self.force && !is_one_run {
             return Err(MergeError::OtherProfile { difference: difference(), name, first });
         }
         for (i, (a, b)) in ours.time_spans.iter().zip(&theirs.time_spans).enumerate() {
@@ -165,31 +190,54 @@ impl Merger {
         Ok(())
     }
 
+    /// Folds threads as far as the sources that are here demand.
+    fn fold(&mut self) {
+        let spans = self.base.as_ref().map_or(&[][..], |(_, profile)| &profile.time_spans);
+        let threads = self.spans.iter().map(|sum| sum.threads_all).max().unwrap_or(0);
+        let targets: Vec<u64> = self.spans.iter().map(|sum| sum.targets_all).collect();
+        let fold = Fold::of(threads, &targets, spans);
+        let has_facts = self.sources.len() <= FACTS_OF_MAX;
+        for sum in &mut self.spans {
+            sum.threads.fold(fold);
+            if !has_facts {
+                sum.facts.clear();
+            }
+        }
+    }
+
     /// The sum.
     ///
     /// # Errors
     /// When there was nothing, a result came twice, or the runs did not run at the same time.
     pub fn finish(self) -> Result<Document, MergeError> {
         let Some((_, profile)) = self.base else { return Err(MergeError::Nothing) };
-        let mut keyed = self.sources;
-        keyed.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut keyed: Vec<(usize, (String, Source))> = self.sources.into_iter().enumerate().collect();
+        keyed.sort_by(|a, b| a.1.0.cmp(&b.1.0));
         if !self.force
-            && let Some(twice) = keyed.windows(2).find(|two| two[0].0 == two[1].0)
+            && let Some(twice) = keyed.windows(2).find(|two| is_same(&two[0].1, &two[1].1))
         {
-            let source = &twice[0].1;
+            let source = &twice[0].1.1;
             return Err(MergeError::Twice {
                 host: source.system.computer_name.clone(),
                 words: source.command_line.join(" "),
             });
         }
-        let sources: Vec<Source> = keyed.into_iter().map(|(_, source)| source).collect();
+        let mut place_of = vec![0; keyed.len()];
+        keyed.iter().zip(0..).for_each(|((added, _), place)| place_of[*added] = place);
+        let sources: Vec<Source> = keyed.into_iter().map(|(_, (_, source))| source).collect();
+        let missing = missing::missing(&sources);
         let mut warnings: BTreeSet<String> = sources.iter().flat_map(|s| s.warnings.clone()).collect();
+        warnings.extend(missing::warning(&missing, sources.len()));
+        let mut notes = vec![format!("the sum of {} results", sources.len())];
+        notes.extend(self.spans.iter().map(|sum| sum.threads.folded()).max().and_then(Fold::note));
         let mut time_spans = Vec::with_capacity(self.spans.len());
         for (i, sum) in self.spans.into_iter().enumerate() {
             let rows = Rows::of(&sources, i);
-            rows.check_together(self.force)?;
+            if let Some((host_early, host_late)) = rows.apart().filter(|_| !self.force) {
+                return Err(MergeError::NotTogether { time_span: i + 1, host_early, host_late });
+            }
             warnings.extend(rows.warnings());
-            time_spans.push(sum.finish(&rows, &profile));
+            time_spans.push(sum.finish(&rows, &place_of, sources.len() <= FACTS_OF_MAX));
         }
         time_spans.resize_with(profile.time_spans.len(), || TimeSpanResult::NotMeasured);
         let failures = sources
@@ -202,21 +250,38 @@ impl Merger {
             verdict: None,
             tool_version: base.tool_version.clone(),
             warnings: warnings.into_iter().collect(),
-            notes: vec![format!("the sum of {} results", sources.len())],
+            notes,
             failures: failures.collect(),
             rank: None,
             profile,
             time_spans,
             sources,
+            missing,
         })
     }
 }
 
-/// The sort key of a source: host and start, then everything else.
+/// The cluster run that all of a result belongs to.
+fn run_of(document: &Document) -> Option<&str> {
+    let of_sources = document.sources.iter().map(|source| source.rank.as_ref());
+    let of_this = document.rank.as_ref().map(Some).filter(|_| !document.is_sum());
+    let mut runs = of_sources.chain(of_this).map(|rank| rank.map(|rank| rank.run.as_str()));
+    let first = runs.next()??;
+    runs.all(|run| run == Some(first)).then_some(first)
+}
+
+/// The sort key of a source: ranks of a cluster run by number, others by host and start, then everything else.
 fn place(source: &Source) -> String {
     let start = source.system.start_unix_s.unwrap_or(0);
     let rest = serde_json::to_string(source).expect("a source is always JSON");
-    format!("{}\0{start:020}\0{rest}", source.system.computer_name)
+    let (run, rank) = source.rank.as_ref().map_or(("", 0), |rank| (rank.run.as_str(), rank.rank));
+    format!("{run}\0{rank:010}\0{}\0{start:020}\0{rest}", source.system.computer_name)
+}
+
+/// Whether two neighbours in the table are one result: the same in everything, or the same rank of a run.
+fn is_same(a: &(String, Source), b: &(String, Source)) -> bool {
+    let rank = |source: &Source| source.rank.as_ref().map(|rank| (rank.run.clone(), rank.rank));
+    a.0 == b.0 || rank(&a.1).is_some() && rank(&a.1) == rank(&b.1)
 }
 
 /// The profile without members that do not change the test: how it is reported, and its random numbers.
@@ -241,11 +306,13 @@ fn source_of(document: &Document) -> Source {
             window: m.evidence.window,
             common_start: m.evidence.common_start,
             threads: Some(m.threads.len() as u64),
+            targets: paths(m),
             engine: m.engine.clone(),
             engine_traits: m.engine_traits,
             cpu: m.cpu.clone(),
-            read: totals(m, |target| &target.read),
-            write: totals(m, |target| &target.write),
+            read: totals(m, |target| [&target.read].into()),
+            write: totals(m, |target| [&target.write].into()),
+            total: Some(totals(m, |target| vec![&target.read, &target.write])),
         }),
     };
     Source {
@@ -256,13 +323,21 @@ fn source_of(document: &Document) -> Source {
         warnings: document.warnings.clone(),
         failures: document.failures.clone(),
         rank: document.rank.clone(),
+        verdict: document.verdict.as_ref().map(SourceVerdict::from),
     }
 }
 
-fn totals(measured: &Measured, of: fn(&TargetResult) -> &Direction) -> SourceTotals {
+/// The targets in the order in which the threads have them, which is that of the profile.
+fn paths(measured: &Measured) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let paths = measured.threads.iter().flat_map(|thread| &thread.targets).map(|target| &target.path);
+    paths.filter(|path| seen.insert(*path)).cloned().collect()
+}
+
+fn totals(measured: &Measured, of: fn(&TargetResult) -> Vec<&Direction>) -> SourceTotals {
     let (mut latencies, mut responses) = (Histogram::new(), Histogram::new());
     let (mut bytes, mut ios) = (0, 0);
-    for direction in measured.threads.iter().flat_map(|thread| &thread.targets).map(of) {
+    for direction in measured.threads.iter().flat_map(|thread| &thread.targets).flat_map(of) {
         bytes += direction.bytes;
         ios += direction.ios;
         if let Some(latency) = &direction.latency {
@@ -281,17 +356,17 @@ fn totals(measured: &Measured, of: fn(&TargetResult) -> &Direction) -> SourceTot
 }
 
 impl SpanSum {
-    fn add(&mut self, measured: Measured) {
-        for thread in measured.threads {
-            let (waits, targets) = self.threads.entry(thread.id).or_default();
-            add_waits(waits, &thread.waits);
-            for target in thread.targets {
-                match targets.get_mut(&target.path) {
-                    Some(mine) => add_target(mine, target),
-                    None => drop(targets.insert(target.path.clone(), target)),
-                }
-            }
-        }
+    /// Counts a source, before its threads come.
+    fn count(&mut self, span: Option<&SourceSpan>) {
+        let Some(span) = span else { return };
+        // Sums from before there were these figures do not tell.
+        self.threads_all += span.threads.unwrap_or(1);
+        self.targets_all += span.targets.len().max(1) as u64;
+    }
+
+    /// Adds a result whose first source has the place `first` among those that were added.
+    fn add(&mut self, first: usize, is_sum: bool, measured: Measured) {
+        self.threads.add(first, is_sum, measured.threads);
         self.engine_notes.extend(measured.engine_notes);
         self.facts.extend(measured.evidence.targets);
         if let Some(theirs) = measured.evidence.own_cost {
@@ -308,75 +383,27 @@ impl SpanSum {
         });
     }
 
-    fn finish(self, rows: &Rows<'_>, profile: &Profile) -> TimeSpanResult {
+    fn finish(self, rows: &Rows<'_>, place_of: &[u32], has_facts: bool) -> TimeSpanResult {
         if rows.spans.is_empty() {
             return TimeSpanResult::NotMeasured;
         }
-        let paths: Vec<&str> = profile
-            .time_spans
-            .get(rows.time_span)
-            .map_or_else(Vec::new, |span| span.targets.iter().map(|t| t.path.as_str()).collect());
-        let rank = |path: &str| paths.iter().position(|known| *known == path).unwrap_or(usize::MAX);
-        let thread = |(id, (waits, targets)): (u32, (WaitStatistics, BTreeMap<String, TargetResult>))| {
-            let mut targets: Vec<TargetResult> = targets.into_values().collect();
-            targets.sort_by_key(|target| rank(&target.path));
-            ThreadResult { id, targets, waits }
-        };
         let engines: BTreeSet<&str> = rows.spans.iter().map(|(_, span)| span.engine.as_str()).collect();
+        let facts = self.facts.into_iter().filter(|_| has_facts);
         TimeSpanResult::Measured(Box::new(Measured {
             test_time_s: rows.mean_time_s(),
             cpu: rows.cpu(),
-            threads: self.threads.into_iter().map(thread).collect(),
+            threads: self.threads.finish(place_of, &rows.paths()),
             engine: engines.into_iter().collect::<Vec<_>>().join(", "),
             engine_traits: EngineTraits::common(rows.spans.iter().map(|(_, span)| span.engine_traits)),
             engine_notes: self.engine_notes.into_iter().collect(),
             latency_over_time: self.latencies.flatten(),
             evidence: Evidence {
                 window: rows.common(),
-                targets: self.facts.into_iter().collect(),
+                targets: facts.collect(),
                 own_cost: self.cost,
                 ..Evidence::default()
             },
         }))
-    }
-}
-
-fn add_waits(mine: &mut WaitStatistics, theirs: &WaitStatistics) {
-    mine.completion_waits += theirs.completion_waits;
-    mine.throttle_waits += theirs.throttle_waits;
-    mine.throttle_sleeps += theirs.throttle_sleeps;
-    mine.lookasides += theirs.lookasides;
-    for (sum, count) in mine.lookaside_completions.iter_mut().zip(theirs.lookaside_completions) {
-        *sum += count;
-    }
-}
-
-fn add_target(mine: &mut TargetResult, theirs: TargetResult) {
-    // Targets of one name on several hosts may differ in size, and with it their ranges.
-    mine.size_bytes = mine.size_bytes.max(theirs.size_bytes);
-    mine.distribution = mine.distribution.take().max(theirs.distribution);
-    mine.short_transfers += theirs.short_transfers;
-    add_direction(&mut mine.read, theirs.read);
-    add_direction(&mut mine.write, theirs.write);
-}
-
-fn add_direction(mine: &mut Direction, theirs: Direction) {
-    mine.bytes += theirs.bytes;
-    mine.ios += theirs.ios;
-    match (&mut mine.latency, theirs.latency) {
-        (Some(mine), Some(theirs)) => mine.merge(&theirs),
-        (mine @ None, theirs) => *mine = theirs,
-        (Some(_), None) => {}
-    }
-    match (&mut mine.response, theirs.response) {
-        (Some(mine), Some(theirs)) => mine.merge(&theirs),
-        (mine @ None, theirs) => *mine = theirs,
-        (Some(_), None) => {}
-    }
-    match (&mut mine.intervals, theirs.intervals) {
-        (Some(mine), Some(theirs)) => mine.merge(&theirs),
-        (mine @ None, theirs) => *mine = theirs,
-        (Some(_), None) => {}
     }
 }
 
@@ -388,130 +415,4 @@ fn add_cost(mine: &mut OwnCost, theirs: &OwnCost) {
     mine.faults_major += theirs.faults_major;
     mine.switches_voluntary += theirs.switches_voluntary;
     mine.switches_involuntary += theirs.switches_involuntary;
-}
-
-/// The rows of all sources for one time span, in the table's order.
-struct Rows<'a> {
-    time_span: usize,
-    sources: usize,
-    base: &'a System,
-    spans: Vec<(&'a Source, &'a SourceSpan)>,
-}
-
-impl<'a> Rows<'a> {
-    fn of(sources: &'a [Source], time_span: usize) -> Self {
-        let measured = |source: &'a Source| Some((source, source.time_spans.get(time_span)?.as_ref()?));
-        Rows {
-            time_span,
-            sources: sources.len(),
-            base: &sources[0].system,
-            spans: sources.iter().filter_map(measured).collect(),
-        }
-    }
-
-    fn times_s(&self) -> impl Iterator<Item = f64> {
-        self.spans.iter().map(|(_, span)| span.test_time_s)
-    }
-
-    fn mean_time_s(&self) -> f64 {
-        // As a deviation from the first, so that equal times give exactly that time.
-        let first = self.times_s().next().unwrap_or(0.0);
-        first + self.times_s().map(|time| time - first).sum::<f64>() / self.spans.len().max(1) as f64
-    }
-
-    /// Mean use of each processor over the sources on machines like the first one's.
-    fn cpu(&self) -> Vec<CpuUse> {
-        let alike: Vec<&[CpuUse]> = self.alike().collect();
-        let mean = |of: fn(&CpuUse) -> f64, i: usize| {
-            let first = of(&alike[0][i]);
-            first + alike.iter().map(|cpu| of(&cpu[i]) - first).sum::<f64>() / alike.len() as f64
-        };
-        let processor = |i| match alike.is_empty() {
-            true => CpuUse { user: 0.0, kernel: 0.0, idle: 100.0 },
-            false => {
-                CpuUse { user: mean(|c| c.user, i), kernel: mean(|c| c.kernel, i), idle: mean(|c| c.idle, i) }
-            }
-        };
-        (0..self.base.topology.processors.len()).map(processor).collect()
-    }
-
-    fn alike(&self) -> impl Iterator<Item = &'a [CpuUse]> {
-        let processors = self.base.topology.processors.len();
-        let is_alike = move |source: &Source, span: &SourceSpan| {
-            source.system.topology == self.base.topology && span.cpu.len() == processors
-        };
-        self.spans.iter().filter(move |(source, span)| is_alike(source, span)).map(|(_, s)| s.cpu.as_slice())
-    }
-
-    fn windows(&self) -> impl Iterator<Item = Window> {
-        self.spans.iter().filter_map(|(_, span)| span.window)
-    }
-
-    /// The window that all share.
-    fn common(&self) -> Option<Window> {
-        let mut windows = self.windows();
-        let first = windows.next()?;
-        windows.try_fold(first, Window::common)
-    }
-
-    fn check_together(&self, force: bool) -> Result<(), MergeError> {
-        if force || self.windows().next().is_none() || self.common().is_some() {
-            return Ok(());
-        }
-        let rows = || self.spans.iter().filter_map(|(source, span)| Some((source, span.window?)));
-        let host = |row: Option<(&&Source, Window)>| {
-            row.map_or_else(String::new, |(source, _)| source.system.computer_name.clone())
-        };
-        Err(MergeError::NotTogether {
-            time_span: self.time_span + 1,
-            host_early: host(rows().min_by_key(|(_, window)| window.end_unix_ns)),
-            host_late: host(rows().max_by_key(|(_, window)| window.start_unix_ns)),
-        })
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if self.spans.len() < 2 && self.sources < 2 {
-            return warnings;
-        }
-        let number = self.time_span + 1;
-        if self.spans.len() < self.sources {
-            let missing = self.sources - self.spans.len();
-            warnings
-                .push(format!("time span {number}: {missing} of {} results measured nothing", self.sources));
-        }
-        let (least, most) =
-            self.times_s().fold((f64::MAX, 0.0f64), |(least, most), s| (least.min(s), most.max(s)));
-        if most - least > most * TIMES_PART_NOTABLE {
-            warnings.push(format!(
-                "time span {number}: the runs measured for {least:.3} to {most:.3} s; rates are totals divided by \
-                 the mean time"
-            ));
-        }
-        let longest_ns = self.windows().map(|w| w.length_ns()).max().unwrap_or(0);
-        let common_ns = self.common().map_or(0, |w| w.length_ns());
-        if self.windows().count() < self.spans.len() {
-            warnings.push(format!(
-                "time span {number}: not every result shows when it ran, so it is not known whether all ran at the \
-                 same time"
-            ));
-        } else if (common_ns as f64) < longest_ns as f64 * COMMON_PART_NOTABLE {
-            warnings.push(format!(
-                "time span {number}: all runs together measured for only {:.3} s, the longest for {:.3} s; the rates \
-                 are those of this common time if every run was steady, and each run's intervals count from its own \
-                 start",
-                common_ns as f64 / 1e9,
-                longest_ns as f64 / 1e9
-            ));
-        }
-        let others = self.spans.len() - self.alike().count();
-        if others > 0 {
-            warnings.push(format!(
-                "time span {number}: processor use is the mean of the hosts with the processors of {}; {others} \
-                 results of other machines are only in the table of sources",
-                self.base.computer_name
-            ));
-        }
-        warnings
-    }
 }

@@ -594,7 +594,7 @@ mod tests {
         let waits = WaitStatistics::default();
         Measured {
             test_time_s: 2.0,
-            threads: vec![ThreadResult { id: 0, targets: vec![target], waits }],
+            threads: vec![ThreadResult { id: 0, source: None, targets: vec![target], waits }],
             ..Measured::default()
         }
     }

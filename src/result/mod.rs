@@ -6,6 +6,7 @@ pub mod course;
 mod document;
 pub mod envelope;
 mod evidence;
+pub mod hosts;
 pub mod json;
 mod latency;
 pub(crate) mod legacy;
@@ -33,6 +34,6 @@ pub use evidence::{
 pub use latency::LatencySummary;
 pub use part::Part;
 pub use proof::{FileServer, Proof, Served, disks_in_words};
-pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, Rank};
+pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
 pub use summary::{DirectionSummary, NodeSummary, Summary};
-pub use verdict::{Cause, Figure, Finding, FindingGrade, Grade, Unchecked, Verdict};
+pub use verdict::{Cause, Figure, Finding, FindingGrade, Grade, SourceVerdict, Unchecked, Verdict};

@@ -39,6 +39,36 @@ pub struct LostRank {
     pub failures: Vec<String>,
 }
 
+/// Most ranks of a cluster run; what a document says beyond is damage.
+pub const RANKS_MAX: u32 = 1 << 16;
+
+/// A rank of a cluster run whose result is not in a sum.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MissingRank {
+    /// Name of the cluster run.
+    pub run: String,
+    /// Number of the rank.
+    pub rank: u32,
+    /// How it was lost; none when no result tells: its own was just not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<LostRank>,
+}
+
+impl MissingRank {
+    /// `rank 3 on node-d (it fell silent)`, `rank 2 (no result was given)`.
+    pub fn words(&self) -> String {
+        let Some(lost) = &self.lost else {
+            return format!("rank {} (no result was given)", self.rank);
+        };
+        let how = match (lost.how, lost.failures.first()) {
+            (LostHow::Silent, _) => "it fell silent".to_string(),
+            (LostHow::Failed, None) => "its run failed".to_string(),
+            (LostHow::Failed, Some(failure)) => format!("its run failed: {}", failure.trim_end_matches('.')),
+        };
+        format!("rank {} on {} ({how})", self.rank, lost.host)
+    }
+}
+
 /// How a rank was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -204,7 +204,7 @@ mod tests {
             distribution: None,
             short_transfers: 0,
         };
-        ThreadResult { id, targets: vec![target], waits: WaitStatistics::default() }
+        ThreadResult { id, source: None, targets: vec![target], waits: WaitStatistics::default() }
     }
 
     fn bound(id: u32, processor: u32, node: u32, elsewhere: u64) -> BoundThread {

@@ -151,6 +151,24 @@ pub struct Verdict {
     pub rules: Vec<String>,
 }
 
+/// What the rules said of one of the results of a sum: the grade and why, without what was only worth knowing.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SourceVerdict {
+    /// That of the worst finding.
+    pub grade: Grade,
+    /// What was found, worst first, without remarks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+}
+
+impl From<&Verdict> for SourceVerdict {
+    fn from(verdict: &Verdict) -> Self {
+        let findings = verdict.findings.iter().filter(|finding| !finding.grade.is_remark());
+        SourceVerdict { grade: verdict.grade, findings: findings.cloned().collect() }
+    }
+}
+
 /// One thing a rule found.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

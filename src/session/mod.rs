@@ -5,6 +5,7 @@
 //! * [`series`] runs the command lines of a suite ([`crate::suite::Runner`]): it asks the write guard first, makes a folder
 //!   for test files ([`scratch`]), keeps the document of every run and resumes an earlier series (`keep`), stops at Ctrl+C
 //!   ([`signals`]), and undoes its changes, whatever ends it ([`undo`], [`caretaker`]).
+//! * [`crew`] are the processes that run the same series at the same time (a cluster run).
 //! * [`place`] is the directory, file or device that a person chose for a test, [`outputs`] are the files for results (those
 //!   that are not complete: `unfinished`), [`required`] is `--require`, and
 //!   [`telemetry`] tells other programs what goes on.
@@ -13,6 +14,7 @@
 //! [`crate::fault::Fault`]; a [`crate::request::Grammar`] parses each command line once, when its step is made.
 
 pub mod caretaker;
+pub mod crew;
 pub mod keep;
 pub mod outputs;
 pub mod place;

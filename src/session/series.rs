@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::crew::Crew;
 use super::keep::{Kept, Planned};
 use super::outputs::LaterOutputs;
 use super::place::check_write;
@@ -12,7 +13,7 @@ use super::scratch::Scratch;
 use super::signals::stop_on_signals;
 use super::undo::{Journal, journals_of_this_user, sweep};
 use super::watch::{Event, Watch};
-use crate::fault::{ExitCode, FailureKind, Fault, Outcome, Refusal, RefusalKind};
+use crate::fault::{ExitCode, Failure, FailureKind, Fault, Outcome, Refusal, RefusalKind, Refusals};
 use crate::guard::check_directory;
 use crate::load;
 use crate::machine::host::{host_name, uptime_ms};
@@ -27,6 +28,9 @@ use crate::sys::wake::Latch;
 /// Hidden subcommand of the process that cleans up after a killed suite.
 pub const CARETAKER: &str = "caretaker";
 
+/// How often a process of several tells the progress of its run.
+const CREW_TELLS_EVERY: Duration = Duration::from_secs(1);
+
 /// What a person can ask of every series.
 #[derive(Debug, Clone, Default)]
 pub struct Wishes {
@@ -36,6 +40,8 @@ pub struct Wishes {
     pub resume: bool,
     /// Targets that may be written although they hold something.
     pub overwrite: Vec<String>,
+    /// Processes that run the same series.
+    pub crew: Option<Arc<dyn Crew>>,
 }
 
 /// A running series.
@@ -46,6 +52,7 @@ pub struct Series {
     watch: Arc<dyn Watch>,
     stop: Latch,
     overwrite: Vec<String>,
+    crew: Option<Arc<dyn Crew>>,
     keep: Option<Kept>,
     /// Notes and warnings shown so far: each run of a series would repeat them.
     told: Mutex<Vec<String>>,
@@ -85,7 +92,11 @@ impl Series {
             .flat_map(|dir| sweep(dir))
             .for_each(|undone| watch.see(Event::Left(&undone)));
         let notice = Arc::clone(&watch);
-        let stop = stop_on_signals(move || notice.see(Event::Stopping))?;
+        let notice = move || notice.see(Event::Stopping);
+        let stop = match &wishes.crew {
+            Some(crew) => crew.stop(Box::new(notice)),
+            None => stop_on_signals(notice)?,
+        };
         let keep = wishes.keep.as_ref().map(|folder| Kept::open(Path::new(folder), wishes.resume));
         let keep = keep.transpose()?;
         let is_kept = |path: &str| keep.as_ref().is_some_and(|keep| keep.would_hold(Path::new(path)));
@@ -102,6 +113,7 @@ impl Series {
             watch,
             stop,
             overwrite: wishes.overwrite.clone(),
+            crew: wishes.crew.clone(),
             keep,
             told: Mutex::new(Vec::new()),
             undo: None,
@@ -262,6 +274,8 @@ impl Series {
                 self.has_begun = true;
                 if self.stop.is_set() { Err(Ended::Stopped) } else { Ok(document) }
             }
+            // Stopped before its first I/O, together with the other processes.
+            Err(_) if self.stop.is_set() && self.crew.is_some() => Err(Ended::Stopped),
             Err(fault) => {
                 self.broken = Some(line);
                 Err(self.hindered(fault))
@@ -272,12 +286,30 @@ impl Series {
     fn measure(&self, line: &Line) -> Result<Document, Fault> {
         let marked = |refusals: Vec<Refusal>| self.grammar.marked(line.words(), refusals);
         let command_line = std::iter::once(&self.program).chain(line.words()).cloned().collect();
-        let request = line.request().beginning(uptime_ms());
+        let mut request = line.request().beginning(uptime_ms());
+        if let Some(crew) = &self.crew {
+            crew.arrange(&mut request.to_mut().profile);
+        }
         let ready = Ready::of(&request, command_line)
             .map_err(|error| marked(vec![Refusal::command_line(error.to_string()).about(&["-engine"])]))?;
-        let ready = ready.telling(self.watch.progress_every());
-        let report = ready.run(&|event| self.tell_of_run(event), &self.stop).map_err(marked)?;
-        if report.failures.is_empty() { Ok(report.document) } else { Err(report.failures.into()) }
+        let Some(crew) = &self.crew else {
+            let ready = ready.telling(self.watch.progress_every());
+            let report = ready.run(&|event| self.tell_of_run(event), &self.stop).map_err(marked)?;
+            return if report.failures.is_empty() {
+                Ok(report.document)
+            } else {
+                Err(report.failures.into())
+            };
+        };
+        let on_event = |event| match event {
+            load::Event::Progress(own) => self.tell_of_run(load::Event::Progress(crew.progress(&own))),
+            other => self.tell_of_run(other),
+        };
+        let ready = ready.telling(Some(CREW_TELLS_EVERY)).beside(crew.companions());
+        match ready.run(&on_event, &self.stop) {
+            Ok(report) => crew.sum(report),
+            Err(own) => Err(called_off(marked(own), crew.refusals())),
+        }
     }
 
     /// Reports an event of a run, unless an earlier run reported the same.
@@ -299,6 +331,15 @@ impl Series {
             told.push(words.clone());
         }
         self.watch.see(Event::Run(event));
+    }
+}
+
+/// Why a step does not run that this process or another one refuses.
+fn called_off(mut own: Refusals, others: Vec<Refusal>) -> Fault {
+    own.all.extend(others);
+    match own.all.is_empty() {
+        true => Failure::new(FailureKind::Interrupted, "the run was called off").into(),
+        false => own.into(),
     }
 }
 

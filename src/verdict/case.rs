@@ -27,8 +27,23 @@ pub enum Looks {
     Document(fn(&Document) -> Look),
     /// At every measured time span.
     Span(fn(&Case<'_>) -> Look),
-    /// At every measured time span whose I/O reached the targets: not at simulated ones.
+    /// At every measured time span of one run: not at sums, which have no evidence of their own.
+    RunSpan(fn(&Case<'_>) -> Look),
+    /// At every measured time span of one run whose I/O reached the targets: not at simulated ones.
     RealSpan(fn(&Case<'_>) -> Look),
+    /// At a sum of results as a whole; its findings name their time span.
+    Sum(fn(&Document) -> Look),
+}
+
+impl Looks {
+    /// Whether it looks at such a document.
+    pub fn takes(self, document: &Document) -> bool {
+        match self {
+            Looks::Document(_) | Looks::Span(_) => true,
+            Looks::RunSpan(_) | Looks::RealSpan(_) => !document.is_sum(),
+            Looks::Sum(_) => document.is_sum(),
+        }
+    }
 }
 
 /// What a rule looks at.

@@ -16,14 +16,15 @@ use crate::result::{Document, Grade, TimeSpanResult, Unchecked, Verdict};
 pub use case::{Case, Look, Looks, Missing, Rule};
 pub use rules::{RULES, thresholds};
 
-/// Judges a document by every rule.
+/// Judges a document by every rule that looks at such documents: results of one run, or sums of several.
 pub fn judge(document: &Document) -> Verdict {
+    let rules = || RULES.iter().filter(|rule| rule.look.takes(document));
     let mut verdict =
-        Verdict { rules: RULES.iter().map(|rule| rule.name.to_string()).collect(), ..Verdict::default() };
-    for rule in RULES {
+        Verdict { rules: rules().map(|rule| rule.name.to_string()).collect(), ..Verdict::default() };
+    for rule in rules() {
         match rule.look {
-            Looks::Document(look) => take(&mut verdict, rule, None, look(document)),
-            Looks::Span(look) => {
+            Looks::Document(look) | Looks::Sum(look) => take(&mut verdict, rule, None, look(document)),
+            Looks::Span(look) | Looks::RunSpan(look) => {
                 for (number, case) in cases(document) {
                     take(&mut verdict, rule, Some(number), look(&case));
                 }

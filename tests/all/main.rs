@@ -21,6 +21,7 @@ mod cli {
 }
 
 mod document {
+    mod hosts;
     mod json;
     mod merge;
     mod outputs;

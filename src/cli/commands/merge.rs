@@ -7,16 +7,19 @@ use clap::Args;
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::render::{FormatArgument, read};
 use crate::cli::commands::values::json_output;
-use crate::cli::console::{say_line, tell};
+use crate::cli::console::{say, say_line, tell};
+use crate::cli::show::verdict::{Extent, Style, line, text};
 use crate::fault::{Failure, Refusal, RefusalKind};
 use crate::result::merge::{MergeError, Merger};
 use crate::result::{Document, json};
 use crate::session::outputs::Outputs;
+use crate::verdict::judge;
 
 /// Add up results of runs that ran at the same time, on one host or several
 ///
 /// Histograms and interval series are summed; nothing that can be added is averaged. Each run keeps its
-/// row in the sum, which is a result like any other: it can be printed and merged again.
+/// row in the sum, which is a result like any other: it can be printed, judged and merged again. The results of
+/// the ranks of a cluster run belong together although their targets differ; ranks without a result are named.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArguments {
     /// Results written with --json
@@ -30,6 +33,9 @@ pub(crate) struct MergeArguments {
     /// Also add results of different tests or different times, and one result more than once
     #[arg(long)]
     force: bool,
+    /// Show all of the verdict of the sum: every finding with its advice, rules that lacked evidence
+    #[arg(long)]
+    verdict: bool,
 }
 
 /// `truespd merge`.
@@ -40,13 +46,20 @@ pub(crate) fn run(arguments: &MergeArguments) -> ExitCode {
         Ok(outputs) => outputs,
         Err(error) => return tell(Refusal::from(error)),
     };
-    let document = match sum(arguments) {
+    let mut document = match sum(arguments) {
         Ok(document) => document,
         Err(refusal) => return tell(refusal),
     };
+    let verdict = judge(&document);
+    let told = match arguments.verdict {
+        true => text(&verdict, "verdict", Extent::All, Style::of_stderr()),
+        false => format!("{}\n", line(&verdict, Style::of_stderr())),
+    };
+    document.verdict = Some(verdict);
     for warning in &document.warnings {
         say_line(format_args!("WARNING: {warning}"));
     }
+    say(&told);
     let failures: Vec<Failure> = outputs.write(&document).into_iter().map(Failure::from).collect();
     if !failures.is_empty() {
         return tell(failures);

@@ -19,6 +19,7 @@ use crate::request::Output;
 use crate::result::envelope::{self, DocumentKind, ReadError};
 use crate::result::{Grade, Part};
 use crate::session::caretaker;
+use crate::session::crew::Crew;
 use crate::session::outputs::{LaterOutputs, use_of};
 use crate::session::place::Place;
 use crate::session::required::{Answer, Required, required_grade};
@@ -99,28 +100,33 @@ pub(crate) enum Asked<W> {
 /// A document, and how the series ended: it holds what was measured until then.
 pub(crate) type Measured<D> = Result<(D, Result<(), Ended>), Ended>;
 
-/// Runs a suite.
-pub(crate) fn run<S: Suite>(suite: &S) -> ExitCode {
-    let ended = ask_and_run(suite);
+/// Runs a suite, as one of several processes where there is a crew.
+pub(crate) fn run<S: Suite>(suite: &S, crew: Option<Arc<dyn Crew>>) -> ExitCode {
+    let ended = ask_and_run(suite, crew);
     viewer::leave();
     ended.unwrap_or_else(tell)
 }
 
-fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
+fn ask_and_run<S: Suite>(suite: &S, crew: Option<Arc<dyn Crew>>) -> Result<ExitCode, Fault> {
     let (work, used) = match suite.ask()? {
         Asked::Text(text) => return Ok(print(&text, ExitCode::Done)),
         Asked::Work { work, used } => (work, used),
     };
+    let shows = crew.as_ref().is_none_or(|crew| crew.shows());
+    let outputs = if shows { suite.outputs() } else { Vec::new() };
     let (on_stdout, files): (Vec<Output>, Vec<Output>) =
-        suite.outputs().into_iter().partition(|output| output.path == "-");
+        outputs.into_iter().partition(|output| output.path == "-");
     if on_stdout.len() > 1 {
         return Err(Refusal::command_line("standard output (-) can take one result only").into());
     }
     let outputs = LaterOutputs::check(files, &used).map_err(Refusal::from)?;
     let keeping = Keeping::of(&suite.series().history.options(), Keeper::TrueSpd)?;
-    let telemetry = Arc::new(suite.series().telemetry(&used, &outputs)?);
+    let telemetry = match shows {
+        true => Arc::new(suite.series().telemetry(&used, &outputs)?),
+        false => Arc::default(),
+    };
     let program = format!("truespd {}", suite.title());
-    let mut series = suite.series().begin(&program, &outputs, S::THROUGHPUT, &telemetry)?;
+    let mut series = suite.series().begin(&program, &outputs, S::THROUGHPUT, &telemetry, crew)?;
     let (document, result) = match suite.measure(work, &mut series) {
         Ok((document, result)) => (Some(document), result),
         Err(ended) => (None, Err(ended)),
@@ -139,7 +145,9 @@ fn ask_and_run<S: Suite>(suite: &S) -> Result<ExitCode, Fault> {
     let code = print(&text, code);
     let errors = outputs.write(|output| suite.content(output, &document));
     let code = errors.into_iter().fold(code, |_, error| tell(Failure::from(error)));
-    keeping.keep_suite(S::NAME, &used, &disks, &document);
+    if shows {
+        keeping.keep_suite(S::NAME, &used, &disks, &document);
+    }
     let lacks = |required| S::lacks(&document, required);
     let answer = Answer { is_complete, grade: document.grade(), lacks: &lacks };
     Ok(suite.series().held_to(&answer, code))
@@ -193,9 +201,16 @@ impl SeriesArguments {
         outputs: &LaterOutputs,
         throughput: Throughput,
         telemetry: &Arc<Telemetry>,
+        crew: Option<Arc<dyn Crew>>,
     ) -> Result<Series, Refusal> {
-        let wishes =
-            Wishes { keep: self.keep.clone(), resume: self.resume, overwrite: self.overwrite.clone() };
+        if crew.is_some() && self.resume {
+            let message =
+                "--resume does not go with a cluster run: the other ranks would not skip what is kept";
+            return Err(Refusal::command_line(message).hint("run it anew, without --resume"));
+        }
+        let shows = crew.as_ref().is_none_or(|crew| crew.shows());
+        let keep = self.keep.clone().filter(|_| shows);
+        let wishes = Wishes { keep, resume: self.resume, overwrite: self.overwrite.clone(), crew };
         let grammar = Box::new(Lines { program: program.to_string() });
         // The telemetry has started the live view, if that could be.
         let view = match viewer::is_shown() {

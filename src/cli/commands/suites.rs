@@ -1,6 +1,7 @@
 //! The table of suites: what each adds to `truespd`. Subcommands, their help and `truespd schema` come from its rows.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
@@ -13,6 +14,7 @@ use crate::cli::commands::suite::{MaybeStored, Suite, run, stored};
 use crate::cli::commands::workload::WorkloadArguments;
 use crate::fault::ExitCode;
 use crate::result::envelope::{self, DocumentKind};
+use crate::session::crew::Crew;
 
 /// All suites, in the order of the help.
 pub(crate) static TABLE: [Row; 5] = [
@@ -37,7 +39,7 @@ pub(crate) struct Row {
     /// Words as people write them to words that the parser takes.
     pub words: fn(&[OsString]) -> Vec<OsString>,
     options: fn(Command) -> Command,
-    run: fn(&ArgMatches) -> Result<ExitCode, Error>,
+    run: fn(&ArgMatches, Option<Arc<dyn Crew>>) -> Result<ExitCode, Error>,
 }
 
 impl Row {
@@ -49,7 +51,7 @@ impl Row {
             stored: stored::<S>,
             words: S::words,
             options: <S as Args>::augment_args,
-            run: |matches| Ok(run(&S::from_arg_matches(matches)?)),
+            run: |matches, crew| Ok(run(&S::from_arg_matches(matches)?, crew)),
         }
     }
 
@@ -72,9 +74,9 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Runs it; the error is one of its options.
-    pub fn run(&self) -> Result<ExitCode, Error> {
-        (self.row.run)(&self.matches)
+    /// Runs it, as one of several processes where there is a crew; the error is one of its options.
+    pub fn run(&self, crew: Option<Arc<dyn Crew>>) -> Result<ExitCode, Error> {
+        (self.row.run)(&self.matches, crew)
     }
 }
 

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use crate::cli::commands;
 use crate::cli::commands::adopt::AdoptArguments;
 use crate::cli::commands::bench_self::BenchArguments;
-use crate::cli::commands::cluster::ClusterCommand;
+use crate::cli::commands::cluster::ClusterArguments;
 use crate::cli::commands::compare::CompareArguments;
 use crate::cli::commands::diskspd::{ExitCode, Program, VerdictTo, begin, print, run_words};
 use crate::cli::commands::history::HistoryCommand;
@@ -47,9 +47,7 @@ enum Command {
     },
     #[command(flatten)]
     Suite(Chosen),
-    /// One run on many hosts at the same time, by MPI
-    #[command(subcommand)]
-    Cluster(ClusterCommand),
+    Cluster(ClusterArguments),
     Inspect(InspectArguments),
     Adopt(AdoptArguments),
     Judge(JudgeArguments),
@@ -116,9 +114,8 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
     {
         return run(program, words);
     }
-    if let [first, second, words @ ..] = args
+    if let [first, words @ ..] = args
         && first == "cluster"
-        && second == "run"
     {
         return commands::cluster::run_words(program, words);
     }
@@ -126,8 +123,8 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
     match Arguments::try_parse_from(words) {
         Ok(arguments) => match arguments.command {
             Command::Run { words } => run(program, &words),
-            Command::Cluster(command) => commands::cluster::run(program, &command),
-            Command::Suite(suite) => suite.run().unwrap_or_else(|answer| told(&answer, args)),
+            Command::Cluster(arguments) => commands::cluster::run(program, &arguments),
+            Command::Suite(suite) => suite.run(None).unwrap_or_else(|answer| told(&answer, args)),
             Command::Adopt(arguments) => commands::adopt::run(&arguments),
             Command::Inspect(arguments) => commands::inspect::run(&arguments),
             Command::Show(arguments) => commands::show::run(&arguments),
@@ -147,7 +144,7 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
 }
 
 /// Help and the version are asked for; the rest is refused.
-fn told(answer: &clap::Error, args: &[OsString]) -> ExitCode {
+pub(crate) fn told(answer: &clap::Error, args: &[OsString]) -> ExitCode {
     if !answer.use_stderr() {
         return print(&answer.to_string(), ExitCode::Done);
     }

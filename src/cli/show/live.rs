@@ -166,6 +166,7 @@ mod tests {
             counted,
             rates,
             machine: None,
+            hosts: None,
         }
     }
 

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use crate::cli::show::verdict::{Style, plural};
 use crate::machine::topology::Topology;
 use crate::profile::{Target, TimeSpan};
+use crate::result::hosts::{Spread, Times, folded, rows};
 use crate::result::metrics::{Operations, completions};
 use crate::result::{
     DirectionSummary, Document, Grade, LatencySummary, Measured, NodeSummary, Proof, Summary, TimeSpanResult,
@@ -33,7 +34,8 @@ pub(crate) fn text(name: &str, document: &Document, style: Style) -> String {
         }
         match result {
             TimeSpanResult::Measured(measured) => {
-                out.push_str(&span(asked, measured, &document.system.topology, style))
+                out.push_str(&span(asked, measured, &document.system.topology, style));
+                out.push_str(&hosts(document, number, style));
             }
             TimeSpanResult::NotMeasured => out.push_str("\nnothing was measured\n"),
         }
@@ -70,8 +72,8 @@ fn head(name: &str, document: &Document, style: Style) -> String {
     let system = &document.system;
     let began = system.start_unix_s.and_then(|s| Timestamp::from_second(s).ok());
     let began = began.map(|at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string());
-    let host = Some(&system.computer_name).filter(|host| !host.is_empty());
-    let parts = [Some(printable(name)), began, host.map(|host| format!("on {}", printable(host)))];
+    let host = Some(document.host_words()).filter(|host| !host.is_empty());
+    let parts = [Some(printable(name)), began, host.map(|host| format!("on {}", printable(&host)))];
     let mut out = wrap(&parts.into_iter().flatten().collect::<Vec<_>>().join(", "), style.columns).join("\n");
     out.push('\n');
     if !document.command_line.is_empty() {
@@ -132,16 +134,69 @@ fn of_target(span: &TimeSpan, target: &Target) -> String {
     parts.join(", ")
 }
 
+/// What stands above the figures.
+const NAMES: [&str; 7] = ["IOPS", "throughput", "mean", "p50", "p99", "p99.9", "max"];
+
+/// A row of figures.
+fn row(name: &str, cells: &[String]) -> String {
+    let widths = [11, 13, 9, 9, 9, 9, 9];
+    let cells: String = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+    format!("{}{cells}\n", lead(name)).trim_end().to_string() + "\n"
+}
+
+/// The figures of latencies.
+fn latency_cells(times: &LatencySummary) -> Vec<String> {
+    let [p50, p99, p99_9, max] = [times.p50_ns, times.p99_ns, times.p99_9_ns, times.max_ns];
+    let whole = [p50, p99, p99_9, max].map(|ns| duration_ns(ns as f64));
+    std::iter::once(duration_ns(times.mean_ns)).chain(whole).collect()
+}
+
+/// What each host of a sum did.
+fn hosts(document: &Document, time_span: usize, style: Style) -> String {
+    let rows = rows(document, time_span);
+    let Some(spread) = Spread::of(rows.iter().map(|row| row.iops)).filter(|_| rows.len() > 1) else {
+        return String::new();
+    };
+    let ratio = spread.ratio().map_or(String::new(), |ratio| format!(", {} times", number(ratio)));
+    let words = format!(
+        "{} to {} IOPS{ratio}; the median is {}",
+        number(spread.least),
+        number(spread.most),
+        number(spread.median)
+    );
+    let mut out =
+        format!("\n{}{}", hanging(&lead("hosts"), &words, style.columns), row("", &NAMES.map(String::from)));
+    let folded = folded(&rows);
+    for host in folded.shown.iter().map(|&place| &rows[place]) {
+        let mut cells = vec![number(host.iops), rate(host.bytes_per_s)];
+        match host.times() {
+            Some(Times { all: Some(all), .. }) => cells.extend(latency_cells(all)),
+            Some(Times { mean_ns, all: None }) => cells.push(duration_ns(*mean_ns)),
+            None => {}
+        }
+        let name = printable(&host.name);
+        // A long name has a line of its own.
+        if columns_of(&name) < LEAD {
+            out.push_str(&row(&name, &cells));
+        } else {
+            out.push_str(&format!("{name}\n{}", row("", &cells)));
+        }
+    }
+    if let Some((count, [least, most])) = folded.left_out {
+        let words = format!("... {count} more hosts between {} and {} IOPS", number(least), number(most));
+        out.push_str(&hanging(&lead(""), &words, style.columns));
+    }
+    let missing: Vec<String> = document.missing.iter().map(|rank| printable(&rank.words())).collect();
+    if !missing.is_empty() {
+        out.push_str(&hanging(&lead("missing"), &missing.join("; "), style.columns));
+    }
+    out
+}
+
 /// The table of figures: what reads, writes and both did.
 fn figures(summary: &Summary) -> String {
     let has_both = summary.read.ios > 0 && summary.write.ios > 0;
-    let names = ["IOPS", "throughput", "mean", "p50", "p99", "p99.9", "max"];
-    let widths = [11, 13, 9, 9, 9, 9, 9];
-    let row = |name: &str, cells: &[String]| {
-        let cells: String = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-        format!("{}{cells}\n", lead(name)).trim_end().to_string() + "\n"
-    };
-    let mut out = row("", &names.map(String::from));
+    let mut out = row("", &NAMES.map(String::from));
     let named = |name: &str, sum| (name.to_string(), sum);
     let mut rows: Vec<(String, &DirectionSummary)> = match (has_both, summary.write.ios > 0) {
         (true, _) => [("all", &summary.total), ("reads", &summary.read), ("writes", &summary.write)]
@@ -155,9 +210,7 @@ fn figures(summary: &Summary) -> String {
     for (name, sum) in &rows {
         let mut cells = vec![number(sum.iops), rate(sum.bytes_per_s)];
         if let Some(times) = sum.response.as_ref().or(sum.latency.as_ref()) {
-            let [p50, p99, p99_9, max] = [times.p50_ns, times.p99_ns, times.p99_9_ns, times.max_ns];
-            cells.push(duration_ns(times.mean_ns));
-            cells.extend([p50, p99, p99_9, max].map(|ns| duration_ns(ns as f64)));
+            cells.extend(latency_cells(times));
         }
         out.push_str(&row(name, &cells));
     }

@@ -16,6 +16,7 @@ macro_rules! line {
 mod cpu;
 mod distribution;
 mod figure;
+mod hosts;
 mod latency;
 mod parameters;
 mod system;
@@ -28,15 +29,20 @@ use crate::profile::{Profile, TimeSpan};
 use crate::result::{Document, Measured, System, TimeSpanResult};
 use figure::{OneLine, shown};
 
-/// The whole document as DiskSpd 2.2 text, from the first empty line to the end of the last line.
+/// The whole document as DiskSpd 2.2 text, from the first empty line to the end of the last line. A sum of several results
+/// has a section of TrueSpd's behind it.
 pub fn text(document: &Document) -> String {
     let mut out = profile_text(&document.command_line, &document.profile);
-    out.push_str(&system_text(&document.system));
+    let system = System { computer_name: document.host_words(), ..document.system.clone() };
+    out.push_str(&system_text(&system));
     for (index, (result, span)) in document.time_spans.iter().zip(&document.profile.time_spans).enumerate() {
         results(&mut out, document, index + 1, span, result);
     }
     if document.time_spans.len() > 1 {
         totals::totals(&mut out, &document.time_spans);
+    }
+    if document.sources.len() > 1 {
+        hosts::hosts(&mut out, document);
     }
     out
 }
@@ -80,12 +86,12 @@ fn numbers(out: &mut String, document: &Document, number: usize, span: &TimeSpan
     }
     cpu::table(out, &document.system, &measured.cpu);
     distribution::effective(out, &measured.threads);
-    tables::tables(out, span, measured);
+    tables::tables(out, document, span, measured);
     if span.measure_latency {
         latency::charts(out, measured);
     }
     if document.profile.verbose_stats {
-        waits::table(out, &measured.threads);
+        waits::table(out, &measured.threads, hosts::is_folded(document));
     }
 }
 

@@ -1,35 +1,83 @@
 //! Total IO, Read IO, Write IO (`text-output.md` §9).
 
+use std::collections::BTreeMap;
+
+use super::hosts::is_folded;
 use super::{OneLine, shown};
 use crate::profile::{Size, TimeSpan};
 use crate::render::tally::{Kind, Tally};
-use crate::result::Measured;
+use crate::result::hosts::names;
+use crate::result::{Document, Measured, TargetResult, ThreadResult};
+
+/// Targets that a folded table names.
+const NAMED_MAX: usize = 32;
 
 /// The three tables, always all three.
-pub(super) fn tables(out: &mut String, span: &TimeSpan, measured: &Measured) {
+pub(super) fn tables(out: &mut String, document: &Document, span: &TimeSpan, measured: &Measured) {
+    let names = if document.sources.len() > 1 { names(&document.sources) } else { Vec::new() };
     for (title, kind) in [("Total IO", Kind::Total), ("Read IO", Kind::Read), ("Write IO", Kind::Write)] {
         line!(out);
         line!(out, "{title}");
-        table(out, kind, span, measured);
+        let rows = match is_folded(document) {
+            true => folded(kind, measured),
+            false => each(kind, measured, &names),
+        };
+        table(out, kind, span, measured, &rows);
     }
 }
 
-/// Header, a row per thread and target, and the sum.
-fn table(out: &mut String, kind: Kind, span: &TimeSpan, measured: &Measured) {
+/// A row of a table.
+struct Row {
+    /// In the column of threads.
+    thread: String,
+    tally: Tally,
+    /// Behind the figures.
+    target: String,
+}
+
+/// A row per thread and target; in a sum with the host.
+fn each(kind: Kind, measured: &Measured, names: &[String]) -> Vec<Row> {
+    let of = |thread: &ThreadResult| -> Vec<Row> {
+        let host = thread.source.and_then(|source| names.get(source as usize));
+        let host = host.map_or(String::new(), |host| format!(" on {}", OneLine(host)));
+        let row = |target: &TargetResult| Row {
+            thread: thread.id.to_string(),
+            tally: Tally::of_target(target, kind),
+            target: format!("{} ({}){host}", OneLine(&target.path), Size(target.size_bytes)),
+        };
+        thread.targets.iter().map(row).collect()
+    };
+    measured.threads.iter().flat_map(of).collect()
+}
+
+/// A row per target, or one for all of many.
+fn folded(kind: Kind, measured: &Measured) -> Vec<Row> {
+    let mut all: BTreeMap<&str, (Tally, u64)> = BTreeMap::new();
+    for target in measured.threads.iter().flat_map(|thread| &thread.targets) {
+        let (tally, size_bytes) = all.entry(&target.path).or_default();
+        tally.add(target, kind);
+        *size_bytes = target.size_bytes.max(*size_bytes);
+    }
+    let row = |tally, target| Row { thread: "all".to_string(), tally, target };
+    if all.len() > NAMED_MAX {
+        let name = format!("{} targets", all.len());
+        return vec![row(Tally::of_targets(measured, kind, |_| true), name)];
+    }
+    let named = |(path, (tally, size))| row(tally, format!("{} ({})", OneLine(path), Size(size)));
+    all.into_iter().map(named).collect()
+}
+
+/// Header, the rows, and the sum.
+fn table(out: &mut String, kind: Kind, span: &TimeSpan, measured: &Measured, rows: &[Row]) {
     let header = header(span);
     let border = "-".repeat(header.border);
     line!(out, "{}", header.text);
     line!(out, "{border}");
-    let mut total = Tally::default();
-    for thread in &measured.threads {
-        for target in &thread.targets {
-            let row = Tally::of_target(target, kind);
-            let cells = cells(&row, span, measured.test_time_s);
-            line!(out, "{:6} | {cells} | {} ({})", thread.id, OneLine(&target.path), Size(target.size_bytes));
-            total.add(target, kind);
-        }
+    for Row { thread, tally, target } in rows {
+        line!(out, "{thread:>6} | {} | {target}", cells(tally, span, measured.test_time_s));
     }
     line!(out, "{border}");
+    let total = Tally::of_targets(measured, kind, |_| true);
     line!(out, "total:   {}", cells(&total, span, measured.test_time_s));
 }
 

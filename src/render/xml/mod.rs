@@ -13,6 +13,7 @@ mod thread;
 use super::tally::measured;
 use crate::profile::TimeSpan;
 use crate::profile::xml::{Writer, write};
+use crate::result::hosts::names;
 use crate::result::{Document, Measured, System};
 use figure::{Fixed, milliseconds};
 
@@ -20,7 +21,8 @@ use figure::{Fixed, milliseconds};
 pub fn results(document: &Document) -> String {
     let mut out = Writer::new(0);
     out.open("Results", &[]);
-    system::system(&mut out, &document.system);
+    let system = System { computer_name: document.host_words(), ..document.system.clone() };
+    system::system(&mut out, &system);
     out.lines(&write(&document.profile, 1));
     for (index, span) in document.profile.time_spans.iter().enumerate() {
         time_span(&mut out, document, index, span);
@@ -65,8 +67,10 @@ fn numbers(out: &mut Writer, document: &Document, index: usize, span: &TimeSpan,
     if span.calculate_iops_std_dev {
         iops::of_time_span(out, measured);
     }
+    let names = if document.sources.len() > 1 { names(&document.sources) } else { Vec::new() };
     for thread in &measured.threads {
-        thread::thread(out, span, thread, document.profile.verbose_stats);
+        let host = thread.source.and_then(|source| names.get(source as usize));
+        thread::thread(out, span, thread, host, document.profile.verbose_stats);
     }
 }
 

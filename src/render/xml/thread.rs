@@ -5,9 +5,19 @@ use crate::profile::TimeSpan;
 use crate::profile::xml::Writer;
 use crate::result::{DistributionPart, TargetResult, ThreadResult, WaitStatistics};
 
-pub(super) fn thread(out: &mut Writer, span: &TimeSpan, thread: &ThreadResult, has_waits: bool) {
+/// `host` is where the thread of a sum ran: in an element of TrueSpd's, which other results do not have.
+pub(super) fn thread(
+    out: &mut Writer,
+    span: &TimeSpan,
+    thread: &ThreadResult,
+    host: Option<&String>,
+    has_waits: bool,
+) {
     out.open("Thread", &[]);
     out.leaf("Id", thread.id);
+    if let Some(host) = host {
+        out.leaf("TrueSpdHost", host);
+    }
     for result in &thread.targets {
         target(out, span, result);
     }

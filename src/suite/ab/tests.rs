@@ -203,7 +203,7 @@ fn document(ios: f64, findings: &[Finding]) -> Document {
         distribution: None,
         short_transfers: 0,
     };
-    let thread = ThreadResult { id: 0, targets: vec![target], waits: Default::default() };
+    let thread = ThreadResult { id: 0, source: None, targets: vec![target], waits: Default::default() };
     let measured = Measured { test_time_s: 1.0, threads: vec![thread], ..Measured::default() };
     let grade = Grade::of(findings);
     Document {

@@ -32,6 +32,7 @@ fn direction(ios: u64, block_bytes: u64, latencies_ns: &[u64]) -> Direction {
 fn document(read: Direction, write: Direction, verdict: Verdict) -> Document {
     let thread = |id, read, write| ThreadResult {
         id,
+        source: None,
         targets: vec![TargetResult {
             path: "/m/data".into(),
             size_bytes: 1 << 30,

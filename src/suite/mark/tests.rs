@@ -47,7 +47,8 @@ fn document(bytes_per_s: u64, latency_ns: u64, grade: FindingGrade) -> Document 
         distribution: None,
         short_transfers: 0,
     };
-    let threads = vec![ThreadResult { id: 0, targets: vec![target], waits: Default::default() }];
+    let threads =
+        vec![ThreadResult { id: 0, source: None, targets: vec![target], waits: Default::default() }];
     let measured = Measured { test_time_s: 10.0, threads, ..Measured::default() };
     let finding = Finding {
         rule: "served-from-cache".into(),

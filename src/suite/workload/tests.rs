@@ -51,8 +51,9 @@ fn direction(ios: u64, latency_ns: u64, response_ns: Option<u64>) -> Direction {
 
 fn document(span: TimeSpan, threads: Vec<Vec<TargetResult>>, verdict: Verdict) -> Document {
     let threads = threads.into_iter().zip(0..);
-    let threads =
-        threads.map(|(targets, id)| ThreadResult { id, targets, waits: Default::default() }).collect();
+    let threads = threads
+        .map(|(targets, id)| ThreadResult { id, source: None, targets, waits: Default::default() })
+        .collect();
     let measured = Measured { test_time_s: 10.0, threads, ..Measured::default() };
     Document {
         profile: Profile { time_spans: vec![span], ..Profile::default() },

@@ -7,6 +7,7 @@ mod causes;
 mod content;
 mod durability;
 mod hidden;
+mod hosts;
 mod limits;
 mod machine;
 mod network;
@@ -26,7 +27,7 @@ mod steady;
 mod tests;
 mod uneven;
 
-use super::Looks::{self, Document, RealSpan, Span};
+use super::Looks::{self, Document, RealSpan, RunSpan, Span, Sum};
 use super::Rule;
 use crate::result::Cause::{
     self, Cache, Content, Limit, Machine, Neighbours, Processor, Run, Symptom, Target,
@@ -76,6 +77,37 @@ pub const RULES: &[Rule] = &[
         "leave --engine out to measure; these engines are for testing the tool",
     ),
     rule(
+        "host-not-certified",
+        Invalid,
+        Run,
+        Sum(hosts::not_certified),
+        "A result that was added up is suspect or invalid, or was not judged: the sum is suspect then, and invalid when all of \
+         its results are. One host whose cache answered raises the sum as much as fast storage would.",
+        "judge the results of these hosts (truespd judge), mend what the findings name, and repeat; or add up the others \
+         without them",
+    ),
+    rule(
+        "host-missing",
+        Suspect,
+        Run,
+        Sum(hosts::missing),
+        "Ranks of a cluster run left no result, or theirs was not given: the sum is that of a part of the run. The others ran \
+         with less company than was asked for from when a rank was lost.",
+        "look at the named hosts (is the host up, does the network hold, what did its own output say), and repeat; results \
+         that a lost rank left behind can be added (truespd merge)",
+    ),
+    rule(
+        "hosts-not-together",
+        Suspect,
+        Run,
+        Sum(hosts::not_together),
+        "The hosts measured together for less of the time than the longest of them: by 2 % of it or more that is a remark, by \
+         5 % or more the sum is suspect. What is not known of their clocks counts as time apart. Clocks are compared by \
+         truespd cluster run; otherwise those of the hosts are taken as they are.",
+        "start the hosts together (truespd cluster run does), keep their clocks the same (chrony, ntpd), or measure longer \
+         (-d), so that the ends matter less",
+    ),
+    rule(
         "nothing-completed",
         Invalid,
         Symptom,
@@ -87,7 +119,7 @@ pub const RULES: &[Rule] = &[
         "stalled",
         Invalid,
         Target,
-        Span(run::stalled),
+        RunSpan(run::stalled),
         "I/Os were out for a second or more when the measured time ended, and for ten times the mean latency, so that no \
          count and no latency holds them (suspect). When no I/O completed, or some of these never ended, the result is \
          invalid.",
@@ -377,7 +409,7 @@ pub const RULES: &[Rule] = &[
         "coordinated-omission",
         Suspect,
         Symptom,
-        Span(pace::coordinated_omission),
+        RunSpan(pace::coordinated_omission),
         "The rate set with -g was reached on average, but I/Os were issued late: from their intended start to their \
          end they took twice their latency and 1 ms more, at p99 or below (suspect) or at p99.9 (remark). A percentile needs 10 I/Os above it, so it takes 20 in all.",
         "use the response times (on standard error and in the JSON document), which a client at this rate would see; \
@@ -425,6 +457,27 @@ pub const RULES: &[Rule] = &[
         "The clock that times the I/Os drifted: above 1,000 parts per million the result is suspect, above 100 it is a \
          remark.",
         "check the kernel's clock source and the time synchronisation, and repeat",
+    ),
+    rule(
+        "host-clock",
+        Suspect,
+        Machine,
+        Sum(hosts::clocks),
+        "The clock of a host moved against that of rank 0 during the measured time, beyond what the comparison leaves open and \
+         by 1 ms or more: above 1,000 parts per million the sum is suspect, above 100 it is a remark. It was set, or it drifts, so \
+         when the host measured is not known well.",
+        "let the clock settle before a run (chronyc tracking, ntpq -p), and set no clock during one",
+    ),
+    rule(
+        "host-apart",
+        Suspect,
+        Symptom,
+        Sum(hosts::apart),
+        "A host's rate or mean latency is far from that of the others: by five deviations, of which the median of all deviations \
+         tells the size, and by 10 % of the median. From twice the median, or half of it, on the sum is suspect, below it is a \
+         remark. It takes three hosts.",
+        "compare this host with the others (truespd compare, truespd inspect): disks, firmware, links, other load; the sum \
+         hides how far apart they are",
     ),
     rule(
         "percentiles",

@@ -16,7 +16,9 @@ pub fn failed(document: &Document) -> Look {
     let is_measured =
         |place: usize| matches!(document.time_spans.get(place), Some(TimeSpanResult::Measured(_)));
     let first = (0..spans).find(|&place| !is_measured(place));
-    let says = match (document.failures.as_slice(), first) {
+    // Of a sum, another rule tells which of its runs failed.
+    let failures = if document.is_sum() { &[][..] } else { &document.failures };
+    let says = match (failures, first) {
         ([], None) if spans > 0 => return Ok(Vec::new()),
         ([], _) => "The run ended before its measured time: nothing was measured.".to_string(),
         ([only], _) => format!("The run failed: {only}"),
@@ -25,7 +27,7 @@ pub fn failed(document: &Document) -> Look {
     let number = first.unwrap_or(spans.saturating_sub(1)) as u32 + 1;
     let measured = (0..spans).filter(|&place| is_measured(place)).count();
     let finding = found(FindingGrade::Invalid, says)
-        .figure("failures", document.failures.len() as f64)
+        .figure("failures", failures.len() as f64)
         .figure("time_spans", spans as f64)
         .figure("time_spans_measured", measured as f64);
     Ok(vec![Finding { time_span: number, ..finding }])
@@ -88,13 +90,6 @@ pub fn stopped_early(case: &Case<'_>) -> Look {
 
 /// The evidence is missing without which no other rule proves anything.
 pub fn unproven(case: &Case<'_>) -> Look {
-    let sources = case.document.sources.len();
-    if sources > 0 {
-        let says = format!(
-            "A sum of {sources} results has no evidence of disks and machines: judge each result by itself."
-        );
-        return Ok(vec![found(FindingGrade::Suspect, says).figure("sources", sources as f64)]);
-    }
     let why = match case.groups() {
         Err(Missing(what)) => format!("it does not show {what}"),
         Ok(groups) => match hidden(case) {

@@ -5,7 +5,9 @@ use truespd::measure::LatencySlices;
 use truespd::render::text;
 use truespd::result::json::write;
 use truespd::result::merge::{MergeError, Merger};
-use truespd::result::{Document, Measured, TimeSpanResult, Window};
+use truespd::result::{
+    ClockOffset, CommonStart, Document, LostHow, LostRank, Measured, Rank, Summary, TimeSpanResult, Window,
+};
 
 const RECIPE: Recipe = Recipe {
     targets: 2,
@@ -76,12 +78,20 @@ fn parts_make_the_whole() {
     let whole = host(1);
     let (even, odd) = (part(&whole, 0, |id| id % 2 == 0), part(&whole, 1, |id| id % 2 == 1));
     let sum = merge(&[&odd, &even], false).expect("parts of one run");
-    assert_eq!(text(&sum), text(&whole));
+    assert_eq!(figures(&sum), figures(&whole));
     assert_eq!(sum.sources.len(), 2);
     // A part of nothing changes nothing.
     let nothing = part(&whole, 2, |_| false);
     let sum = merge(&[&nothing, &whole], false).expect("parts of one run");
-    assert_eq!(text(&sum), text(&whole));
+    assert_eq!(figures(&sum), figures(&whole));
+}
+
+/// All figures of the time spans, and the lines of the text that are of all threads.
+fn figures(document: &Document) -> (Vec<Summary>, Vec<String>) {
+    let summaries = (0..2).map(|span| Summary::of(seen(document, span)));
+    let text = text(document);
+    let of_all = |line: &&str| line.starts_with("total:") || line.contains("-nines") || line.contains("th |");
+    (summaries.collect(), text.lines().filter(of_all).map(str::to_string).collect())
 }
 
 #[test]
@@ -89,28 +99,28 @@ fn every_number_is_the_sum_of_the_parts() {
     let hosts: Vec<Document> = (0..5).map(host).collect();
     let sum = merge(&hosts.iter().collect::<Vec<_>>(), false).expect("the same test");
     for span in 0..2 {
-        for (t, thread) in seen(&sum, span).threads.iter().enumerate() {
-            for (k, target) in thread.targets.iter().enumerate() {
-                let parts = || hosts.iter().map(|h| &seen(h, span).threads[t].targets[k]);
-                assert_eq!(target.read.ios, parts().map(|p| p.read.ios).sum::<u64>());
-                assert_eq!(target.write.bytes, parts().map(|p| p.write.bytes).sum::<u64>());
-                let mut latency = truespd::measure::Histogram::new();
-                parts().for_each(|p| latency.merge(p.write.latency.as_ref().expect("asked for")));
-                assert_eq!(target.write.latency.as_ref(), Some(&latency));
-                let of_first = |p: &truespd::result::TargetResult| {
-                    p.read.intervals.as_ref().expect("asked for").series()[0].count
-                };
-                assert_eq!(of_first(target), parts().map(of_first).sum::<u64>());
+        let all = &seen(&sum, span).threads;
+        assert!(all.iter().zip(0..).all(|(thread, id)| thread.id == id), "numbered one after the other");
+        for (number, host) in (0..).zip(&hosts) {
+            let mine: Vec<_> = all.iter().filter(|thread| thread.source == Some(number)).collect();
+            assert_eq!(mine.len(), seen(host, span).threads.len());
+            for (mine, thread) in mine.iter().zip(&seen(host, span).threads) {
+                assert_eq!(mine.waits, thread.waits);
+                for (mine, target) in mine.targets.iter().zip(&thread.targets) {
+                    assert_eq!((mine.read.ios, mine.write.bytes), (target.read.ios, target.write.bytes));
+                    assert_eq!(mine.write.latency, target.write.latency);
+                    assert_eq!(mine.read.intervals, target.read.intervals);
+                }
             }
-            let waits = hosts.iter().map(|h| seen(h, span).threads[t].waits.completion_waits);
-            assert_eq!(thread.waits.completion_waits, waits.sum::<u64>());
         }
+        let ios = hosts.iter().map(|host| Summary::of(seen(host, span)).total.ios);
+        assert_eq!(Summary::of(seen(&sum, span)).total.ios, ios.sum::<u64>());
         let slices = |of: &Document| seen(of, span).latency_over_time.clone().expect("asked for");
-        let mut all = slices(&hosts[0]);
-        hosts[1..].iter().for_each(|host| all.merge(&slices(host)));
-        assert_eq!(slices(&sum), all);
+        let mut slices_all = slices(&hosts[0]);
+        hosts[1..].iter().for_each(|host| slices_all.merge(&slices(host)));
+        assert_eq!(slices(&sum), slices_all);
         let targets = || seen(&sum, span).threads.iter().flat_map(|thread| &thread.targets);
-        assert_eq!(all.count(), targets().map(|of| of.read.ios + of.write.ios).sum::<u64>());
+        assert_eq!(slices_all.count(), targets().map(|of| of.read.ios + of.write.ios).sum::<u64>());
         assert_eq!(seen(&sum, span).test_time_s, 2.0);
         let mean = hosts.iter().map(|h| seen(h, span).cpu[1].kernel).sum::<f64>() / 5.0;
         assert!((seen(&sum, span).cpu[1].kernel - mean).abs() < 1e-9);
@@ -238,7 +248,7 @@ fn machines_and_times_that_differ_are_told() {
 }
 
 /// Text and XML of a result have the number of its threads, those of a sum that of all threads that ran: `-t2` here and
-/// `-t3` there are five, in three rows.
+/// `-t3` there are five.
 #[test]
 fn threads_of_a_sum_are_all_threads() {
     let shown = |document: &Document| {
@@ -262,7 +272,7 @@ fn threads_of_a_sum_are_all_threads() {
     assert!(few < many);
     assert_eq!((shown(&two), shown(&three)), ((Some(few), Some(few)), (Some(many), Some(many))));
     let sum = merge(&[&two, &three], true).expect("forced");
-    assert_eq!((rows(&sum), shown(&sum)), (many, (Some(few + many), Some(few + many))));
+    assert_eq!((rows(&sum), shown(&sum)), (few + many, (Some(few + many), Some(few + many))));
     // Also after it was stored, and in a sum of sums.
     let stored = truespd::result::json::read(write(&sum).as_bytes()).expect("its own document");
     let again = merge(&[&stored, &of(3, 2)], true).expect("forced");
@@ -272,5 +282,190 @@ fn threads_of_a_sum_are_all_threads() {
     for source in &mut old.sources {
         source.time_spans.iter_mut().flatten().for_each(|span| span.threads = None);
     }
-    assert_eq!(shown(&old).0, Some(many));
+    assert_eq!(shown(&old).0, Some(few + many));
+}
+
+/// The result of a rank whose targets, sizes and offsets are its own.
+fn rank(number: u32, ranks: u32) -> Document {
+    let mut result = host(u64::from(number));
+    result.rank =
+        Some(Rank { run: "run-1".into(), rank: number, ranks, local: number % 2, lost: Vec::new() });
+    for span in 0..2 {
+        let own = |path: &str| format!("/mnt/{number}{path}");
+        for target in &mut result.profile.time_spans[span].targets {
+            target.path = own(&target.path);
+            target.base_bytes += u64::from(number) << 20;
+        }
+        let threads = &mut measured(&mut result, span).threads;
+        threads
+            .iter_mut()
+            .flat_map(|thread| &mut thread.targets)
+            .for_each(|target| target.path = own(&target.path));
+    }
+    result
+}
+
+#[test]
+fn ranks_of_a_run_belong_together() {
+    let ranks: Vec<Document> = (0..3).map(|number| rank(number, 3)).collect();
+    let sum = merge(&[&ranks[2], &ranks[0], &ranks[1]], false).expect("one run");
+    assert_eq!((sum.missing.as_slice(), sum.warnings.as_slice()), (&[][..], &[][..]));
+    // By number, and all else is that of rank 0.
+    let numbers: Vec<u32> =
+        sum.sources.iter().map(|source| source.rank.as_ref().expect("a rank").rank).collect();
+    assert_eq!(numbers, [0, 1, 2]);
+    assert_eq!((&sum.profile, &sum.system), (&ranks[0].profile, &ranks[0].system));
+    assert!(sum.rank.is_none());
+    // In any grouping.
+    let two = merge(&[&ranks[1], &ranks[2]], false).expect("one run");
+    assert_eq!(write(&merge(&[&two, &ranks[0]], false).expect("one run")), write(&sum));
+    let stored = truespd::result::json::read(write(&sum).as_bytes()).expect("a sum is a document");
+    assert_eq!(write(&stored), write(&sum));
+    // Another run is another test, and so is a run of one process.
+    let mut other = rank(1, 3);
+    other.rank.as_mut().expect("a rank").run = "run-2".into();
+    assert!(matches!(merge(&[&ranks[0], &other], false), Err(MergeError::OtherProfile { .. })));
+    other.rank = None;
+    assert!(matches!(merge(&[&ranks[0], &other], false), Err(MergeError::OtherProfile { .. })));
+    assert!(matches!(merge(&[&other, &ranks[0]], false), Err(MergeError::OtherProfile { .. })));
+    // Statistics without a sum stay without.
+    let mut series = rank(1, 3);
+    series.profile.time_spans[1].io_bucket_ms = 250;
+    assert!(matches!(merge(&[&ranks[0], &series], false), Err(MergeError::NoSum { .. })));
+}
+
+#[test]
+fn a_rank_counts_once_and_missing_ones_are_told() {
+    let mut zero = rank(0, 4);
+    let lost = |rank, how, failures: &[&str]| LostRank {
+        rank,
+        host: format!("host-{rank}"),
+        last_heard_unix_ns: START_NS,
+        how,
+        failures: failures.iter().map(|words| words.to_string()).collect(),
+    };
+    zero.rank.as_mut().expect("a rank").lost =
+        vec![lost(1, LostHow::Silent, &[]), lost(2, LostHow::Failed, &["its disk is gone"])];
+    let sum = merge(&[&zero, &rank(1, 4)], false).expect("a part of a run");
+    // Rank 1 was lost, but left its result; of rank 3 nobody knows anything.
+    let missing: Vec<(u32, bool)> = sum.missing.iter().map(|rank| (rank.rank, rank.lost.is_some())).collect();
+    assert_eq!(missing, [(2, true), (3, false)]);
+    let told = "2 ranks are missing in this sum of 2 of 4 results: rank 2 on host-2 (its run failed: its disk is gone); rank 3 \
+                (no result was given)";
+    assert_eq!(sum.warnings, [told]);
+    // What comes later counts, in the sum of sums, too.
+    let sum = merge(&[&sum, &rank(3, 4), &rank(2, 4)], false).expect("the whole run");
+    assert!(sum.missing.is_empty() && sum.warnings.is_empty(), "{:?}", sum.warnings);
+    assert_eq!(
+        write(&sum),
+        write(&merge(&[&rank(1, 4), &rank(2, 4), &zero, &rank(3, 4)], false).expect("the run"))
+    );
+    // Another result of the same rank is not another rank.
+    let mut again = rank(1, 4);
+    again.tool_version = "another".into();
+    assert!(matches!(merge(&[&sum, &again], false), Err(MergeError::Twice { .. })));
+}
+
+#[test]
+fn windows_of_ranks_are_compared_by_the_clock_of_rank_0() {
+    let start = |ahead_ns| CommonStart {
+        agreed_unix_ns: START_NS,
+        late_ns: 0,
+        clock_before: ClockOffset { ahead_ns, uncertainty_ns: 1_000, at_unix_ns: START_NS },
+        clock_after: None,
+    };
+    let (mut zero, mut one) = (rank(0, 2), rank(1, 2));
+    for span in 0..2 {
+        measured(&mut zero, span).evidence.common_start = Some(start(0));
+        // A minute behind, and right by its own clock.
+        let measured = measured(&mut one, span);
+        measured.evidence.common_start = Some(start(-60_000_000_000));
+        let window = measured.evidence.window.as_mut().expect("has one");
+        window.start_unix_ns -= 60_000_000_000;
+        window.end_unix_ns -= 60_000_000_000;
+    }
+    let sum = merge(&[&one, &zero], false).expect("together");
+    let window = seen(&sum, 0).evidence.window.expect("both have one");
+    assert_eq!((window.start_unix_ns, window.length_ns()), (START_NS + 1_000_000, 1_999_000_000));
+    // The row keeps what the host saw.
+    let row = sum.sources[1].time_spans[0].as_ref().expect("measured");
+    assert_eq!(row.window.expect("has one").start_unix_ns, START_NS + 1_000_000 - 60_000_000_000);
+    measured(&mut one, 0).evidence.common_start = None;
+    assert!(matches!(merge(&[&one, &zero], false), Err(MergeError::NotTogether { .. })));
+}
+
+/// A result of a host with so many threads, on so many targets.
+fn wide(number: u64, threads: u32, targets: usize) -> Document {
+    let recipe = Recipe { threads, targets, latency: false, iops: false, waits: false, ..RECIPE };
+    let mut result = document(&recipe, number);
+    result.system.computer_name = format!("host-{number:04}");
+    for span in 0..2 {
+        let measured = measured(&mut result, span);
+        measured.test_time_s = 2.0;
+        measured.evidence.window = None;
+    }
+    result
+}
+
+/// Whatever is folded when: the sum is the same.
+fn folds_alike(all: &[Document], entries: impl Fn(&Document) -> usize, expected: usize) {
+    let documents: Vec<&Document> = all.iter().collect();
+    let sum = merge(&documents, true).expect("the same test");
+    assert_eq!(entries(&sum), expected);
+    let turned: Vec<&Document> = all.iter().rev().collect();
+    let once = write(&sum);
+    assert!(write(&merge(&turned, true).expect("the same test")) == once, "another order");
+    let parts: Vec<Document> =
+        documents.chunks(all.len().div_ceil(3)).map(|part| merge(part, true).expect("a part")).collect();
+    let parts: Vec<Document> = parts
+        .iter()
+        .map(|part| truespd::result::json::read(write(part).as_bytes()).expect("a sum is a document"))
+        .collect();
+    let parts: Vec<&Document> = parts.iter().rev().collect();
+    assert!(write(&merge(&parts, true).expect("sums")) == once, "another grouping");
+    for span in 0..2 {
+        let ios = all.iter().map(|host| Summary::of(seen(host, span)).total.ios).sum::<u64>();
+        assert_eq!(Summary::of(seen(&sum, span)).total.ios, ios);
+    }
+}
+
+#[test]
+fn threads_are_folded_as_the_sum_grows() {
+    let entries = |sum: &Document| seen(sum, 0).threads.len();
+    // 256 threads stand for themselves, more do not.
+    let of = |hosts: u64| -> Vec<Document> { (0..hosts).map(|number| wide(number, 64, 1)).collect() };
+    assert_eq!(seen(&of(1)[0], 0).threads.len(), 64);
+    folds_alike(&of(4), entries, 256);
+    folds_alike(&of(5), entries, 5);
+    let sum = merge(&of(5).iter().collect::<Vec<_>>(), true).expect("the same test");
+    assert!(sum.notes[1].contains("threads of each result are added up"), "{:?}", sum.notes);
+    let sources: Vec<Option<u32>> = seen(&sum, 0).threads.iter().map(|thread| thread.source).collect();
+    assert_eq!(sources, (0..5).map(Some).collect::<Vec<_>>());
+}
+
+#[test]
+fn sums_that_would_grow_too_large_have_one_entry() {
+    // Long series make each target large.
+    let of = |hosts: u64| -> Vec<Document> {
+        let host = |number| {
+            let mut host = wide(number, 1, 2);
+            for span in &mut host.profile.time_spans {
+                (span.calculate_iops_std_dev, span.duration_s, span.io_bucket_ms) = (true, 10_000, 100);
+            }
+            host
+        };
+        (0..hosts).map(host).collect()
+    };
+    let entries = |sum: &Document| seen(sum, 0).threads.len();
+    folds_alike(&of(1), entries, 2);
+    folds_alike(&of(7), entries, 1);
+    let sum = merge(&of(7).iter().collect::<Vec<_>>(), true).expect("the same test");
+    let all = &seen(&sum, 0).threads[0];
+    assert_eq!((all.id, all.source, all.targets.len()), (0, None, 2));
+    let paths: Vec<&String> = all.targets.iter().map(|target| &target.path).collect();
+    assert_eq!(
+        paths,
+        sum.sources[0].time_spans[0].as_ref().expect("measured").targets.iter().collect::<Vec<_>>()
+    );
+    assert!(sum.notes[1].contains("names of the first result"), "{:?}", sum.notes);
 }

@@ -29,7 +29,8 @@ fn result(rate: f64, change: impl FnOnce(&mut Document)) -> String {
         distribution: None,
         short_transfers: 0,
     };
-    let threads = vec![ThreadResult { id: 0, targets: vec![target], waits: WaitStatistics::default() }];
+    let threads =
+        vec![ThreadResult { id: 0, source: None, targets: vec![target], waits: WaitStatistics::default() }];
     let mut measured =
         Measured { test_time_s: 10.0, threads, engine: "io_uring".into(), ..Measured::default() };
     measured.evidence.series = Some(Timeline { interval_ns: 100_000_000, reads, writes: Vec::new() });

@@ -273,6 +273,7 @@ fn measured(recipe: &Recipe, span: &TimeSpan, system: &System, random: &mut Rand
     };
     let threads = owners.iter().enumerate().map(|(id, targets)| ThreadResult {
         id: id as u32,
+        source: None,
         targets: targets.iter().map(|&index| target_result(recipe, span, index, random)).collect(),
         waits: waits(random),
     });

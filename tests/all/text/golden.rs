@@ -212,7 +212,7 @@ fn target_result(path: &str, size_bytes: u64, read: Direction, write: Direction)
 }
 
 fn thread(id: u32, targets: Vec<TargetResult>) -> ThreadResult {
-    ThreadResult { id, targets, waits: WaitStatistics::default() }
+    ThreadResult { id, source: None, targets, waits: WaitStatistics::default() }
 }
 
 fn cpu(user: f64, kernel: f64) -> CpuUse {

@@ -228,6 +228,7 @@ fn time_span_of(node: Node<'_, '_>, span: &TimeSpan) -> TimeSpanResult {
     });
     let threads = node.children().filter(|n| n.tag_name().name() == "Thread").map(|thread| ThreadResult {
         id: number(thread, "Id"),
+        source: None,
         targets: thread
             .children()
             .filter(|n| n.tag_name().name() == "Target")

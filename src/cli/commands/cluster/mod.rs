@@ -1,73 +1,119 @@
 //! `truespd cluster`: one run on many hosts at the same time.
 
+mod folder;
+mod join;
 mod options;
 mod run;
+mod series;
+mod sum;
 mod transport;
 
 use std::ffi::OsString;
 
-use clap::Subcommand;
+use clap::Args;
 
 use crate::cli::commands::diskspd::{ExitCode, Program, print};
-use crate::cli::console::{say, tell};
+use crate::cli::commands::suites::Row;
+use crate::cli::commands::truespd::told as shown;
+use crate::cli::console::tell;
 use crate::fault::{Outcome, Refusal, RefusalKind};
+use crate::machine::launcher::launched;
 use options::Own;
 
 /// One run on many hosts at the same time, by MPI: mpirun -np 3 --host a,b,c truespd cluster run LINE
-#[derive(Debug, Subcommand)]
-pub(crate) enum ClusterCommand {
-    /// Run a load on every rank, and add up the results (`truespd cluster run --help` lists the options)
-    #[command(disable_help_flag = true, disable_version_flag = true)]
-    Run {
-        /// Options of the cluster, and a command line as for `diskspd`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
-        words: Vec<OsString>,
-    },
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct ClusterArguments {
+    /// run, mark or workload, with its options (`truespd cluster run --help`)
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORD")]
+    words: Vec<OsString>,
+}
+
+/// What runs on every rank.
+#[derive(Debug, Clone, Copy)]
+enum What {
+    /// A line of DiskSpd.
+    Line,
+    /// A suite.
+    Suite(&'static Row),
+}
+
+impl What {
+    /// What the first word names.
+    fn named(word: &str) -> Option<Self> {
+        match word {
+            "run" => Some(What::Line),
+            name => Row::named(name).filter(|row| series::SUITES.contains(&row.name)).map(What::Suite),
+        }
+    }
 }
 
 /// `truespd cluster`.
-pub(crate) fn run(program: &Program, command: &ClusterCommand) -> ExitCode {
-    let ClusterCommand::Run { words } = command;
-    run_words(program, words)
+pub(crate) fn run(program: &Program, arguments: &ClusterArguments) -> ExitCode {
+    run_words(program, &arguments.words)
 }
 
-/// `truespd cluster run` with these words.
+/// `truespd cluster` with these words.
 pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
-    let program = Program { name: format!("{} cluster run", program.name) };
-    if words.is_empty() {
-        print(&options::help(), ExitCode::Done);
-        return ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
-    }
     // All ranks have the same words, so one of them is enough to say what is wrong with them.
-    let launched = crate::machine::launcher::launched();
+    let launched = launched();
     let is_first = launched.is_none_or(|launched| launched.rank.unwrap_or(0) == 0);
     let told = |refusal: Refusal| {
         let code = ExitCode::of(Outcome::Refused(refusal.kind));
         if is_first { tell(refusal) } else { code }
     };
-    let Some(words) = words.iter().map(|word| word.to_str().map(str::to_string)).collect::<Option<Vec<_>>>()
-    else {
+    let typed: Option<Vec<String>> = words.iter().map(|word| word.to_str().map(str::to_string)).collect();
+    let Some(typed) = typed else {
         return told(Refusal::command_line("a word of the command line is not UTF-8 text"));
     };
-    let own = match Own::split(&words) {
-        Ok(own) => own,
-        Err(answer) if !answer.use_stderr() => return print(&options::help(), ExitCode::Done),
-        Err(answer) => {
-            if is_first {
-                say(&answer.to_string().replacen("error: ", "ERROR: ", 1));
-            }
-            return ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
+    let (first, rest) = match typed.split_first() {
+        Some((first, rest)) if !matches!(first.as_str(), "--help" | "-h" | "-?" | "help") => (first, rest),
+        asked => {
+            let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
+            let code = if asked.is_some() { ExitCode::Done } else { refused };
+            return if is_first { print(&options::help(), code) } else { code };
         }
     };
-    if own.line.is_empty() {
+    let Some(what) = What::named(first) else { return told(series::no_suite(first)) };
+    let own = match Own::split(rest, matches!(what, What::Line)) {
+        Ok(own) => own,
+        Err(answer) if !answer.use_stderr() => {
+            return if is_first { print(&options::help(), ExitCode::Done) } else { ExitCode::Done };
+        }
+        Err(answer) if is_first => return shown(&answer, words),
+        Err(_) => return ExitCode::of(Outcome::Refused(RefusalKind::CommandLine)),
+    };
+    if own.line.is_empty() && matches!(what, What::Line) {
         return told(
             Refusal::command_line("there is no command line to run")
                 .legal("options and targets as for diskspd, after the options of the cluster")
                 .hint("truespd cluster run --help"),
         );
     }
-    match transport::choose(launched) {
-        Ok(open) => run::run(&program, &words, own, open),
-        Err(refusal) => told(refusal),
+    if let What::Suite(row) = what
+        && let Err(answer) = series::chosen(row, &own.line)
+    {
+        let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
+        let code = if answer.use_stderr() { refused } else { ExitCode::Done };
+        return if is_first { shown(&answer, words) } else { code };
     }
+    let open = match transport::choose(launched) {
+        Ok(open) => open,
+        Err(refusal) => return told(refusal),
+    };
+    let joined = match join::join(&typed, &own.options, open) {
+        Ok(joined) => joined,
+        Err(code) => return code,
+    };
+    let code = match what {
+        What::Line => {
+            let program = Program { name: format!("{} cluster run", program.name) };
+            run::run(&program, rest, &own, &joined)
+        }
+        What::Suite(row) => series::run(row, &own, &joined),
+    };
+    if joined.cluster.me().is_hub() {
+        joined.cluster.dismiss(code);
+    }
+    code
 }

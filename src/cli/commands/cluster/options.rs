@@ -13,8 +13,7 @@ use clap::{CommandFactory, Parser};
     name = "truespd cluster run",
     override_usage = "mpirun -np RANKS --host HOSTS truespd cluster run [OPTIONS] LINE",
     disable_version_flag = true,
-    max_term_width = 100,
-    after_help = AFTER_HELP
+    max_term_width = 100
 )]
 pub(super) struct Options {
     /// Give each rank a stretch of its own of every target, which all ranks share
@@ -39,14 +38,25 @@ pub(super) struct Options {
     pub patience: u64,
 }
 
-const AFTER_HELP: &str = "\
-LINE is a command line as for diskspd (truespd run -? lists its options). In its words, {host} stands for the name of the host, \
-{rank} for the number of the rank from 0, {local} for its number on its host, {n} for the number of ranks; {{ and }} stand for braces.
+/// Not for the parser, which takes `{n}` for a line end.
+const MORE: &str = "
+LINE is a command line as for diskspd (truespd run -? lists its options). In its words, {host} stands
+for the name of the host, {rank} for the number of the rank from 0, {local} for its number on its
+host, and {n} for the number of ranks; {{ and }} stand for braces.
+
+truespd cluster mark and truespd cluster workload run these suites in the same way: every rank makes
+its own files, every step runs on all ranks at once, and the figures are those of all together. A
+rate is shared among the ranks. --shard and --shared are for lines only.
 
 Examples:
-  mpirun -np 3 --host a,b,c truespd cluster run -c10G -b4K -r -o32 -t4 -W5 -d60 -Su -L /data/{host}.dat
-  srun -N 8 --ntasks-per-node 2 truespd cluster run -b1M -o8 -d60 -Su /scratch/rank{rank}.dat
-  mpirun -np 4 --host a,b,c,d truespd cluster run --shard -c400G -w100 -b1M -d60 -Su /shared/one.dat";
+  mpirun -np 3 --host a,b,c --bind-to none \\
+    truespd cluster run -c10G -b4K -r -o32 -t4 -W5 -C5 -d60 -Su -L /data/{host}.dat
+  srun -N 8 --ntasks-per-node 2 \\
+    truespd cluster run -c10G -b1M -o8 -d60 -Su /scratch/rank{rank}.dat
+  mpirun -np 4 --host a,b,c,d --bind-to none \\
+    truespd cluster run --shard -c400G -w100 -b1M -d60 -Su /shared/one.dat
+  mpirun -np 3 --host a,b,c --bind-to none truespd cluster mark /data
+";
 
 /// Options of the cluster, and the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,17 +68,17 @@ pub(super) struct Own {
 }
 
 impl Own {
-    /// Takes the options of the cluster out of the words.
+    /// Takes the options of the cluster out of the words. A suite (no line) shows its own help.
     ///
     /// # Errors
     /// A refusal, or the help.
-    pub(super) fn split(words: &[String]) -> Result<Own, clap::Error> {
+    pub(super) fn split(words: &[String], is_line: bool) -> Result<Own, clap::Error> {
         let command = Options::command();
         let (mut own, mut line) = (vec![String::new()], Vec::new());
         let mut words = words.iter();
         while let Some(word) = words.next() {
             let name = word.strip_prefix("--").map(|name| name.split('=').next().unwrap_or(name));
-            let is_help = word == "--help" || word == "-?" || word == "-h";
+            let is_help = is_line && ["--help", "-?", "-h"].contains(&word.as_str());
             let known = command.get_arguments().find(|known| name.is_some() && known.get_long() == name);
             match known {
                 _ if word == "--" => {
@@ -91,7 +101,7 @@ impl Own {
 
 /// The help.
 pub(super) fn help() -> String {
-    Options::command().render_long_help().to_string()
+    Options::command().render_long_help().to_string() + MORE
 }
 
 #[cfg(test)]
@@ -99,7 +109,7 @@ mod tests {
     use super::*;
 
     fn split(words: &str) -> Result<Own, clap::Error> {
-        Own::split(&words.split(' ').map(str::to_string).collect::<Vec<_>>())
+        Own::split(&words.split(' ').map(str::to_string).collect::<Vec<_>>(), true)
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! One rank of a cluster run, from joining to leaving.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::folder::Folder;
+use super::join::{Joined, Signals, end_as};
 use super::options::Own;
+use super::sum::sum;
 use crate::cli::Invocation;
 use crate::cli::beside::Told;
 use crate::cli::commands::diskspd::{
@@ -16,86 +18,31 @@ use crate::cli::console::{Console, ProgressAs, say_beside, say_line, tell};
 use crate::cli::grammar::parse::{parse, refuse_option, refuse_plan};
 use crate::cli::live::viewer;
 use crate::cli::show::live::can_draw;
-use crate::cluster::transport::Open;
-use crate::cluster::{Cluster, Finished, JoinError, Joining, Me, shard};
+use crate::cluster::{Cluster, Me, shard};
 use crate::fault::{Failure, FailureKind, Outcome, Refusal, Refusals};
 use crate::load::{Event, FinishedRun, Note};
 use crate::machine::host::uptime_ms;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{self, ReadFlags};
 use crate::profile::{Target, hash};
-use crate::request::{Output, Request};
-use crate::result::merge::Merger;
-use crate::result::{Document, LostHow, LostRank, json};
+use crate::request::Request;
+use crate::result::json;
 use crate::session::outputs::{OutputError, Outputs, files_of, use_of};
 use crate::session::run::Ready;
-use crate::session::signals::stop_on_signals;
 use crate::session::telemetry::{Seldom, Telemetry, Wishes};
-use crate::sys::thread::keep_to_processors;
 use crate::sys::wake::Latch;
 use crate::verdict::judge;
 
 /// How often each rank tells rank 0 how it goes.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// Runs the line as one rank. `words` are all words after the command, as typed.
-pub(super) fn run(program: &Program, words: &[String], own: Own, open: Open) -> ExitCode {
-    let signals = Signals::default();
-    let stop = match stop_on_signals(signals.notice()) {
-        Ok(stop) => stop,
-        Err(refusal) => return tell(refusal),
-    };
-    let joining = Joining {
-        open,
-        words: words.to_vec(),
-        version: env!("CARGO_PKG_VERSION").to_string(),
-        patience: Duration::from_secs(own.options.patience),
-        ranks_per_host: own.options.ranks_per_host,
-        is_sharing_meant: own.options.shared || own.options.shard,
-        stop: stop.clone(),
-    };
-    let cluster = match Cluster::join(joining) {
-        Ok(cluster) => Arc::new(cluster),
-        Err(JoinError::Transport(refusal)) => return tell(refusal),
-        Err(JoinError::Refused(refusals)) => return tell(Refusals::from(refusals)),
-        Err(JoinError::Dismissed(code)) => return end_as(code),
-    };
-    if let Some(processors) = &cluster.me().processors {
-        // All threads that are started from here on inherit it. Without it, ranks of one host share processors.
-        let _ = keep_to_processors(processors);
-    }
-    let rank =
-        OneRank { program, typed: words, own: &own, cluster: &cluster, stop: &stop, signals: &signals };
+/// Runs the line as one rank that has joined. `typed` are all words after `truespd`.
+pub(super) fn run(program: &Program, typed: &[String], own: &Own, joined: &Joined) -> ExitCode {
+    let Joined { cluster, stop, signals, has_folder } = joined;
+    let rank = OneRank { program, typed, own, has_folder: *has_folder, cluster, stop, signals };
     match rank.prepare() {
         Ok(prepared) => rank.measure(&prepared),
         Err(refusals) => rank.refuse(refusals),
-    }
-}
-
-/// The exit code that rank 0 told, or that of a run without rank 0.
-fn end_as(code: Option<u8>) -> ExitCode {
-    match code.and_then(ExitCode::of_number) {
-        Some(code) => code,
-        None => tell(Failure::new(FailureKind::Lost, "rank 0 does not answer any more")),
-    }
-}
-
-/// What Ctrl+C says, once there is something to say it with.
-#[derive(Default)]
-struct Signals(Arc<std::sync::OnceLock<Box<dyn Fn() + Send + Sync>>>);
-
-impl Signals {
-    fn notice(&self) -> impl Fn() + Send + 'static {
-        let notice = Arc::clone(&self.0);
-        move || {
-            if let Some(notice) = notice.get() {
-                notice();
-            }
-        }
-    }
-
-    fn say_by(&self, notice: impl Fn() + Send + Sync + 'static) {
-        let _ = self.0.set(Box::new(notice));
     }
 }
 
@@ -104,6 +51,8 @@ struct OneRank<'a> {
     program: &'a Program,
     typed: &'a [String],
     own: &'a Own,
+    /// The folder for documents was there before the run.
+    has_folder: bool,
     cluster: &'a Arc<Cluster>,
     stop: &'a Latch,
     signals: &'a Signals,
@@ -116,13 +65,6 @@ struct Prepared {
     request: Request,
     shape: Shape,
     keeping: Keeping,
-}
-
-/// The folder of the ranks' documents on this host, with the file of this one.
-struct Place {
-    folder: PathBuf,
-    file: String,
-    is_made: bool,
 }
 
 impl OneRank<'_> {
@@ -176,7 +118,6 @@ impl OneRank<'_> {
         if !others.is_empty() {
             tell(Refusals::from(others));
         }
-        self.cluster.dismiss_refused();
         ExitCode::of(Outcome::Refused(Refusals::from(all).kind()))
     }
 
@@ -191,15 +132,15 @@ impl OneRank<'_> {
             Err(error) => return self.refuse(by_engine(&error)),
         };
         let view = View::of(self, prepared);
-        let opened = self.place().and_then(|place| {
-            let outputs = self.outputs(&place, request);
-            let told = outputs.and_then(|outputs| Ok((outputs, self.telemetry(prepared, &view)?)));
-            told.map(|(outputs, telemetry)| (place.clone_for_end(), outputs, telemetry)).map_err(|error| {
-                place.take_back();
-                error
-            })
+        let opened = self.folder().and_then(|folder| {
+            let outputs = self.outputs(&folder, request);
+            let all = outputs.and_then(|outputs| Ok((outputs, self.telemetry(prepared, &view)?)));
+            if all.is_err() {
+                folder.take_back();
+            }
+            all.map(|(outputs, telemetry)| (folder, outputs, telemetry))
         });
-        let (place, outputs, telemetry) = match opened {
+        let (folder, outputs, telemetry) = match opened {
             Ok(opened) => opened,
             Err(error) => return self.refuse(Refusal::from(error).into()),
         };
@@ -210,10 +151,10 @@ impl OneRank<'_> {
         viewer::leave();
         view.console.finish();
         let code = match report {
-            Ok(report) => self.conclude(prepared, report, outputs, &place, &view, &telemetry),
+            Ok(report) => self.conclude(prepared, report, outputs, &folder, &view, &telemetry),
             Err(refusals) => {
                 drop(outputs);
-                place.take_back();
+                folder.take_back();
                 self.without_result(prepared, &refusals)
             }
         };
@@ -229,11 +170,11 @@ impl OneRank<'_> {
         }
         let failed = ExitCode::of(Outcome::Failed(FailureKind::Interrupted));
         if !self.me().is_hub() {
-            return end_as(self.cluster.hand_in(None, Vec::new()));
+            self.cluster.hand_in(None, Vec::new());
+            return end_as(self.cluster.await_end());
         }
         say_line(format_args!("stopped before anything was measured"));
         self.cluster.collect();
-        self.cluster.dismiss(failed);
         failed
     }
 
@@ -243,7 +184,7 @@ impl OneRank<'_> {
             Event::Progress(own) => Event::Progress(self.cluster.progress(&own)),
             Event::GivenUp(failure) if !self.me().is_hub() => {
                 self.cluster.hand_in(None, vec![failure.to_string()]);
-                std::process::exit(ExitCode::Failed as i32)
+                std::process::exit(end_as(self.cluster.await_end()) as i32)
             }
             other => other,
         };
@@ -261,44 +202,41 @@ impl OneRank<'_> {
         prepared: &Prepared,
         mut report: FinishedRun,
         outputs: OutputsOfRank,
-        place: &Place,
+        folder: &Folder,
         view: &View,
         telemetry: &Telemetry,
     ) -> ExitCode {
         self.cluster.sign(&mut report.document);
         report.document.verdict = Some(judge(&report.document));
         if !self.me().is_hub() {
-            return self.hand_in(&report, outputs, place);
+            return self.hand_in(&report, outputs, folder);
         }
         let finished = self.cluster.collect();
         if let Some(rank) = &mut report.document.rank {
             rank.lost.clone_from(&finished.lost);
         }
         let unwritten = outputs.rank.write(&report.document);
-        let mut report = match self.me().ranks {
-            1 => report,
-            _ => sum(report, finished, self.me()),
-        };
+        let mut report = sum(report, &finished, self.me());
         report.failures.extend(unwritten.into_iter().map(Failure::from));
         report.notes.extend(self.cluster.notes().into_iter().map(Note::worth_telling));
         telemetry.result(&report.document);
         let code = self.show(prepared, &report, outputs.sum, view);
-        say_beside(prepared.shape.beside, Told::Kept, &place.words(self.me()));
-        self.cluster.dismiss(code);
+        say_beside(prepared.shape.beside, Told::Kept, &folder.words(self.me()));
         code
     }
 
     /// A rank that is not rank 0 writes its document and sends it.
-    fn hand_in(&self, report: &FinishedRun, outputs: OutputsOfRank, place: &Place) -> ExitCode {
+    fn hand_in(&self, report: &FinishedRun, outputs: OutputsOfRank, folder: &Folder) -> ExitCode {
         let mut failures: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
         let errors = outputs.rank.write(&report.document);
         failures.extend(errors.iter().map(ToString::to_string));
         let document = json::write(&report.document).into_bytes();
         let has_result = report.document.measured().next().is_some();
-        let code = self.cluster.hand_in(has_result.then_some(document), failures);
+        self.cluster.hand_in(has_result.then_some(document), failures);
+        let code = self.cluster.await_end();
         if code.is_none() {
-            let path = place.folder.join(&place.file);
-            say_line(format_args!("rank {}: its own result is in {}", self.me().rank, path.display()));
+            let path = folder.document().path;
+            say_line(format_args!("rank {}: its own result is in {path}", self.me().rank));
         }
         end_as(code)
     }
@@ -317,25 +255,13 @@ impl OneRank<'_> {
     }
 
     /// Where this rank leaves its document.
-    fn place(&self) -> Result<Place, OutputError> {
-        let me = self.me();
-        let usual = || PathBuf::from(format!("truespd-cluster-{}", me.run));
-        let folder = self.own.options.documents.clone().unwrap_or_else(usual);
-        let is_made = !folder.exists();
-        std::fs::create_dir_all(&folder).map_err(|error| OutputError::Folder {
-            option: "documents",
-            path: folder.display().to_string(),
-            folder: folder.parent().unwrap_or(Path::new(".")).to_path_buf(),
-            error,
-        })?;
-        let safe: String = me.host.chars().map(|c| if c == '/' { '_' } else { c }).collect();
-        Ok(Place { folder, file: format!("rank-{:04}-{safe}.json", me.rank), is_made })
+    fn folder(&self) -> Result<Folder, OutputError> {
+        Folder::make(self.own.options.documents.as_deref(), self.has_folder, self.me())
     }
 
     /// Files for the document of this rank, and on rank 0 for the sum.
-    fn outputs(&self, place: &Place, request: &Request) -> Result<OutputsOfRank, OutputError> {
-        let path = place.folder.join(&place.file).display().to_string();
-        let rank = Outputs::open(&[Output { format: "json", path }], request)?;
+    fn outputs(&self, folder: &Folder, request: &Request) -> Result<OutputsOfRank, OutputError> {
+        let rank = Outputs::open(&[folder.document()], request)?;
         let of_sum = if self.me().is_hub() { &request.options.outputs[..] } else { &[] };
         Ok(OutputsOfRank { rank, sum: Outputs::open(of_sum, request)? })
     }
@@ -359,30 +285,6 @@ struct OutputsOfRank {
     rank: Outputs,
     /// The sum; on rank 0.
     sum: Outputs,
-}
-
-impl Place {
-    fn clone_for_end(&self) -> Place {
-        Place { folder: self.folder.clone(), file: self.file.clone(), is_made: self.is_made }
-    }
-
-    /// Nothing was written, so the folder goes again.
-    fn take_back(&self) {
-        if self.is_made {
-            // Another rank may have the same folder; the last one takes it away.
-            let _ = std::fs::remove_dir(&self.folder);
-        }
-    }
-
-    fn words(&self, me: &Me) -> String {
-        let folder = self.folder.display();
-        match me.ranks {
-            1 => format!("this rank's own result is {folder}/{}", self.file),
-            ranks => format!(
-                "each of the {ranks} ranks left its own result in {folder} on its host; truespd merge adds them up again"
-            ),
-        }
-    }
 }
 
 /// What rank 0 shows while it runs.
@@ -424,65 +326,4 @@ fn size_of(target: &Target) -> Option<u64> {
     let roots = Roots::default();
     let path = storage::resolve(&target.path, &roots).ok()?.path;
     Some(storage::open(&path, ReadFlags::CACHED, &roots).ok()?.facts.size_bytes)
-}
-
-/// The results of all ranks in one, with what is missing.
-fn sum(own: FinishedRun, finished: Finished, me: &Me) -> FinishedRun {
-    let FinishedRun { document, mut failures, mut notes } = own;
-    let mut merged = merge(document.clone(), &finished, false);
-    if let Err(failure) = &merged {
-        // Better all numbers with a warning than none.
-        failures.push(failure.clone());
-        merged = merge(document.clone(), &finished, true);
-    }
-    let mut sum = match merged {
-        Ok(sum) => sum,
-        Err(failure) => {
-            failures.push(failure);
-            document
-        }
-    };
-    sum.verdict = Some(judge(&sum));
-    failures.extend(finished.lost.iter().map(lost));
-    for (rank, of_rank) in &finished.handed_in {
-        let is_told = of_rank.document.is_none();
-        let told = of_rank.failures.iter().filter(|_| !is_told);
-        failures.extend(told.map(|words| Failure::new(FailureKind::Io, format!("rank {rank}: {words}"))));
-    }
-    notes.retain(|note| !note.is_detail);
-    notes.push(Note::detail(format!("the sum of {} of {} ranks", sum.sources.len().max(1), me.ranks)));
-    FinishedRun { document: sum, failures, notes }
-}
-
-fn merge(own: Document, finished: &Finished, force: bool) -> Result<Document, Failure> {
-    let failed = |what: String| {
-        Failure::new(FailureKind::Figure, "the results of the ranks cannot be added up").because(what)
-    };
-    let mut merger = Merger::new(force);
-    merger.add("the result of rank 0", own).map_err(|error| failed(error.to_string()))?;
-    for (rank, of_rank) in &finished.handed_in {
-        let Some(bytes) = &of_rank.document else { continue };
-        let document =
-            json::read(bytes).map_err(|error| failed(format!("the result of rank {rank} {error}")))?;
-        merger
-            .add(&format!("the result of rank {rank}"), document)
-            .map_err(|error| failed(error.to_string()))?;
-    }
-    merger.finish().map_err(|error| failed(error.to_string()))
-}
-
-/// What is said of a rank that is missing.
-fn lost(lost: &LostRank) -> Failure {
-    let who = format!("rank {} on host {}", lost.rank, lost.host);
-    match lost.how {
-        LostHow::Silent => Failure::new(FailureKind::Lost, format!("{who} does not answer any more; its result is missing"))
-            .hint("look whether the host and the network are up; a result that the rank left there can be added by truespd merge"),
-        LostHow::Failed => {
-            let failure = Failure::new(FailureKind::Io, format!("{who} has no result"));
-            match lost.failures.is_empty() {
-                true => failure,
-                false => failure.because(lost.failures.join("; ")),
-            }
-        }
-    }
 }

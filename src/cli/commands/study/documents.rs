@@ -154,7 +154,7 @@ mod tests {
             distribution: None,
             short_transfers: 0,
         };
-        let thread = ThreadResult { id: 0, targets: vec![result], waits: Default::default() };
+        let thread = ThreadResult { id: 0, source: None, targets: vec![result], waits: Default::default() };
         let measured = Measured { test_time_s: 1.0, threads: vec![thread], ..Measured::default() };
         let document = Document {
             command_line: vec![program.into(), "f".into()],

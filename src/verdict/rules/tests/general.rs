@@ -1,5 +1,5 @@
 use super::*;
-use crate::result::{Loss, NvmeCommands, Source, Verdict, merge::Merger};
+use crate::result::{Loss, NvmeCommands, Verdict};
 
 #[test]
 fn failed_runs_describe_nothing() {
@@ -196,25 +196,6 @@ fn what_is_not_proven_is_suspect() {
         let finding = doc(|d| d.facts()[0].layers = vec![layer(kind, "x", &[])]).fires("unproven");
         says(&finding, FindingGrade::Suspect, &["The result cannot be proven: ", words]);
     }
-}
-
-#[test]
-fn sums_are_judged_one_by_one() {
-    let mut merger = Merger::new(true);
-    for _ in 0..2 {
-        merger.add("one", Doc::clean().build()).expect("clean documents can be added");
-    }
-    let sum = merger.finish().expect("a sum");
-    assert_eq!(sum.sources.len(), 2);
-    let verdict = judge(&sum);
-    assert_eq!(verdict.grade, Grade::Suspect);
-    let finding = verdict.findings.iter().find(|f| f.rule == "unproven").expect("not proven");
-    says(
-        finding,
-        FindingGrade::Suspect,
-        &["A sum of 2 results has no evidence of disks and machines: judge each result by itself."],
-    );
-    let _ = Source::default();
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod content;
 mod few;
 mod general;
 mod hidden;
+mod hosts;
 mod machine;
 mod network;
 mod pace;
@@ -284,8 +285,12 @@ impl Doc {
         };
         let size = self.measured.evidence.targets.first().map_or(8 * GIB, |facts| facts.size_bytes);
         let result = TargetResult { size_bytes: size, ..result };
-        self.measured.threads =
-            vec![ThreadResult { id: 0, targets: vec![result], waits: WaitStatistics::default() }];
+        self.measured.threads = vec![ThreadResult {
+            id: 0,
+            source: None,
+            targets: vec![result],
+            waits: WaitStatistics::default(),
+        }];
         self.measured.test_time_s = self.seconds as f64;
         self.measured.cpu = vec![CpuUse { user: 20.0, kernel: 20.0, idle: 60.0 }; 2];
         let span = TimeSpan {
@@ -380,7 +385,8 @@ fn clean_documents_are_certified_and_every_rule_looked() {
         assert_eq!(verdict.grade, Grade::Certified, "{name}: {:#?}", verdict.findings);
         assert!(verdict.findings.is_empty(), "{name}: {:#?}", verdict.findings);
         assert!(verdict.unchecked.is_empty(), "{name}: {:#?}", verdict.unchecked);
-        assert_eq!(verdict.rules.len(), RULES.len());
+        let of_sums = RULES.iter().filter(|rule| matches!(rule.look, Looks::Sum(_))).count();
+        assert!(of_sums > 0 && verdict.rules.len() == RULES.len() - of_sums);
     }
 }
 
@@ -391,7 +397,6 @@ fn names_are_unique_and_rows_are_whole() {
         assert!(rule.name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", rule.name);
         assert!(rule.about.ends_with('.') && rule.about.is_ascii(), "{}", rule.name);
         assert!(!rule.advice.is_empty() && rule.advice.is_ascii(), "{}", rule.name);
-        assert!(matches!(rule.look, Looks::Document(_) | Looks::Span(_) | Looks::RealSpan(_)));
     }
 }
 

@@ -1,0 +1,89 @@
+//! What each host of a sum did, and how far apart they are.
+
+use super::course::Course;
+use super::figures::strings;
+use super::html::escaped;
+use super::parts::bar;
+use super::table::{Cell, Table};
+use crate::result::LatencySummary;
+use crate::result::hosts::{HostFigure, HostRow, Outlier, Spread, folded, outliers, rows};
+use crate::text::{duration_ns, number, rate};
+
+/// Hosts that are named as far from the others.
+const OFF_MAX: usize = 8;
+
+/// A table and a sentence for each time span of a sum; nothing for results of one run.
+pub(super) fn of_all(courses: &[Course]) -> String {
+    courses.iter().map(|course| of_course(course, courses.len() == 1)).collect()
+}
+
+fn of_course(course: &Course, is_only: bool) -> String {
+    let document = course.document;
+    let rows = rows(document, course.place);
+    let Some(spread) = Spread::of(rows.iter().map(|row| row.iops)).filter(|_| rows.len() > 1) else {
+        return String::new();
+    };
+    let name = if is_only { String::new() } else { format!("{}: ", course.name) };
+    let ratio = spread.ratio().map_or(String::new(), |ratio| format!(" ({} times)", number(ratio)));
+    let mut words = vec![format!(
+        "{name}{} results of {}, from {} to {} IOPS{ratio}; the median is {}.",
+        rows.len(),
+        document.host_words(),
+        number(spread.least),
+        number(spread.most),
+        number(spread.median)
+    )];
+    let off = outliers(&rows);
+    let told: Vec<String> = off.iter().take(OFF_MAX).map(|outlier| off_words(outlier, &rows)).collect();
+    if !told.is_empty() {
+        words.push(format!("Far from the others: {}.", told.join("; ")));
+    }
+    if !document.missing.is_empty() {
+        let missing: Vec<String> = document.missing.iter().map(|rank| rank.words()).collect();
+        words.push(format!("Missing: {}.", missing.join("; ")));
+    }
+    let table = table(&format!("{name}hosts"), &rows, spread.most);
+    let words: String = words.iter().map(|words| format!("<p>{}</p>\n", escaped(words))).collect();
+    format!("{words}{table}")
+}
+
+fn off_words(outlier: &Outlier, rows: &[HostRow]) -> String {
+    let name = &rows[outlier.row].name;
+    match outlier.figure {
+        HostFigure::Iops => format!("{name} ({} IOPS)", number(outlier.value)),
+        HostFigure::Latency => format!("{name} (mean latency {})", duration_ns(outlier.value)),
+    }
+}
+
+fn table(caption: &str, rows: &[HostRow], most: f64) -> String {
+    let folded = folded(rows);
+    let mut table = Table::new(caption, [""; 0]);
+    table.head =
+        strings(["host", "", "IOPS", "throughput", "mean", "p50", "p99", "longest", "late start", "verdict"]);
+    for row in folded.shown.iter().map(|&place| &rows[place]) {
+        let words = |ns: Option<f64>| ns.map_or("-".to_string(), duration_ns);
+        let all = row.times().and_then(|times| times.all.as_ref());
+        let of = |figure: fn(&LatencySummary) -> u64| words(all.map(|all| figure(all) as f64));
+        let texts = [
+            number(row.iops),
+            rate(row.bytes_per_s),
+            words(row.times().map(|times| times.mean_ns)),
+            of(|all| all.p50_ns),
+            of(|all| all.p99_ns),
+            of(|all| all.max_ns),
+            words(row.late_ns.map(|ns| ns as f64)),
+        ];
+        let cells = std::iter::once(bar(row.iops, most)).chain(texts.map(Cell::Text));
+        table.push(row.name.clone(), cells.chain([Cell::Grade(row.grade)]).collect());
+    }
+    let more = folded.left_out.map_or(String::new(), |(count, [least, most])| {
+        let words = format!(
+            "Not shown: {count} more hosts between {} and {} IOPS. The slowest, the fastest and those far from the others are \
+             shown.",
+            number(least),
+            number(most)
+        );
+        format!("<p class=\"note\">{}</p>\n", escaped(&words))
+    });
+    format!("{}{more}", table.html())
+}
