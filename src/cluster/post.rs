@@ -23,6 +23,8 @@ const SELDOM: Duration = Duration::from_millis(10);
 const EAGER: Duration = Duration::from_millis(3);
 /// How long an answer to a ping may take.
 const PONG_PATIENCE: Duration = Duration::from_millis(500);
+/// How long a rank may take to answer that it stops: less than `mpirun` takes from SIGTERM to SIGKILL.
+const STOP_PATIENCE: Duration = Duration::from_millis(400);
 /// How long the last letters may take to leave.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -121,7 +123,8 @@ pub struct Post<'a> {
     others: BTreeMap<u32, Other>,
     alive_due: Instant,
     eager_until: Instant,
-    has_told_stop: bool,
+    /// When rank 0 told the others to stop.
+    told_stop: Option<Instant>,
 }
 
 /// The post ends because nobody is there to serve, or the transport is broken.
@@ -158,7 +161,7 @@ impl<'a> Post<'a> {
             patience,
             alive_due: now,
             eager_until: now,
-            has_told_stop: false,
+            told_stop: None,
         }
     }
 
@@ -262,7 +265,7 @@ impl<'a> Post<'a> {
             }
             Message::Stop => {
                 self.shared.stop.set();
-                Ok(())
+                self.say(from, Message::Alive)
             }
             Message::Progress(progress) => {
                 let mut all = self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -289,19 +292,34 @@ impl<'a> Post<'a> {
 
     /// Says that this rank is alive, passes on the wish to stop, and notices who is silent.
     fn look_around(&mut self) -> Result<(), Over> {
-        if self.transport.rank() == 0 && !self.has_told_stop && self.shared.stop.is_set() {
-            self.has_told_stop = true;
-            self.broadcast(Message::Stop)?;
-        }
         let now = Instant::now();
+        if self.transport.rank() == 0 && self.shared.stop.is_set() {
+            match self.told_stop {
+                None => {
+                    self.told_stop = Some(now);
+                    self.broadcast(Message::Stop)?;
+                }
+                // Who stops the run, or ends it by mpirun, does not wait for ranks that are gone.
+                Some(told) if now.saturating_duration_since(told) > STOP_PATIENCE => {
+                    self.lose(|other| other.heard < told)?;
+                }
+                Some(_) => {}
+            }
+        }
         if now < self.alive_due {
             return Ok(());
         }
         self.alive_due = now + ALIVE_EVERY;
         self.broadcast(Message::Alive)?;
+        let patience = self.patience;
+        self.lose(|other| now.saturating_duration_since(other.heard) > patience)
+    }
+
+    /// Reports the ranks that are lost by this rule.
+    fn lose(&mut self, is_lost: impl Fn(&Other) -> bool) -> Result<(), Over> {
         let mut lost = Vec::new();
         for (rank, other) in &mut self.others {
-            if !other.is_done && now.saturating_duration_since(other.heard) > self.patience {
+            if !other.is_done && is_lost(other) {
                 other.is_done = true;
                 // Without rank 0, nobody adds up what this rank would measure.
                 if *rank == 0 {

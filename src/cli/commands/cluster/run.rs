@@ -211,11 +211,16 @@ impl OneRank<'_> {
         if !self.me().is_hub() {
             return self.hand_in(&report, outputs, folder);
         }
+        // At once: whatever happens to the others, and to this rank while it waits for them.
+        let mut unwritten = outputs.rank.write(&report.document);
         let finished = self.cluster.collect();
-        if let Some(rank) = &mut report.document.rank {
+        if let Some(rank) = report.document.rank.as_mut().filter(|_| !finished.lost.is_empty()) {
             rank.lost.clone_from(&finished.lost);
+            match Outputs::open(&[folder.document()], &prepared.request) {
+                Ok(again) => unwritten.extend(again.write(&report.document)),
+                Err(error) => unwritten.push(error),
+            }
         }
-        let unwritten = outputs.rank.write(&report.document);
         let mut report = sum(report, &finished, self.me());
         report.failures.extend(unwritten.into_iter().map(Failure::from));
         report.notes.extend(self.cluster.notes().into_iter().map(Note::worth_telling));
