@@ -10,6 +10,7 @@ use std::ffi::{c_char, c_int};
 use std::marker::PhantomData;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use mpi::ffi;
 
@@ -17,6 +18,10 @@ use mpi::ffi;
 const TAG: c_int = 1;
 /// Messages that are being received at one time. The rest waits at its sender, so that memory follows what is read.
 const RECEIVED_AT_ONCE: usize = 64;
+/// How long [`World::leave`] looks without a pause whether all ranks have come: then they go on at the same instant.
+const CLOSE_TOGETHER: Duration = Duration::from_millis(100);
+/// How often it looks afterwards. A wait within MPI would keep a processor busy.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
 /// Of the MPI standard.
 const SUCCESS: c_int = 0;
 
@@ -257,6 +262,7 @@ impl World {
         if messages > 0 {
             return Err(MpiError::OnTheWay { messages });
         }
+        meet()?;
         // SAFETY: this thread started MPI and makes all calls; nothing is on its way.
         let code = unsafe { ffi::MPI_Finalize() };
         checked(code, "MPI_Finalize", None)
@@ -357,6 +363,32 @@ impl Drop for World {
             if !transfer.is_done {
                 mem::forget(transfer.bytes);
             }
+        }
+    }
+}
+
+/// Waits until all ranks have come here, so that all call MPI_Finalize as nearly at the same instant as can be: in MPICH before
+/// 4.2 over UCX, a rank that closes its connections after the others have done so may wait for them for ever (fixed by
+/// pmodels/mpich pull request 6596).
+fn meet() -> Result<(), MpiError> {
+    // SAFETY: values of the library; the request is overwritten by MPI_Ibarrier.
+    let (mut request, world) = unsafe { (ffi::RSMPI_REQUEST_NULL, ffi::RSMPI_COMM_WORLD) };
+    // SAFETY: called by all ranks, once, between MPI_Init_thread and MPI_Finalize; the pointer is valid for the call.
+    let code = unsafe { ffi::MPI_Ibarrier(world, &raw mut request) };
+    checked(code, "MPI_Ibarrier", None)?;
+    let began = Instant::now();
+    let mut have_all_come: c_int = 0;
+    loop {
+        // SAFETY: the request was made by MPI_Ibarrier and was not done at the last look; the pointers are valid for the call.
+        let code =
+            unsafe { ffi::MPI_Test(&raw mut request, &raw mut have_all_come, ffi::RSMPI_STATUS_IGNORE) };
+        checked(code, "MPI_Ibarrier", None)?;
+        if have_all_come != 0 {
+            return Ok(());
+        }
+        match began.elapsed() < CLOSE_TOGETHER {
+            true => std::thread::yield_now(),
+            false => std::thread::sleep(LOOK_EVERY),
         }
     }
 }

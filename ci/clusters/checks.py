@@ -1,0 +1,652 @@
+"""The checks of ci/cluster: one function each, run in the order in which they stand here.
+
+A check fails by AssertionError. What it returns is a word on how it went, usually seconds.
+"""
+
+import json
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+from . import slurm
+from .lab import HOME, HOSTS, RUN, SHARED, Lab, Ran, Running, processes, ranks_of, until
+
+ALL = {}
+BOTH = ("openmpi", "mpich")
+ONE_HOST = [HOSTS[0]] * 4
+# Short and small. The ranks' own disks are in memory.
+LINE = "-c16M -b4K -r -o4 -t1 -W1 -d{seconds} -Su {more} /mnt/file.dat"
+# One of several ranks of a host.
+LINE_EACH = "-c16M -b4K -r -o4 -t1 -W1 -d{seconds} -Su {more} /mnt/{{rank}}.dat"
+# So that a rank which is killed does not end the others: outlive waits after it, longer than any check takes.
+OUTLIVE = Path(__file__).resolve().parent.parent.parent / "contrib/cluster/outlive"
+PATIENCE = 4
+
+
+def check(function):
+    """Makes a function a check, for both libraries when it takes one."""
+    name = function.__name__.removeprefix("check_")
+    if "library" in function.__code__.co_varnames[: function.__code__.co_argcount]:
+        for library in BOTH:
+
+            def of_one(cluster, library=library):
+                return function(cluster, library)
+
+            of_one.__doc__ = function.__doc__
+            ALL[f"{name}_{library}"] = of_one
+    else:
+        ALL[name] = function
+    return function
+
+
+class Cluster:
+    """The lab with the program in it."""
+
+    def __init__(self, lab: Lab, folders: dict[str, Path]):
+        self.lab = lab
+        self.folders = folders
+        self.has_slurm = False
+
+    def with_slurm(self) -> None:
+        """Starts Slurm, once."""
+        if not self.has_slurm:
+            slurm.start(self.lab)
+            self.has_slurm = True
+
+    def truespd(self, library: str) -> Path:
+        return self.folders[library] / "truespd"
+
+    def mpirun(self, library: str, hosts: list[str], *options) -> list:
+        """mpirun with a rank on each of the hosts, in this order."""
+        if library == "openmpi":
+            slots = ",".join(f"{host}:{hosts.count(host)}" for host in dict.fromkeys(hosts))
+            usual = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+            return ["mpirun.openmpi", *usual, *options, "-np", len(hosts), "--host", slots]
+        return ["mpirun.mpich", *options, "-np", len(hosts), "-hosts", ",".join(dict.fromkeys(hosts))]
+
+    def start(self, library: str, hosts: list[str], line: str, options=(), wrapper=(), program=None) -> Running:
+        """A cluster run from the first host."""
+        words = [*wrapper, program or self.truespd(library), "cluster", "run", *line.split()]
+        return self.lab.start(hosts[0], [*self.mpirun(library, hosts, *options), *words])
+
+    def run(self, library: str, hosts: list[str], line: str, seconds: float = 60, **more) -> Ran:
+        return self.start(library, hosts, line, **more).end(seconds)
+
+    def clear_away(self) -> None:
+        """After each check: no process, no file, every cable plugged in."""
+        for name in ("truespd", "mpirun.openmpi", "orted", "mpirun.mpich", "hydra_pmi_proxy", "sleep"):
+            for pid in processes(name):
+                os.kill(pid, signal.SIGKILL)
+        for host in self.lab.hosts:
+            host.cable(True)
+        for folder in (SHARED, *(host.disk for host in self.lab.hosts)):
+            for entry in folder.iterdir():
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+def documents(cluster: Cluster) -> list[Path]:
+    """The ranks' own documents, wherever they are, by rank."""
+    disks = [host.disk for host in cluster.lab.hosts]
+    return sorted((path for disk in disks for path in disk.glob("docs/rank-*.json")), key=lambda path: path.name)
+
+
+def result(path: Path) -> dict:
+    return json.loads(path.read_text())["result"]
+
+
+def good(ran: Ran, code: int = 0) -> Ran:
+    assert ran.code == code, f"code {ran.code} instead of {code}: {ran}"
+    return ran
+
+
+def says(ran: Ran, *words: str) -> None:
+    for word in words:
+        assert word in ran.out + ran.err, f"does not say '{word}': {ran}"
+
+
+def once(ran: Ran, word: str) -> None:
+    """Only rank 0 says it."""
+    count = (ran.out + ran.err).count(word)
+    assert count == 1, f"says '{word}' {count} times: {ran}"
+
+
+def is_result(ran: Ran) -> None:
+    """The standard output is one whole result and nothing else."""
+    first = ran.out.removeprefix("*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***").lstrip()
+    assert ran.out.count("Input parameters:") == 1 and first.startswith("Command Line:"), f"no result: {ran}"
+
+
+def adds_up(cluster: Cluster, ran: Ran, ranks: int, sum_of: str = "sum.json") -> list[dict]:
+    """Every rank has left its document, and `truespd merge` makes of them what rank 0 printed, byte for byte."""
+    left = documents(cluster)
+    assert len(left) == ranks, f"{len(left)} documents of {ranks} ranks ({[path.name for path in left]}): {ran}"
+    again = HOME / "again.json"
+    again.unlink(missing_ok=True)
+    merged = cluster.lab.run(HOSTS[0], [cluster.truespd("none"), "merge", "--json", again, *left])
+    assert merged.code == 0, f"{merged}\nafter {ran}"
+    own = cluster.lab[HOSTS[0]].disk / sum_of
+    if again.read_bytes() != own.read_bytes():
+        for path, name in ((again, "merged.json"), (own, "rank0.json")):
+            shutil.copy(path, cluster.lab.folder / name)
+        raise AssertionError(f"truespd merge makes another sum (both are kept in {cluster.lab.folder}): {ran}")
+    return [result(path) for path in left]
+
+
+def spread_us(results: list[dict]) -> float:
+    """From the first rank's start to the last one's, by the clock of rank 0, in microseconds."""
+    starts = []
+    for each in results:
+        common = each["time_spans"][0]["measured"]["evidence"]["common_start"]
+        starts.append(common["agreed_unix_ns"] + common["late_ns"])
+    return (max(starts) - min(starts)) / 1000
+
+
+def nothing_written(cluster: Cluster, ran: Ran, *allowed: str) -> None:
+    for host in cluster.lab.hosts:
+        left = [path.name for path in host.disk.iterdir() if path.name not in allowed]
+        assert not left, f"left on {host.name}: {left}: {ran}"
+
+
+def nobody_left(ran: Ran, seconds: float = 5) -> None:
+    """All ranks end soon after mpirun."""
+    end = time.monotonic() + seconds
+    while ranks := ranks_of():
+        assert time.monotonic() < end, f"ranks {sorted(ranks)} are still there {seconds:.0f} s later: {ran}"
+        time.sleep(0.1)
+
+
+def measures(running: Running, ranks: int, seconds: float = 30) -> dict[int, int]:
+    """Waits until all ranks measure; their processes by rank."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = ranks_of()
+        threads = [sum(1 for _ in Path(f"/proc/{pid}/task").iterdir()) for pid in found.values() if Path(f"/proc/{pid}").exists()]
+        if len(found) == ranks and "made" not in running.err() and min(threads) > 3:
+            # The files are made, the threads are there: past the agreed start and the second of warm-up.
+            time.sleep(2.5)
+            return ranks_of()
+        if running.process.poll() is not None:
+            break
+        time.sleep(0.05)
+    raise AssertionError(f"the ranks do not come to measure: {running.end(1)}")
+
+
+def partial(cluster: Cluster, ran: Ran, lost: int, host: str, others: list[int]) -> None:
+    """A whole result of the others, which says who is missing; the others' documents are there."""
+    is_result(ran)
+    says(ran, f"rank {lost}", host)
+    names = [path.name for path in documents(cluster)]
+    for rank in others:
+        assert any(name.startswith(f"rank-{rank:04}-") for name in names), f"no document of rank {rank} ({names}): {ran}"
+    told = result(cluster.lab[HOSTS[0]].disk / "sum.json")
+    missing = json.dumps(told)
+    assert '"lost"' in missing and host in missing, f"the document does not say that rank {lost} is lost: {ran}"
+
+
+# --- Launchers -------------------------------------------------------------------------------------------------
+
+
+@check
+def check_one_host(cluster, library):
+    """Four ranks on one host: one result on standard output, four documents, and the same sum by truespd merge."""
+    ran = good(cluster.run(library, ONE_HOST, LINE_EACH.format(seconds=3, more="--json /mnt/sum.json --documents /mnt/docs")))
+    is_result(ran)
+    results = adds_up(cluster, ran, 4)
+    ranks = [(each["rank"]["rank"], each["rank"]["local"], each["rank"]["ranks"]) for each in results]
+    assert ranks == [(rank, rank, 4) for rank in range(4)], f"{ranks}: {ran}"
+    nobody_left(ran)
+    return f"start spread {spread_us(results):.0f} us"
+
+
+@check
+def check_hosts(cluster, library):
+    """Three hosts over ssh, each with its own disk: every host keeps its document, and the sum is that of merge."""
+    ran = good(cluster.run(library, HOSTS, LINE.format(seconds=3, more="--json /mnt/sum.json --documents /mnt/docs")))
+    is_result(ran)
+    results = adds_up(cluster, ran, 3)
+    names = [path.name for path in documents(cluster)]
+    assert names == [f"rank-{rank:04}-{host}.json" for rank, host in enumerate(HOSTS)], f"{names}: {ran}"
+    says(ran, *HOSTS)
+    nobody_left(ran)
+    return f"start spread {spread_us(results):.0f} us"
+
+
+@check
+def check_words(cluster, library):
+    """{host}, {rank}, {local} and {n} in the words."""
+    line = "-c1M -b4K -d1 -W0 -Su --documents /mnt/docs /mnt/{host}-{rank}-{local}-{n}-{{x}}.dat"
+    ran = good(cluster.run(library, [*HOSTS, HOSTS[0]], line))
+    made = sorted(path.name for host in cluster.lab.hosts for path in host.disk.glob("*.dat"))
+    first, rest = HOSTS[0], HOSTS[1:]
+    # Open MPI fills a host before the next one, MPICH takes them in turns.
+    filled = [f"{first}-0-0-4-{{x}}.dat", f"{first}-1-1-4-{{x}}.dat", *(f"{host}-{n + 2}-0-4-{{x}}.dat" for n, host in enumerate(rest))]
+    turns = [f"{first}-0-0-4-{{x}}.dat", *(f"{host}-{n + 1}-0-4-{{x}}.dat" for n, host in enumerate(rest)), f"{first}-3-1-4-{{x}}.dat"]
+    assert made in (sorted(filled), sorted(turns)), f"{made}: {ran}"
+
+
+@check
+def check_ranks_per_host(cluster, library):
+    """--ranks-per-host refuses another placement, and takes the right one."""
+    line = "--ranks-per-host 2 -c1M -b4K -d1 -W0 -Su --documents /mnt/docs /mnt/{rank}.dat"
+    ran = good(cluster.run(library, HOSTS, line), 3)
+    once(ran, "--ranks-per-host")
+    nothing_written(cluster, ran)
+    two_each = ["--map-by", "ppr:2:node"] if library == "openmpi" else ["-ppn", "2"]
+    good(cluster.run(library, [host for host in HOSTS[:2] for _ in range(2)], line, options=two_each))
+
+
+@check
+def check_shard(cluster, library):
+    """--shard: three hosts share one file, made once; each writes its own third."""
+    file = SHARED / "one.dat"
+    ran = good(cluster.run(library, HOSTS, f"--shard -c12M -b4K -o2 -w100 -d2 -W0 -Su --json /mnt/sum.json --documents /mnt/docs {file}"))
+    assert file.stat().st_size == 12 << 20, f"{file.stat().st_size} bytes: {ran}"
+    says(ran, "one and the same")
+    adds_up(cluster, ran, 3)
+
+
+@check
+def check_live_metrics(cluster):
+    """--progress and --events of rank 0 tell of all ranks while they run."""
+    ran = good(cluster.run("openmpi", HOSTS, LINE.format(seconds=3, more="--events /mnt/events --documents /mnt/docs")))
+    events = (cluster.lab[HOSTS[0]].disk / "events").read_text().splitlines()
+    assert len(events) > 3 and all(json.loads(line) for line in events), f"{len(events)} events: {ran}"
+    assert not (cluster.lab[HOSTS[1]].disk / "events").exists(), f"rank 1 tells as well: {ran}"
+
+
+@check
+def check_mark(cluster, library):
+    """truespd cluster mark: a suite on every rank."""
+    words = [cluster.truespd(library), "cluster", "mark", "--test", "RND4K-Q4T1", "--loops", "1", "--measure", "1", "--interval", "0", "--size", "16M", "/mnt"]
+    good(cluster.lab.run(HOSTS[0], [*cluster.mpirun(library, HOSTS), *words], 60))
+
+
+def srun(cluster: Cluster, library: str, line: str, *options) -> Ran:
+    cluster.with_slurm()
+    kind = "pmix" if library == "openmpi" else "pmi2"
+    words = ["srun", "-N", len(HOSTS), f"--mpi={kind}", *options, cluster.truespd(library), "cluster", "run", *line.split()]
+    return cluster.lab.run(HOSTS[0], words)
+
+
+@check
+def check_slurm_srun(cluster, library):
+    """srun on three nodes of a real Slurm, with PMIx for Open MPI and PMI-2 for MPICH."""
+    ran = good(srun(cluster, library, LINE.format(seconds=2, more="--json /mnt/sum.json --documents /mnt/docs")))
+    is_result(ran)
+    adds_up(cluster, ran, 3)
+    nobody_left(ran)
+
+
+@check
+def check_slurm_sbatch(cluster, library):
+    """The batch script of contrib/cluster, submitted by sbatch."""
+    cluster.with_slurm()
+    script = OUTLIVE.parent / "truespd.sbatch"
+    line = LINE.format(seconds=2, more="--json /mnt/sum.json --documents /mnt/docs")
+    environment = {"TRUESPD": str(cluster.truespd(library)), "TRUESPD_MPI": "pmix" if library == "openmpi" else "pmi2"}
+    submit = ["sbatch", "--wait", f"--output={SHARED}/job.out", "-N", len(HOSTS), script, *line.split()]
+    ran = cluster.lab.start(HOSTS[0], submit, environment).end(60)
+    told = (SHARED / "job.out").read_text()
+    assert ran.code == 0 and "Input parameters:" in told, f"{ran}\n{told}"
+    adds_up(cluster, ran, 3)
+
+
+@check
+def check_slurm_without_pmi(cluster):
+    """srun --mpi=none: every process would be alone, so the run is refused, with what to do."""
+    cluster.with_slurm()
+    words = ["srun", "-N", len(HOSTS), "--mpi=none", cluster.truespd("mpich"), "cluster", "run", *LINE.format(seconds=1, more="").split()]
+    ran = cluster.lab.run(HOSTS[0], words)
+    assert ran.code not in (0, None), f"{ran}"
+    says(ran, "--mpi=")
+    nothing_written(cluster, ran)
+
+
+# --- Bad input -------------------------------------------------------------------------------------------------
+
+
+@check
+def check_outside_of_mpi(cluster):
+    """Without a launcher it says how to start it."""
+    for library in (*BOTH, "none"):
+        ran = good(cluster.lab.run(HOSTS[0], [cluster.truespd(library), "cluster", "run", "-c1M", "-d1", "/mnt/file.dat"]), 3)
+        once(ran, "must be started by MPI")
+        nothing_written(cluster, ran)
+
+
+@check
+def check_one_rank(cluster):
+    """One rank is a run like any other, also without the feature."""
+    for library, program in (("openmpi", "openmpi"), ("mpich", "mpich"), ("openmpi", "none")):
+        words = [cluster.truespd(program), "cluster", "run", *"-c1M -b4K -d1 -W0 -Su --documents /mnt/docs /mnt/file.dat".split()]
+        is_result(good(cluster.lab.run(HOSTS[0], [*cluster.mpirun(library, HOSTS[:1]), *words])))
+
+
+@check
+def check_without_the_feature(cluster, library):
+    """A build without MPI that was started as one of three says how to build it."""
+    ran = good(cluster.run(library, HOSTS, LINE.format(seconds=1, more=""), program=cluster.truespd("none")), 3)
+    once(ran, "--features mpi")
+    nothing_written(cluster, ran)
+
+
+@check
+def check_wrong_mpirun(cluster, library):
+    """mpirun of the other library: every process would be rank 0 of 1."""
+    other = BOTH[1 - BOTH.index(library)]
+    ran = cluster.run(library, HOSTS, LINE.format(seconds=1, more=""), program=cluster.truespd(other))
+    assert ran.code == 3, f"code {ran.code} instead of 3: {ran}"
+    says(ran, "mpirun")
+    nothing_written(cluster, ran)
+
+
+@check
+def check_other_version(cluster, library):
+    """Another version of the program on one host."""
+    program = cluster.truespd(library)
+    version = cluster.lab.run(HOSTS[0], [program, "--version"]).out.split()[-1]
+    other = version[:-1] + chr(ord(version[-1]) ^ 1)
+    for host in cluster.lab.hosts:
+        binary = program.read_bytes()
+        if host.name == HOSTS[2]:
+            binary = binary.replace(version.encode(), other.encode())
+        (host.disk / "truespd").write_bytes(binary)
+        (host.disk / "truespd").chmod(0o755)
+    ran = good(cluster.run(library, HOSTS, LINE.format(seconds=1, more=""), program="/mnt/truespd"), 3)
+    once(ran, "different versions")
+    says(ran, HOSTS[2], version, other)
+    nothing_written(cluster, ran, "truespd")
+
+
+@check
+def check_other_words(cluster, library):
+    """One rank with other words."""
+    program = cluster.truespd(library)
+    lines = [LINE.format(seconds=seconds, more="").split() for seconds in (1, 1, 2)]
+    words = [["cluster", "run", *line] for line in lines]
+    if library == "openmpi":
+        usual = ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"]
+        parts = [["-np", 1, "--host", host, program, *each] for host, each in zip(HOSTS, words, strict=True)]
+        line = ["mpirun.openmpi", *usual, *parts[0], ":", *parts[1], ":", *parts[2]]
+    else:
+        parts = [["-np", 1, program, *each] for each in words]
+        line = ["mpirun.mpich", "-hosts", ",".join(HOSTS), *parts[0], ":", *parts[1], ":", *parts[2]]
+    ran = good(cluster.lab.run(HOSTS[0], line), 3)
+    once(ran, "other words")
+    says(ran, HOSTS[2], "-d2")
+    nothing_written(cluster, ran)
+
+
+@check
+def check_other_profile(cluster):
+    """A profile of -X that is another one on one host."""
+    profile = '<Profile><TimeSpans><TimeSpan><Duration>1</Duration><Targets><Target><Path>/mnt/file.dat</Path><FileSize>{size}</FileSize></Target></Targets></TimeSpan></TimeSpans></Profile>'
+    for host in cluster.lab.hosts:
+        size = 2 << 20 if host.name == HOSTS[2] else 1 << 20
+        (host.disk / "p.xml").write_text(profile.format(size=size))
+    ran = cluster.run("openmpi", HOSTS, "-X/mnt/p.xml")
+    assert ran.code == 3, f"code {ran.code} instead of 3: {ran}"
+    once(ran, "profile of host")
+    nothing_written(cluster, ran, "p.xml")
+
+
+@check
+def check_unknown_word(cluster, library):
+    """A {word} that there is not."""
+    ran = good(cluster.run(library, HOSTS, "-c1M -d1 /mnt/{hots}.dat"), 3)
+    once(ran, "{hots} means nothing")
+    nothing_written(cluster, ran)
+
+
+@check
+def check_path_missing_on_one_host(cluster, library):
+    """A target that one host does not have: one message with its name, the exit code of it on every rank, and soon."""
+    for host in cluster.lab.hosts[:2]:
+        (host.disk / "file.dat").write_bytes(os.urandom(1 << 20))
+    ran = good(cluster.run(library, HOSTS, "-b4K -d1 -Su --documents /mnt/docs /mnt/file.dat"), 1)
+    says(ran, f"host {HOSTS[2]}", "/mnt/file.dat")
+    nothing_written(cluster, ran, "file.dat")
+    return f"{ran.seconds:.1f} s"
+
+
+@check
+def check_guard_of_one_host(cluster, library):
+    """A file of somebody on one host: exit code 4 on every rank, its host's name, no file made on the others."""
+    victim = cluster.lab[HOSTS[2]].disk / "file.dat"
+    victim.write_bytes(os.urandom(1 << 20))
+    before = victim.read_bytes()
+    ran = good(cluster.run(library, HOSTS, "-c1M -b4K -w100 -d1 -Su /mnt/file.dat"), 4)
+    says(ran, HOSTS[2])
+    assert victim.read_bytes() == before, f"the file was changed: {ran}"
+    for host in cluster.lab.hosts[:2]:
+        assert not list(host.disk.iterdir()), f"written on {host.name}: {ran}"
+
+
+@check
+def check_one_file_of_two_ranks(cluster, library):
+    """Two ranks of a host with one file that is not meant to be shared."""
+    ran = good(cluster.run(library, ONE_HOST, "-c1M -b4K -d1 -W0 -Su /mnt/file.dat"), 3)
+    says(ran, "--shared", "{rank}")
+    nothing_written(cluster, ran)
+    good(cluster.run(library, ONE_HOST, "--shared -c1M -b4K -d1 -W0 -Su --documents /mnt/docs /mnt/file.dat"))
+
+
+@check
+def check_too_little_room(cluster):
+    """A file that does not fit on one host's disk."""
+    small = cluster.lab[HOSTS[2]]
+    cluster.lab.run(small.name, ["mkdir", "/mnt/data"])
+    good(cluster.lab.run(small.name, ["mount", "-t", "tmpfs", "-o", "size=4M", "tmpfs", "/mnt/data"]))
+    try:
+        for host in cluster.lab.hosts[:2]:
+            (host.disk / "data").mkdir()
+        ran = cluster.run("openmpi", HOSTS, "-c16M -b4K -d1 -Su /mnt/data/file.dat")
+        assert ran.code not in (0, None), f"{ran}"
+        says(ran, HOSTS[2])
+        left = [path for host in cluster.lab.hosts[:2] for path in host.disk.glob("data/*")]
+        assert not left, f"made on the others: {left}: {ran}"
+    finally:
+        cluster.lab.run(small.name, ["umount", "/mnt/data"])
+
+
+# --- Faults ----------------------------------------------------------------------------------------------------
+
+FAULT = LINE.format(seconds=12, more=f"--patience {PATIENCE} --json /mnt/sum.json --documents /mnt/docs")
+
+
+@check
+def check_kill_of_a_rank(cluster, library):
+    """kill -9 of rank 2 behind contrib/cluster/outlive: the others finish, rank 0 says who is missing."""
+    running = cluster.start(library, HOSTS, FAULT, wrapper=[OUTLIVE, "60"])
+    os.kill(measures(running, 3)[2], signal.SIGKILL)
+    began = time.monotonic()
+    ran = good(running.end(60), 1)
+    partial(cluster, ran, 2, HOSTS[2], [0, 1])
+    nobody_left(ran)
+    return f"end {time.monotonic() - began:.1f} s after the kill"
+
+
+@check
+def check_kill_with_recovery(cluster):
+    """kill -9 of rank 2 with Open MPI's --enable-recovery: the others finish; mpirun's exit code is 0 then."""
+    running = cluster.start("openmpi", HOSTS, FAULT, options=["--enable-recovery"])
+    os.kill(measures(running, 3)[2], signal.SIGKILL)
+    ran = running.end(60)
+    partial(cluster, ran, 2, HOSTS[2], [0, 1])
+    nobody_left(ran)
+    return f"mpirun's exit code {ran.code}"
+
+
+@check
+def check_kill_without_help(cluster, library):
+    """kill -9 of rank 2 under plain mpirun: it ends everything within seconds, and no rank is left over."""
+    running = cluster.start(library, HOSTS, FAULT)
+    os.kill(measures(running, 3)[2], signal.SIGKILL)
+    began = time.monotonic()
+    ran = running.end(60)
+    took = time.monotonic() - began
+    assert ran.code != 0 and took < 15, f"{took:.1f} s: {ran}"
+    nobody_left(ran, 15)
+    return f"exit code {ran.code} after {took:.1f} s, {len(documents(cluster))} documents, result: {'Input parameters:' in ran.out}"
+
+
+@check
+def check_kill_of_rank_0(cluster, library):
+    """kill -9 of rank 0 behind outlive: the others keep their documents, and end within a known time."""
+    running = cluster.start(library, HOSTS, FAULT, wrapper=[OUTLIVE, "40"])
+    os.kill(measures(running, 3)[0], signal.SIGKILL)
+    began = time.monotonic()
+    until("the other ranks end", lambda: not ranks_of(), 40)
+    took = time.monotonic() - began
+    names = [path.name for path in documents(cluster)]
+    assert len([name for name in names if not name.startswith("rank-0000")]) == 2, f"{names}: {running.err()}"
+    again = cluster.lab.run(HOSTS[1], [cluster.truespd("none"), "merge", *(path for path in documents(cluster) if "rank-0000" not in path.name)])
+    good(again)
+    for pid in processes("sleep"):
+        os.kill(pid, signal.SIGKILL)
+    running.end(60)
+    return f"the others end {took:.1f} s after it"
+
+
+@check
+def check_stop_of_a_rank(cluster, library):
+    """SIGSTOP of rank 2 for ever: the others finish in time, and nothing is left over."""
+    running = cluster.start(library, HOSTS, FAULT)
+    os.kill(measures(running, 3)[2], signal.SIGSTOP)
+    began = time.monotonic()
+    ran = running.end(60)
+    partial(cluster, ran, 2, HOSTS[2], [0, 1])
+    assert ran.code != 0, f"{ran}"
+    nobody_left(ran, 15)
+    return f"exit code {ran.code}, {time.monotonic() - began:.1f} s after it"
+
+
+@check
+def check_stop_for_a_moment(cluster, library):
+    """SIGSTOP of rank 2 for less than the patience: the result is whole."""
+    running = cluster.start(library, HOSTS, FAULT)
+    rank = measures(running, 3)[2]
+    os.kill(rank, signal.SIGSTOP)
+    time.sleep(PATIENCE - 2)
+    os.kill(rank, signal.SIGCONT)
+    ran = good(running.end(60))
+    adds_up(cluster, ran, 3)
+
+
+@check
+def check_link_down(cluster, library):
+    """The cable of a host is pulled for good: rank 0 prints what the others measured, and that host keeps its document."""
+    running = cluster.start(library, HOSTS, FAULT)
+    measures(running, 3)
+    cluster.lab[HOSTS[2]].cable(False)
+    began = time.monotonic()
+
+    def has_result() -> bool:
+        return (cluster.lab[HOSTS[0]].disk / "sum.json").exists() and "Input parameters:" in running.paths[0].read_text()
+
+    until("rank 0 prints its result", has_result, 40)
+    printed = time.monotonic() - began
+    until("the lost host keeps its document", lambda: len(documents(cluster)) == 3, 40)
+    until("no rank of truespd is left", lambda: not ranks_of(), 40)
+    gone = time.monotonic() - began
+    try:
+        running.process.wait(10)
+        end = f"mpirun ends with {running.process.returncode}"
+    except Exception:  # noqa: BLE001
+        end = "mpirun waits for the host until it is killed"
+        os.kill(running.pid(), signal.SIGKILL)
+    ran = running.end(80)
+    partial(cluster, ran, 2, HOSTS[2], [0, 1, 2])
+    return f"result {printed:.1f} s and all ranks gone {gone:.1f} s after it; {end}"
+
+
+@check
+def check_host_gone(cluster, library):
+    """A host is switched off: all of its processes are gone at once, and its cable is silent."""
+    running = cluster.start(library, HOSTS, FAULT, options=["--enable-recovery"] if library == "openmpi" else [])
+    ranks = measures(running, 3)
+    gone = cluster.lab[HOSTS[2]]
+    gone.cable(False)
+    os.kill(ranks[2], signal.SIGKILL)
+    began = time.monotonic()
+
+    def has_result() -> bool:
+        return "Input parameters:" in running.paths[0].read_text()
+
+    until("rank 0 prints its result", has_result, 40)
+    printed = time.monotonic() - began
+    os.kill(running.pid(), signal.SIGKILL)
+    ran = running.end(80)
+    partial(cluster, ran, 2, HOSTS[2], [0, 1])
+    return f"result {printed:.1f} s after it"
+
+
+@check
+def check_interrupt_of_rank_0(cluster, library):
+    """SIGINT to rank 0 alone: all ranks end in order, with what they measured."""
+    running = cluster.start(library, HOSTS, FAULT)
+    os.kill(measures(running, 3)[0], signal.SIGINT)
+    began = time.monotonic()
+    ran = running.end(40)
+    took = time.monotonic() - began
+    good(ran)
+    is_result(ran)
+    adds_up(cluster, ran, 3)
+    assert took < 8, f"{took:.1f} s after it: {ran}"
+    return f"{took:.1f} s after it"
+
+
+@check
+def check_interrupt_of_mpirun(cluster, library):
+    """Ctrl+C: SIGINT to mpirun. With Open MPI the option that leaves the ranks time is needed."""
+    options = ["--mca", "odls_base_sigkill_timeout", "4"] if library == "openmpi" else []
+    running = cluster.start(library, HOSTS, FAULT, options=options)
+    measures(running, 3)
+    os.kill(running.pid(), signal.SIGINT)
+    began = time.monotonic()
+    ran = running.end(40)
+    took = time.monotonic() - began
+    is_result(ran)
+    adds_up(cluster, ran, 3)
+    nobody_left(ran)
+    return f"exit code {ran.code}, {took:.1f} s after it"
+
+
+@check
+def check_slurm_cancel(cluster, library):
+    """scancel of the job step: SIGTERM to every rank."""
+    cluster.with_slurm()
+    kind = "pmix" if library == "openmpi" else "pmi2"
+    words = ["srun", "-N", len(HOSTS), f"--mpi={kind}", cluster.truespd(library), "cluster", "run", *FAULT.split()]
+    running = cluster.lab.start(HOSTS[0], words)
+    measures(running, 3)
+    good(cluster.lab.run(HOSTS[0], ["scancel", "--signal=INT", "--name=truespd"]))
+    began = time.monotonic()
+    ran = running.end(40)
+    is_result(ran)
+    adds_up(cluster, ran, 3)
+    return f"exit code {ran.code}, {time.monotonic() - began:.1f} s after it"
+
+
+@check
+def check_slurm_kill_of_a_rank(cluster, library):
+    """kill -9 of rank 2 under srun, which lets the others go on with --no-kill and -K0."""
+    cluster.with_slurm()
+    kind = "pmix" if library == "openmpi" else "pmi2"
+    words = ["srun", "-N", len(HOSTS), "--kill-on-bad-exit=0", f"--mpi={kind}", OUTLIVE, "60", cluster.truespd(library), "cluster", "run"]
+    running = cluster.lab.start(HOSTS[0], [*words, *FAULT.split()])
+    os.kill(measures(running, 3)[2], signal.SIGKILL)
+    began = time.monotonic()
+
+    def has_result() -> bool:
+        return "Input parameters:" in running.paths[0].read_text()
+
+    until("rank 0 prints its result", has_result, 40)
+    printed = time.monotonic() - began
+    ran = running.end(90)
+    partial(cluster, ran, 2, HOSTS[2], [0, 1])
+    return f"result {printed:.1f} s after it, exit code {ran.code} after {time.monotonic() - began:.1f} s"
+
+
