@@ -50,6 +50,10 @@ impl Transport for Polled {
         self.0.give_up(rank);
     }
 
+    fn abort(self: Box<Self>, exit_code: u8) {
+        Box::new(self.0).abort(exit_code);
+    }
+
     fn leave(self: Box<Self>) -> Result<(), TransportError> {
         Box::new(self.0).leave()
     }
@@ -98,7 +102,8 @@ fn other_rank(transport: Threads, seconds: u64) {
         cluster.progress(&progress(second));
     }
     cluster.counted(progress(seconds).counted);
-    assert_eq!(cluster.hand_in(None, Vec::new()), Some(ExitCode::Done as u8));
+    cluster.hand_in(None, Vec::new());
+    assert_eq!(cluster.await_end(), Some(ExitCode::Done as u8));
 }
 
 /// What gathering took on rank 0.
