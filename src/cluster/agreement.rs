@@ -245,12 +245,17 @@ enum Key {
     Here { boot: String, device: u64, inode: u64, name: Option<String> },
     /// On a file server: what is mounted, and the number that the server gives.
     Served { filesystem: String, inode: u64, name: Option<String> },
+    /// A disk that several hosts have.
+    Disk(String),
     /// Nothing is known but its path on that host.
     Path { host: String, boot: String, path: String },
 }
 
 impl Key {
     fn of(hello: &Hello, place: &Place) -> Self {
+        if let Some(disk) = &place.disk {
+            return Key::Disk(disk.clone());
+        }
         let name = || place.path.rsplit('/').next().map(str::to_string);
         let known = place.identity.map(|identity| (identity, None));
         let (identity, name) = match known.or_else(|| place.folder.map(|folder| (folder, name()))) {
@@ -269,5 +274,137 @@ impl Key {
                 name,
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::identity::Identity;
+
+    fn hello(host: &str, boot: &str) -> Hello {
+        Hello {
+            host: host.into(),
+            boot: boot.into(),
+            version: "1".into(),
+            processors: vec![0, 1, 2, 3, 4],
+            ..Hello::default()
+        }
+    }
+
+    /// Ranks 0 and 1 on host a, 2 on b, which is the same machine, 3 on c.
+    fn hellos() -> BTreeMap<u32, Hello> {
+        [hello("a", "1"), hello("a", "1"), hello("b", "1"), hello("c", "2")]
+            .into_iter()
+            .enumerate()
+            .map(|(n, h)| (n as u32, h))
+            .collect()
+    }
+
+    fn place(typed: &str) -> Place {
+        Place {
+            typed: typed.into(),
+            path: format!("/d/{typed}"),
+            identity: None,
+            folder: Some(Identity::from((1, 2))),
+            disk: None,
+            remote: None,
+            is_made: true,
+            is_written: true,
+        }
+    }
+
+    fn decided(places: [Place; 4], is_meant: bool) -> Decision {
+        let checked =
+            |place: Place| Checked { refusals: Vec::new(), places: vec![place], profile: Some("p".into()) };
+        let checked =
+            places.into_iter().enumerate().map(|(rank, place)| (rank as u32, checked(place))).collect();
+        decide(&hellos(), &checked, Sharing { is_meant })
+    }
+
+    fn makers(decision: &Decision) -> Vec<(u32, u32)> {
+        decision.left.iter().flat_map(|(rank, left)| left.iter().map(|left| (*rank, left.maker))).collect()
+    }
+
+    #[test]
+    fn each_rank_knows_its_place_on_its_host() {
+        let standings = standings(&hellos(), None).expect("they fit");
+        let of = |rank: u32| (standings[&rank].local, standings[&rank].local_ranks);
+        assert_eq!([0, 1, 2, 3].map(of), [(0, 2), (1, 2), (0, 1), (0, 1)]);
+        assert_eq!(standings[&0].processors, Some(vec![0, 1]));
+        assert_eq!(standings[&1].processors, Some(vec![2, 3, 4]), "all processors have a rank");
+        assert_eq!(standings[&2].processors, None, "it is alone there");
+    }
+
+    #[test]
+    fn a_file_of_two_ranks_of_a_host_must_be_meant() {
+        let same = || [place("f"), place("f"), place("g"), place("h")];
+        let refused = decided(same(), false);
+        assert!(
+            refused.refusals[0].message.contains("ranks 0 and 1 on host a would both test 'f'"),
+            "{refused:?}"
+        );
+        let meant = decided(same(), true);
+        assert!(meant.refusals.is_empty());
+        assert_eq!(makers(&meant), [(1, 0)]);
+    }
+
+    #[test]
+    fn hosts_of_one_machine_share_what_the_kernel_says_is_one() {
+        let decision = decided([place("e"), place("g"), place("f"), place("f")], false);
+        assert_eq!(makers(&decision), [], "c is another machine");
+        let decision = decided([place("f"), place("g"), place("f"), place("f")], false);
+        assert_eq!(makers(&decision), [(2, 0)]);
+        assert!(
+            decision.notes[0].contains("'f' is one and the same on host a (rank 0) and host b"),
+            "{decision:?}"
+        );
+    }
+
+    #[test]
+    fn hosts_share_files_of_a_server_and_disks_of_a_storage_network() {
+        let served = |typed: &str| Place {
+            remote: Some("nas:/x".into()),
+            identity: Some(Identity::from((typed.len() as u64, 7))),
+            ..place(typed)
+        };
+        let other = |typed: &str| Place { remote: Some("nas:/y".into()), ..served(typed) };
+        // Each host numbers its mounts itself, and may mount it elsewhere.
+        let decision = decided([served("f"), other("ff"), place("x"), served("mnt/f")], false);
+        assert_eq!(makers(&decision), [(3, 0)]);
+        let disk =
+            |typed: &str| Place { disk: Some("naa.1 4096 0 ab".into()), is_made: false, ..place(typed) };
+        let decision = decided([disk("/dev/sda"), place("x"), place("y"), disk("/dev/sdb")], false);
+        assert!(decision.notes[0].contains("'/dev/sda' is one and the same on"), "{decision:?}");
+        assert_eq!(makers(&decision), [], "nobody makes a disk");
+    }
+
+    #[test]
+    fn equal_refusals_of_many_are_told_once_and_few_at_all() {
+        let note = |message: String| RefusalNote {
+            kind: RefusalKind::Guard,
+            message,
+            reasons: vec![],
+            legal: vec![],
+            hints: vec![],
+        };
+        let hellos: BTreeMap<u32, Hello> =
+            (0..100).map(|rank| (rank, hello(&format!("h{rank}"), "1"))).collect();
+        let checked = |message: &dyn Fn(u32) -> String| {
+            let of = |rank| Checked { refusals: vec![note(message(rank))], places: vec![], profile: None };
+            (0..100).map(|rank| (rank, of(rank))).collect::<BTreeMap<_, _>>()
+        };
+        let same = decide(&hellos, &checked(&|_| "no".into()), Sharing::default());
+        assert!(same.refusals.is_empty(), "rank 0 says it itself");
+        let same = decide(
+            &hellos,
+            &checked(&|rank| if rank == 0 { "mine".into() } else { "no".into() }),
+            Sharing::default(),
+        );
+        assert_eq!(same.refusals.len(), 1);
+        assert!(same.refusals[0].message.contains("and 91 more: no"), "{}", same.refusals[0]);
+        let each = decide(&hellos, &checked(&|rank| format!("no {rank}")), Sharing::default());
+        assert_eq!(each.refusals.len(), REFUSALS_TOLD + 1);
+        assert_eq!(each.refusals[REFUSALS_TOLD].kind, RefusalKind::Guard);
     }
 }

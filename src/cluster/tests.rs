@@ -316,6 +316,7 @@ fn a_file_that_ranks_share_is_made_by_the_first_of_them() {
         path: folder.path().join("f").to_string_lossy().into_owned(),
         identity: None,
         folder: Identity::at(folder.path()).ok(),
+        disk: None,
         is_made: true,
         is_written: true,
         remote: None,

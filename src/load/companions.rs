@@ -66,6 +66,8 @@ pub struct Place {
     pub is_made: bool,
     /// The test writes to it.
     pub is_written: bool,
+    /// It is a disk that other hosts may have as well: what tells it from others.
+    pub disk: Option<String>,
     /// It is on a file system of another machine, which other hosts may use as well: that file system, as mounted.
     pub remote: Option<String>,
 }

@@ -26,6 +26,7 @@ mod marks;
 mod monitor;
 mod nodes;
 mod phases;
+mod places;
 mod prepare;
 mod programs;
 mod span;
@@ -126,7 +127,7 @@ fn agreed(
 ) -> Result<Vec<Checked>, Vec<Refusal>> {
     let Some(companions) = &options.companions else { return checked };
     let refusals = checked.as_ref().err().map_or(&[][..], Vec::as_slice);
-    let places = prepare::places(profile, &Roots::default());
+    let places = places::places(profile, &Roots::default());
     match companions.agree(&places, refusals) {
         Ok(()) => checked,
         Err(CalledOff) => Err(checked.err().unwrap_or_default()),

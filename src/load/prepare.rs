@@ -4,7 +4,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::companions::Place;
 use super::context::{Event, OnEvent, Options};
 use super::counters::Wanted;
 use super::fill::{self, Content, FillSpec};
@@ -16,7 +15,6 @@ use crate::guard::{Guard, NewFile, Range, Wish, Wished};
 use crate::machine::memory::{
     available_bytes, open_files_limit, raise_open_files_limit, space_left, threads_allowed,
 };
-use crate::machine::mounts::read_mounts;
 use crate::machine::roots::Roots;
 use crate::machine::storage;
 use crate::machine::storage::{
@@ -99,51 +97,6 @@ pub fn check_before(
     let targets: Vec<&str> = all().map(|t| t.path.as_str()).collect();
     refusals.extend(guard.refuse_unused_overrides(&targets));
     if refusals.is_empty() { Ok(spans) } else { Err(refusals) }
-}
-
-/// Where the targets of all time spans are, each path once.
-pub fn places(profile: &Profile, roots: &Roots) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
-    for target in profile.time_spans.iter().flat_map(|span| &span.targets) {
-        let is_made = target.create_bytes.is_some_and(|bytes| bytes > 0);
-        if let Some(known) = places.iter_mut().find(|place| place.typed == target.path) {
-            known.is_made |= is_made;
-            known.is_written |= target.writes();
-            continue;
-        }
-        let Ok(resolved) = resolve(&target.path, roots) else { continue };
-        let path = real(&resolved.path);
-        places.push(Place {
-            typed: target.path.clone(),
-            remote: remote_filesystem(&path, roots),
-            identity: Identity::at(&path).ok(),
-            folder: path.parent().and_then(|folder| Identity::at(folder).ok()),
-            path: path.to_string_lossy().into_owned(),
-            is_made,
-            is_written: target.writes(),
-        });
-    }
-    places
-}
-
-/// Absolute, with links followed as far as the path exists.
-fn real(path: &Path) -> PathBuf {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    for folder in whole.ancestors() {
-        if let Ok(found) = folder.canonicalize() {
-            let rest = whole.strip_prefix(folder).unwrap_or(Path::new(""));
-            return if rest.as_os_str().is_empty() { found } else { found.join(rest) };
-        }
-    }
-    whole
-}
-
-/// What is mounted where the file is or will be, when another machine holds its files.
-fn remote_filesystem(path: &Path, roots: &Roots) -> Option<String> {
-    let folder = path.ancestors().skip(1).find(|folder| folder.is_dir())?;
-    let mounts = read_mounts(roots).unwrap_or_default();
-    let filesystem = storage::filesystem_of_folder(folder, &mounts).filter(|it| it.is_remote)?;
-    Some(filesystem.source.map_or(filesystem.name, |source| source.to_string_lossy().into_owned()))
 }
 
 fn check_span(
