@@ -193,7 +193,7 @@ class Lab:
         environment = f"PATH={self.environment['PATH']} TMPDIR={RUN}/tmp"
         (RUN / "ssh/sshd_config").write_text(
             f"HostKey {RUN}/ssh/host\nAuthorizedKeysFile {HOME}/.ssh/authorized_keys\nStrictModes no\nUsePAM no\n"
-            f"PasswordAuthentication no\nPermitRootLogin yes\nMaxStartups 100\nSetEnv {environment}\n"
+            f"PasswordAuthentication no\nPermitRootLogin yes\nMaxStartups 100\nSubsystem sftp internal-sftp\nSetEnv {environment}\n"
         )
 
     def run(self, host: str, words, seconds: float = 60, **more) -> "Ran":
