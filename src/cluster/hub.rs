@@ -322,7 +322,9 @@ impl Hub {
             }
         }
         let handed_in = std::mem::take(&mut self.handed_in);
-        for (rank, of_rank) in handed_in.iter().filter(|(_, of_rank)| of_rank.document.is_none()) {
+        // Who has neither was stopped before anything was measured.
+        let has_failed = |of_rank: &HandedIn| of_rank.document.is_none() && !of_rank.failures.is_empty();
+        for (rank, of_rank) in handed_in.iter().filter(|(_, of_rank)| has_failed(of_rank)) {
             let host = self.hellos.get(rank).map_or_else(String::new, |hello| hello.host.clone());
             let (how, failures) = (LostHow::Failed, of_rank.failures.clone());
             self.lost.push(LostRank { rank: *rank, host, last_heard_unix_ns: wall_ns(), how, failures });

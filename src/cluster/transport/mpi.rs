@@ -21,7 +21,7 @@ impl Mpi {
         match launched {
             Some(ranks) if ranks != world.ranks() => Err(TransportError(format!(
                 "the launcher started {ranks} ranks, but the MPI library of this program ({}) sees {}: use the mpirun of \
-                 that library",
+                 that library, or srun with --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)",
                 world.library(),
                 world.ranks()
             ))),

@@ -28,7 +28,7 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks_per_host: Option<u32>,
 
-    /// Folder for the result of each rank, on its own host [default: truespd-cluster-<name of the run>, in the current
+    /// Folder for the result of each rank, on its own host [default: truespd-cluster- and the name of the run, in the current
     /// folder]
     #[arg(long, value_name = "FOLDER")]
     pub documents: Option<PathBuf>,

@@ -34,7 +34,11 @@ pub(super) fn is_rank(own: Option<&Own>) -> Result<(), i32> {
     let Ok(program) = std::env::current_exe() else { return Ok(()) };
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let Ok(wishes) = EndWishes::receive() else { return Ok(()) };
-    let started = Command::new(program).args(arguments).env(PARENT, std::process::id().to_string()).spawn();
+    let mut rank = Command::new(program);
+    rank.args(arguments).env(PARENT, std::process::id().to_string());
+    // Open MPI gives its ranks a terminal that nobody looks at: what they say goes where mpirun's output goes.
+    rank.env("NO_COLOR", "1").env("TERM", "dumb");
+    let started = rank.spawn();
     match started {
         Ok(child) => Err(watch(child, wishes, own.map_or(RUN_OF_A_SUITE, longest))),
         Err(_) => Ok(()),

@@ -18,7 +18,7 @@ use crate::cli::console::{Console, ProgressAs, say_beside, say_line, tell};
 use crate::cli::grammar::parse::{parse, refuse_option, refuse_plan};
 use crate::cli::live::viewer;
 use crate::cli::show::live::can_draw;
-use crate::cluster::{Cluster, Me, shard};
+use crate::cluster::{Cluster, Finished, Me, shard};
 use crate::fault::{Failure, FailureKind, Outcome, Refusal, Refusals};
 use crate::load::{Event, FinishedRun, Note};
 use crate::machine::host::uptime_ms;
@@ -222,6 +222,10 @@ impl OneRank<'_> {
                 Err(error) => unwritten.push(error),
             }
         }
+        if self.is_stopped_early(&report, &finished) {
+            say_line(format_args!("stopped before anything was measured"));
+            return ExitCode::of(Outcome::Failed(FailureKind::Interrupted));
+        }
         let mut report = sum(report, &finished, self.me());
         report.failures.extend(unwritten.into_iter().map(Failure::from));
         report.notes.extend(self.cluster.notes().into_iter().map(Note::worth_telling));
@@ -229,6 +233,13 @@ impl OneRank<'_> {
         let code = self.show(prepared, &report, outputs.sum, view);
         say_beside(prepared.shape.beside, Told::Kept, &folder.words(self.me()));
         code
+    }
+
+    /// The run was stopped, nobody failed, and nobody has measured anything.
+    fn is_stopped_early(&self, report: &FinishedRun, finished: &Finished) -> bool {
+        let is_empty = report.document.measured().next().is_none() && report.failures.is_empty();
+        let has_none = finished.handed_in.values().all(|of_rank| of_rank.document.is_none());
+        self.stop.is_set() && is_empty && has_none && finished.lost.is_empty()
     }
 
     /// A rank that is not rank 0 writes its document and sends it.
