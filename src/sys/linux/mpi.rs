@@ -22,6 +22,8 @@ const RECEIVED_AT_ONCE: usize = 64;
 const CLOSE_TOGETHER: Duration = Duration::from_millis(100);
 /// How often it looks afterwards. A wait within MPI would keep a processor busy.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// How long before all processes end the launcher may take to read what this one has written: MPICH's drops the rest.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Of the MPI standard.
 const SUCCESS: c_int = 0;
 
@@ -268,8 +270,9 @@ impl World {
         checked(code, "MPI_Finalize", None)
     }
 
-    /// Ends the processes of all ranks at once; the launcher exits with this code.
+    /// Ends the processes of all ranks; the launcher exits with this code.
     pub fn abort(&self, exit_code: i32) -> ! {
+        std::thread::sleep(LAST_WORDS);
         // SAFETY: this thread started MPI and makes all calls. Messages that are on their way end with the process.
         unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, exit_code) };
         std::process::exit(exit_code)
