@@ -206,8 +206,7 @@ fn part(whole: u64, rank: u32, ranks: u32) -> u64 {
 pub(super) fn no_suite(word: &str) -> Refusal {
     let message = format!("truespd cluster {word}: there is no such cluster run");
     Refusal::new(RefusalKind::CommandLine, message)
-        .legal(format!("run, {}", SUITES.join(", ")))
-        .hint("truespd cluster run --help")
+        .hint(format!("what runs on many hosts: run, {} (truespd cluster run --help)", SUITES.join(", ")))
 }
 
 #[cfg(test)]
