@@ -36,6 +36,12 @@ pub(super) fn run(row: &'static Row, own: &Own, joined: &Joined) -> ExitCode {
     }
     let code = match prepared(row, own, joined) {
         Ok((chosen, crew)) => {
+            if cluster.me().ranks > 1 {
+                say_line(format_args!(
+                    "note: every step runs on {} ranks at once, and its figures are those of all together",
+                    cluster.me().ranks
+                ));
+            }
             let folder = crew.folder.clone();
             let code = chosen
                 .run(Some(Arc::new(crew)))
