@@ -283,8 +283,8 @@ def processes(name: str) -> list[int]:
     return found
 
 
-def ranks_of(name: str = "truespd") -> dict[int, int]:
-    """Processes of the lab that were started as ranks, by rank."""
+def ranks_of(name: str = "truespd", parents: bool = False) -> dict[int, int]:
+    """Processes of the lab that are ranks, or those that the launcher started and that are their parents; by rank."""
     found = {}
     for pid in processes(name):
         try:
@@ -292,6 +292,8 @@ def ranks_of(name: str = "truespd") -> dict[int, int]:
                 pair.split("=", 1) for pair in Path(f"/proc/{pid}/environ").read_text().split("\0") if "=" in pair
             )
         except OSError:
+            continue
+        if ("TRUESPD_RANK_OF" in variables) == parents:
             continue
         for variable in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"):
             if variable in variables:

@@ -73,8 +73,8 @@ pub fn standings(
     if let Some(wanted) = ranks_per_host {
         let other = hosts.iter().find(|(_, ranks)| ranks.len() != wanted as usize);
         refusals.extend(other.map(|((host, _), ranks)| {
-            let message =
-                format!("host {} has {} ranks, not {wanted} (--ranks-per-host)", printable(host), ranks.len());
+            let has = if ranks.len() == 1 { "1 rank".to_string() } else { format!("{} ranks", ranks.len()) };
+            let message = format!("host {} has {has}, not {wanted} (--ranks-per-host)", printable(host));
             Refusal::command_line(message)
                 .hint("mpirun places them: --map-by ppr:N:node with Open MPI, -ppn N with MPICH; srun: --ntasks-per-node N")
         }));

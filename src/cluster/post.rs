@@ -26,6 +26,8 @@ const EAGER: Duration = Duration::from_millis(3);
 const PONG_PATIENCE: Duration = Duration::from_millis(500);
 /// How long a rank may take to answer that it stops: less than `mpirun` takes from SIGTERM to SIGKILL.
 const STOP_PATIENCE: Duration = Duration::from_millis(400);
+/// What this rank has written passes the launcher, which the end of all ranks may overtake (MPICH).
+const OUTPUT_ARRIVES: Duration = Duration::from_millis(500);
 /// How long the last letters may take to leave.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -401,7 +403,10 @@ impl<'a> Post<'a> {
         let transport = std::mem::replace(&mut self.transport, Box::new(Alone));
         match leaving {
             Leaving::InOrder => transport.leave()?,
-            Leaving::EndAll(exit_code) => transport.abort(exit_code),
+            Leaving::EndAll(exit_code) => {
+                std::thread::sleep(OUTPUT_ARRIVES);
+                transport.abort(exit_code);
+            }
             Leaving::Alone => std::mem::forget(transport),
         }
         Ok(())

@@ -22,6 +22,8 @@ mod cli {
 
 mod cluster {
     mod gathering;
+    mod program;
+    mod whole;
 }
 
 mod document {

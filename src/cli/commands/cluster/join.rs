@@ -8,8 +8,9 @@ use crate::cli::console::tell;
 use crate::cluster::transport::Open;
 use crate::cluster::{Cluster, JoinError, Joining};
 use crate::fault::{ExitCode, Failure, FailureKind, Outcome, Refusals};
+use crate::machine::topology::Topology;
 use crate::session::signals::stop_on_signals;
-use crate::sys::thread::keep_to_processors;
+use crate::sys::thread::{allowed_processors, keep_to_processors};
 use crate::sys::wake::Latch;
 
 /// A rank that has joined.
@@ -21,6 +22,8 @@ pub(super) struct Joined {
     pub stop: Latch,
     /// What Ctrl+C says.
     pub signals: Signals,
+    /// Processors that this process could use when it was started, and those of the machine.
+    pub processors: (usize, usize),
     /// The folder of --documents was there before any rank could make it.
     pub has_folder: bool,
 }
@@ -38,6 +41,7 @@ pub(super) fn join(
     let signals = Signals::default();
     let stop = stop_on_signals(signals.notice()).map_err(tell)?;
     let has_folder = options.documents.as_ref().is_some_and(|folder| folder.exists());
+    let processors = (allowed_processors().map_or(0, |allowed| allowed.len()), online());
     let joining = Joining {
         open,
         words: words.to_vec(),
@@ -57,7 +61,12 @@ pub(super) fn join(
         // All threads that are started from here on inherit it. Without it, ranks of one host share processors.
         let _ = keep_to_processors(processors);
     }
-    Ok(Joined { cluster: Arc::new(cluster), stop, signals, has_folder })
+    Ok(Joined { cluster: Arc::new(cluster), stop, signals, processors, has_folder })
+}
+
+/// Processors of this machine; 0 where that is not known.
+fn online() -> usize {
+    Topology::of_this_machine().map_or(0, |topology| topology.processors.len())
 }
 
 /// The exit code that rank 0 told, or that of a run without rank 0.

@@ -24,7 +24,7 @@ use crate::load::{Event, FinishedRun, Note};
 use crate::machine::host::uptime_ms;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{self, ReadFlags};
-use crate::profile::{Target, hash};
+use crate::profile::{Target, TimeSpan, hash};
 use crate::request::Request;
 use crate::result::json;
 use crate::session::outputs::{OutputError, Outputs, files_of, use_of};
@@ -38,8 +38,9 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs the line as one rank that has joined. `typed` are all words after `truespd`.
 pub(super) fn run(program: &Program, typed: &[String], own: &Own, joined: &Joined) -> ExitCode {
-    let Joined { cluster, stop, signals, has_folder } = joined;
-    let rank = OneRank { program, typed, own, has_folder: *has_folder, cluster, stop, signals };
+    let Joined { cluster, stop, signals, processors, has_folder } = joined;
+    let (has_folder, processors) = (*has_folder, *processors);
+    let rank = OneRank { program, typed, own, has_folder, processors, cluster, stop, signals };
     match rank.prepare() {
         Ok(prepared) => rank.measure(&prepared),
         Err(refusals) => rank.refuse(refusals),
@@ -53,6 +54,8 @@ struct OneRank<'a> {
     own: &'a Own,
     /// The folder for documents was there before the run.
     has_folder: bool,
+    /// Processors that the launcher left to this rank, and those of the machine.
+    processors: (usize, usize),
     cluster: &'a Arc<Cluster>,
     stop: &'a Latch,
     signals: &'a Signals,
@@ -93,6 +96,7 @@ impl OneRank<'_> {
             shard::shard(&mut request.profile, self.me().rank, self.me().ranks, &size_of)
                 .map_err(|refusals| refuse_plan(&words, name, &refusals))?;
         }
+        request.taken.extend(bound(self.processors, &request));
         let keeping = Keeping::of(&request.options.history, Keeper::TrueSpd)?;
         let shape = Shape::of(&request, VerdictTo::UnderResult);
         Ok(Prepared { words, request, shape, keeping })
@@ -338,9 +342,42 @@ impl View {
     }
 }
 
+/// What to say where the launcher left fewer processors to the rank than it has threads.
+fn bound((allowed, online): (usize, usize), request: &Request) -> Option<String> {
+    let threads = |span: &TimeSpan| match span.thread_count {
+        0 => span.targets.iter().map(|target| span.threads_on(target)).sum(),
+        count => count,
+    };
+    let most = request.profile.time_spans.iter().map(threads).max()? as usize;
+    (allowed > 0 && allowed < online && allowed < most).then(|| {
+        format!(
+            "the launcher bound each rank to {allowed} of {online} processors, and a rank has {most} threads: start with \
+             mpirun --bind-to none, or srun --cpu-bind=none"
+        )
+    })
+}
+
 /// Size of a target that is there.
 fn size_of(target: &Target) -> Option<u64> {
     let roots = Roots::default();
     let path = storage::resolve(&target.path, &roots).ok()?.path;
     Some(storage::open(&path, ReadFlags::CACHED, &roots).ok()?.facts.size_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+
+    #[test]
+    fn a_launcher_that_binds_ranks_too_tightly_is_named() {
+        let targets = vec![Target { threads_per_file: 4, ..Target::default() }];
+        let time_spans = vec![TimeSpan { targets, ..TimeSpan::default() }];
+        let request = Request { profile: Profile { time_spans, ..Profile::default() }, ..Request::default() };
+        let says = bound((1, 16), &request).expect("one processor for four threads");
+        assert!(says.contains("1 of 16 processors") && says.contains("--bind-to none"), "{says}");
+        for fine in [(4, 16), (2, 2), (0, 0)] {
+            assert_eq!(bound(fine, &request), None, "{fine:?}");
+        }
+    }
 }

@@ -36,6 +36,12 @@ pub(super) fn run(row: &'static Row, own: &Own, joined: &Joined) -> ExitCode {
     }
     let code = match prepared(row, own, joined) {
         Ok((chosen, crew)) => {
+            if cluster.me().ranks > 1 {
+                say_line(format_args!(
+                    "note: every step runs on {} ranks at once, and its figures are those of all together",
+                    cluster.me().ranks
+                ));
+            }
             let folder = crew.folder.clone();
             let code = chosen
                 .run(Some(Arc::new(crew)))
@@ -206,8 +212,7 @@ fn part(whole: u64, rank: u32, ranks: u32) -> u64 {
 pub(super) fn no_suite(word: &str) -> Refusal {
     let message = format!("truespd cluster {word}: there is no such cluster run");
     Refusal::new(RefusalKind::CommandLine, message)
-        .legal(format!("run, {}", SUITES.join(", ")))
-        .hint("truespd cluster run --help")
+        .hint(format!("what runs on many hosts: run, {} (truespd cluster run --help)", SUITES.join(", ")))
 }
 
 #[cfg(test)]
