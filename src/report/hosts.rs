@@ -1,6 +1,7 @@
 //! What each host of a sum did, and how far apart they are.
 
-use super::course::Course;
+use super::chart::{Chart, Point, Series};
+use super::course::{Course, over_time};
 use super::figures::strings;
 use super::html::escaped;
 use super::parts::bar;
@@ -11,6 +12,8 @@ use crate::text::{duration_ns, number, rate};
 
 /// Hosts that are named as far from the others.
 const OFF_MAX: usize = 8;
+/// Lines of a chart, at most: it has so many colours.
+const LINES_MAX: usize = 8;
 
 /// A table and a sentence for each time span of a sum, and what is missing; nothing for results of one run.
 pub(super) fn of_all(courses: &[Course]) -> String {
@@ -54,9 +57,37 @@ fn of_course(course: &Course, is_only: bool) -> String {
     if !told.is_empty() {
         words.push(format!("Far from the others: {}.", told.join("; ")));
     }
+    let chart = chart(&format!("{name}IOPS over time by host"), course, &rows).html();
     let table = table(&format!("{name}hosts"), &rows, spread.most);
     let words: String = words.iter().map(|words| format!("<p>{}</p>\n", escaped(words))).collect();
-    format!("{words}{table}")
+    format!("{words}{chart}{table}")
+}
+
+/// A line for each host; of many, the slowest and the fastest. Empty where fewer than two results hold I/Os over time.
+fn chart(title: &str, course: &Course, rows: &[HostRow]) -> Chart {
+    let mut chart = over_time(title, "I/Os completed per second", number, std::slice::from_ref(course));
+    let points = |row: &HostRow| -> Option<Vec<Point>> {
+        let span = course.document.sources[row.source].time_spans.get(course.place)?.as_ref()?;
+        Some(span.series.as_ref()?.rates().into_iter().map(|[at_s, rate]| Point::at(at_s, rate)).collect())
+    };
+    let line = |row| points(row).filter(|points| !points.is_empty()).map(|points| (row, points));
+    let mut lines: Vec<(&HostRow, Vec<Point>)> = rows.iter().filter_map(line).collect();
+    if lines.len() < 2 {
+        return chart;
+    }
+    let mut about = vec!["Each line begins with the measured time of its host.".to_string()];
+    let (all, ends) = (lines.len(), LINES_MAX / 2);
+    if all > LINES_MAX {
+        lines.sort_by(|(a, _), (b, _)| a.iops.total_cmp(&b.iops));
+        lines.drain(ends..all - ends);
+        about.push(format!("The {ends} slowest and the {ends} fastest of {all} are shown."));
+    }
+    if all < rows.len() {
+        about.push(format!("{} of {} results hold no I/Os over time.", rows.len() - all, rows.len()));
+    }
+    chart.about = about.join(" ");
+    chart.series = lines.into_iter().map(|(row, points)| Series::new(&row.name, points)).collect();
+    chart
 }
 
 fn off_words(outlier: &Outlier, rows: &[HostRow]) -> String {

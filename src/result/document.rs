@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::latency::LatencySummary;
-use super::{CommonStart, Evidence, MissingRank, Rank, SourceVerdict, Verdict, Window};
+use super::{CoarseSeries, CommonStart, Evidence, MissingRank, Rank, SourceVerdict, Verdict, Window};
 use crate::machine::topology::Topology;
 use crate::measure::{Histogram, Intervals, LatencySlices};
 use crate::profile::Profile;
@@ -347,6 +347,9 @@ pub struct SourceSpan {
     /// Reads and writes together; `None` when the document does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<SourceTotals>,
+    /// Reads and writes over time; `None` in sums of many sources, and when the document does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<CoarseSeries>,
 }
 
 impl SourceSpan {

@@ -21,8 +21,8 @@ mod threads;
 use std::collections::BTreeSet;
 
 use super::{
-    Direction, Document, EngineTraits, Evidence, LatencySummary, Measured, OwnCost, Source, SourceSpan,
-    SourceTotals, SourceVerdict, TargetFacts, TargetResult, TimeSpanResult, Timeline,
+    CoarseSeries, Direction, Document, EngineTraits, Evidence, LatencySummary, Measured, OwnCost, Source,
+    SourceSpan, SourceTotals, SourceVerdict, TargetFacts, TargetResult, TimeSpanResult, Timeline,
 };
 use crate::measure::{Histogram, LatencySlices};
 use crate::profile::{Profile, ResultFormat, TimeSpan};
@@ -32,6 +32,10 @@ use threads::{Fold, Threads, bytes_of};
 /// With more sources than this, what is known of each target is left out: nothing says whose it is, and it would be most of
 /// the document.
 const FACTS_OF_MAX: usize = 256;
+
+/// With more sources than this, rows have no I/Os over time: nobody can tell so many lines apart, and they would be much of a
+/// large sum.
+const SERIES_OF_MAX: usize = 32;
 
 /// Warnings of single results that a sum repeats.
 const WARNINGS_MAX: usize = 32;
@@ -219,7 +223,10 @@ impl Merger {
     pub fn finish(self) -> Result<Document, MergeError> {
         let Some((_, profile)) = self.base else { return Err(MergeError::Nothing) };
         let mut keyed: Vec<(usize, (String, Source))> = self.sources.into_iter().enumerate().collect();
-        keyed.sort_by(|a, b| a.1.0.cmp(&b.1.0));
+        if keyed.len() > SERIES_OF_MAX {
+            keyed.iter_mut().for_each(|(_, (_, source))| drop_series(source));
+        }
+        keyed.sort_by(|(_, a), (_, b)| a.0.cmp(&b.0).then_with(|| series_of(&a.1).cmp(series_of(&b.1))));
         if !self.force
             && let Some(twice) = keyed.windows(2).find(|two| is_same(&two[0].1, &two[1].1))
         {
@@ -287,10 +294,22 @@ fn run_of(document: &Document) -> Option<&str> {
     runs.all(|run| run == Some(first)).then_some(first)
 }
 
-/// The sort key of a source: ranks of a cluster run by number, others by host and start, then everything else.
+/// The I/Os over time of each time span.
+fn series_of(source: &Source) -> impl Iterator<Item = Option<&CoarseSeries>> {
+    source.time_spans.iter().map(|span| span.as_ref()?.series.as_ref())
+}
+
+fn drop_series(source: &mut Source) {
+    source.time_spans.iter_mut().flatten().for_each(|span| span.series = None);
+}
+
+/// The sort key of a source: ranks of a cluster run by number, others by host and start, then everything else. A result that
+/// lost its series in a large sum is still the same result.
 fn place(source: &Source) -> String {
     let start = source.system.start_unix_s.unwrap_or(0);
-    let rest = serde_json::to_string(source).expect("a source is always JSON");
+    let mut bare = source.clone();
+    drop_series(&mut bare);
+    let rest = serde_json::to_string(&bare).expect("a source is always JSON");
     let (run, rank) = source.rank.as_ref().map_or(("", 0), |rank| (rank.run.as_str(), rank.rank));
     format!("{run}\0{rank:010}\0{}\0{start:020}\0{rest}", source.system.computer_name)
 }
@@ -330,6 +349,7 @@ fn source_of(document: &Document) -> Source {
             read: totals(m, |target| [&target.read].into()),
             write: totals(m, |target| [&target.write].into()),
             total: Some(totals(m, |target| vec![&target.read, &target.write])),
+            series: m.evidence.series.as_ref().and_then(CoarseSeries::of),
         }),
     };
     Source {

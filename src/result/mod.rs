@@ -2,6 +2,7 @@
 //!
 //! Numbers with their units, no judgement and no formatting. Renderers see only this.
 
+mod coarse_series;
 pub mod course;
 mod document;
 pub mod envelope;
@@ -18,6 +19,7 @@ mod rank;
 mod summary;
 mod verdict;
 
+pub use coarse_series::CoarseSeries;
 pub use document::{
     CpuUse, Direction, DistributionPart, Document, EngineTraits, Measured, Source, SourceSpan, SourceTotals,
     System, TargetResult, ThreadResult, TimeSpanResult, WaitStatistics,

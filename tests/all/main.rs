@@ -128,6 +128,7 @@ mod program {
 mod report {
     mod browser;
     mod compared;
+    mod hosts;
     mod pages;
 }
 

@@ -96,6 +96,7 @@ fn span(
         read,
         write,
         total,
+        series: None,
     }
 }
 

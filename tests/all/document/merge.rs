@@ -1,5 +1,7 @@
 //! Adding results up: the parts make the whole, in any order and any grouping.
 
+use proptest::prelude::*;
+
 use crate::support::documents::{Machine, Ranges, Recipe, document};
 use truespd::measure::LatencySlices;
 use truespd::render::text;
@@ -511,4 +513,81 @@ fn sums_that_would_grow_too_large_have_one_entry() {
         sum.sources[0].time_spans[0].as_ref().expect("measured").targets.iter().collect::<Vec<_>>()
     );
     assert!(sum.notes[1].contains("names of the first result"), "{:?}", sum.notes);
+}
+
+/// Results of hosts that have series of so many intervals each.
+fn with_series(intervals: &[usize]) -> Vec<Document> {
+    let host = |(number, &intervals): (u64, &usize)| {
+        let mut host = wide(number, 1, 1);
+        let reads: Vec<u64> = (0..intervals as u64).map(|place| number * 1000 + place).collect();
+        let series = Timeline { interval_ns: 100_000_000, reads, writes: vec![1; intervals] };
+        measured(&mut host, 0).evidence.series = Some(series);
+        host
+    };
+    (0..).zip(intervals).map(host).collect()
+}
+
+/// Rows of a sum that hold I/Os over time.
+fn series_rows(sum: &Document) -> usize {
+    let of = |source: &truespd::result::Source| source.time_spans[0].as_ref()?.series.clone();
+    sum.sources.iter().filter_map(of).count()
+}
+
+#[test]
+fn rows_of_few_hosts_hold_ios_over_time() {
+    let hosts = with_series(&[20, 600, 0]);
+    let sum = merge(&hosts.iter().collect::<Vec<_>>(), false).expect("the same test");
+    let of = |place: usize| sum.sources[place].time_spans[0].as_ref().expect("measured").series.as_ref();
+    let (few, many) = (of(0).expect("has intervals"), of(1).expect("has intervals"));
+    assert_eq!((few.interval_ns, few.completed.len(), few.completed[3]), (100_000_000, 20, 4));
+    assert_eq!((many.interval_ns, many.length_ns), (1_000_000_000, 60_000_000_000));
+    let series = seen(&hosts[1], 0).evidence.series.as_ref().expect("has one");
+    let ios = series.reads.iter().chain(&series.writes).sum::<u64>();
+    assert_eq!((many.completed.len(), many.completed.iter().sum::<u64>()), (60, ios));
+    assert_eq!(of(2), None);
+    // The second time span has none, and is written without the member.
+    assert_eq!(write(&sum).matches("\"length_ns\"").count(), 2);
+    folds_alike(&with_series(&[50; 32]), series_rows, 32);
+    folds_alike(&with_series(&[50; 33]), series_rows, 0);
+}
+
+/// A row that lost its I/Os over time in a large sum is still the row of the same result.
+#[test]
+fn a_result_counts_once_with_and_without_ios_over_time() {
+    let hosts = with_series(&[50; 33]);
+    let large = merge(&hosts.iter().collect::<Vec<_>>(), false).expect("the same test");
+    assert!(matches!(merge(&[&large, &hosts[4]], false), Err(MergeError::Twice { .. })));
+    let mut older = merge(&[&hosts[0], &hosts[1]], false).expect("the same test");
+    let spans = older.sources.iter_mut().flat_map(|source| &mut source.time_spans).flatten();
+    spans.for_each(|span| span.series = None);
+    assert!(matches!(merge(&[&older, &hosts[1]], false), Err(MergeError::Twice { .. })));
+    // By force both rows are there, always in the same order.
+    let both = merge(&[&older, &hosts[1]], true).expect("forced");
+    assert_eq!(write(&both), write(&merge(&[&hosts[1], &older], true).expect("forced")));
+    assert_eq!((both.sources.len(), series_rows(&both)), (3, 1));
+    // What comes later has a row as before.
+    let more = merge(&[&older, &hosts[2]], false).expect("the same test");
+    assert_eq!(series_rows(&more), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the lengths of the series and wherever the sum is cut in two: rows hold I/Os over time, or none does.
+    #[test]
+    fn ios_over_time_depend_on_neither_order_nor_grouping(
+        intervals in prop::collection::vec(1..300usize, 2..40),
+        cut in 1..39usize,
+        turn in 0..40usize,
+    ) {
+        let hosts = with_series(&intervals);
+        let all: Vec<&Document> = hosts.iter().collect();
+        let sum = merge(&all, false).expect("the same test");
+        prop_assert_eq!(series_rows(&sum), if hosts.len() <= 32 { hosts.len() } else { 0 });
+        let mut turned = all.clone();
+        turned.rotate_left(turn % all.len());
+        let (one, other) = turned.split_at(cut.min(all.len() - 1));
+        let (one, other) = (merge(one, false).expect("a part"), merge(other, false).expect("a part"));
+        prop_assert!(write(&merge(&[&other, &one], false).expect("sums")) == write(&sum));
+    }
 }

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use super::hosts::sum_of;
 use crate::support::killed::run;
 use crate::support::program::Lab;
 use crate::support::skipped::skip;
@@ -122,9 +123,12 @@ fn pages_of_runs_are_good_in_a_browser() {
     page_of(&lab, "layers.html", "v1", &["layers-in-words"]);
     page_of(&lab, "merged.html", "v1", &["merged-two-processes"]);
     page_of(&lab, "paced.html", "v1", &["real-paced-reads"]);
+    sum_of(&lab, 10);
+    run(&lab, "report sum.json -o hosts.html").expect_code(0);
     let few = ["spans.html", "paced.html"].map(|page| (page, 1, 0));
     let none = ["failed.html", "layers.html", "merged.html"].map(|page| (page, 0, 0));
-    assert_good(&lab, &[[("a.html", 6, 2), ("b.html", 2, 0)].as_slice(), &few, &none].concat());
+    let ours = [("a.html", 6, 2), ("b.html", 2, 0), ("hosts.html", 5, 2)];
+    assert_good(&lab, &[ours.as_slice(), &few, &none].concat());
 }
 
 #[test]
