@@ -304,6 +304,10 @@ impl Companions for Cluster {
         }
     }
 
+    fn processors(&self) -> Option<Vec<u32>> {
+        self.me.processors.clone()
+    }
+
     fn processes(&self) -> Vec<u32> {
         self.me.processes.clone()
     }

@@ -19,6 +19,9 @@ pub trait Companions: Debug + Send + Sync {
     /// At least one process refuses. The reasons of the others are not told here.
     fn agree(&self, places: &[Place], refusals: &[Refusal]) -> Result<(), CalledOff>;
 
+    /// Processors for the threads of this process alone, where those of others on this host may use the same ones.
+    fn processors(&self) -> Option<Vec<u32>>;
+
     /// Those on this host, by the numbers of their processes.
     fn processes(&self) -> Vec<u32>;
 

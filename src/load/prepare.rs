@@ -76,7 +76,9 @@ pub fn check_before(
         let mut checked = Checked::default();
         let as_xml = profile.result_format == ResultFormat::Xml;
         let engine = options.engine.as_ref().map(|(row, _)| *row);
-        if let Err(refusal) = check_span(span, as_xml, engine, topology, &roots, &mut checked) {
+        let own = options.companions.as_ref().and_then(|companions| companions.processors());
+        let machine = Machine { topology, roots: &roots, own };
+        if let Err(refusal) = check_span(span, as_xml, engine, &machine, &mut checked) {
             refusals.push(refusal);
         }
         let mut kinds = Vec::new();
@@ -99,14 +101,22 @@ pub fn check_before(
     if refusals.is_empty() { Ok(spans) } else { Err(refusals) }
 }
 
+/// What a time span runs on.
+struct Machine<'a> {
+    topology: &'a Topology,
+    roots: &'a Roots,
+    /// Processors for the threads of this process, where others run on this host as well.
+    own: Option<Vec<u32>>,
+}
+
 fn check_span(
     span: &TimeSpan,
     as_xml: bool,
     engine: Option<&'static EngineRow>,
-    topology: &Topology,
-    roots: &Roots,
+    machine: &Machine<'_>,
     checked: &mut Checked,
 ) -> Result<(), Refusal> {
+    let Machine { topology, roots, own } = machine;
     let allowed = allowed_processors().map_err(|e| {
         Refusal::machine(
             &["-a"],
@@ -114,7 +124,9 @@ fn check_span(
             format!("could not ask which processors are allowed: {}", system_text(&e)),
         )
     })?;
-    checked.cpus = processor_order(span, topology, &allowed)?;
+    // What the person asks for (-a) is theirs to share.
+    let usual = own.as_ref().filter(|_| !span.has_affinity_list()).unwrap_or(&allowed);
+    checked.cpus = processor_order(span, topology, usual)?;
     for target in &span.targets {
         check_block_size(target)?;
     }

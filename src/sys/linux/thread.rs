@@ -78,20 +78,6 @@ pub fn pin_to_processor(cpu: u32) -> Result<(), AffinityError> {
     set_mask(&mask).map_err(failed)
 }
 
-/// Keeps the calling thread, and those that it starts from now on, to these processors.
-///
-/// # Errors
-/// What `sched_setaffinity(2)` says.
-pub fn keep_to_processors(processors: &[u32]) -> io::Result<()> {
-    let words = processors.iter().map(|cpu| *cpu as usize / 64 + 1).max().unwrap_or(0);
-    if words > MASK_WORDS_MAX {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    let mut mask = vec![0u64; words];
-    processors.iter().for_each(|cpu| mask[*cpu as usize / 64] |= 1 << (cpu % 64));
-    set_mask(&mask)
-}
-
 fn set_mask(mask: &[u64]) -> io::Result<()> {
     // SAFETY: the kernel reads the given number of bytes of `mask`. Thread 0 is the caller.
     let result =

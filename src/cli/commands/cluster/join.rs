@@ -10,7 +10,7 @@ use crate::cluster::{Cluster, JoinError, Joining};
 use crate::fault::{ExitCode, Failure, FailureKind, Outcome, Refusals};
 use crate::machine::topology::Topology;
 use crate::session::signals::stop_on_signals;
-use crate::sys::thread::{allowed_processors, keep_to_processors};
+use crate::sys::thread::allowed_processors;
 use crate::sys::wake::Latch;
 
 /// A rank that has joined.
@@ -57,10 +57,6 @@ pub(super) fn join(
         JoinError::Refused(refusals) => tell(Refusals::from(refusals)),
         JoinError::Dismissed(code) => end_as(code),
     })?;
-    if let Some(processors) = &cluster.me().processors {
-        // All threads that are started from here on inherit it. Without it, ranks of one host share processors.
-        let _ = keep_to_processors(processors);
-    }
     Ok(Joined { cluster: Arc::new(cluster), stop, signals, processors, has_folder })
 }
 
