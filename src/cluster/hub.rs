@@ -27,6 +27,8 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
 pub struct HandedIn {
     /// Its document, as it wrote it; none when its run did not begin.
     pub document: Option<Vec<u8>>,
+    /// It has measured something.
+    pub has_measured: bool,
     /// Why it failed, one sentence each.
     pub failures: Vec<String>,
 }
@@ -273,10 +275,10 @@ impl Hub {
                 Message::Ready { time_span } => {
                     self.ready.entry(time_span).or_default().insert(from);
                 }
-                Message::Ended { failures } => {
+                Message::Ended { has_measured, failures } => {
                     let document = (!tail.is_empty()).then_some(tail);
                     if self.awaited.remove(&from) {
-                        self.handed_in.insert(from, HandedIn { document, failures });
+                        self.handed_in.insert(from, HandedIn { document, has_measured, failures });
                     }
                 }
                 _ => {}

@@ -20,7 +20,7 @@ use crate::fault::{ExitCode, Refusal};
 use crate::load::companions::{AgreedStart, CalledOff, Companions, Maker, Place};
 use crate::load::live::{Counted, Phase, Progress};
 use crate::machine::host::{host_name, unix_time_s};
-use crate::result::{ClockOffset, Document, LostRank, Rank, TimeSpanResult};
+use crate::result::{ClockOffset, Document, LostRank, Rank, TimeSpanResult, json};
 use crate::sys::thread::allowed_processors;
 use crate::sys::wake::Latch;
 
@@ -238,10 +238,18 @@ impl Cluster {
         }
     }
 
-    /// Any rank but 0: hands in the result of a run.
-    pub fn hand_in(&self, document: Option<Vec<u8>>, failures: Vec<String>) {
+    /// Any rank but 0: hands in the document of a run, and why it failed.
+    pub fn hand_in(&self, document: &Document, failures: Vec<String>) {
         if let Role::Spoke(spoke) = &*self.role() {
-            spoke.hand_in(document, failures);
+            let has_measured = document.measured().next().is_some();
+            spoke.hand_in(Some(json::write(document).into_bytes()), has_measured, failures);
+        }
+    }
+
+    /// Any rank but 0: hands in why there is no document of a run; nothing where it was stopped or called off.
+    pub fn hand_in_nothing(&self, failures: Vec<String>) {
+        if let Role::Spoke(spoke) = &*self.role() {
+            spoke.hand_in(None, false, failures);
         }
     }
 

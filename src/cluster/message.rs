@@ -79,6 +79,8 @@ pub enum Message {
     ClockAfter(ClockOffset),
     /// To rank 0: the result; the document is the bytes of the letter, when there is one.
     Ended {
+        /// It has measured something.
+        has_measured: bool,
         /// Why it failed, one sentence each.
         failures: Vec<String>,
     },
@@ -254,8 +256,10 @@ mod tests {
 
     #[test]
     fn a_letter_arrives_as_it_was_sent() {
-        let letter =
-            Letter { message: Message::Ended { failures: vec!["no".into()] }, tail: vec![0, 1, 255] };
+        let letter = Letter {
+            message: Message::Ended { has_measured: false, failures: vec!["no".into()] },
+            tail: vec![0, 1, 255],
+        };
         let bytes = letter.bytes();
         assert_eq!(Letter::read(&bytes), Some(letter));
         for cut in 0..LENGTH_BYTES + 3 {

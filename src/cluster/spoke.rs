@@ -163,8 +163,9 @@ impl Spoke {
     }
 
     /// Hands in the result.
-    pub fn hand_in(&self, document: Option<Vec<u8>>, failures: Vec<String>) {
-        let letter = Letter { message: Message::Ended { failures }, tail: document.unwrap_or_default() };
+    pub fn hand_in(&self, document: Option<Vec<u8>>, has_measured: bool, failures: Vec<String>) {
+        let message = Message::Ended { has_measured, failures };
+        let letter = Letter { message, tail: document.unwrap_or_default() };
         self.link.send_letter(0, letter);
     }
 

@@ -112,7 +112,7 @@ fn end(cluster: &Cluster, code: ExitCode) -> (Option<u8>, Finished) {
     if !cluster.me().is_hub() {
         let mut document = Document::default();
         cluster.sign(&mut document);
-        cluster.hand_in(Some(json::write(&document).into_bytes()), Vec::new());
+        cluster.hand_in(&document, Vec::new());
         return (cluster.await_end(), Finished::default());
     }
     let finished = cluster.collect();
@@ -235,7 +235,7 @@ fn without_rank_0_the_others_stop() {
         }
         // What a load would wait for.
         assert!(Latch::wait_any(&[&stop], Some(LIMIT)), "nobody stopped it");
-        cluster.hand_in(None, Vec::new());
+        cluster.hand_in_nothing(Vec::new());
         Some(cluster.await_end())
     });
     assert_eq!(ranks[1..], [Some(None), Some(None)]);
@@ -262,7 +262,7 @@ fn a_rank_that_fails_before_the_start_calls_it_off_and_says_why() {
         let (cluster, ..) = lab.join().expect("joined");
         cluster.agree(&[], &[]).expect("nobody refuses");
         if cluster.me().rank == 1 {
-            cluster.hand_in(None, vec!["the disk is full".into()]);
+            cluster.hand_in_nothing(vec!["the disk is full".into()]);
             return (Err(CalledOff), cluster.await_end(), Finished::default());
         }
         let start = cluster.start(0).map(|_| ());
@@ -372,7 +372,7 @@ fn a_series_goes_on_with_the_sum_of_each_run_on_all_ranks() {
                 cluster.tell_sum((run != 2).then_some(&sum[..]));
                 sums.push((run != 2).then_some(sum.to_vec()));
             } else {
-                cluster.hand_in(Some(vec![1]), Vec::new());
+                cluster.hand_in(&Document::default(), Vec::new());
                 sums.push(cluster.await_sum());
             }
         }
@@ -395,7 +395,7 @@ fn a_rank_that_left_a_series_is_told_at_the_next_run() {
     let ranks = all(labs(3), |lab| {
         let (cluster, ..) = lab.join().expect("joined");
         if cluster.me().rank == 1 {
-            cluster.hand_in(None, vec!["the folder is gone".into()]);
+            cluster.hand_in_nothing(vec!["the folder is gone".into()]);
             cluster.await_end();
             return Vec::new();
         }

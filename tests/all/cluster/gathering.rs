@@ -102,7 +102,7 @@ fn other_rank(transport: Threads, seconds: u64) {
         cluster.progress(&progress(second));
     }
     cluster.counted(progress(seconds).counted);
-    cluster.hand_in(None, Vec::new());
+    cluster.hand_in_nothing(Vec::new());
     assert_eq!(cluster.await_end(), Some(ExitCode::Done as u8));
 }
 

@@ -26,7 +26,6 @@ use crate::machine::roots::Roots;
 use crate::machine::storage::{self, ReadFlags};
 use crate::profile::{Target, TimeSpan, hash};
 use crate::request::Request;
-use crate::result::json;
 use crate::session::outputs::{OutputError, Outputs, files_of, use_of};
 use crate::session::run::Ready;
 use crate::session::telemetry::{Seldom, Telemetry, Wishes};
@@ -174,7 +173,7 @@ impl OneRank<'_> {
         }
         let failed = ExitCode::of(Outcome::Failed(FailureKind::Interrupted));
         if !self.me().is_hub() {
-            self.cluster.hand_in(None, Vec::new());
+            self.cluster.hand_in_nothing(Vec::new());
             return end_as(self.cluster.await_end());
         }
         say_line(format_args!("stopped before anything was measured"));
@@ -188,7 +187,7 @@ impl OneRank<'_> {
             Event::Progress(own) => Event::Progress(self.cluster.progress(&own)),
             Event::Counted(own) => Event::Counted(self.cluster.counted(own)),
             Event::GivenUp(failure) if !self.me().is_hub() => {
-                self.cluster.hand_in(None, vec![failure.to_string()]);
+                self.cluster.hand_in_nothing(vec![failure.to_string()]);
                 std::process::exit(end_as(self.cluster.await_end()) as i32)
             }
             other => other,
@@ -242,7 +241,7 @@ impl OneRank<'_> {
     /// The run was stopped, nobody failed, and nobody has measured anything.
     fn is_stopped_early(&self, report: &FinishedRun, finished: &Finished) -> bool {
         let is_empty = report.document.measured().next().is_none() && report.failures.is_empty();
-        let has_none = finished.handed_in.values().all(|of_rank| of_rank.document.is_none());
+        let has_none = finished.handed_in.values().all(|of_rank| !of_rank.has_measured);
         self.stop.is_set() && is_empty && has_none && finished.lost.is_empty()
     }
 
@@ -251,9 +250,7 @@ impl OneRank<'_> {
         let mut failures: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
         let errors = outputs.rank.write(&report.document);
         failures.extend(errors.iter().map(ToString::to_string));
-        let document = json::write(&report.document).into_bytes();
-        let has_result = report.document.measured().next().is_some();
-        self.cluster.hand_in(has_result.then_some(document), failures);
+        self.cluster.hand_in(&report.document, failures);
         let code = self.cluster.await_end();
         if code.is_none() {
             let path = folder.document().path;

@@ -63,7 +63,7 @@ pub(super) fn run(row: &'static Row, own: &Own, joined: &Joined) -> ExitCode {
         return code;
     }
     // Who ends before the others tells them why; after the last step nobody asks for it.
-    cluster.hand_in(None, untold_faults());
+    cluster.hand_in_nothing(untold_faults());
     end_as(cluster.await_end())
 }
 
@@ -191,10 +191,8 @@ impl RankCrew {
 
     /// Any other rank hands in, and waits for the sum.
     fn handed_in(&self, own: &FinishedRun) -> Result<Document, Fault> {
-        let has_result = own.document.measured().next().is_some();
-        let document = has_result.then(|| json::write(&own.document).into_bytes());
         let failures = own.failures.iter().map(ToString::to_string).collect();
-        self.cluster.hand_in(document, failures);
+        self.cluster.hand_in(&own.document, failures);
         let lost = |what: &str| Fault::from(Failure::new(FailureKind::Lost, what));
         let sum =
             self.cluster.await_sum().ok_or_else(|| lost("there is no sum of the results of all ranks"))?;
