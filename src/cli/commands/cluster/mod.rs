@@ -103,7 +103,7 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
         Err(refusal) => return told(refusal),
     };
     let has_others = launched.is_some_and(|launched| launched.ranks != Some(1));
-    if has_others && let Err(code) = parent::is_rank(matches!(what, What::Line).then_some(&own)) {
+    if has_others && let Err(code) = parent::is_rank(&own, matches!(what, What::Line), is_first) {
         let told = u8::try_from(code).ok().and_then(ExitCode::of_number);
         return told.unwrap_or_else(|| ExitCode::of(Outcome::Failed(FailureKind::Lost)));
     }

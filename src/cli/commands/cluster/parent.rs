@@ -20,12 +20,14 @@ use crate::sys::signals::{EndWishes, die_with, pass_on};
 const PARENT: &str = "TRUESPD_RANK_OF";
 /// How long after the longest end of a run the others may take to notice the loss and to tell the result.
 const AFTER_THE_RUN: Duration = Duration::from_secs(120);
+/// How long, beyond the patience, the others may take to end without rank 0.
+const WITHOUT_RANK_0: Duration = Duration::from_secs(15);
 /// How long a run of a suite may take.
 const RUN_OF_A_SUITE: Duration = Duration::from_secs(900);
 
 /// Whether this process is the rank. Otherwise the rank was run as a child, and this is its exit code; the arguments are those of
 /// this program. Where no child can be made, this process is the rank.
-pub(super) fn is_rank(own: Option<&Own>) -> Result<(), i32> {
+pub(super) fn is_rank(own: &Own, is_line: bool, is_first: bool) -> Result<(), i32> {
     if let Some(parent) = std::env::var(PARENT).ok().and_then(|number| number.parse().ok()) {
         // Nobody reads the variable any more, and no program that this one starts is a rank. A parent that is gone was
         // ended by the launcher, which wants the rank to end as well.
@@ -40,7 +42,16 @@ pub(super) fn is_rank(own: Option<&Own>) -> Result<(), i32> {
     rank.env("NO_COLOR", "1").env("TERM", "dumb");
     let started = rank.spawn();
     match started {
-        Ok(child) => Err(watch(child, wishes, own.map_or(RUN_OF_A_SUITE, longest))),
+        Ok(child) => {
+            let patience = Duration::from_secs(own.options.patience);
+            // Nobody shows a result without rank 0: the others keep what they have, and end.
+            let longest = match () {
+                () if is_first => patience + WITHOUT_RANK_0,
+                () if is_line => longest(own),
+                () => patience + RUN_OF_A_SUITE,
+            };
+            Err(watch(child, wishes, longest))
+        }
         Err(_) => Ok(()),
     }
 }
