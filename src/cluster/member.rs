@@ -1,7 +1,6 @@
 //! A rank of a cluster run, as the rest of the program uses it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +18,8 @@ use super::words::Values;
 use crate::fault::{ExitCode, Refusal};
 use crate::load::companions::{AgreedStart, CalledOff, Companions, Maker, Place};
 use crate::load::live::{Counted, Phase, Progress};
-use crate::machine::host::{host_name, unix_time_s};
+use crate::machine::host::{boot_id, host_name, unix_time_s};
+use crate::machine::roots::Roots;
 use crate::result::{ClockOffset, Document, LostRank, Rank, TimeSpanResult, json};
 use crate::sys::thread::allowed_processors;
 use crate::sys::wake::Latch;
@@ -131,12 +131,11 @@ impl Cluster {
             .map_err(|error| JoinError::Transport(broken(&error.to_string())))?;
         let link = Link { commands: commands.clone(), arrivals, shared: Arc::clone(&shared) };
         let host = host_name();
-        let boot = std::fs::read_to_string(Path::new("/proc/sys/kernel/random/boot_id")).unwrap_or_default();
         let processors = allowed_processors().unwrap_or_default();
         let hello = Hello {
             version,
             host: host.clone(),
-            boot: boot.trim().to_string(),
+            boot: boot_id(&Roots::default()).unwrap_or_default(),
             words,
             processors,
             process: std::process::id(),

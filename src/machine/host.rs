@@ -39,6 +39,11 @@ pub fn processor_model(roots: &Roots) -> Option<String> {
         .filter(|name| !name.is_empty())
 }
 
+/// Which boot this is; the same for all processes until the next.
+pub fn boot_id(roots: &Roots) -> Option<String> {
+    read_word(&roots.proc.join("sys/kernel/random/boot_id")).filter(|id| !id.is_empty())
+}
+
 /// What the kernel keeps time by, e.g. `tsc`, `kvm-clock`, `hpet`; `None` when it does not tell.
 pub fn clock_source(roots: &Roots) -> Option<String> {
     let path = roots.sys.join("devices/system/clocksource/clocksource0/current_clocksource");

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::fault::{Refusal, RefusalKind};
-use crate::machine::read::read_word;
+use crate::machine::host::boot_id;
 use crate::machine::roots::Roots;
 use crate::sys::error::system_text;
 use crate::sys::file::{self, FileKind, Stat};
@@ -285,11 +285,6 @@ impl Drop for Locked {
 fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(own), Ok(now)) = (Identity::of(file), Identity::of_name(path)) else { return false };
     own == now
-}
-
-/// Which boot this is; the same for all processes until the next.
-fn boot_id(roots: &Roots) -> Option<String> {
-    read_word(&roots.proc.join("sys/kernel/random/boot_id")).filter(|id| !id.is_empty())
 }
 
 /// Nothing to tell when there was nothing to do.
