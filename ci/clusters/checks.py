@@ -390,7 +390,7 @@ def check_other_words(cluster, library):
         parts = [["-np", 1, program, *each] for each in words]
         line = ["mpirun.mpich", "-hosts", ",".join(HOSTS), *parts[0], ":", *parts[1], ":", *parts[2]]
     ran = good(cluster.lab.run(HOSTS[0], line), 3)
-    once(ran, "other words")
+    once(ran, "another command line")
     says(ran, HOSTS[2], "-d2")
     nothing_written(cluster, ran)
 

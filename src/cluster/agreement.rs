@@ -129,7 +129,7 @@ fn other_words(hellos: &BTreeMap<u32, Hello>) -> Option<Refusal> {
     let at = (0..).find(|&at| own.get(at) != hello.words.get(at))?;
     let shown = |word: Option<&String>| word.map_or("nothing".into(), |word| shell_word(word).to_string());
     let message = format!(
-        "{} was started with other words than rank 0: word {} is {} there and {} here",
+        "{} was started with another command line than rank 0: word {} is {} there, and {} on rank 0",
         hosts_in_words(hellos, &[*rank]),
         at + 1,
         shown(hello.words.get(at)),

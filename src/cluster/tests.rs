@@ -183,7 +183,7 @@ fn ranks_that_do_not_fit_together_do_not_join() {
     let version: Change = |joining| joining.version = "1.2.4".into();
     let per_host: Change = |joining| joining.ranks_per_host = Some(2);
     for (changed, change, says) in [
-        (1, words, "word 1 is -b8K there and -b4K here"),
+        (1, words, "another command line than rank 0: word 1 is -b8K there, and -b4K on rank 0"),
         (2, version, "1.2.4"),
         (0, per_host, "has 3 ranks, not 2"),
     ] {

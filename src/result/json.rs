@@ -237,7 +237,10 @@ fn check(document: &Document) -> Result<(), ReadError> {
         }
         let is_of_none = |source: u32| source as usize >= document.sources.len();
         if measured.threads.iter().filter_map(|thread| thread.source).any(is_of_none) {
-            return malformed(format!("time span {}: it holds threads of a source that it has not", i + 1));
+            return malformed(format!(
+                "time span {} has threads of a result that is not in its list 'sources'",
+                i + 1
+            ));
         }
         let directions =
             || measured.threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);

@@ -88,8 +88,16 @@ fn hosts(of: &HostRates) -> [MetricFamily; 4] {
     [
         one("truespd_hosts", "Hosts of the cluster run.", f64::from(of.hosts)),
         one("truespd_hosts_told", "Hosts that told their rates.", f64::from(of.told)),
-        rate("truespd_slowest_host_iops", "I/Os per second of the slowest host that told them.", &of.slowest),
-        rate("truespd_fastest_host_iops", "I/Os per second of the fastest host that told them.", &of.fastest),
+        rate(
+            "truespd_slowest_host_iops",
+            "I/Os per second of the slowest host, of those that reported.",
+            &of.slowest,
+        ),
+        rate(
+            "truespd_fastest_host_iops",
+            "I/Os per second of the fastest host, of those that reported.",
+            &of.fastest,
+        ),
     ]
 }
 
