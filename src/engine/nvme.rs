@@ -122,6 +122,38 @@ pub(super) fn probe() -> Result<(), EngineError> {
     make_ring(1, NAME, false, &mut Vec::new()).map(drop)
 }
 
+/// The same for polled commands.
+pub(super) fn probe_polled() -> Result<(), EngineError> {
+    make_ring(1, POLLED_NAME, true, &mut Vec::new()).map(drop)?;
+    polling_allowed(uring_setup::is_linux_6_6())
+}
+
+/// Linux 6.1 reads freed memory when it polls for a command (`bio_poll` below `nvme_ns_chr_uring_cmd_iopoll`), and the thread
+/// hangs in the kernel for ever; newer kernels look at the request instead. Nothing is tried on an older one.
+fn polling_allowed(is_safe: bool) -> Result<(), EngineError> {
+    if is_safe {
+        return Ok(());
+    }
+    Err(EngineError::Unavailable {
+        engine: POLLED_NAME,
+        reason: "this kernel is older than Linux 6.6, and such kernels can crash when they poll for NVMe commands"
+            .into(),
+        advice: "Use a newer kernel, or --engine nvme, or poll the block device of the namespace (--engine io_uring_poll)"
+            .into(),
+    })
+}
+
+/// Linux 6.1 counts the pages from a command's first to the end of its registered buffer as parts of the command, and refuses more
+/// than the drive takes (`queue/max_segments`): with 127 of them, `-b4K -o256` fails. Other buffers are counted right.
+fn registers_buffers(wanted: bool, is_new: bool, notes: &mut Vec<String>) -> bool {
+    if wanted && !is_new {
+        notes.push(format!(
+            "{NAME}: buffers not registered: before Linux 6.6, the kernel refuses commands whose registered buffer is large"
+        ));
+    }
+    wanted && is_new
+}
+
 fn make_ring(
     depth: u32,
     name: &'static str,
@@ -147,6 +179,14 @@ fn open_with(setup: Setup, name: &'static str, is_polled: bool) -> Result<(Nvme,
         targets.push(target_of(index, file, name, is_polled)?);
     }
     let uring = make_ring(setup.depth, name, is_polled, &mut notes)?;
+    let is_new = uring_setup::is_linux_6_6();
+    if is_polled {
+        polling_allowed(is_new)?;
+    }
+    let setup = Setup {
+        registered_buffers: registers_buffers(setup.registered_buffers, is_new, &mut notes),
+        ..setup
+    };
     let fds: Vec<i32> = setup.files.iter().map(|file| file.handle.file().as_raw_fd()).collect();
     uring.submitter().register_files(&fds).map_err(|error| EngineError::Setup {
         engine: name,
@@ -294,6 +334,26 @@ mod tests {
             UringCommand { opcode: 2, namespace: 0x0403_0201, timeout_ms: 9, ..UringCommand::default() };
         let bytes = bytes_of(&command);
         assert_eq!((bytes[0], &bytes[4..8], bytes[64], &bytes[72..]), (2, &[1, 2, 3, 4][..], 9, &[0; 8][..]));
+    }
+
+    #[test]
+    fn commands_are_polled_only_where_the_kernel_survives_it() {
+        assert!(polling_allowed(true).is_ok());
+        let refused = polling_allowed(false).expect_err("an old kernel");
+        assert!(
+            matches!(refused, EngineError::Unavailable { engine: POLLED_NAME, .. }),
+            "another engine may do"
+        );
+        assert!(refused.to_string().contains("older than Linux 6.6"), "{refused}");
+    }
+
+    #[test]
+    fn an_old_kernel_gets_no_registered_buffers_and_it_is_told() {
+        let mut notes = Vec::new();
+        assert!(registers_buffers(true, true, &mut notes) && !registers_buffers(false, false, &mut notes));
+        assert!(notes.is_empty(), "{notes:?}");
+        assert!(!registers_buffers(true, false, &mut notes));
+        assert!(notes[0].contains("before Linux 6.6"), "{notes:?}");
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker + Into<cqueue::Entry>> Ring<
         let (enter_fd, enter_flags) = match uring_setup::register_ring_fd(uring.as_raw_fd()) {
             Ok(index) => (index as i32, IoringEnterFlags::REGISTERED_RING),
             Err(error) => {
-                notes.push(format!("{name}: ring descriptor not registered: {error}"));
+                notes.push(uring_setup::ring_fd_refused(name, &error));
                 (uring.as_raw_fd(), IoringEnterFlags::empty())
             }
         };

@@ -62,7 +62,7 @@ const NVME: EngineRow = EngineRow {
 const NVME_POLL: EngineRow = EngineRow {
     name: nvme::POLLED_NAME,
     summary: "nvme that asks the drive for completions instead of waiting for interrupts; keeps processors busy",
-    needs: "/dev/ngXnY as nvme does, and poll queues (queue/io_poll is 1: nvme.poll_queues=N)",
+    needs: "/dev/ngXnY as nvme does, Linux 6.6, and poll queues (queue/io_poll is 1: nvme.poll_queues=N)",
     asynchronous: true,
     needs_direct: false,
     moves_data: true,
@@ -70,7 +70,7 @@ const NVME_POLL: EngineRow = EngineRow {
     simulates_time: false,
     polls: true,
     depth_max: uring_setup::DEPTH_MAX,
-    probe: nvme::probe,
+    probe: nvme::probe_polled,
     open: |setup| nvme::open_polled(setup).map(|(engine, notes)| Opened { engine: engine.into(), notes }),
 };
 

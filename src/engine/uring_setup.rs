@@ -79,41 +79,46 @@ pub(super) fn build<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
             builder.setup_iopoll();
         }
         builder.build(depth)
-    })?;
+    })
+    .map_err(|errno| refusal_of_entries(errno, size_of::<S>(), sysctl_disabled()))?;
     if !ring.params().is_feature_ext_arg() || !ring.params().is_feature_nodrop() {
         return Err(too_old("its io_uring cannot wait with a time limit (needs Linux 5.11)"));
     }
     Ok(ring)
 }
 
-/// Tries the steps in order; only EINVAL, the kernel's word for an unknown flag, leads to the next.
+/// Tries the steps in order; only EINVAL, the kernel's word for an unknown flag, leads to the next. The errno of the last
+/// one when no step is accepted.
 fn first_accepted<T>(
     steps: &[Step],
     notes: &mut Vec<String>,
     mut attempt: impl FnMut(&Step) -> io::Result<T>,
-) -> Result<T, EngineError> {
-    let mut refused = None;
+) -> Result<T, i32> {
     for step in steps {
         match attempt(step) {
             Ok(made) => return Ok(made),
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(libc::EIO);
                 if errno != libc::EINVAL {
-                    return Err(refusal(errno, sysctl_disabled()));
+                    return Err(errno);
                 }
                 if !step.lost.is_empty() {
                     notes.push(format!("{NAME}: {}", step.lost));
                 }
-                refused = Some(errno);
             }
         }
     }
-    Err(refusal(refused.unwrap_or(libc::EINVAL), sysctl_disabled()))
+    Err(libc::EINVAL)
 }
 
 /// Whether a ring can be had at all. Opens a small one and closes it.
 pub(super) fn probe() -> Result<(), EngineError> {
     build::<squeue::Entry, cqueue::Entry>(1, false, &mut Vec::new()).map(drop)
+}
+
+/// Whether the kernel is Linux 6.6 or newer, told by a flag that came with it.
+pub(super) fn is_linux_6_6() -> bool {
+    IoUring::<squeue::Entry, cqueue::Entry>::builder().setup_no_sqarray().build(1).is_ok()
 }
 
 /// The switch that administrators use to turn io_uring off, when the kernel has it.
@@ -127,6 +132,15 @@ fn too_old(reason: &str) -> EngineError {
         reason: format!("this kernel is too old: {reason}"),
         advice: "Use a newer kernel, or another engine (--engine libaio, --engine threads)".into(),
     }
+}
+
+/// The same as [`refusal`], of a ring whose submissions have this many bytes: those of commands are longer, and an older
+/// kernel has only the others.
+fn refusal_of_entries(errno: i32, entry_bytes: usize, disabled: Option<u32>) -> EngineError {
+    if errno == libc::EINVAL && entry_bytes > size_of::<squeue::Entry>() {
+        return too_old(&format!("its io_uring has no entries of {entry_bytes} bytes (Linux 5.19)"));
+    }
+    refusal(errno, disabled)
 }
 
 /// Puts the errno of `io_uring_setup(2)` into words; `disabled` is the sysctl `kernel.io_uring_disabled`.
@@ -168,6 +182,18 @@ pub(super) fn refusal(errno: i32, disabled: Option<u32>) -> EngineError {
             too_old(&format!("it refuses a plain ring with a completion queue size ({text})"))
         }
         _ => EngineError::Setup { engine: NAME, action: "making a ring".into(), error: text },
+    }
+}
+
+/// What goes without [`register_ring_fd`], in words.
+pub(super) fn ring_fd_refused(name: &str, error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EINVAL) => {
+            format!("{name}: each call looks up its ring by descriptor: the kernel is older than Linux 5.18")
+        }
+        _ => {
+            format!("{name}: each call looks up its ring by descriptor: it could not be registered: {error}")
+        }
     }
 }
 
@@ -224,6 +250,21 @@ mod tests {
     }
 
     #[test]
+    fn long_entries_are_told_apart_from_plain_ones() {
+        let words = |errno, bytes| refusal_of_entries(errno, bytes, None).to_string();
+        assert!(words(libc::EINVAL, 128).contains("no entries of 128 bytes"));
+        assert!(words(libc::EINVAL, 64).contains("refuses a plain ring"));
+        assert!(words(libc::ENOSYS, 128).contains("no io_uring"));
+    }
+
+    #[test]
+    fn a_ring_that_is_not_registered_tells_the_kernel_that_can() {
+        let words = |errno| ring_fd_refused(NAME, &io::Error::from_raw_os_error(errno));
+        assert!(words(libc::EINVAL).ends_with("the kernel is older than Linux 5.18"));
+        assert!(words(libc::EBUSY).contains("could not be registered"));
+    }
+
+    #[test]
     fn an_old_kernel_gets_fewer_flags_and_each_step_is_told() {
         for kernel in 0..STEPS.len() {
             let mut notes = Vec::new();
@@ -245,7 +286,7 @@ mod tests {
             tried += 1;
             Err(io::Error::from_raw_os_error(libc::ENOSYS))
         });
-        assert!(matches!(made, Err(EngineError::Unavailable { .. })));
+        assert_eq!(made, Err(libc::ENOSYS));
         assert_eq!((tried, notes.len()), (1, 0));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::fault::{FailureKind, RefusalKind};
 
-/// Exit codes, a documented contract (README, "Exit codes").
+/// Exit codes, a documented contract (`docs/exit-codes.md`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCode {
     /// Done.
@@ -35,17 +35,66 @@ pub enum Outcome {
 }
 
 impl ExitCode {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [ExitCode; 6] = [
+        ExitCode::Done,
+        ExitCode::Failed,
+        ExitCode::Refused,
+        ExitCode::Guarded,
+        ExitCode::NotTrusted,
+        ExitCode::Unread,
+    ];
+
     /// The exit code with this number; none when no end of a command has it.
     pub fn of_number(number: u8) -> Option<Self> {
-        let all = [
-            ExitCode::Done,
-            ExitCode::Failed,
-            ExitCode::Refused,
-            ExitCode::Guarded,
-            ExitCode::NotTrusted,
-            ExitCode::Unread,
-        ];
-        all.into_iter().find(|code| *code as u8 == number)
+        Self::ALL.into_iter().find(|code| *code as u8 == number)
+    }
+
+    /// What it says of a run (`diskspd`, `truespd run`), for help and manual.
+    pub fn of_run(self) -> &'static str {
+        match self {
+            ExitCode::Done => {
+                "done, also when stopped by Ctrl+C, and after -Rp, -Rs, -ye and help that was asked for"
+            }
+            ExitCode::Failed => {
+                "a target cannot be opened or is too small, or the run was stopped before anything was measured: nothing \
+                 on standard output; or the run failed (an I/O, a thread): the result so far is still printed. The reason \
+                 is on standard error"
+            }
+            ExitCode::Refused => {
+                "the command line, the profile or a check of the machine was refused; nothing on standard output, nothing \
+                 was changed"
+            }
+            ExitCode::Guarded => {
+                "write guard: the target is in use or holds data that TrueSpd did not make; nothing on standard output, \
+                 nothing was changed"
+            }
+            ExitCode::NotTrusted => "--require: the run is done, and its verdict is worse than required",
+            ExitCode::Unread => "nobody reads standard output any more (| head)",
+        }
+    }
+
+    /// What it says of any other command of `truespd`, for the manual.
+    pub fn of_command(self) -> &'static str {
+        match self {
+            ExitCode::Done => {
+                "done, also when a series of runs was stopped by Ctrl+C and could show what it had measured"
+            }
+            ExitCode::Failed => {
+                "it had begun and failed, measured nothing, or could not write its result; what was measured until then is \
+                 still printed. The reason is on standard error"
+            }
+            ExitCode::Refused => {
+                "the command line, a file that it should read, or a check of the machine was refused; nothing was changed"
+            }
+            ExitCode::Guarded => {
+                "write guard: a target is in use or holds data that TrueSpd did not make; nothing was changed"
+            }
+            ExitCode::NotTrusted => {
+                "it is done, and its answer is worse than an option asks for (--require, --fail-if, --strict)"
+            }
+            ExitCode::Unread => "nobody reads standard output any more (| head)",
+        }
     }
 
     /// The one way from a kind to an exit code.

@@ -53,7 +53,7 @@ pub use hold::Told;
 pub use make::{NewFile, PermitToMake, Wish, Wished};
 pub use missing::{Fact, Missing, Unseen};
 pub use no_storage::check_directory;
-pub use openers::Opener;
+pub use openers::{Opener, of as programs_with};
 pub use permit::{Permit, PermitError};
 pub use reason::Reason;
 pub use runs::OtherRun;

@@ -55,7 +55,7 @@ const SEARCH_MAX: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// Procfs is missing, or does not answer in time.
-pub(super) fn of(device: DeviceNumber, roots: &Roots) -> Result<Vec<Opener>, Missing> {
+pub fn of(device: DeviceNumber, roots: &Roots) -> Result<Vec<Opener>, Missing> {
     let own = BlockDevice::find(device, roots);
     let parts = own.as_ref().map(BlockDevice::partitions).unwrap_or_default();
     let parts: Vec<_> = parts.into_iter().filter_map(|p| Some((p.number()?, p.name))).collect();

@@ -46,6 +46,8 @@ pub struct Limit {
     pub what: LimitKind,
     /// How much, in the unit of `what`.
     pub value: u64,
+    /// The file that sets it.
+    pub file: PathBuf,
 }
 
 /// Version 1 says "no limit" with the largest number of whole pages.
@@ -143,7 +145,7 @@ struct Cgroup<'a> {
 
 impl Cgroup<'_> {
     fn limit(&self, by: &'static str, device: Option<DeviceNumber>, what: LimitKind, value: u64) -> Limit {
-        Limit { by, group: self.group.to_string(), device, what, value }
+        Limit { by, group: self.group.to_string(), device, what, value, file: self.dir.join(by) }
     }
 
     /// Lines of a file that begin with the number of one of the devices, without it.
@@ -195,7 +197,8 @@ impl Cgroup<'_> {
             for (file, what) in FILES {
                 for (device, rest) in self.of_devices(file) {
                     let value = rest.trim().parse().ok();
-                    found.extend(value.map(|v| self.limit("blkio.throttle", Some(device), what, v)));
+                    let limit = value.map(|v| self.limit("blkio.throttle", Some(device), what, v));
+                    found.extend(limit.map(|limit| Limit { file: self.dir.join(file), ..limit }));
                 }
             }
         }

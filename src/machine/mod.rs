@@ -1,5 +1,6 @@
 //! Facts about the machine: readers of procfs, sysfs, cgroups and mounts over [`roots::Roots`].
 
+pub mod attached;
 pub mod chain;
 pub mod cpu_set;
 pub mod cpustat;
@@ -9,6 +10,7 @@ pub mod fileserver;
 pub mod fuse;
 pub mod host;
 pub mod interrupts;
+pub mod kernel_options;
 pub mod launcher;
 pub mod limits;
 pub mod loops;
@@ -16,10 +18,12 @@ pub mod memory;
 pub mod mounts;
 pub mod namespace;
 pub(crate) mod nvme;
+pub mod power;
 pub mod pressure;
 pub mod process;
 pub(crate) mod read;
 pub mod roots;
+pub mod setting;
 pub mod sight;
 pub mod storage;
 pub mod topology;

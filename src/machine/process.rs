@@ -1,6 +1,7 @@
-//! The state of another process (proc_pid_stat(5)).
+//! Other processes: their state (proc_pid_stat(5)), and which of some programs run (proc_pid_comm(5)).
 
 use super::roots::Roots;
+use crate::machine::read::read_word;
 
 /// What a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,20 @@ pub fn state_of(pid: u32, roots: &Roots) -> ProcessState {
     }
 }
 
+/// Processes of these programs, with their numbers, in order of these. A program is known by the first 15 characters of its name.
+pub fn of_programs(names: &[&str], roots: &Roots) -> Vec<(u32, String)> {
+    let entries = std::fs::read_dir(&roots.proc).into_iter().flatten().flatten();
+    let mut found: Vec<(u32, String)> = entries
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let name = read_word(&entry.path().join("comm"))?;
+            names.contains(&name.as_str()).then_some((pid, name))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +65,9 @@ mod tests {
             assert_eq!(state_of(7, &roots), state, "{stat}");
         }
         assert_eq!(state_of(8, &roots), ProcessState::Ended);
+        std::fs::write(dir.path().join("7/comm"), "fstrim\n").expect("it can be written");
+        assert_eq!(of_programs(&["fstrim", "x"], &roots), [(7, "fstrim".to_string())]);
+        assert!(of_programs(&["x"], &roots).is_empty());
         assert_eq!(state_of(std::process::id(), &Roots::default()), ProcessState::Alive);
     }
 }

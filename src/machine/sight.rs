@@ -22,6 +22,16 @@ const LOOK_INTO_OTHERS: u64 = 1 << 19;
 /// What the first namespaces of a machine are called (`linux/proc_ns.h`).
 const FIRST_PROCESSES: &str = "pid:[4026531836]";
 const FIRST_USERS: &str = "user:[4026531837]";
+const FIRST_GROUPS: &str = "cgroup:[4026531835]";
+
+/// Whether this process runs in a container: in other namespaces than those that the machine began with.
+pub fn is_in_container(roots: &Roots) -> bool {
+    let first = [("pid", FIRST_PROCESSES), ("user", FIRST_USERS), ("cgroup", FIRST_GROUPS)];
+    first.iter().any(|(name, first)| {
+        let link = std::fs::read_link(roots.proc.join("self/ns").join(name));
+        link.is_ok_and(|link| link != Path::new(first))
+    })
+}
 
 /// How far this process sees.
 pub fn sight(roots: &Roots) -> Sight {
@@ -90,6 +100,10 @@ mod tests {
         assert_eq!(set("0 00000000a80425fb", "pid:[4026532255]", FIRST_USERS), Sight::Container);
         assert_eq!(set("7 0000000000000000", "pid:[4026532255]", FIRST_USERS), Sight::OwnUser);
         assert_eq!(set(ROOT, "pid:[4026532255]", FIRST_USERS), Sight::Container);
+        assert!(is_in_container(&roots));
+        assert_eq!(set(ROOT, FIRST_PROCESSES, FIRST_USERS), Sight::All);
+        assert!(!is_in_container(&roots));
         assert_eq!(set(ROOT, FIRST_PROCESSES, "user:[4026532256]"), Sight::Container);
+        assert!(is_in_container(&roots));
     }
 }

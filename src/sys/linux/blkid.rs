@@ -84,6 +84,9 @@ pub struct Blkid {
 /// Why the library could not look.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BlkidError {
+    /// This program is static: it holds a C library of its own, and one that loads the system's beside it may crash.
+    #[error("libblkid is not used: a static program loads no libraries")]
+    Static,
     /// It is not there, or not the one that is meant.
     #[error("{0} cannot be used: {1}")]
     Library(String, String),
@@ -104,7 +107,14 @@ pub enum BlkidError {
 /// The library, loaded once; the error says why it cannot be used.
 pub fn library() -> Result<&'static Blkid, &'static BlkidError> {
     static LIBRARY: OnceLock<Result<Blkid, BlkidError>> = OnceLock::new();
-    LIBRARY.get_or_init(|| Blkid::load("libblkid.so.1")).as_ref()
+    let load = || {
+        if cfg!(target_feature = "crt-static") {
+            Err(BlkidError::Static)
+        } else {
+            Blkid::load("libblkid.so.1")
+        }
+    };
+    LIBRARY.get_or_init(load).as_ref()
 }
 
 impl Blkid {

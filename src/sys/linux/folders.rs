@@ -25,6 +25,11 @@ pub fn config() -> Option<PathBuf> {
     own(variable, "XDG_CONFIG_HOME", ".config")
 }
 
+/// What an administrator writes for all users of the machine.
+pub fn machine_config() -> PathBuf {
+    PathBuf::from("/etc").join(OWN)
+}
+
 /// What ends with the session: `$XDG_RUNTIME_DIR/truespd`; none where that is not set or no folder.
 pub fn runtime() -> Option<PathBuf> {
     runtime_in(variable("XDG_RUNTIME_DIR"))
