@@ -16,6 +16,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("access", &["profile", "sys"]),
     ("result", &["profile", "measure", "machine", "text", "sys"]),
     ("request", &["profile", "result", "fault", "sys"]),
+    ("import", &["text"]),
     ("plan", &["profile", "access", "engine", "machine", "fault", "text", "sys"]),
     ("guard", &["profile", "machine", "fault", "text", "sys"]),
     (
@@ -25,6 +26,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "sys",
         ],
     ),
+    ("doctor", &["engine", "machine", "profile", "fault", "text", "sys"]),
     ("selfcost", &["load", "result", "fault", "access", "measure", "profile", "machine", "sys"]),
     ("cluster", &["load", "result", "profile", "machine", "fault", "text", "sys"]),
     ("verdict", &["result", "profile", "measure", "text"]),
@@ -43,9 +45,9 @@ const ROOMS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "session", "history", "compare", "report", "suite", "render", "request", "selfcost", "verdict",
-            "cluster", "load", "guard", "plan", "result", "access", "engine", "measure", "machine",
-            "profile", "fault", "text", "sys",
+            "session", "history", "compare", "report", "suite", "render", "request", "import", "selfcost",
+            "verdict", "cluster", "load", "guard", "plan", "result", "access", "engine", "measure",
+            "machine", "profile", "doctor", "fault", "text", "sys",
         ],
     ),
 ];

@@ -1,0 +1,118 @@
+//! Mounted file systems: room, options.
+
+use super::words::percent_words;
+use crate::doctor::change::Change;
+use crate::doctor::check::Answer;
+use crate::doctor::finding::Lasts;
+use crate::doctor::view::{MountedFileSystem, View};
+use crate::text::{shell_word, size};
+
+/// From here on allocators look long for free blocks, and drives for free cells.
+const FULL: f64 = 0.90;
+/// From here on they hardly find any.
+const NEARLY_ALL: f64 = 0.98;
+
+pub(super) fn room(_: &View, one: &MountedFileSystem) -> Vec<Answer> {
+    let room = match &one.room {
+        Ok(room) => room,
+        Err(why) => return vec![Answer::unknown(format!("How full it is is not known: {why}."))],
+    };
+    if room.size_bytes == 0 {
+        return vec![Answer::absent("It has no size of its own.")];
+    }
+    // Of what its users may have, as df(1) tells it.
+    let part = room.used_bytes as f64 / room.used_bytes.saturating_add(room.free_bytes).max(1) as f64;
+    let now = format!("{} full, {} free", percent_words(part * 100.0), size(room.free_bytes));
+    let says = "Files made now lie in many pieces, and the drive has little room to move data: writes are slower than on one with free \
+         space.";
+    match part {
+        part if part >= NEARLY_ALL => vec![Answer::spoils(says).now(now).wanted("less than 90 %")],
+        part if part >= FULL => vec![Answer::may_spoil(says).now(now).wanted("less than 90 %")],
+        _ => vec![Answer::good("There is room.").now(now)],
+    }
+}
+
+/// A mount option that makes a difference.
+struct MountOption {
+    /// As the kernel lists it.
+    name: &'static str,
+    /// What is wanted in its place.
+    instead: &'static str,
+    /// Whether mounting again sets it.
+    by_remount: bool,
+    spoils: bool,
+    says: &'static str,
+}
+
+const OPTIONS: &[MountOption] = &[
+    MountOption {
+        name: "data=journal",
+        instead: "data=ordered",
+        by_remount: false,
+        spoils: true,
+        says: "All data are written twice, first to the journal, and direct I/O goes through the page cache.",
+    },
+    MountOption {
+        name: "nobarrier",
+        instead: "barrier",
+        by_remount: true,
+        spoils: true,
+        says: "No flush is sent to the disk: writes that are called durable are not, and are too fast.",
+    },
+    MountOption {
+        name: "barrier=0",
+        instead: "barrier=1",
+        by_remount: true,
+        spoils: true,
+        says: "No flush is sent to the disk: writes that are called durable are not, and are too fast.",
+    },
+    MountOption {
+        name: "sync",
+        instead: "async",
+        by_remount: true,
+        spoils: false,
+        says: "Each write waits until it is durable, whatever the test asks for.",
+    },
+    MountOption {
+        name: "strictatime",
+        instead: "relatime",
+        by_remount: true,
+        spoils: false,
+        says: "Each read of a file changes its access time (atime), and that is written to the disk.",
+    },
+    MountOption {
+        name: "discard",
+        instead: "nodiscard",
+        by_remount: true,
+        spoils: false,
+        says: "Deleting a file tells the drive at once, which keeps some drives busy: tests that make and delete files (suites, -c) share the \
+               drive with that. A run on one file that stays does not.",
+    },
+];
+
+pub(super) fn options(_: &View, one: &MountedFileSystem) -> Vec<Answer> {
+    let is_on = |option: &&MountOption| one.options.iter().any(|set| set == option.name);
+    let answers: Vec<Answer> = OPTIONS.iter().filter(is_on).map(|option| answer(option, one)).collect();
+    match answers.is_empty() {
+        true => {
+            let told: Vec<&str> = one.options.iter().take(6).map(String::as_str).collect();
+            vec![Answer::good("No option of the mount disturbs.").now(told.join(","))]
+        }
+        false => answers,
+    }
+}
+
+fn answer(option: &MountOption, one: &MountedFileSystem) -> Answer {
+    let answer = if option.spoils { Answer::spoils(option.says) } else { Answer::may_spoil(option.says) };
+    let point = shell_word(&one.point.to_string_lossy());
+    let mount = |word: &str| format!("mount -o remount,{word} {point}");
+    let change = match option.by_remount {
+        true => Change::by(mount(option.instead), mount(option.name), Lasts::UntilMountedAgain)
+            .keep(format!("{} in the options of {point} in /etc/fstab", option.instead)),
+        false => Change::only_kept(format!(
+            "{} in the options of {point} in /etc/fstab, and a restart",
+            option.instead
+        )),
+    };
+    answer.now(option.name).wanted(option.instead).change(change)
+}

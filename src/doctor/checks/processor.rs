@@ -1,0 +1,325 @@
+//! Processors: how fast they run, how deep they sleep, who else has them.
+
+use super::words::{NO_PRESSURE, percent_words};
+use crate::doctor::change::Change;
+use crate::doctor::check::Answer;
+use crate::doctor::finding::Purpose;
+use crate::doctor::thresholds::{STEAL_REMARK, STEAL_SUSPECT, WAITING};
+use crate::doctor::view::View;
+use crate::machine::power::{
+    IdleState, idle_states, is_on_battery, latency_request_us, of_all_processors, of_each_processor,
+    times_throttled,
+};
+use crate::machine::pressure::averages;
+use crate::machine::setting::{Setting, Value};
+use crate::text::grouped;
+
+/// Leaving an idle state that takes longer shows in the latency of a fast drive.
+const EXIT_LATENCY_MAX_US: u64 = 10;
+
+/// Words of several settings, each once, in order.
+fn words_of(settings: &[Setting]) -> String {
+    let mut words: Vec<&str> = settings.iter().filter_map(Setting::chosen).collect();
+    words.sort_unstable();
+    words.dedup();
+    words.join(", ")
+}
+
+fn unreadable(settings: &[Setting]) -> Option<Answer> {
+    settings.iter().find(|s| matches!(s.value, Value::Unreadable(_))).map(|s| Answer::unread(s, ""))
+}
+
+pub(super) fn governor(view: &View) -> Vec<Answer> {
+    let governors = of_each_processor("cpufreq/scaling_governor", view.roots());
+    if governors.is_empty() {
+        return vec![Answer::absent(NO_FREQUENCIES)];
+    }
+    if let Some(answer) = unreadable(&governors) {
+        return vec![answer];
+    }
+    let now = words_of(&governors);
+    let has_performance = of_each_processor("cpufreq/scaling_available_governors", view.roots())
+        .iter()
+        .all(|offered| offered.offers("performance"));
+    let change = || {
+        let change = Change::of_processors(&governors, "performance");
+        match has_performance {
+            true => change.keep("the kernel parameter cpufreq.default_governor=performance (Linux 5.9)"),
+            false => Change::default(),
+        }
+    };
+    let answer = match () {
+        () if governors.iter().any(|governor| governor.chosen() == Some("powersave")) => Answer::may_spoil(
+            "The frequency governor is powersave: some latencies include the time that a processor takes to speed up.",
+        ),
+        () if governors.iter().all(|governor| governor.chosen() == Some("performance")) => {
+            return vec![Answer::good("The processors run as fast as they can.").now(now)];
+        }
+        () => Answer::may_spoil("The processors follow the load, and speed up some time after it began.")
+            .only_for(Purpose::Peak),
+    };
+    let answer = answer.now(now.clone()).wanted("performance").change(change());
+    match answer.matters_for {
+        Some(_) => vec![Answer::good("The processors follow the load.").now(now), answer],
+        None => vec![answer],
+    }
+}
+
+const NO_FREQUENCIES: &str =
+    "The kernel does not set the frequency: the firmware or the host of this virtual machine does.";
+
+pub(super) fn energy_preference(view: &View) -> Vec<Answer> {
+    let preferences = of_each_processor("cpufreq/energy_performance_preference", view.roots());
+    if preferences.is_empty() {
+        return vec![Answer::absent("The processors have no energy preference that the kernel sets.")];
+    }
+    if let Some(answer) = unreadable(&preferences) {
+        return vec![answer];
+    }
+    let now = words_of(&preferences);
+    let saves = |setting: &Setting| matches!(setting.chosen(), Some("power" | "balance_power"));
+    if !preferences.iter().any(saves) {
+        return vec![Answer::good("The processors do not prefer to save power.").now(now)];
+    }
+    let answer = Answer::may_spoil("The processors are told to save power, and speed up late.");
+    vec![answer.now(now).wanted("performance").change(Change::of_processors(&preferences, "performance"))]
+}
+
+pub(super) fn turbo(view: &View) -> Vec<Answer> {
+    let intel = of_all_processors("intel_pstate/no_turbo", view.roots());
+    let boost = of_all_processors("cpufreq/boost", view.roots());
+    let is_on = match (intel.word(), boost.word()) {
+        (Some(no_turbo), _) => no_turbo == "0",
+        (None, Some(boost)) => boost == "1",
+        (None, None) => return vec![Answer::absent("The kernel does not tell of a turbo.")],
+    };
+    let says = match is_on {
+        true => {
+            "How far it reaches depends on temperature and on the other processors: small differences between runs can come \
+             from it."
+        }
+        false => "The processors keep to their nominal speed, which repeats well and is not the highest.",
+    };
+    vec![Answer::good(says).now(if is_on { "on" } else { "off" })]
+}
+
+pub(super) fn idle_states_of(view: &View) -> Vec<Answer> {
+    let states = idle_states(view.roots());
+    if states.is_empty() {
+        return vec![Answer::absent(
+            "The kernel chooses no idle states: the host of this virtual machine may.",
+        )];
+    }
+    let deep = |state: &&IdleState| state.exit_latency_us > EXIT_LATENCY_MAX_US && state.is_used();
+    let mut deep: Vec<&IdleState> = states.iter().filter(deep).collect();
+    let deepest = states.iter().filter(|state| state.is_used()).max_by_key(|state| state.exit_latency_us);
+    let now = deepest.map_or_else(
+        || "none".to_string(),
+        |state| format!("{} (up to {} us to wake up)", state.name, grouped(state.exit_latency_us)),
+    );
+    let held = latency_request_us(view.roots());
+    if let Ok(Some(limit_us)) = held {
+        deep.retain(|state| state.exit_latency_us <= u64::from(limit_us));
+        // 2,000 s is the kernel's word for no request.
+        if deep.is_empty() && limit_us < 1_000_000 {
+            let says = format!(
+                "A program that holds /dev/cpu_dma_latency open keeps the processors within {limit_us} us."
+            );
+            return vec![Answer::good(says).now(now)];
+        }
+    }
+    if deep.is_empty() {
+        return vec![Answer::good("The processors wake up quickly.").now(now)];
+    }
+    let unseen = match held {
+        Err(_) => " Whether a program holds them awake (/dev/cpu_dma_latency) is visible to root only.",
+        Ok(_) => "",
+    };
+    let says = format!(
+        "A processor that waits for an I/O falls asleep, and each completion includes the time to wake up. With little load \
+         latencies are higher than with much.{unseen}"
+    );
+    let mut change = Change::default();
+    for state in &deep {
+        let one = Change::of_processors(&state.disable, "1");
+        change = Change { lasts: one.lasts, ..change.and(one) };
+    }
+    let change = change.keep("tuned-adm profile latency-performance, or the kernel parameter cpuidle.off=1");
+    let wanted = format!("none that takes more than {EXIT_LATENCY_MAX_US} us");
+    vec![Answer::may_spoil(says).now(now).wanted(wanted).change(change)]
+}
+
+pub(super) fn idle_governor(view: &View) -> Vec<Answer> {
+    let folder = view.roots().sys.join("devices/system/cpu/cpuidle");
+    let governor = Setting::read(folder.join("current_governor"));
+    // Kernels before 5.8 show it read-only by another name.
+    let governor = match governor.value {
+        Value::Absent => Setting::read(folder.join("current_governor_ro")),
+        _ => governor,
+    };
+    let Some(now) = governor.word().map(str::to_string) else {
+        return vec![Answer::unread(&governor, "The kernel chooses no idle states.")];
+    };
+    if matches!(now.as_str(), "menu" | "haltpoll") {
+        return vec![Answer::good("It expects short waits.").now(now)];
+    }
+    let answer =
+        Answer::may_spoil("Others than menu choose deeper idle states for the short waits of fast I/O.");
+    vec![answer.now(now).wanted("menu").change(Change::of(&governor, "menu"))]
+}
+
+pub(super) fn waiting(view: &View) -> Vec<Answer> {
+    let Some(stalled) = averages("cpu", view.roots()) else { return vec![Answer::unknown(NO_PRESSURE)] };
+    let now = format!("{} of the last 10 s", percent_words(stalled.some));
+    if stalled.some / 100.0 < WAITING {
+        return vec![Answer::good("Tasks hardly wait for a processor.").now(now)];
+    }
+    let says = format!(
+        "Tasks waited for a processor for {} of the last 10 s, and the threads of a test would wait, too: stop other \
+         programs that use the processors before measuring.",
+        percent_words(stalled.some)
+    );
+    vec![Answer::spoils(says).now(now).wanted("less than 10 %")]
+}
+
+pub(super) fn steal(view: &View) -> Vec<Answer> {
+    let (now, ever) = (view.window.stolen_percent, view.window.stolen_percent_since_boot);
+    let (Some(now), Some(ever)) = (now, ever) else {
+        return vec![Answer::unknown("The processor times (/proc/stat) cannot be read.")];
+    };
+    let told = format!("{} just now, {} since boot", percent_words(now), percent_words(ever));
+    if now <= STEAL_SUSPECT && ever <= STEAL_REMARK {
+        return vec![
+            Answer::good("Other virtual machines on this host take little processor time.").now(told),
+        ];
+    }
+    let says = "Other virtual machines on this host take processor time (steal). Measure at a quieter time, or on a machine with \
+         dedicated processors.";
+    let answer = if now > STEAL_SUSPECT { Answer::spoils(says) } else { Answer::may_spoil(says) };
+    vec![answer.now(told).wanted("at most 2 %")]
+}
+
+pub(super) fn hot(view: &View) -> Vec<Answer> {
+    let Some(ever) = times_throttled(view.roots()) else {
+        return vec![Answer::absent("The processors do not count how often they are slowed down.")];
+    };
+    let told = format!("{} times since boot", grouped(ever));
+    match view.window.throttled.unwrap_or(0) {
+        0 if ever == 0 => vec![Answer::good("No processor was slowed down because of heat.").now(told)],
+        0 => {
+            let says = "Processors were slowed down because they were hot, and may be again under load: look at cooling.";
+            vec![Answer::may_spoil(says).now(told).wanted("0 times")]
+        }
+        now => {
+            let says = format!(
+                "Processors were slowed down {now} times within a second because they are hot: look at cooling."
+            );
+            vec![Answer::spoils(says).now(told).wanted("0 times")]
+        }
+    }
+}
+
+pub(super) fn battery(view: &View) -> Vec<Answer> {
+    match is_on_battery(view.roots()) {
+        None => vec![Answer::absent("The machine has no battery.")],
+        Some(false) => vec![Answer::good("The machine does not run from its battery.").now("mains")],
+        Some(true) => {
+            let says = "The machine runs from its battery: firmware and kernel save power at processors, links and drives. Plug it in.";
+            vec![Answer::may_spoil(says).now("battery").wanted("mains")]
+        }
+    }
+}
+
+/// Clock sources that are read without leaving the processor.
+const QUICK_CLOCKS: &[&str] = &[
+    "tsc",
+    "arch_sys_counter",
+    "kvm-clock",
+    "hyperv_clocksource_tsc_page",
+    "timebase",
+    "tod",
+    "riscv_clocksource",
+];
+
+pub(super) fn clock_source(view: &View) -> Vec<Answer> {
+    let folder = view.roots().sys.join("devices/system/clocksource/clocksource0");
+    let source = Setting::read(folder.join("current_clocksource"));
+    let Some(now) = source.word().map(str::to_string) else {
+        return vec![Answer::unread(&source, "The kernel does not tell what it keeps time by.")];
+    };
+    if QUICK_CLOCKS.contains(&now.as_str()) {
+        return vec![Answer::good("Reading the clock is quick.").now(now)];
+    }
+    let offered = Setting::read(folder.join("available_clocksource"));
+    let better = QUICK_CLOCKS.iter().find(|clock| offered.offers(clock));
+    let says = format!(
+        "Reading the clock {now} takes up to some microseconds, twice per I/O: latencies hold it, and a thread does fewer I/Os."
+    );
+    let answer = Answer::may_spoil(says).now(now).wanted(*better.unwrap_or(&"tsc"));
+    let change = match better {
+        Some(clock) => Change::of(&source, clock).keep(format!("the kernel parameter clocksource={clock}")),
+        None => Change::only_kept(
+            "look in the kernel's log (dmesg) for why it does not trust the tsc; firmware and hypervisor decide",
+        ),
+    };
+    vec![answer.change(change)]
+}
+
+pub(super) fn timers(view: &View) -> Vec<Answer> {
+    let line = Setting::read(view.roots().proc.join("cmdline"));
+    let parameters = line.word().unwrap_or_default();
+    if parameters.split_whitespace().any(|word| word == "highres=off") {
+        let says = "Exact timers are turned off (highres=off): waits for a rate (-g) and pauses (-ib, -ii) last until the next tick of the kernel.";
+        let change = Change::only_kept("take highres=off off the kernel's command line");
+        return vec![Answer::may_spoil(says).now("ticks of the kernel").wanted("exact").change(change)];
+    }
+    let list = Setting::read(view.roots().proc.join("timer_list"));
+    let resolution =
+        list.word().and_then(|text| text.lines().find_map(|line| line.trim().strip_prefix(".resolution:")));
+    let Some(resolution) = resolution else {
+        return match (&list.value, line.word()) {
+            (Value::Is(_), Some(_)) => {
+                vec![Answer::good("The kernel was not told to do without exact timers.")]
+            }
+            (Value::Unreadable(_), _) => vec![Answer::unread(&list, "")],
+            _ => vec![Answer::unknown("The list of timers (/proc/timer_list) is not there.")],
+        };
+    };
+    let now = resolution.trim().to_string();
+    match now.split(' ').next() == Some("1") {
+        true => vec![Answer::good("Timers are exact; a run asks for no slack of its own.").now(now)],
+        false => {
+            let says = "Timers wait for the next tick of the kernel: waits for a rate (-g) and pauses (-ib, -ii) are longer than asked for.";
+            let change = Change::only_kept("a kernel with CONFIG_HIGH_RES_TIMERS, without highres=off");
+            vec![Answer::may_spoil(says).now(now).wanted("1 nsecs").change(change)]
+        }
+    }
+}
+
+pub(super) fn mitigations(view: &View) -> Vec<Answer> {
+    let folder = view.roots().sys.join("devices/system/cpu/vulnerabilities");
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let mut on: Vec<String> = entries
+        .filter(|entry| Setting::read(entry.path()).word().is_some_and(|text| text.starts_with("Mitigation")))
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    on.sort();
+    let status = Setting::read(view.roots().proc.join("self/status"));
+    let bypass = status.word().and_then(|text| {
+        text.lines().find_map(|line| line.strip_prefix("Speculation_Store_Bypass:")).map(str::trim)
+    });
+    if bypass.is_some_and(|state| state.contains("mitigated")) {
+        on.push("spec_store_bypass of this process (a container's system-call filter can ask for it)".into());
+    }
+    if !folder.is_dir() {
+        return vec![Answer::absent("The kernel does not tell of faults of the processor.")];
+    }
+    if on.is_empty() {
+        return vec![Answer::good("No fault of the processor is worked around.").now("none")];
+    }
+    let says = "Each system call and interrupt does extra work against faults of the processor. Leave it: these protect the machine.";
+    let change = Change::only_kept(
+        "the kernel parameter mitigations=off, on a machine for measuring that runs nothing else",
+    );
+    vec![Answer::may_spoil(says).now(on.join(", ")).wanted("none").change(change)]
+}

@@ -1,0 +1,263 @@
+//! What the checks look at: the kernel's trees, this process, the disks, the file systems, and a second of what happens.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::window::Window;
+use crate::engine;
+use crate::machine::chain::{self, Layer, LayerKind};
+use crate::machine::device::{BlockDevice, DeviceNumber};
+use crate::machine::host::{is_root, kernel_release};
+use crate::machine::limits::{self, Limit};
+use crate::machine::memory::{ResourceLimit, locked_memory_limit, open_files_limit};
+use crate::machine::roots::Roots;
+use crate::machine::setting::{Setting, Value};
+use crate::machine::sight::is_in_container;
+use crate::machine::storage::{OpenedTarget, Room, room, whole_disks};
+use crate::sys::thread::allowed_processors;
+
+/// The kernel's trees, and where `/etc`, `/boot` and `/var` are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trees {
+    /// The kernel's.
+    pub roots: Roots,
+    /// Normally `/`.
+    pub root: PathBuf,
+}
+
+impl Default for Trees {
+    fn default() -> Self {
+        Trees { roots: Roots::default(), root: "/".into() }
+    }
+}
+
+/// What holds for this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// It is root's.
+    pub is_root: bool,
+    /// It runs in a container.
+    pub is_container: bool,
+    /// Release of the kernel.
+    pub release: String,
+    /// Processors that it may run on.
+    pub processors: Vec<u32>,
+    /// Memory that it may lock.
+    pub locked_memory: ResourceLimit,
+    /// Files that it may open.
+    pub open_files: ResourceLimit,
+    /// Why it cannot use io_uring.
+    pub io_uring: Result<(), String>,
+}
+
+impl Process {
+    /// This one.
+    pub fn here(roots: &Roots) -> Self {
+        let io_uring = engine::find("io_uring").map_or(Ok(()), |row| (row.probe)());
+        Process {
+            is_root: is_root(),
+            is_container: is_in_container(roots),
+            release: kernel_release(),
+            processors: allowed_processors().unwrap_or_default(),
+            locked_memory: locked_memory_limit(),
+            open_files: open_files_limit(),
+            io_uring: io_uring.map_err(|error| error.to_string()),
+        }
+    }
+}
+
+/// Who uses a disk, as the write guard sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Neighbours {
+    /// Users that the running system depends on, in words.
+    pub system: Vec<String>,
+    /// Programs that have it open, in words; or why that is not known.
+    pub programs: Result<Vec<String>, String>,
+}
+
+impl Default for Neighbours {
+    fn default() -> Self {
+        Neighbours { system: Vec::new(), programs: Ok(Vec::new()) }
+    }
+}
+
+/// A block device that drives requests, or an array.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disk {
+    /// The device.
+    pub device: BlockDevice,
+    /// What is known of it.
+    pub layer: Layer,
+    /// Who else uses it.
+    pub neighbours: Neighbours,
+    roots: Roots,
+}
+
+impl Disk {
+    /// Kernel name.
+    pub fn name(&self) -> &str {
+        &self.device.name
+    }
+
+    /// Its folder in sysfs, by the short way that people know.
+    pub fn folder(&self) -> PathBuf {
+        self.roots.sys.join("block").join(self.name())
+    }
+
+    /// A setting of its queue.
+    pub fn queue(&self, file: &str) -> Setting {
+        self.setting(&format!("queue/{file}"))
+    }
+
+    /// A setting in its folder.
+    pub fn setting(&self, file: &str) -> Setting {
+        let short = Setting::read(self.folder().join(file));
+        if short.value == Value::Absent { Setting::read(self.device.dir().join(file)) } else { short }
+    }
+
+    /// Whether it hands requests to other devices of the list and has no queue of its own to set.
+    pub fn is_stacked(&self) -> bool {
+        matches!(self.layer.kind, LayerKind::Md | LayerKind::DeviceMapper | LayerKind::Unknown)
+    }
+
+    /// Whether it turns, as far as it is believed: hypervisors say so of everything.
+    pub fn turns(&self) -> bool {
+        let is_disk = matches!(self.layer.kind, LayerKind::Disk | LayerKind::NetworkDisk);
+        let is_believed = is_disk && self.layer.transport.as_deref() != Some("virtio");
+        is_believed && self.layer.queue.rotational == Some(true)
+    }
+
+    /// A rule for udev that keeps a setting of the queue.
+    pub fn udev(&self, file: &str, value: &str) -> String {
+        format!(
+            "a line in /etc/udev/rules.d/60-truespd.rules: ACTION==\"add|change\", KERNEL==\"{}\", ATTR{{queue/{file}}}=\"{value}\"",
+            self.name()
+        )
+    }
+}
+
+/// A file system that is mounted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MountedFileSystem {
+    /// Where.
+    pub point: PathBuf,
+    /// Type.
+    pub kind: String,
+    /// Options of mount and file system.
+    pub options: Vec<String>,
+    /// What it can still take; or why that is not known.
+    pub room: Result<Room, String>,
+}
+
+/// What is looked at: what lies below a target, or stands on all disks.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Scope {
+    layers: Vec<Layer>,
+    /// The file systems, where somebody has one open.
+    rooms: Vec<(PathBuf, Room)>,
+}
+
+impl Scope {
+    /// Every whole disk and what stands on it.
+    pub fn of_machine(roots: &Roots) -> Self {
+        let disks = whole_disks(roots).into_iter().filter_map(|name| BlockDevice::named(&name, roots));
+        // A card reader without a card.
+        let disks = disks.filter(|disk| disk.size_bytes() != Some(0));
+        let layers = disks.flat_map(|disk| chain::on_disk(&disk, roots)).collect();
+        Scope { layers, rooms: Vec::new() }
+    }
+
+    /// A target and what lies below it.
+    pub fn of_target(opened: &OpenedTarget, roots: &Roots) -> Self {
+        let layers = chain::of(&opened.file, &opened.facts, roots);
+        let point = layers.iter().find_map(|layer| layer.mount.point.clone());
+        let rooms = point.zip(room(&opened.file).ok()).into_iter().collect();
+        Scope { layers, rooms }
+    }
+
+    /// And this one.
+    #[must_use]
+    pub fn and(mut self, other: Scope) -> Self {
+        self.layers.extend(other.layers);
+        self.rooms.extend(other.rooms);
+        self
+    }
+
+    fn disks(&self, neighbours: &dyn Fn(DeviceNumber) -> Neighbours, roots: &Roots) -> Vec<Disk> {
+        let mut found: Vec<Disk> = Vec::new();
+        for layer in self.layers.iter().filter(|layer| layer.kind != LayerKind::Partition) {
+            let Some(number) = layer.number else { continue };
+            let Some(device) = BlockDevice::find(number, roots) else { continue };
+            if !found.iter().any(|disk| disk.device == device) {
+                let neighbours = neighbours(number);
+                found.push(Disk { device, layer: layer.clone(), neighbours, roots: roots.clone() });
+            }
+        }
+        found
+    }
+
+    fn filesystems(&self) -> Vec<MountedFileSystem> {
+        let mut found: Vec<MountedFileSystem> = Vec::new();
+        // A file system of another machine would have to be asked there, and one of a program may not answer.
+        let here = self.layers.iter().filter(|layer| layer.kind == LayerKind::Filesystem);
+        for layer in here {
+            let Some(point) = layer.mount.point.clone() else { continue };
+            if found.iter().any(|one| one.point == point) {
+                continue;
+            }
+            let known = self.rooms.iter().find(|(at, _)| *at == point).map(|(_, room)| *room);
+            let ask = || std::fs::File::open(&point).and_then(|folder| room(&folder));
+            let room = known.map_or_else(|| ask().map_err(|e| crate::sys::error::system_text(&e)), Ok);
+            let options = layer.mount.options.as_deref().unwrap_or_default();
+            let options = options.split(',').map(str::to_string).collect();
+            found.push(MountedFileSystem { point, kind: layer.name.clone(), options, room });
+        }
+        found
+    }
+}
+
+/// All that the checks look at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct View {
+    /// The kernel's trees.
+    pub trees: Trees,
+    /// This process.
+    pub process: Process,
+    /// The disks and what is built on them.
+    pub disks: Vec<Disk>,
+    /// The file systems.
+    pub filesystems: Vec<MountedFileSystem>,
+    /// Limits of control groups on this process and these disks.
+    pub limits: Vec<Limit>,
+    /// What happened while it was watched.
+    pub window: Window,
+}
+
+impl View {
+    /// Looks, and watches for so long. `neighbours` tells who uses a device.
+    pub fn of(
+        trees: Trees,
+        process: Process,
+        scope: &Scope,
+        neighbours: &dyn Fn(DeviceNumber) -> Neighbours,
+        length: Duration,
+    ) -> Self {
+        let roots = &trees.roots;
+        let disks = scope.disks(neighbours, roots);
+        let numbers: Vec<DeviceNumber> = disks.iter().filter_map(|disk| disk.device.number()).collect();
+        let limits = limits::in_force(&numbers, roots);
+        let named = disks.iter().filter_map(|disk| Some((disk.name().to_string(), disk.device.number()?)));
+        let window = Window::watch(&named.collect::<Vec<_>>(), length, roots);
+        View { process, filesystems: scope.filesystems(), disks, limits, window, trees }
+    }
+
+    /// The kernel's trees.
+    pub fn roots(&self) -> &Roots {
+        &self.trees.roots
+    }
+
+    /// A setting below `/proc/sys`, by its name for `sysctl`.
+    pub fn sysctl(&self, name: &str) -> Setting {
+        Setting::read(self.roots().proc.join("sys").join(name.replace('.', "/")))
+    }
+}

@@ -1,0 +1,352 @@
+//! What a job does: which options say it.
+
+use super::files::{Files, files};
+use super::ini::{Section, Setting};
+use super::job::{Job, Remark};
+use super::lane::Lane;
+use super::pattern::{Pattern, data, pattern};
+use super::value::{bytes, for_reads_and_writes, is_yes, time_us};
+
+/// A job as far as it can be said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Planned {
+    pub name: String,
+    /// Begins when those before it have ended.
+    pub waits: bool,
+    /// Nothing, when it cannot be said.
+    pub load: Option<Load>,
+    pub remarks: Vec<Remark>,
+}
+
+/// What it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Load {
+    pub lanes: Vec<(Lane, u64)>,
+    /// Outstanding I/Os of each thread.
+    pub depth: u64,
+    pub threads: u64,
+    /// Files that each thread works on.
+    pub each_thread: u64,
+    pub run: OfRun,
+}
+
+/// What goes for all jobs of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct OfRun {
+    pub duration_s: Option<u64>,
+    pub warmup_s: u64,
+    pub seed: String,
+    pub affinity: String,
+    pub engine: String,
+    pub is_refilled: bool,
+    pub has_latency: bool,
+}
+
+/// Reads a job.
+pub(super) fn plan(section: &Section) -> Planned {
+    let mut job = Job::new(section);
+    job.is_si = job.number("kb_base", 1024) == 1000;
+    if let Some(name) = job.take("name").and_then(|name| name.value) {
+        job.name = name;
+    }
+    let is_after = job.take("wait_for").inspect(|setting| {
+        job.differs(Some(setting), "it waits for all jobs before it, not only for that one");
+    });
+    let waits = job.flag("stonewall", false) || is_after.is_some();
+    let load = load(&mut job);
+    Planned { name: job.name.clone(), waits, remarks: job.remarks(load.is_some()), load }
+}
+
+fn load(job: &mut Job) -> Option<Load> {
+    // Without its file, there is no job; without another key, there is.
+    for key in job.unset().into_iter().filter(|key| *key != "filename") {
+        let setting = job.take(key);
+        let name = setting.as_ref().and_then(|setting| setting.unset.clone()).unwrap_or_default();
+        job.unsaid(setting.as_ref(), &format!("the variable {name} is not set"), "");
+    }
+    let engine = engine(job)?;
+    let (pattern, mut options) = pattern(job)?;
+    let Files { mut lanes, each_thread, threads } = files(job)?;
+    let depth = depth(job, engine);
+    options.extend(caching(job, engine, &pattern));
+    let (content, is_refilled) = data(job, &pattern);
+    options.extend(content);
+    let shared = lanes.iter().map(|(_, threads)| *threads).max().unwrap_or(1);
+    options.extend(pace(job, &pattern, each_thread, shared));
+    for (lane, _) in &mut lanes {
+        lane.options.clone_from(&options);
+    }
+    let has_latency = !(job.flag("gtod_reduce", false) | job.flag("disable_lat", false));
+    let run = OfRun {
+        duration_s: duration(job),
+        warmup_s: whole_seconds(job, "ramp_time").unwrap_or(0),
+        seed: seed(job),
+        affinity: affinity(job),
+        engine: polling(job, engine),
+        is_refilled,
+        has_latency,
+    };
+    Some(Load { lanes, depth, threads, each_thread, run })
+}
+
+/// An engine of fio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    /// It does one I/O at a time.
+    Synchronous,
+    Mapped,
+    /// The engine of this name.
+    Named(&'static str),
+    /// None of ours.
+    Other,
+}
+
+impl Engine {
+    fn option(self, polls: bool) -> String {
+        match self {
+            Engine::Named("io_uring") if polls => "io_uring_poll".into(),
+            Engine::Named("nvme") if polls => "nvme_poll".into(),
+            Engine::Named(name) => name.into(),
+            Engine::Synchronous => "psync".into(),
+            // -Sm says it.
+            Engine::Mapped | Engine::Other => String::new(),
+        }
+    }
+}
+
+/// The engine's name, as one that polls where the job says so.
+fn polling(job: &mut Job, engine: Engine) -> String {
+    let setting = job.look("hipri");
+    let polls = job.flag("hipri", false);
+    if polls && !matches!(engine, Engine::Named("io_uring" | "nvme")) {
+        job.unsaid(setting.as_ref(), "only io_uring and NVMe commands can poll", "--engine io_uring_poll");
+    }
+    engine.option(polls)
+}
+
+fn engine(job: &mut Job) -> Option<Engine> {
+    let setting = job.take("ioengine");
+    let name = setting.as_ref().and_then(|one| one.value.clone()).unwrap_or_else(|| "psync".into());
+    Some(match name.as_str() {
+        "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => Engine::Synchronous,
+        "mmap" => Engine::Mapped,
+        "libaio" => Engine::Named("libaio"),
+        "io_uring" => Engine::Named("io_uring"),
+        "io_uring_cmd" => Engine::Named("nvme"),
+        "posixaio" => Engine::Named("threads"),
+        "null" => Engine::Named("null"),
+        "windowsaio" | "solarisaio" | "splice" | "sg" | "libzbc" | "xnvme" | "libblkio" | "libpmem"
+        | "dev-dax" | "pmemblk" | "libcufile" | "libhipfile" | "mtd" | "cpp_null" => {
+            job.unsaid(setting.as_ref(), "there is no such engine", "the engine is left to diskspd");
+            Engine::Other
+        }
+        _ => {
+            job.unsaid(
+                setting.as_ref(),
+                "this engine tests no file or device by reads and writes; the whole job is left out",
+                "",
+            );
+            return None;
+        }
+    })
+}
+
+fn depth(job: &mut Job, engine: Engine) -> u64 {
+    let setting = job.look("iodepth");
+    let depth = job.number("iodepth", 1).max(1);
+    match engine {
+        Engine::Synchronous | Engine::Mapped if depth > 1 => {
+            job.differs(
+                setting.as_ref(),
+                "this engine of fio does one I/O at a time, whatever iodepth says, and so does -o1",
+            );
+            1
+        }
+        _ => depth,
+    }
+}
+
+/// The option for caching.
+fn caching(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<String> {
+    let is_direct = job.flag("direct", false);
+    let is_buffered = job.flag("buffered", !is_direct);
+    let sync = job.take("sync");
+    let word = sync.as_ref().map(|one| one.value.clone().unwrap_or_else(|| "1".into())).unwrap_or_default();
+    let is_synced = !matches!(word.as_str(), "" | "0" | "none");
+    if is_synced && word != "dsync" {
+        job.differs(
+            sync.as_ref(),
+            "fio opens with O_SYNC, which also writes times of the file; w of -S is O_DSYNC",
+        );
+    }
+    let is_mapped = engine == Engine::Mapped;
+    if !(is_buffered && pattern.reads) {
+        job.forget("invalidate");
+    }
+    let invalidate = job.take("invalidate");
+    let forgets = invalidate.as_ref().is_none_or(|one| is_yes(one.value.as_deref()) != Some(false));
+    if is_buffered && forgets && pattern.reads {
+        job.differs(invalidate.as_ref(), "fio drops the file from the page cache before it begins (invalidate=1); a cached run here does not");
+    }
+    let letters = match (is_mapped, is_buffered, is_synced) {
+        (true, _, false) => "m",
+        (true, _, true) => "mw",
+        (false, true, false) => return None,
+        (false, true, true) => "w",
+        (false, false, false) => "u",
+        (false, false, true) => "h",
+    };
+    Some(format!("-S{letters}"))
+}
+
+/// Limits and pauses.
+fn pace(job: &mut Job, pattern: &Pattern, each_thread: u64, threads: u64) -> Vec<String> {
+    let mut options = Vec::new();
+    for key in ["rate", "rate_iops"] {
+        if let Some(setting) = job.take(key) {
+            options.extend(limit(job, &setting, key == "rate", pattern, each_thread));
+        }
+    }
+    if options.len() > 1 {
+        options.truncate(1);
+        job.unsaid(None, "rate and rate_iops together: there is one limit", "the first");
+    }
+    if job.look("thinktime").is_none() {
+        job.forget("thinktime_blocks");
+    }
+    let blocks = job.number("thinktime_blocks", 1).max(1);
+    if let Some(setting) = job.take("thinktime") {
+        let us = setting.value.as_deref().and_then(|text| time_us(text, 1));
+        match us {
+            Some(0) => {}
+            Some(us) if us % 1000 == 0 && each_thread == 1 => {
+                options.push(format!("-i{}", blocks.saturating_mul(threads)));
+                options.push(format!("-j{}", us / 1000));
+            }
+            _ => job.unsaid(
+                Some(&setting),
+                "pauses are whole milliseconds, for threads with one target",
+                "-j<ms> with -i<n>",
+            ),
+        }
+    }
+    options
+}
+
+fn limit(
+    job: &mut Job,
+    setting: &Setting,
+    is_bytes: bool,
+    pattern: &Pattern,
+    each_thread: u64,
+) -> Option<String> {
+    let text = setting.value.clone().unwrap_or_default();
+    let (of_reads, of_writes) = for_reads_and_writes(&text);
+    let part = if pattern.reads { of_reads } else { of_writes };
+    if pattern.reads && pattern.writes {
+        job.unsaid(
+            Some(setting),
+            "fio limits reads and writes each by itself; here is one limit for both",
+            "-g<n>i",
+        );
+        return None;
+    }
+    if each_thread > 1 {
+        job.unsaid(
+            Some(setting),
+            "fio limits a thread over all its files; here the limit is that of a thread on a target",
+            "-g<n>i",
+        );
+        return None;
+    }
+    let Some(limit) = part.and_then(|part| bytes(part, job.is_si)).filter(|limit| *limit > 0) else {
+        job.unsaid(Some(setting), "this is no rate for what the job does", "");
+        return None;
+    };
+    match is_bytes {
+        false => Some(format!("-g{limit}i")),
+        true if limit % pattern.block_bytes == 0 => Some(format!("-g{}i", limit / pattern.block_bytes)),
+        true => {
+            if limit % 1000 != 0 {
+                job.differs(Some(setting), "-g is in whole bytes per millisecond: the rest is left out");
+            }
+            Some(format!("-g{}", (limit / 1000).max(1)))
+        }
+    }
+}
+
+/// A time in whole seconds.
+fn whole_seconds(job: &mut Job, key: &str) -> Option<u64> {
+    let setting = job.take(key)?;
+    let us = setting.value.as_deref().and_then(|text| time_us(text, 1_000_000));
+    match us {
+        None => job.unsaid(Some(&setting), "this is no time", ""),
+        Some(us) if us % 1_000_000 != 0 => {
+            job.differs(Some(&setting), "times are whole seconds: it is rounded up")
+        }
+        Some(_) => {}
+    }
+    us.map(|us| us.div_ceil(1_000_000)).filter(|seconds| *seconds > 0)
+}
+
+fn duration(job: &mut Job) -> Option<u64> {
+    let runtime = job.look("runtime");
+    let is_by_time = job.flag("time_based", false);
+    let seconds = whole_seconds(job, "runtime");
+    match seconds {
+        None => job.differs(
+            None,
+            "fio ends when it has done the whole size; a run here has a time, and the job says none: -d10",
+        ),
+        Some(_) if !is_by_time => {
+            job.differs(
+                runtime.as_ref(),
+                "fio ends earlier when it has done the whole size (no time_based); here the time decides",
+            );
+        }
+        Some(_) => {}
+    }
+    seconds
+}
+
+fn seed(job: &mut Job) -> String {
+    let is_repeated = job.flag("randrepeat", true);
+    if let Some(setting) = job.take("randseed") {
+        match setting.value.as_deref().and_then(|text| text.parse::<u32>().ok()) {
+            Some(seed) => return format!("-z{seed}"),
+            None => job.unsaid(Some(&setting), "seeds are whole numbers of 32 bits", "-z<seed>"),
+        }
+    }
+    if is_repeated { String::new() } else { "-z".into() }
+}
+
+fn affinity(job: &mut Job) -> String {
+    if job.look("cpus_allowed").is_none() {
+        job.forget("cpus_allowed_policy");
+    }
+    let policy = job.take("cpus_allowed_policy").and_then(|one| one.value);
+    let Some(setting) = job.take("cpus_allowed") else { return String::new() };
+    let list = setting.value.clone().unwrap_or_default();
+    let numbers: Option<Vec<String>> = list
+        .split(',')
+        .map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+            if first > last {
+                return None;
+            }
+            Some(if first == last { first.to_string() } else { format!("{first}-{last}") })
+        })
+        .collect();
+    let Some(numbers) = numbers else {
+        job.unsaid(Some(&setting), "this is no list of processors", "-a<list>");
+        return String::new();
+    };
+    if policy.as_deref() != Some("split") && list.contains([',', '-']) {
+        job.differs(
+            Some(&setting),
+            "fio lets every thread run on all of them; -a gives one to each thread in turn",
+        );
+    }
+    format!("-a{}", numbers.join(","))
+}

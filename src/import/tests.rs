@@ -1,0 +1,190 @@
+//! Whole job files.
+
+use proptest::prelude::*;
+
+use super::table::{Job, all};
+use super::{Kind, NoJobFile, Outside, Run, import};
+
+fn read(text: &str) -> Result<Vec<Run>, NoJobFile> {
+    import("job.fio", text, &Outside { include: &|_, _| Err("none".into()), variable: &|_| None })
+}
+
+/// The lines of a job file, and its remarks in words, a line each.
+fn said(text: &str) -> (Vec<String>, String) {
+    let runs = read(text).expect(text);
+    let lines = runs.iter().map(|run| run.line().map_or_else(|| "none".to_string(), |words| words.join(" ")));
+    let remarks = runs.iter().flat_map(|run| &run.remarks).map(|(_, remark)| {
+        let line = remark.at.as_ref().map_or(0, |at| at.line);
+        format!("{:?} {line} {}: {}\n", remark.kind, remark.typed, remark.why)
+    });
+    (lines.collect(), remarks.collect())
+}
+
+#[test]
+fn jobs_become_lines() {
+    for (text, line) in [
+        (
+            "[a]\nfilename=/dev/sdz\nrw=randread\nbs=4k\niodepth=32\nioengine=io_uring\ndirect=1\nruntime=60\ntime_based\nramp_time=5",
+            "-b4K -r -w0 -Su -o32 -t1 -d60 -W5 -L --engine io_uring /dev/sdz",
+        ),
+        (
+            "[a]\nfilename=/dev/sdz\nrw=randrw\nrwmixread=70\nbs=8k\nnumjobs=4\nioengine=libaio\niodepth=8\nbuffered=0\nruntime=2m\nsize=1g\noffset=1g",
+            "-b8K -r -w30 -Su -Z1M -o8 -t4 -B1G -f2G -d120 -W0 -L --engine libaio /dev/sdz",
+        ),
+        (
+            "[w]\nrw=write\nbs=1m\nsize=1g\nnumjobs=2\ndirectory=/mnt/x\nruntime=10\nsync=dsync\ndirect=1\nrefill_buffers",
+            "-b1M -w100 -Sh -o1 -t1 -c1G -d10 -W0 -Zr -L --engine psync /mnt/x/w.0.0 /mnt/x/w.1.0",
+        ),
+        (
+            "[m]\nfilename=a:b\nrw=randread\nsize=2g\nnumjobs=3\niodepth=16\nioengine=libaio\nruntime=9\ndirect=1",
+            "-b4K -r -w0 -Su -c1G -F3 -O16 -d9 -W0 -L --engine libaio a b",
+        ),
+        (
+            "[s]\nfilename=f\nfilesize=1g\nsize=50%\nrw=read:60k\nbs=4k\nruntime=9\nioengine=mmap",
+            "-b4K -s64K -w0 -Sm -o1 -t1 -f512M -c1G -d9 -W0 -L f",
+        ),
+        (
+            "[d]\nfilename=f\nsize=1g\nrw=randread\nrandom_distribution=zoned:80/10:20/\nrandseed=7\ncpus_allowed=0-3,8\ncpus_allowed_policy=split\nruntime=500ms\nblockalign=8k\nrate_iops=100",
+            "-b4K -r8K -rdpct80/10 -w0 -g100i -o1 -t1 -c1G -d1 -W0 -z7 -a0-3,8 -L --engine psync f",
+        ),
+        (
+            "[t]\nfilename=-f\nsize=16m\nrw=write\nzero_buffers\nthinktime=2000\nthinktime_blocks=4\nrate=1m\nrandrepeat=0\ngtod_reduce=1\nruntime=1",
+            "-b4K -w100 -Z -g256i -i4 -j2 -o1 -t1 -c16M -d1 -W0 -z --engine psync ./-f",
+        ),
+        (
+            "[k]\nkb_base=1000\nfilename=f\nsize=1mi\nbs=4ki\nruntime=1\nhipri\nioengine=io_uring\ndirect=1",
+            "-b4K -w0 -Su -o1 -t1 -c1M -d1 -W0 -L --engine io_uring_poll f",
+        ),
+    ] {
+        let (lines, remarks) = said(text);
+        assert_eq!(lines, [line], "{text}\n{remarks}");
+        assert!(!remarks.contains("Unsaid"), "{text}\n{remarks}");
+    }
+}
+
+#[test]
+fn groups_are_lines_of_their_own() {
+    let text = "[global]\nsize=16m\nruntime=1\ntime_based\n[a]\n[b]\n[c]\nstonewall\nbs=8k\n[d]\nrw=write\n[e]\nwait_for=d\nrw=trim\n";
+    let (lines, remarks) = said(text);
+    assert_eq!(lines[0], "-b4K -w0 -o1 -t1 -c16M -d1 -W0 -L --engine psync a.0.0 b.0.0");
+    assert_eq!(lines[1..], ["none", "none"]);
+    assert!(remarks.contains("Unsaid 14 rw=trim: reads and writes are all there is"), "{remarks}");
+    let runs = read(text).expect("a job file");
+    assert_eq!(
+        runs[1].line_of(&runs[1].lanes[1]).join(" "),
+        "-b4K -w100 -Z1M -o1 -t1 -c16M -d1 -W0 -L d.0.0"
+    );
+    assert!(runs[2].lanes.is_empty());
+}
+
+#[test]
+fn parts_of_a_file_are_targets() {
+    let text = "[a]\nfilename=f\nsize=1g\noffset_increment=1g\nnumjobs=2\nruntime=1";
+    let runs = read(text).expect("a job file");
+    let words: Vec<String> = runs[0].lanes.iter().map(|lane| runs[0].line_of(lane).join(" ")).collect();
+    assert!(words[0].contains("-t1 -f1G -c2G") && words[1].contains("-t1 -B1G -c2G"), "{words:?}");
+}
+
+#[test]
+fn what_differs_is_told() {
+    for (text, says) in [
+        ("[a]\nfilename=f\nsize=1m\nrw=randread", "Differs 4 rw=randread: fio meets every block once"),
+        ("[a]\nfilename=f\nsize=1m\nrw=read", "Differs 0 : fio ends when it has done the whole size"),
+        ("[a]\nfilename=f\nsize=1m\nruntime=3", "Differs 4 runtime=3: fio ends earlier"),
+        ("[a]\nfilename=f\nsize=1m\nruntime=3", "Differs 0 : fio drops the file from the page cache"),
+        ("[a]\nfilename=f\nruntime=3", "Differs 0 : the job says no size of its file"),
+        (
+            "[a]\nfilename=f\nsize=1m\niodepth=4\nioengine=sync",
+            "Differs 4 iodepth=4: this engine of fio does one I/O at a time",
+        ),
+        ("[a]\nfilename=f\nsize=1m\nrw=rw", "Differs 4 rw=rw: fio reads and writes at two places"),
+        ("[a]\nfilename=f\nsize=1m\ncpus_allowed=0-1", "Differs 4 cpus_allowed=0-1: fio lets every thread"),
+        (
+            "[a]\nfilename=f\nsize=1m\nrw=randrw\nrate_iops=5",
+            "Unsaid 5 rate_iops=5: fio limits reads and writes each",
+        ),
+        ("[a]\nfilename=f\nsize=1m\nbs=${X}", "Unsaid 4 bs=${X}: the variable X is not set"),
+        (
+            "[a]\nfilename=${X}\nsize=1m",
+            "Unsaid 2 filename=${X}: the variable X is not set; the whole job is left out",
+        ),
+        ("[a]\nfilename=/dev/sdz\nsize=50%", "Unsaid 3 size=50%: a share of the file wants its size"),
+        (
+            "[a]\nfilename=f\nsize=1m\nrw=randread\nrandom_distribution=zipf:1.2",
+            "Unsaid 5 random_distribution=zipf:1.2",
+        ),
+        ("[a]\nfilename=f\nsize=1m\nverify_dump=1", "Unsaid 4 verify_dump=1: nothing is read back"),
+        ("[a]\nfilename=f\nsize=1m\nmade_up=1", "Unsaid 4 made_up=1: this is no key of fio"),
+        ("[a]\nfilename=f\nsize=1m\ngroup_reporting", "Needless 4 group_reporting"),
+        ("[a]\nfilename=f\nsize=1m\nverify=0", "Needless 4 verify=0: it is off here"),
+        ("[a]\nsize=1m\nnrfiles=400", "400 files are too many for a line"),
+        ("[a]\nsize=1m\nfilename=f\nnumjobs=9999999", "too many threads"),
+    ] {
+        let (_, remarks) = said(text);
+        assert!(remarks.contains(says), "{text}\n{remarks}");
+    }
+}
+
+/// A line of a key changes what is said, or is told.
+#[test]
+fn no_key_is_dropped() {
+    let base = "[a]\nfilename=f\nsize=64m\nrw=randrw\nioengine=io_uring\niodepth=4\n";
+    let (lines, remarks) = said(base);
+    let names = all().flat_map(|(names, job)| names.into_iter().map(move |name| (name, job)));
+    for (name, job) in names.filter(|(name, _)| !name.is_empty()) {
+        let value = match name {
+            "rw" | "readwrite" => "read",
+            "ioengine" => "sync",
+            "random_distribution" => "zipf:1.1",
+            "bssplit" => "4k/50:8k/50",
+            "bsrange" | "blocksize_range" => "4k-64k",
+            // What is usual here.
+            "buffered" | "randrepeat" | "allrandrepeat" | "invalidate" | "numjobs" | "nrfiles"
+            | "nr_files" | "thinktime_blocks" => "0",
+            _ => "7",
+        };
+        let text = format!("{base}{name}={value}\n");
+        let (with, told) = said(&text);
+        // With one job, one file and no time, these change nothing in fio either.
+        let is_usual = matches!(
+            name,
+            "numjobs"
+                | "nrfiles"
+                | "nr_files"
+                | "thinktime_blocks"
+                | "kb_base"
+                | "name"
+                | "cpus_allowed_policy"
+                | "filename_format"
+                | "stonewall"
+                | "wait_for_previous"
+                | "time_based"
+                | "offset_increment"
+        );
+        assert!(with != lines || told != remarks || is_usual, "{name}={value} is dropped\n{told}");
+        if job != Job::Read {
+            assert!(told.contains(&format!(" 7 {name}={value}: ")), "{name}\n{told}");
+        }
+    }
+}
+
+#[test]
+fn a_remark_of_a_global_section_stands_once() {
+    let (_, remarks) = said("[global]\nverify=md5\nsize=1m\n[a]\n[b]\n[c]\n");
+    assert_eq!(remarks.matches("verify=md5").count(), 1, "{remarks}");
+    let runs = read("[a]\nverify=md5\nsize=1m\n").expect("a job file");
+    assert!(runs[0].remarks.iter().any(|(job, remark)| job == "a" && remark.kind == Kind::Unsaid));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_file_makes_it_stumble(keys in proptest::collection::vec((0..400usize, "[-0-9a-z%:/,.${}]{0,12}"), 0..12), noise in "\\PC{0,80}") {
+        let names: Vec<&str> = all().flat_map(|(names, _)| names).collect();
+        let lines: String = keys.iter().map(|(at, value)| format!("{}={value}\n", names[at % names.len()])).collect();
+        let _ = read(&format!("[global]\n{lines}[a]\n{lines}[b]\nstonewall\n"));
+        let _ = read(&format!("[a]\n{noise}\n"));
+        let _ = read(&noise);
+    }
+}
