@@ -4,12 +4,8 @@
 //! some take any word there for a failure, others merge it into standard output (`2>&1`) and read the result from what
 //! comes out. So each kind of words has its conditions here, in one place. Errors have none: they are always told.
 
-use std::ffi::OsStr;
-
+use crate::cli::config;
 use crate::sys::terminal;
-
-/// Silences as `--quiet` does, for programs whose command line cannot be changed. Anything but nothing and `0`.
-const QUIET: &str = "TRUESPD_QUIET";
 
 /// Words beside a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,11 +43,11 @@ enum Extent {
 pub(crate) struct Beside(Extent);
 
 impl Beside {
-    /// For the streams and the environment of this process. `is_quiet`: `--quiet` was given. `is_text`: standard output
+    /// For the streams, the environment and the configuration of this process. `is_quiet`: `--quiet` was given. `is_text`: standard output
     /// gets the result as text.
     pub fn of_process(is_quiet: bool, is_text: bool) -> Self {
         let is_merged = terminal::are_merged(std::io::stdout(), std::io::stderr());
-        let is_quiet = is_quiet || is_set(&std::env::var_os(QUIET).unwrap_or_default());
+        let is_quiet = is_quiet || config::in_force().is_quiet();
         Beside(match () {
             () if is_merged => Extent::Merged { is_text },
             () if is_quiet => Extent::AsDiskSpd,
@@ -85,11 +81,6 @@ impl Told {
     }
 }
 
-/// Whether the variable says yes.
-fn is_set(value: &OsStr) -> bool {
-    !value.is_empty() && value != "0"
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,11 +105,5 @@ mod tests {
         assert_eq!(told(Extent::AsDiskSpd), [Told::Asked, Told::WarningOfDiskSpd]);
         assert_eq!(told(Extent::Merged { is_text: true }), [Told::Asked]);
         assert_eq!(told(Extent::Merged { is_text: false }), []);
-    }
-
-    #[test]
-    fn the_variable_says_yes_or_no() {
-        assert!(is_set("1".as_ref()) && is_set("yes".as_ref()));
-        assert!(!is_set("".as_ref()) && !is_set("0".as_ref()));
     }
 }

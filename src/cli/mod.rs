@@ -7,11 +7,13 @@
 
 mod beside;
 mod commands;
+mod completions;
 mod config;
 mod console;
 mod grammar;
 mod kept;
 mod live;
+mod manual;
 mod operands;
 mod show;
 mod words;

@@ -13,7 +13,11 @@ mod house;
 
 mod cli {
     mod accepted;
+    mod completions;
+    mod configuration;
     mod differences;
+    mod import;
+    mod manual;
     mod messages;
     mod random;
     mod refused;
@@ -72,7 +76,7 @@ mod history {
     mod file;
     mod keeping;
     mod suites;
-    mod tools;
+    pub mod tools;
 }
 
 mod load {
@@ -90,6 +94,7 @@ mod machine {
     mod chain_trees;
     mod devices;
     mod disks;
+    mod doctor;
     mod inspect;
     mod interrupts;
     mod large;

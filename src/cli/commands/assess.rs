@@ -39,9 +39,9 @@ const DATA: &str = "data";
      figure (pass); may be repeated"
 )))]
 pub(crate) struct AssessArguments {
-    /// Directory for the test file, or a device
-    #[arg(value_name = "DIR|DEVICE", default_value = ".")]
-    target: String,
+    /// Directory for the test file, or a device [default: the folder of the configuration file, or the current directory]
+    #[arg(value_name = "DIR|DEVICE")]
+    target: Option<String>,
     /// Only random tests
     #[arg(long)]
     ran: bool,
@@ -125,8 +125,8 @@ impl Suite for AssessArguments {
 
     fn ask(&self) -> Result<Asked<Self::Work>, Fault> {
         self.winsats_own()?;
-        let target = self.n.map_or(self.target.clone(), |number| format!("#{number}"));
-        let place = self.series.place(&target)?;
+        let target = self.n.map_or(self.target.clone(), |number| Some(format!("#{number}")));
+        let place = self.series.place_or_usual(target.as_deref())?;
         let plan = self.plan(&place)?;
         if self.print {
             return Ok(Asked::Text(lines(&place, &plan)));

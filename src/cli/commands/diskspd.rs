@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use crate::cli::Invocation;
 use crate::cli::beside::{Beside, Told};
+use crate::cli::commands::configured::tell_warnings;
 use crate::cli::commands::keeping::{Keeper, Keeping};
+use crate::cli::config;
 use crate::cli::console::{Console, ProgressAs, say, say_beside, say_line, tell, write_out};
 use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
 use crate::cli::grammar::{help_for, help_of_for};
@@ -147,10 +149,12 @@ fn command_line(program: &Program, args: &[OsString]) -> Vec<String> {
 }
 
 fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: VerdictTo) -> ExitCode {
-    if let Err(refusals) = load_profile(program, args, &mut request) {
+    let read = config::read().map(|_| ()).and_then(|()| load_profile(program, args, &mut request));
+    if let Err(refusals) = read {
         return tell(refusals);
     }
     let shape = Shape::of(&request, verdict_to);
+    tell_warnings(shape.beside);
     tell_how_understood(&request, shape.beside);
     if request.profile_only {
         let text = match request.profile.result_format {

@@ -3,27 +3,21 @@
 //! What the command line says counts before the variables, these before the configuration file, and that before what is
 //! usual. A document that cannot be kept is a warning: the result was printed, and the exit code stays as it is.
 
-use std::env;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use crate::cli::beside::{Beside, Told};
-use crate::cli::config::{Config, HistoryConfig};
+use crate::cli::config::{self, Force, Key, Setting, Value};
 use crate::cli::console::{say_beside, say_line};
 use crate::cli::grammar::value::{history_label, history_tag};
-use crate::fault::Refusal;
+use crate::fault::{Refusal, Refusals};
 use crate::history::{Device, Facts, Given, HistoryError, NewEntry, Problem, Store};
 use crate::machine::host::{host_name, unix_time_s};
 use crate::request::HistoryOptions;
 use crate::result::{Document, Layer, envelope, json};
 use crate::suite::SuiteDocument;
 use crate::text::shell_word;
-
-/// The file of the history.
-const STORE: &str = "TRUESPD_STORE";
-/// `0` keeps nothing, `1` keeps everything, also of `diskspd`.
-const HISTORY: &str = "TRUESPD_HISTORY";
 
 /// Whose documents they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,9 +82,9 @@ pub(crate) fn tag(text: &str) -> Result<String, Refusal> {
 ///
 /// # Errors
 /// The configuration cannot be used, or there is no usual place.
-pub(crate) fn store_path(typed: Option<&str>) -> Result<PathBuf, Refusal> {
-    let config = Config::read()?;
-    place(typed, variable(STORE), &config.history).map_err(Refusal::from)
+pub(crate) fn store_path(typed: Option<&str>) -> Result<PathBuf, Refusals> {
+    config::read()?;
+    Ok(place(typed, &config::in_force())?.map_err(Refusal::from)?)
 }
 
 /// The file of the history where nothing is typed; none where there is no place for one, so that nothing can be in it.
@@ -98,33 +92,23 @@ pub(crate) fn store_path(typed: Option<&str>) -> Result<PathBuf, Refusal> {
 /// # Errors
 /// The configuration cannot be used.
 pub(crate) fn known_store() -> Result<Option<PathBuf>, Refusal> {
-    let config = Config::read()?;
-    match place(None, variable(STORE), &config.history) {
+    match place(None, &config::in_force())? {
         Err(error) if error.problem == Problem::NoPlace => Ok(None),
         other => other.map(Some).map_err(Refusal::from),
     }
 }
 
-fn place(
-    typed: Option<&str>,
-    variable: Option<String>,
-    config: &HistoryConfig,
-) -> Result<PathBuf, HistoryError> {
-    let given = typed.map(PathBuf::from).or(variable.map(PathBuf::from)).or(config.store.clone());
-    given.map_or_else(Store::default_path, Ok)
-}
-
-fn variable(name: &str) -> Option<String> {
-    env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
+fn place(typed: Option<&str>, force: &Force<'_>) -> Result<Result<PathBuf, HistoryError>, Refusal> {
+    let given = match (typed, force.setting(Key::HistoryStore)?) {
+        (Some(typed), _) => Some(PathBuf::from(typed)),
+        (None, Setting { value: Some(Value::Path(path)), .. }) => Some(path),
+        (None, _) => None,
+    };
+    Ok(given.map_or_else(Store::default_path, Ok))
 }
 
 /// Whether documents of this keeper are kept.
-fn is_wanted(
-    options: &HistoryOptions,
-    variable: Option<&str>,
-    config: &HistoryConfig,
-    keeper: Keeper,
-) -> Result<bool, Refusal> {
+fn is_wanted(options: &HistoryOptions, force: &Force<'_>, keeper: Keeper) -> Result<bool, Refusal> {
     if let Some(wish) = options.wish() {
         return match options.is_off {
             false => Ok(true),
@@ -132,18 +116,13 @@ fn is_wanted(
                 .hint("give one of the two")),
         };
     }
-    let usual = match keeper {
-        Keeper::DiskSpd => config.diskspd.unwrap_or(false),
-        Keeper::TrueSpd => config.keep.unwrap_or(true),
-    };
-    match variable {
-        _ if options.is_off => Ok(false),
-        None => Ok(usual),
-        Some("0") => Ok(false),
-        Some("1") => Ok(true),
-        Some(other) => Err(Refusal::command_line(format!("the variable {HISTORY} is '{other}'"))
-            .hint("set it to 0 to keep nothing, or to 1 to keep every result")),
+    if options.is_off {
+        return Ok(false);
     }
+    force.flag(match keeper {
+        Keeper::DiskSpd => Key::HistoryDiskspd,
+        Keeper::TrueSpd => Key::HistoryKeep,
+    })
 }
 
 /// What becomes of the document of a run or a suite.
@@ -161,10 +140,13 @@ impl Keeping {
     ///
     /// # Errors
     /// What the person says does not fit together, or cannot be read.
-    pub fn of(options: &HistoryOptions, keeper: Keeper) -> Result<Self, Refusal> {
-        let config = Config::read()?;
-        let is_wanted = is_wanted(options, variable(HISTORY).as_deref(), &config.history, keeper)?;
-        let place = is_wanted.then(|| place(options.store.as_deref(), variable(STORE), &config.history));
+    pub fn of(options: &HistoryOptions, keeper: Keeper) -> Result<Self, Refusals> {
+        config::read()?;
+        let force = config::in_force();
+        let place = match is_wanted(options, &force, keeper)? {
+            true => Some(place(options.store.as_deref(), &force)?),
+            false => None,
+        };
         let given = Given {
             label: options.label.clone(),
             note: None,
@@ -227,39 +209,41 @@ impl Keeping {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::config::{Config, HISTORY, STORE};
 
     #[test]
     fn the_nearest_word_counts() {
+        let nothing = Config::default();
         let off = HistoryOptions { is_off: true, ..HistoryOptions::default() };
         let on = HistoryOptions { is_on: true, ..HistoryOptions::default() };
         let labelled = HistoryOptions { label: Some("x".into()), ..HistoryOptions::default() };
         let none = HistoryOptions::default();
-        let config = |keep, diskspd| HistoryConfig { keep, diskspd, store: None };
-        let usual = config(None, None);
-        for (options, variable, config, of_truespd, of_diskspd) in [
-            (&none, None, &usual, true, false),
-            (&none, None, &config(Some(false), Some(true)), false, true),
-            (&none, Some("0"), &config(Some(true), Some(true)), false, false),
-            (&none, Some("1"), &config(Some(false), None), true, true),
-            (&off, Some("1"), &usual, false, false),
-            (&on, Some("0"), &config(Some(false), None), true, true),
-            (&labelled, Some("0"), &usual, true, true),
+        for (options, variable, of_truespd, of_diskspd) in [
+            (&none, "", true, false),
+            (&none, "0", false, false),
+            (&none, "1", true, true),
+            (&off, "1", false, false),
+            (&on, "0", true, true),
+            (&labelled, "0", true, true),
         ] {
-            let wanted = |keeper| is_wanted(options, variable, config, keeper);
+            let variable = |name: &str| (name == HISTORY).then(|| variable.into());
+            let force = Force::new(&nothing, &variable);
+            let wanted = |keeper| is_wanted(options, &force, keeper);
             assert_eq!((wanted(Keeper::TrueSpd), wanted(Keeper::DiskSpd)), (Ok(of_truespd), Ok(of_diskspd)));
         }
-        assert!(is_wanted(&none, Some("no"), &usual, Keeper::TrueSpd).is_err());
+        let odd = |_: &str| Some("no".into());
+        assert!(is_wanted(&none, &Force::new(&nothing, &odd), Keeper::TrueSpd).is_err());
         let both = HistoryOptions { is_off: true, ..labelled };
-        let refusal = is_wanted(&both, None, &usual, Keeper::TrueSpd).unwrap_err();
+        let refusal = is_wanted(&both, &Force::new(&nothing, &|_| None), Keeper::TrueSpd).unwrap_err();
         assert_eq!(refusal.message, "--no-history and --label exclude each other");
     }
 
     #[test]
     fn a_place_is_the_nearest_one() {
-        let config = HistoryConfig { store: Some("/c".into()), ..HistoryConfig::default() };
-        let of = |typed, variable: Option<&str>| place(typed, variable.map(String::from), &config).unwrap();
-        assert_eq!(of(Some("t"), Some("/v")), PathBuf::from("t"));
-        assert_eq!(of(None, Some("/v")), PathBuf::from("/v"));
-        assert_eq!(of(None, None), PathBuf::from("/c"));
+        let nothing = Config::default();
+        let variable = |name: &str| (name == STORE).then(|| "/v".into());
+        let of = |typed| place(typed, &Force::new(&nothing, &variable)).unwrap().unwrap();
+        assert_eq!(of(Some("t")), PathBuf::from("t"));
+        assert_eq!(of(None), PathBuf::from("/v"));
     }
 }

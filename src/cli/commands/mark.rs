@@ -35,9 +35,10 @@ Examples:
   truespd mark --test RND4K-Q32T1 --test SEQ128K-Q4T2 --only read --save result.txt
   truespd mark /dev/nvme1n1                     only reads, of the first GiB of a disk")]
 pub(crate) struct MarkArguments {
-    /// Directory for the test file, or a block device (`#n` is the nth disk)
-    #[arg(value_name = "DIR|DEVICE", default_value = ".")]
-    target: String,
+    /// Directory for the test file, or a block device (`#n` is the nth disk) [default: the folder of the configuration file,
+    /// or the current directory]
+    #[arg(value_name = "DIR|DEVICE")]
+    target: Option<String>,
 
     /// Set of tests for a kind of disk
     #[arg(long, value_enum, default_value_t = Preset::Default)]
@@ -155,7 +156,7 @@ impl Suite for MarkArguments {
     }
 
     fn ask(&self) -> Result<Asked<Self::Work>, Fault> {
-        let place = self.series.place(&self.target)?;
+        let place = self.series.place_or_usual(self.target.as_deref())?;
         let settings = settings(self, &place)?;
         let largest = settings.tests.iter().map(|test| test.block_bytes).max().unwrap_or_default();
         if largest > settings.size_bytes {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::{Args, FromArgMatches};
 
+use crate::cli::commands::configured::usual_folder;
 use crate::cli::commands::diskspd::{ExitCode, live_view, print};
 use crate::cli::commands::keeping::{HistoryArguments, Keeper, Keeping};
 use crate::cli::console::{say_line, tell};
@@ -232,9 +233,10 @@ impl SeriesArguments {
         Telemetry::open(&wishes, &command_line, used, live_view(self.live)).map_err(Refusal::from)
     }
 
-    /// The directory or device that a suite tests.
-    pub fn place(&self, typed: &str) -> Result<Place, Refusal> {
-        let place = Place::find(typed)?.directory_or_device()?;
+    /// The directory or device that a suite tests; the usual folder where none is named.
+    pub fn place_or_usual(&self, typed: Option<&str>) -> Result<Place, Refusal> {
+        let place = Place::find(&typed.map_or_else(usual_folder, |typed| Ok(typed.to_string()))?)?
+            .directory_or_device()?;
         place.check_overwrite(&self.overwrite)?;
         Ok(place)
     }

@@ -58,6 +58,11 @@ impl Row {
         }
     }
 
+    /// Its subcommand with its options.
+    pub fn command(&self) -> Command {
+        (self.options)(Command::new(self.name))
+    }
+
     /// The suite whose documents have this format.
     pub fn of_format(format: &str) -> Option<&'static Self> {
         TABLE.iter().find(|row| row.format == format)
@@ -98,7 +103,7 @@ impl FromArgMatches for Chosen {
 
 impl Subcommand for Chosen {
     fn augment_subcommands(command: Command) -> Command {
-        let with = |command: Command, row: &Row| command.subcommand((row.options)(Command::new(row.name)));
+        let with = |command: Command, row: &Row| command.subcommand(row.command());
         TABLE.iter().fold(command, with)
     }
 

@@ -1,11 +1,15 @@
 //! Values of options that several commands take.
 
+use std::path::PathBuf;
+
 use crate::cli::grammar::value::size_above_zero;
-use crate::fault::Refusal;
+use crate::fault::{Failure, FailureKind, Refusal};
 use crate::request::Output;
 use crate::result::metrics::Metric;
+use crate::session::outputs::TextOutput;
 use crate::session::place::FILE_BYTES_MIN;
-use crate::text::typed_size;
+use crate::sys::error::system_text;
+use crate::text::{printable_path, typed_size};
 
 /// Reads a size as DiskSpd writes them (`4096`, `64K`, `1G`).
 pub(crate) fn bytes(text: &str) -> Result<u64, Refusal> {
@@ -30,6 +34,35 @@ pub(crate) fn json_output(typed: Option<&str>) -> (Option<Output>, bool) {
         Some("-") => (None, true),
         typed => (typed.map(|path| Output { format: "json", path: path.to_string() }), false),
     }
+}
+
+/// A file that the program makes from its own tables, and can make again at any time.
+#[derive(Debug)]
+pub(crate) struct GeneratedFile {
+    /// Where.
+    pub path: PathBuf,
+    /// All that it holds.
+    pub text: String,
+}
+
+/// Writes such files, with their folders. Files of the same names are replaced.
+///
+/// # Errors
+/// The first that cannot be written.
+pub(crate) fn write_generated(files: &[GeneratedFile]) -> Result<(), Failure> {
+    for file in files {
+        if let Some(folder) = file.path.parent() {
+            let failed = |error: std::io::Error| {
+                let message = format!("could not make the folder '{}'", printable_path(folder));
+                let failure = Failure::new(FailureKind::Output, message).because(system_text(&error));
+                failure.on(folder.display().to_string())
+            };
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let output = Output { format: "folder", path: file.path.display().to_string() };
+        TextOutput::open(&output).and_then(|opened| opened.write(&file.text)).map_err(Failure::from)?;
+    }
+    Ok(())
 }
 
 /// Reads a whole number from `LEAST` to `MOST`.

@@ -5,6 +5,7 @@ mod presets;
 
 use clap::Args;
 
+use crate::cli::commands::configured::usual_folder;
 use crate::cli::commands::suite::{Asked, Measured, SeriesArguments, Suite, write_profile};
 use crate::cli::commands::values::{between, bytes, one_of};
 use crate::cli::show::verdict::{Style, series as series_verdict};
@@ -39,7 +40,8 @@ const SECONDS_MAX: u32 = 86_400;
 pub(crate) struct WorkloadArguments {
     /// Name of the workload
     name: Option<String>,
-    /// Directory for the test files [default: .], or as many files or devices as the workload needs
+    /// Directory for the test files [default: the folder of the configuration file, or the current directory], or as many
+    /// files or devices as the workload needs
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     /// List all workloads
@@ -200,8 +202,8 @@ impl WorkloadArguments {
 
     /// The targets that were named, as many as the workload needs.
     fn places(&self, name: &str, preset: &Preset) -> Result<Vec<Place>, Refusal> {
-        let here = [".".to_string()];
-        let typed = if self.targets.is_empty() { &here[..] } else { &self.targets[..] };
+        let usual = if self.targets.is_empty() { vec![usual_folder()?] } else { Vec::new() };
+        let typed = if self.targets.is_empty() { &usual } else { &self.targets };
         let places = typed.iter().map(|typed| Place::find(typed)).collect::<Result<Vec<Place>, _>>()?;
         let needed = preset.file_bytes.len();
         let has_folder = places.iter().any(Place::is_directory);

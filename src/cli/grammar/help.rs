@@ -3,6 +3,7 @@
 use crate::cli::grammar::arguments::is_option;
 use crate::cli::grammar::rows::{self, Row, SECTIONS};
 use crate::engine;
+use crate::fault::ExitCode;
 use crate::text::{columns_of, hanging, wrap};
 
 /// Width of the help in columns, unless the terminal has less.
@@ -43,8 +44,8 @@ pub fn help_for(program: &str, columns: usize) -> String {
     }
     push_engines(&mut text);
     text.push_str("\nExit codes\n");
-    for (code, meaning) in EXIT_CODES {
-        push_entry(&mut text, &code.to_string(), meaning, 5);
+    for code in ExitCode::ALL {
+        push_entry(&mut text, &(code as u8).to_string(), code.of_run(), 7);
     }
     text.push_str("\nExamples\n");
     for (words, meaning) in EXAMPLES {
@@ -101,7 +102,8 @@ pub fn help_of_for(word: &str, columns: usize) -> Option<String> {
     (!text.written.is_empty()).then_some(text.written)
 }
 
-const INTRODUCTION: &[&str] = &[
+/// What goes before the options.
+pub(crate) const INTRODUCTION: &[&str] = &[
     "A target is a file, a block device, or an NVMe namespace for NVMe commands (/dev/ng0n1); #<n> is the n-th whole disk. \
      Options come before targets. The value of an option follows its letter without a blank (-b4k), letters are case \
      sensitive, and every option is an argument of its own.",
@@ -110,33 +112,13 @@ const INTRODUCTION: &[&str] = &[
     "Without a note on Linux, an option means the same as in DiskSpd.",
 ];
 
-const ENGINES_END: &str = "Without --engine: psync for one outstanding I/O, mmap with -Sm, otherwise the first of \
+/// What goes below the engines.
+pub(crate) const ENGINES_END: &str = "Without --engine: psync for one outstanding I/O, mmap with -Sm, otherwise the first of \
     io_uring, libaio and threads that this machine offers. Standard error says when no better one \
     ran, and why; with -v it always names the engine.";
 
-const EXIT_CODES: &[(u8, &str)] = &[
-    (0, "done, also when stopped by Ctrl+C, and after -Rp, -Rs, -ye and help that was asked for"),
-    (
-        1,
-        "a target cannot be opened or is too small, or the run was stopped before anything was measured: nothing on \
-        standard output; or the run failed (an I/O, a thread): the result so far is still printed. The reason is on \
-        standard error",
-    ),
-    (
-        3,
-        "the command line, the profile or a check of the machine was refused; nothing on standard output, nothing was \
-        changed",
-    ),
-    (
-        4,
-        "write guard: the target is in use or holds data that TrueSpd did not make; nothing on standard output, \
-        nothing was changed",
-    ),
-    (5, "--require: the run is done, and its verdict is worse than required"),
-    (141, "nobody reads standard output any more (| head)"),
-];
-
-const EXAMPLES: &[(&str, &str)] = &[
+/// Lines that work, behind the name of the program, and what each does.
+pub(crate) const EXAMPLES: &[(&str, &str)] = &[
     (
         "-c1G -b4K -r -o32 -t4 -d30 -Sh -L test.dat",
         "Random 4 KiB reads of a new file of 1 GiB: 4 threads with 32 outstanding I/Os each, no caches, 30 \

@@ -1,10 +1,11 @@
 //! Hints for frequent mistakes: values apart from their letter, dashes from web pages, Windows
 //! spellings, wrong case, several options in one word.
 
+use super::rows;
 use super::value::Slip;
-use super::{fio, rows};
 use crate::cli::grammar::arguments::{Arguments, Word, is_option};
 use crate::fault::{Mark, Refusal};
+use crate::import::said_here;
 use crate::text::nearest;
 
 /// Characters that word processors put where a hyphen was typed, and their names.
@@ -79,7 +80,7 @@ pub(crate) fn misplaced(line: &Arguments, option: usize) -> Vec<String> {
 fn of_fio(line: &Arguments) -> Vec<String> {
     let said = |(i, typed): (usize, &String)| {
         let next = line.args.get(i + 1).filter(|next| !next.starts_with('-')).map(String::as_str);
-        fio::said_here(typed.strip_prefix("--")?, next)
+        said_here(typed.strip_prefix("--")?, next)
     };
     line.args.iter().enumerate().filter_map(said).collect()
 }
@@ -199,7 +200,7 @@ fn long_option(typed: &str) -> Option<String> {
 
 /// What a long option that does not exist was probably meant to be.
 pub(crate) fn named(typed: &str) -> Vec<String> {
-    let of_fio = typed.strip_prefix("--").and_then(|name| fio::said_here(name, None));
+    let of_fio = typed.strip_prefix("--").and_then(|name| said_here(name, None));
     of_fio.or_else(|| long_option(typed)).into_iter().chain(["all options: --help".to_string()]).collect()
 }
 
@@ -208,7 +209,7 @@ pub(crate) fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec
     let typed = &line.args[word.index];
     let letter: String = typed.chars().skip(1).take(1).collect();
     let mut hints = Vec::new();
-    let is_fios = typed.strip_prefix("--").is_some_and(|name| fio::said_here(name, None).is_some());
+    let is_fios = typed.strip_prefix("--").is_some_and(|name| said_here(name, None).is_some());
     let forms: Vec<String> = if is_fios {
         Vec::new()
     } else if typed.starts_with("--") {

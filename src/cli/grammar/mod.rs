@@ -2,10 +2,12 @@
 
 pub(crate) mod arguments;
 pub(crate) mod draft;
-pub(crate) mod fio;
+#[cfg(test)]
+mod fio;
 pub mod help;
 pub(crate) mod hints;
 pub(crate) mod lines;
+pub(crate) mod offers;
 pub(crate) mod options;
 pub mod parse;
 pub(crate) mod rows;

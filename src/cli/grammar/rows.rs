@@ -4,6 +4,7 @@
 //! `command-line.md` §14) keep DiskSpd's meaning; long options are TrueSpd's own.
 
 use super::draft::Draft;
+use crate::cli::grammar::offers::{self, Offers};
 use crate::cli::grammar::options::{affinity, caching, extent, load, long, pattern, report, windows};
 use crate::cli::grammar::value::{Slip, Value};
 
@@ -23,6 +24,8 @@ pub(crate) struct Row {
     pub help: &'static str,
     /// What is different or worth knowing on Linux; empty when nothing is.
     pub linux: &'static str,
+    /// What a shell may offer as its value.
+    pub offers: Offers,
     /// Names under which findings of the profile's rules point at it.
     pub keys: &'static [&'static str],
     /// Read in the first pass (`command-line.md` §4).
@@ -53,6 +56,11 @@ impl Row {
 
     const fn linux(mut self, linux: &'static str) -> Self {
         self.linux = linux;
+        self
+    }
+
+    const fn offers(mut self, offers: Offers) -> Self {
+        self.offers = offers;
         self
     }
 
@@ -90,6 +98,7 @@ const fn row(name: &'static str, value: &'static str, parse: Parse) -> Row {
         value,
         help: "",
         linux: "",
+        offers: Offers::Nothing,
         keys: &[],
         first_pass: false,
         with_profile: false,
@@ -124,7 +133,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         title: "Size and range of the target",
         rows: &[
-            row("b", "<size>", extent::block)
+            row("b", "<size>", extent::block).offers(offers::BLOCKS)
                 .keys(&["-b"])
                 .first_pass()
                 .help("I/O size, 1 to 4294967294 bytes, default 64K; also the unit of the suffix b.")
@@ -136,14 +145,14 @@ pub(crate) static SECTIONS: &[Section] = &[
                 .keys(&["-B"])
                 .help("Start of the tested range, and its length. Default: from 0 to the end.")
                 .linux("with -Su or -Sh a multiple of the device's alignment; a base beyond the end is refused."),
-            row("f", "<size>", extent::maximum)
+            row("f", "<size>", extent::maximum).offers(offers::FILE_SIZES)
                 .starts(DIGITS)
                 .keys(&["-f"])
                 .help("End of the tested range, counted from the start of the target. Default: its end."),
-            row("f", "<rst>", extent::access_hints)
+            row("f", "<rst>", extent::access_hints).offers(offers::HINTS)
                 .help("Access hints: r random, s sequential scan, t temporary file; one or more letters.")
                 .linux("posix_fadvise for r and s (r wins over s); t has no counterpart and is only kept in the profile."),
-            row("c", "<size>", extent::create)
+            row("c", "<size>", extent::create).offers(offers::FILE_SIZES)
                 .keys(&["-c"])
                 .help("Create the target files with this size before the run.")
                 .linux(
@@ -155,19 +164,19 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         title: "Access pattern",
         rows: &[
-            row("s", "[<size>]", pattern::sequential).keys(&["-s"]).help(
+            row("s", "[<size>]", pattern::sequential).offers(offers::STEPS).keys(&["-s"]).help(
                 "Sequential I/O (the default); the distance between successive I/Os, default one \
                 block.",
             ),
-            row("si", "[<size>]", pattern::interlocked)
+            row("si", "[<size>]", pattern::interlocked).offers(offers::STEPS)
                 .keys(&["-si", "-s"])
                 .help("Sequential; all threads of a target share one offset.")
                 .linux("the offset is an atomic counter."),
-            row("r", "[<size>]", pattern::random)
+            row("r", "[<size>]", pattern::random).offers(offers::STEPS)
                 .keys(&["-r"])
                 .help("Random I/O; the alignment of its offsets, default one block.")
                 .linux("with -Su or -Sh a multiple of the device's alignment."),
-            row("rs", "<pct>", pattern::mixed).keys(&["-r", "-rs"]).help(
+            row("rs", "<pct>", pattern::mixed).offers(offers::MIXED).keys(&["-r", "-rs"]).help(
                 "Mixed: this percentage (1 to 100) of the I/O is random, the rest is sequential from the \
                 last offset. Alignment from -r<size>.",
             ),
@@ -182,7 +191,7 @@ pub(crate) static SECTIONS: &[Section] = &[
             row("p", "", pattern::parallel)
                 .keys(&["-p"])
                 .help("Parallel sequential: each outstanding request goes through the target on its own."),
-            row("T", "<size>", pattern::thread_stride)
+            row("T", "<size>", pattern::thread_stride).offers(offers::STEPS)
                 .keys(&["-T"])
                 .help("Distance between the starting offsets of successive threads on a target."),
         ],
@@ -190,7 +199,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         title: "Reads, writes and what is written",
         rows: &[
-            row("w", "<pct>", load::write_percent)
+            row("w", "<pct>", load::write_percent).offers(offers::WRITES)
                 .keys(&["-w"])
                 .help(
                     "Percentage of writes, 0 to 100, default 0. WARNING: writes destroy what the target \
@@ -200,7 +209,7 @@ pub(crate) static SECTIONS: &[Section] = &[
                     "targets with data that TrueSpd did not make are refused (see --overwrite); -w0 \
                 opens for reading only.",
                 ),
-            row("Z", "<size>[,<file>]", load::source_data).starts(DIGITS).keys(&["-Z"]).help(
+            row("Z", "<size>[,<file>]", load::source_data).offers(offers::SOURCES).starts(DIGITS).keys(&["-Z"]).help(
                 "Each write takes its data from a random place in a source of this size, which is filled \
                 with random bytes or from a file.",
             ),
@@ -213,17 +222,17 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         title: "Threads and requests",
         rows: &[
-            row("t", "<n>", load::threads_per_target)
+            row("t", "<n>", load::threads_per_target).offers(offers::THREADS)
                 .keys(&["-t"])
                 .help("Threads per target, default 1. Not with -F."),
-            row("F", "<n>", load::threads_total)
+            row("F", "<n>", load::threads_total).offers(offers::THREADS)
                 .keys(&["-F"])
                 .help("Threads in total; each works on every target."),
-            row("o", "<n>", load::requests_per_target)
+            row("o", "<n>", load::requests_per_target).offers(offers::DEPTHS)
                 .keys(&["-o"])
                 .help("Outstanding I/Os per thread and target, default 2; 1 is synchronous.")
                 .linux("above 1 with io_uring, or with the engine of --engine."),
-            row("O", "<n>", load::requests_per_thread)
+            row("O", "<n>", load::requests_per_thread).offers(offers::DEPTHS)
                 .keys(&["-O"])
                 .help("Outstanding I/Os per thread over all targets; each I/O picks a target. Only with -F."),
             row("x", "", load::completion_routines)
@@ -237,10 +246,10 @@ pub(crate) static SECTIONS: &[Section] = &[
                 n: buffers not registered.",
                 )
                 .linux("the ring is io_uring."),
-            row("oc", "<n>", load::completion_batch)
+            row("oc", "<n>", load::completion_batch).offers(offers::BATCHES)
                 .keys(&["-oc"])
                 .help("Completions taken at a time, default 16."),
-            row("bs", "<n|p>", load::buffer_separation)
+            row("bs", "<n|p>", load::buffer_separation).offers(offers::SEPARATION)
                 .keys(&["-bs"])
                 .help("Buffers of different threads: p separated (default), n packed.")
                 .linux("always separated; n is only kept in the profile."),
@@ -249,7 +258,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         title: "Processors",
         rows: &[
-            row("a", "[<list>]", affinity::list)
+            row("a", "[<list>]", affinity::list).offers(offers::PROCESSORS)
                 .keys(&["-a"])
                 .help(
                     "Pin threads round robin to the processors of the list: -a0,2,8-11, with groups \
@@ -259,7 +268,7 @@ pub(crate) static SECTIONS: &[Section] = &[
                     "processor = 64 x group + number; without group any CPU id. Default: all CPUs the \
                 process may use, ascending.",
                 ),
-            row("a", "<placement>", affinity::placement)
+            row("a", "<placement>", affinity::placement).offers(offers::PLACEMENTS)
                 .starts("cspPeEu")
                 .keys(&["-a<placement>"])
                 .help(
@@ -274,7 +283,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         title: "Caching",
         rows: &[
-            row("S", "[bhmruw]", caching::cache)
+            row("S", "[bhmruw]", caching::cache).offers(offers::CACHING)
                 .keys(&["-S"])
                 .help(
                     "b cached (default), u unbuffered, w write-through, h = uw, m memory mapped, r \
@@ -289,7 +298,7 @@ pub(crate) static SECTIONS: &[Section] = &[
                 .keys(&["-S"])
                 .help("The old name of -Sh.")
                 .linux("O_DIRECT and O_DSYNC. For help use -? or --help."),
-            row("N", "<v|n|i>", caching::flush)
+            row("N", "<v|n|i>", caching::flush).offers(offers::FLUSHES)
                 .keys(&["-N"])
                 .help("Flush after each mapped write. Needs -Sm.")
                 .linux(
@@ -300,7 +309,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         title: "Rate and pauses",
         rows: &[
-            row("g", "<n>[i]", load::rate)
+            row("g", "<n>[i]", load::rate).offers(offers::RATES)
                 .keys(&["-g"])
                 .help(
                     "Limit per thread and target: <n> bytes per millisecond, or with i <n> I/Os per \
@@ -323,16 +332,16 @@ pub(crate) static SECTIONS: &[Section] = &[
     Section {
         title: "Time and random numbers",
         rows: &[
-            row("d", "<s>", report::duration)
+            row("d", "<s>", report::duration).offers(offers::SECONDS)
                 .keys(&["-d"])
                 .first_pass()
                 .with_profile()
                 .help("Measured time in seconds, default 10."),
-            row("W", "<s>", report::warmup)
+            row("W", "<s>", report::warmup).offers(offers::PAUSES)
                 .first_pass()
                 .with_profile()
                 .help("Warm-up in seconds before the measured time, default 5."),
-            row("C", "<s>", report::cooldown)
+            row("C", "<s>", report::cooldown).offers(offers::PAUSES)
                 .first_pass()
                 .with_profile()
                 .help("Cool-down in seconds after the measured time, default 0."),
@@ -346,18 +355,18 @@ pub(crate) static SECTIONS: &[Section] = &[
         title: "Results",
         rows: &[
             row("L", "", report::latency).keys(&["-L"]).help("Measure latencies."),
-            row("D", "[<ms>]", report::intervals)
+            row("D", "[<ms>]", report::intervals).offers(offers::INTERVALS)
                 .keys(&["-D"])
                 .help("IOPS statistics per interval, default 1000 ms."),
-            row("R", "<format>", report::result_format).first_pass().with_profile().help(
+            row("R", "<format>", report::result_format).offers(Offers::Formats).first_pass().with_profile().help(
                 "Format of the result on standard output: text (the default) or xml; TrueSpd's own are json, csv and \
                 intervals.",
             ),
-            row("Rp", "[text|xml]", report::profile_only)
+            row("Rp", "[text|xml]", report::profile_only).offers(offers::TEXT_OR_XML)
                 .first_pass()
                 .with_profile()
                 .help("Print the profile of these options and run nothing."),
-            row("Rs", "[text|xml]", report::system_information)
+            row("Rs", "[text|xml]", report::system_information).offers(offers::TEXT_OR_XML)
                 .first_pass()
                 .with_profile()
                 .help("Print information about the system and run nothing. Must be the only argument."),
@@ -382,7 +391,7 @@ pub(crate) static SECTIONS: &[Section] = &[
                 .keys(&["-l"])
                 .help("Large pages for I/O buffers.")
                 .linux("MAP_HUGETLB; reserve pages with vm.nr_hugepages."),
-            row("I", "<1|2|3>", load::priority)
+            row("I", "<1|2|3>", load::priority).offers(offers::PRIORITIES)
                 .help("I/O priority: 1 very low, 2 low, 3 normal (default).")
                 .linux(
                     "1 idle class, 2 best-effort level 7; only some schedulers (bfq, mq-deadline) \
@@ -402,7 +411,7 @@ pub(crate) static SECTIONS: &[Section] = &[
             row("ye", "<name>", windows::set_event)
                 .help("Set this existing event and exit.")
                 .linux("exit code 0."),
-            row("e", "<NAME>", windows::trace)
+            row("e", "<NAME>", windows::trace).offers(offers::TRACES)
                 .help(
                     "Trace: PROCESS THREAD IMAGE_LOAD DISK_IO MEMORY_PAGE_FAULTS MEMORY_HARD_FAULTS \
                 NETWORK REGISTRY.",
@@ -424,7 +433,7 @@ pub(crate) static SECTIONS: &[Section] = &[
     },
     Section {
         title: "XML profiles",
-        rows: &[row("X", "<file>", report::profile_file).first_pass().with_profile().help(
+        rows: &[row("X", "<file>", report::profile_file).offers(Offers::File).first_pass().with_profile().help(
             "Run an XML profile. With it only -: -C -d -W -R -v -z, long options, and targets \
                 that replace its templates *1, *2, ...",
         )],
@@ -438,14 +447,14 @@ pub(crate) static SECTIONS: &[Section] = &[
                 .help("This help. With an option behind it (--help -b, --help overwrite) only what that one does."),
             row("V", "", report::version).with_profile().help("The version."),
             row("-version", "", report::version).with_profile().help("The version."),
-            row("-engine", "NAME[:parameters]", long::engine)
+            row("-engine", "NAME[:parameters]", long::engine).offers(Offers::Engines)
                 .with_profile()
                 .help("The engine that issues I/O, instead of the best one available; listed below."),
-            row("-overwrite", "PATH", long::overwrite).with_profile().help(
+            row("-overwrite", "PATH", long::overwrite).offers(Offers::Target).with_profile().help(
                 "Allows a write test, or -c, on this target although it holds data that TrueSpd did not \
                 make. PATH is the target again, a disk not by #n. Repeatable. A target in use is refused all the same.",
             ),
-            row("-unchecked", "PATH", long::unchecked).with_profile().help(
+            row("-unchecked", "PATH", long::unchecked).offers(Offers::Target).with_profile().help(
                 "Allows a write test on this target although the system does not tell whether it is in use: /proc \
                 or /sys is missing, as in a chroot. PATH as for --overwrite. A target that is known to be in use is refused all the same.",
             ),
@@ -453,17 +462,17 @@ pub(crate) static SECTIONS: &[Section] = &[
                 "Refuse to run while another run of TrueSpd has a target of this one, and keep later runs from it. \
                 Without it, runs share a target, and each warns of the other.",
             ),
-            row("-json", "FILE", long::json).with_profile().help(
+            row("-json", "FILE", long::json).offers(Offers::File).with_profile().help(
                 "Also write the result to this file as JSON: everything measured, for truespd render and \
                 merge. Repeatable. With - as the file the result goes to standard output in place of the text. All this \
                 goes for the next four, too.",
             ),
-            row("-xml", "FILE", long::xml).with_profile().help("Also write the XML result to this file."),
-            row("-text", "FILE", long::text).with_profile().help("Also write the text result to this file."),
-            row("-csv", "FILE", long::csv)
+            row("-xml", "FILE", long::xml).offers(Offers::File).with_profile().help("Also write the XML result to this file."),
+            row("-text", "FILE", long::text).offers(Offers::File).with_profile().help("Also write the text result to this file."),
+            row("-csv", "FILE", long::csv).offers(Offers::File)
                 .with_profile()
                 .help("Also write a table of threads, targets, reads and writes to this file."),
-            row("-intervals", "FILE", long::intervals).with_profile().help(
+            row("-intervals", "FILE", long::intervals).offers(Offers::File).with_profile().help(
                 "Also write the course of the run to this file: a table of its intervals (-D, or those of every \
                 result) and targets.",
             ),
@@ -476,7 +485,7 @@ pub(crate) static SECTIONS: &[Section] = &[
                 rules that lacked evidence. Without it, one line, or none where standard error is the file or pipe \
                 of standard output (2>&1).",
             ),
-            row("-require", "<certified|suspect>", long::require)
+            row("-require", "<certified|suspect>", long::require).offers(offers::GRADES)
                 .with_profile()
                 .help("Exit code 5 when the verdict is worse than this."),
             row("-progress", "", long::progress).with_profile().help(
@@ -487,11 +496,11 @@ pub(crate) static SECTIONS: &[Section] = &[
                 "truespd run only: show the run on a full screen while it goes on, with IOPS, throughput, latency, processors and \
                 disks every second. Where standard error is no terminal it does what --progress does.",
             ),
-            row("-metrics", "FILE", long::metrics).with_profile().help(
+            row("-metrics", "FILE", long::metrics).offers(Offers::File).with_profile().help(
                 "Replace this file every second by a page for Prometheus (textfile collector of the node exporter): where \
                 the run is, counters of I/Os, bytes and latency, and at the end the result with its verdict.",
             ),
-            row("-events", "FILE", long::events).with_profile().help(
+            row("-events", "FILE", long::events).offers(Offers::File).with_profile().help(
                 "Write a line of JSON to this file for everything that happens: the progress every second, files that are \
                 made, warnings, the result. A file gets them at its end; a pipe or /dev/fd/3 goes as well.",
             ),
@@ -504,7 +513,7 @@ pub(crate) static SECTIONS: &[Section] = &[
             row("-keep-history", "", long::keep_history)
                 .with_profile()
                 .help("Keep the result in the history, also where the configuration file says no; see truespd history."),
-            row("-store", "FILE", long::store)
+            row("-store", "FILE", long::store).offers(Offers::File)
                 .with_profile()
                 .help("The file of the history, instead of that of the variable TRUESPD_STORE, of the configuration \
                 file, or ~/.local/share/truespd/history.sqlite; implies --keep-history, as the next three do."),

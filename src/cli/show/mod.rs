@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod disks;
+pub mod doctor;
 pub mod history;
 pub mod inspect;
 pub mod judged;

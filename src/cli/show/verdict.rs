@@ -1,8 +1,8 @@
 //! The verdict as people see it: one line after a run, or all of it.
 
-use std::ffi::OsStr;
 use std::io::IsTerminal;
 
+use crate::cli::config;
 use crate::result::{Finding, Grade, Verdict};
 use crate::suite::findings::{SeriesVerdict, word};
 use crate::sys::terminal;
@@ -40,9 +40,8 @@ impl Style {
 
     fn of(columns: Option<usize>, is_terminal: bool) -> Self {
         let columns = readable(columns.unwrap_or(COLUMNS));
-        let variable = |name| std::env::var_os(name).unwrap_or_default();
-        let takes_colour = takes_colour(&variable("NO_COLOR"), &variable("TERM"));
-        Style { columns, has_colour: is_terminal && takes_colour }
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        Style { columns, has_colour: has_colour(config::in_force().colour(), is_terminal && !is_dumb) }
     }
 
     /// The text in the grade's colour, where there are colours.
@@ -70,9 +69,13 @@ pub(crate) fn fitting_stdout(text: String) -> String {
     }
 }
 
-/// Whether a terminal takes colours and the person wants them (<https://no-color.org>: present and not empty).
-fn takes_colour(no_color: &OsStr, term: &OsStr) -> bool {
-    no_color.is_empty() && term != "dumb"
+/// Whether there are colours, by the word of the configuration, on a stream that takes them or does not.
+fn has_colour(wanted: &str, takes_colour: bool) -> bool {
+    match wanted {
+        config::ALWAYS => true,
+        config::NEVER => false,
+        _ => takes_colour,
+    }
 }
 
 pub(crate) fn plural(count: usize, one: &str) -> String {
@@ -216,10 +219,12 @@ pub(crate) fn rules() -> String {
         compared with the counters of disks and servers. This page is what `truespd judge --rules` prints.";
     out.push_str(&wrap(introduction, WIDTH).join("\n"));
     out.push('\n');
+    // Markdown takes `<size>` for a tag.
+    let escaped = |text: &str| text.replace('<', "\\<");
     for rule in RULES {
         out.push_str(&format!("\n## {} ({}, {})\n\n", rule.name, rule.worst.word(), rule.cause.word()));
-        out.push_str(&wrap(rule.about, WIDTH).join("\n"));
-        let advice = format!("\n\nAdvice: {}.\n", rule.advice.trim_end_matches('.'));
+        out.push_str(&wrap(&escaped(rule.about), WIDTH).join("\n"));
+        let advice = format!("\n\nAdvice: {}.\n", escaped(rule.advice.trim_end_matches('.')));
         out.push_str(&wrap(&advice, WIDTH).join("\n"));
     }
     out
@@ -391,10 +396,10 @@ mod tests {
     }
 
     #[test]
-    fn some_terminals_take_no_colour() {
-        let takes = |no_color: &str, term: &str| takes_colour(no_color.as_ref(), term.as_ref());
-        assert!(takes("", "xterm") && takes("", ""));
-        assert!(!takes("1", "xterm") && !takes("", "dumb"));
+    fn colours_are_where_they_are_wanted() {
+        assert!(has_colour("auto", true) && !has_colour("auto", false));
+        assert!(has_colour("always", true) && has_colour("always", false));
+        assert!(!has_colour("never", true) && !has_colour("never", false));
     }
 
     #[test]

@@ -104,7 +104,7 @@ fn the_file_is_where_the_person_says() {
 fn a_configuration_that_is_not_understood_is_refused_before_anything_runs() {
     let place = Place::new();
     place.write("config/truespd/config.toml", "[history]\nkeeep = true\n");
-    let words = ["config.toml', line 2: unknown field `keeep`", "keep = true or false"];
+    let words = ["config.toml', line 2: unknown key keeep in [history]", "keep, diskspd, store"];
     place.said(&Place::line("")).refused(&words);
     place.said("history list").refused(&words);
     assert!(!place.path("t.dat").exists());

@@ -13,9 +13,12 @@ use std::ffi::OsString;
 
 use clap::Args;
 
+use crate::cli::beside::Beside;
 use crate::cli::commands::answer::told as shown;
+use crate::cli::commands::configured::tell_warnings;
 use crate::cli::commands::diskspd::{ExitCode, Program, print};
 use crate::cli::commands::suites::Row;
+use crate::cli::config;
 use crate::cli::console::tell;
 use crate::fault::{FailureKind, Outcome, Refusal, RefusalKind};
 use crate::machine::launcher::launched;
@@ -47,6 +50,17 @@ impl What {
             name => Row::named(name).filter(|row| series::SUITES.contains(&row.name)).map(What::Suite),
         }
     }
+}
+
+/// `truespd cluster` with what it runs as subcommands, which its parser does not know.
+pub(crate) fn described(own: clap::Command) -> clap::Command {
+    let suites = series::SUITES.iter().filter_map(|name| Row::named(name));
+    clap::Command::new("cluster")
+        .about(own.get_about().cloned().unwrap_or_default())
+        .display_order(own.get_display_order())
+        .override_usage("mpirun -np RANKS --host HOSTS truespd cluster <run|mark|workload> [OPTIONS] ...")
+        .subcommand(options::described())
+        .subcommands(suites.map(|row| options::described_suite(row.name, row.command())))
 }
 
 /// `truespd cluster`.
@@ -106,6 +120,10 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
     if has_others && let Err(code) = parent::is_rank(&own, matches!(what, What::Line), is_first) {
         let told = u8::try_from(code).ok().and_then(ExitCode::of_number);
         return told.unwrap_or_else(|| ExitCode::of(Outcome::Failed(FailureKind::Lost)));
+    }
+    // What is wrong with it is told when all ranks are asked whether they can run.
+    if config::read().is_ok() && is_first {
+        tell_warnings(Beside::of_process(false, true));
     }
     let joined = match join::join(&typed, &own.options, open, is_first) {
         Ok(joined) => joined,

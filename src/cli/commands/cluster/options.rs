@@ -58,6 +58,36 @@ Examples:
   mpirun -np 3 --host a,b,c --bind-to none truespd cluster mark /data
 ";
 
+/// `truespd cluster run` with its options, for the manual and for completions.
+pub(super) fn described() -> clap::Command {
+    let line = clap::Arg::new("line").value_name("LINE").num_args(0..).help(
+        "Options and targets as for diskspd; {host}, {rank}, {local} and {n} in them stand for what differs between the ranks",
+    );
+    Options::command().name("run").arg(line).after_help(MORE.trim_start())
+}
+
+/// `truespd cluster mark` and so on: a suite with the options of the cluster that go with it.
+pub(super) fn described_suite(name: &str, suite: clap::Command) -> clap::Command {
+    let own = Options::command();
+    let of_lines = ["shard", "shared"];
+    let args = own.get_arguments().filter(|arg| !of_lines.contains(&arg.get_id().as_str())).cloned();
+    let about = format!("Run truespd {name} on every rank at the same time");
+    let long = suite
+        .get_long_about()
+        .map(|about| about.to_string().replacen("\n\n", ".\n\n", 1))
+        .unwrap_or_default();
+    let how = "Every rank makes its own files, every step runs on all ranks at once, and the figures are those of all together.";
+    let target = if name == "workload" { "oltp /data" } else { "/data" };
+    suite
+        .args(args)
+        .about(about.clone())
+        .long_about(format!("{about}\n\n{how}\n\n{long}"))
+        .override_usage(format!("mpirun -np RANKS --host HOSTS truespd cluster {name} [OPTIONS] ..."))
+        .after_help(format!(
+            "Examples:\n  mpirun -np 3 --host a,b,c --bind-to none truespd cluster {name} {target}\n"
+        ))
+}
+
 /// Options of the cluster, and the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Own {

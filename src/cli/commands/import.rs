@@ -1,0 +1,244 @@
+//! `truespd import`: a job file of fio as lines of `diskspd`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::cli::Invocation;
+use crate::cli::commands::diskspd::{ExitCode, print};
+use crate::cli::console::{say_line, tell};
+use crate::cli::grammar::parse;
+use crate::cli::show::verdict::plural;
+use crate::fault::{Failure, Fault, Outcome, Refusal, RefusalKind};
+use crate::import::{Included, Kind, Outside, Remark, Run, import};
+use crate::profile::{Profile, TimeSpan, xml};
+use crate::request::Output;
+use crate::session::outputs::TextOutput;
+use crate::sys::error::system_text;
+use crate::text::{printable, printable_path, shell_line, shell_word};
+
+/// The largest job file.
+const BYTES_MAX: u64 = 16 << 20;
+
+/// Turn a job file of fio into lines of diskspd; what cannot be said is listed
+///
+/// Prints one line for jobs that run at the same time, as a script of the shell. Above each line stands what became of keys
+/// that are no options there: what cannot be said, with the line of the job file and what comes nearest, and what means
+/// something else. Runs nothing, and writes nothing but the file of --profile.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  truespd import job.fio                     lines of diskspd, with comments
+  truespd import job.fio > job.sh            the same as a script
+  truespd import --profile job.xml job.fio   jobs that differ, at the same time: an XML profile, and its line
+  truespd import --strict job.fio            exit code 5 when something cannot be said
+
+Variables (${NAME}) are those of the environment. docs/import.md tells which keys are known, and what differs.")]
+pub(crate) struct ImportArguments {
+    /// Job file of fio; - for standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Write all jobs to this file as one XML profile of DiskSpd, with a time span for each group of jobs; needed where jobs with
+    /// different options run at the same time; - is standard output, then without the lines
+    #[arg(long, value_name = "FILE")]
+    profile: Option<String>,
+    /// Exit with code 5 when something cannot be said
+    #[arg(long)]
+    strict: bool,
+}
+
+/// `truespd import`.
+pub(crate) fn run(arguments: &ImportArguments) -> ExitCode {
+    imported(arguments).unwrap_or_else(tell)
+}
+
+fn imported(arguments: &ImportArguments) -> Result<ExitCode, Fault> {
+    let (name, text) = read(&arguments.file)?;
+    let outside = Outside { include: &included, variable: &|name| std::env::var(name).ok() };
+    let runs = import(&name, &text, &outside).map_err(|wrong| {
+        let what =
+            format!("'{}' is no job file of fio: {}, {}", printable(&name), wrong.at, printable(&wrong.what));
+        Refusal::new(RefusalKind::Input, what).on(name.clone()).with_hints(wrong.hint.map(str::to_string))
+    })?;
+    let profile = arguments.profile.as_deref();
+    let unsaid = unsaid(&runs, profile.is_some());
+    let text = match profile {
+        None => lines(&name, &runs),
+        Some(path) => {
+            let written = xml::write(&profile_of(&runs)?, 0);
+            match path {
+                "-" => written,
+                path => {
+                    write(path, &arguments.file, &written)?;
+                    profile_line(&name, path, &runs)
+                }
+            }
+        }
+    };
+    let code = print(&text, ExitCode::Done);
+    if unsaid > 0 {
+        let keys = plural(unsaid, "thing");
+        let place = if profile == Some("-") { "the comments without --profile" } else { "the comments" };
+        say_line(format_args!("note: {keys} of '{}' could not be said: see {place}", printable(&name)));
+    }
+    Ok(match code {
+        ExitCode::Done if unsaid > 0 && arguments.strict => ExitCode::of(Outcome::Unmet),
+        code => code,
+    })
+}
+
+/// The name and the text of a job file.
+fn read(file: &Path) -> Result<(String, String), Refusal> {
+    let refused = |why: String| {
+        let what = format!("the job file '{}' cannot be read: {why}", printable_path(file));
+        Refusal::new(RefusalKind::Input, what).on(file.display().to_string())
+    };
+    let is_stdin = file.as_os_str() == "-";
+    let text = match is_stdin {
+        true => std::io::read_to_string(std::io::Read::take(std::io::stdin().lock(), BYTES_MAX)),
+        false => read_text(file),
+    };
+    let name = if is_stdin { "standard input".into() } else { file.display().to_string() };
+    Ok((name, text.map_err(|error| refused(system_text(&error)))?))
+}
+
+/// A file of a reasonable size.
+fn read_text(file: &Path) -> std::io::Result<String> {
+    std::io::read_to_string(std::io::Read::take(std::fs::File::open(file)?, BYTES_MAX))
+}
+
+/// An included file: as it is named, or beside the file that includes it.
+fn included(from: &str, name: &str) -> Included {
+    let beside = Path::new(from).parent().map(|folder| folder.join(name));
+    let path = match Path::new(name).exists() {
+        true => PathBuf::from(name),
+        false => beside.unwrap_or_else(|| name.into()),
+    };
+    let text = read_text(&path).map_err(|error| system_text(&error))?;
+    Ok((path.display().to_string(), text))
+}
+
+fn write(path: &str, job: &Path, text: &str) -> Result<(), Fault> {
+    if let (Ok(one), Ok(other)) = (std::fs::canonicalize(path), std::fs::canonicalize(job))
+        && one == other
+    {
+        return Err(Refusal::command_line("--profile names the job file itself").into());
+    }
+    let output = TextOutput::open(&Output { format: "xml", path: path.into() }).map_err(Refusal::from)?;
+    output.write(text).map_err(|error| Failure::from(error).into())
+}
+
+/// How many things cannot be said.
+fn unsaid(runs: &[Run], has_profile: bool) -> usize {
+    let remarks = runs.iter().flat_map(|run| &run.remarks);
+    let keys = remarks.filter(|(_, remark)| remark.kind == Kind::Unsaid).count();
+    let has_line = |run: &Run| run.line().is_some_and(|words| time_span(&words).is_ok());
+    let lacking = runs.iter().filter(|run| !has_profile && !run.lanes.is_empty() && !has_line(run));
+    keys + lacking.count()
+}
+
+/// A script of lines.
+fn lines(file: &str, runs: &[Run]) -> String {
+    let mut out = format!("# {}\n", printable(file));
+    for run in runs {
+        out.push_str(&comments(run));
+        match run.line() {
+            Some(words) => match time_span(&words) {
+                Ok(_) => out.push_str(&format!("diskspd {}\n", shell_line(&words))),
+                Err(why) => out.push_str(&format!("# no line: {}\n", printable(&why.to_string()))),
+            },
+            None if run.lanes.is_empty() => out.push_str("# no line: nothing of it can be said\n"),
+            None => out.push_str(&format!(
+                "# no line: these targets differ in their options; a profile can say that: truespd import --profile FILE.xml {}\n",
+                printable(&shell_word(file))
+            )),
+        }
+    }
+    out
+}
+
+/// The line for a profile, with all comments.
+fn profile_line(file: &str, profile: &str, runs: &[Run]) -> String {
+    let mut out = format!("# {}\n", printable(file));
+    runs.iter().for_each(|run| out.push_str(&comments(run)));
+    let engines: Vec<Vec<String>> =
+        runs.iter().filter(|run| !run.lanes.is_empty()).map(Run::engine_words).collect();
+    let first = engines.first().cloned().unwrap_or_default();
+    if engines.iter().any(|engine| *engine != first) {
+        out.push_str("# not said: the groups have different engines; a profile runs with one: the first\n");
+    }
+    let words: Vec<String> = std::iter::once(format!("-X{profile}")).chain(first).collect();
+    out.push_str(&format!("diskspd {}\n", shell_line(&words)));
+    out
+}
+
+/// What stands above a line.
+fn comments(run: &Run) -> String {
+    let names: Vec<String> = run.jobs.iter().map(|name| format!("[{}]", printable(name))).collect();
+    let mut out = format!("\n# {}\n", names.join(" "));
+    let needless: Vec<&str> = of_kind(run, Kind::Needless).map(|(_, remark)| remark.typed.as_str()).collect();
+    for (lead, kind) in [("not said", Kind::Unsaid), ("differs", Kind::Differs)] {
+        for (job, remark) in of_kind(run, kind) {
+            out.push_str(&format!("# {lead}: {}\n", printable(&words_of(job, remark))));
+        }
+    }
+    if !needless.is_empty() {
+        out.push_str(&format!("# needs no word: {}\n", printable(&needless.join(", "))));
+    }
+    out
+}
+
+fn of_kind(run: &Run, kind: Kind) -> impl Iterator<Item = &(String, Remark)> {
+    run.remarks.iter().filter(move |(_, remark)| remark.kind == kind)
+}
+
+fn words_of(job: &str, remark: &Remark) -> String {
+    let place = match &remark.at {
+        Some(at) => format!("{at}: {}", remark.typed),
+        None => format!("[{job}]"),
+    };
+    match (remark.why.as_str(), remark.nearest.as_str()) {
+        ("", "") => format!("{place}: there is nothing like it"),
+        (why, "") => format!("{place}: {why}"),
+        ("", nearest) => format!("{place}: nearest: {nearest}"),
+        (why, nearest) => format!("{place}: {why}; nearest: {nearest}"),
+    }
+}
+
+/// All runs as time spans of one profile.
+fn profile_of(runs: &[Run]) -> Result<Profile, Refusal> {
+    let mut profile = Profile::default();
+    for run in runs {
+        let mut spans = run.lanes.iter().map(|lane| time_span(&run.line_of(lane)));
+        let Some(first) = spans.next() else { continue };
+        let mut span = first?;
+        for other in spans {
+            span.targets.extend(other?.targets);
+        }
+        profile.time_spans.push(span);
+    }
+    if profile.time_spans.is_empty() {
+        let refusal =
+            Refusal::new(RefusalKind::Input, "nothing of this job file can be said, so there is no profile");
+        return Err(refusal.hint("without --profile, the reasons are listed"));
+    }
+    Ok(profile)
+}
+
+/// What a line means. It was made here, so a line that the parser refuses asks for more than a run can do.
+fn time_span(words: &[String]) -> Result<TimeSpan, Refusal> {
+    let refused = |why: String| {
+        let what = format!("the job file asks for what no run can do: {why}");
+        Refusal::new(RefusalKind::Input, what)
+            .hint(format!("the line would be: diskspd {}", shell_line(words)))
+    };
+    match parse(words, "diskspd", &|| 0) {
+        Ok(Invocation::Run(request)) => {
+            request.profile.time_spans.first().cloned().ok_or_else(|| refused("it has no time span".into()))
+        }
+        Ok(_) => Err(refused("it runs nothing".into())),
+        Err(refusals) => {
+            Err(refused(refusals.all.iter().map(Refusal::without_hints).collect::<Vec<_>>().join("; ")))
+        }
+    }
+}

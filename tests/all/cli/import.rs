@@ -1,0 +1,185 @@
+//! `truespd import`: whatever it prints is what `diskspd` takes, and every key is said or told.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::history::tools::{Place, Said};
+
+fn jobs() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fio");
+    let entries =
+        fs::read_dir(folder).expect("the folder is there").map(|entry| entry.expect("an entry").path());
+    let mut jobs: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|end| end == "fio")).collect();
+    // fio's own, where they are installed or unpacked; they are not ours to copy.
+    let others = ["/usr/share/doc/fio/examples", "/usr/share/fio/examples"]
+        .into_iter()
+        .filter_map(|folder| fs::read_dir(folder).ok());
+    jobs.extend(
+        others
+            .flatten()
+            .filter_map(Result::ok)
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|end| end == "fio")),
+    );
+    jobs.sort();
+    assert!(jobs.len() >= 3);
+    jobs
+}
+
+/// The lines for `diskspd` in a script.
+fn lines(script: &str) -> Vec<&str> {
+    script.lines().filter_map(|line| line.strip_prefix("diskspd ")).collect()
+}
+
+#[test]
+fn what_it_prints_is_what_diskspd_takes() {
+    let place = Place::new();
+    let diskspd = |line: &str| Said::by(&mut place.program(env!("CARGO_BIN_EXE_diskspd"), line)).done();
+    let mut count = 0;
+    for job in jobs() {
+        let name = job.display();
+        let said = place.said(&format!("import {name}")).done();
+        assert!(
+            said.out
+                .lines()
+                .all(|line| line.is_empty() || line.starts_with("# ") || line.starts_with("diskspd ")),
+            "{}",
+            said.out
+        );
+        for line in lines(&said.out) {
+            diskspd(&format!("-Rpxml {line}"));
+            count += 1;
+        }
+        let profile = place.said(&format!("import --profile p.xml {name}"));
+        if profile.code == Some(0) {
+            let [line] = lines(&profile.out)[..] else { panic!("one line: {}", profile.out) };
+            diskspd(&format!("{line} -Rpxml"));
+        } else {
+            profile.refused(&["nothing of this job file can be said"]);
+        }
+    }
+    assert!(count >= 5, "{count} lines");
+    assert!(
+        fs::read_dir(place.path("."))
+            .expect("a folder")
+            .all(|entry| entry.expect("an entry").file_name() == "p.xml")
+    );
+}
+
+#[test]
+fn every_key_is_said_or_told() {
+    let place = Place::new();
+    let script =
+        place.out(&format!("import {}/tests/data/fio/everything-else.fio", env!("CARGO_MANIFEST_DIR")));
+    let text =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fio/everything-else.fio"))
+            .expect("there");
+    // These become options, which the lines show.
+    let said = [
+        "include common.inc",
+        "kb_base=1024",
+        "stonewall",
+        "filename=parts.dat",
+        "offset_increment=16m",
+        "numjobs=3",
+        "size=16m",
+        "rw=read",
+        "rate=2m",
+        "offset=4k",
+        "percentage_random=50",
+        "filename=/dev/sdz",
+    ];
+    let said: BTreeSet<&str> = said.into_iter().collect();
+    for key in text.lines().filter(|line| !line.is_empty() && !line.starts_with('[')) {
+        assert!(said.contains(key) || script.contains(key), "{key} is dropped:\n{script}");
+    }
+    for words in [
+        "bssplit=4k/60:64k/40: a target has one I/O size; nearest: -b4K, the most frequent size",
+        "rw=randtrim: reads and writes are all there is; the whole job is left out",
+        "-rs50",
+        "# no line: nothing of it can be said",
+    ] {
+        assert!(script.contains(words), "no '{words}' in:\n{script}");
+    }
+}
+
+#[test]
+fn jobs_at_the_same_time_are_one_profile() {
+    let place = Place::new();
+    let job = format!("{}/tests/data/fio/database.fio", env!("CARGO_MANIFEST_DIR"));
+    let said = place.said(&format!("import {job}")).done();
+    assert!(
+        lines(&said.out).is_empty() && said.out.contains("truespd import --profile FILE.xml"),
+        "{}",
+        said.out
+    );
+    let said = place.said(&format!("import --profile job.xml {job}")).done();
+    assert_eq!(lines(&said.out), ["-Xjob.xml --engine libaio"]);
+    let profile = fs::read_to_string(place.path("job.xml")).expect("written");
+    for words in [
+        "<Path>./pages.0.0</Path>",
+        "<Path>./pages.1.0</Path>",
+        "<Path>./log.0.0</Path>",
+        "<WriteRatio>30</WriteRatio>",
+        "<Duration>5</Duration>",
+    ] {
+        assert!(profile.contains(words), "no {words} in:\n{profile}");
+    }
+    assert_eq!(profile.matches("<TimeSpan>").count(), 1);
+    assert_eq!(place.out(&format!("import --profile - {job}")), profile);
+    let corners = format!("{}/tests/data/fio/four-corners.fio", env!("CARGO_MANIFEST_DIR"));
+    assert_eq!(lines(&place.out(&format!("import {corners}"))).len(), 4);
+    assert_eq!(place.out(&format!("import --profile - {corners}")).matches("<TimeSpan>").count(), 4);
+}
+
+#[test]
+fn an_imported_line_runs() {
+    let place = Place::new();
+    let job = place
+        .write("small.fio", "[small]\nrw=randrw\nrwmixread=75\nbs=16k\nsize=16m\nruntime=1\ntime_based\n");
+    let script = place.out(&format!("import {}", job.display()));
+    let [line] = lines(&script)[..] else { panic!("{script}") };
+    let said = Said::by(&mut place.program(env!("CARGO_BIN_EXE_diskspd"), &format!("-Rjson {line}"))).done();
+    let result: serde_json::Value = serde_json::from_str(&said.out).expect("JSON");
+    let text = result.to_string();
+    assert!(text.contains("\"block_bytes\":16384") && text.contains("\"write_percent\":25"), "{text}");
+    assert_eq!(fs::metadata(place.path("small.0.0")).expect("made").len(), 16 << 20);
+}
+
+#[test]
+fn what_cannot_be_said_can_be_an_exit_code() {
+    let place = Place::new();
+    let fine = place.write("fine.fio", "[a]\nfilename=f\nsize=1m\nruntime=1\ntime_based\ninvalidate=0\n");
+    place.said(&format!("import --strict {}", fine.display())).done();
+    let job = place.write("job.fio", "[a]\nfilename=f\nsize=1m\nfsync=1\n");
+    let said = place.said(&format!("import --strict {}", job.display()));
+    assert_eq!(said.code, Some(5));
+    assert!(said.err.contains("1 thing of") && said.out.contains("# not said: "), "{}{}", said.err, said.out);
+    assert!(
+        said.out.contains(":4: fsync=1: there is no flush after a number of writes; nearest: -Sw"),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn what_is_no_job_file_is_refused() {
+    let place = Place::new();
+    let file = |name: &str, text: &str| place.write(name, text).display().to_string();
+    for (job, says) in [
+        (file("a", "bs=4k\n"), "a:1, a line outside of a section: bs=4k"),
+        (file("b", ""), "there is no job in it"),
+        (file("c", "[a]\ninclude none\n"), "'none' cannot be read"),
+        ("/no/such/file".into(), "cannot be read: No such file or directory"),
+        (place.path(".").display().to_string(), "Is a directory"),
+    ] {
+        place.said(&format!("import {job}")).refused(&[says]);
+    }
+    fs::write(place.path("raw"), [0xff, 0xfe, 0]).expect("written");
+    place.said("import raw").refused(&["cannot be read"]);
+    let job = file("job.fio", "[a]\nsize=1m\n");
+    place.said(&format!("import --profile {job} {job}")).refused(&["--profile names the job file itself"]);
+    assert_eq!(fs::read_to_string(place.path("job.fio")).expect("there"), "[a]\nsize=1m\n");
+}

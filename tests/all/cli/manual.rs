@@ -1,0 +1,168 @@
+//! Manual pages: every command has one, and the tools that show pages have nothing against them.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use crate::house::sources;
+use crate::support::killed::truespd;
+use crate::support::program::Lab;
+use crate::support::skipped::skip;
+
+/// The only thing that mandoc may miss: a page has the version that it describes, and no date.
+const NO_DATE: &str = "WARNING: missing date, using \"\": TH";
+/// Columns of text on a terminal of 80.
+const COLUMNS: usize = 78;
+
+fn run(lab: &Lab, line: &str) -> Output {
+    truespd(lab, line).output().expect("truespd starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("output is UTF-8")
+}
+
+fn page(lab: &Lab, name: &str) -> String {
+    let ran = run(lab, &format!("manual {name}"));
+    assert!(ran.status.success() && ran.stderr.is_empty(), "{name}: {ran:?}");
+    text(&ran.stdout)
+}
+
+/// Names of all pages.
+fn names(lab: &Lab) -> Vec<String> {
+    let list = text(&run(lab, "manual").stdout);
+    let lines = list.lines().take_while(|line| !line.is_empty()).filter(|line| !line.starts_with(' '));
+    lines.map(|line| line.split(' ').next().expect("a name").to_string()).collect()
+}
+
+/// What mandoc says of a page; none where it is not installed.
+fn mandoc(arguments: &[&str], page: &str) -> Option<String> {
+    let mut command = Command::new("mandoc");
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut child) = command.spawn() else {
+        skip("mandoc is not installed");
+        return None;
+    };
+    child.stdin.take().expect("a pipe").write_all(page.as_bytes()).expect("mandoc reads");
+    Some(text(&child.wait_with_output().expect("mandoc ends").stdout))
+}
+
+#[test]
+fn mandoc_finds_nothing_wrong() {
+    let lab = Lab::new();
+    let names = names(&lab);
+    assert!(names.len() > 30, "{names:?}");
+    for name in &names {
+        let Some(said) = mandoc(&["-Tlint", "-Wall"], &page(&lab, name)) else { return };
+        let wrong: Vec<&str> = said.lines().filter(|line| !line.ends_with(NO_DATE)).collect();
+        assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n"));
+    }
+}
+
+#[test]
+fn pages_fit_80_columns() {
+    let lab = Lab::new();
+    for name in names(&lab) {
+        let Some(shown) = mandoc(&["-Tascii", "-O", "width=78"], &page(&lab, &name)) else { return };
+        for line in shown.lines() {
+            // A letter, a backspace and the letter again is bold.
+            let columns = line.chars().count() - 2 * line.matches('\u{8}').count();
+            // A path or a list of values without a blank keeps its length, and so does a heading.
+            let is_one_word = !line.trim().contains(' ') || line.contains("(1)");
+            assert!(columns <= COLUMNS || is_one_word, "{name}: {columns}: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_pages_have_the_usual_sections() {
+    let lab = Lab::new();
+    let titles = |name: &str| -> Vec<String> {
+        page(&lab, name)
+            .lines()
+            .filter_map(|line| line.strip_prefix(".SH "))
+            .map(|t| t.replace('"', ""))
+            .collect()
+    };
+    for name in ["diskspd", "truespd-run"] {
+        let wanted = [
+            "NAME",
+            "SYNOPSIS",
+            "DESCRIPTION",
+            "OPTIONS",
+            "ENGINES",
+            "VERDICT",
+            "LINUX",
+            "EXIT STATUS",
+            "ENVIRONMENT",
+            "FILES",
+            "EXAMPLES",
+            "SEE ALSO",
+        ];
+        assert_eq!(titles(name), wanted, "{name}");
+    }
+    for name in names(&lab) {
+        let titles = titles(&name);
+        for wanted in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "SEE ALSO"] {
+            assert!(titles.iter().any(|title| title == wanted), "{name} has no {wanted}: {titles:?}");
+        }
+    }
+}
+
+/// A variable that the program reads is in the manual.
+#[test]
+fn every_variable_is_told() {
+    // Between the processes of a rank; of tests.
+    const OWN: &[&str] = &["TRUESPD_RANK_OF", "TRUESPD_TEST_EVENT_DIR"];
+    let lab = Lab::new();
+    let page = page(&lab, "diskspd");
+    let mut seen = 0;
+    for (_, path, source) in sources() {
+        for word in source.split('"').filter(|word| word.starts_with("TRUESPD_") && !OWN.contains(word)) {
+            let is_name = word.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+            assert!(!is_name || page.contains(word), "{}: {word} is not in diskspd(1)", path.display());
+            seen += usize::from(is_name);
+        }
+    }
+    assert!(seen >= 3, "{seen}");
+}
+
+#[test]
+fn a_folder_gets_what_is_printed() {
+    let lab = Lab::new();
+    for _ in 0..2 {
+        let ran = run(&lab, "manual --folder new/share/man");
+        assert!(ran.status.success() && ran.stdout.is_empty() && ran.stderr.is_empty(), "{ran:?}");
+        // What stood there is replaced.
+        let file = lab.path("new/share/man/man1/truespd-ab.1");
+        assert_eq!(fs::read_to_string(&file).expect("a page"), page(&lab, "truespd-ab"));
+        fs::write(&file, "old").expect("it can be written");
+    }
+    let mut files: Vec<String> = fs::read_dir(lab.path("new/share/man/man1"))
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    files.sort();
+    let mut wanted: Vec<String> = names(&lab).iter().map(|name| format!("{name}.1")).collect();
+    wanted.sort();
+    assert_eq!(files, wanted);
+    lab.write("file", b"x");
+    let ran = run(&lab, "manual --folder file");
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    assert!(text(&ran.stderr).starts_with("ERROR: could not make the folder 'file/man1': "), "{ran:?}");
+    assert_eq!(lab.read("file"), b"x");
+}
+
+#[test]
+fn a_page_that_is_not_there_is_refused() {
+    let lab = Lab::new();
+    for (name, near) in [("ab", "truespd-ab"), ("diskspt", "diskspd"), ("truespd-histroy", "truespd-history")]
+    {
+        let ran = run(&lab, &format!("manual {name}"));
+        assert_eq!((ran.status.code(), text(&ran.stdout).as_str()), (Some(3), ""), "{ran:?}");
+        assert!(text(&ran.stderr).contains(&format!("did you mean {near}?")), "{ran:?}");
+    }
+    let ran = run(&lab, "manual diskspd --folder x");
+    assert_eq!(ran.status.code(), Some(3), "{ran:?}");
+    assert!(lab.names().is_empty());
+}

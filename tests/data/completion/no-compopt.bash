@@ -1,0 +1,2 @@
+# compopt works only while readline completes.
+compopt() { :; }
