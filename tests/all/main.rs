@@ -10,6 +10,7 @@ mod support;
 mod circles;
 mod contract;
 mod house;
+mod pages;
 
 mod cli {
     mod accepted;
