@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 
-use rustix::fs::{AtFlags, StatxAttributes, StatxFlags, StatxTimestamp};
+use rustix::fs::{AtFlags, IFlags, StatxAttributes, StatxFlags, StatxTimestamp};
+use rustix::io::Errno;
 
 use super::identity::Identity;
 
@@ -30,12 +32,15 @@ impl Stamp {
     /// Of an open regular file.
     ///
     /// # Errors
-    /// What `statx(2)` says.
+    /// What `statx(2)` says, or `fstat(2)` before Linux 4.11.
     pub fn of(file: &File) -> io::Result<Self> {
         let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
         // From the server, not from what the kernel remembers of a remote file.
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
-        let s = rustix::fs::statx(file.as_fd(), c"", flags, mask)?;
+        let s = match rustix::fs::statx(file.as_fd(), c"", flags, mask) {
+            Err(Errno::NOSYS) => return Self::without_statx(file),
+            found => found?,
+        };
         let moment = |time: StatxTimestamp| (time.tv_sec, time.tv_nsec);
         let device = rustix::fs::makedev(s.stx_dev_major, s.stx_dev_minor);
         Ok(Stamp {
@@ -44,6 +49,20 @@ impl Stamp {
             birth: (s.stx_mask & StatxFlags::BTIME.bits() != 0).then(|| moment(s.stx_btime)),
             change: moment(s.stx_ctime),
             modified: moment(s.stx_mtime),
+        })
+    }
+
+    /// Of an open regular file, where the kernel has no `statx(2)`: `fstat(2)` does not tell when it was made.
+    fn without_statx(file: &File) -> io::Result<Self> {
+        let facts = file.metadata()?;
+        // Nanoseconds of a second fit.
+        let moment = |seconds, nanoseconds: i64| (seconds, u32::try_from(nanoseconds).unwrap_or_default());
+        Ok(Stamp {
+            identity: Identity::of_metadata(&facts),
+            size_bytes: facts.size(),
+            birth: None,
+            change: moment(facts.ctime(), facts.ctime_nsec()),
+            modified: moment(facts.mtime(), facts.mtime_nsec()),
         })
     }
 }
@@ -62,12 +81,26 @@ pub struct WriteLocks {
 /// The flags of an open file; none where the file system has none.
 pub fn write_locks(file: &File) -> WriteLocks {
     let facts = rustix::fs::statx(file.as_fd(), c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS);
-    let Ok(facts) = facts else { return WriteLocks::default() };
+    let facts = match facts {
+        Ok(facts) => facts,
+        Err(Errno::NOSYS) => return write_locks_without_statx(file),
+        Err(_) => return WriteLocks::default(),
+    };
     let has = |flag| facts.stx_attributes.contains(flag);
     WriteLocks {
         immutable: has(StatxAttributes::IMMUTABLE),
         append_only: has(StatxAttributes::APPEND),
         sealed: has(StatxAttributes::VERITY),
+    }
+}
+
+/// The same before Linux 4.11, which has neither `statx(2)` nor seals.
+fn write_locks_without_statx(file: &File) -> WriteLocks {
+    let flags = rustix::fs::ioctl_getflags(file).unwrap_or(IFlags::empty());
+    WriteLocks {
+        immutable: flags.contains(IFlags::IMMUTABLE),
+        append_only: flags.contains(IFlags::APPEND),
+        sealed: false,
     }
 }
 
@@ -83,5 +116,8 @@ mod tests {
         assert_eq!((stamp.identity, stamp.size_bytes), (Identity::of(&file).unwrap(), 77));
         assert!(stamp.birth.is_none_or(|birth| birth <= stamp.change));
         assert_eq!(write_locks(&file), WriteLocks::default());
+        // An older kernel tells the same but the time when the file was made.
+        assert_eq!(Stamp::without_statx(&file).unwrap(), Stamp { birth: None, ..stamp });
+        assert_eq!(write_locks_without_statx(&file), WriteLocks::default());
     }
 }
