@@ -4,6 +4,7 @@ Everything happens in a mount namespace and in folders made for it. Nothing is i
 """
 
 import dataclasses
+import errno
 import json
 import os
 import re
@@ -28,10 +29,14 @@ SMALL_RUN = ["diskspd", *"-c16M -b4K -r -o4 -w30 -Sh -L -D -d2 -W0 testfile.dat"
 # knows the answer's mask and not its newer members (STATX_DIOALIGN).
 EMULATED_RUN = ["diskspd", *"-c16M -b4K -r -o4 -w30 -Sb -L -D -d2 -W0 testfile.dat".split()]
 # What forbids io_uring in containers, as the default profiles of Docker 25 and later do.
-WITHOUT_IO_URING = {
-    "defaultAction": "SCMP_ACT_ALLOW",
-    "syscalls": [{"names": ["io_uring_setup", "io_uring_enter", "io_uring_register"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}],
-}
+IO_URING = ["io_uring_setup", "io_uring_enter", "io_uring_register"]
+# System calls that Linux got after 4.4, of January 2016: the oldest kernel that the tarball is for.
+AFTER_4_4 = [
+    "copy_file_range", "preadv2", "pwritev2", "pkey_mprotect", "pkey_alloc", "pkey_free", "statx", "io_pgetevents", "rseq",
+    "pidfd_send_signal", *IO_URING, "open_tree", "move_mount", "fsopen", "fsconfig", "fsmount", "fspick", "pidfd_open", "clone3",
+    "close_range", "openat2", "pidfd_getfd", "faccessat2", "process_madvise", "epoll_pwait2", "mount_setattr", "landlock_create_ruleset",
+    "landlock_add_rule", "landlock_restrict_self", "memfd_secret", "process_mrelease", "futex_waitv", "set_mempolicy_home_node",
+]  # fmt: skip
 
 # Unit tests that the emulator cannot pass, and why.
 NOT_EMULATED = {
@@ -81,6 +86,7 @@ def checks(processors: list[Processor]) -> Iterator[tuple[str, Callable[[], Outc
             yield f"{name} {each.name}", lambda check=check, each=each: check(each)
     if any(each.is_this for each in processors):
         yield "image without io_uring, not as root", rootless_image
+        yield "image without system calls newer than Linux 4.4", old_kernel
     yield "cargo publish", publish
 
 
@@ -299,6 +305,28 @@ def image(processor: Processor) -> Outcome:
 
 def rootless_image() -> Outcome:
     """As a user in a container where io_uring is forbidden: the program says so, and takes the next engine."""
+    done = contained(["diskspd", "-v", *SMALL_RUN[1:]], forbids(IO_URING, errno.EPERM))
+    step = re.search(r"^.*io_uring.*$", done.stderr, re.MULTILINE)
+    assert step, f"nothing says that io_uring is forbidden:\n{done.stderr}"
+    return Outcome(f"{looks_right(done)}; it says: {step[0].strip()}")
+
+
+def old_kernel() -> Outcome:
+    """The static programs where each system call newer than Linux 4.4 is unknown: the run is whole, and the file it makes is marked."""
+    done = contained(["diskspd", "-v", *SMALL_RUN[1:]], forbids(AFTER_4_4, errno.ENOSYS))
+    engine = re.search(r"^note: engine: (.*)$", done.stderr, re.MULTILINE)
+    assert engine, f"nothing names the engine:\n{done.stderr}"
+    assert "cannot be marked" not in done.stderr, done.stderr
+    return Outcome(f"{looks_right(done)}, with {engine[1]}")
+
+
+def forbids(calls: list[str], number: int) -> dict:
+    """A filter of system calls that answers these with this errno."""
+    return {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": calls, "action": "SCMP_ACT_ERRNO", "errnoRet": number}]}
+
+
+def contained(words: list[str], seccomp: dict) -> subprocess.CompletedProcess:
+    """What the image's program says in a container of a user, where a filter of system calls is in force."""
     runc = shutil.which("runc")
     if not runc:
         raise Missing("runc is missing: run ci/setup package")
@@ -306,8 +334,7 @@ def rootless_image() -> Outcome:
         root = bundle / "rootfs"
         root.mkdir()
         configuration = unpacked_image(here(), root)
-        words = ["diskspd", "-v", *SMALL_RUN[1:]]
-        (bundle / "config.json").write_text(json.dumps(container(configuration, words)))
+        (bundle / "config.json").write_text(json.dumps(container(configuration, words, seccomp)))
         nobody = 65534
         for path in [bundle, *bundle.rglob("*")]:
             os.chown(path, nobody, nobody, follow_symlinks=False)
@@ -317,11 +344,8 @@ def rootless_image() -> Outcome:
                        "run", f"--bundle={bundle}", f"truespd-{os.getpid()}"]  # fmt: skip
             done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
                                   env={"PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": str(bundle)})  # fmt: skip
-        assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-        result = looks_right(done)
-        step = re.search(r"^.*io_uring.*$", done.stderr, re.MULTILINE)
-        assert step, f"nothing says that io_uring is forbidden:\n{done.stderr}"
-    return Outcome(f"{result}; it says: {step[0].strip()}")
+    assert done.returncode == 0, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
 
 
 @contextmanager
@@ -333,8 +357,8 @@ def way_for(user: int, place: Path) -> Iterator[None]:
     yield
 
 
-def container(configuration: dict, words: list[str]) -> dict:
-    """What the runtime is told: the image's environment, a user's identity, io_uring forbidden."""
+def container(configuration: dict, words: list[str], seccomp: dict) -> dict:
+    """What the runtime is told: the image's environment, a user's identity, a filter of system calls."""
     namespaces = [{"type": kind} for kind in ("user", "mount", "pid", "ipc", "uts", "network")]
     one = [{"containerID": 0, "hostID": 65534, "size": 1}]
     mounts = [
@@ -349,7 +373,7 @@ def container(configuration: dict, words: list[str]) -> dict:
             "cwd": configuration["config"]["WorkingDir"], "noNewPrivileges": True,
         },
         "root": {"path": "rootfs"}, "hostname": "truespd", "mounts": mounts,
-        "linux": {"namespaces": namespaces, "uidMappings": one, "gidMappings": one, "seccomp": WITHOUT_IO_URING},
+        "linux": {"namespaces": namespaces, "uidMappings": one, "gidMappings": one, "seccomp": seccomp},
     }  # fmt: skip
 
 
