@@ -63,7 +63,8 @@ fn imported(arguments: &ImportArguments) -> Result<ExitCode, Fault> {
     let profile = arguments.profile.as_deref();
     let unsaid = unsaid(&runs, profile.is_some());
     let text = match profile {
-        None => lines(&name, &runs),
+        None if runs.iter().any(has_line) => lines(&name, &runs),
+        None => return Ok(without_lines(&name, &runs)),
         Some(path) => {
             let written = xml::write(&profile_of(&runs)?, 0);
             match path {
@@ -132,9 +133,26 @@ fn write(path: &str, job: &Path, text: &str) -> Result<(), Fault> {
 fn unsaid(runs: &[Run], has_profile: bool) -> usize {
     let remarks = runs.iter().flat_map(|run| &run.remarks);
     let keys = remarks.filter(|(_, remark)| remark.kind == Kind::Unsaid).count();
-    let has_line = |run: &Run| run.line().is_some_and(|words| time_span(&words).is_ok());
     let lacking = runs.iter().filter(|run| !has_profile && !run.lanes.is_empty() && !has_line(run));
     keys + lacking.count()
+}
+
+/// Whether one line says what a group of jobs does.
+fn has_line(run: &Run) -> bool {
+    run.line().is_some_and(|words| time_span(&words).is_ok())
+}
+
+/// Refuses a file that makes no line, and tells what became of each key: a script without a line would do nothing, and
+/// seem to have done it well.
+fn without_lines(name: &str, runs: &[Run]) -> ExitCode {
+    let what = "no job of this file can be said as a line of diskspd";
+    let refusal = Refusal::new(RefusalKind::Input, what).on(name);
+    let code = tell(Fault::from(match runs.iter().any(|run| !run.lanes.is_empty()) {
+        true => refusal.hint("with --profile FILE.xml, an XML profile says what a line cannot"),
+        false => refusal,
+    }));
+    lines(name, runs).lines().for_each(|line| say_line(format_args!("{line}")));
+    code
 }
 
 /// A script of lines.
