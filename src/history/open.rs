@@ -225,9 +225,12 @@ fn version(db: &Connection, path: &Path, steps: &[&str]) -> Result<i64, HistoryE
     let of_sqlite = |error: rusqlite::Error| HistoryError::of_sqlite(path, &error);
     let number =
         |name: &str| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(of_sqlite);
+    // One look at all three: another program may make the history between two looks.
+    let look = db.is_autocommit().then(|| db.unchecked_transaction()).transpose().map_err(of_sqlite)?;
     let (application, version) = (number("application_id")?, number("user_version")?);
     let count = "SELECT count(*) FROM sqlite_schema";
     let tables: i64 = db.query_row(count, [], |row| row.get(0)).map_err(of_sqlite)?;
+    drop(look);
     match () {
         () if application == APPLICATION_ID && version > latest(steps) => {
             Err(HistoryError::new(path, Problem::Newer { version, known: latest(steps) }))
@@ -275,6 +278,26 @@ mod tests {
         let newer = Problem::Newer { version: known + 1, known };
         assert_eq!(Store::open(&path).unwrap_err().problem, newer);
         assert_eq!(Store::open_to_read(&path).unwrap_err().problem, newer);
+    }
+
+    /// What one of them reads of a new file must not be half of before and half of after another one's first step.
+    #[test]
+    fn many_may_make_the_file_at_once() {
+        const ROUNDS: usize = 20;
+        const AT_ONCE: usize = 16;
+        for _ in 0..ROUNDS {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join(DEFAULT_NAME);
+            let start = std::sync::Barrier::new(AT_ONCE);
+            std::thread::scope(|scope| {
+                for _ in 0..AT_ONCE {
+                    scope.spawn(|| {
+                        start.wait();
+                        assert_eq!(Store::open(&path).map(|_| ()), Ok(()));
+                    });
+                }
+            });
+        }
     }
 
     #[test]
