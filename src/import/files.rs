@@ -7,6 +7,9 @@ use super::value::{Extent, extent, for_reads_and_writes};
 
 /// More targets make no line that anybody reads.
 const TARGETS_MAX: u64 = 256;
+/// Keys that say where a job does it.
+pub(super) const WHERE: [&str; 6] =
+    ["filename", "directory", "size", "filesize", "offset", "offset_increment"];
 /// More threads are a slip.
 const THREADS_MAX: u64 = 4096;
 
@@ -21,39 +24,61 @@ pub(super) struct Files {
 }
 
 /// The targets; none when the job cannot be said.
-pub(super) fn files(job: &mut Job) -> Option<Files> {
-    let threads = job.number("numjobs", 1).max(1);
-    if job.look("filename").is_some() {
-        job.forget("nrfiles");
-    }
-    let count = job.number("nrfiles", 1).max(1);
-    if job.look("filename").is_some() {
-        job.forget("filename_format");
-    }
-    let directory = job.take("directory").and_then(|one| one.value).unwrap_or_default();
-    let directories: Vec<String> = split_names(&directory);
-    let format = job.take("filename_format").and_then(|one| one.value);
-    let named = job.take("filename");
-    if let Some(unset) = named.as_ref().filter(|named| named.unset.is_some()) {
-        let why = format!(
-            "the variable {} is not set; the whole job is left out",
-            unset.unset.clone().unwrap_or_default()
-        );
-        job.unsaid(Some(unset), &why, "");
+pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
+    if has_unset(job) {
         return None;
     }
-    let names = named.as_ref().and_then(|named| named.value.as_deref()).map(split_names).unwrap_or_default();
+    let threads = job.number("numjobs", 1).max(1);
+    if job.look("filename").is_some() {
+        ["nrfiles", "filename_format"].into_iter().for_each(|key| job.forget(key));
+    }
+    let count = job.number("nrfiles", 1).max(1);
+    let format = job.take("filename_format").and_then(|one| one.value);
+    let directory = job.take("directory");
+    let directories =
+        split_names(directory.as_ref().and_then(|one| one.value.as_deref()).unwrap_or_default());
+    let folder = |at: u64| match directories.len() as u64 {
+        0 => String::new(),
+        n => format!("{}/", directories[usize::try_from(at % n).unwrap_or_default()].trim_end_matches('/')),
+    };
+    let lines = job.take_files();
+    if let Some((line, unset)) = lines.iter().find_map(|line| Some((line, line.unset.clone()?))) {
+        job.unsaid(Some(line), &without(&unset), "");
+        return None;
+    }
+    if directories.len() > 1 && !lines.is_empty() {
+        job.differs(
+            directory.as_ref(),
+            "with filename, fio puts all into the first directory, and so does the line",
+        );
+    }
+    let mut names = Vec::new();
+    for line in &lines {
+        let found = split_names(line.value.as_deref().unwrap_or_default());
+        if found.iter().any(|name| name == "-") {
+            job.unsaid(Some(line), "standard input and output are no storage; the whole job is left out", "");
+            return None;
+        }
+        // fio makes the paths when a section ends.
+        match directory.as_ref().filter(|directory| directory.section > line.section) {
+            Some(directory) => {
+                job.differs(
+                    Some(directory),
+                    "fio has put the files of the section before it elsewhere, and so does the line",
+                );
+                names.extend(found);
+            }
+            None => names.extend(found.iter().map(|name| format!("{}{name}", folder(0)))),
+        }
+    }
     let is_shared = !names.is_empty();
     let own_name = job.name.clone();
+    // A job that has the name of a device tests the device.
+    let is_of_device = !is_shared && count == 1 && directories.is_empty() && is_device(&own_name);
     let of_thread = |thread: u64| -> Vec<String> {
-        let folder = |at: u64| match directories.len() as u64 {
-            0 => String::new(),
-            n => {
-                format!("{}/", directories[usize::try_from(at % n).unwrap_or_default()].trim_end_matches('/'))
-            }
-        };
         match is_shared {
-            true => names.iter().map(|name| format!("{}{name}", folder(thread))).collect(),
+            true => names.clone(),
+            false if is_of_device => vec![own_name.clone()],
             false => (0..count)
                 .map(|file| {
                     format!("{}{}", folder(thread), made_up(&own_name, format.as_deref(), thread, file))
@@ -62,11 +87,7 @@ pub(super) fn files(job: &mut Job) -> Option<Files> {
         }
     };
     let each_thread = if is_shared { names.len() as u64 } else { count };
-    if names.iter().any(|name| name == "-") {
-        job.unsaid(named.as_ref(), "standard input and output are no storage; the whole job is left out", "");
-        return None;
-    }
-    if threads.saturating_mul(each_thread) > TARGETS_MAX && !(is_shared && directories.len() < 2) {
+    if threads.saturating_mul(each_thread) > TARGETS_MAX && !is_shared && !is_of_device {
         let why = format!(
             "{} files are too many for a line of diskspd (at most {TARGETS_MAX}); the whole job is left out",
             threads.saturating_mul(each_thread)
@@ -86,6 +107,14 @@ pub(super) fn files(job: &mut Job) -> Option<Files> {
         }
     }
     let part = Part::of(job, each_thread, increment.as_ref());
+    if writes && !part.is_known {
+        job.unsaid(
+            None,
+            "it writes, and to which part of its target is not known; the whole job is left out",
+            "",
+        );
+        return None;
+    }
     let mut lanes = Vec::new();
     for (path, of) in uses {
         match part.step {
@@ -110,11 +139,45 @@ pub(super) fn files(job: &mut Job) -> Option<Files> {
     Some(Files { lanes, each_thread, threads })
 }
 
+/// Why there is no job without a variable.
+fn without(variable: &str) -> String {
+    format!("the variable {variable} is not set; the whole job is left out")
+}
+
+/// Whether a variable is not set that says where the job does it.
+fn has_unset(job: &mut Job) -> bool {
+    let mut has_unset = false;
+    for key in WHERE.into_iter().filter(|key| *key != "filename") {
+        let Some(setting) = job.look(key) else { continue };
+        let Some(unset) = &setting.unset else { continue };
+        drop(job.take(key));
+        job.unsaid(Some(&setting), &without(unset), "");
+        has_unset = true;
+    }
+    has_unset
+}
+
 /// fio's name for a file that has none.
 fn made_up(job: &str, format: Option<&str>, thread: u64, file: u64) -> String {
-    let format = format.unwrap_or("$jobname.$jobnum.$filenum");
-    let name = format.replace("$jobname", job).replace("$jobnum", &thread.to_string());
-    name.replace("$filenum", &file.to_string())
+    let mut name = format.unwrap_or("$jobname.$jobnum.$filenum").to_string();
+    for (word, value) in
+        [("$jobname", job), ("$jobnum", &thread.to_string()), ("$filenum", &file.to_string())]
+    {
+        name = replaced(&name, word, value);
+    }
+    name
+}
+
+/// The text with all places of a word replaced, in letters of either case.
+fn replaced(text: &str, word: &str, value: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.to_ascii_lowercase().find(word) {
+        out.push_str(&rest[..at]);
+        out.push_str(value);
+        rest = &rest[at + word.len()..];
+    }
+    out + rest
 }
 
 /// Names between colons; `\:` is a colon of a name.
@@ -132,34 +195,39 @@ fn split_names(text: &str) -> Vec<String> {
     names.into_iter().map(|name| name.trim().to_string()).filter(|name| !name.is_empty()).collect()
 }
 
-/// Whether it is a device, by its name: nothing is opened here.
+/// Whether it is a device, by its name: nothing is opened here. `/dev/shm` holds files.
 fn is_device(path: &str) -> bool {
-    path.starts_with("/dev/")
+    path.starts_with("/dev/") && !path.starts_with("/dev/shm/")
 }
 
 /// Which part of each file.
 struct Part {
     /// Bytes of the file, if the job says so.
     file_bytes: Option<u64>,
-    /// Bytes that are tested.
+    /// Bytes that are tested; none where it is all behind the offset.
     size_bytes: Option<u64>,
     offset: u64,
     /// Bytes between the parts of two threads.
     step: u64,
+    /// All that the job says of it was read.
+    is_known: bool,
 }
 
 impl Part {
     fn of(job: &mut Job, files: u64, increment: Option<&Setting>) -> Self {
         let filesize = job.take("filesize");
         let (size, offset) = (job.take("size"), job.take("offset"));
+        let is_known = std::cell::Cell::new(true);
         let read = |job: &mut Job, setting: &Option<Setting>| -> Option<Extent> {
             let setting = setting.as_ref()?;
             let text = setting.value.clone().unwrap_or_default();
             let found = extent(for_reads_and_writes(&text).0.unwrap_or_default(), job.is_si);
             if found.is_none() {
+                is_known.set(false);
                 job.unsaid(Some(setting), "this is no size that can be said", "");
             }
-            found
+            // None at all is as none said.
+            found.filter(|found| *found != Extent::Bytes(0))
         };
         let filesize_bytes = match read(job, &filesize) {
             Some(Extent::Bytes(bytes)) => Some(bytes),
@@ -171,9 +239,10 @@ impl Part {
                        found: Option<Extent>,
                        whole: Option<u64>| match (found?, whole) {
             (Extent::Bytes(bytes), _) => Some(bytes),
-            (Extent::Percent(100), None) => None,
             (Extent::Percent(percent), Some(whole)) => Some(percent_of(percent, whole)),
+            (Extent::Percent(0 | 100), None) => None,
             (Extent::Percent(_), None) => {
+                is_known.set(false);
                 job.unsaid(
                     setting,
                     "a share of the file wants its size, which the job file does not say",
@@ -195,12 +264,17 @@ impl Part {
         let increment = increment.cloned();
         let found = read(job, &increment);
         let step = of_file(job, increment.as_ref(), found, whole).unwrap_or(0);
-        Part { file_bytes: filesize_bytes, size_bytes, offset: offset_bytes, step }
+        // With a size of its files, that of the job is an amount, and no part of them: that goes to their end.
+        let size_bytes =
+            size_bytes.filter(|_| filesize_bytes.is_none() || matches!(size_found, Some(Extent::Percent(_))));
+        let is_known = is_known.get();
+        Part { file_bytes: filesize_bytes, size_bytes, offset: offset_bytes, step, is_known }
     }
 
     fn lane(&self, path: &str, thread: u64) -> Lane {
         let base = self.offset.saturating_add(self.step.saturating_mul(thread));
         let end = self.size_bytes.map(|size| base.saturating_add(size));
+        let end = end.into_iter().chain(self.file_bytes).min();
         let create = if is_device(path) { None } else { self.file_bytes.or(end) };
         Lane { path: path.to_string(), base, end, create, options: Vec::new() }
     }

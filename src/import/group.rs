@@ -1,5 +1,7 @@
 //! Jobs that run at the same time to one run of `diskspd`.
 
+use std::collections::{HashMap, HashSet};
+
 use super::ini::{self, NoJobFile, Outside};
 use super::job::{Kind, Remark};
 use super::lane::Lane;
@@ -83,12 +85,8 @@ fn run(group: Vec<Planned>) -> Run {
         loads.extend(planned.load.map(|load| (planned.name, load)));
     }
     // What a global section says is said once.
-    let mut seen: Vec<Remark> = Vec::new();
-    remarks.retain(|(_, remark)| {
-        let is_new = !seen.contains(remark);
-        seen.push(remark.clone());
-        is_new
-    });
+    let mut seen: HashSet<Remark> = HashSet::new();
+    remarks.retain(|(_, remark)| seen.insert(remark.clone()));
     let mut of_run = OfRun::default();
     for (at, (name, load)) in loads.iter().enumerate() {
         let told = of_run.join(&load.run, at == 0);
@@ -112,7 +110,7 @@ fn lanes(loads: &[(String, Load)], remarks: &mut Vec<(String, Remark)>) -> (Vec<
         if load.each_thread > 1 {
             let why = match is_pool {
                 true => {
-                    "fio goes through the files of a job one after the other; with -F and -O each I/O draws one of all"
+                    "fio takes the files of a job in turn, one I/O each; with -F and -O each I/O draws one of all"
                 }
                 false => {
                     "each thread has several files beside other jobs; here every file has threads and depth of its own"
@@ -134,11 +132,13 @@ fn lanes(loads: &[(String, Load)], remarks: &mut Vec<(String, Remark)>) -> (Vec<
         }
     }
     // Two parts of a file are parts of one file.
-    let sizes: Vec<(String, u64)> =
-        lanes.iter().filter_map(|lane| Some((lane.path.clone(), lane.create?))).collect();
+    let mut sizes: HashMap<String, u64> = HashMap::new();
+    for (path, size) in lanes.iter().filter_map(|lane| Some((lane.path.clone(), lane.create?))) {
+        let largest = sizes.entry(path).or_default();
+        *largest = size.max(*largest);
+    }
     for lane in &mut lanes {
-        let create = sizes.iter().filter(|(path, _)| *path == lane.path).map(|(_, size)| *size).max();
-        let create = create.filter(|_| lane.create.is_some());
+        let create = lane.create.and_then(|_| sizes.get(&lane.path).copied());
         if lane.base > 0 {
             lane.options.push(format!("-B{}", typed_size(lane.base)));
         }

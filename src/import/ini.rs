@@ -4,9 +4,15 @@ use std::fmt;
 
 /// Files may include files, but not themselves.
 const DEPTH_MAX: usize = 16;
+/// More jobs are none that fio would run.
+const JOBS_MAX: usize = 4096;
+/// More lines, with those of included files, are a slip: files that include each other several times.
+const LINES_MAX: usize = 100_000;
+/// So many characters of a line show which one it is.
+const SHOWN_MAX: usize = 80;
 
 /// A place in a file.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct At {
     /// The file as it is named.
     pub file: String,
@@ -31,6 +37,10 @@ pub(super) struct Setting {
     pub at: At,
     /// A variable in it that is not set.
     pub unset: Option<String>,
+    /// So many lines were read before it, in all files.
+    pub order: usize,
+    /// So many sections begin above it.
+    pub section: usize,
 }
 
 impl Setting {
@@ -78,7 +88,14 @@ pub struct Outside<'a> {
 
 /// Reads the jobs of a file.
 pub(super) fn read(file: &str, text: &str, outside: &Outside<'_>) -> Result<Vec<Section>, NoJobFile> {
-    let mut reader = Reader { outside, global: Vec::new(), jobs: Vec::new(), current: Current::None };
+    let mut reader = Reader {
+        outside,
+        global: Vec::new(),
+        jobs: Vec::new(),
+        current: Current::None,
+        sections: 0,
+        lines: 0,
+    };
     reader.file(file, text, 0)?;
     if reader.jobs.is_empty() {
         return Err(NoJobFile {
@@ -102,12 +119,19 @@ struct Reader<'a> {
     global: Vec<Setting>,
     jobs: Vec<Section>,
     current: Current,
+    sections: usize,
+    lines: usize,
 }
 
 impl Reader<'_> {
     fn file(&mut self, file: &str, text: &str, depth: usize) -> Result<(), NoJobFile> {
         for (number, line) in text.lines().enumerate() {
             let at = At { file: file.to_string(), line: number + 1 };
+            self.lines += 1;
+            if self.lines > LINES_MAX {
+                let what = format!("these are more than {LINES_MAX} lines, with those of included files");
+                return Err(NoJobFile { at, what, hint: None });
+            }
             // fio takes away what follows a ; or # anywhere in a line.
             let line = line.split([';', '#']).next().unwrap_or_default().trim();
             if !line.is_empty() {
@@ -121,17 +145,25 @@ impl Reader<'_> {
         let wrong = |what: String, hint| Err(NoJobFile { at: at.clone(), what, hint });
         if let Some(rest) = line.strip_prefix('[') {
             let Some(name) = rest.strip_suffix(']') else {
-                return wrong(format!("a name in brackets has no end: {line}"), Some("write [name]"));
+                return wrong(
+                    format!("a name in brackets has no end: {}", shown(line)),
+                    Some("write [name]"),
+                );
             };
             if depth > 0 {
                 return wrong("an included file has no sections of its own".into(), None);
             }
-            self.begin(name, at);
-            return Ok(());
+            self.begin(name, at.clone());
+            return match self.jobs.len() > JOBS_MAX {
+                true => {
+                    wrong(format!("these are more than {JOBS_MAX} jobs, which is all that fio runs"), None)
+                }
+                false => Ok(()),
+            };
         }
         if self.current == Current::None && depth == 0 {
             let hint = "a job file of fio begins with a name in brackets, such as [global] or [job]";
-            return wrong(format!("a line outside of a section: {line}"), Some(hint));
+            return wrong(format!("a line outside of a section: {}", shown(line)), Some(hint));
         }
         if let Some(name) = line.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t', '='])) {
             let name = name[1..].trim();
@@ -156,6 +188,7 @@ impl Reader<'_> {
     }
 
     fn begin(&mut self, name: &str, at: At) {
+        self.sections += 1;
         self.current = match name.starts_with("global") {
             true => Current::Global,
             false => {
@@ -173,7 +206,15 @@ impl Reader<'_> {
         };
         let mut unset = None;
         let value = value.map(|value| expanded(value, self.outside.variable, &mut unset));
-        Setting { key: key.to_string(), value, at, unset }
+        Setting { key: key.to_string(), value, at, unset, order: self.lines, section: self.sections }
+    }
+}
+
+/// A line as far as it fits into a sentence.
+fn shown(line: &str) -> String {
+    match line.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_string(),
     }
 }
 
@@ -210,6 +251,8 @@ mod tests {
             include: &|from, name| match name {
                 "more.fio" => Ok(("more.fio".into(), "bs=8k\n".into())),
                 "again.fio" => Ok(("again.fio".into(), "include again.fio\n".into())),
+                "many.fio" => Ok(("many.fio".into(), "include few.fio\n".repeat(1000))),
+                "few.fio" => Ok(("few.fio".into(), "bs=8k\n".repeat(200))),
                 _ => Err(format!("not beside {from}")),
             },
             variable: &|name| (name == "DISK").then(|| "/dev/sdz".into()),
@@ -245,9 +288,13 @@ mod tests {
             ("[a\n", 1, "has no end"),
             ("[a]\ninclude none.fio\n", 2, "'none.fio' cannot be read: not beside a.fio"),
             ("[a]\ninclude again.fio\n", 1, "too deep"),
+            ("[a]\ninclude many.fio\n", 101, "more than 100000 lines"),
+            (&"[a]\n".repeat(JOBS_MAX + 1), JOBS_MAX + 1, "more than 4096 jobs"),
+            (&"x".repeat(1000), 1, "outside of a section: xxxx"),
         ] {
             let error = sections(text).expect_err(text);
             assert!(error.at.line == line && error.what.contains(says), "{text}: {error:?}");
+            assert!(error.what.len() < 200, "{error:?}");
         }
     }
 }

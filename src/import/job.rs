@@ -7,7 +7,7 @@ use super::table;
 use super::value::{bytes, is_yes};
 
 /// What a remark is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// It cannot be said.
     Unsaid,
@@ -18,7 +18,7 @@ pub enum Kind {
 }
 
 /// What became of a key that is not simply an option.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Remark {
     /// What it is about.
     pub kind: Kind,
@@ -39,6 +39,8 @@ pub(super) struct Job {
     /// `k` is 1000.
     pub is_si: bool,
     settings: BTreeMap<&'static str, Setting>,
+    /// Other lines with files: fio takes those of all of them.
+    files_before: Vec<Setting>,
     unknown: Vec<Setting>,
     remarks: Vec<Remark>,
 }
@@ -61,13 +63,17 @@ impl Job {
             name: section.name.clone(),
             is_si: false,
             settings: BTreeMap::new(),
+            files_before: Vec::new(),
             unknown: Vec::new(),
             remarks: Vec::new(),
         };
         for setting in &section.settings {
             match table::find(&setting.key) {
                 // The last one counts.
-                Some((name, _)) => drop(job.settings.insert(name, setting.clone())),
+                Some((name, _)) => {
+                    let before = job.settings.insert(name, setting.clone());
+                    job.files_before.extend(before.filter(|_| name == "filename"));
+                }
                 None => job.unknown.push(setting.clone()),
             }
         }
@@ -82,8 +88,13 @@ impl Job {
     /// The key has no meaning for this job, in fio either.
     pub fn forget(&mut self, key: &str) {
         if let Some(setting) = self.take(key) {
-            self.remark(Kind::Needless, Some(&setting), "it changes nothing in this job", "");
+            self.needless(&setting);
         }
+    }
+
+    /// The setting has no meaning for this job, in fio either.
+    pub fn needless(&mut self, setting: &Setting) {
+        self.remark(Kind::Needless, Some(setting), "it changes nothing in this job", "");
     }
 
     /// Something cannot be said.
@@ -131,6 +142,13 @@ impl Job {
         unset.map(|(key, _)| *key).collect()
     }
 
+    /// All lines with files.
+    pub fn take_files(&mut self) -> Vec<Setting> {
+        let mut files = std::mem::take(&mut self.files_before);
+        files.extend(self.take("filename"));
+        files
+    }
+
     /// What a key is set to, which stays to be dealt with.
     pub fn look(&self, key: &str) -> Option<Setting> {
         self.settings.get(key).cloned()
@@ -145,8 +163,10 @@ impl Job {
 
     fn rest(&mut self, is_said: bool) {
         for (_, setting) in std::mem::take(&mut self.settings) {
-            let is_off = !ZERO_IS_ONE_OF_MANY.contains(&setting.key.as_str())
-                && is_yes(setting.value.as_deref()) == Some(false);
+            let is_off = match setting.value.as_deref() {
+                Some("none") => setting.key != "fallocate",
+                value => !ZERO_IS_ONE_OF_MANY.contains(&setting.key.as_str()) && is_yes(value) == Some(false),
+            };
             match table::find(&setting.key).map(|(_, job)| job) {
                 Some(table::Job::Needless(why)) => self.remark(Kind::Needless, Some(&setting), why, ""),
                 // Off is what it is here anyway.
@@ -159,6 +179,9 @@ impl Job {
                 }
                 _ => self.unsaid(Some(&setting), "the job is left out", ""),
             }
+        }
+        for setting in std::mem::take(&mut self.files_before) {
+            self.unsaid(Some(&setting), "the job is left out", "");
         }
         for setting in std::mem::take(&mut self.unknown) {
             self.unsaid(Some(&setting), table::why_unknown(&setting.key), "");

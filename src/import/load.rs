@@ -1,6 +1,6 @@
 //! What a job does: which options say it.
 
-use super::files::{Files, files};
+use super::files::{Files, WHERE, files};
 use super::ini::{Section, Setting};
 use super::job::{Job, Remark};
 use super::lane::Lane;
@@ -58,15 +58,15 @@ pub(super) fn plan(section: &Section) -> Planned {
 }
 
 fn load(job: &mut Job) -> Option<Load> {
-    // Without its file, there is no job; without another key, there is.
-    for key in job.unset().into_iter().filter(|key| *key != "filename") {
+    // Without its place, there is no job; without another key, there is.
+    for key in job.unset().into_iter().filter(|key| !WHERE.contains(key)) {
         let setting = job.take(key);
         let name = setting.as_ref().and_then(|setting| setting.unset.clone()).unwrap_or_default();
         job.unsaid(setting.as_ref(), &format!("the variable {name} is not set"), "");
     }
     let engine = engine(job)?;
     let (pattern, mut options) = pattern(job)?;
-    let Files { mut lanes, each_thread, threads } = files(job)?;
+    let Files { mut lanes, each_thread, threads } = files(job, pattern.writes)?;
     let depth = depth(job, engine);
     options.extend(caching(job, engine, &pattern));
     let (content, is_refilled) = data(job, &pattern);
@@ -130,9 +130,18 @@ fn engine(job: &mut Job) -> Option<Engine> {
     Some(match name.as_str() {
         "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => Engine::Synchronous,
         "mmap" => Engine::Mapped,
-        "libaio" => Engine::Named("libaio"),
+        // fio's other names for it.
+        name if name == "libaio" || name.starts_with("linuxaio") || name.starts_with("aio") => {
+            Engine::Named("libaio")
+        }
         "io_uring" => Engine::Named("io_uring"),
-        "io_uring_cmd" => Engine::Named("nvme"),
+        "io_uring_cmd" => {
+            let kind = job.look("cmd_type").and_then(|one| one.value);
+            if kind.is_none_or(|kind| kind == "nvme") {
+                drop(job.take("cmd_type"));
+            }
+            Engine::Named("nvme")
+        }
         "posixaio" => Engine::Named("threads"),
         "null" => Engine::Named("null"),
         "windowsaio" | "solarisaio" | "splice" | "sg" | "libzbc" | "xnvme" | "libblkio" | "libpmem"
@@ -166,10 +175,18 @@ fn depth(job: &mut Job, engine: Engine) -> u64 {
     }
 }
 
-/// The option for caching.
-fn caching(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<String> {
+/// Whether I/O goes through the page cache: two keys say so, and the last one counts.
+fn is_buffered(job: &mut Job) -> bool {
+    let order = |job: &Job, key| job.look(key).map(|one| one.order);
+    let buffered_is_last = order(job, "buffered") > order(job, "direct");
     let is_direct = job.flag("direct", false);
     let is_buffered = job.flag("buffered", !is_direct);
+    if buffered_is_last { is_buffered } else { !is_direct }
+}
+
+/// The option for caching.
+fn caching(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<String> {
+    let is_buffered = is_buffered(job);
     let sync = job.take("sync");
     let word = sync.as_ref().map(|one| one.value.clone().unwrap_or_else(|| "1".into())).unwrap_or_default();
     let is_synced = !matches!(word.as_str(), "" | "0" | "none");
@@ -180,12 +197,14 @@ fn caching(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<String> {
         );
     }
     let is_mapped = engine == Engine::Mapped;
-    if !(is_buffered && pattern.reads) {
+    // Commands to a device, and no I/O at all, know no page cache.
+    let is_cached = is_buffered && !matches!(engine, Engine::Named("nvme" | "null"));
+    if !(is_cached && pattern.reads) {
         job.forget("invalidate");
     }
     let invalidate = job.take("invalidate");
     let forgets = invalidate.as_ref().is_none_or(|one| is_yes(one.value.as_deref()) != Some(false));
-    if is_buffered && forgets && pattern.reads {
+    if is_cached && forgets && pattern.reads {
         job.differs(invalidate.as_ref(), "fio drops the file from the page cache before it begins (invalidate=1); a cached run here does not");
     }
     let letters = match (is_mapped, is_buffered, is_synced) {
@@ -219,6 +238,9 @@ fn pace(job: &mut Job, pattern: &Pattern, each_thread: u64, threads: u64) -> Vec
         let us = setting.value.as_deref().and_then(|text| time_us(text, 1));
         match us {
             Some(0) => {}
+            Some(_) if !options.is_empty() => {
+                job.unsaid(Some(&setting), "there are pauses or a limit, not both", "the limit");
+            }
             Some(us) if us % 1000 == 0 && each_thread == 1 => {
                 options.push(format!("-i{}", blocks.saturating_mul(threads)));
                 options.push(format!("-j{}", us / 1000));
@@ -243,6 +265,11 @@ fn limit(
     let text = setting.value.clone().unwrap_or_default();
     let (of_reads, of_writes) = for_reads_and_writes(&text);
     let part = if pattern.reads { of_reads } else { of_writes };
+    let says_nothing = |part: Option<&str>| part.is_none_or(|part| bytes(part, job.is_si) == Some(0));
+    if says_nothing(part) && (says_nothing(of_writes) || !pattern.writes) {
+        job.needless(setting);
+        return None;
+    }
     if pattern.reads && pattern.writes {
         job.unsaid(
             Some(setting),
@@ -259,18 +286,26 @@ fn limit(
         );
         return None;
     }
-    let Some(limit) = part.and_then(|part| bytes(part, job.is_si)).filter(|limit| *limit > 0) else {
-        job.unsaid(Some(setting), "this is no rate for what the job does", "");
+    let Some(limit) = part.and_then(|part| bytes(part, job.is_si)) else {
+        job.unsaid(Some(setting), "this is no rate", "");
         return None;
     };
     match is_bytes {
         false => Some(format!("-g{limit}i")),
         true if limit % pattern.block_bytes == 0 => Some(format!("-g{}i", limit / pattern.block_bytes)),
+        true if limit < 1000 => {
+            job.unsaid(
+                Some(setting),
+                "-g is in whole bytes per millisecond, and this is less than one",
+                "-g1",
+            );
+            None
+        }
         true => {
             if limit % 1000 != 0 {
                 job.differs(Some(setting), "-g is in whole bytes per millisecond: the rest is left out");
             }
-            Some(format!("-g{}", (limit / 1000).max(1)))
+            Some(format!("-g{}", limit / 1000))
         }
     }
 }
@@ -320,12 +355,14 @@ fn seed(job: &mut Job) -> String {
     if is_repeated { String::new() } else { "-z".into() }
 }
 
+/// Where threads run. fio leaves it to the kernel, and DiskSpd binds each to a processor.
+
 fn affinity(job: &mut Job) -> String {
     if job.look("cpus_allowed").is_none() {
         job.forget("cpus_allowed_policy");
     }
     let policy = job.take("cpus_allowed_policy").and_then(|one| one.value);
-    let Some(setting) = job.take("cpus_allowed") else { return String::new() };
+    let Some(setting) = job.take("cpus_allowed") else { return "-n".into() };
     let list = setting.value.clone().unwrap_or_default();
     let numbers: Option<Vec<String>> = list
         .split(',')
@@ -340,7 +377,7 @@ fn affinity(job: &mut Job) -> String {
         .collect();
     let Some(numbers) = numbers else {
         job.unsaid(Some(&setting), "this is no list of processors", "-a<list>");
-        return String::new();
+        return "-n".into();
     };
     if policy.as_deref() != Some("split") && list.contains([',', '-']) {
         job.differs(

@@ -46,10 +46,11 @@ pub(super) fn pattern(job: &mut Job) -> Option<(Pattern, Vec<String>)> {
     let pattern = Pattern { block_bytes, reads, writes };
     let mut options = vec![format!("-b{}", typed_size(block_bytes))];
     let random_percent = if is_random { randomness(job, &pattern) } else { 0 };
+    let has_map = has_map(job, &pattern);
     options.extend(order(job, &pattern, random_percent, suffix, rw.as_ref()));
     options.push(format!("-w{}", mix(job, &pattern)));
     if is_random {
-        repeats(job, rw.as_ref());
+        repeats(job, rw.as_ref(), has_map && random_percent > 0);
     } else if reads && writes {
         job.differs(rw.as_ref(), "fio reads and writes at two places of their own; here one place moves on, whatever is done there");
     }
@@ -90,7 +91,8 @@ fn block(job: &mut Job, reads: bool, writes: bool) -> u64 {
         return most;
     }
     let Some(setting) = job.take("bs") else { return BLOCK_BYTES };
-    let text = setting.value.clone().unwrap_or_default();
+    // Other separators between both are as good.
+    let text = setting.value.clone().unwrap_or_default().replace([':', '-'], ",");
     let (of_reads, of_writes) = for_reads_and_writes(&text);
     let size = |part: Option<&str>| {
         part.map_or(Some(BLOCK_BYTES), |part| bytes(part, job.is_si)).filter(|size| *size > 0)
@@ -148,7 +150,11 @@ fn order(
             // Behind each I/O, fio leaves out so much.
             Some(Some(skip)) => vec![format!("-s{}", typed_size(pattern.block_bytes.saturating_add(skip)))],
             Some(None) => {
-                job.unsaid(rw, "what follows the colon is no size", "");
+                let why = match suffix {
+                    Some(suffix) if suffix.trim().starts_with('-') => "places only go forward",
+                    _ => "what follows the colon is no size",
+                };
+                job.unsaid(rw, why, "");
                 Vec::new()
             }
         };
@@ -240,7 +246,7 @@ fn mix(job: &mut Job, pattern: &Pattern) -> u64 {
         if number.is_none() {
             job.unsaid(Some(&setting), "this is no percentage", "");
         }
-        Some((number?, setting.at))
+        Some((number?, setting.order))
     };
     let (reads, writes) = (percent(job, "rwmixread"), percent(job, "rwmixwrite"));
     if !(pattern.reads && pattern.writes) {
@@ -260,14 +266,23 @@ fn mix(job: &mut Job, pattern: &Pattern) -> u64 {
     }
 }
 
+/// Whether fio keeps a map of the blocks that it has met: not where they are aligned otherwise, or some are preferred.
+fn has_map(job: &Job, pattern: &Pattern) -> bool {
+    let value = |key: &str| job.look(key).and_then(|one| one.value);
+    let is_aligned =
+        value("blockalign").is_some_and(|align| bytes(&align, job.is_si) != Some(pattern.block_bytes));
+    let prefers = value("random_distribution").is_some_and(|law| law != "random");
+    !is_aligned && !prefers
+}
+
 /// Whether places can be met again before all others were.
-fn repeats(job: &mut Job, rw: Option<&Setting>) {
+fn repeats(job: &mut Job, rw: Option<&Setting>, has_map: bool) {
     let is_on = |job: &mut Job, key: &str| {
         job.take(key).is_some_and(|one| is_yes(one.value.as_deref()) == Some(true))
     };
     let has_no_map = is_on(job, "norandommap");
     job.forget("softrandommap");
-    if !has_no_map {
+    if has_map && !has_no_map {
         job.differs(
             rw,
             "fio meets every block once before it meets one again (norandommap=0); -r draws each place anew",

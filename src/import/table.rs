@@ -136,7 +136,7 @@ const NEEDLESS: &[(&[&str], &str)] = &[
     (&["group_reporting"], "totals over all threads are always there"),
     (&["thread"], "it always uses threads"),
     (&["lat_percentiles", "clat_percentiles"], "-L shows percentiles"),
-    (&["description"], "it is for people"),
+    (&["description", "comm"], "it is for people"),
     (
         &["new_group", "unit_base", "significant_figures", "bwavgtime", "iopsavgtime", "job_start_clock_id"],
         "it is about the report only",
@@ -368,6 +368,13 @@ const FAMILIES: &[(&str, &str)] = &[
     ("experimental_verify", "nothing is read back and checked"),
     ("zone", "zones are not known"),
     ("max_open_zones", "zones are not known"),
+    ("job_max_open_zones", "zones are not known"),
+    ("ignore_zone_limits", "zones are not known"),
+    ("read_beyond_wp", "zones are not known"),
+    ("recover_zbd", "zones are not known"),
+    ("write_zone", "zones are not known"),
+    ("read_iolog", "recorded I/Os cannot be repeated"),
+    ("spr_", "blocks are not written in an order that fills a drive's spare space"),
     ("log_", "it is about logs of fio, which are not written"),
     ("replay_", "recorded I/Os cannot be repeated"),
     ("merge_blktrace", "recorded I/Os cannot be repeated"),
@@ -375,6 +382,8 @@ const FAMILIES: &[(&str, &str)] = &[
     ("fdp", "writes have no placement"),
     ("plid", "writes have no placement"),
     ("dataplacement", "writes have no placement"),
+    ("data_placement", "writes have no placement"),
+    ("dp_scheme", "writes have no placement"),
 ];
 
 /// Why a key that is not in the table cannot be said.

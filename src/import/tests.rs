@@ -25,35 +25,52 @@ fn jobs_become_lines() {
     for (text, line) in [
         (
             "[a]\nfilename=/dev/sdz\nrw=randread\nbs=4k\niodepth=32\nioengine=io_uring\ndirect=1\nruntime=60\ntime_based\nramp_time=5",
-            "-b4K -r -w0 -Su -o32 -t1 -d60 -W5 -L --engine io_uring /dev/sdz",
+            "-b4K -r -w0 -Su -o32 -t1 -d60 -W5 -n -L --engine io_uring /dev/sdz",
         ),
         (
             "[a]\nfilename=/dev/sdz\nrw=randrw\nrwmixread=70\nbs=8k\nnumjobs=4\nioengine=libaio\niodepth=8\nbuffered=0\nruntime=2m\nsize=1g\noffset=1g",
-            "-b8K -r -w30 -Su -Z1M -o8 -t4 -B1G -f2G -d120 -W0 -L --engine libaio /dev/sdz",
+            "-b8K -r -w30 -Su -Z1M -o8 -t4 -B1G -f2G -d120 -W0 -n -L --engine libaio /dev/sdz",
         ),
         (
             "[w]\nrw=write\nbs=1m\nsize=1g\nnumjobs=2\ndirectory=/mnt/x\nruntime=10\nsync=dsync\ndirect=1\nrefill_buffers",
-            "-b1M -w100 -Sh -o1 -t1 -c1G -d10 -W0 -Zr -L --engine psync /mnt/x/w.0.0 /mnt/x/w.1.0",
+            "-b1M -w100 -Sh -o1 -t1 -c1G -d10 -W0 -Zr -n -L --engine psync /mnt/x/w.0.0 /mnt/x/w.1.0",
         ),
         (
             "[m]\nfilename=a:b\nrw=randread\nsize=2g\nnumjobs=3\niodepth=16\nioengine=libaio\nruntime=9\ndirect=1",
-            "-b4K -r -w0 -Su -c1G -F3 -O16 -d9 -W0 -L --engine libaio a b",
+            "-b4K -r -w0 -Su -c1G -F3 -O16 -d9 -W0 -n -L --engine libaio a b",
         ),
         (
             "[s]\nfilename=f\nfilesize=1g\nsize=50%\nrw=read:60k\nbs=4k\nruntime=9\nioengine=mmap",
-            "-b4K -s64K -w0 -Sm -o1 -t1 -f512M -c1G -d9 -W0 -L f",
+            "-b4K -s64K -w0 -Sm -o1 -t1 -f512M -c1G -d9 -W0 -n -L f",
         ),
         (
             "[d]\nfilename=f\nsize=1g\nrw=randread\nrandom_distribution=zoned:80/10:20/\nrandseed=7\ncpus_allowed=0-3,8\ncpus_allowed_policy=split\nruntime=500ms\nblockalign=8k\nrate_iops=100",
             "-b4K -r8K -rdpct80/10 -w0 -g100i -o1 -t1 -c1G -d1 -W0 -z7 -a0-3,8 -L --engine psync f",
         ),
         (
-            "[t]\nfilename=-f\nsize=16m\nrw=write\nzero_buffers\nthinktime=2000\nthinktime_blocks=4\nrate=1m\nrandrepeat=0\ngtod_reduce=1\nruntime=1",
-            "-b4K -w100 -Z -g256i -i4 -j2 -o1 -t1 -c16M -d1 -W0 -z --engine psync ./-f",
+            "[t]\nfilename=-f\nsize=16m\nrw=write\nzero_buffers\nthinktime=2000\nthinktime_blocks=4\nrandrepeat=0\ngtod_reduce=1\nruntime=1",
+            "-b4K -w100 -Z -i4 -j2 -o1 -t1 -c16M -d1 -W0 -z -n --engine psync ./-f",
         ),
         (
-            "[k]\nkb_base=1000\nfilename=f\nsize=1mi\nbs=4ki\nruntime=1\nhipri\nioengine=io_uring\ndirect=1",
-            "-b4K -w0 -Su -o1 -t1 -c1M -d1 -W0 -L --engine io_uring_poll f",
+            "[k]\nkb_base=1000\nfilename=f\nsize=1mib\nbs=4kib\nruntime=1\nhipri\nioengine=io_uring\ndirect=1",
+            "-b4K -w0 -Su -o1 -t1 -c1M -d1 -W0 -n -L --engine io_uring_poll f",
+        ),
+        (
+            "[/dev/sdz]\nioengine=aio\nrate=1m\nruntime=1\ndirect=1\nnumjobs=2",
+            "-b4K -w0 -Su -g256i -o1 -t2 -d1 -W0 -n -L --engine libaio /dev/sdz",
+        ),
+        (
+            "[n]\nfilename=/dev/ng0n1\nioengine=io_uring_cmd\ncmd_type=nvme\nruntime=1\nrate=0\nrate_iops=,7\nsize=100%\noffset=0%",
+            "-b4K -w0 -o1 -t1 -d1 -W0 -n -L --engine nvme /dev/ng0n1",
+        ),
+        (
+            "[s]\nfilename=/dev/shm/f\nsize=1m\nbs=4k:16k\nrw=write\nruntime=1",
+            "-b16K -w100 -Z1M -o1 -t1 -c1M -d1 -W0 -n -L --engine psync /dev/shm/f",
+        ),
+        // The last one of both counts.
+        (
+            "[global]\nbuffered=0\ninvalidate=0\n[a]\ndirect=0\nfilename=f\nsize=1m\nruntime=1",
+            "-b4K -w0 -o1 -t1 -c1M -d1 -W0 -n -L --engine psync f",
         ),
     ] {
         let (lines, remarks) = said(text);
@@ -66,13 +83,13 @@ fn jobs_become_lines() {
 fn groups_are_lines_of_their_own() {
     let text = "[global]\nsize=16m\nruntime=1\ntime_based\n[a]\n[b]\n[c]\nstonewall\nbs=8k\n[d]\nrw=write\n[e]\nwait_for=d\nrw=trim\n";
     let (lines, remarks) = said(text);
-    assert_eq!(lines[0], "-b4K -w0 -o1 -t1 -c16M -d1 -W0 -L --engine psync a.0.0 b.0.0");
+    assert_eq!(lines[0], "-b4K -w0 -o1 -t1 -c16M -d1 -W0 -n -L --engine psync a.0.0 b.0.0");
     assert_eq!(lines[1..], ["none", "none"]);
     assert!(remarks.contains("Unsaid 14 rw=trim: reads and writes are all there is"), "{remarks}");
     let runs = read(text).expect("a job file");
     assert_eq!(
         runs[1].line_of(&runs[1].lanes[1]).join(" "),
-        "-b4K -w100 -Z1M -o1 -t1 -c16M -d1 -W0 -L d.0.0"
+        "-b4K -w100 -Z1M -o1 -t1 -c16M -d1 -W0 -n -L d.0.0"
     );
     assert!(runs[2].lanes.is_empty());
 }
@@ -83,6 +100,79 @@ fn parts_of_a_file_are_targets() {
     let runs = read(text).expect("a job file");
     let words: Vec<String> = runs[0].lanes.iter().map(|lane| runs[0].line_of(lane).join(" ")).collect();
     assert!(words[0].contains("-t1 -f1G -c2G") && words[1].contains("-t1 -B1G -c2G"), "{words:?}");
+}
+
+/// With a size of its files, `size` is an amount, and the places are those of the whole files.
+#[test]
+fn the_part_of_a_file_is_that_of_fio() {
+    for (text, part) in [
+        ("filesize=64m\nsize=16m", "-c64M"),
+        ("filesize=16m\nsize=64m", "-c16M"),
+        ("filesize=64m\nsize=25%", "-f16M -c64M"),
+        ("filesize=64m\noffset=50%\nsize=75%", "-B32M -c64M"),
+        ("size=64m\noffset=16m", "-B16M -c80M"),
+        ("size=0", "-d10"),
+        ("filename=/dev/sdz\nfilesize=64m", "-f64M"),
+        ("filename=/dev/sdz\nfilesize=64m\noffset=16m", "-B16M -f64M"),
+        ("filename=/dev/sdz\nsize=64m\noffset=16m", "-B16M -f80M"),
+    ] {
+        let (lines, remarks) = said(&format!("[a]\nrw=randread\n{text}\n"));
+        assert!(
+            lines[0].contains(&format!(" -o1 -t1 {part} -")) || part == "-d10",
+            "{text}\n{lines:?}\n{remarks}"
+        );
+        assert!(!lines[0].contains("-c0"), "{lines:?}");
+    }
+}
+
+/// A line that writes more of a disk than the job does would destroy data.
+#[test]
+fn what_writes_to_an_unknown_part_is_left_out() {
+    for part in ["size=30%", "offset=4z", "filesize=1x", "size=${X}", "offset=${X}", "directory=${X}"] {
+        let job = |rw: &str| said(&format!("[a]\nfilename=/dev/sdz\nrw={rw}\n{part}\n"));
+        let (lines, remarks) = job("randwrite");
+        assert_eq!(lines, ["none"], "{part}\n{remarks}");
+        assert!(remarks.contains("the whole job is left out"), "{remarks}");
+        assert!(part.contains('$') || job("randread").0[0].ends_with("/dev/sdz"), "{part}");
+    }
+}
+
+#[test]
+fn files_are_those_of_fio() {
+    for (text, files) in [
+        ("[a]\nfilename=x\nfilename=y", "x y"),
+        ("[global]\nfilename=x\n[a]\nfilename=y", "x y"),
+        ("[a]\ndirectory=p:q\nfilename=x\nnumjobs=2", "p/x"),
+        ("[a]\ndirectory=p:q\nnumjobs=3", "p/a.0.0 q/a.1.0 p/a.2.0"),
+        ("[global]\ndirectory=p\n[a]\nfilename=x", "p/x"),
+        ("[global]\nfilename=x\n[a]\ndirectory=p", "x"),
+        ("[a]\nfilename_format=$JobName-$jobnum", "a-0"),
+        ("[/dev/sdz]\nnrfiles=2", "/dev/sdz.0.0 /dev/sdz.0.1"),
+    ] {
+        let (lines, remarks) = said(&format!("{text}\nsize=1m\n"));
+        assert!(lines[0].ends_with(&format!(" --engine psync {files}")), "{text}\n{lines:?}\n{remarks}");
+    }
+    let (_, remarks) = said("[a]\ndirectory=p:q\nfilename=x\nsize=1m");
+    assert!(remarks.contains("Differs 2 directory=p:q: with filename, fio puts all"), "{remarks}");
+    let (_, remarks) = said("[a]\nioengine=net\nfilename=x\nfilename=y");
+    assert!(remarks.contains("3 filename=x: the job is left out"), "{remarks}");
+}
+
+/// fio keeps no map of what it has met where blocks are aligned otherwise, or some are preferred.
+#[test]
+fn a_map_is_told_where_fio_keeps_one() {
+    for (keys, is_kept) in [
+        ("", true),
+        ("blockalign=4k", true),
+        ("blockalign=8k", false),
+        ("random_distribution=zipf:1.1", false),
+        ("random_distribution=random", true),
+        ("percentage_random=0", false),
+        ("norandommap", false),
+    ] {
+        let (_, remarks) = said(&format!("[a]\nrw=randread\nsize=1m\n{keys}\n"));
+        assert_eq!(remarks.contains("fio meets every block once"), is_kept, "{keys}\n{remarks}");
+    }
 }
 
 #[test]
@@ -117,6 +207,15 @@ fn what_differs_is_told() {
         ("[a]\nfilename=f\nsize=1m\nmade_up=1", "Unsaid 4 made_up=1: this is no key of fio"),
         ("[a]\nfilename=f\nsize=1m\ngroup_reporting", "Needless 4 group_reporting"),
         ("[a]\nfilename=f\nsize=1m\nverify=0", "Needless 4 verify=0: it is off here"),
+        ("[a]\nfilename=f\nsize=1m\nzonemode=none", "Needless 4 zonemode=none: it is off here"),
+        ("[a]\nfilename=f\nsize=1m\nrate_iops=,5", "Needless 4 rate_iops=,5: it changes nothing"),
+        ("[a]\nfilename=f\nsize=1m\nrate=500", "Unsaid 4 rate=500: -g is in whole bytes per millisecond"),
+        (
+            "[a]\nfilename=f\nsize=1m\nrate=1m\nthinktime=1s",
+            "Unsaid 5 thinktime=1s: there are pauses or a limit, not both",
+        ),
+        ("[a]\nfilename=f\nsize=1m\nrw=read:-8k", "Unsaid 4 rw=read:-8k: places only go forward"),
+        ("[a]\nfilename=f\nsize=1m\nruntime=60sec", "Unsaid 4 runtime=60sec: this is no time"),
         ("[a]\nsize=1m\nnrfiles=400", "400 files are too many for a line"),
         ("[a]\nsize=1m\nfilename=f\nnumjobs=9999999", "too many threads"),
     ] {

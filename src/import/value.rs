@@ -9,7 +9,8 @@ pub(super) enum Extent {
     Percent(u64),
 }
 
-/// A number of bytes, with fio's units: by default `k` is 1024 and `ki` 1000; with `kb_base=1000` it is the other way round.
+/// A number of bytes, with fio's units: by default `k`, `kb` and `ki` are 1024 and `kib` is 1000; with `kb_base=1000` it is the
+/// other way round. fio's own pages say that `ki` is `kib`; fio does not read it so.
 pub(super) fn bytes(text: &str, is_si: bool) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     if let Some(digits) = text.strip_prefix("0x") {
@@ -18,11 +19,12 @@ pub(super) fn bytes(text: &str, is_si: bool) -> Option<u64> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
     let number: u64 = digits.parse().ok()?;
-    let unit = unit.trim();
-    let unit = unit.strip_suffix('b').unwrap_or(unit);
-    let (letter, is_i) = match unit.strip_suffix('i') {
+    let (letter, is_i) = match unit.strip_suffix("ib") {
         Some(letter) => (letter, true),
-        None => (unit, false),
+        None => {
+            let unit = unit.strip_suffix('b').unwrap_or(unit);
+            (unit.strip_suffix('i').filter(|letter| !letter.is_empty()).unwrap_or(unit), false)
+        }
     };
     let power = match letter {
         "" if !is_i => 0,
@@ -55,7 +57,7 @@ pub(super) fn time_us(text: &str, unit_us: u64) -> Option<u64> {
         "d" => 86_400_000_000,
         "h" => 3_600_000_000,
         "m" => 60_000_000,
-        "s" | "sec" => 1_000_000,
+        "s" => 1_000_000,
         "ms" | "msec" => 1000,
         "us" | "usec" => 1,
         _ => return None,
@@ -87,19 +89,20 @@ mod tests {
     fn sizes_have_the_units_of_fio() {
         for (text, by_default, with_si) in [
             ("4k", 4096, 4000),
-            ("4ki", 4000, 4096),
+            ("4ki", 4096, 4000),
+            ("4kb", 4096, 4000),
             ("4KiB", 4000, 4096),
             ("4096", 4096, 4096),
             ("4096B", 4096, 4096),
             ("1m", 1 << 20, 1_000_000),
             ("2G", 2 << 30, 2_000_000_000),
-            ("1ti", 1_000_000_000_000, 1 << 40),
+            ("1tib", 1_000_000_000_000, 1 << 40),
             ("0x1000", 4096, 4096),
-            ("16 k", 16384, 16000),
         ] {
             assert_eq!((bytes(text, false), bytes(text, true)), (Some(by_default), Some(with_si)), "{text}");
         }
-        for text in ["", "k", "4x", "i4", "4i", "1.5k", "-1", "99999999p", "(4*1024)"] {
+        // fio reads "16 k" as 16, and "4ib" as 4.
+        for text in ["", "k", "4x", "i4", "4i", "4ib", "16 k", "1.5k", "-1", "99999999p", "(4*1024)"] {
             assert_eq!(bytes(text, false), None, "{text}");
         }
         assert_eq!(extent("50%", false), Some(Extent::Percent(50)));
@@ -115,6 +118,8 @@ mod tests {
             assert_eq!(time_us(text, 1_000_000), Some(us), "{text}");
         }
         assert_eq!((time_us("7", 1), time_us("7x", 1), time_us("", 1)), (Some(7), None, None));
+        // Of what it does not know, fio makes microseconds.
+        assert_eq!((time_us("60sec", 1), time_us("1h30m", 1)), (None, None));
     }
 
     #[test]

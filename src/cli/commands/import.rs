@@ -1,5 +1,6 @@
 //! `truespd import`: a job file of fio as lines of `diskspd`.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -17,8 +18,11 @@ use crate::session::outputs::TextOutput;
 use crate::sys::error::system_text;
 use crate::text::{printable, printable_path, shell_line, shell_word};
 
-/// The largest job file.
-const BYTES_MAX: u64 = 16 << 20;
+/// The largest job file: others are none.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// Name of a job file that comes from there.
+const STDIN: &str = "standard input";
 
 /// Turn a job file of fio into lines of diskspd; what cannot be said is listed
 ///
@@ -96,16 +100,35 @@ fn read(file: &Path) -> Result<(String, String), Refusal> {
     };
     let is_stdin = file.as_os_str() == "-";
     let text = match is_stdin {
-        true => std::io::read_to_string(std::io::Read::take(std::io::stdin().lock(), BYTES_MAX)),
+        true => text_of(std::io::stdin().lock()),
         false => read_text(file),
     };
-    let name = if is_stdin { "standard input".into() } else { file.display().to_string() };
-    Ok((name, text.map_err(|error| refused(system_text(&error)))?))
+    let name = if is_stdin { STDIN.into() } else { file.display().to_string() };
+    Ok((name, text.map_err(refused)?))
 }
 
 /// A file of a reasonable size.
-fn read_text(file: &Path) -> std::io::Result<String> {
-    std::io::read_to_string(std::io::Read::take(std::fs::File::open(file)?, BYTES_MAX))
+fn read_text(file: &Path) -> Result<String, String> {
+    text_of(std::fs::File::open(file).map_err(|error| system_text(&error))?)
+}
+
+/// All of a stream: a part of a job file would be other jobs.
+fn text_of(stream: impl std::io::Read) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    stream.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| system_text(&error))?;
+    if bytes.len() as u64 > BYTES_MAX {
+        return Err(format!("it is larger than {} KiB, and so no job file", BYTES_MAX >> 10));
+    }
+    String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".into())
+}
+
+/// The job file as a word of a line.
+fn word_of(file: &str) -> String {
+    match file {
+        STDIN => "-".into(),
+        file if file.starts_with('-') => shell_word(&format!("./{file}")),
+        file => shell_word(file),
+    }
 }
 
 /// An included file: as it is named, or beside the file that includes it.
@@ -115,7 +138,7 @@ fn included(from: &str, name: &str) -> Included {
         true => PathBuf::from(name),
         false => beside.unwrap_or_else(|| name.into()),
     };
-    let text = read_text(&path).map_err(|error| system_text(&error))?;
+    let text = read_text(&path)?;
     Ok((path.display().to_string(), text))
 }
 
@@ -125,7 +148,7 @@ fn write(path: &str, job: &Path, text: &str) -> Result<(), Fault> {
     {
         return Err(Refusal::command_line("--profile names the job file itself").into());
     }
-    let output = TextOutput::open(&Output { format: "xml", path: path.into() }).map_err(Refusal::from)?;
+    let output = TextOutput::open(&Output { format: "profile", path: path.into() }).map_err(Refusal::from)?;
     output.write(text).map_err(|error| Failure::from(error).into())
 }
 
@@ -134,7 +157,15 @@ fn unsaid(runs: &[Run], has_profile: bool) -> usize {
     let remarks = runs.iter().flat_map(|run| &run.remarks);
     let keys = remarks.filter(|(_, remark)| remark.kind == Kind::Unsaid).count();
     let lacking = runs.iter().filter(|run| !has_profile && !run.lanes.is_empty() && !has_line(run));
-    keys + lacking.count()
+    keys + lacking.count() + usize::from(has_profile && engines(runs).1)
+}
+
+/// The engine of a profile, which has one for all groups: that of the first; and whether others want another.
+fn engines(runs: &[Run]) -> (Vec<String>, bool) {
+    let mut engines = runs.iter().filter(|run| !run.lanes.is_empty()).map(Run::engine_words);
+    let first = engines.next().unwrap_or_default();
+    let differ = engines.any(|engine| engine != first);
+    (first, differ)
 }
 
 /// Whether one line says what a group of jobs does.
@@ -168,7 +199,7 @@ fn lines(file: &str, runs: &[Run]) -> String {
             None if run.lanes.is_empty() => out.push_str("# no line: nothing of it can be said\n"),
             None => out.push_str(&format!(
                 "# no line: these targets differ in their options; a profile can say that: truespd import --profile FILE.xml {}\n",
-                printable(&shell_word(file))
+                printable(&word_of(file))
             )),
         }
     }
@@ -179,10 +210,8 @@ fn lines(file: &str, runs: &[Run]) -> String {
 fn profile_line(file: &str, profile: &str, runs: &[Run]) -> String {
     let mut out = format!("# {}\n", printable(file));
     runs.iter().for_each(|run| out.push_str(&comments(run)));
-    let engines: Vec<Vec<String>> =
-        runs.iter().filter(|run| !run.lanes.is_empty()).map(Run::engine_words).collect();
-    let first = engines.first().cloned().unwrap_or_default();
-    if engines.iter().any(|engine| *engine != first) {
+    let (first, differ) = engines(runs);
+    if differ {
         out.push_str("# not said: the groups have different engines; a profile runs with one: the first\n");
     }
     let words: Vec<String> = std::iter::once(format!("-X{profile}")).chain(first).collect();
@@ -194,7 +223,12 @@ fn profile_line(file: &str, profile: &str, runs: &[Run]) -> String {
 fn comments(run: &Run) -> String {
     let names: Vec<String> = run.jobs.iter().map(|name| format!("[{}]", printable(name))).collect();
     let mut out = format!("\n# {}\n", names.join(" "));
-    let needless: Vec<&str> = of_kind(run, Kind::Needless).map(|(_, remark)| remark.typed.as_str()).collect();
+    let mut needless: Vec<&str> = Vec::new();
+    for (_, remark) in of_kind(run, Kind::Needless) {
+        if !needless.contains(&remark.typed.as_str()) {
+            needless.push(&remark.typed);
+        }
+    }
     for (lead, kind) in [("not said", Kind::Unsaid), ("differs", Kind::Differs)] {
         for (job, remark) in of_kind(run, kind) {
             out.push_str(&format!("# {lead}: {}\n", printable(&words_of(job, remark))));

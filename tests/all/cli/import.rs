@@ -182,6 +182,27 @@ fn what_cannot_be_said_can_be_an_exit_code() {
     );
 }
 
+/// A profile runs with one engine.
+#[test]
+fn engines_that_differ_are_counted_for_a_profile() {
+    let place = Place::new();
+    let keys = "filename=f\nsize=1m\nruntime=1\ntime_based\n";
+    let text = format!("[a]\n{keys}[b]\nstonewall\nioengine=libaio\n{keys}");
+    let job = place.write("job.fio", &text).display().to_string();
+    place.said(&format!("import --strict {job}")).done();
+    let said = place.said(&format!("import --strict --profile p.xml {job}"));
+    assert_eq!(said.code, Some(5));
+    assert!(said.err.contains("1 thing of") && said.out.contains("different engines"), "{}", said.out);
+}
+
+/// The line for a profile can be typed as it stands.
+#[test]
+fn a_profile_is_told_with_the_job_file_as_it_is_given() {
+    let place = Place::new();
+    place.write("-x.fio", "[a]\nsize=1m\n[b]\nsize=2m\n");
+    place.said("import -- -x.fio").refused(&["truespd import --profile FILE.xml ./-x.fio"]);
+}
+
 #[test]
 fn what_is_no_job_file_is_refused() {
     let place = Place::new();
@@ -196,7 +217,12 @@ fn what_is_no_job_file_is_refused() {
         place.said(&format!("import {job}")).refused(&[says]);
     }
     fs::write(place.path("raw"), [0xff, 0xfe, 0]).expect("written");
-    place.said("import raw").refused(&["cannot be read"]);
+    place.said("import raw").refused(&["cannot be read: it is no text in UTF-8"]);
+    // A part of a file would be other jobs.
+    file("large", &format!("[a]\nsize=1m\n{}rw=write\n", "#\n".repeat(600_000)));
+    place.said("import large").refused(&["cannot be read: it is larger than 1024 KiB"]);
+    file("a2", "[a]\nsize=1m\n");
+    place.said("import --profile none/p.xml a2").refused(&["--profile none/p.xml: "]);
     let job = file("job.fio", "[a]\nsize=1m\n");
     place.said(&format!("import --profile {job} {job}")).refused(&["--profile names the job file itself"]);
     assert_eq!(fs::read_to_string(place.path("job.fio")).expect("there"), "[a]\nsize=1m\n");
