@@ -356,7 +356,6 @@ fn seed(job: &mut Job) -> String {
 }
 
 /// Where threads run. fio leaves it to the kernel, and DiskSpd binds each to a processor.
-
 fn affinity(job: &mut Job) -> String {
     if job.look("cpus_allowed").is_none() {
         job.forget("cpus_allowed_policy");
