@@ -47,6 +47,9 @@ struct MountOption {
 const COMPRESSES: &str = "Data that compress well become less on the disk, and reads of them go through the page cache: write random data (-Zr), \
      or make the test file again after the option is changed.";
 
+/// How mount(8) calls it.
+const STRICT: &str = "strictatime";
+
 const OPTIONS: &[MountOption] = &[
     MountOption {
         name: "data=journal",
@@ -91,7 +94,7 @@ const OPTIONS: &[MountOption] = &[
         says: "Each write waits until it is durable, whatever the test asks for.",
     },
     MountOption {
-        name: "strictatime",
+        name: STRICT,
         instead: "relatime",
         by_remount: true,
         spoils: false,
@@ -116,7 +119,11 @@ pub(super) fn in_memory(_: &View, one: &MountedFileSystem) -> Vec<Answer> {
 }
 
 pub(super) fn options(_: &View, one: &MountedFileSystem) -> Vec<Answer> {
-    let as_set = |option: &'static MountOption| one.options.iter().find(|set| option.is(set));
+    let has = |name: &str| one.options.iter().any(|set| set == name);
+    // The kernel lists no word for access times of every read: only what it does instead.
+    let strict = (has("rw") && !has("relatime") && !has("noatime")).then(|| STRICT.to_string());
+    let set: Vec<&String> = one.options.iter().chain(&strict).collect();
+    let as_set = |option: &'static MountOption| set.iter().find(|set| option.is(set));
     let on = OPTIONS.iter().filter_map(|option| Some((option, as_set(option)?)));
     let answers: Vec<Answer> = on.map(|(option, set)| answer(option, set, one)).collect();
     match answers.is_empty() {

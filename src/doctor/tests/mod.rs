@@ -328,27 +328,29 @@ fn file_systems_by_room_and_options() {
         assert_eq!(answers(&view, "free-space")[0].state, wanted, "{used}");
         assert_eq!(answers(&view, "mount-options")[0].state, State::Good);
     }
-    view.filesystems = vec![tree::filesystem("rw,discard", Err("Permission denied".into()))];
+    view.filesystems = vec![tree::filesystem("rw,relatime,discard", Err("Permission denied".into()))];
     assert_eq!(answers(&view, "free-space")[0].state, State::Unknown);
     let discard = &answers(&view, "mount-options")[0];
     assert_eq!(discard.change.set, ["mount -o remount,nodiscard '/my data'"]);
     assert_eq!(discard.change.back, ["mount -o remount,discard '/my data'"]);
     assert_eq!((discard.subject.kind, discard.subject.name.as_str()), (SubjectKind::FileSystem, "/my data"));
     for (options, wanted) in [
-        ("rw,data=journal", State::Spoils),
-        ("rw,nobarrier", State::Spoils),
-        ("rw,barrier=0", State::Spoils),
-        ("rw,sync", State::MaySpoil),
-        ("rw,strictatime", State::MaySpoil),
-        ("rw,compress=zstd:3", State::MaySpoil),
-        ("rw,compress-force=lzo", State::MaySpoil),
-        ("rw,compress=no", State::Good),
-        ("rw,nodiscard,lazytime", State::Good),
+        ("rw,relatime,data=journal", State::Spoils),
+        ("rw,relatime,nobarrier", State::Spoils),
+        ("rw,relatime,barrier=0", State::Spoils),
+        ("rw,relatime,sync", State::MaySpoil),
+        ("rw", State::MaySpoil),
+        ("rw,noatime", State::Good),
+        ("ro", State::Good),
+        ("rw,relatime,compress=zstd:3", State::MaySpoil),
+        ("rw,relatime,compress-force=lzo", State::MaySpoil),
+        ("rw,relatime,compress=no", State::Good),
+        ("rw,relatime,nodiscard,lazytime", State::Good),
     ] {
         view.filesystems = vec![tree::filesystem(options, room(1))];
         assert_eq!(answers(&view, "mount-options")[0].state, wanted, "{options}");
     }
-    view.filesystems = vec![tree::filesystem("rw,compress-force=zstd:3", room(1))];
+    view.filesystems = vec![tree::filesystem("rw,relatime,compress-force=zstd:3", room(1))];
     let compressed = &answers(&view, "mount-options")[0];
     assert_eq!(compressed.change.set, ["mount -o remount,compress=no '/my data'"]);
     assert_eq!(compressed.change.back, ["mount -o remount,compress-force=zstd:3 '/my data'"]);
