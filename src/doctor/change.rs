@@ -42,11 +42,12 @@ impl Change {
             return different.first().map(|only| Self::of(only, to)).unwrap_or_default();
         };
         let now = first.chosen().unwrap_or_default();
+        let to_all = |value: &str| written_to_all(settings, value);
         let back = match settings.iter().all(|setting| setting.chosen() == Some(now)) {
-            true => vec![written_to_all(&first.path, now)],
+            true => vec![to_all(now)],
             false => different.iter().map(|s| written(&s.path, s.chosen().unwrap_or_default())).collect(),
         };
-        Change { set: vec![written_to_all(&first.path, to)], back, ..Self::of(first, to) }
+        Change { set: vec![to_all(to)], back, ..Self::of(first, to) }
     }
 
     /// By these commands.
@@ -78,19 +79,67 @@ fn written(path: &Path, value: &str) -> String {
     format!("echo {} > {}", shell_word(value), shell_word(&path.display().to_string()))
 }
 
-/// The same file of all processors: the part `cpu7` of its path becomes `cpu*`.
-fn written_to_all(path: &Path, value: &str) -> String {
-    let is_processor =
-        |part: &str| part.strip_prefix("cpu").is_some_and(|number| number.parse::<u32>().is_ok());
-    let parts = path.to_str().unwrap_or_default().split('/');
-    let parts: Vec<String> = parts
-        .map(|part| if is_processor(part) { "cpu[0-9]*".to_string() } else { shell_word_or_nothing(part) })
-        .collect();
-    format!("for file in {}; do echo {} > \"$file\"; done", parts.join("/"), shell_word(value))
+/// The same file of several processors, each of which is one more path: `cpu[0-9]*` when these are all that have it,
+/// otherwise their numbers.
+fn written_to_all(settings: &[Setting], value: &str) -> String {
+    let Some(OfProcessor { folder, file, .. }) = settings.first().and_then(|one| OfProcessor::of(&one.path))
+    else {
+        return settings.iter().map(|one| written(&one.path, value)).collect::<Vec<_>>().join("; ");
+    };
+    let numbers: Vec<u32> =
+        settings.iter().filter_map(|one| OfProcessor::of(&one.path)).map(|of| of.cpu).collect();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let has_it = |cpu: &u32| folder.join(format!("cpu{cpu}")).join(file).exists();
+    let mut all = entries.filter_map(|entry| number_of(entry.file_name().to_str()?)).filter(has_it);
+    let [folder, file] = [folder, file].map(|path| shell_word(&path.display().to_string()));
+    let value = shell_word(value);
+    // Files of processors that are offline refuse what is written.
+    match all.all(|cpu| numbers.contains(&cpu)) {
+        true => format!("for file in {folder}/cpu[0-9]*/{file}; do echo {value} > \"$file\"; done"),
+        false => {
+            let numbers = in_sequences(&numbers);
+            format!("for cpu in {numbers}; do echo {value} > {folder}/cpu$cpu/{file}; done")
+        }
+    }
 }
 
-fn shell_word_or_nothing(part: &str) -> String {
-    if part.is_empty() { String::new() } else { shell_word(part) }
+/// A path that has a processor in it: `/sys/devices/system/cpu`, 7, `cpufreq/scaling_governor`.
+struct OfProcessor<'a> {
+    folder: &'a Path,
+    cpu: u32,
+    file: &'a Path,
+}
+
+impl<'a> OfProcessor<'a> {
+    fn of(path: &'a Path) -> Option<Self> {
+        let own = path.ancestors().find(|dir| cpu_of(dir).is_some())?;
+        Some(OfProcessor { folder: own.parent()?, cpu: cpu_of(own)?, file: path.strip_prefix(own).ok()? })
+    }
+}
+
+fn cpu_of(dir: &Path) -> Option<u32> {
+    number_of(dir.file_name()?.to_str()?)
+}
+
+fn number_of(name: &str) -> Option<u32> {
+    name.strip_prefix("cpu")?.parse().ok()
+}
+
+/// `$(seq 0 3) 6` for a shell.
+fn in_sequences(numbers: &[u32]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for &number in numbers {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    let word = |(first, last): (u32, u32)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first} {last}"),
+        _ => format!("$(seq {first} {last})"),
+    };
+    runs.into_iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -130,6 +179,7 @@ mod tests {
             change.back,
             ["echo powersave > /sys/cpu/cpu1/governor", "echo schedutil > /sys/cpu/cpu2/governor"]
         );
+        assert_eq!(in_sequences(&[0, 1, 2, 3, 6, 8, 9]), "$(seq 0 3) 6 8 9");
         let one = Change::of_processors(&alike[..1], "performance");
         assert_eq!(one.set, ["echo performance > /sys/cpu/cpu0/governor"]);
     }

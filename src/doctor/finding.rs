@@ -198,6 +198,9 @@ pub struct Report {
     pub for_peak_only: u32,
     /// The block devices that were looked at.
     pub disks: Vec<String>,
+    /// What could not be looked at from here, in sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beyond: Vec<String>,
     /// How many findings of each state there are.
     pub counts: Counts,
     /// The worst first.

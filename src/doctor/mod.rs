@@ -46,6 +46,7 @@ pub fn examine(view: &View, for_peak: bool) -> Report {
         for_peak,
         for_peak_only,
         disks: view.disks.iter().map(|disk| disk.name().to_string()).collect(),
+        beyond: view.beyond.clone(),
         counts: Counts::of(&findings),
         findings,
     }

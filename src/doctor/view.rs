@@ -13,7 +13,8 @@ use crate::machine::memory::{ResourceLimit, locked_memory_limit, open_files_limi
 use crate::machine::roots::Roots;
 use crate::machine::setting::{Setting, Value};
 use crate::machine::sight::is_in_container;
-use crate::machine::storage::{OpenedTarget, Room, room, whole_disks};
+use crate::machine::storage::{OpenedTarget, Room, TargetKind, room, whole_disks};
+use crate::sys::system::timer_resolution_ns;
 use crate::sys::thread::allowed_processors;
 
 /// The kernel's trees, and where `/etc`, `/boot` and `/var` are.
@@ -48,6 +49,12 @@ pub struct Process {
     pub open_files: ResourceLimit,
     /// Why it cannot use io_uring.
     pub io_uring: Result<(), String>,
+    /// What timers are rounded to.
+    pub timer_ns: Option<u64>,
+    /// Whether procfs shows it the programs of others.
+    pub sees_programs: bool,
+    /// Trees of the kernel that are not mounted here.
+    pub lacks: Vec<&'static str>,
 }
 
 impl Process {
@@ -62,6 +69,15 @@ impl Process {
             locked_memory: locked_memory_limit(),
             open_files: open_files_limit(),
             io_uring: io_uring.map_err(|error| error.to_string()),
+            timer_ns: Some(timer_resolution_ns()),
+            // With hidepid not even the name of the first one.
+            sees_programs: roots.proc.join("1/comm").metadata().is_ok()
+                && std::fs::read(roots.proc.join("1/comm")).is_ok(),
+            lacks: [("/proc", roots.proc.join("self")), ("/sys", roots.sys.join("devices"))]
+                .into_iter()
+                .filter(|(_, inside)| !inside.exists())
+                .map(|(tree, _)| tree)
+                .collect(),
         }
     }
 }
@@ -147,6 +163,8 @@ pub struct MountedFileSystem {
     pub options: Vec<String>,
     /// What it can still take; or why that is not known.
     pub room: Result<Room, String>,
+    /// Its files lie in memory.
+    pub is_memory: bool,
 }
 
 /// What is looked at: what lies below a target, or stands on all disks.
@@ -170,7 +188,9 @@ impl Scope {
     /// A target and what lies below it.
     pub fn of_target(opened: &OpenedTarget, roots: &Roots) -> Self {
         let layers = chain::of(&opened.file, &opened.facts, roots);
-        let point = layers.iter().find_map(|layer| layer.mount.point.clone());
+        // A device node lies on a file system that has nothing to do with the device.
+        let is_file = opened.facts.kind == TargetKind::Regular;
+        let point = layers.iter().find_map(|layer| layer.mount.point.clone()).filter(|_| is_file);
         let rooms = point.zip(room(&opened.file).ok()).into_iter().collect();
         Scope { layers, rooms }
     }
@@ -199,7 +219,10 @@ impl Scope {
     fn filesystems(&self) -> Vec<MountedFileSystem> {
         let mut found: Vec<MountedFileSystem> = Vec::new();
         // A file system of another machine would have to be asked there, and one of a program may not answer.
-        let here = self.layers.iter().filter(|layer| layer.kind == LayerKind::Filesystem);
+        let here = self
+            .layers
+            .iter()
+            .filter(|layer| matches!(layer.kind, LayerKind::Filesystem | LayerKind::MemoryFilesystem));
         for layer in here {
             let Some(point) = layer.mount.point.clone() else { continue };
             if found.iter().any(|one| one.point == point) {
@@ -210,9 +233,26 @@ impl Scope {
             let room = known.map_or_else(|| ask().map_err(|e| crate::sys::error::system_text(&e)), Ok);
             let options = layer.mount.options.as_deref().unwrap_or_default();
             let options = options.split(',').map(str::to_string).collect();
-            found.push(MountedFileSystem { point, kind: layer.name.clone(), options, room });
+            let is_memory = layer.kind == LayerKind::MemoryFilesystem;
+            found.push(MountedFileSystem { point, kind: layer.name.clone(), options, room, is_memory });
         }
         found
+    }
+}
+
+/// What nothing here can tell of a layer, in a sentence.
+fn beyond(layer: &Layer) -> Option<String> {
+    let name = &layer.name;
+    let place = layer.mount.point.as_ref().map_or_else(|| name.clone(), |point| point.display().to_string());
+    match layer.kind {
+        LayerKind::RemoteFilesystem => {
+            let server = layer.server.as_ref().map_or_else(String::new, |server| format!(" ({server})"));
+            Some(format!("{place} ({name}) is on another machine{server}: run truespd doctor there, too."))
+        }
+        LayerKind::UserFilesystem => {
+            Some(format!("{place} ({name}) is served by a program: what lies below it is not visible here."))
+        }
+        _ => None,
     }
 }
 
@@ -231,6 +271,8 @@ pub struct View {
     pub limits: Vec<Limit>,
     /// What happened while it was watched.
     pub window: Window,
+    /// What cannot be looked at from here, in sentences.
+    pub beyond: Vec<String>,
 }
 
 impl View {
@@ -248,7 +290,14 @@ impl View {
         let limits = limits::in_force(&numbers, roots);
         let named = disks.iter().filter_map(|disk| Some((disk.name().to_string(), disk.device.number()?)));
         let window = Window::watch(&named.collect::<Vec<_>>(), length, roots);
-        View { process, filesystems: scope.filesystems(), disks, limits, window, trees }
+        let lacks = process.lacks.iter().map(|tree| {
+            format!(
+                "{tree} is not mounted here: what the kernel tells there is not known, and missing below."
+            )
+        });
+        let mut beyond: Vec<String> = lacks.chain(scope.layers.iter().filter_map(beyond)).collect();
+        beyond.dedup();
+        View { process, filesystems: scope.filesystems(), disks, limits, window, beyond, trees }
     }
 
     /// The kernel's trees.

@@ -10,10 +10,16 @@ use std::path::PathBuf;
 use super::read::{read_number, read_word};
 use super::roots::Roots;
 use super::setting::{Setting, Value};
+use super::topology::parse_cpu_list;
 
-/// A setting that each processor has, in order of their numbers; those without it are left out.
+/// A setting that each processor has, in order of their numbers; those without it are left out, and those that are
+/// offline: their files are there, and neither reading nor writing works ("Device or resource busy").
 pub fn of_each_processor(file: &str, roots: &Roots) -> Vec<Setting> {
-    let settings = processors(roots).into_iter().map(|(_, dir)| Setting::read(dir.join(file)));
+    let online =
+        read_word(&roots.sys.join("devices/system/cpu/online")).and_then(|list| parse_cpu_list(&list));
+    let is_online = |cpu: &u32| online.as_ref().is_none_or(|online| online.contains(cpu));
+    let online = processors(roots).into_iter().filter(|(cpu, _)| is_online(cpu));
+    let settings = online.map(|(_, dir)| Setting::read(dir.join(file)));
     settings.filter(|setting| setting.value != Value::Absent).collect()
 }
 
@@ -149,6 +155,9 @@ mod tests {
         assert_eq!(found.len(), 3);
         assert!(found[2].path.ends_with("cpu10/cpufreq/scaling_governor"), "{found:?}");
         assert!(of_each_processor("cpufreq/none", &roots).is_empty());
+        fs::write(roots.sys.join("devices/system/cpu/online"), "0-2\n").expect("a file");
+        let online = of_each_processor("cpufreq/scaling_governor", &roots);
+        assert_eq!(online.len(), 2, "processor 10 is offline: {online:?}");
     }
 
     #[test]

@@ -29,14 +29,18 @@ pub fn state_of(pid: u32, roots: &Roots) -> ProcessState {
     }
 }
 
-/// Processes of these programs, with their numbers, in order of these. A program is known by the first 15 characters of its name.
+/// Processes of these programs that do something, with their numbers, in order of these: none that has ended or was stopped.
+/// A program is known by the first 15 characters of its name.
 pub fn of_programs(names: &[&str], roots: &Roots) -> Vec<(u32, String)> {
     let entries = std::fs::read_dir(&roots.proc).into_iter().flatten().flatten();
     let mut found: Vec<(u32, String)> = entries
         .filter_map(|entry| {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             let name = read_word(&entry.path().join("comm"))?;
-            names.contains(&name.as_str()).then_some((pid, name))
+            // A recorded tree has no states.
+            let acts =
+                || !entry.path().join("stat").exists() || matches!(state_of(pid, roots), ProcessState::Alive);
+            (names.contains(&name.as_str()) && acts()).then_some((pid, name))
         })
         .collect();
     found.sort();
@@ -66,6 +70,8 @@ mod tests {
         }
         assert_eq!(state_of(8, &roots), ProcessState::Ended);
         std::fs::write(dir.path().join("7/comm"), "fstrim\n").expect("it can be written");
+        assert!(of_programs(&["fstrim", "x"], &roots).is_empty(), "it has ended");
+        std::fs::write(dir.path().join("7/stat"), "7 (fstrim) D 1").expect("it can be written");
         assert_eq!(of_programs(&["fstrim", "x"], &roots), [(7, "fstrim".to_string())]);
         assert!(of_programs(&["x"], &roots).is_empty());
         assert_eq!(state_of(std::process::id(), &Roots::default()), ProcessState::Alive);

@@ -20,7 +20,7 @@ pub struct Setting {
 pub enum Value {
     /// Its text without white space around it.
     Is(String),
-    /// The kernel, the driver or the device has no such setting.
+    /// The kernel, the driver or the device has no such setting, or its file says nothing.
     Absent,
     /// It is there, and this process may not read it. With the system's text.
     Unreadable(String),
@@ -30,7 +30,10 @@ impl Setting {
     /// Reads the file.
     pub fn read(path: PathBuf) -> Self {
         let value = match std::fs::read(&path) {
-            Ok(bytes) => Value::Is(String::from_utf8_lossy(&bytes).trim().to_string()),
+            Ok(bytes) => match String::from_utf8_lossy(&bytes).trim() {
+                "" => Value::Absent,
+                text => Value::Is(text.to_string()),
+            },
             Err(error) if is_absent(&error) => Value::Absent,
             Err(error) => Value::Unreadable(system_text(&error)),
         };
@@ -93,5 +96,6 @@ mod tests {
             (Value::Absent, None, false)
         );
         assert!(matches!(Setting::read(dir.path().into()).value, Value::Unreadable(_)));
+        assert_eq!(read("\n").value, Value::Absent, "an empty file");
     }
 }

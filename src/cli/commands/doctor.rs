@@ -16,7 +16,7 @@ use crate::guard::{programs_with, users};
 use crate::machine::device::DeviceNumber;
 use crate::machine::roots::Roots;
 use crate::machine::sight::{Sight, sight};
-use crate::machine::storage::{self, ReadFlags, resolve};
+use crate::machine::storage::{self, ReadFlags, TargetError, resolve};
 use crate::result::envelope::{self, DocumentKind};
 
 /// Find what on this machine will spoil a measurement, with the commands that set it and set it back
@@ -25,7 +25,7 @@ use crate::result::envelope::{self, DocumentKind};
 /// docs/doctor.md tells what each check means.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// Files or block devices, as for a run; `#n` is the n-th whole disk. Without any, all disks
+    /// Files, folders or block devices; `#n` is the n-th whole disk. Without any, all disks
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     /// Look also at what matters only beyond about a million IOPS per processor
@@ -109,7 +109,11 @@ fn scope(targets: &[String], roots: &Roots) -> (Scope, Option<ExitCode>) {
 
 fn of_target(typed: &str, roots: &Roots) -> Result<Scope, Refusal> {
     let path = resolve(typed, roots)?.path;
-    let opened = storage::open(&path, ReadFlags::CACHED, roots)?;
+    // Before a run its file may not be there yet: the folder tells the same of the disks.
+    let opened = match path.is_dir() {
+        true => storage::open_folder(&path, roots)?,
+        false => storage::open(&path, ReadFlags::CACHED, roots).map_err(TargetError::wanting_to_look)?,
+    };
     Ok(Scope::of_target(&opened, roots))
 }
 
@@ -119,7 +123,7 @@ fn neighbours(number: DeviceNumber, roots: &Roots) -> Neighbours {
     let system = users.iter().filter(|user| user.is_system).map(ToString::to_string).collect();
     let programs: Result<Vec<String>, String> = programs_with(number, roots)
         .map(|programs| programs.iter().map(ToString::to_string).collect())
-        .map_err(|missing| missing.to_string());
+        .map_err(|missing| missing.why);
     let unseen = match sight(roots) {
         Sight::All => None,
         Sight::OwnUser => Some("programs of other users are visible to root only"),

@@ -79,6 +79,7 @@ fn remarks(report: &Report) -> Vec<String> {
         [disk] => format!("Looked at the machine and at {}.", printable(disk)),
         disks => format!("Looked at the machine and at {}.", printable(&disks.join(", "))),
     });
+    remarks.extend(report.beyond.iter().map(|words| printable(words).to_string()));
     if report.is_container {
         remarks.push(
             "This is a container: the settings of the kernel and of disks are the host's, and are set there."

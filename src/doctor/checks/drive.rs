@@ -2,13 +2,14 @@
 
 use crate::doctor::change::Change;
 use crate::doctor::check::Answer;
+use crate::doctor::finding::Lasts;
 use crate::doctor::view::{Disk, View};
 use crate::machine::attached::{node_of, nvme_wake_limits, pci_links, sata_link_policy, temperature};
 use crate::machine::chain::LayerKind;
 use crate::machine::setting::Value;
 use crate::machine::topology::Topology;
 use crate::sys::thread::ranges;
-use crate::text::grouped;
+use crate::text::{grouped, shell_word};
 
 fn is_virtual(disk: &Disk) -> bool {
     disk.is_stacked() || matches!(disk.layer.kind, LayerKind::Loop | LayerKind::Memory)
@@ -88,11 +89,12 @@ pub(super) fn nvme_power(view: &View, disk: &Disk) -> Vec<Answer> {
                  rate have outliers of milliseconds.";
             let change =
                 Change::of(limit, "0").keep("the kernel parameter nvme_core.default_ps_max_latency_us=0");
-            let now = now.parse().map_or_else(|_| now.to_string(), |us: u64| format!("{} us", grouped(us)));
-            Answer::may_spoil(says)
-                .now(format!("sleeps where waking up takes up to {now}"))
-                .wanted("0 us")
-                .change(change)
+            // "any", "auto".
+            let now = now.parse().map_or_else(
+                |_| "sleeps, however long waking up takes".to_string(),
+                |us: u64| format!("sleeps where waking up takes up to {} us", grouped(us)),
+            );
+            Answer::may_spoil(says).now(now).wanted("0 us").change(change)
         }
     };
     limits.iter().map(of).collect()
@@ -142,7 +144,7 @@ pub(super) fn warmth(_: &View, disk: &Disk) -> Vec<Answer> {
             let says = "The drive is as hot as it may be, and slows down to cool: look at cooling, and wait.";
             vec![Answer::spoils(says).now(now).wanted(format!("below {}", degrees(limit)))]
         }
-        Some(limit) if found.now + NEAR_MILLIDEGREES >= limit => {
+        Some(limit) if found.now.saturating_add(NEAR_MILLIDEGREES) >= limit => {
             let says = "The drive is close to its highest allowed temperature, and a long run may slow down: improve its cooling.";
             vec![
                 Answer::may_spoil(says)
@@ -151,5 +153,24 @@ pub(super) fn warmth(_: &View, disk: &Disk) -> Vec<Answer> {
             ]
         }
         Some(limit) => vec![Answer::good(format!("Below its limit of {}.", degrees(limit))).now(now)],
+    }
+}
+
+pub(super) fn loop_cache(_: &View, disk: &Disk) -> Vec<Answer> {
+    if disk.layer.kind != LayerKind::Loop {
+        return vec![Answer::absent("It is no loop device.")];
+    }
+    match disk.layer.direct_io {
+        None => vec![Answer::unknown("The kernel does not tell how its file is accessed.")],
+        Some(true) => vec![Answer::good("Its file is accessed around the page cache.").now("direct I/O")],
+        Some(false) => {
+            let says = "It uses the page cache for its file: memory may answer, also with -Su and -Sh. The command fails where the file \
+                 system of the file has no direct I/O.";
+            let node = shell_word(&format!("/dev/{}", disk.device.node_name()));
+            let set = |word: &str| format!("losetup --direct-io={word} {node}");
+            let change = Change::by(set("on"), set("off"), Lasts::UntilRestart)
+                .keep("the same option when it is set up");
+            vec![Answer::spoils(says).now("page cache").wanted("direct I/O").change(change)]
+        }
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn room(_: &View, one: &MountedFileSystem) -> Vec<Answer> {
 
 /// A mount option that makes a difference.
 struct MountOption {
-    /// As the kernel lists it.
+    /// As the kernel lists it; with whatever follows where it ends in `=`.
     name: &'static str,
     /// What is wanted in its place.
     instead: &'static str,
@@ -43,6 +43,12 @@ struct MountOption {
     spoils: bool,
     says: &'static str,
 }
+
+const COMPRESSES: &str = "Data that compress well become less on the disk, and reads of them go through the page cache: write random data (-Zr), \
+     or make the test file again after the option is changed.";
+
+/// How mount(8) calls it.
+const STRICT: &str = "strictatime";
 
 const OPTIONS: &[MountOption] = &[
     MountOption {
@@ -67,6 +73,20 @@ const OPTIONS: &[MountOption] = &[
         says: "No flush is sent to the disk: writes that are called durable are not, and are too fast.",
     },
     MountOption {
+        name: "compress=",
+        instead: "compress=no",
+        by_remount: true,
+        spoils: false,
+        says: COMPRESSES,
+    },
+    MountOption {
+        name: "compress-force=",
+        instead: "compress=no",
+        by_remount: true,
+        spoils: false,
+        says: COMPRESSES,
+    },
+    MountOption {
         name: "sync",
         instead: "async",
         by_remount: true,
@@ -74,7 +94,7 @@ const OPTIONS: &[MountOption] = &[
         says: "Each write waits until it is durable, whatever the test asks for.",
     },
     MountOption {
-        name: "strictatime",
+        name: STRICT,
         instead: "relatime",
         by_remount: true,
         spoils: false,
@@ -90,9 +110,22 @@ const OPTIONS: &[MountOption] = &[
     },
 ];
 
+pub(super) fn in_memory(_: &View, one: &MountedFileSystem) -> Vec<Answer> {
+    if !one.is_memory {
+        return vec![Answer::good("Its files lie on a disk.")];
+    }
+    let says = "Files here lie in memory: a test measures memory and processor, not a disk. Test a file on a file system that lies on a disk.";
+    vec![Answer::spoils(says).now(one.kind.clone()).wanted("a file system on a disk")]
+}
+
 pub(super) fn options(_: &View, one: &MountedFileSystem) -> Vec<Answer> {
-    let is_on = |option: &&MountOption| one.options.iter().any(|set| set == option.name);
-    let answers: Vec<Answer> = OPTIONS.iter().filter(is_on).map(|option| answer(option, one)).collect();
+    let has = |name: &str| one.options.iter().any(|set| set == name);
+    // The kernel lists no word for access times of every read: only what it does instead.
+    let strict = (has("rw") && !has("relatime") && !has("noatime")).then(|| STRICT.to_string());
+    let set: Vec<&String> = one.options.iter().chain(&strict).collect();
+    let as_set = |option: &'static MountOption| set.iter().find(|set| option.is(set));
+    let on = OPTIONS.iter().filter_map(|option| Some((option, as_set(option)?)));
+    let answers: Vec<Answer> = on.map(|(option, set)| answer(option, set, one)).collect();
     match answers.is_empty() {
         true => {
             let told: Vec<&str> = one.options.iter().take(6).map(String::as_str).collect();
@@ -102,17 +135,26 @@ pub(super) fn options(_: &View, one: &MountedFileSystem) -> Vec<Answer> {
     }
 }
 
-fn answer(option: &MountOption, one: &MountedFileSystem) -> Answer {
+impl MountOption {
+    fn is(&self, set: &str) -> bool {
+        match self.name.ends_with('=') {
+            true => set.starts_with(self.name) && set != self.instead,
+            false => set == self.name,
+        }
+    }
+}
+
+fn answer(option: &MountOption, set: &str, one: &MountedFileSystem) -> Answer {
     let answer = if option.spoils { Answer::spoils(option.says) } else { Answer::may_spoil(option.says) };
     let point = shell_word(&one.point.to_string_lossy());
-    let mount = |word: &str| format!("mount -o remount,{word} {point}");
+    let mount = |word: &str| format!("mount -o remount,{} {point}", shell_word(word));
     let change = match option.by_remount {
-        true => Change::by(mount(option.instead), mount(option.name), Lasts::UntilMountedAgain)
+        true => Change::by(mount(option.instead), mount(set), Lasts::UntilMountedAgain)
             .keep(format!("{} in the options of {point} in /etc/fstab", option.instead)),
         false => Change::only_kept(format!(
-            "{} in the options of {point} in /etc/fstab, and a restart",
+            "{} in the options of {point} in /etc/fstab, and mounting it anew (of / a restart)",
             option.instead
         )),
     };
-    answer.now(option.name).wanted(option.instead).change(change)
+    answer.now(set).wanted(option.instead).change(change)
 }

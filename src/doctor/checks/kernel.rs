@@ -104,6 +104,9 @@ const AIO_FREE_MIN: u64 = 4096;
 
 pub(super) fn aio(view: &View) -> Vec<Answer> {
     let [most, used] = ["fs.aio-max-nr", "fs.aio-nr"].map(|name| view.sysctl(name));
+    if view.process.lacks.contains(&"/proc") {
+        return vec![Answer::unknown("The room for I/Os of libaio is not known without /proc.")];
+    }
     let (Some(limit), Some(taken)) = (most.number::<u64>(), used.number::<u64>()) else {
         return vec![Answer::unread(&most, "The kernel has no asynchronous I/O of the old kind (libaio).")];
     };
@@ -112,7 +115,7 @@ pub(super) fn aio(view: &View) -> Vec<Answer> {
         return vec![Answer::good("Enough for runs with --engine libaio.").now(now)];
     }
     let says = "Runs with --engine libaio, and all with several I/Os where io_uring is not available, may be refused.";
-    let wanted = (taken + AIO_FREE_MIN).max(1 << 20);
+    let wanted = taken.saturating_add(AIO_FREE_MIN).max(1 << 20);
     let change = Change::by(
         format!("sysctl fs.aio-max-nr={wanted}"),
         format!("sysctl fs.aio-max-nr={limit}"),
@@ -173,16 +176,34 @@ const JOBS: &[&str] = &[
     "rpm",
     "dnf",
     "apt-get",
+    "aptitude",
+    "unattended-upgr",
+    "packagekitd",
+    "dnf5",
+    "yum",
+    "zypper",
+    "pacman",
     "fio",
     "diskspd",
+    "elbencho",
+    "iozone",
+    "bonnie++",
+    "stress-ng",
+    "blktrace",
+    "dd",
     "badblocks",
     "ddrescue",
     "fsck.ext4",
     "e2fsck",
     "xfs_repair",
     "clamscan",
-    "man-db",
+    "freshclam",
+    "mandb",
 ];
+
+/// Why programs of others are not known.
+const PROGRAMS_HIDDEN: &str =
+    "/proc does not show the programs of others (it is not mounted, or mounted with hidepid).";
 
 pub(super) fn jobs(view: &View) -> Vec<Answer> {
     let found = of_programs(JOBS, view.roots());
@@ -191,6 +212,7 @@ pub(super) fn jobs(view: &View) -> Vec<Answer> {
             true => Answer::unknown(
                 "Programs of the host and of other containers are not visible from this container.",
             ),
+            false if !view.process.sees_programs => Answer::unknown(PROGRAMS_HIDDEN),
             false => Answer::good("No program that is known to keep disks busy is running."),
         }];
     }
@@ -225,6 +247,7 @@ pub(super) fn irqbalance(view: &View) -> Vec<Answer> {
     let Some((pid, _)) = found.first() else {
         return vec![match view.process.is_container {
             true => Answer::unknown("Programs of the host are not visible from this container."),
+            false if !view.process.sees_programs => Answer::unknown(PROGRAMS_HIDDEN),
             false => Answer::good("Nobody moves interrupts from processor to processor.").now("not running"),
         }];
     };

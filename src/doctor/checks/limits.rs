@@ -4,17 +4,21 @@ use crate::doctor::change::Change;
 use crate::doctor::check::Answer;
 use crate::doctor::finding::Lasts;
 use crate::doctor::view::{Disk, View};
+use crate::machine::cpu_set::CpuSet;
 use crate::machine::device::DeviceNumber;
 use crate::machine::limits::{Limit, LimitKind};
 use crate::machine::memory::memory_facts;
 use crate::machine::setting::Setting;
 use crate::machine::topology::parse_cpu_list;
-use crate::sys::thread::ranges;
 use crate::text::{grouped, shell_word, size};
 
 pub(super) fn processors(view: &View) -> Vec<Answer> {
-    let of_time = view.limits.iter().filter(|limit| limit.what == LimitKind::CpuMillis);
-    let Some(least) = of_time.min_by_key(|limit| limit.value) else {
+    if let Some(answer) = groups_unknown(view) {
+        return vec![answer];
+    }
+    let of_time: Vec<&Limit> =
+        view.limits.iter().filter(|limit| limit.what == LimitKind::CpuMillis).collect();
+    let Some(least) = of_time.iter().min_by_key(|limit| limit.value) else {
         return vec![Answer::good("No control group limits the processor time of this process.")];
     };
     let now = format!(
@@ -23,13 +27,20 @@ pub(super) fn processors(view: &View) -> Vec<Answer> {
         least.by,
         least.group
     );
-    if least.value >= view.process.processors.len() as u64 * 1000 {
+    let all = view.process.processors.len() as u64 * 1000;
+    if least.value >= all {
         return vec![Answer::good("Not less than the processors that it may run on.").now(now)];
     }
     let says = "The kernel may stop the threads of a test, and the disk then waits for them.";
-    let file = Setting::read(least.file.clone());
-    let to = if least.by == "cpu.max" { "max" } else { "-1" };
-    vec![Answer::may_spoil(says).now(now).wanted("no limit").change(lifted(&file, to))]
+    // The least counts; the others of its kind would be next.
+    let change = lifted(of_time.into_iter().filter(|limit| limit.value < all));
+    vec![Answer::may_spoil(says).now(now).wanted("no limit").change(change)]
+}
+
+/// Which control groups this process is in is not known.
+fn groups_unknown(view: &View) -> Option<Answer> {
+    let lacks_proc = view.process.lacks.contains(&"/proc");
+    lacks_proc.then(|| Answer::unknown("Which control groups limit this process is not known without /proc."))
 }
 
 pub(super) fn cpuset(view: &View) -> Vec<Answer> {
@@ -43,28 +54,39 @@ pub(super) fn cpuset(view: &View) -> Vec<Answer> {
         return vec![Answer::good("This process may run on all processors.").now(now)];
     }
     let says = format!(
-        "This process may run on processors {} only (cpuset, taskset): threads of a test share them, and interrupts may arrive at others.",
-        ranges(allowed)
+        "This process may run on {} only (cpuset, taskset): threads of a test share that, and interrupts may arrive elsewhere.",
+        CpuSet::new(allowed.clone()).words()
     );
     vec![Answer::may_spoil(says).now(now).wanted("all, or those that the test is meant for")]
 }
 
 pub(super) fn memory(view: &View) -> Vec<Answer> {
+    if let Some(answer) = groups_unknown(view) {
+        return vec![answer];
+    }
     let of_memory = view.limits.iter().filter(|limit| limit.what == LimitKind::MemoryBytes);
     let total = memory_facts(view.roots()).ok().and_then(|facts| facts.total_bytes).unwrap_or(u64::MAX);
-    let Some(least) = of_memory.filter(|limit| limit.value < total).min_by_key(|limit| limit.value) else {
+    let of_memory: Vec<&Limit> = of_memory.filter(|limit| limit.value < total).collect();
+    let Some(least) = of_memory.iter().min_by_key(|limit| limit.value) else {
         return vec![Answer::good("No control group limits the memory of this process.")];
     };
     let now = format!("{} ({} of cgroup {})", size(least.value), least.by, least.group);
     let says = "The page cache counts towards this limit: tests through the page cache get less of it than the machine has.";
-    let file = Setting::read(least.file.clone());
-    let to = if least.by == "memory.limit_in_bytes" { "-1" } else { "max" };
-    vec![Answer::may_spoil(says).now(now).wanted("no limit").change(lifted(&file, to))]
+    let change = lifted(of_memory.into_iter());
+    vec![Answer::may_spoil(says).now(now).wanted("no limit").change(change)]
 }
 
-fn lifted(file: &Setting, to: &str) -> Change {
-    match file.word() {
-        Some(_) => Change { lasts: Some(Lasts::UntilRestart), ..Change::of(file, to) }
+/// Without these limits.
+fn lifted<'a>(limits: impl Iterator<Item = &'a Limit>) -> Change {
+    // Version 1 writes no limit as -1.
+    let to =
+        |limit: &Limit| if limit.by.ends_with("_us") || limit.by.ends_with("_bytes") { "-1" } else { "max" };
+    let each = limits.filter_map(|limit| {
+        let file = Setting::read(limit.file.clone());
+        file.word().is_some().then(|| Change::of(&file, to(limit)))
+    });
+    match each.reduce(Change::and) {
+        Some(change) => Change { lasts: Some(Lasts::UntilRestart), ..change }
             .keep("the options of what made the group: systemd's unit, docker run, the pod's limits"),
         None => Change::only_kept(
             "raise it where the group is made: systemd's unit, docker run, the pod's limits",
@@ -76,6 +98,9 @@ pub(super) fn of_disk(view: &View, disk: &Disk) -> Vec<Answer> {
     let number = disk.device.number();
     let own: Vec<&Limit> =
         view.limits.iter().filter(|limit| limit.device.is_some() && limit.device == number).collect();
+    if let (true, Some(answer)) = (own.is_empty(), groups_unknown(view)) {
+        return vec![answer];
+    }
     if own.is_empty() {
         return vec![Answer::good("No control group limits this process on it.")];
     }

@@ -68,8 +68,9 @@ pub(super) fn huge_pages(view: &View) -> Vec<Answer> {
     let now = format!("enabled: {on}, defrag: {}", defrag.chosen().unwrap_or("not known"));
     if on != "never" && defrag.chosen() == Some("always") {
         let says = "Each program waits while the kernel looks for huge pages: tasks stall now and then, also in a run.";
-        let change = Change::of(&defrag, "madvise")
-            .keep("transparent_hugepage_defrag=madvise among tmpfiles.d or at boot");
+        let change = Change::of(&defrag, "madvise").keep(
+            "a line in /etc/tmpfiles.d/60-truespd.conf: w /sys/kernel/mm/transparent_hugepage/defrag - - - - madvise",
+        );
         return vec![Answer::may_spoil(says).now(now).wanted("defrag: madvise").change(change)];
     }
     vec![Answer::good("Programs do not wait for huge pages.").now(now)]
@@ -78,6 +79,9 @@ pub(super) fn huge_pages(view: &View) -> Vec<Answer> {
 pub(super) fn node_balancing(view: &View) -> Vec<Answer> {
     let several = nodes_with_memory(view.roots()).is_some_and(|nodes| nodes.iter().count() > 1);
     let balancing = view.sysctl("kernel.numa_balancing");
+    if view.process.lacks.contains(&"/proc") {
+        return vec![Answer::unknown("Whether the kernel moves memory is not known without /proc.")];
+    }
     let Some(now) = balancing.word().map(str::to_string) else {
         return vec![Answer::unread(&balancing, "The kernel does not move memory between nodes.")];
     };

@@ -55,6 +55,9 @@ pub(super) fn governor(view: &View) -> Vec<Answer> {
         () if governors.iter().all(|governor| governor.chosen() == Some("performance")) => {
             return vec![Answer::good("The processors run as fast as they can.").now(now)];
         }
+        () if governors.iter().any(|governor| governor.chosen() == Some("userspace")) => Answer::may_spoil(
+            "A program sets the frequency of the processors (userspace): they may be slower than they can for the whole run.",
+        ),
         () => Answer::may_spoil("The processors follow the load, and speed up some time after it began.")
             .only_for(Purpose::Peak),
     };
@@ -66,7 +69,7 @@ pub(super) fn governor(view: &View) -> Vec<Answer> {
 }
 
 const NO_FREQUENCIES: &str =
-    "The kernel does not set the frequency: the firmware or the host of this virtual machine does.";
+    "The kernel does not set the frequency: the firmware, or the host of a virtual machine, does.";
 
 pub(super) fn energy_preference(view: &View) -> Vec<Answer> {
     let preferences = of_each_processor("cpufreq/energy_performance_preference", view.roots());
@@ -85,13 +88,69 @@ pub(super) fn energy_preference(view: &View) -> Vec<Answer> {
     vec![answer.now(now).wanted("performance").change(Change::of_processors(&preferences, "performance"))]
 }
 
-pub(super) fn turbo(view: &View) -> Vec<Answer> {
+/// Capped to less than this share of the highest frequency, processors are slower than they can; a little less is rounding.
+const CAPPED: f64 = 0.97;
+
+pub(super) fn frequency_limit(view: &View) -> Vec<Answer> {
+    let [limits, highest] = ["cpufreq/scaling_max_freq", "cpufreq/cpuinfo_max_freq"]
+        .map(|file| of_each_processor(file, view.roots()));
+    let percent = of_all_processors("intel_pstate/max_perf_pct", view.roots());
+    if let Some(now) = percent.number::<u64>().filter(|&percent| percent < 100) {
+        let says =
+            "The processors are kept below their highest frequency: each I/O takes longer than it needs to.";
+        let change = Change::of(&percent, "100");
+        return vec![Answer::may_spoil(says).now(format!("{now} %")).wanted("100 %").change(change)];
+    }
+    if limits.is_empty() || limits.len() != highest.len() {
+        return vec![Answer::absent(NO_FREQUENCIES)];
+    }
+    if let Some(answer) = unreadable(&limits) {
+        return vec![answer];
+    }
+    // Without turbo the limit is the nominal frequency, which some drivers do not call the highest.
+    if turbo_is_on(view) == Some(false) {
+        return vec![Answer::good("Turbo is off, and that sets the limit.")];
+    }
+    let is_capped = |limit: &Setting, highest: &Setting| {
+        let (limit, highest) = (limit.number::<u32>(), highest.number::<u32>());
+        limit.zip(highest).is_some_and(|(limit, highest)| f64::from(limit) < CAPPED * f64::from(highest))
+    };
+    let capped: Vec<(&Setting, &Setting)> =
+        limits.iter().zip(&highest).filter(|(limit, highest)| is_capped(limit, highest)).collect();
+    let Some((limit, most)) = capped.first() else {
+        return vec![Answer::good("The processors may run as fast as they can.")];
+    };
+    // Cores of one processor may differ.
+    let mut values: Vec<&str> = capped.iter().filter_map(|(_, highest)| highest.word()).collect();
+    values.sort_unstable();
+    values.dedup();
+    let change = values.iter().map(|value| {
+        let of = capped.iter().filter(|(_, highest)| highest.word() == Some(value));
+        let of: Vec<Setting> = of.map(|(limit, _)| (*limit).clone()).collect();
+        Change::of_processors(&of, value)
+    });
+    let change = change.reduce(|all, one| Change { lasts: one.lasts, ..all.and(one) }).unwrap_or_default();
+    let change = change.keep("the settings of what sets it (tlp, tuned, cpupower, thermald)");
+    let megahertz =
+        |setting: &Setting| format!("{} MHz", grouped(setting.number::<u64>().unwrap_or(0) / 1000));
+    let says = format!(
+        "{} of {} processors are kept below their highest frequency: each I/O takes longer than it needs to.",
+        capped.len(),
+        limits.len()
+    );
+    vec![Answer::may_spoil(says).now(megahertz(limit)).wanted(megahertz(most)).change(change)]
+}
+
+/// Whether there are turbo frequencies; `None` where the kernel does not tell.
+fn turbo_is_on(view: &View) -> Option<bool> {
     let intel = of_all_processors("intel_pstate/no_turbo", view.roots());
     let boost = of_all_processors("cpufreq/boost", view.roots());
-    let is_on = match (intel.word(), boost.word()) {
-        (Some(no_turbo), _) => no_turbo == "0",
-        (None, Some(boost)) => boost == "1",
-        (None, None) => return vec![Answer::absent("The kernel does not tell of a turbo.")],
+    intel.word().map(|no_turbo| no_turbo == "0").or_else(|| boost.word().map(|boost| boost == "1"))
+}
+
+pub(super) fn turbo(view: &View) -> Vec<Answer> {
+    let Some(is_on) = turbo_is_on(view) else {
+        return vec![Answer::absent("The kernel does not tell of a turbo.")];
     };
     let says = match is_on {
         true => {
@@ -107,7 +166,7 @@ pub(super) fn idle_states_of(view: &View) -> Vec<Answer> {
     let states = idle_states(view.roots());
     if states.is_empty() {
         return vec![Answer::absent(
-            "The kernel chooses no idle states: the host of this virtual machine may.",
+            "The kernel chooses no idle states: the processor, or the host of a virtual machine, may.",
         )];
     }
     let deep = |state: &&IdleState| state.exit_latency_us > EXIT_LATENCY_MAX_US && state.is_used();
@@ -160,12 +219,20 @@ pub(super) fn idle_governor(view: &View) -> Vec<Answer> {
     let Some(now) = governor.word().map(str::to_string) else {
         return vec![Answer::unread(&governor, "The kernel chooses no idle states.")];
     };
+    let offered = Setting::read(folder.join("available_governors"));
+    let can_be_set =
+        governor.path.ends_with("current_governor") && (offered.word().is_none() || offered.offers("menu"));
     if matches!(now.as_str(), "menu" | "haltpoll") {
         return vec![Answer::good("It expects short waits.").now(now)];
     }
     let answer =
         Answer::may_spoil("Others than menu choose deeper idle states for the short waits of fast I/O.");
-    vec![answer.now(now).wanted("menu").change(Change::of(&governor, "menu"))]
+    let keep = "the kernel parameter cpuidle.governor=menu, of a kernel with that governor";
+    let change = match can_be_set {
+        true => Change::of(&governor, "menu").keep(keep),
+        false => Change::only_kept(keep),
+    };
+    vec![answer.now(now).wanted("menu").change(change)]
 }
 
 pub(super) fn waiting(view: &View) -> Vec<Answer> {
@@ -277,6 +344,10 @@ pub(super) fn timers(view: &View) -> Vec<Answer> {
     let resolution =
         list.word().and_then(|text| text.lines().find_map(|line| line.trim().strip_prefix(".resolution:")));
     let Some(resolution) = resolution else {
+        // The list is root's; the clock tells everybody, rounded to the tick where timers are.
+        if let Some(ns) = view.process.timer_ns {
+            return vec![timers_of(&format!("{ns} nsecs"))];
+        }
         return match (&list.value, line.word()) {
             (Value::Is(_), Some(_)) => {
                 vec![Answer::good("The kernel was not told to do without exact timers.")]
@@ -285,15 +356,18 @@ pub(super) fn timers(view: &View) -> Vec<Answer> {
             _ => vec![Answer::unknown("The list of timers (/proc/timer_list) is not there.")],
         };
     };
-    let now = resolution.trim().to_string();
-    match now.split(' ').next() == Some("1") {
-        true => vec![Answer::good("Timers are exact; a run asks for no slack of its own.").now(now)],
-        false => {
-            let says = "Timers wait for the next tick of the kernel: waits for a rate (-g) and pauses (-ib, -ii) are longer than asked for.";
-            let change = Change::only_kept("a kernel with CONFIG_HIGH_RES_TIMERS, without highres=off");
-            vec![Answer::may_spoil(says).now(now).wanted("1 nsecs").change(change)]
-        }
+    vec![timers_of(resolution.trim())]
+}
+
+fn timers_of(resolution: &str) -> Answer {
+    let ns: Option<u64> = resolution.split(' ').next().and_then(|number| number.parse().ok());
+    let now = ns.map_or_else(|| resolution.to_string(), |ns| format!("exact to {} ns", grouped(ns)));
+    if ns == Some(1) {
+        return Answer::good("Timers are exact; a run asks for no slack of its own.").now(now);
     }
+    let says = "Timers wait for the next tick of the kernel: waits for a rate (-g) and pauses (-ib, -ii) are longer than asked for.";
+    let change = Change::only_kept("a kernel with CONFIG_HIGH_RES_TIMERS, without highres=off");
+    Answer::may_spoil(says).now(now).wanted("exact to 1 ns").change(change)
 }
 
 pub(super) fn mitigations(view: &View) -> Vec<Answer> {

@@ -2,11 +2,14 @@
 
 use crate::doctor::change::Change;
 use crate::doctor::check::Answer;
+use crate::doctor::finding::Lasts;
 use crate::doctor::finding::Purpose;
 use crate::doctor::view::{Disk, View};
 use crate::machine::chain::LayerKind;
+use crate::machine::interrupts::HardwareQueue;
 use crate::machine::setting::{Setting, Value};
 use crate::machine::write_cache;
+use crate::sys::thread::ranges;
 use crate::text::{grouped, size};
 
 /// A setting of the queue with its value; an answer where it has none.
@@ -66,14 +69,18 @@ pub(super) fn nomerges(_: &View, disk: &Disk) -> Vec<Answer> {
     let to = |answer: Answer, wanted: &str| {
         answer.now(now.clone()).wanted(wanted).change(change(disk, &setting, "nomerges", wanted))
     };
+    let says = match now.as_str() {
+        "1" => {
+            "A request is merged with the last one only, which is not the kernel's default: small sequential I/O of several threads is slower \
+             than elsewhere."
+        }
+        _ => {
+            "Neighbouring requests are not merged, which is not the kernel's default: small sequential I/O is slower than elsewhere."
+        }
+    };
     let everyday = match now.as_str() {
         "0" => Answer::good("Neighbouring requests are merged, as everywhere by default.").now(now.clone()),
-        _ => to(
-            Answer::may_spoil(
-                "Neighbouring requests are not merged, which is not the kernel's default: small sequential I/O is slower than elsewhere.",
-            ),
-            "0",
-        ),
+        _ => to(Answer::may_spoil(says), "0"),
     };
     let peak = match now.as_str() {
         "2" => Answer::good("The kernel looks for no request to merge with.").now(now.clone()),
@@ -131,14 +138,15 @@ pub(super) fn throttling(_: &View, disk: &Disk) -> Vec<Answer> {
         Err(answers) => return answers,
     };
     if now == "0" {
-        return vec![Answer::good("Off.").now(now)];
+        return vec![Answer::good("Off.").now("0 us")];
     }
+    let told = setting.number::<u64>().map_or_else(|| now.clone(), grouped);
     let peak = Answer::may_spoil("Each request is accounted for throttling, although it throttles only what the page cache writes back.")
-        .now(format!("{now} us"))
-        .wanted("0")
+        .now(format!("{told} us"))
+        .wanted("0 us")
         .change(change(disk, &setting, "wbt_lat_usec", "0"));
     let says = "The page cache's writing is slowed down while reads wait longer than this, as everywhere by default; direct I/O is not.";
-    vec![Answer::good(says).now(format!("{now} us")), peak.only_for(Purpose::Peak)]
+    vec![Answer::good(says).now(format!("{told} us")), peak.only_for(Purpose::Peak)]
 }
 
 /// The kernel's default.
@@ -181,19 +189,25 @@ pub(super) fn poll_queues(view: &View, disk: &Disk) -> Vec<Answer> {
         }
         return vec![Answer::good("--engine io_uring_poll can ask the drive for completions.").now("yes")];
     }
+    let says = "The drive has no queues for polling: --engine io_uring_poll is refused, and each completion costs an interrupt.";
+    let many = view.process.processors.len().clamp(1, 32);
     let parameter = match disk.name() {
+        // Drives over a network have no module parameter, but are connected with or without such queues.
+        name if name.starts_with("nvme") && disk.layer.kind == LayerKind::NetworkDisk => {
+            let connect = format!("nvme connect with --nr-poll-queues={many}");
+            let change = Change::only_kept(connect);
+            return vec![Answer::may_spoil(says).now("no").wanted("yes").change(change)];
+        }
         name if name.starts_with("nvme") => "nvme",
         name if name.starts_with("vd") => "virtio_blk",
         _ => return vec![Answer::absent("Its driver has no queues for polling.")],
     };
     let queues =
         Setting::read(view.roots().sys.join("module").join(parameter).join("parameters/poll_queues"));
-    let says = "The drive has no queues for polling: --engine io_uring_poll is refused, and each completion costs an interrupt.";
     let now = match &queues.value {
         Value::Is(number) => format!("no ({parameter}.poll_queues={number})"),
         _ => "no".to_string(),
     };
-    let many = view.process.processors.len().clamp(1, 32);
     let change =
         Change::only_kept(format!("the kernel parameter {parameter}.poll_queues={many}, and a restart"));
     vec![Answer::may_spoil(says).now(now).wanted("yes").change(change)]
@@ -228,8 +242,10 @@ pub(super) fn depth(_: &View, disk: &Disk) -> Vec<Answer> {
     if setting.number::<u32>().is_none_or(|requests| requests >= REQUESTS_MIN) {
         return vec![Answer::good("Enough requests for a usual queue depth.").now(now)];
     }
-    // A device may have no more.
-    let most = disk.layer.queue_depth.unwrap_or(u32::MAX);
+    // A device may have no more. Without a scheduler the kernel refuses more than the driver has places for.
+    let has_scheduler = disk.queue("scheduler").chosen().is_some_and(|word| word != "none");
+    let places = disk.setting("mq/0/nr_tags").number::<u32>().filter(|_| !has_scheduler);
+    let most = disk.layer.queue_depth.into_iter().chain(places).min().unwrap_or(u32::MAX);
     let says =
         format!("With more than {now} I/Os outstanding the others wait in the kernel for a free request.");
     let answer = Answer::may_spoil(says).now(now);
@@ -285,7 +301,7 @@ pub(super) fn write_cache(_: &View, disk: &Disk) -> Vec<Answer> {
     vec![Answer::good(says).now(now)]
 }
 
-pub(super) fn interrupts(_: &View, disk: &Disk) -> Vec<Answer> {
+pub(super) fn interrupts(view: &View, disk: &Disk) -> Vec<Answer> {
     let queues = &disk.layer.hardware_queues;
     let known: Vec<_> = queues.iter().filter(|queue| !queue.answered_by.is_empty()).collect();
     let [queue] = queues.as_slice() else {
@@ -300,7 +316,8 @@ pub(super) fn interrupts(_: &View, disk: &Disk) -> Vec<Answer> {
                         "Interrupts of some queues arrive at processors that do not use them: completions travel between processors.",
                     )
                     .now(format!("{near} of {} near", known.len()))
-                    .wanted("all near"),
+                    .wanted("all near")
+                    .change(moved_near(&known, view)),
                 }
             }
         }];
@@ -321,4 +338,23 @@ pub(super) fn interrupts(_: &View, disk: &Disk) -> Vec<Answer> {
         if answering.iter().count() == 1 { "that processor" } else { "one of them" }
     );
     vec![Answer::may_spoil(says).now(now).wanted("threads bound by -a, the same in all runs")]
+}
+
+/// The interrupts of queues that arrive elsewhere, sent to the processors of these queues. Drivers that spread them by
+/// themselves let nobody else: since Linux 6.10 their files are read-only, before that writing fails.
+fn moved_near(queues: &[&HardwareQueue], view: &View) -> Change {
+    let far = queues.iter().filter(|queue| !queue.processors.holds(&queue.answered_by));
+    let files = far.filter_map(|queue| {
+        let file = view.roots().proc.join(format!("irq/{}/smp_affinity_list", queue.irq?));
+        let is_settable = file.metadata().is_ok_and(|file| !file.permissions().readonly());
+        let setting = Setting::read(file);
+        (is_settable && setting.word().is_some()).then_some((queue, setting))
+    });
+    let moved = files
+        .map(|(queue, setting)| Change::of(&setting, &ranges(&queue.processors.iter().collect::<Vec<_>>())));
+    match moved.reduce(Change::and) {
+        Some(change) => Change { lasts: Some(Lasts::UntilRestart), ..change }
+            .keep("a line with each of them in a script at boot, and irqbalance off"),
+        None => Change::only_kept("the driver places them: unload and load it again, or restart the machine"),
+    }
 }

@@ -9,4 +9,4 @@ pub(super) fn percent_words(value: f64) -> String {
 
 /// Why nothing is known of stalls.
 pub(super) const NO_PRESSURE: &str =
-    "The kernel keeps no account of stalls (/proc/pressure; kernel parameter psi=1).";
+    "How long tasks wait is not told here (/proc/pressure; kernel parameter psi=1).";

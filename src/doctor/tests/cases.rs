@@ -98,6 +98,76 @@ pub(super) const CASES: &[Case] = &[
     case("governor", "none", &[], DoesNotApply),
     case(
         "governor",
+        "set by a program",
+        &[("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "userspace")],
+        MaySpoil,
+    )
+    .wants("performance"),
+    case(
+        "governor",
+        "a processor is offline",
+        &[
+            ("sys/devices/system/cpu/online", "0,2"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave"),
+            ("sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", UNREADABLE),
+            ("sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave"),
+        ],
+        MaySpoil,
+    )
+    .wants("performance"),
+    case("governor", "empty", &[("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "")], DoesNotApply),
+    case(
+        "frequency-limit",
+        "none",
+        &[
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "4000000"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "4000000"),
+        ],
+        Good,
+    ),
+    case(
+        "frequency-limit",
+        "two of three, that differ",
+        &[
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "2000000"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "4000000"),
+            ("sys/devices/system/cpu/cpu1/cpufreq/scaling_max_freq", "2000000"),
+            ("sys/devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq", "4000000"),
+            ("sys/devices/system/cpu/cpu2/cpufreq/scaling_max_freq", "3000000"),
+            ("sys/devices/system/cpu/cpu2/cpufreq/cpuinfo_max_freq", "3000000"),
+        ],
+        MaySpoil,
+    )
+    .wants("4,000 MHz"),
+    case(
+        "frequency-limit",
+        "percent",
+        &[("sys/devices/system/cpu/intel_pstate/max_perf_pct", "50")],
+        MaySpoil,
+    )
+    .wants("100 %"),
+    case(
+        "frequency-limit",
+        "no turbo",
+        &[
+            ("sys/devices/system/cpu/intel_pstate/no_turbo", "1"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "2000000"),
+            ("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "4000000"),
+        ],
+        Good,
+    ),
+    case("frequency-limit", "not set by the kernel", &[], DoesNotApply),
+    case(
+        "frequency-limit",
+        "hidden",
+        &[
+            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", UNREADABLE),
+            ("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "4000000"),
+        ],
+        Unknown,
+    ),
+    case(
+        "governor",
         "hidden",
         &[("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", UNREADABLE)],
         Unknown,
@@ -232,6 +302,14 @@ pub(super) const CASES: &[Case] = &[
     case("idle-governor", "teo", &[("sys/devices/system/cpu/cpuidle/current_governor", "teo")], MaySpoil)
         .peak()
         .wants("menu"),
+    case(
+        "idle-governor",
+        "teo of an old kernel",
+        &[("sys/devices/system/cpu/cpuidle/current_governor_ro", "teo")],
+        MaySpoil,
+    )
+    .peak()
+    .wants("menu"),
     case(
         "idle-governor",
         "hidden",
@@ -471,6 +549,7 @@ pub(super) const CASES: &[Case] = &[
     case("debug-kernel", "KASAN", &[("boot/config-6.1", "CONFIG_KASAN=y\n")], Spoils),
     case("debug-kernel", "not told", &[], Unknown),
     case("jobs", "none", &[("proc/7/comm", "bash")], Good),
+    case("jobs", "ended", &[("proc/7/comm", "fstrim"), ("proc/7/stat", "7 (fstrim) Z 1")], Good),
     case("jobs", "fstrim", &[("proc/7/comm", "fstrim")], MaySpoil).wants("none"),
     case("irqbalance", "none", &[("proc/7/comm", "bash")], Good),
     case("irqbalance", "running", &[("proc/7/comm", "irqbalance")], MaySpoil).wants("not running"),
@@ -504,9 +583,11 @@ pub(super) const CASES: &[Case] = &[
         Good,
     ),
     case("scheduler", "no queue", &[], DoesNotApply),
+    case("scheduler", "empty", &[("sys/block/vda/queue/scheduler", "")], DoesNotApply),
     case("scheduler", "hidden", &[("sys/block/vda/queue/scheduler", UNREADABLE)], Unknown),
     case("nomerges", "merging", &[("sys/block/vda/queue/nomerges", "0")], Good),
     case("nomerges", "not merging", &[("sys/block/vda/queue/nomerges", "2")], MaySpoil).wants("0"),
+    case("nomerges", "the last one only", &[("sys/block/vda/queue/nomerges", "1")], MaySpoil).wants("0"),
     case("nomerges", "merging, at the peak", &[("sys/block/vda/queue/nomerges", "0")], MaySpoil)
         .peak()
         .wants("2"),
@@ -525,7 +606,7 @@ pub(super) const CASES: &[Case] = &[
     case("write-throttling", "usual", &[("sys/block/vda/queue/wbt_lat_usec", "2000")], Good),
     case("write-throttling", "usual, at the peak", &[("sys/block/vda/queue/wbt_lat_usec", "2000")], MaySpoil)
         .peak()
-        .wants("0"),
+        .wants("0 us"),
     case("write-throttling", "none", &[], DoesNotApply),
     case("read-ahead", "usual", &[("sys/block/vda/queue/read_ahead_kb", "128")], Good),
     case("read-ahead", "nothing", &[("sys/block/vda/queue/read_ahead_kb", "0")], MaySpoil).wants("128 KiB"),
@@ -551,6 +632,18 @@ pub(super) const CASES: &[Case] = &[
     case("poll-queues", "hidden", &[("sys/block/vda/queue/io_poll", UNREADABLE)], Unknown).peak(),
     case("queue-depth", "usual", &[("sys/block/vda/queue/nr_requests", "256")], Good),
     case("queue-depth", "shallow", &[("sys/block/vda/queue/nr_requests", "4")], MaySpoil).wants("256"),
+    case(
+        "queue-depth",
+        "shallow, and the driver has few",
+        &[
+            ("sys/block/vda/queue/nr_requests", "4"),
+            ("sys/block/vda/queue/scheduler", "[none] mq-deadline"),
+            ("sys/block/vda/mq/0/nr_tags", "128"),
+        ],
+        MaySpoil,
+    )
+    .wants("128"),
+    case("queue-depth", "no number", &[("sys/block/vda/queue/nr_requests", "99999999999999999999")], Good),
     case("queue-depth", "hidden", &[("sys/block/vda/queue/nr_requests", UNREADABLE)], Unknown),
     case(
         "request-size",

@@ -91,11 +91,13 @@ const BY_OTHER_TESTS: &[&str] = &[
     "disk-node",
     "interrupts",
     "sata-power",
+    "memory-target",
+    "loop-cache",
 ];
 
 /// Commands that write files, which the shell can do in a tree of files.
 fn writes_files(command: &str) -> bool {
-    command.starts_with("echo ") || command.starts_with("for file in ")
+    ["echo ", "for file in ", "for cpu in "].iter().any(|begin| command.starts_with(begin))
 }
 
 fn shell(commands: &[String]) {
@@ -164,6 +166,67 @@ fn rows_are_whole_and_named_once() {
         assert!(!check.source.is_empty() && !check.about.ends_with('.'), "{}", check.id);
     }
     assert!(CHECKS.len() >= 45, "{}", CHECKS.len());
+}
+
+/// Under the governor `performance` the kernel takes no other preference ("Device or resource busy"), and the way back goes from the
+/// last to the first.
+#[test]
+fn the_preference_is_set_before_the_governor() {
+    let place = |id: &str| CHECKS.iter().position(|check| check.id == id).expect(id);
+    assert!(place("energy-preference") < place("governor"));
+}
+
+#[test]
+fn commands_leave_out_processors_that_are_offline() {
+    let file = |cpu: u32| format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
+    let tree = Tree::of(&[("sys/devices/system/cpu/online", "0-2,4")]);
+    for cpu in 0..6 {
+        tree.put(&file(cpu), if cpu == 3 || cpu == 5 { tree::UNREADABLE } else { "powersave" });
+    }
+    let change = ask(&tree, "governor")[0].change.clone();
+    let folder = tree.path("sys/devices/system/cpu");
+    let line = |word: &str| {
+        let folder = folder.display();
+        format!("for cpu in $(seq 0 2) 4; do echo {word} > {folder}/cpu$cpu/cpufreq/scaling_governor; done")
+    };
+    assert_eq!((change.set, change.back), (vec![line("performance")], vec![line("powersave")]));
+}
+
+#[test]
+fn what_is_not_mounted_is_not_called_good() {
+    let mut tree = Tree::of(&[]);
+    tree.process.sees_programs = false;
+    tree.process.lacks = vec!["/proc"];
+    for id in ["jobs", "irqbalance", "disk-limit", "processor-limit", "memory-limit", "aio", "node-balancing"]
+    {
+        assert_eq!(ask(&tree, id)[0].state, State::Unknown, "{id}");
+    }
+    let report = examine(&tree.view(), false);
+    assert!(report.beyond[0].starts_with("/proc is not mounted here"), "{:?}", report.beyond);
+    tree.process.timer_ns = Some(1);
+    assert_eq!(ask(&tree, "timers")[0].state, State::Good);
+    tree.process.timer_ns = Some(4_000_000);
+    let ticks = &ask(&tree, "timers")[0];
+    assert_eq!((ticks.state, ticks.now.as_deref()), (State::MaySpoil, Some("exact to 4,000,000 ns")));
+}
+
+#[test]
+fn loop_devices_by_how_they_access_their_file() {
+    let of = |direct: Option<&str>| {
+        let tree = Tree::of(&[]);
+        tree.device("loop7", "7:7");
+        tree.put("sys/block/loop7/loop/backing_file", "/nowhere/image");
+        direct.iter().for_each(|direct| tree.put("sys/block/loop7/loop/dio", direct));
+        tree.stands_on("loop7", "vda");
+        let all = ask(&tree, "loop-cache");
+        all.into_iter().find(|answer| answer.subject.name == "loop7").expect("it is looked at")
+    };
+    assert_eq!((of(Some("1")).state, of(None).state), (State::Good, State::Unknown));
+    let cached = of(Some("0"));
+    assert_eq!(cached.state, State::Spoils);
+    assert_eq!(cached.change.set, ["losetup --direct-io=on /dev/loop7"]);
+    assert_eq!(cached.change.back, ["losetup --direct-io=off /dev/loop7"]);
+    assert_eq!(ask(&Tree::of(&[]), "loop-cache")[0].state, State::DoesNotApply);
 }
 
 #[test]
@@ -265,23 +328,35 @@ fn file_systems_by_room_and_options() {
         assert_eq!(answers(&view, "free-space")[0].state, wanted, "{used}");
         assert_eq!(answers(&view, "mount-options")[0].state, State::Good);
     }
-    view.filesystems = vec![tree::filesystem("rw,discard", Err("Permission denied".into()))];
+    view.filesystems = vec![tree::filesystem("rw,relatime,discard", Err("Permission denied".into()))];
     assert_eq!(answers(&view, "free-space")[0].state, State::Unknown);
     let discard = &answers(&view, "mount-options")[0];
     assert_eq!(discard.change.set, ["mount -o remount,nodiscard '/my data'"]);
     assert_eq!(discard.change.back, ["mount -o remount,discard '/my data'"]);
     assert_eq!((discard.subject.kind, discard.subject.name.as_str()), (SubjectKind::FileSystem, "/my data"));
     for (options, wanted) in [
-        ("rw,data=journal", State::Spoils),
-        ("rw,nobarrier", State::Spoils),
-        ("rw,barrier=0", State::Spoils),
-        ("rw,sync", State::MaySpoil),
-        ("rw,strictatime", State::MaySpoil),
-        ("rw,nodiscard,lazytime", State::Good),
+        ("rw,relatime,data=journal", State::Spoils),
+        ("rw,relatime,nobarrier", State::Spoils),
+        ("rw,relatime,barrier=0", State::Spoils),
+        ("rw,relatime,sync", State::MaySpoil),
+        ("rw", State::MaySpoil),
+        ("rw,noatime", State::Good),
+        ("ro", State::Good),
+        ("rw,relatime,compress=zstd:3", State::MaySpoil),
+        ("rw,relatime,compress-force=lzo", State::MaySpoil),
+        ("rw,relatime,compress=no", State::Good),
+        ("rw,relatime,nodiscard,lazytime", State::Good),
     ] {
         view.filesystems = vec![tree::filesystem(options, room(1))];
         assert_eq!(answers(&view, "mount-options")[0].state, wanted, "{options}");
     }
+    view.filesystems = vec![tree::filesystem("rw,relatime,compress-force=zstd:3", room(1))];
+    let compressed = &answers(&view, "mount-options")[0];
+    assert_eq!(compressed.change.set, ["mount -o remount,compress=no '/my data'"]);
+    assert_eq!(compressed.change.back, ["mount -o remount,compress-force=zstd:3 '/my data'"]);
+    assert_eq!(answers(&view, "memory-target")[0].state, State::Good);
+    view.filesystems[0].is_memory = true;
+    assert_eq!(answers(&view, "memory-target")[0].state, State::Spoils);
 }
 
 #[test]
@@ -325,6 +400,13 @@ fn limits_of_control_groups_with_their_way_back() {
     assert_eq!(processors.state, State::MaySpoil);
     assert!(processors.change.back[0].starts_with("echo '150000 100000' > "), "{processors:?}");
     assert_eq!(ask(&tree, "memory-limit")[0].state, State::MaySpoil);
+    tree.put("sys/fs/cgroup/run/memory.high", "94857600\n");
+    let memory = &ask(&tree, "memory-limit")[0];
+    assert!(memory.now.as_deref().is_some_and(|now| now.contains("memory.high")), "the least: {memory:?}");
+    shell(&memory.change.set);
+    assert_eq!(ask(&tree, "memory-limit")[0].state, State::Good, "no other limit is left");
+    shell(&memory.change.back);
+    assert_eq!(&ask(&tree, "memory-limit")[0], memory);
     let free = Tree::of(&[]);
     for id in ["disk-limit", "processor-limit", "memory-limit"] {
         assert_eq!(ask(&free, id)[0].state, State::Good, "{id}");
@@ -353,7 +435,16 @@ fn an_nvme_drive_and_its_link() {
     assert_eq!((slow.now.as_deref(), slow.wanted.as_deref()), (Some("2.5 GT/s x4"), Some("8 GT/s x4")));
     let narrow = drive(&[(&at("max_link_width"), "8")], "pcie-link").0;
     assert_eq!(narrow.state, State::MaySpoil, "the slot has four lanes");
+    let polled = at("nvme/nvme0/nvme0n1/queue/io_poll");
+    let advice = |transport: &str| {
+        let files = [(polled.as_str(), "0"), (&at("nvme/nvme0/transport"), transport)];
+        drive(&files, "poll-queues").0.change.permanent.expect("what to do")
+    };
+    assert!(advice("pcie").contains("nvme.poll_queues=4"), "{}", advice("pcie"));
+    assert!(advice("tcp").contains("--nr-poll-queues=4"), "{}", advice("tcp"));
     let power = at("nvme/nvme0/power/pm_qos_latency_tolerance_us");
+    let any = drive(&[(&power, "any")], "nvme-power").0;
+    assert_eq!(any.now.as_deref(), Some("sleeps, however long waking up takes"));
     let (sleeps, tree) = drive(&[(&power, "100000")], "nvme-power");
     assert_eq!(sleeps.state, State::MaySpoil);
     shell(&sleeps.change.set);
@@ -436,4 +527,10 @@ fn interrupts_by_who_answers_them() {
     assert_eq!(answer(vec![queue(0, &[0], &[0]), queue(1, &[1], &[1])]).state, State::Good);
     let far = answer(vec![queue(0, &[0], &[0]), queue(1, &[1], &[0])]);
     assert_eq!((far.state, far.now.as_deref()), (State::MaySpoil, Some("1 of 2 near")));
+    assert!(far.change.set.is_empty() && far.change.permanent.is_some(), "the driver's: {far:?}");
+    tree.put("proc/irq/31/smp_affinity_list", "0\n");
+    let far = answer(vec![queue(0, &[0], &[0]), queue(1, &[1], &[0])]);
+    let file = tree.path("proc/irq/31/smp_affinity_list");
+    assert_eq!(far.change.set, [format!("echo 1 > {}", file.display())]);
+    assert_eq!(far.change.back, [format!("echo 0 > {}", file.display())]);
 }

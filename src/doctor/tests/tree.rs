@@ -27,6 +27,9 @@ impl Tree {
             locked_memory: unlimited,
             open_files: unlimited,
             io_uring: Ok(()),
+            timer_ns: None,
+            sees_programs: true,
+            lacks: Vec::new(),
         };
         let dir = tempfile::tempdir().expect("a folder");
         let tree = Tree { dir, process, neighbours: Neighbours::default() };
@@ -112,5 +115,6 @@ pub(super) fn filesystem(options: &str, room: Result<Room, String>) -> MountedFi
         kind: "ext4".into(),
         options: options.split(',').map(str::to_string).collect(),
         room,
+        is_memory: false,
     }
 }

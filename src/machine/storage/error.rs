@@ -126,6 +126,15 @@ impl TargetError {
         self
     }
 
+    /// The same error with the advice for who only looks where a test would lie.
+    #[must_use]
+    pub fn wanting_to_look(mut self) -> Self {
+        if let TargetError::Open { kind: OpenFailure::Missing, advice, .. } = &mut self {
+            *advice = "Check the spelling; of a file that a run is to create, name the folder".to_string();
+        }
+        self
+    }
+
     pub(super) fn open(path: &Path, kind: OpenFailure, code: Code, advice: impl Into<String>) -> Self {
         TargetError::Open {
             path: printable_path(path),

@@ -166,6 +166,17 @@ fn open_disk_with_facts(
     Ok(OpenedTarget { file, facts: TargetFacts { namespace: Some(namespace), ..facts } })
 }
 
+/// Opens a folder, with the facts that a file in it has of where it lies.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_folder(path: &Path, roots: &Roots) -> Result<OpenedTarget, TargetError> {
+    let flags = OpenFlags { access: Access::Read, direct: false, dsync: false };
+    let file = file::open(path, flags.opening()).map_err(|code| TargetError::of_code(path, code, flags))?;
+    let facts = facts_as(TargetKind::Regular, &file, path, roots)?;
+    Ok(OpenedTarget { file, facts })
+}
+
 fn open_any_with_facts(path: &Path, flags: OpenFlags, roots: &Roots) -> Result<OpenedTarget, TargetError> {
     let file = open_any(path, flags)?;
     if flags.access != Access::Read {
@@ -241,7 +252,10 @@ fn direct_refused(path: &Path, filesystem: Option<&str>) -> TargetError {
 /// # Errors
 /// [`TargetError::Facts`], and [`TargetError::Open`] for what is neither file nor device.
 pub fn facts_of(file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, TargetError> {
-    let kind = kind_of(file, path)?;
+    facts_as(kind_of(file, path)?, file, path, roots)
+}
+
+fn facts_as(kind: TargetKind, file: &File, path: &Path, roots: &Roots) -> Result<TargetFacts, TargetError> {
     let metadata = file.metadata().map_err(|e| TargetError::facts(path, "read its size", &e))?;
     let stat = Stat::of(&metadata);
     let report = file::report(file);

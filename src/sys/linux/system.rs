@@ -3,7 +3,7 @@
 use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, clock_getres, clock_gettime};
 
 /// Host name as the kernel knows it.
 pub fn host_name() -> String {
@@ -20,6 +20,13 @@ pub fn uptime_ms() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
     let ms = now.tv_sec.saturating_mul(1000).saturating_add(now.tv_nsec / 1_000_000);
     u64::try_from(ms).unwrap_or(0)
+}
+
+/// What the kernel rounds timers to, in nanoseconds: 1 where it has exact ones, else its tick.
+pub fn timer_resolution_ns() -> u64 {
+    let resolution = clock_getres(ClockId::Monotonic);
+    let ns = resolution.tv_sec.saturating_mul(1_000_000_000).saturating_add(resolution.tv_nsec);
+    u64::try_from(ns).unwrap_or(0)
 }
 
 /// Whether the process runs as root.

@@ -13,7 +13,7 @@ device for writing, loads no module and starts no program.
 
 ```
 truespd doctor                    the machine and every whole disk
-truespd doctor /data/test.dat     the machine and the disks below a file
+truespd doctor /data/test.dat     the machine and the disks below a file, or a folder
 truespd doctor --all              also what is good, one line each
 truespd doctor --peak             also what matters only beyond about a million IOPS per processor
 truespd doctor --json             the findings for programs (truespd schema doctor)

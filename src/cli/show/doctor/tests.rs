@@ -76,6 +76,13 @@ fn the_first_line_counts() {
 }
 
 #[test]
+fn what_is_beyond_is_told_at_the_top() {
+    let beyond = vec!["/sys is not mounted here.".to_string()];
+    let told = text(&Report { beyond, ..report(true) }, false, PLAIN);
+    assert_eq!(told.lines().nth(2), Some("/sys is not mounted here."), "{told}");
+}
+
+#[test]
 fn the_same_of_two_disks_is_one_finding_with_all_commands() {
     let told = text(&report(true), false, PLAIN);
     assert_eq!(told.matches("holds requests back").count(), 1, "{told}");
