@@ -73,12 +73,17 @@ def stage(processor: Processor, built: Path, *, static: bool) -> None:
     for page in sorted((WORK / "manual/man1").glob("*.1")):
         (man / f"{page.name}.gz").write_bytes(gzip.compress(page.read_bytes(), 9, mtime=0))
     shutil.copytree(WORK / "completions", STAGE / "share/completions")
-    (STAGE / "share/doc").mkdir()
-    for file in ("README.md", "CHANGELOG.md", "LICENSE"):
+    # README links to the pages as it does in the source.
+    pages = STAGE / "share/doc/docs"
+    pages.mkdir(parents=True)
+    for page in sorted(ROOT.glob("docs/*.md")):
+        shutil.copy(page, pages)
+    for file in ("README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"):
         shutil.copy(ROOT / file, STAGE / "share/doc")
     shutil.copytree(ROOT / "contrib", STAGE / "share/doc/examples")
     (STAGE / "share/doc/THIRD-PARTY.txt").write_text(notices.text(processor, static=static))
-    (STAGE / "share/doc/changelog.Debian").write_text(debian_changelog())
+    # For the .deb alone.
+    (WORK / "changelog.Debian").write_text(debian_changelog())
 
 
 def debian_changelog() -> str:
@@ -111,7 +116,7 @@ def tarball(processor: Processor) -> None:
 
     with processor.tarball().open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=epoch()) as packed:
         with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:
-            tar.add(STAGE, top, filter=lambda entry: None if entry.name.endswith("changelog.Debian") else plain(entry))
+            tar.add(STAGE, top, filter=plain)
 
 
 def bill_of_materials() -> None:

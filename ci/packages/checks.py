@@ -37,6 +37,11 @@ AFTER_4_4 = [
     "close_range", "openat2", "pidfd_getfd", "faccessat2", "process_madvise", "epoll_pwait2", "mount_setattr", "landlock_create_ruleset",
     "landlock_add_rule", "landlock_restrict_self", "memfd_secret", "process_mrelease", "futex_waitv", "set_mempolicy_home_node",
 ]  # fmt: skip
+# What .deb and .rpm put below /usr/share.
+EVERYWHERE = [
+    "man/man1/diskspd.1.gz", "bash-completion/completions/diskspd", "doc/truespd/README.md", "doc/truespd/docs/quick-start.md",
+    "doc/truespd/examples/kubernetes/measure-volume.yaml",
+]  # fmt: skip
 
 # Unit tests that the emulator cannot pass, and why.
 NOT_EMULATED = {
@@ -184,6 +189,11 @@ def first_run(root: Path, words: list[str]) -> tuple[str, float]:
     return looks_right(done), time.monotonic() - began
 
 
+def holds(share: Path, files: list[str]) -> None:
+    for file in files:
+        assert (share / file).exists(), f"{share / file} is not there"
+
+
 def deb(processor: Processor) -> Outcome:
     with folder() as root:
         debian_root(root)
@@ -193,9 +203,8 @@ def deb(processor: Processor) -> Outcome:
         installing = time.monotonic() - began
         small, quick = first_run(root, SMALL_RUN)
         result, seconds = first_run(root, FIRST_RUN)
-        for file in ("share/bash-completion/completions/diskspd", "share/man/man1/diskspd.1.gz", "share/doc/truespd/copyright"):
-            # A minimal Debian keeps no manual; its dpkg drops the pages.
-            assert (root / "usr" / file).exists() or "/man/" in f"/{file}", f"{file} is not there"
+        # A minimal Debian keeps no manual; its dpkg drops the pages.
+        holds(root / "usr/share", [file for file in EVERYWHERE if not file.startswith("man/")] + ["doc/truespd/copyright"])
         inside(root, ["dpkg", "--purge", "truespd"])
         assert not (root / "usr/bin/diskspd").exists(), "dpkg --purge left the program"
     return Outcome(
@@ -215,7 +224,7 @@ def rpm(processor: Processor) -> Outcome:
         options = [] if processor.is_this else ["--ignorearch"]
         run("rpm", "--root", root, "--install", "--nodeps", *options, processor.rpm())
         installing = time.monotonic() - began
-        assert (root / "usr/share/man/man1/diskspd.1.gz").exists(), "the manual is not there"
+        holds(root / "usr/share", EVERYWHERE)
         if processor.is_this:
             result, seconds = first_run(root, FIRST_RUN)
         else:

@@ -533,6 +533,6 @@ pub const CHECKS: &[Check] = &[
         Look::Machine(processor::mitigations),
         "Some are on.",
         "Several percent of the processor time per I/O, more on older processors.",
-        "the kernel's admin-guide/hw-vuln",
+        "fio t/one-core-peak.sh (RETPOLINE, PAGE_TABLE_ISOLATION); the kernel's admin-guide/hw-vuln",
     ).of_one_core_peak().unlike_production(),
 ];
