@@ -4,13 +4,13 @@ use clap::Command;
 use clap_complete::{Shell, generate};
 
 use super::switches::{Switch, switches};
+use crate::suite::workload::preset::BUILT_IN;
 
 /// What completes DiskSpd's words. `@VALUES@` and so on come from the switches.
 const WORDS: &str = r##"# Words of diskspd from word $1 on; further arguments are options that may stand among them.
 _diskspd_words() {
-    local i=$1 word cur=${COMP_WORDS[COMP_CWORD]} option='' more=("${@:2}")
+    local i=$1 word cur=${COMP_WORDS[COMP_CWORD]} lead='' option='' more=${*:2}
     COMPREPLY=()
-    # readline takes --engine=NAME for three words.
     while (( i < COMP_CWORD )); do
         word=${COMP_WORDS[i]}
         (( i += 1 ))
@@ -18,8 +18,8 @@ _diskspd_words() {
             --)
                 return 0 ;;
             --*)
-                option=''
-                if [[ ${COMP_WORDS[i]-} == = ]] && (( i <= COMP_CWORD )); then
+                # readline takes --engine=NAME for three words.
+                if [[ ${COMP_WORDS[i]} == = ]]; then
                     (( i += 1 ))
                     if (( i >= COMP_CWORD )); then
                         option=$word
@@ -33,14 +33,26 @@ _diskspd_words() {
                         break
                     fi
                     (( i += 1 ))
-                    # Parameters of an engine: sim:latency=1ms.
-                    while [[ ${COMP_WORDS[i]-} == [:=]* ]] && (( i < COMP_CWORD )); do (( i += 2 )); done
                 fi ;;
             -?*) ;;
             *)
-                # Behind the first target there are targets only.
-                return 0 ;;
+                # Behind the first target there are targets only. The start of -:1 is a word for readline.
+                [[ $word == - && ${COMP_WORDS[i]} == : ]] || return 0 ;;
         esac
+        # So are the parts of -B1M:2M and sim:latency=1ms. What stands before that of the cursor leads to it.
+        lead=$word
+        while (( i < COMP_CWORD )) && [[ ${COMP_WORDS[i]} == [:=] ]]; do
+            lead+=${COMP_WORDS[i]}
+            (( i += 1 ))
+            (( i >= COMP_CWORD )) || lead+=${COMP_WORDS[i]}
+            (( i += 1 ))
+        done
+        if (( i == COMP_CWORD )) && [[ $cur == [:=] ]]; then
+            lead+=$cur
+            cur=''
+            (( i += 1 ))
+        fi
+        (( i > COMP_CWORD )) || lead=''
     done
     case $option in
         '') ;;
@@ -49,11 +61,23 @@ _diskspd_words() {
             # A path, which readline completes by itself, or what only you know.
             return 0 ;;
     esac
-    [[ $cur == -* ]] || return 0
-    local words="@LONG@ ${more[*]}"
-    case $cur in
+    # What is typed, without what quotes it. Behind an open quote, readline replaces what follows that only.
+    word=${cur//\\?/}
+    case $word in
+        *[\"\']*[\"\']*)
+            return 0 ;;
+        *[\"\']*)
+            lead+=${cur%%[\"\']*}
+            cur=${cur#*[\"\']} ;;
+        *)
+            cur=${cur//\\/} ;;
+    esac
+    word=$lead$cur
+    case $word in
 @PATHS@
     esac
+    [[ -z $lead && $cur == -* ]] || return 0
+    local words="@LONG@ $more"
     words+=" @LETTERS@"
 @GLUED@
     COMPREPLY=($(compgen -W "$words" -- "$cur"))
@@ -61,7 +85,7 @@ _diskspd_words() {
     if (( ${#COMPREPLY[@]} > 1 )); then
         case $cur in
             @OPEN@) for i in "${!COMPREPLY[@]}"; do [[ ${COMPREPLY[i]} == "$cur" ]] && unset 'COMPREPLY[i]'; done
-                    COMPREPLY=("${COMPREPLY[@]}") ;;
+                    COMPREPLY=(${COMPREPLY[@]+"${COMPREPLY[@]}"}) ;;
         esac
     fi
     # A letter that still needs its value is not finished.
@@ -81,14 +105,21 @@ _diskspd_takes_word() {
     return 1
 }
 
-# Files behind these letters, which are part of the word.
+# Files behind these letters, which are part of the word, of what is typed.
 _diskspd_file() {
-    local file
-    compopt -o nospace 2>/dev/null
+    local file path=$lead$cur
+    path=${path#"$1"}
+    # Nothing expands ~ inside a word.
+    [[ $path == '~/'* ]] && path=$HOME${path#'~'}
     while IFS= read -r file; do
         if [[ -d $file ]]; then file+=/; fi
-        COMPREPLY+=("$1$file")
-    done < <(compgen -f -- "${cur#"$1"}")
+        file=$1$file
+        COMPREPLY+=("${file#"$lead"}")
+    done < <(compgen -f -- "$path")
+    # readline quotes what needs it.
+    compopt -o filenames 2>/dev/null
+    [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == */ ]] && compopt -o nospace 2>/dev/null
+    return 0
 }
 "##;
 
@@ -109,18 +140,31 @@ _truespd_or_words() {
     elif [[ ${COMP_WORDS[1]-} == cluster && ${COMP_WORDS[2]-} == run ]] && (( COMP_CWORD > 2 )); then
         _diskspd_words 3 @CLUSTER@
     else
-        _truespd "$@"
+        local i previous=$3
+        # readline takes --preset=NAME for three words.
+        if [[ $previous == = ]] && (( COMP_CWORD > 1 )); then previous=${COMP_WORDS[COMP_CWORD - 2]}; fi
+        _truespd "$1" "$2" "$previous"
         # Options are offered behind a dash; elsewhere they would hide the files.
         if [[ $2 != -* ]]; then
-            local i
             for i in "${!COMPREPLY[@]}"; do [[ ${COMPREPLY[i]} == -* ]] && unset 'COMPREPLY[i]'; done
-            COMPREPLY=("${COMPREPLY[@]}")
+            COMPREPLY=(${COMPREPLY[@]+"${COMPREPLY[@]}"})
+        fi
+        # One load, and then its files.
+        if [[ $2 != -* && $previous != -* ]] && [[ ${COMP_WORDS[1]-} == workload || ${COMP_WORDS[2]-} == workload ]]; then
+            for (( i = 2; i < COMP_CWORD; i += 1 )); do
+                case ${COMP_WORDS[i]} in
+                    @LOADS@) COMPREPLY=() ;;
+                esac
+            done
         fi
     fi
     return 0
 }
 complete -o bashdefault -o default -F _truespd_or_words truespd
 "#;
+
+/// How `clap_complete` lists paths: a blank in one makes two words of it.
+const PATHS: &str = r#"COMPREPLY=($(compgen -f "${cur}"))"#;
 
 pub(super) fn both(command: &mut Command) -> String {
     format!("{}{DISKSPD}{}", words(), subcommands(command))
@@ -138,7 +182,11 @@ fn subcommands(command: &mut Command) -> String {
     let cluster = super::tree::options(command, &["cluster", "run"]);
     let mut script = Vec::new();
     generate(Shell::Bash, command, "truespd", &mut script);
-    format!("{}{}", String::from_utf8_lossy(&script), TRUESPD.replace("@CLUSTER@", &cluster.join(" ")))
+    // Only readline knows how to quote a path.
+    let script = String::from_utf8_lossy(&script).replace(PATHS, "COMPREPLY=()");
+    let loads: Vec<&str> = BUILT_IN.iter().map(|(name, ..)| *name).collect();
+    let end = TRUESPD.replace("@CLUSTER@", &cluster.join(" ")).replace("@LOADS@", &loads.join("|"));
+    format!("{script}{end}")
 }
 
 fn words() -> String {
@@ -176,7 +224,7 @@ fn path(switch: &Switch) -> String {
     let word = &switch.word;
     let (pattern, lead) = match switch.takes_path {
         true => (format!("{word}*"), word.clone()),
-        false => (format!("{word}[0-9]*,*"), "${cur%%,*},".to_string()),
+        false => (format!("{word}[0-9]*,*"), "${word%%,*},".to_string()),
     };
     format!("        {pattern})\n            _diskspd_file \"{lead}\"\n            return 0 ;;")
 }

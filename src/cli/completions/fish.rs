@@ -34,7 +34,8 @@ end
 
 # Letters of diskspd, and those with a value behind them once the letters stand there. fish keeps what fits.
 function __diskspd_letters
-    set -l word (commandline -ct)
+    # As it is typed, but without what quotes it.
+    set -l word (commandline -ct | string unescape; or commandline -ct)
     string match -q -- '-*' "$word"
     and not string match -q -- '--*' "$word"
     or return
@@ -77,7 +78,12 @@ fn push_values(text: &mut String, command: &Command, path: &[&str]) {
         if let ([first, rest @ ..], false) = (path, values.is_empty()) {
             let below: String =
                 rest.iter().map(|name| format!("; and __fish_seen_subcommand_from {name}")).collect();
-            let of = format!("__fish_truespd_using_subcommand {first}{below}");
+            // One of them is enough; files may follow.
+            let names: Vec<&str> = values.iter().map(|(value, _)| value.as_str()).collect();
+            let of = format!(
+                "__fish_truespd_using_subcommand {first}{below}; and not __fish_seen_subcommand_from {}",
+                names.join(" ")
+            );
             let values = listed(values.iter().map(|(value, about)| (value.as_str(), about.clone())));
             text.push_str(&format!("complete -c truespd -n \"{of}\" -f -a {values}\n"));
         }

@@ -27,6 +27,10 @@ const LINES: &[(&str, &[&str], &[&str])] = &[
     ("diskspd --json out.json -L -S", &["-Sh"], &["-L"]),
     ("diskspd -Xpro", &["-Xprofile.xml"], &["-Xtest.dat"]),
     ("diskspd -Z1M,te", &["-Z1M,test.dat"], &["-Z1M,profile.xml"]),
+    // A blank in a path stays in it; = and : make no new word.
+    ("diskspd -Xspa", &["-Xspare disk.xml"], &["-Xspare", "disk.xml"]),
+    ("diskspd -B1M:2M -S", &["-Sh"], &["-L"]),
+    ("diskspd --engine sim:latency=1ms -S", &["-Sh"], &["-L"]),
     // Behind a target there are targets only.
     ("diskspd -b4K test.dat -S", &[], &["-Sh", "-Su"]),
     ("diskspd -b4K -- -S", &[], &["-Sh", "-Su"]),
@@ -52,6 +56,9 @@ const LINES: &[(&str, &[&str], &[&str])] = &[
     ("truespd completions ", &["bash", "zsh", "fish"], &["run"]),
     ("truespd show ", &[], &["--help", "-h", "run"]),
     ("truespd manual ", &["diskspd", "truespd-ab", "truespd-history-list"], &["run"]),
+    // One load, and then its files.
+    ("truespd workload ", &["oltp", "vdi"], &["--list"]),
+    ("truespd workload oltp ", &[], &["oltp", "vdi"]),
     ("truespd study ", &["cache", "write-cache", "locality"], &["mark"]),
 ];
 
@@ -60,6 +67,7 @@ fn lab() -> Lab {
     let lab = Lab::new();
     lab.write("test.dat", b"x");
     lab.write("profile.xml", b"<Profile/>");
+    lab.write("spare disk.xml", b"<Profile/>");
     let written = truespd(&lab, "completions --folder ../scripts").status().expect("truespd starts");
     assert!(written.success());
     for shell in ["bash", "zsh", "fish"] {
@@ -116,7 +124,9 @@ fn check(shell: &str, offered: &BTreeMap<String, Vec<String>>, commands: &[&str]
     for (line, with, without) in of_these {
         let none = Vec::new();
         let words = offered.get(*line).unwrap_or(&none);
-        let is_offered = |word: &&&str| words.iter().any(|offered| offered.trim_end() == **word);
+        // zsh quotes blanks itself.
+        let is_offered =
+            |word: &&&str| words.iter().any(|offered| offered.trim_end().replace("\\ ", " ") == **word);
         let missing: Vec<_> = with.iter().filter(|word| !is_offered(word)).collect();
         let surplus: Vec<_> = without.iter().filter(is_offered).collect();
         if !missing.is_empty() || !surplus.is_empty() {
