@@ -16,6 +16,7 @@ mod live;
 mod manual;
 mod operands;
 mod show;
+mod text_file;
 mod words;
 
 pub use commands::diskspd::{ExitCode, Program, diskspd};

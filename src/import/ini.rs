@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::text::shortened;
+
 /// Files may include files, but not themselves.
 const DEPTH_MAX: usize = 16;
 /// More jobs are none that fio would run.
@@ -146,7 +148,7 @@ impl Reader<'_> {
         if let Some(rest) = line.strip_prefix('[') {
             let Some(name) = rest.strip_suffix(']') else {
                 return wrong(
-                    format!("a name in brackets has no end: {}", shown(line)),
+                    format!("a name in brackets has no end: {}", shortened(line, SHOWN_MAX)),
                     Some("write [name]"),
                 );
             };
@@ -163,7 +165,7 @@ impl Reader<'_> {
         }
         if self.current == Current::None && depth == 0 {
             let hint = "a job file of fio begins with a name in brackets, such as [global] or [job]";
-            return wrong(format!("a line outside of a section: {}", shown(line)), Some(hint));
+            return wrong(format!("a line outside of a section: {}", shortened(line, SHOWN_MAX)), Some(hint));
         }
         if let Some(name) = line.strip_prefix("include").filter(|rest| rest.starts_with([' ', '\t', '='])) {
             let name = name[1..].trim();
@@ -207,14 +209,6 @@ impl Reader<'_> {
         let mut unset = None;
         let value = value.map(|value| expanded(value, self.outside.variable, &mut unset));
         Setting { key: key.to_string(), value, at, unset, order: self.lines, section: self.sections }
-    }
-}
-
-/// A line as far as it fits into a sentence.
-fn shown(line: &str) -> String {
-    match line.char_indices().nth(SHOWN_MAX) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line.to_string(),
     }
 }
 

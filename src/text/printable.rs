@@ -43,6 +43,14 @@ pub fn printable_path(path: &Path) -> String {
     printable(&path.to_string_lossy())
 }
 
+/// A text as far as it fits into a sentence: so many characters, and dots where there are more.
+pub fn shortened(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
 /// Control characters, characters that turn the direction of writing, and characters that take no room: text with
 /// these shows something else than it holds. (Unicode's categories Cc, Cf, Zl and Zp, without the signs of Arabic,
 /// Syriac and other scripts, which are seen.)

@@ -1,6 +1,5 @@
 //! `truespd import`: a job file of fio as lines of `diskspd`.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -10,6 +9,7 @@ use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::{say_line, tell};
 use crate::cli::grammar::parse;
 use crate::cli::show::verdict::plural;
+use crate::cli::text_file::text_of;
 use crate::fault::{Failure, Fault, Outcome, Refusal, RefusalKind};
 use crate::import::{Included, Kind, Outside, Remark, Run, import};
 use crate::profile::{Profile, TimeSpan, xml};
@@ -100,7 +100,7 @@ fn read(file: &Path) -> Result<(String, String), Refusal> {
     };
     let is_stdin = file.as_os_str() == "-";
     let text = match is_stdin {
-        true => text_of(std::io::stdin().lock()),
+        true => text_of(std::io::stdin().lock(), BYTES_MAX).map_err(|error| system_text(&error)),
         false => read_text(file),
     };
     let name = if is_stdin { STDIN.into() } else { file.display().to_string() };
@@ -109,17 +109,8 @@ fn read(file: &Path) -> Result<(String, String), Refusal> {
 
 /// A file of a reasonable size.
 fn read_text(file: &Path) -> Result<String, String> {
-    text_of(std::fs::File::open(file).map_err(|error| system_text(&error))?)
-}
-
-/// All of a stream: a part of a job file would be other jobs.
-fn text_of(stream: impl std::io::Read) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    stream.take(BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|error| system_text(&error))?;
-    if bytes.len() as u64 > BYTES_MAX {
-        return Err(format!("it is larger than {} KiB, and so no job file", BYTES_MAX >> 10));
-    }
-    String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".into())
+    let text = std::fs::File::open(file).and_then(|stream| text_of(stream, BYTES_MAX));
+    text.map_err(|error| system_text(&error))
 }
 
 /// The job file as a word of a line.

@@ -4,12 +4,14 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{KEYS, Key, Row, Takes, Value, names, tables};
-use crate::text::{nearest, printable};
+use crate::text::{nearest, printable, shortened};
 
 /// The version of the format that this program knows. It grows with every key or value that is added.
 pub(super) const VERSION: i64 = 1;
 /// The key that says which version a file is written for.
 const VERSION_KEY: &str = "version";
+/// So many characters of a line show which one it is.
+const LINE_SHOWN_MAX: usize = 80;
 
 /// What a file sets.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -73,7 +75,9 @@ pub(super) fn parse(text: &str) -> Result<Said, Vec<Wrong>> {
     let line_of = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(span.start));
-        vec![Wrong::new(line, error.message().replace('\n', ", "))]
+        let shown = shortened(text.lines().nth(line - 1).unwrap_or_default().trim(), LINE_SHOWN_MAX);
+        let what = error.message().replace('\n', ", ");
+        vec![Wrong::new(line, format!("{what}; the line is: {}", printable(&shown)))]
     })?;
     let mut reader = Reader { line_of: &line_of, said: Said::default(), wrong: Vec::new() };
     let version = reader.version(table.get_ref());

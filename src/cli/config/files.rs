@@ -1,13 +1,18 @@
 //! The files: that of the machine and that of the person, one above the other.
 
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::file::{self, Wrong};
 use super::keys::{Key, Value};
+use crate::cli::text_file::text_of;
 use crate::fault::{Refusal, RefusalKind, Refusals};
 use crate::sys::error::system_text;
 use crate::text::printable_path;
+
+/// The largest file.
+const BYTES_MAX: u64 = 1 << 20;
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +61,7 @@ impl Config {
         let mut config = Config::default();
         let mut refusals = Vec::new();
         for path in std::iter::once(machine).chain(person) {
-            let state = match std::fs::read_to_string(path) {
+            let state = match File::open(path).and_then(|file| text_of(file, BYTES_MAX)) {
                 Ok(text) => {
                     config.take(path, &text).unwrap_or_else(|wrong| refusals.extend(wrong));
                     State::Read
@@ -77,7 +82,8 @@ impl Config {
                     let shown = printable_path(path);
                     let what =
                         format!("the configuration file '{shown}' cannot be read: {}", system_text(&error));
-                    refusals.push(Refusal::new(RefusalKind::Input, what).on(path.display().to_string()));
+                    let refusal = Refusal::new(RefusalKind::Input, what).on(path.display().to_string());
+                    refusals.push(refusal.hint("it must be a text file; correct it, or move it away"));
                     State::Forbidden
                 }
             };
@@ -149,6 +155,23 @@ mod tests {
         assert!(texts[0].contains("did you mean colour?"), "{texts:?}");
         assert!(texts[1].contains("cannot be read: Is a directory"), "{texts:?}");
         assert!(refusals.iter().all(|refusal| refusal.kind == RefusalKind::Input));
+    }
+
+    #[test]
+    fn what_is_no_text_of_a_reasonable_size_is_refused() {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        let file = dir.path().join("file");
+        let large = "#".repeat(usize::try_from(BYTES_MAX).expect("it is small") + 1).into_bytes();
+        for (bytes, says) in [
+            (&b"\xff\xfe"[..], "cannot be read: it is no text in UTF-8"),
+            (&large, "cannot be read: it is larger than 1024 KiB"),
+            (b"[output]\nquiet =\n", "line 2: "),
+            (b"[output\n", "the line is: [output"),
+        ] {
+            std::fs::write(&file, bytes).expect("written");
+            let refusals = Config::read_from(&file, None).expect_err(says).all;
+            assert!(refusals[0].to_string().contains(says), "{refusals:?}");
+        }
     }
 
     #[test]
