@@ -43,8 +43,14 @@ pub(super) fn differences(sides: [&[Named]; 2]) -> Vec<Difference> {
 fn values(side: &[Vec<Fact>], area: Area, name: &str) -> Vec<String> {
     let mut values = Vec::new();
     for facts in side {
-        let found = facts.iter().find(|fact| fact.area == area && fact.name == name);
-        let value = found.map_or(NONE, |fact| fact.value.as_str()).to_string();
+        // A run of several time spans has the fact of each.
+        let of_name = facts.iter().filter(|fact| fact.area == area && fact.name == name);
+        let found: Vec<&str> = of_name.map(|fact| fact.value.as_str()).collect();
+        let value = match found.as_slice() {
+            [] => NONE.to_string(),
+            [first, rest @ ..] if rest.iter().all(|one| one == first) => (*first).to_string(),
+            several => several.join(", then "),
+        };
         if !values.contains(&value) {
             values.push(value);
         }
@@ -197,7 +203,7 @@ const MEMBERS: &[(&str, &str)] = &[
     ("block_bytes", "block size in bytes (-b)"),
     ("write_percent", "writes in percent (-w)"),
     ("random_percent", "random I/O in percent (-r, -rs)"),
-    ("request_count", "outstanding I/Os (-o, -O)"),
+    ("request_count", "outstanding I/Os (-o)"),
     ("threads_per_file", "threads per target (-t)"),
     ("thread_count", "threads (-F)"),
     ("duration_s", "measured seconds (-d)"),
@@ -226,17 +232,21 @@ const MEMBERS: &[(&str, &str)] = &[
     ("completion_routines", "completion routines (-x)"),
 ];
 
+/// The same of members of a time span whose name a target's member has, too.
+const MEMBERS_OF_SPANS: &[(&str, &str)] = &[("request_count", "outstanding I/Os over all targets (-O)")];
+
 /// What was asked for, a fact for each member of its profile, and the paths of its targets.
 fn profile(document: &Document) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut add = |area, name: String, value: String| facts.push(Fact { area, name, value });
+    add(Area::Profile, "time spans".into(), document.profile.time_spans.len().to_string());
     for span in &document.profile.time_spans {
         let Ok(Value::Object(mut members)) = serde_json::to_value(span) else { continue };
         let targets = members.remove("targets").unwrap_or_default();
         let targets = targets.as_array().cloned().unwrap_or_default();
         add(Area::Profile, "targets".into(), targets.len().to_string());
         for (name, value) in members.iter().filter(|(name, _)| !TOLD_ONLY.contains(&name.as_str())) {
-            add(Area::Profile, called(name), shown(value));
+            add(Area::Profile, called_in_span(name), shown(value));
         }
         add(Area::Target, "path".into(), list(span.targets.iter().map(|target| target.path.clone())));
         let names: Vec<&String> =
@@ -248,6 +258,12 @@ fn profile(document: &Document) -> Vec<Fact> {
         }
     }
     facts
+}
+
+/// The name of a member of a time span for people.
+fn called_in_span(member: &str) -> String {
+    let own = MEMBERS_OF_SPANS.iter().find(|(name, _)| *name == member);
+    own.map_or_else(|| called(member), |(_, words)| (*words).to_string())
 }
 
 /// The name of a member for people.
@@ -325,6 +341,34 @@ mod tests {
                 "kernel: 6.1 and 6.8",
             ]
         );
+    }
+
+    #[test]
+    fn every_member_of_a_profile_has_a_name_of_its_own() {
+        let one = named(|_| ());
+        let mut names: Vec<String> = profile(&one[0].document).into_iter().map(|fact| fact.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count, "{names:?}");
+    }
+
+    #[test]
+    fn a_difference_in_any_target_and_any_time_span_is_told() {
+        let one = named(|_| ());
+        let told = |change: fn(&mut Document)| -> Vec<String> {
+            differences([&one, &named(change)]).iter().map(Difference::sentence).collect()
+        };
+        let deeper = told(|document| document.profile.time_spans[0].targets[0].request_count = 8);
+        assert_eq!(deeper, ["outstanding I/Os (-o): 2 and 8"]);
+        let over_all = told(|document| document.profile.time_spans[0].request_count = 8);
+        assert_eq!(over_all, ["outstanding I/Os over all targets (-O): 0 and 8"]);
+        let longer = told(|document| {
+            let mut second = document.profile.time_spans[0].clone();
+            second.targets[0].request_count = 8;
+            document.profile.time_spans.push(second);
+        });
+        assert_eq!(longer, ["time spans: 1 and 2", "outstanding I/Os (-o): 2 and 2, then 8"]);
     }
 
     #[test]
