@@ -63,7 +63,7 @@ pub(super) enum Untested {
     NoResponseIntervals,
     /// Too few intervals.
     #[error(
-        "{name} has less than {INTERVALS_MIN} intervals: measure longer (-d), or use shorter intervals (-D100)"
+        "{name} has fewer than {INTERVALS_MIN} intervals: measure longer (-d), or use shorter intervals (-D100)"
     )]
     TooShort {
         /// The run.

@@ -65,7 +65,7 @@ fn adopt(guard: &Guard<'_>, found: &Adoption, is_agreed: bool) -> ExitCode {
                 return ExitCode::of(Outcome::Refused(RefusalKind::Input));
             }
             Answer::Nobody => {
-                let words = "nobody can be asked, because standard input is no terminal; nothing was changed";
+                let words = "standard input is no terminal, so nobody can be asked; nothing was changed";
                 return tell(Refusal::command_line(words).hint("to adopt these files, add --yes"));
             }
         }

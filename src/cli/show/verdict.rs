@@ -205,20 +205,44 @@ fn push_wrapped(out: &mut String, words: &str, columns: usize, mark: &str) {
     out.push_str(&hanging(&format!("{:INDENT$}{mark}", ""), &printable(words), INDENT + columns));
 }
 
+/// What stands above the rules: paragraphs, and items of lists behind their mark.
+const INTRODUCTION: &[(&str, &str)] = &[
+    (
+        "",
+        "This page is what `truespd judge --rules` prints. The grade of a result is the worst grade that a rule gives it:",
+    ),
+    ("* ", "`certified`: the rules had the evidence they need and found nothing."),
+    ("* ", "`suspect`: the numbers are right for what ran, but may not mean what you think."),
+    ("* ", "`invalid`: the numbers do not describe the target."),
+    (
+        "",
+        "A rule may also add a remark, which does not change the grade. A rule that lacks evidence says which evidence it lacks.",
+    ),
+    (
+        "",
+        "The brackets of each heading name the cause. Findings of one grade stand in the order of their causes: the run itself, processor, \
+         neighbours, machine, limit, target, cache, content, and symptoms last, because any of the others may explain them.",
+    ),
+    (
+        "",
+        "With fewer than 100 I/Os, rules about rates, shares and means do not speak, because the I/Os in flight at the start and the end \
+         would decide. Ten large I/Os of 64 MiB together are enough to compare them with the counters of disks and servers.",
+    ),
+];
+
 /// All rules as Markdown, which is what `docs/verdict-rules.md` holds.
 pub(crate) fn rules() -> String {
     const WIDTH: usize = 110;
-    let mut out = String::from("# Rules of the verdict\n\n");
-    let introduction = "The grade of a result is the worst grade that a rule gives it. Findings of one grade are told in the order of \
-        their causes, which stand in the brackets: the run itself, processor, neighbours, machine, limit, target, cache, \
-        content, and at last symptoms, which any of these may explain. `certified`: the rules had the \
-        evidence they need and found nothing. `suspect`: the numbers are right for what ran, but may not mean what \
-        you think. `invalid`: they do not describe the target. A rule may also add a remark, which does not change the \
-        grade. A rule that lacks evidence says which. Rules that look at a rate, a share or a mean lack it below 100 I/Os, where \
-        what is in flight at the ends of the measured time would decide; of large I/Os, 10 that complete 64 MiB together can be \
-        compared with the counters of disks and servers. This page is what `truespd judge --rules` prints.";
-    out.push_str(&wrap(introduction, WIDTH).join("\n"));
-    out.push('\n');
+    let mut out = String::from("# Rules of the verdict\n");
+    let mut before = "none";
+    for (lead, words) in INTRODUCTION {
+        // Items of a list follow each other.
+        if lead.is_empty() || *lead != before {
+            out.push('\n');
+        }
+        out.push_str(&hanging(lead, words, WIDTH));
+        before = lead;
+    }
     // Markdown takes `<size>` for a tag.
     let escaped = |text: &str| text.replace('<', "\\<");
     for rule in RULES {

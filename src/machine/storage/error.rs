@@ -181,7 +181,7 @@ fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
             (F::Busy, "The file is a running program or active swap, which the kernel protects from writes")
         }
         Code::IS_A_DIRECTORY => {
-            (F::Directory, "The path is a directory; name a file in it, e.g. with -c<size> to create it")
+            (F::Directory, "The path is a directory; name a file in it, which a run creates with -c<size>")
         }
         Code::NO_ADDRESS | Code::NO_DEVICE => {
             (F::Missing, "The device node exists, but no device answers; check that the device is attached")

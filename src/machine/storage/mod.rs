@@ -205,7 +205,7 @@ fn kind_of(file: &File, path: &Path) -> Result<TargetKind, TargetError> {
         FileKind::Regular => return Ok(TargetKind::Regular),
         FileKind::Block => return Ok(TargetKind::Block),
         FileKind::Directory => {
-            let advice = "The path is a directory; name a file in it, e.g. with -c<size> to create it";
+            let advice = "The path is a directory; name a file in it, which a run creates with -c<size>";
             return Err(TargetError::open(path, OpenFailure::Directory, Code::IS_A_DIRECTORY, advice));
         }
         FileKind::Character => "a character device",

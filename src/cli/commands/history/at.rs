@@ -32,7 +32,7 @@ impl At {
 
     /// What is told where nothing was kept yet.
     pub fn nothing_yet(&self) -> String {
-        format!("nothing is kept in '{}' yet: every truespd run is", self.path.display())
+        format!("the history '{}' is empty so far; every truespd run is kept in it", self.path.display())
     }
 }
 

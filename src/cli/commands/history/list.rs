@@ -49,7 +49,7 @@ pub(super) fn run(at: &At, arguments: &ListArguments) -> Done {
     if store.is_none() {
         say_line(format_args!("{}", at.nothing_yet()));
     } else if entries.is_empty() {
-        say_line(format_args!("no kept result is like that"));
+        say_line(format_args!("no kept result matches these filters"));
     }
     let code = print(&table(&entries, Style::of_stdout()), ExitCode::Done);
     if count > entries.len() as u64 {

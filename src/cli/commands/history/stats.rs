@@ -10,7 +10,7 @@ use crate::cli::commands::values::{metric, one_of};
 use crate::cli::console::say_line;
 use crate::cli::show::history::{standing, statistics};
 use crate::fault::{Failure, FailureKind, Refusal};
-use crate::history::{Environment, Group, Rank};
+use crate::history::{Environment, Group, Journal, Rank};
 use crate::result::metrics::Metric;
 
 /// Show how a figure is distributed over the results of each environment, and where one of them stands
@@ -79,7 +79,12 @@ pub(super) fn run(at: &At, arguments: &StatsArguments) -> Done {
         return Ok(print(&(text + "\n"), ExitCode::Done));
     }
     if let Some(store) = &store {
-        say_line(format_args!("{}; journal: {}", store.path().display(), store.journal().words()));
+        match store.journal() {
+            Journal::WriteAhead => say_line(format_args!("history: {}", store.path().display())),
+            unusual => {
+                say_line(format_args!("history: {}; journal: {}", store.path().display(), unusual.words()))
+            }
+        }
     } else {
         say_line(format_args!("{}", at.nothing_yet()));
     }
