@@ -16,5 +16,9 @@ pub(crate) fn text_of(stream: impl Read, bytes_max: u64) -> Result<String> {
             format!("it is larger than {} KiB", bytes_max >> 10),
         ));
     }
-    String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is no text in UTF-8"))
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        Error::new(ErrorKind::InvalidData, format!("it is no text in UTF-8 (line {line})"))
+    })
 }

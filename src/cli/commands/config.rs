@@ -32,7 +32,7 @@ What a file may hold, all of it optional, with the defaults:
 
   [output]
   quiet = false            tell nothing beside a result but what DiskSpd prints (TRUESPD_QUIET=0 or 1)
-  colour = \"auto\"          auto: on a terminal; always; never (NO_COLOR=1)
+  colour = \"auto\"          \"auto\" on a terminal, \"always\", or \"never\" (NO_COLOR=1)
 
   [targets]
   folder = \"/path/dir\"     where mark, assess and workload create their files when no target is named

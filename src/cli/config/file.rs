@@ -77,7 +77,15 @@ pub(super) fn parse(text: &str) -> Result<Said, Vec<Wrong>> {
         let line = error.span().map_or(1, |span| line_of(span.start));
         let shown = shortened(text.lines().nth(line - 1).unwrap_or_default().trim(), LINE_SHOWN_MAX);
         let what = error.message().replace('\n', ", ");
-        vec![Wrong::new(line, format!("{what}; the line is: {}", printable(&shown)))]
+        let wrong = Wrong::new(line, format!("{what}; the line is: {}", printable(&shown)));
+        // Most slips are in the value, or the key stands there already.
+        let name = shown.split_once('=').map(|(name, _)| name.trim());
+        let row =
+            KEYS.iter().find(|row| name.is_some_and(|name| [row.name, &row.whole_name()].contains(&name)));
+        vec![match row {
+            Some(row) => wrong.legal(format!("{}; each key once", row.takes.legal())),
+            None => wrong,
+        }]
     })?;
     let mut reader = Reader { line_of: &line_of, said: Said::default(), wrong: Vec::new() };
     let version = reader.version(table.get_ref());
@@ -192,7 +200,8 @@ fn unknown_at_top(name: &str, is_table: bool, line: usize) -> Wrong {
 fn unknown_key(table: &'static str, name: &str, line: usize) -> Wrong {
     let home = KEYS.iter().find(|row| row.name == name);
     let near = || nearest(name, names(table)).map(str::to_string);
-    let meant = home.map(|row| format!("{} below [{}]", row.name, row.table)).or_else(near);
+    let version = || (name == VERSION_KEY).then(|| format!("{VERSION_KEY} above all tables"));
+    let meant = home.map(|row| format!("{} below [{}]", row.name, row.table)).or_else(version).or_else(near);
     let all: Vec<&str> = names(table).collect();
     Wrong::new(line, format!("unknown key {} in [{table}]", printable(name)))
         .legal(all.join(", "))
@@ -271,7 +280,9 @@ mod tests {
             ("version = \"2\"\n", 1, "version is \"2\"", "a whole number", ""),
             ("version = 0\n", 1, "version is 0", "a whole number", ""),
             ("[history]\n\nkeep = \n", 3, "", "", ""),
-            ("[history]\nkeep = true\nkeep = true\n", 3, "duplicate key", "", ""),
+            ("[history]\nkeep = true\nkeep = true\n", 3, "duplicate key", "each key once", ""),
+            ("[output]\nquiet = yes\n", 2, "must be quoted", "true or false", ""),
+            ("[output]\nversion = 2\n", 2, "unknown key version", "quiet", "version above all tables"),
         ] {
             let wrong = parse(text).expect_err(text);
             assert_eq!(wrong.len(), 1, "{text}");

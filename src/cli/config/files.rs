@@ -1,7 +1,7 @@
 //! The files: that of the machine and that of the person, one above the other.
 
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::file::{self, Wrong};
@@ -9,6 +9,7 @@ use super::keys::{Key, Value};
 use crate::cli::text_file::text_of;
 use crate::fault::{Refusal, RefusalKind, Refusals};
 use crate::sys::error::system_text;
+use crate::sys::file::FileKind;
 use crate::text::printable_path;
 
 /// The largest file.
@@ -61,7 +62,7 @@ impl Config {
         let mut config = Config::default();
         let mut refusals = Vec::new();
         for path in std::iter::once(machine).chain(person) {
-            let state = match File::open(path).and_then(|file| text_of(file, BYTES_MAX)) {
+            let state = match text(path) {
                 Ok(text) => {
                     config.take(path, &text).unwrap_or_else(|wrong| refusals.extend(wrong));
                     State::Read
@@ -110,6 +111,14 @@ impl Config {
     pub fn get(&self, key: Key) -> Option<(&Value, &At)> {
         self.set.iter().rev().find(|(of, _, _)| *of == key).map(|(_, value, at)| (value, at))
     }
+}
+
+fn text(path: &Path) -> std::io::Result<String> {
+    // Opening a pipe would wait for somebody who writes to it.
+    if FileKind::of(&path.metadata()?) == FileKind::Pipe {
+        return Err(Error::new(ErrorKind::InvalidInput, "it is a pipe"));
+    }
+    text_of(File::open(path)?, BYTES_MAX)
 }
 
 fn refusal(at: &At, wrong: Wrong) -> Refusal {
@@ -163,7 +172,7 @@ mod tests {
         let file = dir.path().join("file");
         let large = "#".repeat(usize::try_from(BYTES_MAX).expect("it is small") + 1).into_bytes();
         for (bytes, says) in [
-            (&b"\xff\xfe"[..], "cannot be read: it is no text in UTF-8"),
+            (&b"[output]\nquiet = true # \xff"[..], "cannot be read: it is no text in UTF-8 (line 2)"),
             (&large, "cannot be read: it is larger than 1024 KiB"),
             (b"[output]\nquiet =\n", "line 2: "),
             (b"[output\n", "the line is: [output"),

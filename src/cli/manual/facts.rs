@@ -26,7 +26,11 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 
 /// Files that are read or written beside those of the command line.
 const FILES: &[(&str, &str)] = &[
-    ("~/.config/truespd/config.toml", "Configuration: whether results are kept in the history, and where."),
+    (
+        "/etc/truespd/config.toml, ~/.config/truespd/config.toml",
+        "Configuration of all users, and above it your own: whether results are kept in the history and where, quiet \
+         output, colours, and the folder of suites. See `truespd config`.",
+    ),
     ("~/.config/truespd/workloads/", "Workloads of one's own for `truespd workload`, NAME.toml or NAME.xml."),
     ("~/.local/share/truespd/history.sqlite", "The history: results that were kept. See `truespd history`."),
     (

@@ -238,7 +238,9 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let is_end = |at: usize| {
             let next = rest[at + 2..].trim_start_matches(r"\fB").chars().next();
-            next.is_some_and(|c| c.is_uppercase() || c == '\\' || c == '-')
+            // A command at the beginning has no capital letter.
+            let is_command = rest[at + 2..].starts_with(r"\fB") && !rest[..at].ends_with('.');
+            is_command || next.is_some_and(|c| c.is_uppercase() || c == '\\' || c == '-')
         };
         let cut = rest.match_indices(". ").map(|(at, _)| at).find(|at| is_end(*at));
         let (sentence, behind) = match cut {
@@ -254,6 +256,10 @@ fn fold(sentence: &str, text: &mut String) {
     let mut columns = 0;
     for word in sentence.split_whitespace() {
         if columns > 0 && columns + 1 + word.len() > COLUMNS {
+            // No sentence ends here, which troff would show by a wider gap.
+            if text.ends_with(['.', '?', '!']) {
+                text.push_str(r"\&");
+            }
             text.push('\n');
             columns = 0;
         }

@@ -40,6 +40,8 @@ const DESCRIPTION: &[&str] = &[
 
 /// Commands whose page is not made from their options.
 const RUN: &str = "truespd-run";
+/// What it shows comes from files and variables.
+const CONFIG: &str = "config";
 
 /// Names of the pages of a command and its subcommands, in the order of the help.
 pub(super) fn names(command: &Command) -> Vec<String> {
@@ -90,9 +92,13 @@ fn page(command: &Command, name: &str, names: &[String]) -> ManualPage {
     }
     facts::push_exit_status(&mut page, ExitCode::of_command);
     let is_whole = command.get_name() == name;
-    if is_whole {
+    let reads_configuration =
+        command.get_name() == CONFIG || command.get_arguments().any(|arg| arg.get_id() == "store");
+    if is_whole || reads_configuration {
         facts::push_environment(&mut page);
         facts::push_files(&mut page);
+    }
+    if is_whole {
         push_examples(
             &mut page,
             EXAMPLES.iter().map(|(line, meaning)| (line.to_string(), meaning.to_string())),
@@ -108,7 +114,8 @@ fn page(command: &Command, name: &str, names: &[String]) -> ManualPage {
 fn about(command: &Command) -> String {
     let about = text(command.get_about());
     let end = [": ", ". ", " (", "? "].iter().filter_map(|end| about.find(end)).min().unwrap_or(about.len());
-    let mut about = about[..end].trim_end_matches('.').replace('`', "");
+    let mark = if about[end..].starts_with('?') { "?" } else { "" };
+    let mut about = format!("{}{mark}", about[..end].trim_end_matches('.').replace('`', ""));
     let is_name = about.chars().nth(1).is_some_and(char::is_uppercase);
     if let Some(first) = about.get_mut(..1).filter(|_| !is_name) {
         first.make_ascii_lowercase();
@@ -124,6 +131,15 @@ fn text(styled: Option<&clap::builder::StyledStr>) -> String {
 fn sentence(text: &str) -> String {
     let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };
     format!("{text}{end}")
+}
+
+/// The text with a capital letter, as sentences of a page have.
+fn capital(text: &str) -> String {
+    let mut text = text.to_string();
+    if let Some(first) = text.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    text
 }
 
 fn push_usage(page: &mut Page, command: &Command) {
@@ -158,7 +174,11 @@ fn push_description(page: &mut Page, command: &Command, name: &str) {
 fn told(arg: Arg) -> Arg {
     let aliases: Vec<String> =
         arg.get_visible_aliases().into_iter().flatten().map(|alias| format!("--{alias}")).collect();
-    let help = text(arg.get_long_help().or_else(|| arg.get_help()));
+    let help = match arg.get_id() == "help" {
+        // A page has no summary of its own, which the help tells of.
+        true => "Print help".to_string(),
+        false => text(arg.get_long_help().or_else(|| arg.get_help())),
+    };
     if help.is_empty() {
         return arg;
     }
@@ -175,11 +195,13 @@ fn told(arg: Arg) -> Arg {
 /// What the help shows below the options: paragraphs, and examples with what they do.
 fn push_after(page: &mut Page, command: &Command) {
     let after = text(command.get_after_long_help().or_else(|| command.get_after_help()));
-    let (words, examples) = after.split_once("Examples:\n").unwrap_or((&after, ""));
-    let words = words.trim();
-    if !words.is_empty() {
-        page.section("Notes");
-        words.split("\n\n").for_each(|text| page.paragraph(&text.replace('\n', " ")));
+    let (before, examples) = after.split_once("Examples:\n").unwrap_or((&after, ""));
+    let (examples, behind) = examples.split_once("\n\n").unwrap_or((examples, ""));
+    for (number, text) in [before, behind].iter().flat_map(|words| paragraphs(words)).enumerate() {
+        if number == 0 {
+            page.section("Notes");
+        }
+        push_note(page, text);
     }
     // Lines that go on.
     let joined = examples.split("\\\n").map(str::trim).collect::<Vec<_>>().join(" ");
@@ -189,14 +211,33 @@ fn push_after(page: &mut Page, command: &Command) {
         lines.map(|line| {
             let (line, meaning) = line.split_once("   ").unwrap_or((line, ""));
             let words: Vec<&str> = line.split_whitespace().collect();
-            let mut meaning = meaning.trim().to_string();
-            if let Some(first) = meaning.get_mut(..1) {
-                first.make_ascii_uppercase();
-                meaning = sentence(&meaning);
-            }
-            (words.join(" "), meaning)
+            let meaning = meaning.trim();
+            let told = if meaning.is_empty() { String::new() } else { capital(&sentence(meaning)) };
+            (words.join(" "), told)
         }),
     );
+}
+
+fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
+    text.split("\n\n").map(|text| text.trim_matches('\n')).filter(|text| !text.is_empty())
+}
+
+/// A paragraph; lines that are set in are terms with what they mean, or stand by themselves.
+fn push_note(page: &mut Page, text: &str) {
+    let set_in = text.lines().position(|line| line.starts_with("  ")).unwrap_or(text.lines().count());
+    let words = text.lines().take(set_in).collect::<Vec<_>>().join(" ");
+    if !words.is_empty() {
+        page.paragraph(&words);
+    }
+    for line in text.lines().skip(set_in).map(str::trim) {
+        match line.split_once("   ") {
+            Some((term, meaning)) => {
+                let meaning = super::page::marked(&capital(&sentence(meaning.trim())));
+                page.entry(vec![clap_mangen::roff::bold(term)], &[meaning]);
+            }
+            None => page.example(line, ""),
+        }
+    }
 }
 
 fn push_examples(page: &mut Page, examples: impl Iterator<Item = (String, String)>) {

@@ -160,6 +160,23 @@ fn bash_completes_both_commands() {
         shell.env("BASH_ENV", data("completion/no-compopt.bash"));
         check("bash", &offered(shell, &lab), commands);
     }
+    // What readline replaces is the part behind = or :, or all of a word with a ~ that no shell would expand.
+    let profile = format!("-X{}", lab.path("profile.xml").display());
+    let mut shell = Command::new("bash");
+    shell.args(["--norc", "--noprofile"]).arg(data("completion/complete.bash"));
+    shell.env("SCRIPTS", "../scripts/both.bash").env("BASH_ENV", data("completion/no-compopt.bash"));
+    let parts = [
+        ("truespd mark --preset=nv", "nvme"),
+        ("truespd history list --verdict=cer", "certified"),
+        ("diskspd -b4K -:1 -Rx", "-Rxml"),
+        ("diskspd --engine=sim:latency=1ms -Rx", "-Rxml"),
+        ("diskspd -X~/pro", &profile),
+    ];
+    shell.args(parts.map(|(line, _)| line));
+    let offered = offered(shell, &lab);
+    for (line, word) in parts {
+        assert_eq!(offered.get(line).map(Vec::as_slice), Some(&[word.to_string()][..]), "{line}");
+    }
 }
 
 /// The package loads a file by the name of the command when it is first completed.

@@ -90,6 +90,11 @@ fn a_wrong_line_is_refused_before_anything_happens() {
         Said::by(&mut place.program(env!("CARGO_BIN_EXE_diskspd"), of_diskspd)).refused(&says);
         assert!(!place.path("t.dat").exists(), "nothing is made");
     }
+    // A pipe is told as well: nobody may ever write to it.
+    fs::remove_file(place.path(OWN)).expect("own file");
+    let made = Command::new("mkfifo").arg(place.path(OWN)).status().expect("mkfifo starts");
+    assert!(made.success());
+    place.said("config").refused(&["cannot be read: it is a pipe", "config.toml'"]);
     // Help needs no configuration.
     for command in ["--help", "mark --help", "run -?", "schema"] {
         place.said(command).done();

@@ -109,6 +109,31 @@ fn the_pages_have_the_usual_sections() {
     }
 }
 
+/// Whoever looks for the configuration finds its files, its variables, and a line for each key.
+#[test]
+fn the_page_of_the_configuration_lists_its_keys() {
+    let lab = Lab::new();
+    let config = page(&lab, "truespd-config").replace("\\-", "-");
+    for line in [
+        ".SH ENVIRONMENT",
+        ".SH FILES",
+        "\\fI/etc/truespd/config.toml, \\(ti/.config/truespd/config.toml\\fR",
+        "\\fB[history]\\fR",
+        "\\fBkeep = true\\fR",
+        "\\fBfolder = \"/path/dir\"\\fR",
+        "Print help.",
+    ] {
+        assert!(config.lines().any(|found| found == line), "no '{line}' in:\n{config}");
+    }
+    // What follows the examples of the help is no example.
+    let import = page(&lab, "truespd-import");
+    let (before, examples) = import.split_once(".SH EXAMPLES").expect("it has examples");
+    let (_, notes) = before.split_once(".SH NOTES").expect("it has notes");
+    assert!(notes.contains("Variables (${NAME})") && !examples.contains("Variables"), "{import}");
+    let history = page(&lab, "truespd-history-list");
+    assert!(history.contains(".SH FILES") && history.contains("TRUESPD_STORE"), "{history}");
+}
+
 /// A variable that the program reads is in the manual.
 #[test]
 fn every_variable_is_told() {
