@@ -62,8 +62,8 @@ impl ExitCode {
                  is on standard error"
             }
             ExitCode::Refused => {
-                "the command line, the profile or a check of the machine was refused; nothing on standard output, nothing \
-                 was changed"
+                "the command line, the profile, the configuration file or a check of the machine was refused; nothing on \
+                 standard output, nothing was changed"
             }
             ExitCode::Guarded => {
                 "write guard: the target is in use or holds data that TrueSpd did not make; nothing on standard output, \

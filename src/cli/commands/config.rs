@@ -19,9 +19,9 @@ use crate::text::{columns_of, printable, printable_path};
 
 /// Show which settings are in force, and where each comes from: configuration file and line, variable, or default
 ///
-/// Settings are read from /etc/truespd/config.toml, for all users of this machine, and then from
-/// $XDG_CONFIG_HOME/truespd/config.toml (or ~/.config/truespd/config.toml), which comes first. Variables come before both,
-/// options before all. Changes nothing.
+/// Settings are read from /etc/truespd/config.toml, for all users of this machine, and from
+/// $XDG_CONFIG_HOME/truespd/config.toml (or ~/.config/truespd/config.toml), your own. Where both set the same
+/// key, yours wins. Variables win over both files, and options over everything. Changes nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 What a file may hold, all of it optional, with the defaults:

@@ -9,7 +9,7 @@ use crate::fault::ExitCode;
 const ENVIRONMENT: &[(&str, &str)] = &[
     (
         "TRUESPD_QUIET",
-        "With the value 1, standard error holds only what DiskSpd would print there, as with --quiet.",
+        "With any value but 0, standard error holds only what DiskSpd would print there, as with --quiet.",
     ),
     (
         "TRUESPD_HISTORY",
@@ -21,7 +21,10 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_STATE_HOME",
         "Folders that replace ~/.config, ~/.local/share and ~/.local/state in the paths of the files below.",
     ),
-    ("NO_COLOR, TERM", "Without colours when NO_COLOR is set, or TERM is dumb."),
+    (
+        "NO_COLOR, TERM",
+        "Without colours when NO_COLOR is set. Also when TERM is dumb, unless the configuration file says `always`.",
+    ),
 ];
 
 /// Files that are read or written beside those of the command line.
