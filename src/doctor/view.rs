@@ -71,8 +71,7 @@ impl Process {
             io_uring: io_uring.map_err(|error| error.to_string()),
             timer_ns: Some(timer_resolution_ns()),
             // With hidepid not even the name of the first one.
-            sees_programs: roots.proc.join("1/comm").metadata().is_ok()
-                && std::fs::read(roots.proc.join("1/comm")).is_ok(),
+            sees_programs: std::fs::read(roots.proc.join("1/comm")).is_ok(),
             lacks: [("/proc", roots.proc.join("self")), ("/sys", roots.sys.join("devices"))]
                 .into_iter()
                 .filter(|(_, inside)| !inside.exists())

@@ -64,7 +64,7 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
             Some(directory) => {
                 job.differs(
                     Some(directory),
-                    "fio has put the files of the section before it elsewhere, and so does the line",
+                    "fio uses it only for files that are named below it; those named in a section above stay where they are, in the line as well",
                 );
                 names.extend(found);
             }
@@ -110,7 +110,7 @@ pub(super) fn files(job: &mut Job, writes: bool) -> Option<Files> {
     if writes && !part.is_known {
         job.unsaid(
             None,
-            "it writes, and to which part of its target is not known; the whole job is left out",
+            "it writes, and the part of the target that it would overwrite is not known; the whole job is left out",
             "",
         );
         return None;

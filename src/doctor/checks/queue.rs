@@ -354,7 +354,7 @@ fn moved_near(queues: &[&HardwareQueue], view: &View) -> Change {
         .map(|(queue, setting)| Change::of(&setting, &ranges(&queue.processors.iter().collect::<Vec<_>>())));
     match moved.reduce(Change::and) {
         Some(change) => Change { lasts: Some(Lasts::UntilRestart), ..change }
-            .keep("a line with each of them in a script at boot, and irqbalance off"),
+            .keep("these commands in a script that runs at boot, with irqbalance switched off"),
         None => Change::only_kept("the driver places them: unload and load it again, or restart the machine"),
     }
 }
