@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 
 use super::decision::Guard;
 use super::mark::{MarkState, Whose};
+use super::way::{check_names, entry_of, known_path};
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
-use crate::machine::storage::{OpenedTarget, ReadFlags, TargetKind, open, resolve};
-use crate::sys::error::system_text;
-use crate::sys::file::may_write;
-use crate::sys::file::{FileKind, Stat};
-use crate::sys::identity::{Identity, names};
+use crate::machine::storage::{ReadFlags, TargetKind, facts_of, open, resolve};
+use crate::sys::destination::Entry;
+use crate::sys::error::{Code, system_text};
+use crate::sys::file::{Directory, FileKind};
+use crate::sys::identity::names;
+use crate::sys::stat::Stamp;
 use crate::text::{printable_path, shell_word};
 
 /// A file that may be adopted, or whose mark may be removed.
@@ -27,7 +29,8 @@ pub struct Adoptable {
     pub whose: Whose,
     /// It carries a mark, whatever that says.
     pub is_marked: bool,
-    identity: Identity,
+    /// Which file it was, with its times, when it was listed.
+    listed: Stamp,
 }
 
 /// What is there to adopt.
@@ -66,74 +69,42 @@ impl Guard<'_> {
         is_recursive: bool,
         purpose: Purpose,
     ) -> Result<Adoption, Vec<Refusal>> {
-        let (mut found, mut refusals) = (Adoption::default(), Vec::new());
+        let mut listing =
+            Listing { guard: self, purpose, found: Adoption::default(), refusals: Vec::new(), device: 0 };
         for word in typed {
-            match self.paths_of(word, is_recursive, &mut found.left) {
-                Ok(paths) => {
-                    for path in paths {
-                        match self.adoptable(&path, purpose) {
-                            Ok(file) if found.files.iter().any(|other| other.identity == file.identity) => {}
-                            Ok(file) => found.files.push(file),
-                            Err(refusal) => refusals.push(refusal),
-                        }
-                    }
-                }
-                Err(refusal) => refusals.push(refusal),
+            if let Err(refusal) = listing.add(word, is_recursive) {
+                listing.refusals.push(refusal);
             }
         }
+        let Listing { mut found, refusals, .. } = listing;
+        found.left.sort();
         if refusals.is_empty() { Ok(found) } else { Err(refusals) }
     }
 
-    fn paths_of(
-        &self,
-        word: &str,
-        is_recursive: bool,
-        left: &mut Vec<PathBuf>,
-    ) -> Result<Vec<PathBuf>, Refusal> {
-        let path = resolve(word, self.roots)?.path;
-        let about = std::fs::metadata(&path).map_err(|e| unreadable(&path, &e))?;
-        match about.is_dir() {
-            true if is_recursive => files_below(&path, left),
-            true => {
-                let words = format!("'{word}' is a folder");
-                let hint =
-                    format!("to adopt every file in it: truespd adopt --recursive {}", shell_word(word));
-                Err(Refusal::command_line(words).on(word).hint(hint))
-            }
-            false => Ok(vec![path]),
-        }
-    }
-
-    fn adoptable(&self, path: &Path, purpose: Purpose) -> Result<Adoptable, Refusal> {
+    /// Opens the file that has the name now. What is decided is decided about this open file.
+    fn adoptable(&self, path: &Path, entry: &Entry, purpose: Purpose) -> Result<(Adoptable, File), Refusal> {
         let typed = printable_path(path);
-        let look = open(path, ReadFlags::CACHED, self.roots)?;
-        if look.facts.kind == TargetKind::Block {
-            let words = format!("'{typed}' is a device, and only files can be adopted");
-            let hint = format!("a write test of a device needs --overwrite {} each time", shell_word(&typed));
-            return Err(Refusal::guard(&typed, words).hint(hint));
-        }
+        let file = entry.open_to_read().map_err(|code| unreadable(path, &code.into()))?;
+        let listed = Stamp::of(&file).map_err(|e| unreadable(path, &e))?;
         if purpose == Purpose::Adopt {
-            self.check_adoption(&typed, path, &look)?;
+            self.check_adoption(&typed, path, entry, &file)?;
         }
-        let OpenedTarget { file, facts } = &look;
-        let identity = Identity::of(file).map_err(|e| unreadable(path, &e))?;
         let about = file.metadata().map_err(|e| unreadable(path, &e))?;
-        let is_marked = self.marks.read(file).is_some();
-        // Whose it is may need a look at the content.
-        let whose = if purpose == Purpose::Adopt { self.marks.whose(file) } else { Whose::Foreign };
-        Ok(Adoptable {
+        let adoptable = Adoptable {
             path: path.to_path_buf(),
-            size_bytes: facts.size_bytes,
+            size_bytes: listed.size_bytes,
             names: names(&about),
-            whose,
-            is_marked,
-            identity,
-        })
+            // Whose it is may need a look at the content.
+            whose: if purpose == Purpose::Adopt { self.marks.whose(&file) } else { Whose::Foreign },
+            is_marked: self.marks.read(&file).is_some(),
+            listed,
+        };
+        Ok((adoptable, file))
     }
 
     /// May the person give the file away?
-    fn check_adoption(&self, typed: &str, path: &Path, look: &OpenedTarget) -> Result<(), Refusal> {
-        let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    fn check_adoption(&self, typed: &str, path: &Path, entry: &Entry, file: &File) -> Result<(), Refusal> {
+        let place = known_path(file).unwrap_or_else(|| entry.path.clone());
         let is_in = |folder: &&&str| place.starts_with(folder);
         if let Some(folder) = SYSTEM_FOLDERS.iter().find(is_in).filter(|_| !place.starts_with(SHARED_MEMORY))
         {
@@ -142,13 +113,15 @@ impl Guard<'_> {
             );
             return Err(Refusal::guard(typed, words).hint("adopt files in a folder of your own"));
         }
-        if let Err(code) = may_write(path) {
+        if let Err(code) = entry.may_write() {
             let why = system_text(&code.into());
             let words =
                 format!("'{typed}' cannot be written by this user ({why}), so there is nothing to adopt");
             return Err(Refusal::new(RefusalKind::Target, words).on(typed));
         }
-        let found = self.findings_of_file(typed, path, &look.file, &look.facts)?;
+        check_names(typed, entry, file)?;
+        let facts = facts_of(file, path, self.roots)?;
+        let found = self.findings_of_file(typed, path, file, &facts)?;
         if found.holds.is_empty() {
             return Ok(());
         }
@@ -157,16 +130,25 @@ impl Guard<'_> {
         Err(found.holds_refusal(typed, &shell_word(typed), words))
     }
 
+    /// Opens a file again that was listed: by the same path, and it must be the same file, unchanged.
+    fn listed(&self, found: &Adoptable, purpose: Purpose) -> Result<File, Failure> {
+        let (path, typed) = (&found.path, printable_path(&found.path));
+        let entry = entry_of(&typed, path, |_, code| unreadable(path, &code.into()))?;
+        let (now, file) = self.adoptable(path, &entry, purpose)?;
+        let (then, now) = (&found.listed, &now.listed);
+        let is_same = (then.identity, then.size_bytes, then.birth, then.modified)
+            == (now.identity, now.size_bytes, now.birth, now.modified);
+        if is_same { Ok(file) } else { Err(another(&typed)) }
+    }
+
     /// Marks a file as one that tests may overwrite.
     ///
     /// # Errors
     /// It is not the file any more that was found, it is in use by now, or it cannot be marked.
     pub fn adopt(&self, found: &Adoptable) -> Result<(), Failure> {
         let typed = printable_path(&found.path);
-        let look = open(&found.path, ReadFlags::CACHED, self.roots)?;
-        check_same(found, &look.file)?;
-        self.check_adoption(&typed, &found.path, &look)?;
-        let marked = self.marks.mark(&look.file, MarkState::Complete);
+        let file = self.listed(found, Purpose::Adopt)?;
+        let marked = self.marks.mark(&file, MarkState::Complete);
         let failed =
             |e| Failure::new(FailureKind::Output, format!("'{typed}' could not be marked")).because(e);
         marked.map(drop).map_err(|e| failed(e).on(&typed))
@@ -178,25 +160,103 @@ impl Guard<'_> {
     /// It is not the file any more that was found, or its mark cannot be removed.
     pub fn forget(&self, found: &Adoptable) -> Result<(), Failure> {
         let typed = printable_path(&found.path);
-        let look = open(&found.path, ReadFlags::CACHED, self.roots)?;
-        check_same(found, &look.file)?;
+        let file = self.listed(found, Purpose::Forget)?;
         let failed = |e| {
             Failure::new(FailureKind::Output, format!("the mark of '{typed}' could not be removed"))
                 .because(e)
         };
-        self.marks.unmark(&look.file).map_err(|e| failed(e).on(&typed))
+        self.marks.unmark(&file).map_err(|e| failed(e).on(&typed))
     }
 }
 
-fn check_same(found: &Adoptable, file: &File) -> Result<(), Failure> {
-    let is_same = Identity::of(file).is_ok_and(|now| now == found.identity)
-        && file.metadata().is_ok_and(|about| about.len() == found.size_bytes);
-    if is_same {
-        return Ok(());
+/// Files that are found one by one, through open folders.
+struct Listing<'a> {
+    guard: &'a Guard<'a>,
+    purpose: Purpose,
+    found: Adoption,
+    refusals: Vec<Refusal>,
+    /// The file system of the folder that was given.
+    device: u64,
+}
+
+impl Listing<'_> {
+    /// Adds what a word of the command line stands for.
+    fn add(&mut self, word: &str, is_recursive: bool) -> Result<(), Refusal> {
+        let roots = self.guard.roots;
+        let path = resolve(word, roots)?.path;
+        let entry = entry_of(word, &path, |_, code| unreadable(&path, &code.into()))?;
+        match entry.there.map(|there| there.kind) {
+            None => Err(unreadable(&path, &Code::NOT_FOUND.into())),
+            Some(FileKind::Regular) => self.add_file(&path, &entry),
+            Some(FileKind::Directory) if is_recursive => {
+                let folder = entry.folder.open_folder(&entry.name);
+                let folder = folder.map_err(|code| unreadable(&path, &code.into()))?;
+                self.device = folder.stat().map_err(|code| unreadable(&path, &code.into()))?.device;
+                self.add_files_in(&path, &folder)
+            }
+            Some(FileKind::Directory) => {
+                let words = format!("'{word}' is a folder");
+                let hint =
+                    format!("to adopt every file in it: truespd adopt --recursive {}", shell_word(word));
+                Err(Refusal::command_line(words).on(word).hint(hint))
+            }
+            Some(_) => {
+                let typed = printable_path(&path);
+                let what = match open(&path, ReadFlags::CACHED, roots)?.facts.kind {
+                    TargetKind::Block => "is a device, and only files can be adopted",
+                    TargetKind::Regular => "is another file now",
+                };
+                let hint =
+                    format!("a write test of a device needs --overwrite {} each time", shell_word(&typed));
+                Err(Refusal::guard(&typed, format!("'{typed}' {what}")).hint(hint))
+            }
+        }
     }
-    let typed = printable_path(&found.path);
-    let words = format!("'{typed}' is another file, or has another size, than the one that was listed");
-    Err(Failure::new(FailureKind::Lost, words).on(&typed).hint("look at it, and adopt it again"))
+
+    fn add_file(&mut self, path: &Path, entry: &Entry) -> Result<(), Refusal> {
+        let (file, _) = self.guard.adoptable(path, entry, self.purpose)?;
+        if self.found.files.iter().all(|other| other.listed.identity != file.listed.identity) {
+            self.found.files.push(file);
+        }
+        Ok(())
+    }
+
+    /// All regular files below a folder, on its own file system, in the order of their names. No link is followed: each
+    /// entry is opened in its open folder.
+    fn add_files_in(&mut self, path: &Path, folder: &Directory) -> Result<(), Refusal> {
+        let mut names = folder.names().map_err(|code| unreadable(path, &code.into()))?;
+        names.retain(|name| name != "." && name != "..");
+        names.sort();
+        for name in names {
+            let path = path.join(&name);
+            let failed = |code: Code| unreadable(&path, &code.into());
+            let entry = match folder.entry(&name, path.clone()) {
+                // It was removed since the folder was read.
+                Err(Code::NOT_FOUND) => continue,
+                entry => entry.map_err(failed)?,
+            };
+            match entry.there.filter(|there| there.device == self.device).map(|there| there.kind) {
+                Some(FileKind::Regular) => {
+                    if let Err(refusal) = self.add_file(&path, &entry) {
+                        self.refusals.push(refusal);
+                    }
+                }
+                Some(FileKind::Directory) => {
+                    let below = folder.open_folder(&name).map_err(failed)?;
+                    if below.stat().map_err(failed)?.device == self.device {
+                        self.add_files_in(&path, &below)?;
+                    }
+                }
+                _ => self.found.left.push(path),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn another(typed: &str) -> Failure {
+    let words = format!("'{typed}' is another file than the one that was listed, or was changed since");
+    Failure::new(FailureKind::Lost, words).on(typed).hint("look at it, and adopt it again")
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Refusal {
@@ -205,53 +265,42 @@ fn unreadable(path: &Path, error: &io::Error) -> Refusal {
     Refusal::new(RefusalKind::Target, words).on(typed)
 }
 
-/// All regular files below a folder, on its own file system, sorted.
-fn files_below(folder: &Path, left: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>, Refusal> {
-    let device = Stat::at(folder).map_err(|e| unreadable(folder, &e))?.device;
-    let (mut found, mut open) = (Vec::new(), vec![folder.to_path_buf()]);
-    while let Some(folder) = open.pop() {
-        let entries = std::fs::read_dir(&folder).map_err(|e| unreadable(&folder, &e))?;
-        for entry in entries {
-            let entry = entry.map_err(|e| unreadable(&folder, &e))?;
-            let path = entry.path();
-            let stat = Stat::of(&entry.metadata().map_err(|e| unreadable(&path, &e))?);
-            match stat.kind {
-                FileKind::Regular if stat.device == device => found.push(path),
-                FileKind::Directory if stat.device == device => open.push(path),
-                _ => left.push(path),
-            }
-        }
-    }
-    found.sort();
-    left.sort();
-    Ok(found)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::guard::decision::Word;
+    use crate::guard::mark::Marks;
+    use crate::machine::roots::Roots;
     use crate::sys::made::{pipe, symlink};
+
+    fn with_listing(folder: &Path, see: impl FnOnce(&Guard<'_>, Adoption)) {
+        let state = tempfile::tempdir().unwrap();
+        let (marks, roots) = (Marks::with_registry(&state.path().join("state")), Roots::default());
+        let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
+        let found = guard.adoption(&[folder.to_str().unwrap().to_string()], true, Purpose::Adopt).unwrap();
+        see(&guard, found);
+    }
 
     #[test]
     fn only_the_file_that_was_listed_is_adopted() {
         let dir = tempfile::tempdir().unwrap();
         let at = |name: &str| dir.path().join(name);
-        for name in ["listed", "other"] {
+        let other = tempfile::tempdir().unwrap();
+        let precious = other.path().join("precious");
+        for name in ["a", "b", "c", "d"] {
             std::fs::write(at(name), [7; 4096]).unwrap();
         }
-        let (listed, other) = (File::open(at("listed")).unwrap(), File::open(at("other")).unwrap());
-        let found = Adoptable {
-            path: at("listed"),
-            size_bytes: 4096,
-            names: 1,
-            whose: Whose::Foreign,
-            is_marked: false,
-            identity: Identity::of(&listed).unwrap(),
-        };
-        assert!(check_same(&found, &listed).is_ok());
-        assert!(check_same(&found, &other).is_err(), "of the same size");
-        std::fs::write(at("listed"), [7; 4097]).unwrap();
-        assert!(check_same(&found, &listed).is_err(), "it grew");
+        std::fs::write(&precious, [7; 4096]).unwrap();
+        with_listing(dir.path(), |guard, found| {
+            assert_eq!(found.files.len(), 4);
+            std::fs::rename(&precious, at("a")).unwrap();
+            std::fs::remove_file(at("b")).and_then(|()| symlink(at("a"), at("b"))).unwrap();
+            std::fs::write(at("c"), [8; 4096]).unwrap();
+            let failed = found.files.iter().map(|file| guard.adopt(file).is_err());
+            assert_eq!(failed.collect::<Vec<_>>(), [true, true, true, false]);
+            let whose = |name| guard.marks.whose(&File::open(at(name)).unwrap());
+            assert_eq!(["a", "c", "d"].map(whose), [Whose::Foreign, Whose::Foreign, Whose::Ours]);
+        });
     }
 
     #[test]
@@ -264,8 +313,10 @@ mod tests {
         }
         symlink("/proc/self", at("link")).unwrap();
         pipe(&at("pipe")).unwrap();
-        let mut left = Vec::new();
-        assert_eq!(files_below(dir.path(), &mut left).unwrap(), [at("a"), at("b"), at("below/c")]);
-        assert_eq!(left, [at("link"), at("pipe")]);
+        with_listing(dir.path(), |_, found| {
+            let paths: Vec<_> = found.files.iter().map(|file| file.path.clone()).collect();
+            assert_eq!(paths, [at("a"), at("b"), at("below/c")]);
+            assert_eq!(found.left, [at("link"), at("pipe")]);
+        });
     }
 }

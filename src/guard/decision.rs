@@ -9,13 +9,13 @@ use std::path::Path;
 use super::contents::contents;
 use super::error::GuardError;
 use super::findings::Findings;
-use super::mark::{Marks, Whose};
+use super::mark::Marks;
 use super::missing::Unseen;
-use super::no_storage::{check_place_of_new, is_of_the_kernel, of_the_kernel};
+use super::no_storage::{is_of_the_kernel, is_without_paths, of_the_kernel};
 use super::overrides::Overrides;
 use super::reason::Reason;
-use super::reuse::Reuse;
 use super::signature::Range;
+use super::way::{check_way, memory_of_programs};
 use crate::fault::Refusal;
 use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
@@ -94,6 +94,7 @@ impl Guard<'_> {
         facts: &TargetFacts,
         range: Range,
     ) -> Result<Option<Unseen>, Refusal> {
+        check_way(typed, path, file, facts, self.roots)?;
         match facts.kind {
             TargetKind::Block => self.check_device(typed, path, file, facts, range),
             TargetKind::Regular => self.check_file(typed, path, file, facts),
@@ -194,6 +195,9 @@ impl Guard<'_> {
         if let Some(filesystem) = facts.filesystem.as_ref().filter(|f| is_of_the_kernel(&f.name)) {
             return Err(of_the_kernel(typed, &filesystem.name));
         }
+        if facts.filesystem.as_ref().is_some_and(|filesystem| is_without_paths(&filesystem.name)) {
+            return Err(memory_of_programs(typed));
+        }
         let mut found = Findings { is_file: true, ..Findings::default() };
         found.unseen = facts.filesystem.as_ref().filter(|f| f.is_served()).map(|_| Unseen::Elsewhere);
         found.uses_of(file, typed, self.roots)?;
@@ -217,51 +221,6 @@ impl Guard<'_> {
             return Err(found.not_known_refusal(typed, &shell_word(typed), &title, needs_overwrite));
         }
         Err(found.in_use_refusal(typed, &title))
-    }
-
-    /// May `-c` do what was decided? Replacing or writing a foreign file needs `--overwrite`, and so does one of ours that
-    /// holds a file system now. `existing` is the file that is there already.
-    ///
-    /// # Errors
-    /// As [`Guard::check`].
-    pub(super) fn check_creation(
-        &self,
-        typed: &str,
-        path: &Path,
-        existing: Option<(&File, &TargetFacts)>,
-        decision: &Reuse,
-        writes: bool,
-        recreate: bool,
-    ) -> Result<(), Refusal> {
-        let let_through = self.is_let_through(typed, path, existing.map(|(file, _)| file));
-        let touches = writes || recreate || matches!(decision, Reuse::Create { .. });
-        let found = match existing {
-            Some((file, facts)) if touches => self.findings_of_file(typed, path, file, facts)?,
-            None if matches!(decision, Reuse::Create { .. }) => {
-                check_place_of_new(typed, path)?;
-                Findings::default()
-            }
-            _ => Findings::default(),
-        };
-        let whose = existing.map_or(Whose::Foreign, |(file, _)| self.marks.whose(file));
-        match decision {
-            Reuse::Refuse { sentence } => Err(Refusal::machine(&["-c"], Some(typed), sentence.clone())),
-            Reuse::Create { replaces_foreign_data: true, sentence } if !let_through => {
-                Err(found.foreign(typed, whose, &format!("-c would replace it ({sentence})")))
-            }
-            Reuse::Reuse { ours: false, .. } if recreate && !let_through => {
-                Err(found.foreign(typed, whose, "--recreate would replace it"))
-            }
-            Reuse::Reuse { ours: false, .. } if writes && !let_through => {
-                Err(found.foreign(typed, whose, "a write test would destroy what it holds"))
-            }
-            _ if let_through => Ok(()),
-            _ => found.kept(typed),
-        }
-        .map_err(|refusal| match writes {
-            true => refusal,
-            false => refusal.about(&["-c"]),
-        })
     }
 }
 

@@ -5,12 +5,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::decision::Guard;
+use super::findings::Findings;
 use super::mark::Whose;
+use super::no_storage::check_place_of_new;
 use super::reuse::{Reuse, reuse_decision};
+use super::way::{check_names, entry_of};
 use crate::fault::{Failure, FailureKind, Refusal};
-use crate::machine::storage::{ReadFlags, facts_of, open_file};
-use crate::sys::error::system_text;
+use crate::machine::storage::{TargetFacts, facts_of};
+use crate::sys::destination::{Entry, LostWay};
+use crate::sys::error::{Code, system_text};
+use crate::sys::file::{FileKind, may_become};
 use crate::sys::identity::Identity;
+use crate::text::printable_path;
 
 /// A file that `-c` asks for.
 #[derive(Clone, Copy)]
@@ -51,6 +57,8 @@ pub enum Wished<'a> {
 pub struct PermitToMake<'a> {
     guard: &'a Guard<'a>,
     wish: Wish<'a>,
+    entry: Entry,
+    existing: Option<File>,
 }
 
 impl std::fmt::Debug for PermitToMake<'_> {
@@ -64,12 +72,32 @@ impl std::fmt::Debug for PermitToMake<'_> {
 pub struct NewFile {
     file: File,
     identity: Identity,
-    folder_made: Option<PathBuf>,
+    entry: Entry,
 }
 
-/// Why a file was not made. The first words are those of DiskSpd, which scripts look for.
-fn not_made(typed: &str, action: &str, error: &io::Error) -> Failure {
-    let advice = match error.kind() {
+/// What is said of a file that cannot be made. The first words are those of DiskSpd, which scripts look for.
+fn words_of(typed: &str, action: &str, error: &io::Error) -> String {
+    let code = error.raw_os_error().unwrap_or(0);
+    format!("Could not create the file (error code: {code}): '{typed}': {action}")
+}
+
+/// What can be done about it.
+fn advice_on(error: &io::Error) -> Option<&'static str> {
+    match Code::of(error) {
+        Some(Code::NAME_TOO_LONG) => return Some("give a shorter name"),
+        Some(Code::FILE_TOO_LARGE) => {
+            return Some(
+                "that is larger than the file system or the limit of this process (ulimit -f) allows for one file: ask \
+                 for a smaller file (-c)",
+            );
+        }
+        Some(Code::NO_SPACE) => {
+            return Some("its file system takes no more files: remove some, or choose a path on another one");
+        }
+        Some(Code::IS_A_DIRECTORY) => return Some("the path ends with '/': give the name of a file"),
+        _ => {}
+    }
+    match error.kind() {
         io::ErrorKind::PermissionDenied => {
             Some("this user may not write there; choose a directory that this user may write to")
         }
@@ -79,11 +107,29 @@ fn not_made(typed: &str, action: &str, error: &io::Error) -> Failure {
         io::ErrorKind::NotADirectory => Some("a part of the path is a file"),
         io::ErrorKind::ExecutableFileBusy => Some("it is a running program or active swap"),
         _ => None,
-    };
-    let code = error.raw_os_error().unwrap_or(0);
-    let words = format!("Could not create the file (error code: {code}): '{typed}': {action}");
-    let failure = Failure::new(FailureKind::Create, words).on(typed).because(system_text(error));
-    Failure { hints: advice.map(String::from).into_iter().collect(), ..failure }
+    }
+}
+
+/// Why a file was not made, although nothing had spoken against it.
+fn not_made(typed: &str, action: &str, error: &io::Error) -> Failure {
+    let failure =
+        Failure::new(FailureKind::Create, words_of(typed, action, error)).on(typed).because(system_text(error));
+    Failure { hints: advice_on(error).map(String::from).into_iter().collect(), ..failure }
+}
+
+/// The same before anything was made.
+fn cannot_be_made(typed: &str, action: &str, code: Code) -> Refusal {
+    let error = io::Error::from(code);
+    let words = format!("{}: {}", words_of(typed, action, &error), system_text(&error));
+    let refusal = Refusal::machine(&["-c"], Some(typed), words);
+    refusal.with_hints(advice_on(&error).map(String::from))
+}
+
+/// Another file has the place.
+fn taken(typed: &str) -> Failure {
+    let words =
+        format!("another file took the place of '{typed}' while the test was being prepared; nothing was changed");
+    Failure::new(FailureKind::Lost, words).on(typed)
 }
 
 impl Guard<'_> {
@@ -92,22 +138,85 @@ impl Guard<'_> {
     /// # Errors
     /// As [`Guard::check`], and why the path cannot be a made file.
     pub fn permit_to_make<'a>(&'a self, wish: Wish<'a>) -> Result<Wished<'a>, Refusal> {
-        let Wish { typed, path, writes, recreate, .. } = wish;
-        let mut decision = reuse_decision(path, wish.size_bytes, self.marks)
+        let Wish { typed, path, recreate, .. } = wish;
+        let not_there = |at: &Path, code| {
+            let action = format!("nothing can be made at '{}'", printable_path(at));
+            cannot_be_made(typed, &action, code)
+        };
+        let entry = entry_of(typed, path, not_there).map_err(|refusal| refusal.about(&["-c"]))?;
+        let is_regular = entry.there.map(|there| there.kind == FileKind::Regular);
+        let there = match is_regular {
+            None => Ok(None),
+            Some(true) => entry.open_to_read().map(Some),
+            Some(false) => entry.look().map(Some),
+        };
+        let there = there.map_err(|code| {
+            let why = code.text();
+            let words = format!("'{typed}': could not open it to check whether it can be reused: {why}");
+            Refusal::machine(&["-c"], Some(typed), words)
+        })?;
+        let mut decision = reuse_decision(path, there.as_ref(), wish.size_bytes, self.marks)
             .map_err(|e| Refusal::machine(&["-c"], Some(typed), e.to_string()))?;
-        let existing = open_file(path, ReadFlags::CACHED)
-            .ok()
-            .and_then(|file| facts_of(&file, path, self.roots).ok().map(|facts| (file, facts)));
-        let existing = existing.as_ref().map(|(file, facts)| (file, facts));
+        let facts = match &there {
+            Some(file) if is_regular == Some(true) => Some(facts_of(file, path, self.roots)?),
+            _ => None,
+        };
+        let existing = there.as_ref().zip(facts.as_ref());
         if let (Reuse::Create { replaces_foreign_data, .. }, Some((file, _))) = (&mut decision, existing) {
             *replaces_foreign_data = *replaces_foreign_data && !self.is_left_over(file, wish);
         }
-        self.check_creation(typed, path, existing, &decision, writes, recreate)?;
-        Ok(match decision {
-            Reuse::Reuse { sentence, .. } if !recreate => Wished::Taken { sentence },
-            Reuse::Create { sentence, .. } | Reuse::Reuse { sentence, .. } | Reuse::Refuse { sentence } => {
-                Wished::Permitted { sentence, permit: PermitToMake { guard: self, wish } }
+        self.check_creation(&entry, existing, &decision, wish)?;
+        let sentence = match decision {
+            Reuse::Reuse { sentence, .. } if !recreate => return Ok(Wished::Taken { sentence }),
+            Reuse::Create { sentence, .. } | Reuse::Reuse { sentence, .. } | Reuse::Refuse { sentence } => sentence,
+        };
+        check_permissions(typed, &entry)?;
+        Ok(Wished::Permitted { sentence, permit: PermitToMake { guard: self, wish, entry, existing: there } })
+    }
+
+    /// May `-c` do what was decided? Replacing or writing a foreign file needs `--overwrite`, and so does one of ours that
+    /// holds a file system now. `entry` is where the path leads, `existing` the file that is there already.
+    ///
+    /// # Errors
+    /// As [`Guard::check`].
+    fn check_creation(
+        &self,
+        entry: &Entry,
+        existing: Option<(&File, &TargetFacts)>,
+        decision: &Reuse,
+        wish: Wish<'_>,
+    ) -> Result<(), Refusal> {
+        let Wish { typed, path, writes, recreate, .. } = wish;
+        let let_through = self.is_let_through(typed, path, existing.map(|(file, _)| file));
+        let makes = recreate || matches!(decision, Reuse::Create { .. });
+        if makes {
+            check_place_of_new(typed, entry).map_err(|refusal| refusal.about(&["-c"]))?;
+        }
+        let found = match existing {
+            Some((file, facts)) if makes || writes => {
+                check_names(typed, entry, file)?;
+                self.findings_of_file(typed, path, file, facts)?
             }
+            _ => Findings::default(),
+        };
+        let whose = existing.map_or(Whose::Foreign, |(file, _)| self.marks.whose(file));
+        match decision {
+            Reuse::Refuse { sentence } => Err(Refusal::machine(&["-c"], Some(typed), sentence.clone())),
+            Reuse::Create { replaces_foreign_data: true, sentence } if !let_through => {
+                Err(found.foreign(typed, whose, &format!("-c would replace it ({sentence})")))
+            }
+            Reuse::Reuse { ours: false, .. } if recreate && !let_through => {
+                Err(found.foreign(typed, whose, "--recreate would replace it"))
+            }
+            Reuse::Reuse { ours: false, .. } if writes && !let_through => {
+                Err(found.foreign(typed, whose, "a write test would destroy what it holds"))
+            }
+            _ if let_through => Ok(()),
+            _ => found.kept(typed),
+        }
+        .map_err(|refusal| match writes {
+            true => refusal,
+            false => refusal.about(&["-c"]),
         })
     }
 
@@ -116,27 +225,59 @@ impl Guard<'_> {
     }
 }
 
+/// Whether this user may make or change the file there.
+fn check_permissions(typed: &str, entry: &Entry) -> Result<(), Refusal> {
+    if entry.there.is_some() {
+        return entry.may_write().map_err(|code| cannot_be_made(typed, "it cannot be written", code));
+    }
+    let folder = entry.path.ancestors().nth(entry.missing.len() + 1).unwrap_or(Path::new("/"));
+    let action = format!("no such file can be made in the folder '{}'", printable_path(folder));
+    entry.may_make().map_err(|code| cannot_be_made(typed, &action, code))
+}
+
 impl PermitToMake<'_> {
+    /// Where the file will be.
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// The file that is there already, open for reading.
+    pub fn existing(&self) -> Option<&File> {
+        self.existing.as_ref()
+    }
+
+    /// Checks that the file may become so large as is wished. `alike` is a file on its file system, if there is one.
+    ///
+    /// # Errors
+    /// It may not.
+    pub fn check_size(&self, alike: Option<&File>) -> Result<(), Refusal> {
+        let Wish { typed, size_bytes, .. } = self.wish;
+        let action = format!("it cannot become {size_bytes} bytes long");
+        may_become(alike, size_bytes).map_err(|code| cannot_be_made(typed, &action, code))
+    }
+
     /// Opens the file for reading and writing, after making it and missing folders above it. What is in it stays for now.
     ///
     /// # Errors
-    /// The system's error, or that another file was put there since the decision. Then nothing was changed, except that
-    /// missing folders were made.
+    /// The system's error, or that another file was put there since the decision. Then nothing was changed.
     pub fn open(self) -> Result<NewFile, Failure> {
-        let PermitToMake { guard, wish } = self;
+        let PermitToMake { guard, wish, mut entry, .. } = self;
         let Wish { typed, path, .. } = wish;
+        entry.make_folders().map_err(|lost| match lost {
+            LostWay::System { code: Code::AGAIN, .. } | LostWay::ForeignLink { .. } => taken(typed),
+            LostWay::System { at, code } => {
+                let action = format!("its folder '{}' could not be made", printable_path(&at));
+                not_made(typed, &action, &code.into())
+            }
+        })?;
+        let file = entry.open_to_fill().map_err(|code| {
+            entry.remove_folders();
+            match code {
+                Code::AGAIN | Code::ALREADY_EXISTS => taken(typed),
+                code => not_made(typed, "it could not be opened for writing", &code.into()),
+            }
+        })?;
         let failed = |action| move |error| not_made(typed, action, &error);
-        let folder_made = first_missing_folder(path);
-        if let Some(parent) = path.parent().filter(|_| folder_made.is_some()) {
-            std::fs::create_dir_all(parent).map_err(failed("its directory could not be made"))?;
-        }
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed("it could not be opened for writing"))?;
         let bytes = file.metadata().map_err(failed("its size could not be read"))?.len();
         let may_go = || {
             guard.marks.whose(&file).may_be_written()
@@ -144,20 +285,11 @@ impl PermitToMake<'_> {
                 || guard.is_let_through(typed, path, Some(&file))
         };
         if bytes > 0 && !may_go() {
-            let words = format!(
-                "another file took the place of '{typed}' while the test was being prepared; nothing was changed"
-            );
-            return Err(Failure::new(FailureKind::Lost, words).on(typed));
+            return Err(taken(typed));
         }
         let identity = Identity::of(&file).map_err(failed("its identity could not be read"))?;
-        Ok(NewFile { file, identity, folder_made })
+        Ok(NewFile { file, identity, entry })
     }
-}
-
-/// The first folder of a path that is not there.
-fn first_missing_folder(path: &Path) -> Option<PathBuf> {
-    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
-    path.ancestors().skip(1).take_while(is_missing).last().map(Path::to_path_buf)
 }
 
 impl NewFile {
@@ -167,8 +299,17 @@ impl NewFile {
     }
 
     /// The first of the folders that were made for it.
-    pub fn folder_made(&self) -> Option<&Path> {
-        self.folder_made.as_deref()
+    pub fn folder_made(&self) -> Option<PathBuf> {
+        self.entry.first_made()
+    }
+
+    /// Removes it with the folders that were made for it. Where another file has its name by now, it is emptied.
+    pub fn remove(&self) {
+        // Best effort, as the mark says in any case that the file is unfinished.
+        if !self.entry.remove_if(self.identity) {
+            let _ = self.file.set_len(0);
+        }
+        self.entry.remove_folders();
     }
 
     /// Which file it is.
@@ -221,13 +362,13 @@ mod tests {
             }
         };
         let made = make("a/b/file").unwrap();
-        assert_eq!(made.folder_made(), Some(at("a").as_path()));
+        let top = dir.path().canonicalize().unwrap();
+        assert_eq!(made.folder_made(), Some(top.join("a")));
         assert_eq!(made.file().metadata().unwrap().len(), 0);
-        assert_eq!(make("a/c/file").unwrap().folder_made(), Some(at("a/c").as_path()));
+        let second = make("a/c/file").unwrap();
+        assert_eq!(second.folder_made(), Some(top.join("a/c")));
         assert_eq!(make("a/b/other").unwrap().folder_made(), None);
-        // The folder of a path in the current one has no name.
-        let first = |path: &str| first_missing_folder(Path::new(path));
-        assert_eq!(first("none-such-here"), None);
-        assert_eq!(first("none-such-here/below/file"), Some(PathBuf::from("none-such-here")));
+        second.remove();
+        assert!(!at("a/c").exists() && at("a/b/file").exists());
     }
 }

@@ -7,7 +7,7 @@
 //!    regular file. What procfs and sysfs would tell and do not is `missing`. `contents` tells what lies there: known signatures (`scan`, with libblkid or the small table in `magic`)
 //!    and samples (`sample`). [`mark`] tells whose data a file holds. `claimant`, `subject` and `signature` are the types.
 //! 2. **Decision.** [`Guard::check`] weighs the facts (`findings`, with every `reason`), `--overwrite` (`overrides`) and
-//!    where the target is (`no_storage`). [`reuse`] decides what `-c` means for a file that is there.
+//!    where the target is (`no_storage`), and by which names its path leads to it (`way`). [`reuse`] decides what `-c` means for a file that is there.
 //! 3. **Permit.** [`Guard::permit`] holds a target, decides on the very descriptor, and gives a [`Permit`];
 //!    [`Guard::permit_to_make`] does so for a file of `-c`. Only a permit opens a target for writing (`tests/all/house.rs`).
 //! 4. **Hold.** [`Custody`] reserves devices for the time of a run and knows what the run made itself. By its locks
@@ -40,6 +40,7 @@ mod scan;
 mod signature;
 mod subject;
 mod uses;
+mod way;
 
 pub use adopt::{Adoptable, Adoption, Purpose};
 pub use claim::{Claim, claim};

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use super::way::{entry_of, known_path};
 use crate::fault::Refusal;
 use crate::machine::mounts::read_mounts;
 use crate::machine::roots::Roots;
-use crate::machine::storage::type_of_folder;
+use crate::machine::storage::type_of_open;
+use crate::sys::destination::Entry;
+use crate::sys::file::Stat;
 use crate::text::printable_path;
 
 /// Whether a file system's files are the kernel's own controls and tables rather than stored data.
@@ -45,29 +48,48 @@ pub(super) fn of_the_kernel(typed: &str, filesystem: &str) -> Refusal {
     .hint("writing there can change or stop the machine; choose a path on a file system that stores data, or a device")
 }
 
-/// A typing error in a device's name must not create a file in `/dev` that fills the memory.
-pub(super) fn check_place_of_new(typed: &str, path: &Path) -> Result<(), Refusal> {
-    // `-c` makes missing directories too, below the nearest one that exists.
-    let above = path.ancestors().skip(1).map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-    let Some(parent) = above.into_iter().find_map(|p| std::fs::canonicalize(p).ok()) else { return Ok(()) };
-    let is_in = |dir: &str| parent.starts_with(dir);
-    if ["/proc", "/sys"].into_iter().any(is_in) {
-        return Err(of_the_kernel(typed, if is_in("/proc") { "proc" } else { "sysfs" }));
+/// Whether files of this type of file system are memory of programs and the like, which have no path.
+pub(super) fn is_without_paths(filesystem: &str) -> bool {
+    ["anon_inodefs", "dmabuf", "guest_memfd", "pidfs", "secretmem"].contains(&filesystem)
+}
+
+/// A typing error in a device's name must not create a file in `/dev` that fills the memory. Asked of the folder that the
+/// path leads to, by whatever links.
+pub(super) fn check_place_of_new(typed: &str, entry: &Entry) -> Result<(), Refusal> {
+    let folder = entry.folder.as_file();
+    if let Some(filesystem) = type_of_open(folder).filter(|name| is_of_the_kernel(name)) {
+        return Err(of_the_kernel(typed, &filesystem));
     }
-    if is_in("/dev") && !is_in("/dev/shm") {
-        let words =
-            format!("there is no device '{typed}', and -c would create an ordinary file there, in memory");
-        return Err(Refusal::guard(typed, words)
-            .hint("check the name of the device (lsblk lists them); a device is tested without -c"));
+    let known = known_path(folder);
+    let paths = || known.iter().map(|path| path.as_path()).chain(entry.path.parent());
+    let is_in = |dir: &str| paths().any(|path| path.starts_with(dir));
+    if is_in("/dev/shm") || !(is_in("/dev") || is_of_nodes(folder)) {
+        return Ok(());
     }
-    Ok(())
+    let words =
+        format!("'{typed}' would be an ordinary file among the device nodes of /dev, in memory, which -c would create");
+    Err(Refusal::guard(typed, words)
+        .hint("check the name of the device (lsblk lists them); a device is tested without -c"))
+}
+
+/// Whether a folder is on the file system of device nodes, wherever that is mounted.
+fn is_of_nodes(folder: &std::fs::File) -> bool {
+    let device = |path: &str| Stat::at(Path::new(path)).ok().map(|stat| stat.device);
+    let own = Stat::of_open(folder).ok().map(|stat| stat.device);
+    // In some containers they are in the file system of everything else.
+    own == device("/dev") && device("/dev") != device("/")
 }
 
 /// May a suite make its files in the directory? To be called before a folder is made there.
 ///
 /// # Errors
-/// What is there instead of storage.
+/// What is there instead of storage, or a link of another user.
 pub fn check_directory(directory: &Path, roots: &Roots) -> Result<(), Refusal> {
+    let typed = printable_path(directory);
+    let place = entry_of(&typed, &directory.join("file"), |at, code| {
+        let words = format!("'{}': {}", printable_path(at), code.text());
+        Refusal::new(crate::fault::RefusalKind::Target, words)
+    })?;
     let path = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
     let typed = printable_path(&path);
     // Without a list of mounts the folder itself tells.
@@ -75,7 +97,8 @@ pub fn check_directory(directory: &Path, roots: &Roots) -> Result<(), Refusal> {
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
     // Of several mounts at one path the last one hides the others.
     let mount = above.max_by_key(|mount| mount.mount_point.components().count());
-    let types = mount.map(|mount| mount.fs_type.clone()).into_iter().chain(type_of_folder(&path));
+    let told = type_of_open(place.folder.as_file());
+    let types = mount.map(|mount| mount.fs_type.clone()).into_iter().chain(told);
     if let Some(filesystem) = types.into_iter().find(|name| is_of_the_kernel(name)) {
         return Err(of_the_kernel(&typed, &filesystem));
     }
@@ -85,17 +108,27 @@ pub fn check_directory(directory: &Path, roots: &Roots) -> Result<(), Refusal> {
         return Err(Refusal::guard(&typed, words)
             .hint("choose a directory on the storage to be tested, or a device (lsblk lists them)"));
     }
-    check_place_of_new(&typed, &path.join("file"))
+    check_place_of_new(&typed, &place)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::destination::{Destination, follow_target};
+    use crate::sys::made::symlink;
 
     #[test]
     fn new_files_do_not_go_where_no_storage_is() {
-        let refused = |path: &str| check_place_of_new(path, Path::new(path)).err().map(|r| r.message.clone());
-        assert!(refused("/dev/nvme9n9").unwrap().contains("ordinary file there, in memory"));
+        let refused = |path: &str| {
+            let Ok(Destination::Entry(entry)) = follow_target(Path::new(path)) else { panic!("{path}") };
+            check_place_of_new(path, &entry).err().map(|r| r.message.clone())
+        };
+        assert!(refused("/dev/nvme9n9").unwrap().contains("ordinary file among the device nodes"));
+        assert!(refused("/proc/self/root/dev/nvme9n9").is_some(), "by a link of procfs");
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("link");
+        symlink("/dev/nvme9n9", &link).unwrap();
+        assert!(refused(link.to_str().unwrap()).is_some(), "where a link leads");
         assert!(refused("/dev/../dev/nvme9n9").is_some());
         assert!(refused("/dev/nosuch/disk").is_some());
         assert!(refused("/proc/sys/new").unwrap().contains("on proc"));

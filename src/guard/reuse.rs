@@ -8,8 +8,7 @@ use super::mark::{MarkState, Marks, Whose};
 use crate::sys::error::system_text;
 use crate::sys::extents;
 use crate::sys::extents::Extents;
-use crate::sys::identity::block_device_of;
-use crate::sys::open::{Reading, read};
+use crate::sys::file::{FileKind, Stat};
 use crate::text::printable_path;
 
 /// What to do for `-c<size>`.
@@ -48,37 +47,36 @@ pub struct ReuseError {
     pub text: String,
 }
 
-/// Decides what `-c` with `size_bytes` means for `path`. Touches nothing.
+/// Decides what `-c` with `size_bytes` means for `path`, where `there` is: a regular file is open for reading, anything else
+/// for questions. Touches nothing.
 ///
 /// # Errors
-/// [`ReuseError`] when something is there and cannot be examined.
-pub fn reuse_decision(path: &Path, size_bytes: u64, marks: &Marks) -> Result<Reuse, ReuseError> {
+/// [`ReuseError`] when what is there cannot be examined.
+pub fn reuse_decision(
+    path: &Path,
+    there: Option<&File>,
+    size_bytes: u64,
+    marks: &Marks,
+) -> Result<Reuse, ReuseError> {
     let name = printable_path(path);
     let failed = |action: &'static str| {
         let path = name.clone();
         move |e: io::Error| ReuseError { path, action, text: system_text(&e) }
     };
-    let about = match std::fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            let sentence = format!("{name} does not exist and is created with {size_bytes} bytes");
-            return Ok(Reuse::Create { sentence, replaces_foreign_data: false });
-        }
-        Err(e) => return Err(failed("read its metadata")(e)),
+    let Some(file) = there else {
+        let sentence = format!("{name} does not exist and is created with {size_bytes} bytes");
+        return Ok(Reuse::Create { sentence, replaces_foreign_data: false });
     };
-    if !about.is_file() {
-        let what = if about.is_dir() {
-            "a directory"
-        } else if block_device_of(&about).is_some() {
-            "a block device, whose size is fixed; leave out -c"
-        } else {
-            "not a regular file"
-        };
-        return Ok(Reuse::Refuse { sentence: format!("{name} cannot be created with -c: it is {what}") });
-    }
-    // Without waiting, in case the path leads to a pipe by now.
-    let file = read(path, Reading { at_once: true, ..Reading::default() }).map_err(failed("open it"))?;
-    decide_for_file(&name, &file, size_bytes, marks).map_err(failed("read which parts of it are written"))
+    let what = match Stat::of_open(file).map_err(failed("read its metadata"))?.kind {
+        FileKind::Regular => {
+            let decision = decide_for_file(&name, file, size_bytes, marks);
+            return decision.map_err(failed("read which parts of it are written"));
+        }
+        FileKind::Directory => "a directory",
+        FileKind::Block => "a block device, whose size is fixed; leave out -c",
+        _ => "not a regular file",
+    };
+    Ok(Reuse::Refuse { sentence: format!("{name} cannot be created with -c: it is {what}") })
 }
 
 fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> io::Result<Reuse> {
@@ -121,9 +119,20 @@ fn decide_for_file(name: &str, file: &File, size_bytes: u64, marks: &Marks) -> i
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys::destination::{Destination, follow_target};
     use crate::sys::file::set_aside;
     use crate::sys::made::{FileExt, pipe, symlink};
     use std::path::PathBuf;
+
+    fn decide(path: &Path, size_bytes: u64, marks: &Marks) -> Reuse {
+        let Ok(Destination::Entry(entry)) = follow_target(path) else { panic!("{path:?}") };
+        let there = match entry.there.map(|there| there.kind) {
+            None => None,
+            Some(FileKind::Regular) => Some(entry.open_to_read().unwrap()),
+            Some(_) => Some(entry.look().unwrap()),
+        };
+        reuse_decision(path, there.as_ref(), size_bytes, marks).unwrap()
+    }
 
     struct Case {
         dir: tempfile::TempDir,
@@ -148,7 +157,7 @@ mod tests {
         }
 
         fn decide(&self, size_bytes: u64) -> Reuse {
-            reuse_decision(&self.path(), size_bytes, &self.marks).unwrap()
+            decide(&self.path(), size_bytes, &self.marks)
         }
     }
 
@@ -179,7 +188,7 @@ mod tests {
         assert!(ours && sentence.contains("made by an earlier run, exactly 40960 bytes"), "{sentence}");
         let link = case.dir.path().join("link");
         symlink(case.path(), &link).unwrap();
-        let through = reuse_decision(&link, 40960, &case.marks).unwrap();
+        let through = decide(&link, 40960, &case.marks);
         assert!(matches!(through, Reuse::Reuse { ours: true, .. }));
     }
 
@@ -227,7 +236,7 @@ mod tests {
     #[test]
     fn directories_devices_and_pipes_are_refused() {
         let case = Case::new();
-        let refused = |path: &Path| match reuse_decision(path, 4096, &case.marks).unwrap() {
+        let refused = |path: &Path| match decide(path, 4096, &case.marks) {
             Reuse::Refuse { sentence } => sentence,
             other => panic!("{other:?}"),
         };

@@ -472,7 +472,9 @@ fn failure(action: String, code: Code, file: &File, size: u64) -> FillError {
                 .into()
         }
         Code::NO_SPACE => {
-            let free = file::room(file).map(|room| room.free_bytes);
+            // Without the file itself, which has taken all that it got.
+            let taken = Stat::of_open(file).map_or(0, |stat| stat.allocated_bytes);
+            let free = file::room(file).map(|room| room.free_bytes.saturating_add(taken));
             let free = free.map_or_else(|_| "an unknown number of".to_string(), |free| free.to_string());
             format!(": the file needs {size} bytes, {free} bytes are free; ask for a smaller file (-c) or make room")
         }

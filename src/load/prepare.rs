@@ -11,7 +11,7 @@ use super::targets::check_kind;
 use crate::engine::EngineRow;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::guard::mark::{MarkState, Marks};
-use crate::guard::{Guard, NewFile, Range, Wish, Wished};
+use crate::guard::{Guard, NewFile, PermitToMake, Range, Wish, Wished};
 use crate::machine::memory::{
     available_bytes, open_files_limit, raise_open_files_limit, space_left, threads_allowed,
 };
@@ -30,9 +30,8 @@ use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 use crate::sys::error::system_text;
 use crate::sys::extents;
 use crate::sys::extents::Extents;
+use crate::sys::file::Stat;
 use crate::sys::identity::Identity;
-use crate::sys::open::{nameless, rename_to_free_name};
-use crate::sys::space;
 use crate::sys::thread::allowed_processors;
 use crate::sys::wake::Latch;
 use crate::text::printable_path;
@@ -198,13 +197,9 @@ fn check_target(
         let content = content_of(target, span.random_write_data, span.rand_seed);
         let creation = Creation { typed, size_bytes: size, content, writes: target.writes() };
         let is_left_over = |file: &File| creation.is_left_over(file);
-        if let Wished::Permitted { .. } =
-            guard.permit_to_make(creation.wish(&path, &is_left_over, options))?
-        {
-            room.take(typed, &path, size)?;
-        }
-        if target.is_direct()
-            && let Some(alignment) = alignment_for_new(&path, guard.roots)
+        let wished = guard.permit_to_make(creation.wish(&path, &is_left_over, options))?;
+        if let Some(alignment) = room.take_for(&creation, &path, &wished, guard.roots)?
+            && target.is_direct()
         {
             check_alignment(target, alignment)?;
         }
@@ -283,36 +278,59 @@ fn certain(failure: impl Into<Failure>) -> Refusal {
 struct Room {
     /// Device of the file system and what is left of it.
     left: Vec<(u64, u64)>,
-    /// Paths counted already: time spans may create the same file again.
-    counted: Vec<PathBuf>,
+    /// Files counted already, with the bytes of each: time spans may create the same file again.
+    counted: Vec<(PathBuf, u64)>,
 }
 
 impl Room {
+    /// Takes what a wish needs. The direct-I/O alignment of its file, or of one like it.
+    fn take_for(
+        &mut self,
+        creation: &Creation<'_>,
+        path: &Path,
+        wished: &Wished<'_>,
+        roots: &Roots,
+    ) -> Result<Option<DirectAlignment>, Refusal> {
+        let alignment = |file: &File| facts_of(file, path, roots).ok()?.direct;
+        let Wished::Permitted { permit, .. } = wished else {
+            return Ok(File::open(path).ok().as_ref().and_then(alignment));
+        };
+        self.take(creation, permit)?;
+        // The new file never has a name, so it cannot stay behind.
+        let new = match permit.existing() {
+            Some(_) => None,
+            None => permit.entry().folder.make_nameless().ok(),
+        };
+        let alike = permit.existing().or(new.as_ref());
+        permit.check_size(alike)?;
+        Ok(alike.and_then(alignment))
+    }
+
     /// Takes space for one file. Refuses when the file system cannot hold it, because a file that fills the file system
     /// and then fails would harm others.
-    fn take(&mut self, typed: &str, path: &Path, size_bytes: u64) -> Result<(), Refusal> {
-        if self.counted.iter().any(|p| p == path) {
+    fn take(&mut self, creation: &Creation<'_>, permit: &PermitToMake<'_>) -> Result<(), Refusal> {
+        let Creation { typed, size_bytes, .. } = *creation;
+        let entry = permit.entry();
+        let place = permit.existing().unwrap_or(entry.folder.as_file());
+        let (Ok(about), Ok(room)) = (Stat::of_open(place), storage::room(place)) else { return Ok(()) };
+        // Some file systems (network, FUSE) do not tell their free space.
+        if room.size_bytes == 0 {
             return Ok(());
         }
-        self.counted.push(path.to_path_buf());
-        let old = std::fs::metadata(path).ok().filter(|m| m.is_file());
-        let Some(dir) = nearest_dir(path) else { return Ok(()) };
-        let place = if old.is_some() { path } else { &dir };
-        let (Ok(about), Ok(free)) = (Identity::at(place), space::free_bytes(place)) else {
-            return Ok(());
-        };
-        // Some file systems (network, FUSE) do not tell their free space.
-        let Some(free_bytes) = free else { return Ok(()) };
-        let device = about.device();
-        let known = self.left.iter().position(|(d, _)| *d == device).unwrap_or_else(|| {
-            self.left.push((device, free_bytes));
+        let known = self.left.iter().position(|(device, _)| *device == about.device).unwrap_or_else(|| {
+            self.left.push((about.device, room.free_bytes));
             self.left.len() - 1
         });
         let left = &mut self.left[known].1;
         // The space of the existing file is freed first.
-        let available = left.saturating_add(old.map_or(0, |about| space::taken_bytes(&about)));
+        let counted = self.counted.iter_mut().find(|(path, _)| *path == entry.path);
+        let old_bytes = match &counted {
+            Some((_, bytes)) => *bytes,
+            None => permit.existing().map_or(0, |_| about.allocated_bytes),
+        };
+        let available = left.saturating_add(old_bytes);
         if size_bytes > available {
-            let others = if free_bytes == *left { "" } else { " after the other files of -c" };
+            let others = if room.free_bytes == *left { "" } else { " after the other files of -c" };
             return Err(Refusal::machine(
                 &["-c"],
                 Some(typed),
@@ -325,27 +343,12 @@ impl Room {
             .hint("ask for a smaller file (-c), make room, or name a file on another file system"));
         }
         *left = available - size_bytes;
+        match counted {
+            Some((_, bytes)) => *bytes = size_bytes,
+            None => self.counted.push((entry.path.clone(), size_bytes)),
+        }
         Ok(())
     }
-}
-
-/// The directory that a path is in, or the nearest one above it that exists.
-fn nearest_dir(path: &Path) -> Option<PathBuf> {
-    // A file behind a symbolic link is made where the link leads.
-    let target = std::fs::read_link(path).ok().map(|link| path.parent().unwrap_or(Path::new("")).join(link));
-    let path = target.as_deref().unwrap_or(path);
-    let dirs = path.ancestors().skip(1).map(|p| if p.as_os_str().is_empty() { Path::new(".") } else { p });
-    dirs.into_iter().find(|p| p.is_dir()).map(Path::to_path_buf)
-}
-
-/// Direct-I/O alignment of a file that does not exist yet: that of its directory's file system.
-fn alignment_for_new(path: &Path, roots: &Roots) -> Option<DirectAlignment> {
-    if let Ok(file) = File::open(path) {
-        return facts_of(&file, path, roots).ok()?.direct;
-    }
-    let dir = nearest_dir(path)?;
-    // The file never has a name, so it cannot stay behind.
-    facts_of(&nameless(&dir).ok()?, path, roots).ok()?.direct
 }
 
 /// A file of `-c`, and how to make it.
@@ -436,7 +439,7 @@ fn tell_new_folder(path: &Path, made: &NewFile, roots: &Roots, on_event: OnEvent
     });
     let words = format!(
         "the folder '{}' did not exist: -c made it{on}; check the path if that is not what you want to measure",
-        folder.display()
+        printable_path(&folder)
     );
     on_event(Event::Note(words));
 }
@@ -485,7 +488,7 @@ fn fill_new(
         }
         Err(error) => {
             on_event(Event::Removing { path: typed.to_string(), bytes: creation.size_bytes });
-            remove_unfinished(path, made);
+            made.remove();
             return Err(failed(format!("'{typed}' could not be created")).because(error));
         }
     }
@@ -495,32 +498,4 @@ fn fill_new(
         )));
     }
     Ok(())
-}
-
-/// Removes an unfinished file, or empties it if the path is a symbolic link to it.
-fn remove_unfinished(path: &Path, made: &NewFile) {
-    // Best effort, as the mark says in any case that the file is unfinished.
-    if !remove_if_same(path, made.identity()) {
-        let _ = made.file().set_len(0);
-    }
-}
-
-/// Removes the name if it is a name of this file. The name is changed first, because another file could replace it
-/// between check and removal.
-fn remove_if_same(path: &Path, own: Identity) -> bool {
-    let is_same = |path: &Path| Identity::of_name(path).is_ok_and(|at| at == own);
-    let Some(name) = path.file_name().filter(|_| is_same(path)) else { return false };
-    let mut aside = std::ffi::OsString::from(".");
-    aside.push(name);
-    aside.push(format!(".{}", std::process::id()));
-    let aside = path.with_file_name(aside);
-    if rename_to_free_name(path, &aside).is_err() {
-        return false;
-    }
-    if is_same(&aside) {
-        return std::fs::remove_file(&aside).is_ok();
-    }
-    // Another file took the name meanwhile. It gets its name back, unless a third file has it now.
-    let _ = rename_to_free_name(&aside, path);
-    false
 }

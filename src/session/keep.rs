@@ -11,7 +11,7 @@ use crate::request::Line;
 use crate::result::{Document, json};
 use crate::session::unfinished::{Taken, Unfinished};
 use crate::suite::{Kind, Step};
-use crate::sys::destination::{Destination, LostWay, follow};
+use crate::sys::destination::{Destination, LostWay, follow, make_folders};
 use crate::sys::error::{Code, system_text};
 use crate::sys::lock::try_alone;
 use crate::text::printable_path;
@@ -66,7 +66,7 @@ impl Kept {
     /// # Errors
     /// It cannot be made, or another series has it.
     pub fn make(&mut self) -> Result<(), Refusal> {
-        fs::create_dir_all(&self.folder).map_err(|error| refusal(&self.folder, &system_text(&error)))?;
+        make_folders(&self.folder).map_err(|lost| refusal(&self.folder, &lost.to_string()))?;
         self.lock()
     }
 

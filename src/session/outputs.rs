@@ -416,10 +416,7 @@ fn refuse_taken_name(output: &Output, entry: &Entry) -> Result<(), OutputError> 
         return Err(OutputError::Planted { option, path, owner: there.owner });
     }
     // Giving another file its name would be allowed; but who protects a result means its name.
-    match entry.may_write() {
-        true => Ok(()),
-        false => Err(OutputError::Write { option, path, error: Code::ACCESS_DENIED.into() }),
-    }
+    entry.may_write().map_err(|code| OutputError::Write { option, path, error: code.into() })
 }
 
 /// Makes the file beside its place.

@@ -10,6 +10,7 @@ use crate::machine::device::BlockDevice;
 use crate::machine::roots::Roots;
 use crate::machine::storage;
 use crate::machine::storage::{ReadFlags, Room, TargetKind, resolve, room};
+use crate::sys::destination::{LostWay, follow_target};
 use crate::sys::error::system_text;
 use crate::sys::file::FileKind;
 use crate::text::{printable_path, shell_word, size, typed_size};
@@ -55,6 +56,9 @@ impl Place {
             |hint| refused(format!("'{}': the name is not UTF-8 text", printable_path(&path))).hint(hint);
         let about = fs::metadata(&path).map_err(failed)?;
         if about.is_dir() {
+            if let Err(lost @ LostWay::ForeignLink { .. }) = follow_target(&path) {
+                return Err(Refusal::new(RefusalKind::Guard, lost.to_string()));
+            }
             let path = fs::canonicalize(&path).map_err(failed)?;
             if path.to_str().is_none() {
                 return Err(not_utf8("choose another directory"));

@@ -8,7 +8,7 @@ use crate::request::Output;
 use crate::result::metrics::Metric;
 use crate::session::outputs::TextOutput;
 use crate::session::place::FILE_BYTES_MIN;
-use crate::sys::error::system_text;
+use crate::sys::destination::make_folders;
 use crate::text::{printable_path, typed_size};
 
 /// Reads a size as DiskSpd writes them (`4096`, `64K`, `1G`).
@@ -52,12 +52,10 @@ pub(crate) struct GeneratedFile {
 pub(crate) fn write_generated(files: &[GeneratedFile]) -> Result<(), Failure> {
     for file in files {
         if let Some(folder) = file.path.parent() {
-            let failed = |error: std::io::Error| {
+            make_folders(folder).map_err(|lost| {
                 let message = format!("could not make the folder '{}'", printable_path(folder));
-                let failure = Failure::new(FailureKind::Output, message).because(system_text(&error));
-                failure.on(folder.display().to_string())
-            };
-            std::fs::create_dir_all(folder).map_err(failed)?;
+                Failure::new(FailureKind::Output, message).because(lost).on(folder.display().to_string())
+            })?;
         }
         let output = Output { format: "folder", path: file.path.display().to_string() };
         TextOutput::open(&output).and_then(|opened| opened.write(&file.text)).map_err(Failure::from)?;

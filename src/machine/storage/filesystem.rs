@@ -93,6 +93,12 @@ const TYPES: &[(u64, &str)] = &[
     (0x6e66_7364, "nfsd"),
     (0x0765_5821, "resctrl"),
     (0xabba_1974, "xenfs"),
+    // Those that are mounted nowhere: their files have no path, and belong to programs.
+    (0x0904_1934, "anon_inodefs"),
+    (0x444d_4142, "dmabuf"),
+    (0x474d_454d, "guest_memfd"),
+    (0x5049_4446, "pidfs"),
+    (0x5345_434d, "secretmem"),
 ];
 
 /// Filesystems whose data is reached through another machine.
@@ -171,9 +177,9 @@ pub(super) fn of_file(file: &File, mount_id: Option<u64>, mounts: &[Mount]) -> s
     })
 }
 
-/// Type of the file system of a folder, by its magic number.
-pub fn type_of_folder(folder: &Path) -> Option<String> {
-    Some(name_of_magic(file::filesystem(&File::open(folder).ok()?).ok()??.magic))
+/// Type of the file system of an open file or folder, by its magic number.
+pub fn type_of_open(file: &File) -> Option<String> {
+    Some(name_of_magic(file::filesystem(file).ok()??.magic))
 }
 
 /// The file system that a folder is on; `mounts` may be empty.

@@ -1,5 +1,6 @@
-//! Where a path leads for a file that is to be written, link by link, and how such a file is made: under another name in
-//! the same folder, through the open folder, so that nobody can put another place under the path meanwhile.
+//! Where a path leads for a file that is to be written, link by link, and how such a file is made: through the open folder,
+//! so that nobody can put another place under the path meanwhile. A result is made under another name in the same folder;
+//! the target of a test under its own.
 //!
 //! Links of other users are not followed. In a folder that others may write, such a link is a way to make this user (often
 //! root) replace a file of the planter's choice: `fs.protected_symlinks` in `proc_sys_fs(5)`, which not every system has on
@@ -16,6 +17,7 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, RenameFlags, Uid};
 
 use super::error::Code;
 use super::file::{self, Directory, FileKind, Stat};
+use super::identity::Identity;
 use super::system;
 use crate::text::printable_path;
 
@@ -59,7 +61,7 @@ pub enum LostWay {
 pub enum Destination {
     /// To a name in a folder.
     Entry(Entry),
-    /// To a file that is open already: `/dev/stdout`, `/dev/fd/63`.
+    /// To a file that is open already: `/dev/stdout`, `/dev/fd/63`. That of a target is open for questions only.
     Open(File),
 }
 
@@ -74,14 +76,55 @@ pub struct Entry {
     pub path: PathBuf,
     /// What has the name now, which is no link; `None` when nothing has it.
     pub there: Option<Stat>,
+    /// Folders of the path, below `folder`, that are not there. Of a result none may be missing.
+    pub missing: Vec<OsString>,
+    /// Folders that were made, from above, each with the folder that it is in.
+    made: Vec<(Directory, OsString)>,
 }
 
-/// Follows a path to where a file of that name would be.
+/// What the way is gone for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aim {
+    /// A result: what is open already is written as it is open, and folders must be there.
+    Result,
+    /// The target of a test: nothing is opened for writing, and folders may be missing.
+    Target,
+}
+
+/// Follows a path to where a result of that name would be.
 ///
 /// # Errors
 /// [`LostWay`].
 pub fn follow(path: &Path) -> Result<Destination, LostWay> {
-    Way::begin(path)?.walk()
+    Way::begin(path, Aim::Result)?.walk()
+}
+
+/// Follows a path to where the target of a test is, or would be made. Nothing is opened but for questions.
+///
+/// # Errors
+/// [`LostWay`].
+pub fn follow_target(path: &Path) -> Result<Destination, LostWay> {
+    let destination = Way::begin(path, Aim::Target)?.walk()?;
+    let Destination::Entry(entry) = &destination else { return Ok(destination) };
+    let bytes = path.as_os_str().as_bytes();
+    let names_folder = bytes.ends_with(b"/") || bytes.ends_with(b"/.");
+    let lost = |code| Err(LostWay::System { at: path.to_path_buf(), code });
+    match entry.there.map(|there| there.kind) {
+        None if names_folder => lost(Code::IS_A_DIRECTORY),
+        Some(kind) if names_folder && kind != FileKind::Directory => lost(Code::NOT_A_DIRECTORY),
+        _ => Ok(destination),
+    }
+}
+
+/// Makes a folder with those above that are missing, and follows no link of another user on the way.
+///
+/// # Errors
+/// [`LostWay`].
+pub fn make_folders(path: &Path) -> Result<(), LostWay> {
+    match Way::begin(&path.join("x"), Aim::Target)?.walk()? {
+        Destination::Entry(mut entry) => entry.make_folders(),
+        Destination::Open(_) => Err(LostWay::System { at: path.to_path_buf(), code: Code::NOT_A_DIRECTORY }),
+    }
 }
 
 /// The way so far.
@@ -92,14 +135,15 @@ struct Way {
     /// What is still to be gone.
     ahead: VecDeque<OsString>,
     links: u32,
+    aim: Aim,
 }
 
 impl Way {
-    fn begin(path: &Path) -> Result<Way, LostWay> {
+    fn begin(path: &Path, aim: Aim) -> Result<Way, LostWay> {
         let start = PathBuf::from(if path.is_absolute() { "/" } else { "." });
         let folder = start_at(&start)?;
         let start = if path.is_absolute() { start } else { std::env::current_dir().unwrap_or(start) };
-        Ok(Way { folder, path: start, ahead: parts(path), links: 0 })
+        Ok(Way { folder, path: start, ahead: parts(path), links: 0, aim })
     }
 
     fn walk(mut self) -> Result<Destination, LostWay> {
@@ -115,6 +159,12 @@ impl Way {
                 Ok(seen) => seen,
                 Err(Code::NOT_FOUND) if is_last => {
                     return Ok(Destination::Entry(self.entry(part, None)));
+                }
+                // Where `..` of a folder leads that is not there is not known.
+                Err(Code::NOT_FOUND)
+                    if self.aim == Aim::Target && self.ahead.iter().all(|name| name != "..") =>
+                {
+                    return Ok(Destination::Entry(self.entry_below(part)));
                 }
                 Err(code) => return Err(lost(code)),
             };
@@ -138,7 +188,17 @@ impl Way {
     }
 
     fn entry(self, name: OsString, there: Option<Stat>) -> Entry {
-        Entry { path: self.path.join(&name), folder: self.folder, name, there }
+        let (missing, made) = (Vec::new(), Vec::new());
+        Entry { path: self.path.join(&name), folder: self.folder, name, there, missing, made }
+    }
+
+    /// The name at the end of the path, below folders of which the first is missing.
+    fn entry_below(mut self, first: OsString) -> Entry {
+        let mut missing = vec![first];
+        missing.extend(self.ahead.drain(..));
+        let name = missing.pop().unwrap_or_default();
+        let path = self.path.join(missing.iter().collect::<PathBuf>()).join(&name);
+        Entry { path, missing, ..self.entry(name, None) }
     }
 
     fn up(&mut self) -> Result<(), LostWay> {
@@ -164,7 +224,8 @@ impl Way {
             return self.follow_proc(name, &at);
         }
         if ![ROOT, system::user()].contains(&stat.owner) {
-            return Err(LostWay::ForeignLink { link: at, owner: stat.owner, to: self.path.join(to) });
+            let to = self.ahead.iter().fold(self.path.join(to), |path, name| path.join(name));
+            return Err(LostWay::ForeignLink { link: at, owner: stat.owner, to });
         }
         if to.is_absolute() {
             self.path = PathBuf::from("/");
@@ -179,6 +240,11 @@ impl Way {
     /// A link of procfs to something that a process has open. Its text need not be a path, and only the kernel follows it.
     fn follow_proc(&mut self, name: &OsStr, at: &Path) -> Result<Option<File>, LostWay> {
         let lost = |code| LostWay::System { at: at.to_path_buf(), code };
+        if self.ahead.is_empty() && self.aim == Aim::Target {
+            let flags = OFlags::PATH | OFlags::CLOEXEC;
+            let open = rustix::fs::openat(self.folder.handle(), name, flags, Mode::empty());
+            return open.map(|open| Some(File::from(open))).map_err(|errno| lost(code(errno)));
+        }
         if self.ahead.is_empty() {
             let own = Path::new("/proc").join(std::process::id().to_string()).join("fd");
             let number = name.to_str().and_then(|name| name.parse().ok()).filter(|_| self.path == own);
@@ -272,9 +338,137 @@ impl Entry {
     }
 
     /// Whether this user may write what has the name.
-    pub fn may_write(&self) -> bool {
+    ///
+    /// # Errors
+    /// What `faccessat(2)` says: no permission, a read-only file system.
+    pub fn may_write(&self) -> Result<(), Code> {
         let how = rustix::fs::Access::WRITE_OK;
-        rustix::fs::accessat(self.folder.handle(), &self.name, how, AtFlags::EACCESS).is_ok()
+        rustix::fs::accessat(self.folder.handle(), &self.name, how, AtFlags::EACCESS).map_err(code)
+    }
+
+    /// Whether this user may make a file of that name, and the folders that are missing. Nothing is made.
+    ///
+    /// # Errors
+    /// What the system would say.
+    pub fn may_make(&self) -> Result<(), Code> {
+        let how = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        rustix::fs::accessat(self.folder.handle(), c".", how, AtFlags::EACCESS).map_err(code)?;
+        let room = rustix::fs::fstatvfs(self.folder.handle()).map_err(code)?;
+        let names = self.missing.iter().chain([&self.name]);
+        if room.f_namemax > 0 && names.into_iter().any(|name| name.len() as u64 > room.f_namemax) {
+            return Err(Code::NAME_TOO_LONG);
+        }
+        // Some file systems do not count their files.
+        if room.f_files > 0 && room.f_favail == 0 { Err(Code::NO_SPACE) } else { Ok(()) }
+    }
+
+    /// Makes the folders that are missing. After that `folder` is that of the name.
+    ///
+    /// # Errors
+    /// [`LostWay::System`]; what was made by then is removed.
+    pub fn make_folders(&mut self) -> Result<(), LostWay> {
+        let above = self.path.ancestors().nth(self.missing.len() + 1).unwrap_or(Path::new("/"));
+        let mut at = above.to_path_buf();
+        for name in std::mem::take(&mut self.missing) {
+            at.push(&name);
+            if let Err(code) = self.make_folder(name) {
+                self.remove_folders();
+                return Err(LostWay::System { at, code });
+            }
+        }
+        Ok(())
+    }
+
+    fn make_folder(&mut self, name: OsString) -> Result<(), Code> {
+        let is_new = match rustix::fs::mkdirat(self.folder.handle(), &name, Mode::from_raw_mode(0o777)) {
+            // Another run needs it as well.
+            Err(rustix::io::Errno::EXIST) => false,
+            answer => answer.map_err(code).map(|()| true)?,
+        };
+        let below = self.folder.open_folder(&name)?;
+        let owner = below.stat()?.owner;
+        if is_new && owner == system::user() || !is_new && [ROOT, system::user()].contains(&owner) {
+            let above = std::mem::replace(&mut self.folder, below);
+            if is_new {
+                self.made.push((above, name));
+            }
+            return Ok(());
+        }
+        Err(Code::AGAIN)
+    }
+
+    /// Removes the folders that were made, if they are empty.
+    pub fn remove_folders(&self) {
+        for (above, name) in self.made.iter().rev() {
+            // Something else is in it by now, perhaps.
+            let _ = rustix::fs::unlinkat(above.handle(), name, AtFlags::REMOVEDIR);
+        }
+    }
+
+    /// The first of the folders that were made.
+    pub fn first_made(&self) -> Option<PathBuf> {
+        let path = self.path.ancestors().nth(self.made.len()).filter(|_| !self.made.is_empty());
+        path.map(Path::to_path_buf)
+    }
+
+    /// Opens what has the name for questions only.
+    ///
+    /// # Errors
+    /// What `openat(2)` says; [`Code::AGAIN`] when something else has the name now.
+    pub fn look(&self) -> Result<File, Code> {
+        self.same(self.folder.look_at(&self.name)?)
+    }
+
+    /// Opens the regular file that has the name, for reading.
+    ///
+    /// # Errors
+    /// As [`Entry::look`].
+    pub fn open_to_read(&self) -> Result<File, Code> {
+        self.open_regular(OFlags::RDONLY)
+    }
+
+    /// Opens the regular file that has the name, for reading and writing; makes it when nothing had the name. What it holds
+    /// stays.
+    ///
+    /// # Errors
+    /// As [`Entry::look`]; [`Code::ALREADY_EXISTS`] when something has the name that had nothing.
+    pub fn open_to_fill(&self) -> Result<File, Code> {
+        match self.there {
+            Some(_) => self.open_regular(OFlags::RDWR),
+            None => self.folder.make_entry(&self.name),
+        }
+    }
+
+    fn open_regular(&self, how: OFlags) -> Result<File, Code> {
+        let flags = how | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        match rustix::fs::openat(self.folder.handle(), &self.name, flags, Mode::empty()).map_err(code) {
+            Ok(file) => wait_in_writes(self.same(File::from(file))?),
+            // A lease of another program, for which this would have to wait.
+            Err(Code::AGAIN) => Err(Code::BUSY),
+            Err(code) => Err(code),
+        }
+    }
+
+    fn same(&self, opened: File) -> Result<File, Code> {
+        let now = Stat::of_open(&opened).map_err(|_| Code::IO)?;
+        let is_same = self.there.is_some_and(|there| there.identity() == now.identity());
+        if is_same { Ok(opened) } else { Err(Code::AGAIN) }
+    }
+
+    /// Removes the name if it is a name of this file. It is changed first, because another file could take it between check
+    /// and removal.
+    pub fn remove_if(&self, own: Identity) -> bool {
+        let is_same = |name: &OsStr| self.folder.stat_of(name).is_some_and(|now| now.identity() == own);
+        let aside = OsString::from(format!(".truespd-{}.removed", std::process::id()));
+        if !is_same(&self.name) || self.folder.rename_entry_to_free(&self.name, &aside).is_err() {
+            return false;
+        }
+        if is_same(&aside) {
+            return self.folder.remove_entry(&aside).is_ok();
+        }
+        // Another file took the name meanwhile. It gets its name back, unless a third file has it now.
+        let _ = self.folder.rename_entry_to_free(&aside, &self.name);
+        false
     }
 
     /// What has the name at this moment.
@@ -289,12 +483,43 @@ impl Directory {
         rustix::fs::openat(self.handle(), name, flags, Mode::empty()).map(File::from).map_err(code)
     }
 
+    /// The open folder, for questions.
+    pub fn as_file(&self) -> &File {
+        self.handle()
+    }
+
+    /// What is known of an entry, with its path; a link is told as such.
+    ///
+    /// # Errors
+    /// What `openat(2)` says.
+    pub fn entry(&self, name: &OsStr, path: PathBuf) -> Result<Entry, Code> {
+        let folder = self.handle().try_clone().map_err(|error| Code::of(&error).unwrap_or(Code::IO))?;
+        let there = Stat::of_open(&self.look_at(name)?).map_err(|_| Code::IO)?;
+        let (folder, there, missing, made) =
+            (Directory::from_open(folder), Some(there), Vec::new(), Vec::new());
+        Ok(Entry { folder, name: name.to_os_string(), path, there, missing, made })
+    }
+
+    /// Makes a file without a name; it is gone when it is closed.
+    ///
+    /// # Errors
+    /// What `openat(2)` says; not all file systems have such files.
+    pub fn make_nameless(&self) -> Result<File, Code> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(self.handle(), c".", flags, Mode::from_raw_mode(0o600));
+        file.map(File::from).map_err(code)
+    }
+
     /// What has the name at this moment; of a link its own.
     pub fn stat_of(&self, name: &OsStr) -> Option<Stat> {
         Stat::of_open(&self.look_at(name).ok()?).ok()
     }
 
-    fn open_folder(&self, name: &OsStr) -> Result<Directory, Code> {
+    /// Opens an entry that is a folder; a link to one is none.
+    ///
+    /// # Errors
+    /// What `openat(2)` says.
+    pub fn open_folder(&self, name: &OsStr) -> Result<Directory, Code> {
         self.to_folder(name, OFlags::NOFOLLOW)
     }
 
@@ -312,10 +537,10 @@ impl Directory {
     ///
     /// # Errors
     /// What `openat(2)` says; [`Code::ALREADY_EXISTS`] when the name is taken, also by a link.
-    pub fn make_entry(&self, name: &str) -> Result<File, Code> {
+    pub fn make_entry(&self, name: impl AsRef<OsStr>) -> Result<File, Code> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(0o666);
-        rustix::fs::openat(self.handle(), name, flags, mode).map(File::from).map_err(code)
+        rustix::fs::openat(self.handle(), name.as_ref(), flags, mode).map(File::from).map_err(code)
     }
 
     /// Gives an entry another name, in place of what has that name; a link of that name is replaced, not followed.
@@ -330,8 +555,8 @@ impl Directory {
     ///
     /// # Errors
     /// What `renameat2(2)` says; [`Code::ALREADY_EXISTS`] when the name is taken.
-    pub fn rename_entry_to_free(&self, from: &str, to: &OsStr) -> Result<(), Code> {
-        let own = self.handle();
+    pub fn rename_entry_to_free(&self, from: impl AsRef<OsStr>, to: &OsStr) -> Result<(), Code> {
+        let (own, from) = (self.handle(), from.as_ref());
         match rustix::fs::renameat_with(own, from, own, to, RenameFlags::NOREPLACE).map_err(code) {
             // Some file systems do not know the flag.
             Err(Code::INVALID | Code::NOT_IMPLEMENTED) => {
@@ -370,6 +595,15 @@ pub fn take_after(file: &File, other: &Stat) {
 /// Whether others may put things into a folder: it is sticky, or everybody may write it.
 pub fn is_shared(folder: &Stat) -> bool {
     folder.mode & 0o1002 != 0
+}
+
+/// Whether another user can have given a file its name in a folder, and the file is not that user's: a hard link to
+/// somebody else's file (`fs.protected_hardlinks` in `proc_sys_fs(5)`).
+pub fn is_name_of_others(file: &Stat, folder: &Stat) -> bool {
+    let own_group = rustix::process::getegid().as_raw();
+    let is_of_group = folder.mode & 0o020 != 0 && ![ROOT, own_group].contains(&folder.group);
+    let is_of_other = ![ROOT, system::user(), file.owner].contains(&folder.owner);
+    folder.mode & 0o002 != 0 || is_of_group || is_of_other
 }
 
 fn code(errno: rustix::io::Errno) -> Code {

@@ -1,6 +1,6 @@
 //! Files: what they are, opening, transfers at an offset, hints to the page cache, room.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -261,8 +261,8 @@ impl Directory {
     ///
     /// # Errors
     /// What `unlinkat(2)` says.
-    pub fn remove_entry(&self, name: &str) -> Result<(), Code> {
-        rustix::fs::unlinkat(&self.0, name, AtFlags::empty()).map_err(code)
+    pub fn remove_entry(&self, name: impl AsRef<OsStr>) -> Result<(), Code> {
+        rustix::fs::unlinkat(&self.0, name.as_ref(), AtFlags::empty()).map_err(code)
     }
 }
 
@@ -416,6 +416,20 @@ pub fn room(file: &File) -> io::Result<Room> {
         used_bytes: found.f_blocks.saturating_sub(found.f_bfree).saturating_mul(found.f_frsize),
         is_read_only: found.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY),
     })
+}
+
+/// Whether a file may become so long: neither this process (`ulimit -f`) nor the file system of `file` forbids it. The
+/// position of the open file is changed.
+///
+/// # Errors
+/// [`Code::FILE_TOO_LARGE`].
+pub fn may_become(file: Option<&File>, size_bytes: u64) -> Result<(), Code> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+    let goes_there = |file| rustix::fs::seek(file, rustix::fs::SeekFrom::Start(size_bytes)).is_ok();
+    if limit.is_some_and(|limit| size_bytes > limit) || !file.is_none_or(goes_there) {
+        return Err(Code::FILE_TOO_LARGE);
+    }
+    Ok(())
 }
 
 /// What the filesystem of an open file tells about itself (`fstatfs(2)`).

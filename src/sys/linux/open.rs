@@ -1,13 +1,13 @@
 //! Ways to open files and devices beyond those of the standard library.
 //!
-//! They open for reading only, except [`nameless`], which makes a file without a path.
+//! They open for reading only.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 
 use super::identity::Identity;
 
@@ -57,15 +57,6 @@ pub fn own_path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Makes a file without a name in a folder; it is gone when it is closed.
-///
-/// # Errors
-/// What `open(2)` says; not all file systems have such files.
-pub fn nameless(folder: &Path) -> io::Result<File> {
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(folder, flags, Mode::from_raw_mode(0o600))?.into())
-}
-
 /// Whether a descriptor with these flags (`fdinfo` in procfs) can be written through.
 pub fn is_for_writing(flags: i32) -> bool {
     flags & libc::O_ACCMODE != libc::O_RDONLY
@@ -93,14 +84,6 @@ fn identity_of_number(number: i32) -> Option<Identity> {
     told.then(|| Identity::from(if is_node { (about.st_rdev, 0) } else { (about.st_dev, about.st_ino) }))
 }
 
-/// Gives a file a new name, unless the name is taken.
-///
-/// # Errors
-/// What `renameat2(2)` says.
-pub fn rename_to_free_name(from: &Path, to: &Path) -> io::Result<()> {
-    Ok(rustix::fs::renameat_with(CWD, from, CWD, to, rustix::fs::RenameFlags::NOREPLACE)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,16 +107,5 @@ mod tests {
         assert!(is_written_here(own));
         drop(file);
         assert!(!is_written_here(own), "only readers are left");
-    }
-
-    #[test]
-    fn names_that_are_taken_stay() {
-        let dir = tempfile::tempdir().unwrap();
-        let at = |name: &str| dir.path().join(name);
-        std::fs::write(at("a"), "a").unwrap();
-        std::fs::write(at("b"), "b").unwrap();
-        assert!(rename_to_free_name(&at("a"), &at("b")).is_err());
-        rename_to_free_name(&at("a"), &at("c")).unwrap();
-        assert_eq!(std::fs::read_to_string(at("c")).unwrap(), "a");
     }
 }

@@ -301,7 +301,7 @@ fn files_on_disk_filesystems_align_mark_and_show_their_extents() {
 
         let marks = Marks::with_registry(&device.image.with_file_name("state"));
         assert_eq!(marks.mark(&file, MarkState::Complete).unwrap(), MarkPlace::Attribute, "{name}");
-        let decision = reuse_decision(&path, 2 * MIB, &marks).unwrap();
+        let decision = reuse_decision(&path, Some(&file), 2 * MIB, &marks).unwrap();
         assert!(matches!(decision, Reuse::Reuse { ours: true, .. }), "{name}: {decision:?}");
 
         let copy = mount.point.join("copy.dat");
