@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::decision::Guard;
 use super::mark::{MarkState, Whose};
-use super::way::{check_names, entry_of, known_path};
+use super::way::{ANOTHER, changed, check_names, entry_of, known_path};
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::storage::{ReadFlags, TargetKind, facts_of, open, resolve};
 use crate::sys::destination::Entry;
@@ -84,7 +84,10 @@ impl Guard<'_> {
     /// Opens the file that has the name now. What is decided is decided about this open file.
     fn adoptable(&self, path: &Path, entry: &Entry, purpose: Purpose) -> Result<(Adoptable, File), Refusal> {
         let typed = printable_path(path);
-        let file = entry.open_to_read().map_err(|code| unreadable(path, &code.into()))?;
+        let file = entry.open_to_read().map_err(|code| match code {
+            Code::AGAIN => changed(&typed, ANOTHER),
+            code => unreadable(path, &code.into()),
+        })?;
         let listed = Stamp::of(&file).map_err(|e| unreadable(path, &e))?;
         if purpose == Purpose::Adopt {
             self.check_adoption(&typed, path, entry, &file)?;
@@ -229,11 +232,10 @@ impl Listing<'_> {
         names.sort();
         for name in names {
             let path = path.join(&name);
-            let failed = |code: Code| unreadable(&path, &code.into());
             let entry = match folder.entry(&name, path.clone()) {
                 // It was removed since the folder was read.
                 Err(Code::NOT_FOUND) => continue,
-                entry => entry.map_err(failed)?,
+                entry => entry.map_err(|code| unreadable(&path, &code.into()))?,
             };
             match entry.there.filter(|there| there.device == self.device).map(|there| there.kind) {
                 Some(FileKind::Regular) => {
@@ -242,8 +244,9 @@ impl Listing<'_> {
                     }
                 }
                 Some(FileKind::Directory) => {
-                    let below = folder.open_folder(&name).map_err(failed)?;
-                    if below.stat().map_err(failed)?.device == self.device {
+                    let below = folder.open_folder(&name);
+                    let below = below.map_err(|code| unreadable(&path, &code.into()))?;
+                    if below.stat().is_ok_and(|stat| stat.device == self.device) {
                         self.add_files_in(&path, &below)?;
                     }
                 }

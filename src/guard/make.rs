@@ -9,7 +9,7 @@ use super::findings::Findings;
 use super::mark::Whose;
 use super::no_storage::check_place_of_new;
 use super::reuse::{Reuse, reuse_decision};
-use super::way::{check_names, entry_of};
+use super::way::{ANOTHER, changed, check_names, entry_of};
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::machine::storage::{TargetFacts, facts_of};
 use crate::sys::destination::{Entry, LostWay};
@@ -112,8 +112,9 @@ fn advice_on(error: &io::Error) -> Option<&'static str> {
 
 /// Why a file was not made, although nothing had spoken against it.
 fn not_made(typed: &str, action: &str, error: &io::Error) -> Failure {
-    let failure =
-        Failure::new(FailureKind::Create, words_of(typed, action, error)).on(typed).because(system_text(error));
+    let failure = Failure::new(FailureKind::Create, words_of(typed, action, error))
+        .on(typed)
+        .because(system_text(error));
     Failure { hints: advice_on(error).map(String::from).into_iter().collect(), ..failure }
 }
 
@@ -127,8 +128,9 @@ fn cannot_be_made(typed: &str, action: &str, code: Code) -> Refusal {
 
 /// Another file has the place.
 fn taken(typed: &str) -> Failure {
-    let words =
-        format!("another file took the place of '{typed}' while the test was being prepared; nothing was changed");
+    let words = format!(
+        "another file took the place of '{typed}' while the test was being prepared; nothing was changed"
+    );
     Failure::new(FailureKind::Lost, words).on(typed)
 }
 
@@ -139,21 +141,26 @@ impl Guard<'_> {
     /// As [`Guard::check`], and why the path cannot be a made file.
     pub fn permit_to_make<'a>(&'a self, wish: Wish<'a>) -> Result<Wished<'a>, Refusal> {
         let Wish { typed, path, recreate, .. } = wish;
-        let not_there = |at: &Path, code| {
+        let entry = entry_of(typed, path, |at, code| {
             let action = format!("nothing can be made at '{}'", printable_path(at));
             cannot_be_made(typed, &action, code)
-        };
-        let entry = entry_of(typed, path, not_there).map_err(|refusal| refusal.about(&["-c"]))?;
+        });
+        let entry = entry.map_err(|refusal| refusal.about(&["-c"]))?;
         let is_regular = entry.there.map(|there| there.kind == FileKind::Regular);
         let there = match is_regular {
             None => Ok(None),
             Some(true) => entry.open_to_read().map(Some),
             Some(false) => entry.look().map(Some),
         };
-        let there = there.map_err(|code| {
-            let why = code.text();
-            let words = format!("'{typed}': could not open it to check whether it can be reused: {why}");
-            Refusal::machine(&["-c"], Some(typed), words)
+        let there = there.map_err(|code| match code {
+            Code::AGAIN => changed(typed, ANOTHER).about(&["-c"]),
+            code => {
+                let words = format!(
+                    "'{typed}': could not open it to check whether it can be reused: {}",
+                    code.text()
+                );
+                Refusal::machine(&["-c"], Some(typed), words)
+            }
         })?;
         let mut decision = reuse_decision(path, there.as_ref(), wish.size_bytes, self.marks)
             .map_err(|e| Refusal::machine(&["-c"], Some(typed), e.to_string()))?;
@@ -168,7 +175,9 @@ impl Guard<'_> {
         self.check_creation(&entry, existing, &decision, wish)?;
         let sentence = match decision {
             Reuse::Reuse { sentence, .. } if !recreate => return Ok(Wished::Taken { sentence }),
-            Reuse::Create { sentence, .. } | Reuse::Reuse { sentence, .. } | Reuse::Refuse { sentence } => sentence,
+            Reuse::Create { sentence, .. } | Reuse::Reuse { sentence, .. } | Reuse::Refuse { sentence } => {
+                sentence
+            }
         };
         check_permissions(typed, &entry)?;
         Ok(Wished::Permitted { sentence, permit: PermitToMake { guard: self, wish, entry, existing: there } })

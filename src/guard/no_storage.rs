@@ -1,9 +1,10 @@
 //! Paths that look like files and are no storage: controls of the kernel, and device nodes.
 
-use std::path::Path;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use super::way::{entry_of, known_path};
-use crate::fault::Refusal;
+use crate::fault::{Refusal, RefusalKind};
 use crate::machine::mounts::read_mounts;
 use crate::machine::roots::Roots;
 use crate::machine::storage::type_of_open;
@@ -61,23 +62,32 @@ pub(super) fn check_place_of_new(typed: &str, entry: &Entry) -> Result<(), Refus
         return Err(of_the_kernel(typed, &filesystem));
     }
     let known = known_path(folder);
-    let paths = || known.iter().map(|path| path.as_path()).chain(entry.path.parent());
-    let is_in = |dir: &str| paths().any(|path| path.starts_with(dir));
-    if is_in("/dev/shm") || !(is_in("/dev") || is_of_nodes(folder)) {
+    let paths: Vec<&Path> = known.iter().map(PathBuf::as_path).chain(entry.path.parent()).collect();
+    // A link of procfs leads out of it again.
+    let place = known.as_deref().or(entry.path.parent()).unwrap_or(Path::new("/"));
+    for (root, filesystem) in [("/proc", "proc"), ("/sys", "sysfs")] {
+        if place.starts_with(root) {
+            return Err(of_the_kernel(typed, filesystem));
+        }
+    }
+    let is_shared_memory = paths.iter().any(|path| path.starts_with("/dev/shm"));
+    let is_device_tree = paths.iter().any(|path| path.starts_with("/dev"));
+    if is_shared_memory || !(is_device_tree || is_of_nodes(folder)) {
         return Ok(());
     }
-    let words =
-        format!("'{typed}' would be an ordinary file among the device nodes of /dev, in memory, which -c would create");
+    let words = format!(
+        "'{typed}' would be an ordinary file among the device nodes of /dev, in memory, which -c would create"
+    );
     Err(Refusal::guard(typed, words)
         .hint("check the name of the device (lsblk lists them); a device is tested without -c"))
 }
 
 /// Whether a folder is on the file system of device nodes, wherever that is mounted.
-fn is_of_nodes(folder: &std::fs::File) -> bool {
-    let device = |path: &str| Stat::at(Path::new(path)).ok().map(|stat| stat.device);
-    let own = Stat::of_open(folder).ok().map(|stat| stat.device);
+fn is_of_nodes(folder: &File) -> bool {
+    let nodes = Stat::at(Path::new("/dev")).ok().map(|stat| stat.device);
+    let root = Stat::at(Path::new("/")).ok().map(|stat| stat.device);
     // In some containers they are in the file system of everything else.
-    own == device("/dev") && device("/dev") != device("/")
+    nodes != root && nodes == Stat::of_open(folder).ok().map(|stat| stat.device)
 }
 
 /// May a suite make its files in the directory? To be called before a folder is made there.
@@ -88,7 +98,7 @@ pub fn check_directory(directory: &Path, roots: &Roots) -> Result<(), Refusal> {
     let typed = printable_path(directory);
     let place = entry_of(&typed, &directory.join("file"), |at, code| {
         let words = format!("'{}': {}", printable_path(at), code.text());
-        Refusal::new(crate::fault::RefusalKind::Target, words)
+        Refusal::new(RefusalKind::Target, words)
     })?;
     let path = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
     let typed = printable_path(&path);

@@ -18,6 +18,9 @@ use crate::sys::identity::names;
 use crate::sys::open::own_path;
 use crate::text::printable_path;
 
+/// Why a path is refused that leads elsewhere by now.
+pub(super) const ANOTHER: &str = "another file or device has this path now";
+
 /// May what is open be written, given the names by which its path leads to it? `path` is that by which it was opened.
 ///
 /// # Errors
@@ -35,18 +38,18 @@ pub(super) fn check_way(
     let own = Stat::of_open(file).map_err(|error| changed(typed, &system_text(&error)))?;
     match follow_target(&path) {
         Ok(Destination::Entry(entry)) => {
-            let is_it = |there: Stat| match is_namespace {
-                true => there.kind == FileKind::Character,
-                false => there.identity() == own.identity(),
-            };
-            if !entry.there.is_some_and(is_it) {
-                return Err(changed(typed, "another file or device has this path now"));
+            // Of a namespace its character device is named, and its block device is open.
+            let is_it = entry.there.is_some_and(|there| {
+                there.identity() == own.identity() || (is_namespace && there.kind == FileKind::Character)
+            });
+            if !is_it {
+                return Err(changed(typed, ANOTHER));
             }
             if facts.kind == TargetKind::Regular { check_names(typed, &entry, file) } else { Ok(()) }
         }
         Ok(Destination::Open(seen)) => {
             if !Stat::of_open(&seen).is_ok_and(|seen| seen.identity() == own.identity()) {
-                return Err(changed(typed, "another file or device has this path now"));
+                return Err(changed(typed, ANOTHER));
             }
             check_has_name(typed, file, facts, roots)
         }
@@ -62,17 +65,7 @@ fn check_has_name(typed: &str, file: &File, facts: &TargetFacts, roots: &Roots) 
         return Ok(());
     }
     let is_memory = facts.filesystem.as_ref().is_some_and(|filesystem| filesystem.is_memory);
-    let mut refusal = match is_memory {
-        true => memory_of_programs(typed),
-        false => Refusal::guard(
-            typed,
-            format!(
-                "'{typed}' has no name (it was deleted): it belongs to the programs that have it open, and will not \
-                 be written"
-            ),
-        )
-        .hint("no option allows a write test of it: give the path of a file, which -c<size> creates"),
-    };
+    let mut refusal = if is_memory { memory_of_programs(typed) } else { deleted(typed) };
     let writers = writers_of_file(file, roots).into_iter();
     refusal.reasons = writers.map(|opener| Reason::Open(opener).to_string()).collect();
     Err(refusal)
@@ -81,6 +74,14 @@ fn check_has_name(typed: &str, file: &File, facts: &TargetFacts, roots: &Roots) 
 pub(super) fn memory_of_programs(typed: &str) -> Refusal {
     Refusal::guard(typed, format!("'{typed}' is memory of a program, not storage, and will not be written"))
         .hint("no option allows a write test of it: give the path of a file, which -c<size> creates, or a device")
+}
+
+fn deleted(typed: &str) -> Refusal {
+    let words = format!(
+        "'{typed}' has no name (it was deleted): it belongs to the programs that have it open, and will not be written"
+    );
+    Refusal::guard(typed, words)
+        .hint("no option allows a write test of it: give the path of a file, which -c<size> creates")
 }
 
 /// The refusal of a path that leads through a link of another user.
@@ -93,7 +94,8 @@ pub(super) fn foreign_link(typed: &str, link: &Path, owner: u32, to: &Path) -> R
         .hint(format!("if you mean the file where it leads, name that path: '{}'", printable_path(to)))
 }
 
-fn changed(typed: &str, why: &str) -> Refusal {
+/// The refusal of a path that means something else than a moment ago.
+pub(super) fn changed(typed: &str, why: &str) -> Refusal {
     Refusal::guard(typed, format!("'{typed}' changed while it was being checked: {why}"))
         .hint("another program renames it or a folder of its path; try again")
 }

@@ -291,9 +291,8 @@ impl Room {
         wished: &Wished<'_>,
         roots: &Roots,
     ) -> Result<Option<DirectAlignment>, Refusal> {
-        let alignment = |file: &File| facts_of(file, path, roots).ok()?.direct;
         let Wished::Permitted { permit, .. } = wished else {
-            return Ok(File::open(path).ok().as_ref().and_then(alignment));
+            return Ok(File::open(path).ok().and_then(|file| facts_of(&file, path, roots).ok()?.direct));
         };
         self.take(creation, permit)?;
         // The new file never has a name, so it cannot stay behind.
@@ -303,7 +302,7 @@ impl Room {
         };
         let alike = permit.existing().or(new.as_ref());
         permit.check_size(alike)?;
-        Ok(alike.and_then(alignment))
+        Ok(alike.and_then(|file| facts_of(file, path, roots).ok()?.direct))
     }
 
     /// Takes space for one file. Refuses when the file system cannot hold it, because a file that fills the file system

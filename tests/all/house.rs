@@ -350,7 +350,11 @@ const MAY_WRITE: &[(&str, &str, &str)] = &[
     ("machine/storage/mod.rs", "open_file_to_write", "the open that wants the permit"),
     ("machine/write_cache.rs", "File::options", "the switch of a disk's write cache, in sysfs"),
     ("machine/write_cache.rs", "fs::write", "the switch of a disk's write cache, in sysfs"),
-    ("load/prepare.rs", "make_nameless", "a nameless file, to ask what direct I/O needs and how long a file may be"),
+    (
+        "load/prepare.rs",
+        "make_nameless",
+        "a nameless file, to ask what direct I/O needs and how long a file may be",
+    ),
     ("load/fill.rs", "Opening {", "opens again what is open for writing; sys refuses anything else"),
     ("engine/mmap.rs", "OFlags::RDWR", "compares with the flags of a file that is open"),
     ("selfcost/callgrind.rs", "tempfile", "a folder for callgrind's own files"),

@@ -62,6 +62,7 @@ mod guard {
     mod custody;
     mod kept;
     mod layout;
+    mod links;
     mod made;
     mod makers;
     mod marks;

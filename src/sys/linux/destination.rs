@@ -107,13 +107,15 @@ pub fn follow_target(path: &Path) -> Result<Destination, LostWay> {
     let destination = Way::begin(path, Aim::Target)?.walk()?;
     let Destination::Entry(entry) = &destination else { return Ok(destination) };
     let bytes = path.as_os_str().as_bytes();
-    let names_folder = bytes.ends_with(b"/") || bytes.ends_with(b"/.");
-    let lost = |code| Err(LostWay::System { at: path.to_path_buf(), code });
-    match entry.there.map(|there| there.kind) {
-        None if names_folder => lost(Code::IS_A_DIRECTORY),
-        Some(kind) if names_folder && kind != FileKind::Directory => lost(Code::NOT_A_DIRECTORY),
-        _ => Ok(destination),
+    if !bytes.ends_with(b"/") && !bytes.ends_with(b"/.") {
+        return Ok(destination);
     }
+    let code = match entry.there.map(|there| there.kind) {
+        Some(FileKind::Directory) => return Ok(destination),
+        Some(_) => Code::NOT_A_DIRECTORY,
+        None => Code::IS_A_DIRECTORY,
+    };
+    Err(LostWay::System { at: path.to_path_buf(), code })
 }
 
 /// Makes a folder with those above that are missing, and follows no link of another user on the way.
@@ -387,14 +389,15 @@ impl Entry {
         };
         let below = self.folder.open_folder(&name)?;
         let owner = below.stat()?.owner;
-        if is_new && owner == system::user() || !is_new && [ROOT, system::user()].contains(&owner) {
-            let above = std::mem::replace(&mut self.folder, below);
-            if is_new {
-                self.made.push((above, name));
-            }
-            return Ok(());
+        // Another user's folder has taken its place.
+        if owner != system::user() && (is_new || owner != ROOT) {
+            return Err(Code::AGAIN);
         }
-        Err(Code::AGAIN)
+        let above = std::mem::replace(&mut self.folder, below);
+        if is_new {
+            self.made.push((above, name));
+        }
+        Ok(())
     }
 
     /// Removes the folders that were made, if they are empty.
@@ -445,6 +448,8 @@ impl Entry {
             Ok(file) => wait_in_writes(self.same(File::from(file))?),
             // A lease of another program, for which this would have to wait.
             Err(Code::AGAIN) => Err(Code::BUSY),
+            // A link has the name now, or nothing.
+            Err(Code::LINK_LOOP | Code::NOT_FOUND) => Err(Code::AGAIN),
             Err(code) => Err(code),
         }
     }
@@ -458,12 +463,13 @@ impl Entry {
     /// Removes the name if it is a name of this file. It is changed first, because another file could take it between check
     /// and removal.
     pub fn remove_if(&self, own: Identity) -> bool {
-        let is_same = |name: &OsStr| self.folder.stat_of(name).is_some_and(|now| now.identity() == own);
         let aside = OsString::from(format!(".truespd-{}.removed", std::process::id()));
-        if !is_same(&self.name) || self.folder.rename_entry_to_free(&self.name, &aside).is_err() {
+        if !self.folder.is_name_of(&self.name, own)
+            || self.folder.rename_entry_to_free(&self.name, &aside).is_err()
+        {
             return false;
         }
-        if is_same(&aside) {
+        if self.folder.is_name_of(&aside, own) {
             return self.folder.remove_entry(&aside).is_ok();
         }
         // Another file took the name meanwhile. It gets its name back, unless a third file has it now.
@@ -508,6 +514,10 @@ impl Directory {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let file = rustix::fs::openat(self.handle(), c".", flags, Mode::from_raw_mode(0o600));
         file.map(File::from).map_err(code)
+    }
+
+    fn is_name_of(&self, name: &OsStr, file: Identity) -> bool {
+        self.stat_of(name).is_some_and(|now| now.identity() == file)
     }
 
     /// What has the name at this moment; of a link its own.
@@ -670,6 +680,80 @@ mod tests {
         let number = std::os::fd::AsRawFd::as_raw_fd(&reader);
         let path = format!("/dev/fd/{number}");
         assert!(matches!(follow(Path::new(&path)), Err(LostWay::System { code: Code::BAD_FILE, .. })));
+    }
+
+    fn target(path: &Path) -> Entry {
+        match follow_target(path) {
+            Ok(Destination::Entry(entry)) => entry,
+            other => panic!("{path:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn folders_of_a_target_may_be_missing_and_are_made_one_by_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        std::fs::create_dir(top.join("a")).unwrap();
+        symlink("a/none/x", top.join("link")).unwrap();
+        let mut new = target(&top.join("a/b/./c//new"));
+        assert_eq!((new.path.clone(), new.missing.len()), (top.join("a/b/c/new"), 2));
+        assert!(new.may_make().is_ok() && new.first_made().is_none());
+        assert_eq!(target(&top.join("link")).path, top.join("a/none/x"));
+        for (path, code) in [
+            ("a/b/../new", Code::NOT_FOUND),
+            ("a/new/", Code::IS_A_DIRECTORY),
+            ("a/new/.", Code::IS_A_DIRECTORY),
+        ] {
+            let lost = follow_target(&top.join(path));
+            assert!(matches!(lost, Err(LostWay::System { code: told, .. }) if told == code), "{path}");
+        }
+        // Another run makes the first one meanwhile: that one stays.
+        std::fs::create_dir(top.join("a/b")).unwrap();
+        new.make_folders().unwrap();
+        assert_eq!(new.first_made(), Some(top.join("a/b/c")));
+        let file = new.open_to_fill().unwrap();
+        assert_eq!(new.open_to_fill().unwrap_err(), Code::ALREADY_EXISTS);
+        assert!(new.remove_if(Stat::of_open(&file).unwrap().identity()));
+        new.remove_folders();
+        assert!(top.join("a/b").exists() && !top.join("a/b/c").exists());
+        let mut blocked = target(&top.join("a/d/e/new"));
+        std::fs::create_dir(top.join("a/d")).and_then(|()| std::fs::write(top.join("a/d/e"), "x")).unwrap();
+        assert!(blocked.make_folders().is_err());
+        make_folders(&top.join("p/q")).unwrap();
+        assert!(top.join("p/q").is_dir());
+    }
+
+    #[test]
+    fn a_target_is_opened_only_while_it_is_what_was_seen() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("a"), "a").unwrap();
+        std::fs::write(at("b"), "b").unwrap();
+        let seen = target(&at("a"));
+        assert!(seen.open_to_read().is_ok() && seen.open_to_fill().is_ok() && seen.look().is_ok());
+        std::fs::rename(at("b"), at("a")).unwrap();
+        assert_eq!(seen.open_to_read().unwrap_err(), Code::AGAIN);
+        assert_eq!(seen.open_to_fill().unwrap_err(), Code::AGAIN);
+        std::fs::remove_file(at("a")).and_then(|()| symlink("elsewhere", at("a"))).unwrap();
+        assert_eq!(seen.open_to_fill().unwrap_err(), Code::AGAIN);
+        // What a program has open is only looked at.
+        let open = tempfile::tempfile().unwrap();
+        let number = std::os::fd::AsRawFd::as_raw_fd(&open);
+        let found = follow_target(Path::new(&format!("/proc/self/fd/{number}")));
+        let Ok(Destination::Open(seen)) = found else { panic!("{found:?}") };
+        assert!(rustix::fs::fcntl_getfl(&seen).unwrap().contains(OFlags::PATH));
+    }
+
+    #[test]
+    fn names_that_others_may_have_given() {
+        let own = Stat { owner: 77, ..Stat::at(Path::new("/")).unwrap() };
+        let is_of_others = |owner, group, mode| is_name_of_others(&own, &Stat { owner, group, mode, ..own });
+        let group = rustix::process::getegid().as_raw();
+        assert!(!is_of_others(0, 0, 0o755) && !is_of_others(system::user(), group, 0o775));
+        assert!(is_of_others(0, 0, 0o1777) && is_of_others(0, 0, 0o757), "everybody");
+        assert!(is_of_others(0, group + 1, 0o775), "a group");
+        assert!(is_of_others(78, group, 0o755), "the owner of the folder");
+        assert!(!is_of_others(77, group, 0o755), "its own file");
     }
 
     #[test]

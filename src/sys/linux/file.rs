@@ -425,8 +425,9 @@ pub fn room(file: &File) -> io::Result<Room> {
 /// [`Code::FILE_TOO_LARGE`].
 pub fn may_become(file: Option<&File>, size_bytes: u64) -> Result<(), Code> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
-    let goes_there = |file| rustix::fs::seek(file, rustix::fs::SeekFrom::Start(size_bytes)).is_ok();
-    if limit.is_some_and(|limit| size_bytes > limit) || !file.is_none_or(goes_there) {
+    let is_beyond =
+        file.is_some_and(|file| rustix::fs::seek(file, rustix::fs::SeekFrom::Start(size_bytes)).is_err());
+    if is_beyond || limit.is_some_and(|limit| size_bytes > limit) {
         return Err(Code::FILE_TOO_LARGE);
     }
     Ok(())

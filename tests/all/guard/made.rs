@@ -1,7 +1,7 @@
 //! The situations of the table: each makes something real to name as a target.
 
 use std::fs::{self, File};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -262,6 +262,40 @@ pub const SITUATIONS: &[Situation] = &[
         Some(Made { target: "link".into(), ..file(&foreign(lab)) })
     }),
     row(
+        "symbolic link of another user to a file of zeros",
+        &[
+            "links of other users are not followed to write",
+            "if you mean the file where it leads, name that path",
+        ],
+        |lab| Some(of_another(lab, "link", "")),
+    ),
+    row(
+        "symbolic link of another user to an empty file, with -c1M",
+        &["links of other users are not followed to write"],
+        |lab| Some(of_another(lab, "link", "-c1M")),
+    ),
+    row(
+        "file of zeros behind a folder link of another user",
+        &["links of other users are not followed to write"],
+        |lab| {
+            let path = lab.write("zeros", &vec![0; MIB as usize]);
+            symlink(".", lab.path("folder")).expect("a link");
+            lchown(lab.path("folder"), Some(NOBODY), None).expect("root may");
+            Some(Made { target: "folder/zeros".into(), ..file(&path) })
+        },
+    ),
+    row(
+        "hard link to a file of zeros, in a folder where others may add names",
+        &["has 2 names (hard links)", "may have put somebody else's file there"],
+        |lab| {
+            let path = lab.write("zeros", &vec![0; MIB as usize]);
+            fs::create_dir(lab.path("open")).expect("a folder");
+            fs::set_permissions(lab.path("open"), fs::Permissions::from_mode(0o1777)).expect("its owner may");
+            fs::hard_link(&path, lab.path("open/hard")).expect("a link");
+            Some(Made { target: "open/hard".into(), ..file(&path) })
+        },
+    ),
+    row(
         "chain of links to a device, named by the device after --overwrite",
         &["it holds a swap area"],
         |lab| {
@@ -285,6 +319,23 @@ pub const SITUATIONS: &[Situation] = &[
     row("it as /dev/fd/7", &["was not made by TrueSpd"], |lab| {
         let path = foreign(lab);
         Some(Made { target: "/dev/fd/7".into(), inherited: Some(path.clone()), ..file(&path) })
+    }),
+    row("memory of a program (memfd), by /proc/PID/fd/N", &["is memory of a program, not storage"], |_| {
+        let memory = memory();
+        Some(file(&open_path(&memory)).keeping(memory))
+    }),
+    row("the same by its map (map_files)", &["is memory of a program, not storage"], |_| {
+        let memory = memory();
+        let map = Mapped::new(&open_path(&memory));
+        let folder = format!("/proc/{}/map_files", std::process::id());
+        let name = format!("{:x}-{:x}", map.address(), map.address() + 4096);
+        Some(file(&Path::new(&folder).join(name)).keeping(map).keeping(memory))
+    }),
+    row("deleted file that a program has open", &["has no name (it was deleted)"], |lab| {
+        let path = lab.write("zeros", &vec![0; MIB as usize]);
+        let open = File::open(&path).expect("readable");
+        fs::remove_file(&path).expect("removed");
+        Some(file(&open_path(&open)).keeping(open))
     }),
     row(
         "disk image with a table",
@@ -552,6 +603,29 @@ pub const SITUATIONS: &[Situation] = &[
         Some(Made::at(Path::new("/proc/self/comm")))
     }),
 ];
+
+/// Memory with a descriptor, as virtual machines and browsers share it.
+fn memory() -> File {
+    let memory = rustix::fs::memfd_create("guest", rustix::fs::MemfdFlags::CLOEXEC).expect("memory");
+    let memory = File::from(memory);
+    memory.set_len(MIB).expect("room");
+    memory
+}
+
+/// The path of what this process has open.
+fn open_path(file: &File) -> std::path::PathBuf {
+    let number = std::os::fd::AsRawFd::as_raw_fd(file);
+    format!("/proc/{}/fd/{number}", std::process::id()).into()
+}
+
+/// A link of another user to a file of zeros; with `-c` to an empty one.
+fn of_another(lab: &Lab, name: &str, options: &'static str) -> Made {
+    let bytes = if options.is_empty() { MIB as usize } else { 0 };
+    let path = lab.write("meant", &vec![0; bytes]);
+    symlink("meant", lab.path(name)).expect("a link");
+    lchown(lab.path(name), Some(NOBODY), None).expect("root may");
+    Made { target: name.into(), options, ..file(&path) }
+}
 
 const UNKNOWN: &[&str] = &["it holds data of an unknown kind", "perhaps from an earlier test"];
 

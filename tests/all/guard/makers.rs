@@ -77,6 +77,11 @@ impl Mapped {
         let map = unsafe { rustix::mm::mmap(std::ptr::null_mut(), 4096, both, MapFlags::SHARED, &file, 0) };
         Mapped(map.expect("a map"))
     }
+
+    /// Where it is.
+    pub fn address(&self) -> usize {
+        self.0 as usize
+    }
 }
 
 impl Drop for Mapped {

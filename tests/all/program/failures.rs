@@ -310,8 +310,8 @@ fn without_rights() {
     assert_eq!(fs::read(lab.path("open")).expect("readable"), [0; 65536], "untouched");
     // A directory that is not theirs.
     fs::create_dir(lab.path("roots")).expect("a directory");
-    let ran = run_behind(&lab, &NOBODY, "-c1M -d1 -W0 roots/f").expect_code(1);
-    ran.says(&["Could not create the file (error code: 13)", "Permission denied"]);
+    let ran = run_behind(&lab, &NOBODY, "-c1M -d1 -W0 roots/f");
+    ran.refused(3, &["Could not create the file (error code: 13)", "Permission denied"]);
 }
 
 /// The kernel counts registered memory against a limit; without it the run goes on and says so.
