@@ -49,7 +49,7 @@ pub enum Wished<'a> {
         /// One sentence for the person, which says why a file that is there was not taken.
         sentence: String,
         /// Makes it.
-        permit: PermitToMake<'a>,
+        permit: Box<PermitToMake<'a>>,
     },
 }
 
@@ -180,7 +180,10 @@ impl Guard<'_> {
             }
         };
         check_permissions(typed, &entry)?;
-        Ok(Wished::Permitted { sentence, permit: PermitToMake { guard: self, wish, entry, existing: there } })
+        Ok(Wished::Permitted {
+            sentence,
+            permit: Box::new(PermitToMake { guard: self, wish, entry, existing: there }),
+        })
     }
 
     /// May `-c` do what was decided? Replacing or writing a foreign file needs `--overwrite`, and so does one of ours that
