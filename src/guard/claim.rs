@@ -88,7 +88,7 @@ impl Search<'_> {
         self.visited.push(device);
         let mut writers: Option<Vec<Opener>> = None;
         for check in 1..=CHECKS {
-            let is_busy = is_busy(paths, device)? && !Self::is_held_by_a_run(paths, device);
+            let is_busy = is_busy(paths, device)? && !self.is_held_by_a_run(paths, device);
             let mut found = self.listed(device);
             let asked = self.visited.len();
             found.extend(self.through_loops(device)?);
@@ -154,8 +154,8 @@ impl Search<'_> {
     }
 
     /// Whether a run of this program holds the device: then nobody else has claimed it, or a part of it.
-    fn is_held_by_a_run(paths: &[&Path], device: DeviceNumber) -> bool {
-        paths.iter().any(|path| device_at(path) == Some(device) && is_held(path))
+    fn is_held_by_a_run(&self, paths: &[&Path], device: DeviceNumber) -> bool {
+        paths.iter().any(|path| device_at(path) == Some(device) && is_held(path, self.roots))
     }
 
     /// Runs that hold a partition of the device, or the disk it is a partition of: they would write the same bytes,
@@ -163,7 +163,7 @@ impl Search<'_> {
     fn runs_beside(&self, device: DeviceNumber) -> Vec<Use> {
         let Some(own) = BlockDevice::find(device, self.roots) else { return Vec::new() };
         let involved = own.involved().into_iter().filter(|part| *part != own);
-        let held = involved.filter(|part| is_held(&self.roots.dev.join(part.node_name())));
+        let held = involved.filter(|part| is_held(&self.roots.dev.join(part.node_name()), self.roots));
         held.map(|part| Use::plain(How::Tested { what: Subject::of(&part, &own) })).collect()
     }
 

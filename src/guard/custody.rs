@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use super::hold::{Hold, Kept, Told};
+use super::hold::{Hold, Kept};
 use super::make::NewFile;
 use super::runs::{OtherRun, named};
+use super::told::Told;
 use crate::machine::roots::Roots;
 use crate::sys::identity::Identity;
 

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
-use super::hold::is_being_tested;
 use super::missing::{Fact, Missing, Unseen};
-use super::openers::{Opener, writers_now};
+use super::openers::{Opener, mappers_now, writers_now};
+use super::told::is_written_by_a_run;
 use crate::machine::loops::{Below, by_nodes, standing_on};
 use crate::machine::mounts::{read_swaps, swaps};
 use crate::machine::roots::Roots;
@@ -97,14 +97,16 @@ pub(super) fn uses_of_file(file: &File, roots: &Roots) -> io::Result<FileUses> {
     Ok(found)
 }
 
-/// Programs other than runs of this one that keep the file open for writing, as far as this process sees them. It may be open
-/// for writing here, so that the kernel cannot be asked for a lease.
+/// Programs other than runs of this one that keep the file open or mapped for writing, as far as this process sees them. It
+/// may be open for writing here, so that the kernel cannot be asked for a lease.
 pub fn writers_of_file(file: &File, roots: &Roots) -> Vec<Opener> {
     let Ok(own) = Identity::of(file) else { return Vec::new() };
     let mut stayed: Option<Vec<Opener>> = None;
     for check in 1..=CHECKS {
-        let now = writers_now(own, roots).unwrap_or_default().into_iter();
-        let now: Vec<Opener> = now.filter(|o| stayed.as_ref().is_none_or(|s| s.contains(o))).collect();
+        let mut now = writers_now(own, roots).unwrap_or_default();
+        now.extend(mappers_now(file, own, roots).unwrap_or_default());
+        let now: Vec<Opener> =
+            now.into_iter().filter(|o| stayed.as_ref().is_none_or(|s| s.contains(o))).collect();
         if now.is_empty() || check == CHECKS {
             return now;
         }
@@ -166,7 +168,7 @@ impl FileUses {
             let now: Vec<Opener> =
                 now.filter(|o| stayed.as_ref().is_none_or(|s| s.contains(o))).cloned().collect();
             // A use that is known has it open, too, and so have runs of this program, which may disturb each other.
-            let is_explained = || !self.uses.is_empty() || is_being_tested(file) || is_written_here(own);
+            let is_explained = || !self.uses.is_empty() || is_written_by_a_run(file) || is_written_here(own);
             let is_hidden = told == Others::Writers && now.is_empty() && !is_explained();
             let is_last = if is_hidden { begin.elapsed() >= LAST_IO } else { check >= CHECKS };
             if is_last || (now.is_empty() && !is_hidden) {
@@ -229,6 +231,7 @@ mod tests {
 
     use super::*;
     use crate::guard::hold::Hold;
+    use crate::guard::told::take_seat;
 
     /// A file, and a process that has it open for writing for so many seconds.
     fn written_for(seconds: &str) -> (tempfile::NamedTempFile, Child) {
@@ -238,6 +241,13 @@ mod tests {
         // The descriptor in `file` is for writing, too.
         let path = file.into_temp_path();
         (tempfile::NamedTempFile::from_parts(File::open(&path).unwrap(), path), child)
+    }
+
+    /// Another process that writes the file as a run does.
+    fn run_that_writes(path: &std::path::Path) -> Child {
+        let writer = File::options().read(true).write(true).open(path).unwrap();
+        take_seat(&writer).unwrap();
+        Command::new("sleep").arg("60").stdout(Stdio::from(writer)).spawn().unwrap()
     }
 
     #[test]
@@ -269,10 +279,14 @@ mod tests {
         };
         assert_eq!(found(&Roots::default()), (1, false, false), "a process that is seen");
         assert_eq!(found(&hidden), (0, true, false), "it is known that there is one");
-        let mut run = Hold::take(&File::open(file.path()).unwrap(), file.path()).unwrap();
-        run.says_it_writes();
+        let mut reader = Hold::take(&File::open(file.path()).unwrap(), file.path()).unwrap();
+        reader.says_it_writes();
+        assert_eq!(found(&hidden), (0, true, false), "who may only read can say so, too");
+        drop(reader);
+        // In another process, because this one is asked about first.
+        let mut run = run_that_writes(file.path());
         assert_eq!(found(&hidden), (0, false, true), "another run of this program");
-        drop(run);
+        run.kill().and_then(|()| run.wait()).unwrap();
         let own = File::options().write(true).open(file.path()).unwrap();
         assert_eq!(found(&hidden), (0, false, true), "this process");
         drop(own);

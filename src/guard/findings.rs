@@ -132,8 +132,12 @@ impl Findings {
     pub fn foreign(self, typed: &str, whose: Whose, why: &str) -> Refusal {
         let word = shell_word(typed);
         let mut refusal = Refusal::guard(typed, format!("'{typed}' {whose}, and {why}"))
-            .hint(format!("if its content is no longer needed, add --overwrite {word}"))
-            .hint(format!("or let all write tests overwrite it from now on: truespd adopt {word}"));
+            .hint(format!("if its content is no longer needed, add --overwrite {word}"));
+        // There a mark does not tell next time either.
+        if whose != Whose::Untold {
+            refusal = refusal
+                .hint(format!("or let all write tests overwrite it from now on: truespd adopt {word}"));
+        }
         refusal = match whose {
             Whose::Unfinished => refusal.switch_hint(
                 "or repeat the command line that made it: -c<size> creates the file again if it holds only what that \

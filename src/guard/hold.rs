@@ -1,64 +1,24 @@
 //! Reserves a target for the time of a test, and tells other runs that a test has it.
 //!
 //! A device is held open exclusively, so that nobody can mount it, swap to it or build on it meanwhile. Devices
-//! and files get a lock on bytes far beyond their end, which no other program has a reason to lock: runs recognise each
-//! other by it, whatever the program is called. Claim and lock end with the process, however that ends.
+//! and files get a lock on bytes far beyond their end (`told`): runs recognise each other by it, whatever the program is
+//! called. Claim and lock end with the process, however that ends.
+//!
+//! Anybody who may read a device can take such a lock. So a device counts as held by a run only where a process of root or of
+//! this user has the lock.
 
 use std::fs::File;
 use std::io;
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::openers;
+use super::told::{Says, Told, is_locked, say};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::sys::identity::block_device;
-use crate::sys::lock::{is_byte_locked, share_byte};
 use crate::sys::open::{Reading, own_path, read};
-
-/// "TrueSpd" as a number: where the locks of a run begin.
-const LOCK_START: u64 = 0x0054_7275_6553_7064;
-
-/// What a lock says; the number is the byte it is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Says {
-    /// A run has opened it, and may still be checking whether it may write.
-    Here = 0,
-    /// A run holds the device exclusively.
-    Held = 1,
-    /// A run writes, and was allowed to.
-    Writes = 2,
-    /// A run only reads.
-    Reads = 3,
-    /// A run wants it for itself.
-    Alone = 4,
-}
-
-/// What runs say of a target by their locks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Told {
-    /// There is a run; it may not know yet whether it is allowed to do what it wants.
-    pub is_there: bool,
-    /// One writes.
-    pub writes: bool,
-    /// One reads only.
-    pub reads: bool,
-    /// One wants it for itself.
-    pub is_alone: bool,
-}
-
-impl Told {
-    fn of(says: impl Fn(Says) -> bool) -> Self {
-        let [is_there, writes, reads, is_alone] =
-            [Says::Here, Says::Writes, Says::Reads, Says::Alone].map(says);
-        Told { is_there, writes, reads, is_alone }
-    }
-
-    /// A run tests the target: it does more than look.
-    pub fn is_tested(self) -> bool {
-        self.writes || self.reads
-    }
-}
 
 /// A busy device is tried this often, with this pause between: another run may be checking it.
 const TRIES: u32 = 10;
@@ -77,6 +37,28 @@ pub struct Hold {
     is_exclusive: bool,
     /// What it said besides being here.
     said: Vec<Says>,
+    /// The process of the run with which it shares the device.
+    shared_with: Option<u32>,
+}
+
+/// Devices that this process holds exclusively: nothing else tells that where there is no procfs.
+static HELD_HERE: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+
+fn held_here() -> std::sync::MutexGuard<'static, Vec<u64>> {
+    HELD_HERE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if !self.is_exclusive {
+            return;
+        }
+        let device = block_device(&self.file).ok().flatten();
+        let mut held = held_here();
+        if let Some(at) = held.iter().position(|held| Some(*held) == device) {
+            held.swap_remove(at);
+        }
+    }
 }
 
 /// Who has a device now that another run held.
@@ -97,13 +79,13 @@ impl Hold {
     /// # Errors
     /// When somebody else has it, or it cannot be opened for reading.
     pub fn take(file: &File, path: &Path) -> io::Result<Self> {
-        if block_device(file)?.is_none() {
+        let Some(device) = block_device(file)? else {
             // The same open file: one more reader would keep the kernel from answering who else has it open.
             let file = file.try_clone()?;
             // A file system without such locks is no problem: other runs then count as foreign programs.
-            let _ = lock(&file, Says::Here);
-            return Ok(Hold::of(file, path, false, false));
-        }
+            let _ = say(&file, Says::Here);
+            return Ok(Hold::of(file, path, false));
+        };
         let usual = usual_node(file);
         let mut tries = TRIES;
         loop {
@@ -113,15 +95,21 @@ impl Hold {
             };
             match open(ALONE) {
                 Ok(file) => {
-                    lock(&file, Says::Here)?;
-                    lock(&file, Says::Held)?;
-                    return Ok(Hold::of(file, path, true, true));
+                    say(&file, Says::Here)?;
+                    say(&file, Says::Held)?;
+                    held_here().push(device);
+                    let mut hold = Hold::of(file, path, true);
+                    hold.is_exclusive = true;
+                    return Ok(hold);
                 }
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                     let file = open(SHARED)?;
-                    if is_locked(&file, Says::Held) {
-                        lock(&file, Says::Here)?;
-                        return Ok(Hold::of(file, path, true, false));
+                    let shared_with = holder(&file, device, None, &Roots::default());
+                    if shared_with.is_some() {
+                        say(&file, Says::Here)?;
+                        let mut hold = Hold::of(file, path, true);
+                        hold.shared_with = shared_with;
+                        return Ok(hold);
                     }
                     tries -= 1;
                     if tries == 0 {
@@ -143,19 +131,20 @@ impl Hold {
             Some((node, _)) => node,
             None => file.try_clone()?,
         };
-        lock(&file, Says::Here)?;
-        let mut hold = Hold::of(file, path, false, false);
+        say(&file, Says::Here)?;
+        let mut hold = Hold::of(file, path, false);
         hold.say(Says::Reads);
         Ok(hold)
     }
 
-    fn of(file: File, path: &Path, is_device: bool, is_exclusive: bool) -> Self {
-        Hold { file, path: path.to_path_buf(), is_device, is_exclusive, said: Vec::new() }
+    fn of(file: File, path: &Path, is_device: bool) -> Self {
+        let (path, said) = (path.to_path_buf(), Vec::new());
+        Hold { file, path, is_device, is_exclusive: false, said, shared_with: None }
     }
 
     fn say(&mut self, says: Says) {
         // Without the lock of a write, a run on the same target asks for `--overwrite`.
-        let _ = lock(&self.file, says);
+        let _ = say(&self.file, says);
         self.said.push(says);
     }
 
@@ -176,7 +165,7 @@ impl Hold {
 
     /// What other runs say of the target.
     pub fn told(&self) -> Told {
-        told_by_others(&self.file)
+        Told::by_others(&self.file)
     }
 
     /// It keeps a device.
@@ -194,23 +183,46 @@ impl Hold {
         if self.is_settled() {
             return Kept::Here;
         }
+        let device = block_device(&self.file).ok().flatten();
+        let is_kept = |device| holder(&self.file, device, self.shared_with, &Roots::default()).is_some();
+        if self.shared_with.is_some_and(|known| known != std::process::id()) && device.is_some_and(is_kept) {
+            return Kept::ByAnother;
+        }
         match Hold::take(&self.file, &self.path) {
             Ok(mut taken) if taken.is_exclusive => {
                 std::mem::take(&mut self.said).into_iter().for_each(|says| taken.say(says));
                 *self = taken;
                 Kept::Here
             }
-            Ok(_) => Kept::ByAnother,
+            Ok(taken) => {
+                self.shared_with = taken.shared_with;
+                Kept::ByAnother
+            }
             Err(_) => Kept::Lost,
         }
     }
 }
 
 /// Whether a run of this program holds the device exclusively; `path` leads to it.
-pub(super) fn is_held(path: &Path) -> bool {
-    let is_held = |file: &File| is_locked(file, Says::Held);
-    read(path, SHARED)
-        .is_ok_and(|file| is_held(&file) || usual_node(&file).is_some_and(|(usual, _)| is_held(&usual)))
+pub(super) fn is_held(path: &Path, roots: &Roots) -> bool {
+    let Ok(file) = read(path, SHARED) else { return false };
+    let Ok(Some(device)) = block_device(&file) else { return false };
+    let is_held = |file: &File| holder(file, device, None, roots).is_some();
+    held_here().contains(&device)
+        || is_held(&file)
+        || usual_node(&file).is_some_and(|(usual, _)| is_held(&usual))
+}
+
+/// The process of the run that holds the device exclusively. `known` held it a moment ago: to ask it alone takes no search.
+fn holder(file: &File, device: u64, known: Option<u32>, roots: &Roots) -> Option<u32> {
+    if !is_locked(file, Says::Held) {
+        return None;
+    }
+    if held_here().contains(&device) {
+        return Some(std::process::id());
+    }
+    let target = DeviceNumber::from_raw(device).identity();
+    openers::holder_of(target, known, roots)
 }
 
 /// Opens an open device once more: itself, or without procfs what its path leads to, if that is the same.
@@ -236,45 +248,9 @@ fn usual_node(file: &File) -> Option<(File, PathBuf)> {
     (block_device(&usual).ok()? == Some(number)).then_some((usual, path))
 }
 
-/// Whether a run of this program is writing the file at this moment.
-pub fn is_being_tested(file: &File) -> bool {
-    is_locked(file, Says::Writes)
-}
-
 /// What runs say of an open file or device on which this run has no lock.
 pub(super) fn told_of(file: &File) -> Told {
-    usual_node(file).map_or_else(|| told_by_others(file), |(node, _)| told_by_others(&node))
-}
-
-fn told_by_others(file: &File) -> Told {
-    Told::of(|says| is_locked(file, says))
-}
-
-/// What the locks in a descriptor's `fdinfo` say; `None` when it is not that of a run.
-pub(super) fn told_in(info: &str) -> Option<Told> {
-    let locked: Vec<_> = info.lines().filter_map(locked_bytes).collect();
-    let says = |says: Says| locked.iter().any(|bytes| bytes.contains(&(LOCK_START + says as u64)));
-    let told = Told::of(says);
-    told.is_there.then_some(told)
-}
-
-/// The bytes of a lock of an open file. The kernel tells locks on neighbouring bytes as one.
-fn locked_bytes(line: &str) -> Option<RangeInclusive<u64>> {
-    // lock:  1: OFDLCK ADVISORY  READ -1 00:05:352 23768... 23768...
-    let words = line.strip_prefix("lock:").filter(|line| line.contains("OFDLCK"))?;
-    let mut words = words.split_whitespace().rev();
-    let end = words.next()?.parse().ok()?;
-    Some(words.next()?.parse().ok()?..=end)
-}
-
-/// Shared with all other runs; belongs to the open file, not to the process.
-fn lock(file: &File, says: Says) -> io::Result<()> {
-    share_byte(file, LOCK_START + says as u64)
-}
-
-/// Whether any other open file has that lock.
-fn is_locked(file: &File, says: Says) -> bool {
-    is_byte_locked(file, LOCK_START + says as u64)
+    usual_node(file).map_or_else(|| Told::by_others(file), |(node, _)| Told::by_others(&node))
 }
 
 #[cfg(test)]
@@ -286,24 +262,25 @@ mod tests {
     #[test]
     fn runs_know_each_other_by_the_lock() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        assert!(!is_being_tested(file.as_file()));
+        let is_told = || told_of(file.as_file()).writes;
+        assert!(!is_told());
         let take = || Hold::take(&File::open(file.path()).unwrap(), file.path()).unwrap();
         let (mut first, mut second) = (take(), take());
-        assert!(!is_being_tested(file.as_file()), "they may be refused yet");
+        assert!(!is_told(), "they may be refused yet");
         first.says_it_writes();
         second.says_it_writes();
-        assert!(is_being_tested(file.as_file()) && first.is_settled() && second.is_settled());
+        assert!(is_told() && first.is_settled() && second.is_settled());
         let info = open_file_info(&first.file);
         let told = Told { is_there: true, writes: true, ..Told::default() };
-        assert_eq!(told_in(&info), Some(told), "{info}");
+        assert_eq!(Told::in_info(&info), Some(told), "{info}");
         assert_eq!((first.told(), told_of(file.as_file())), (told, told));
         drop(first);
         assert!(within_a_second(|| second.told() == Told::default()), "its own do not count");
-        assert!(is_being_tested(file.as_file()));
+        assert!(is_told());
         drop(second);
-        assert!(within_a_second(|| !is_being_tested(file.as_file())));
+        assert!(within_a_second(|| !is_told()));
         let info = open_file_info(file.as_file());
-        assert_eq!(told_in(&info), None, "{info}");
+        assert_eq!(Told::in_info(&info), None, "{info}");
     }
 
     #[test]
@@ -313,21 +290,9 @@ mod tests {
         let mut reader = Hold::attend(&open(), file.path()).unwrap();
         let told = Told { is_there: true, reads: true, ..Told::default() };
         assert_eq!((told_of(&open()), reader.told()), (told, Told::default()));
-        assert!(reader.only_reads() && !is_being_tested(file.as_file()));
+        assert!(reader.only_reads() && !told_of(&open()).writes);
         reader.says_it_is_alone();
         let alone = Told { is_alone: true, ..told };
-        assert_eq!((told_of(&open()), told_in(&open_file_info(&reader.file))), (alone, Some(alone)));
-    }
-
-    #[test]
-    fn other_locks_are_no_runs() {
-        for line in [
-            "lock:\t1: FLOCK  ADVISORY  WRITE 7 00:05:9 0 EOF",
-            "lock:\t1: OFDLCK ADVISORY  READ -1 00:05:9 0 EOF",
-            "lock:\t1: POSIX  ADVISORY  READ 7 00:05:9 23769746580402276 23769746580402276",
-            "pos:\t0",
-        ] {
-            assert_eq!(told_in(line), None, "{line}");
-        }
+        assert_eq!((told_of(&open()), Told::in_info(&open_file_info(&reader.file))), (alone, Some(alone)));
     }
 }

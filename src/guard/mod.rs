@@ -10,8 +10,8 @@
 //!    where the target is (`no_storage`), and by which names its path leads to it (`way`). [`reuse`] decides what `-c` means for a file that is there.
 //! 3. **Permit.** [`Guard::permit`] holds a target, decides on the very descriptor, and gives a [`Permit`];
 //!    [`Guard::permit_to_make`] does so for a file of `-c`. Only a permit opens a target for writing (`tests/all/house.rs`).
-//! 4. **Hold.** [`Custody`] reserves devices for the time of a run and knows what the run made itself. By its locks
-//!    (`hold`) other runs recognise what is being tested, and name each other (`runs`).
+//! 4. **Hold.** [`Custody`] reserves devices for the time of a run (`hold`) and knows what the run made itself. By its locks
+//!    (`told`) other runs recognise what is being tested, and name each other (`runs`).
 //! 5. **Mark.** [`mark::Marks`] notes on a file that TrueSpd made it and when it wrote last.
 
 mod adopt;
@@ -39,6 +39,7 @@ pub mod sample;
 mod scan;
 mod signature;
 mod subject;
+mod told;
 mod uses;
 mod way;
 
@@ -50,7 +51,6 @@ pub use custody::Custody;
 pub use decision::{Guard, Word};
 pub use error::GuardError;
 pub use files::{FileLock, FileUse, writers_of_file};
-pub use hold::Told;
 pub use make::{NewFile, PermitToMake, Wish, Wished};
 pub use missing::{Fact, Missing, Unseen};
 pub use no_storage::check_directory;
@@ -61,6 +61,7 @@ pub use runs::OtherRun;
 pub use scan::signatures;
 pub use signature::{Range, Scan, ScannedBy, Signature, SignatureKind};
 pub use subject::Subject;
+pub use told::Told;
 pub use uses::users;
 
 #[cfg(test)]

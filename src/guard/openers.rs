@@ -2,7 +2,7 @@
 //! or a database on a raw device is in use all the same.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use super::hold::{Told, told_in};
 use super::missing::{Fact, Missing};
 use super::subject::Subject;
+use super::told::Told;
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::namespace;
 use crate::machine::read::read_word;
@@ -20,7 +20,8 @@ use crate::machine::roots::Roots;
 use crate::sys::error::system_text;
 use crate::sys::file::{FileKind, Stat};
 use crate::sys::identity::Identity;
-use crate::sys::open::is_for_writing;
+use crate::sys::open::{is_for_writing, own_path};
+use crate::sys::system::user;
 use crate::text::{printable, printable_path, shell_line};
 
 /// A process that has a device, or a partition of it, open.
@@ -96,6 +97,53 @@ pub(super) fn writers_now(own: Identity, roots: &Roots) -> Result<Vec<Opener>, M
     Ok(found.into_iter().filter(|opener| opener.writes).collect())
 }
 
+/// Programs other than runs of this one that have the file mapped for writing at this moment, as far as this user sees into
+/// processes. A map outlives its descriptor, and a page of it that is written again changes no time until the kernel has
+/// written it back.
+///
+/// # Errors
+/// As [`of`].
+pub(super) fn mappers_now(file: &File, own: Identity, roots: &Roots) -> Result<Vec<Opener>, Missing> {
+    let path = fs::read_link(own_path(file)).ok();
+    in_time(roots, SEARCH_MAX, move |proc, stop| {
+        let mut found = Vec::new();
+        each_process(proc, stop, &mut |id, dir| {
+            let maps = fs::read_to_string(dir.join("maps")).unwrap_or_default();
+            let is_it = |map: Map<'_>| {
+                // Who may follow these links knows for sure.
+                Identity::at(&dir.join("map_files").join(map.addresses)).is_ok_and(|at| at == own)
+                    || (map.inode == own.inode() && path.as_deref() == Some(Path::new(map.path)))
+            };
+            if maps.lines().filter_map(Map::for_writing).any(is_it) && told_by(dir, own).is_empty() {
+                let name = read_word(&dir.join("comm")).unwrap_or_default();
+                found.push(Opener { id, name, what: Subject::It, writes: true });
+            }
+        })?;
+        Ok(found)
+    })
+}
+
+/// A shared map of a file that can be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Map<'a> {
+    addresses: &'a str,
+    inode: u64,
+    path: &'a str,
+}
+
+impl<'a> Map<'a> {
+    /// Of a line of `maps`.
+    fn for_writing(line: &'a str) -> Option<Self> {
+        // 7f0c1a000000-7f0c1a001000 rw-s 00000000 08:01 1234      /srv/a file
+        let mut words = line.splitn(6, ' ');
+        let (addresses, allowed) = (words.next()?, words.next()?);
+        let inode = words.nth(2)?.parse().ok()?;
+        let path = words.next()?.trim_start();
+        let is_it = allowed.as_bytes().get(1) == Some(&b'w') && allowed.ends_with('s');
+        is_it.then_some(Map { addresses, inode, path })
+    }
+}
+
 /// Processes that have a file open for which `named` gives a subject, without this process and other runs. `named` gets
 /// where a descriptor leads, its path in `/proc` and that of its `fdinfo`.
 fn openers(
@@ -106,8 +154,17 @@ fn openers(
     in_time(roots, longest, move |proc, stop| search(proc, &named, stop))
 }
 
-/// A run of this program: its process, its command line, and what it says of a target.
-pub(super) type RunSeen = (u32, Option<String>, Told);
+/// A process that says by its locks that it is a run of this program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RunSeen {
+    pub process: u32,
+    /// As it would be typed; `None` when it cannot be read.
+    pub command_line: Option<String>,
+    /// What it says of the target.
+    pub told: Told,
+    /// What it says can be relied on: it belongs to root or to this user, or only who may write the file can say so.
+    pub is_proven: bool,
+}
 
 /// Runs of this program, other than this one, that have locks on the file or device, one entry for each descriptor.
 ///
@@ -117,17 +174,45 @@ pub(super) fn runs_on(target: Identity, roots: &Roots) -> Result<Vec<RunSeen>, M
     in_time(roots, SEARCH_MAX, move |proc, stop| {
         let mut found = Vec::new();
         each_process(proc, stop, &mut |id, dir| {
-            for info in fs::read_dir(dir.join("fdinfo")).into_iter().flatten().flatten() {
-                let told = fs::read_to_string(info.path()).ok().and_then(|info| told_in(&info));
-                let is_it =
-                    || Identity::at(&dir.join("fd").join(info.file_name())).is_ok_and(|at| at == target);
-                if let Some(told) = told.filter(|_| is_it()) {
-                    found.push((id, command_line(dir), told));
-                }
+            for told in told_by(dir, target) {
+                let is_proven = told.is_proven || is_of_root_or_own(dir);
+                found.push(RunSeen { process: id, command_line: command_line(dir), told, is_proven });
             }
         })?;
         Ok(found)
     })
+}
+
+/// A process of root or of this user that says that it holds the device exclusively. `known` is asked first.
+pub(super) fn holder_of(target: Identity, known: Option<u32>, roots: &Roots) -> Option<u32> {
+    let is_holder =
+        |dir: &Path| is_of_root_or_own(dir) && told_by(dir, target).iter().any(|told| told.is_held);
+    if let Some(known) = known.filter(|known| is_holder(&roots.proc.join(known.to_string()))) {
+        return Some(known);
+    }
+    let runs = runs_on(target, roots).ok()?;
+    runs.into_iter().find(|run| run.is_proven && run.told.is_held).map(|run| run.process)
+}
+
+/// What a process says of a target, by each descriptor that says something.
+fn told_by(process: &Path, target: Identity) -> Vec<Told> {
+    let mut found = Vec::new();
+    for info in fs::read_dir(process.join("fdinfo")).into_iter().flatten().flatten() {
+        let told = fs::read_to_string(info.path()).ok().and_then(|info| Told::in_info(&info));
+        let is_it = || Identity::at(&process.join("fd").join(info.file_name())).is_ok_and(|at| at == target);
+        if let Some(told) = told.filter(|_| is_it()) {
+            found.push(told);
+        }
+    }
+    found
+}
+
+/// By the user who started it: a program may have the rights of its owner for a while (`su`).
+fn is_of_root_or_own(process: &Path) -> bool {
+    let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    let started_by = users.and_then(|users| users.split_whitespace().next()?.parse::<u32>().ok());
+    started_by.is_some_and(|started_by| started_by == 0 || started_by == user())
 }
 
 fn command_line(process: &Path) -> Option<String> {
@@ -200,7 +285,7 @@ fn of_process(id: u32, dir: &Path, named: &dyn Fn(&Path, &Path, &Path) -> Option
         let info = dir.join("fdinfo").join(fd.file_name());
         let Some(what) = named(&link, &fd.path(), &info) else { continue };
         let info = fs::read_to_string(info).unwrap_or_default();
-        if told_in(&info).is_some() {
+        if Told::in_info(&info).is_some() {
             return Vec::new();
         }
         let writes = may_write(&info);
@@ -234,6 +319,22 @@ mod tests {
         assert!(may_write(&open_file_info(file.as_file())));
         assert!(!may_write(&open_file_info(&reader)));
         assert!(!may_write(""));
+    }
+
+    #[test]
+    fn shared_maps_for_writing() {
+        let line = |allowed: &str| {
+            format!("7f0c1a000000-7f0c1a001000 {allowed} 00001000 08:01 1234      /srv/a file")
+        };
+        let found = Some(Map { addresses: "7f0c1a000000-7f0c1a001000", inode: 1234, path: "/srv/a file" });
+        assert_eq!(
+            [Map::for_writing(&line("rw-s")), Map::for_writing(&line("-w-s"))],
+            [found.clone(), found]
+        );
+        for other in ["r--s", "rw-p", "r-xp"] {
+            assert_eq!(Map::for_writing(&line(other)), None, "{other}");
+        }
+        assert_eq!(Map::for_writing("7f0c1a000000-7f0c1a001000 rw-p 00000000 00:00 0"), None);
     }
 
     #[test]

@@ -220,12 +220,17 @@ mod tests {
         let guard = Guard { word: Word::default(), marks: &marks, roots: &roots };
         let look = || open(&path, ReadFlags::CACHED, &roots).unwrap();
         let [mut first, mut second, mut third] = [(); 3].map(|()| Custody::default());
-        guard.attend("file", &look(), &mut first).unwrap();
+        let opened = look();
+        guard.attend("file", &opened, &mut first).unwrap();
         guard.attend("file", &look(), &mut second).unwrap();
         let identity = Identity::at(&path).unwrap();
         assert!(first.told(identity).reads && second.told(identity).reads);
+        // The locks are those of this process, until another one has the open file as well.
         let alone = Guard { word: Word { exclusive: true, ..Word::default() }, ..guard };
+        let mut other = std::process::Command::new("sleep");
+        let mut other = other.arg("60").stdin(opened.file.try_clone().unwrap()).spawn().unwrap();
         let refusal = alone.attend("file", &look(), &mut third).unwrap_err();
+        other.kill().and_then(|()| other.wait()).unwrap();
         assert!(refusal.message.contains("is being tested by another run"), "{refusal}");
     }
 

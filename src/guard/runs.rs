@@ -4,8 +4,9 @@ use std::fmt;
 use std::fs::File;
 
 use super::decision::Guard;
-use super::hold::{Told, told_of};
-use super::openers;
+use super::hold::told_of;
+use super::openers::{self, RunSeen};
+use super::told::Told;
 use crate::fault::Refusal;
 use crate::machine::roots::Roots;
 use crate::sys::identity::Identity;
@@ -35,21 +36,26 @@ impl fmt::Display for OtherRun {
 
 /// Who the runs are that test the target, by what their locks tell.
 pub(super) fn named(told: Told, target: Identity, roots: &Roots) -> Vec<OtherRun> {
-    if !told.is_tested() {
+    if !told.is_tested() && !told.is_covered {
         return Vec::new();
     }
     // What cannot be named is told without a name.
-    let seen = openers::runs_on(target, roots).unwrap_or_default();
-    let mut runs: Vec<OtherRun> = Vec::new();
-    for (id, line, of_one) in seen.into_iter().filter(|(.., of_one)| of_one.is_tested()) {
-        match runs.iter_mut().find(|run| run.process == Some(id)) {
-            Some(known) => known.writes |= of_one.writes,
-            None => runs.push(OtherRun { process: Some(id), command_line: line, writes: of_one.writes }),
-        }
-    }
+    let mut runs = each_once(openers::runs_on(target, roots).unwrap_or_default());
     let is_told = |writes: bool| runs.iter().any(|run| run.writes == writes);
-    if runs.is_empty() || (told.writes && !is_told(true)) {
+    if told.is_tested() && (runs.is_empty() || (told.writes && !is_told(true))) {
         runs.push(OtherRun { process: None, command_line: None, writes: told.writes });
+    }
+    runs
+}
+
+/// The runs that do more than look.
+fn each_once(seen: Vec<RunSeen>) -> Vec<OtherRun> {
+    let mut runs: Vec<OtherRun> = Vec::new();
+    for RunSeen { process, command_line, told, .. } in seen.into_iter().filter(|run| run.told.is_tested()) {
+        match runs.iter_mut().find(|run| run.process == Some(process)) {
+            Some(known) => known.writes |= told.writes,
+            None => runs.push(OtherRun { process: Some(process), command_line, writes: told.writes }),
+        }
     }
     runs
 }
@@ -69,14 +75,25 @@ impl Guard<'_> {
     }
 
     pub(super) fn refuse_runs(&self, typed: &str, target: Identity, told: Told) -> Result<(), Refusal> {
-        if !told.is_there || !(self.word.exclusive || told.is_alone) {
+        let may_matter = self.word.exclusive || told.is_alone || told.is_covered;
+        if !may_matter || !(told.is_there || told.is_covered || told.is_proven) {
             return Ok(());
         }
-        let who: Vec<String> = named(told, target, self.roots).iter().map(OtherRun::to_string).collect();
+        // A reader of the file can say anything, and shall keep nobody out.
+        let mut runs = openers::runs_on(target, self.roots).unwrap_or_default();
+        runs.retain(|run| run.is_proven);
+        let is_hidden = runs.is_empty() && told.is_proven;
+        let is_alone = runs.iter().any(|run| run.told.is_alone) || (is_hidden && told.is_alone);
+        if !is_alone && !(self.word.exclusive && (is_hidden || !runs.is_empty())) {
+            return Ok(());
+        }
+        let hidden = OtherRun { process: None, command_line: None, writes: true };
+        let mut who: Vec<String> = each_once(runs).iter().map(OtherRun::to_string).collect();
+        who.extend(is_hidden.then(|| hidden.to_string()));
         let who = if who.is_empty() { "one that is just starting".to_string() } else { who.join(", ") };
         let words = format!("'{typed}' is being tested by another run of TrueSpd: {who}");
         let refusal = Refusal::guard(typed, words).about(&["-exclusive"]);
-        Err(match told.is_alone {
+        Err(match is_alone {
             true => refusal.hint("that run has it for itself (--exclusive); wait until it ends"),
             false => refusal.hint("wait until it ends, or leave out --exclusive to test beside it"),
         })

@@ -25,22 +25,40 @@ const STEP_BYTES: u64 = 4096;
 const LIMIT: Duration = Duration::from_millis(300);
 /// But from so many at least.
 const PLACES_MIN: usize = 16;
+/// Where all is wanted, so many bytes are read however long that takes.
+const PATIENT_BYTES: u64 = 128 << 20;
+/// After so much of the time it is given up when the rest cannot be read in time.
+const EARLY: u32 = 10;
+/// All of a large file is compared for so long.
+const COMPARE_LIMIT: Duration = Duration::from_secs(10);
 
 /// All of a file of this size, as ranges.
 pub(super) fn all_of(size_bytes: u64) -> [Range<u64>; 1] {
     std::array::from_fn(|_| 0..size_bytes)
 }
 
-/// A digest of the first so many places of a file.
+/// A digest of the first so many places of a file, or of all of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Digest {
     sum: u64,
-    places: usize,
+    places: Places,
+}
+
+/// What a digest is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Places {
+    /// So many of the places that [`places`] gives.
+    First(usize),
+    /// Every byte of what is too large for that.
+    All,
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}/{}", self.sum, self.places)
+        match self.places {
+            Places::First(count) => write!(f, "{:016x}/{count}", self.sum),
+            Places::All => write!(f, "{:016x}/all", self.sum),
+        }
     }
 }
 
@@ -54,7 +72,11 @@ impl FromStr for Digest {
     fn from_str(text: &str) -> Result<Self, NoDigest> {
         let (sum, places) = text.split_once('/').ok_or(NoDigest)?;
         let sum = u64::from_str_radix(sum, 16).map_err(|_| NoDigest)?;
-        Ok(Digest { sum, places: places.parse().map_err(|_| NoDigest)? })
+        let places = match places {
+            "all" => Places::All,
+            count => Places::First(count.parse().map_err(|_| NoDigest)?),
+        };
+        Ok(Digest { sum, places })
     }
 }
 
@@ -67,32 +89,87 @@ impl Digest {
         Self::until(Instant::now() + LIMIT, file, ranges)
     }
 
-    /// The same until this time.
+    /// The same, of every byte if all can be read in this time.
+    ///
+    /// # Errors
+    /// When a place cannot be read.
+    pub fn of_all_within(longest: Duration, file: &File, ranges: &[Range<u64>]) -> io::Result<Self> {
+        let total = total(ranges);
+        if total > WHOLE_BYTES {
+            let begun = Instant::now();
+            let goes_on = |read: usize| {
+                let (bytes, passed) = (read as u64 * PIECE_BYTES, begun.elapsed());
+                let needed = passed.mul_f64(total as f64 / bytes.max(1) as f64);
+                total <= PATIENT_BYTES || passed < longest / EARLY || needed < longest
+            };
+            if let Some(sum) = sum_of_all(file, ranges, &goes_on)? {
+                return Ok(Digest { sum, places: Places::All });
+            }
+        }
+        Self::of(file, ranges)
+    }
+
+    /// The first places until this time.
     fn until(end: Instant, file: &File, ranges: &[Range<u64>]) -> io::Result<Self> {
-        sum(file, &places(ranges), &|read| read < PLACES_MIN || Instant::now() < end)
+        let (sum, count) = sum(file, &places(ranges), &|read| read < PLACES_MIN || Instant::now() < end)?;
+        Ok(Digest { sum, places: Places::First(count) })
     }
 
     /// Whether it is of every byte of a file of this size.
     pub fn is_of_all(&self, size_bytes: u64) -> bool {
-        size_bytes <= WHOLE_BYTES && self.places as u64 >= size_bytes.div_ceil(PIECE_BYTES)
+        match self.places {
+            Places::First(count) => {
+                size_bytes <= WHOLE_BYTES && count as u64 >= size_bytes.div_ceil(PIECE_BYTES)
+            }
+            Places::All => true,
+        }
     }
 
     /// Whether the same places hold the same now.
     ///
     /// # Errors
-    /// When a place cannot be read.
+    /// When a place cannot be read, or all cannot be read in time ([`io::ErrorKind::TimedOut`]).
     pub fn is_of(&self, file: &File, ranges: &[Range<u64>]) -> io::Result<bool> {
+        let Places::First(count) = self.places else {
+            let end = Instant::now() + COMPARE_LIMIT;
+            let found = sum_of_all(file, ranges, &|_| Instant::now() < end)?;
+            return found.map(|sum| sum == self.sum).ok_or_else(|| io::ErrorKind::TimedOut.into());
+        };
         let mut places = places(ranges);
-        if places.len() < self.places {
+        if places.len() < count {
             return Ok(false);
         }
-        places.truncate(self.places);
-        Ok(sum(file, &places, &|_| true)? == *self)
+        places.truncate(count);
+        Ok(sum(file, &places, &|_| true)? == (self.sum, count))
     }
 }
 
-/// Adds up what the places hold, until `goes_on`, given how many have been read, says otherwise.
-fn sum(file: &File, places: &[(u64, u64)], goes_on: &(dyn Fn(usize) -> bool + Sync)) -> io::Result<Digest> {
+fn total(ranges: &[Range<u64>]) -> u64 {
+    ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum()
+}
+
+/// Adds up every byte; `None` when it was given up.
+fn sum_of_all(
+    file: &File,
+    ranges: &[Range<u64>],
+    goes_on: &(dyn Fn(usize) -> bool + Sync),
+) -> io::Result<Option<u64>> {
+    /// The list of more pieces would be long, and they cannot be read in time.
+    const BYTES_MAX: u64 = 64 << 30;
+    if total(ranges) > BYTES_MAX {
+        return Ok(None);
+    }
+    let places: Vec<_> = ranges.iter().flat_map(|range| pieces(range.clone())).collect();
+    let (sum, count) = sum(file, &places, goes_on)?;
+    Ok((count == places.len()).then_some(sum))
+}
+
+/// Adds up what the places hold, until `goes_on`, given how many have been read, says otherwise; and how many those were.
+fn sum(
+    file: &File,
+    places: &[(u64, u64)],
+    goes_on: &(dyn Fn(usize) -> bool + Sync),
+) -> io::Result<(u64, usize)> {
     let (total, read, failed) = (AtomicU64::new(0), AtomicUsize::new(0), AtomicBool::new(false));
     let places = read_places(file, places, &|offset, bytes| {
         let Ok(bytes) = bytes else {
@@ -108,14 +185,14 @@ fn sum(file: &File, places: &[(u64, u64)], goes_on: &(dyn Fn(usize) -> bool + Sy
     })?;
     match failed.into_inner() {
         true => Err(io::Error::other("a sample cannot be read")),
-        false => Ok(Digest { sum: total.into_inner(), places }),
+        false => Ok((total.into_inner(), places)),
     }
 }
 
 /// The places of these ranges (offset and length), in the order in which they are read: the ends, then the others in an
 /// order that spreads also the first few. The same ranges have the same places.
 fn places(ranges: &[Range<u64>]) -> Vec<(u64, u64)> {
-    let total: u64 = ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+    let total = total(ranges);
     let mut found = match total <= WHOLE_BYTES {
         true => ranges.iter().flat_map(|range| pieces(range.clone())).collect(),
         false => spread(ranges, total),
@@ -287,12 +364,13 @@ mod tests {
     fn a_digest_of_the_first_places_is_compared_with_the_same_ones() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(100 * MIB).unwrap();
-        let few = sum(&file, &places(&all_of(100 * MIB)), &|read| read < 20).unwrap();
-        assert!((20..40).contains(&few.places) && !few.is_of_all(100 * MIB), "{few}");
+        let (sum, count) = sum(&file, &places(&all_of(100 * MIB)), &|read| read < 20).unwrap();
+        let few = Digest { sum, places: Places::First(count) };
+        assert!((20..40).contains(&count) && !few.is_of_all(100 * MIB), "{few}");
         assert!(few.is_of(&file, &all_of(100 * MIB)).unwrap());
         file.write_all_at(b"x", 5).unwrap();
         assert!(!few.is_of(&file, &all_of(100 * MIB)).unwrap());
-        assert!(!Digest { places: 1000, ..few }.is_of(&file, &all_of(100 * MIB)).unwrap());
+        assert!(!Digest { places: Places::First(1000), ..few }.is_of(&file, &all_of(100 * MIB)).unwrap());
         for text in ["", "12", "12/", "xyz/3", "12/-1"] {
             assert_eq!(text.parse::<Digest>(), Err(NoDigest), "{text}");
         }
@@ -303,12 +381,41 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(MIB).unwrap();
         let ranges: Vec<Range<u64>> = (0..200).map(|at| 5000 * at..5000 * at + 1).collect();
-        let places = |end| Digest::until(end, &file, &ranges).unwrap().places;
+        let count = |digest: Digest| match digest.places {
+            Places::First(count) => count,
+            Places::All => panic!("{digest}"),
+        };
+        let places = |end| count(Digest::until(end, &file, &ranges).unwrap());
         assert_eq!(places(Instant::now() + Duration::from_secs(600)), 200);
         // Those that are being read when the time is over count as well.
         assert!((PLACES_MIN..PLACES_MIN + 16).contains(&places(Instant::now())));
         // A busy machine may take longer.
-        assert!((0..10).any(|_| Digest::of(&file, &ranges).unwrap().places == 200));
+        assert!((0..10).any(|_| count(Digest::of(&file, &ranges).unwrap()) == 200));
+    }
+
+    #[test]
+    fn every_byte_of_a_large_file_counts_where_all_of_it_can_be_read_in_time() {
+        let file = tempfile::tempfile().unwrap();
+        let ranges = [0..MIB, 2 * MIB + 5..70 * MIB];
+        file.set_len(70 * MIB).unwrap();
+        let digest = Digest::of_all_within(Duration::ZERO, &file, &ranges).unwrap();
+        assert!(digest.is_of_all(70 * MIB) && digest.to_string().ends_with("/all"), "{digest}");
+        assert_eq!(digest.to_string().parse(), Ok(digest));
+        for at in [0, MIB - 1, 2 * MIB + 5, 41 * MIB + 12_345, 70 * MIB - 1] {
+            assert!(digest.is_of(&file, &ranges).unwrap());
+            file.write_all_at(b"x", at).unwrap();
+            assert!(!digest.is_of(&file, &ranges).unwrap(), "byte {at}");
+            file.write_all_at(&[0], at).unwrap();
+        }
+        file.write_all_at(b"x", MIB).unwrap();
+        assert!(digest.is_of(&file, &ranges).unwrap(), "outside");
+        // More than can be read in no time.
+        file.set_len(129 * MIB).unwrap();
+        let samples = Digest::of_all_within(Duration::ZERO, &file, &all_of(129 * MIB)).unwrap();
+        assert!(!samples.is_of_all(129 * MIB), "{samples}");
+        file.set_len(1 << 40).unwrap();
+        let all = Digest { places: Places::All, ..samples };
+        assert_eq!(all.is_of(&file, &all_of(1 << 40)).unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 
     /// Marks of earlier versions hold digests: places and numbers stay as they are.

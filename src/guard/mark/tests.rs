@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::whose::keeps_own_times;
 use super::*;
-use crate::guard::hold::{Hold, is_being_tested};
+use crate::guard::hold::Hold;
+use crate::guard::told::{is_written_by_a_run, take_seat};
 use crate::sys::attribute;
 use crate::sys::made::{FileExt, set_mode};
 use crate::sys::stat::Stamp;
@@ -136,7 +137,8 @@ fn what_a_killed_run_leaves_is_ours_while_nothing_else_is_seen_in_it() {
     for Place { dir, marks } in places() {
         let file = file_of(dir.path(), "a", 3_000_000);
         marks.mark(&file, MarkState::Complete).unwrap();
-        begin(&marks, &file);
+        // The run itself is gone.
+        begin(&marks, &file).end(&file);
         file.write_all_at(&pattern(4000), 1000).unwrap();
         file.write_all_at(&[0; 4096], 8192).unwrap();
         assert_eq!(marks.whose(&file), Whose::Ours);
@@ -148,9 +150,13 @@ fn what_a_killed_run_leaves_is_ours_while_nothing_else_is_seen_in_it() {
             let mut hold = Hold::take(&File::open(&path).unwrap(), &path).unwrap();
             assert_eq!(marks.whose(&file), Whose::Interrupted, "one that only asks");
             hold.says_it_writes();
-            assert_eq!(marks.whose(&file), Whose::Ours);
+            assert_eq!(marks.whose(&file), Whose::Interrupted, "who may only read can say so, too");
             drop(hold);
-            assert!(within_a_second(|| !is_being_tested(&file)));
+            let writer = File::options().write(true).open(&path).unwrap();
+            take_seat(&writer).unwrap();
+            assert_eq!(marks.whose(&file), Whose::Ours);
+            drop(writer);
+            assert!(within_a_second(|| !is_written_by_a_run(&file)));
             file.write_all_at(&vec![0; words.len()], at).unwrap();
             assert_eq!(marks.whose(&file), Whose::Ours);
         }
@@ -300,19 +306,110 @@ fn what_something_else_writes_besides_a_run_does_not_become_ours() {
     }
 }
 
+/// Two open files of one that is marked.
+fn opened_twice(dir: &Path, marks: &Marks) -> [File; 2] {
+    let file = file_of(dir, "a", 300_000);
+    marks.mark(&file, MarkState::Complete).unwrap();
+    [file, File::options().read(true).write(true).open(dir.join("a")).unwrap()]
+}
+
 #[test]
 fn another_run_of_ours_may_write_outside_of_this_one() {
-    let dir = tempfile::tempdir().unwrap();
-    let marks = Marks::with_registry(&dir.path().join("state"));
-    let file = file_of(dir.path(), "a", 300_000);
-    marks.mark(&file, MarkState::Complete).unwrap();
-    let second = File::options().read(true).write(true).open(dir.path().join("a")).unwrap();
-    let one = marks.begin_writing(&file, MINUTE, &part(0..4096)).unwrap();
-    let two = marks.begin_writing(&second, MINUTE, &part(8192..12_288)).unwrap();
-    second.write_all_at(&[9; 4096], 8192).unwrap();
-    assert_eq!(marks.end_writing(&second, &two, false), Ok(Ended::StillWritten));
-    assert_eq!(marks.end_writing(&file, &one, false), Ok(Ended::Ours));
-    assert_eq!(marks.whose(&file), Whose::Ours);
+    for Place { dir, marks } in places() {
+        let [file, second] = opened_twice(dir.path(), &marks);
+        let one = marks.begin_writing(&file, MINUTE, &part(0..4096)).unwrap();
+        let two = marks.begin_writing(&second, MINUTE, &part(8192..12_288)).unwrap();
+        second.write_all_at(&[9; 4096], 8192).unwrap();
+        assert_eq!(marks.end_writing(&second, &two, false), Ok(Ended::StillWritten));
+        assert_eq!(marks.end_writing(&file, &one, false), Ok(Ended::Ours));
+        assert_eq!(marks.whose(&file), Whose::Ours);
+    }
+}
+
+#[test]
+fn what_something_else_writes_besides_two_runs_does_not_become_ours() {
+    for Place { dir, marks } in places() {
+        let [file, second] = opened_twice(dir.path(), &marks);
+        let thesis = |at| file.write_all_at(b"thesis", at).unwrap();
+        let begin = |file, at| marks.begin_writing(file, MINUTE, &part(at..at + 4096));
+        // Which of the two ends first, or is killed, does not matter, nor whether the second had begun.
+        for (is_late, is_killed) in [(true, false), (false, false), (false, true)] {
+            file.write_all_at(&pattern(300_000), 0).unwrap();
+            marks.mark(&file, MarkState::Complete).unwrap();
+            let one = begin(&file, 0).unwrap();
+            if !is_late {
+                thesis(100_000);
+                assert_eq!(marks.whose(&second), Whose::Rewritten);
+                assert!(begin(&second, 8192).is_none(), "a second run does not begin on it");
+                file.write_all_at(&pattern(300_000)[100_000..100_006], 100_000).unwrap();
+            }
+            let two = begin(&second, 8192).unwrap();
+            second.write_all_at(&[9; 4096], 8192).unwrap();
+            thesis(200_000);
+            if is_killed {
+                one.end(&file);
+            } else {
+                assert_eq!(marks.end_writing(&file, &one, false), Ok(Ended::Shared));
+            }
+            assert_eq!(marks.end_writing(&second, &two, false), Ok(Ended::Shared));
+            assert_eq!(marks.whose(&file), Whose::Rewritten);
+        }
+    }
+}
+
+#[test]
+fn a_program_that_may_have_written_while_one_of_two_runs_did_is_not_forgotten() {
+    for Place { dir, marks } in places() {
+        let [file, second] = opened_twice(dir.path(), &marks);
+        let (one, two) = (begin(&marks, &file), begin(&marks, &second));
+        assert_eq!(marks.end_writing(&file, &one, true), Ok(Ended::Shared));
+        assert_eq!(marks.end_writing(&second, &two, false), Ok(Ended::Shared));
+        assert_eq!(marks.whose(&file), Whose::Rewritten);
+    }
+}
+
+#[test]
+fn a_run_of_many_parts_compares_all_that_lies_between() {
+    for Place { dir, marks } in places() {
+        let [file, second] = opened_twice(dir.path(), &marks);
+        let parts: Vec<Range<u64>> = (0..9).map(|at| at * 20_000..at * 20_000 + 4096).collect();
+        let run = |at: Option<u64>| {
+            marks.mark(&file, MarkState::Complete).unwrap();
+            let one = marks.begin_writing(&file, MINUTE, &parts).unwrap();
+            assert_eq!(marks.whose(&second), Whose::Ours);
+            for at in at {
+                file.write_all_at(b"thesis", at).unwrap();
+            }
+            marks.end_writing(&file, &one, false)
+        };
+        assert_eq!(run(None), Ok(Ended::Ours));
+        for at in [5000, 19_990, 165_000, 299_000] {
+            assert_eq!(run(Some(at)), Ok(Ended::Shared), "{at}");
+        }
+    }
+}
+
+#[test]
+fn a_large_file_whose_times_do_not_tell_is_compared_as_a_whole_or_asked_about() {
+    for Place { dir, marks } in places() {
+        let file = file_of(dir.path(), "a", 1 << 20);
+        file.write_all_at(b"random", 500).unwrap();
+        file.set_len(70 << 20).unwrap();
+        marks.mark(&file, MarkState::Complete).unwrap();
+        let mark = marks.read(&file).unwrap();
+        let stamp = Stamp::of(&file).unwrap();
+        let says = |mark: &Mark| Whose::by_mark(mark, &file, &stamp);
+        let all = super::digest::all_of(70 << 20);
+        let samples = Mark { digest: Digest::of(&file, &all).ok(), maps_show: false, ..mark };
+        let whole = Mark { digest: Digest::of_all_within(Duration::ZERO, &file, &all).ok(), ..samples };
+        assert_eq!((says(&samples), says(&whole)), (Whose::Untold, Whose::Ours));
+        // Times that tell make samples good enough.
+        if stamp.change.1 % 1000 != 0 && keeps_own_times(&file) {
+            assert_eq!(says(&Mark { maps_show: true, ..samples }), Whose::Ours);
+        }
+        file.write_all_at(b"thesis", (41 << 20) + 12_345).unwrap();
+        assert_eq!((says(&samples), says(&whole)), (Whose::Untold, Whose::Rewritten));
+    }
 }
 
 #[test]

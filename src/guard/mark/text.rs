@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::digest::Digest;
+use super::parts::Parts;
+use super::times::{are_fine, is_long_before};
 use crate::sys::stat::{Moment, Stamp};
 
 const VERSION: u32 = 1;
@@ -41,12 +43,14 @@ pub struct Mark {
     pub written: Option<Moment>,
     /// The file's entry was last changed at this time at the latest, by putting the mark. `None` while a run writes.
     pub changed_by: Option<Moment>,
-    /// What the complete file held.
+    /// What the complete file held; of a file that is being written, what lies outside of `parts`.
     pub digest: Option<Digest>,
     /// What the complete file's entry said besides times (owner, permissions, links, path), as one number.
     pub entry: Option<u64>,
-    /// Runs that have begun to write since the file was complete.
-    pub runs: u32,
+    /// What runs may have written since the file was complete.
+    pub parts: Parts,
+    /// Writes through memory maps change the times of the file.
+    pub maps_show: bool,
 }
 
 impl fmt::Display for Mark {
@@ -59,7 +63,10 @@ impl fmt::Display for Mark {
         }
         self.digest.iter().try_for_each(|digest| write!(f, " digest={digest}"))?;
         self.entry.iter().try_for_each(|entry| write!(f, " entry={entry:016x}"))?;
-        if self.runs > 0 { write!(f, " runs={}", self.runs) } else { Ok(()) }
+        if self.maps_show {
+            f.write_str(" maps=shown")?;
+        }
+        if self.parts == Parts::ALL { Ok(()) } else { write!(f, " parts={}", self.parts) }
     }
 }
 
@@ -90,7 +97,16 @@ pub(super) enum ByTimes {
 impl Mark {
     /// A mark with nothing but size and state.
     pub(super) fn new(size_bytes: u64, state: MarkState) -> Self {
-        Mark { size_bytes, state, written: None, changed_by: None, digest: None, entry: None, runs: 0 }
+        Mark {
+            size_bytes,
+            state,
+            written: None,
+            changed_by: None,
+            digest: None,
+            entry: None,
+            parts: Parts::ALL,
+            maps_show: false,
+        }
     }
 
     /// `None` when the text is no mark of a version this program knows.
@@ -111,7 +127,8 @@ impl Mark {
             changed_by: optional(value("changed_by"), moment)?,
             digest: optional(value("digest"), |text| Digest::from_str(text).ok())?,
             entry: optional(value("entry"), |text| u64::from_str_radix(text, 16).ok())?,
-            runs: optional(value("runs"), |text| text.parse().ok())?.unwrap_or(0),
+            parts: optional(value("parts"), |text| text.parse().ok())?.unwrap_or(Parts::ALL),
+            maps_show: value("maps") == Some("shown"),
             ..Mark::new(value("size")?.parse().ok()?, state)
         })
     }
@@ -127,9 +144,22 @@ impl Mark {
         match self.state {
             MarkState::Filling => ByTimes::Unfinished,
             MarkState::Running => ByTimes::Interrupted,
-            _ if are_own && self.changed_by.is_some_and(|latest| now.change <= latest) => ByTimes::Untouched,
+            _ if are_own && self.maps_show && are_fine(now.change) && self.is_entry_kept(now) => {
+                ByTimes::Untouched
+            }
             _ => ByTimes::Unknown,
         }
+    }
+
+    fn is_entry_kept(&self, now: &Stamp) -> bool {
+        self.changed_by.is_some_and(|latest| now.change <= latest)
+    }
+
+    /// Whether every write after the mark would have changed the file's times, but one whose time was set back.
+    pub(super) fn shows_writes(&self, now: &Stamp) -> bool {
+        let is_old =
+            || self.written.zip(self.changed_by).is_some_and(|(written, by)| is_long_before(written, by));
+        self.maps_show && (are_fine(now.change) || is_old())
     }
 
     /// Whether something changed the file's entry after the mark was put.
@@ -179,16 +209,17 @@ mod tests {
         size_bytes: 1,
         state: MarkState::Complete,
         written: Some((100, 7)),
-        changed_by: Some((101, 0)),
+        changed_by: Some((101, 5)),
         digest: None,
         entry: None,
-        runs: 0,
+        parts: Parts::ALL,
+        maps_show: true,
     };
 
     #[test]
     fn coarse_times_on_disk_do_no_harm() {
         let mark = Mark { written: Some((101, 123_456_789)), ..MARK };
-        let says = |modified| mark.by_times(&stamp(modified, (101, 0)), true);
+        let says = |modified| mark.by_times(&stamp(modified, (101, 5)), true);
         let kept = [123_456_789, 123_456_700, 123_456_000, 123_000_000, 120_000_000, 0].map(|ns| (101, ns));
         for modified in kept.into_iter().chain([(100, 0)]) {
             assert_eq!(says(modified), ByTimes::Untouched, "{modified:?}");
@@ -198,13 +229,13 @@ mod tests {
             assert_eq!(says(modified), ByTimes::Rewritten, "{modified:?}");
         }
         let unknown = Mark { written: None, ..MARK };
-        assert_eq!(unknown.by_times(&stamp((0, 0), (101, 0)), true), ByTimes::Untouched);
+        assert_eq!(unknown.by_times(&stamp((0, 0), (101, 5)), true), ByTimes::Untouched);
     }
 
     #[test]
     fn a_later_change_of_the_entry_leaves_it_to_the_content() {
         for (change, says) in
-            [((101, 0), ByTimes::Untouched), ((0, 0), ByTimes::Untouched), ((101, 1), ByTimes::Unknown)]
+            [((101, 5), ByTimes::Untouched), ((0, 1), ByTimes::Untouched), ((101, 6), ByTimes::Unknown)]
         {
             let now = stamp((100, 7), change);
             assert_eq!(MARK.by_times(&now, true), says);
@@ -212,6 +243,22 @@ mod tests {
             let older = Mark { changed_by: None, ..MARK };
             assert_eq!(older.by_times(&stamp((100, 7), change), true), ByTimes::Unknown, "an older mark");
         }
+    }
+
+    #[test]
+    fn times_that_do_not_show_every_write_leave_it_to_the_content() {
+        let says = |mark: Mark, change| {
+            let now = stamp((100, 7), change);
+            (mark.by_times(&now, true), mark.shows_writes(&now))
+        };
+        assert_eq!(says(MARK, (101, 5)), (ByTimes::Untouched, true));
+        // A change in the same second has the same time.
+        assert_eq!(says(MARK, (101, 0)), (ByTimes::Unknown, false));
+        // But not the same time of last modification.
+        let old = Mark { written: Some((90, 0)), ..MARK };
+        assert!(old.shows_writes(&stamp((90, 0), (101, 0))));
+        let hidden = Mark { maps_show: false, ..MARK };
+        assert_eq!(says(hidden, (101, 5)), (ByTimes::Unknown, false));
     }
 
     #[test]
@@ -254,15 +301,25 @@ mod tests {
                     changed_by: written,
                     digest,
                     entry: digest.map(|_| u64::MAX),
-                    runs: u32::MAX,
+                    parts: Parts::ALL,
+                    maps_show: true,
                 };
                 assert_eq!(Mark::parse(&mark.to_string()), Some(mark));
                 assert!(mark.to_string().len() <= super::super::marks::MARK_BYTES_MAX);
             }
         }
+        let far = |n: u64| i64::MAX as u64 - n..i64::MAX as u64 - n + 1;
+        let running = Mark {
+            written: Some((9_999_999_999, 999_999_999)),
+            digest: digests[1],
+            parts: Parts::of(&[far(1), far(3), far(5), far(7)]),
+            ..Mark::new(i64::MAX as u64, MarkState::Running)
+        };
+        assert_eq!(Mark::parse(&running.to_string()), Some(running));
+        assert!(running.to_string().len() <= super::super::marks::MARK_BYTES_MAX, "{running}");
         let known = "version=1 size=1 state=complete";
         assert_eq!(Mark::parse(known), Some(Mark::new(1, MarkState::Complete)), "an older one");
-        let more = ["written=x", "changed_by=1", "digest=1", "entry=g", "runs=-1"]
+        let more = ["written=x", "changed_by=1", "digest=1", "entry=g", "parts=1"]
             .map(|word| format!("{known} {word}"));
         let wrong =
             ["", "version=2 size=1 state=complete", "version=1 size=-1 state=complete", "version=1 size=1"];

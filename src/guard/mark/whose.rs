@@ -2,15 +2,18 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io;
 
 use super::digest::all_of;
 use super::entry::entry_of;
+use super::parts::outside_of;
 use super::text::{ByTimes, Mark};
 use super::whole::fits_throughout;
-use crate::guard::hold::is_being_tested;
 use crate::guard::sample::find_odd;
+use crate::guard::told::is_written_by_a_run;
 use crate::sys::file::filesystem;
 use crate::sys::stat::Stamp;
+use crate::sys::times::do_maps_change_times;
 
 /// Whose data a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub enum Whose {
     Unfinished,
     /// A run that wrote it was killed, and samples of it show data that may be other people's.
     Interrupted,
+    /// TrueSpd wrote it, and nothing tells whether something else did since.
+    Untold,
     /// It carries no mark that this program knows.
     Foreign,
 }
@@ -45,10 +50,40 @@ impl Whose {
             ByTimes::Rewritten => Whose::Rewritten,
             ByTimes::Unfinished => Whose::Unfinished,
             ByTimes::Untouched => Whose::Ours,
-            ByTimes::Interrupted if is_being_tested(file) || is_test_data(file) => Whose::Ours,
+            ByTimes::Interrupted if !is_outside_kept(mark, file, now.size_bytes) => Whose::Rewritten,
+            ByTimes::Interrupted if is_written_by_a_run(file) || is_test_data(file) => Whose::Ours,
             ByTimes::Interrupted => Whose::Interrupted,
-            ByTimes::Unknown if holds_what_we_left(mark, file, now) => Whose::Ours,
-            ByTimes::Unknown => Whose::Rewritten,
+            ByTimes::Unknown => Whose::by_content(mark, file, now),
+        }
+    }
+
+    /// Of a complete file, by its content. Without a digest (an older mark), only what tests write unless told otherwise is
+    /// known as ours.
+    ///
+    /// Samples of a large file are enough where a write would show in the times, and nothing changed the file's entry, or
+    /// something explains why it was changed, such as `chmod` or `mv`. Where nothing does, a write may have had its time set
+    /// back: then every byte has to be known.
+    fn by_content(mark: &Mark, file: &File, now: &Stamp) -> Self {
+        let size = now.size_bytes;
+        let fits = match mark.digest {
+            Some(digest) => digest.is_of(file, &all_of(size)),
+            None => Ok(is_test_data(file)),
+        };
+        match fits {
+            Ok(true) => {}
+            Err(e) if e.kind() == io::ErrorKind::TimedOut => return Whose::Untold,
+            _ => return Whose::Rewritten,
+        }
+        let is_compared_whole = mark.digest.is_some_and(|digest| digest.is_of_all(size));
+        let is_known = || is_compared_whole || fits_throughout(file, size, &is_plain);
+        let is_explained =
+            !mark.is_entry_changed(now) || mark.entry.is_none() || mark.entry != entry_of(file);
+        match (do_writes_show(mark, file, now), is_explained) {
+            (true, true) => Whose::Ours,
+            (true, false) if is_known() => Whose::Ours,
+            (true, false) => Whose::Rewritten,
+            (false, _) if is_known() => Whose::Ours,
+            (false, _) => Whose::Untold,
         }
     }
 }
@@ -65,25 +100,28 @@ impl fmt::Display for Whose {
             Whose::Interrupted => {
                 "was being written by a run of TrueSpd that was killed, so it may hold data other than test data"
             }
+            Whose::Untold => {
+                "was made by TrueSpd, but nothing tells whether something else wrote to it since (times do not show \
+                 every write on its file system, and it is too large to be compared)"
+            }
             Whose::Foreign => "was not made by TrueSpd",
         })
     }
 }
 
-/// Whether the content is what we left. Without a digest (an older mark), only what tests write unless told otherwise is
-/// known as ours.
-///
-/// Samples of a large file are enough where something explains why its entry was changed, such as `chmod` or `mv`. Where
-/// nothing does, a write may have had its time set back: then every byte has to be known.
-fn holds_what_we_left(mark: &Mark, file: &File, now: &Stamp) -> bool {
-    let size = now.size_bytes;
-    let fits = match mark.digest {
-        Some(digest) => digest.is_of(file, &all_of(size)).unwrap_or(false),
-        None => is_test_data(file),
-    };
-    let is_compared_whole = mark.digest.is_some_and(|digest| digest.is_of_all(size));
-    let is_explained = || !mark.is_entry_changed(now) || mark.entry.is_none() || mark.entry != entry_of(file);
-    fits && (is_compared_whole || is_explained() || fits_throughout(file, size, &is_plain))
+/// Whether a write would show in the times of the file. Those of a server are as good as the server; a program that serves a file
+/// system (FUSE) may keep the files anywhere.
+fn do_writes_show(mark: &Mark, file: &File, now: &Stamp) -> bool {
+    match keeps_own_times(file) {
+        true => mark.shows_writes(now),
+        false => !is_of_a_program(file) && Mark { maps_show: true, ..*mark }.shows_writes(now),
+    }
+}
+
+/// Whether what no run of ours writes holds what it held when the first of them began, as far as samples show.
+pub(super) fn is_outside_kept(mark: &Mark, file: &File, size_bytes: u64) -> bool {
+    let outside = outside_of(&mark.parts.ranges(), size_bytes);
+    outside.is_empty() || mark.digest.is_some_and(|digest| digest.is_of(file, &outside).unwrap_or(false))
 }
 
 /// Samples that are read where nothing tells what we left.
@@ -109,26 +147,53 @@ fn is_pattern(bytes: &[u8]) -> bool {
     bytes.windows(2).filter(is_break).count() <= BREAKS_MAX
 }
 
-/// Whether times are set by this kernel, at the write: elsewhere a server sets them, perhaps later. Source:
-/// `linux/magic.h`.
+/// Whether times are set by this kernel, at the write: elsewhere a server sets them, perhaps later. That is known of these
+/// file systems. Source: `linux/magic.h`, and those of file systems that are not in it.
 pub(super) fn keeps_own_times(file: &File) -> bool {
-    const ELSEWHERE: &[u64] = &[
-        0x6969,      // NFS
-        0xff53_4d42, // CIFS
-        0xfe53_4d42, // SMB 2
-        0x517b,      // SMB
-        0x00c3_6400, // Ceph
-        0x0102_1997, // 9p
-        0x6573_5546, // FUSE
-        0x5346_414f, // AFS
-        0x7461_636f, // OCFS2
-        0x0116_1970, // GFS2
-        0x0bd0_0bd0, // Lustre
-        0x4750_4653, // GPFS
-        0x1983_0326, // BeeGFS
+    const OWN: &[u64] = &[
+        EXT,
+        XFS,
+        BTRFS,
+        F2FS,
+        0xca45_1a4e, // bcachefs
+        0x2fc1_2fc1, // ZFS
+        0x0102_1994, // tmpfs
+        0x8584_58f6, // ramfs
+        0x794c_7630, // overlayfs
+        0x4d44,      // FAT
+        0x2011_bab0, // exFAT
+        0x7366_746e, // NTFS
+        0x3153_464a, // JFS
+        0x5265_4973, // ReiserFS
+        0x3434,      // NILFS
+        0x1501_3346, // UDF
+        0x482b,      // HFS+
+        0x4244,      // HFS
     ];
-    filesystem(file).is_ok_and(|found| found.is_some_and(|found| !ELSEWHERE.contains(&found.magic)))
+    filesystem(file).is_ok_and(|found| found.is_some_and(|found| OWN.contains(&found.magic)))
 }
+
+/// Whether a program serves the file system (FUSE).
+fn is_of_a_program(file: &File) -> bool {
+    const FUSE: u64 = 0x6573_5546;
+    filesystem(file).is_ok_and(|found| found.is_none_or(|found| found.magic == FUSE))
+}
+
+/// Whether writes through memory maps show in the times of the file: by trying it out, and where that is not possible (the
+/// folder cannot be written, or there is no procfs) by what is known of these file systems. Source: the kernel, where each
+/// of them has a `page_mkwrite` that sets the time.
+pub(super) fn do_maps_show(file: &File) -> bool {
+    const KNOWN: &[u64] = &[EXT, XFS, BTRFS, F2FS];
+    let is_known =
+        || filesystem(file).is_ok_and(|found| found.is_some_and(|found| KNOWN.contains(&found.magic)));
+    keeps_own_times(file) && do_maps_change_times(file).unwrap_or_else(is_known)
+}
+
+/// Numbers of file systems, by `linux/magic.h`; ext2, ext3 and ext4 have the same.
+const EXT: u64 = 0xef53;
+const XFS: u64 = 0x5846_5342;
+const BTRFS: u64 = 0x9123_683e;
+const F2FS: u64 = 0xf2f5_2010;
 
 #[cfg(test)]
 mod tests {

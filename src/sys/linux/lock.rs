@@ -2,30 +2,30 @@
 //!
 //! Two kinds: locks on single bytes that belong to the open file (`F_OFD_SETLK` in `fcntl(2)`), which `fdinfo` in procfs
 //! shows to everybody, and locks on whole files (`flock(2)`). Both end with the process, however it ends.
+//!
+//! Who may only read a file can take a shared lock on any byte of it, and any lock on the whole file. An exclusive lock on
+//! a byte needs a descriptor that is open for writing.
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-fn request(kind: libc::c_int, at: u64) -> io::Result<libc::flock> {
+fn request(kind: libc::c_int, bytes: Range<u64>) -> io::Result<libc::flock> {
     // SAFETY: a plain C structure of numbers, for which zero is a value; `l_pid` must be zero.
     let mut request: libc::flock = unsafe { std::mem::zeroed() };
     request.l_type = kind as libc::c_short;
     request.l_whence = libc::SEEK_SET as libc::c_short;
-    request.l_start = at.try_into().map_err(io::Error::other)?;
-    request.l_len = 1;
+    request.l_start = bytes.start.try_into().map_err(io::Error::other)?;
+    request.l_len = bytes.end.saturating_sub(bytes.start).try_into().map_err(io::Error::other)?;
     Ok(request)
 }
 
-/// Takes a shared lock on the byte at `at`, which need not exist. The file is open for reading.
-///
-/// # Errors
-/// When somebody has an exclusive lock, or the file system has no such locks.
-pub fn share_byte(file: &File, at: u64) -> io::Result<()> {
-    let request = request(libc::F_RDLCK, at)?;
+fn set(file: &File, kind: libc::c_int, at: u64) -> io::Result<()> {
+    let request = request(kind, at..at + 1)?;
     // SAFETY: an open descriptor and a structure that outlives the call.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const request) } {
         -1 => Err(io::Error::last_os_error()),
@@ -33,12 +33,55 @@ pub fn share_byte(file: &File, at: u64) -> io::Result<()> {
     }
 }
 
-/// Whether any other open file has a lock on the byte at `at`.
-pub fn is_byte_locked(file: &File, at: u64) -> bool {
-    let Ok(mut request) = request(libc::F_WRLCK, at) else { return false };
+/// Takes a shared lock on the byte at `at`, which need not exist. The file is open for reading.
+///
+/// # Errors
+/// When somebody has an exclusive lock, or the file system has no such locks.
+pub fn share_byte(file: &File, at: u64) -> io::Result<()> {
+    set(file, libc::F_RDLCK, at)
+}
+
+/// Takes the exclusive lock on the byte at `at`; `false` when somebody has a lock there. The file is open for writing.
+///
+/// # Errors
+/// When it is not open for writing, or the file system has no such locks.
+pub fn take_byte(file: &File, at: u64) -> io::Result<bool> {
+    match set(file, libc::F_WRLCK, at) {
+        // Both are allowed by POSIX.
+        Err(e) if [Some(libc::EAGAIN), Some(libc::EACCES)].contains(&e.raw_os_error()) => Ok(false),
+        answer => answer.map(|()| true),
+    }
+}
+
+/// Gives the lock on the byte at `at` back.
+pub fn release_byte(file: &File, at: u64) {
+    // The end of the process does the same.
+    let _ = set(file, libc::F_UNLCK, at);
+}
+
+/// A lock of another open file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ByteLock {
+    /// On these bytes; the end is that of all numbers where it has none.
+    pub bytes: Range<u64>,
+    /// It belongs to an open file, as ours do, or to another machine, which does not tell; not to a process.
+    pub is_of_open_file: bool,
+}
+
+/// A lock of another open file on any of these bytes, the first one in the kernel's list: an exclusive one, or any.
+pub fn find_lock(file: &File, bytes: Range<u64>, exclusive_only: bool) -> Option<ByteLock> {
+    // What a lock of this kind would have to wait for.
+    let kind = if exclusive_only { libc::F_RDLCK } else { libc::F_WRLCK };
+    let mut request = request(kind, bytes).ok()?;
     // SAFETY: an open descriptor and a structure that outlives the call, which the kernel changes.
     let answer = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut request) };
-    answer != -1 && request.l_type != libc::F_UNLCK as libc::c_short
+    if answer == -1 || request.l_type == libc::F_UNLCK as libc::c_short {
+        return None;
+    }
+    let start = u64::try_from(request.l_start).unwrap_or(0);
+    let length = u64::try_from(request.l_len).ok().filter(|length| *length > 0);
+    let end = length.map_or(u64::MAX, |length| start.saturating_add(length));
+    Some(ByteLock { bytes: start..end, is_of_open_file: request.l_pid < 0 })
 }
 
 /// What to do with the exclusive lock on a whole file. Closing the file releases it, too.
@@ -70,33 +113,15 @@ pub fn lock(file: &File, how: Lock) -> io::Result<()> {
     }
 }
 
-/// Takes a shared lock on the whole file without waiting; `false` when somebody has an exclusive one.
-///
-/// # Errors
-/// What `flock(2)` says besides.
-pub fn try_share(file: &File) -> io::Result<bool> {
-    taken(flock(file, FlockOperation::NonBlockingLockShared).map_err(io::Error::from))
-}
-
 /// Takes an exclusive lock on the whole file without waiting; `false` when somebody else has a lock on it.
 ///
 /// # Errors
 /// What `flock(2)` says besides.
 pub fn try_alone(file: &File) -> io::Result<bool> {
-    taken(lock(file, Lock::Try))
-}
-
-fn taken(answer: io::Result<()>) -> io::Result<bool> {
-    match answer {
+    match lock(file, Lock::Try) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
         other => other.map(|()| true),
     }
-}
-
-/// Gives the lock on the whole file back.
-pub fn unlock(file: &File) {
-    // The end of the process does the same.
-    let _ = lock(file, Lock::Release);
 }
 
 #[cfg(test)]
@@ -104,18 +129,35 @@ mod tests {
     use super::*;
     use crate::sys::within_a_second;
 
+    const FAR: u64 = 1 << 40;
+
+    fn finds(file: &File, exclusive_only: bool) -> Option<Range<u64>> {
+        find_lock(file, FAR..FAR + 10, exclusive_only).map(|found| found.bytes)
+    }
+
     #[test]
     fn bytes_and_files_are_locked_by_open_file() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (first, second) = (file.reopen().unwrap(), file.reopen().unwrap());
-        share_byte(&first, 1 << 40).unwrap();
-        assert!(is_byte_locked(&second, 1 << 40) && !is_byte_locked(&second, (1 << 40) + 1));
-        assert!(!is_byte_locked(&first, 1 << 40), "its own");
-        assert!(try_share(&first).unwrap() && try_share(&second).unwrap());
-        assert!(!try_alone(&first).unwrap());
-        unlock(&second);
-        assert!(within_a_second(|| try_alone(&first).unwrap()));
+        share_byte(&first, FAR).unwrap();
+        let found = ByteLock { bytes: FAR..FAR + 1, is_of_open_file: true };
+        assert_eq!(find_lock(&second, FAR..FAR + 10, false), Some(found));
+        assert_eq!(find_lock(&second, FAR + 1..FAR + 10, false), None);
+        assert_eq!((finds(&second, true), finds(&first, false)), (None, None), "shared, and its own");
+        assert!(!take_byte(&second, FAR).unwrap() && take_byte(&second, FAR + 1).unwrap());
+        assert_eq!(finds(&first, true), Some(FAR + 1..FAR + 2));
+        release_byte(&second, FAR + 1);
+        assert_eq!(finds(&first, true), None);
+        assert!(try_alone(&first).unwrap() && !try_alone(&second).unwrap());
         drop(first);
-        assert!(within_a_second(|| !is_byte_locked(&second, 1 << 40)));
+        assert!(within_a_second(|| finds(&second, false).is_none() && try_alone(&second).unwrap()));
+    }
+
+    #[test]
+    fn who_may_only_read_takes_no_exclusive_lock() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let reader = File::open(file.path()).unwrap();
+        assert!(take_byte(&reader, FAR).is_err());
+        assert_eq!(finds(file.as_file(), false), None);
     }
 }

@@ -33,5 +33,6 @@ pub mod stat;
 pub mod system;
 pub mod terminal;
 pub mod thread;
+pub mod times;
 pub mod tsc;
 pub mod wake;

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use super::makers::{
     Killed, MIB, Made, Mapped, TWO, adopted, device, disk, file, foreign, formatted, half_made, in_front,
-    killed, locked, mounted_partition, moved, noise, ntfs, on_fuse, ours, own_node, write,
+    killed, locked, locked_by_a_reader, mounted_partition, moved, noise, ntfs, on_fuse, ours, own_node,
+    write, written_by_map, written_in_the_same_second,
 };
 use crate::support::devices::{Loop, Mount, Swap, has_tool, run, skip, text};
 use crate::support::killed::registry;
@@ -229,6 +230,17 @@ pub const SITUATIONS: &[Situation] = &[
         let held = rustix::fs::open(&made.target, flags, rustix::fs::Mode::empty()).expect("free");
         Some(in_front(made, held))
     }),
+    row(
+        "the same, locked as by a run by a user who may only read it",
+        &["it is in exclusive use, and the kernel does not tell by what"],
+        |_| {
+            let made = device(8 * MIB, &[])?;
+            let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::EXCL | rustix::fs::OFlags::CLOEXEC;
+            let held = rustix::fs::open(&made.target, flags, rustix::fs::Mode::empty()).expect("free");
+            let reader = locked_by_a_reader(&made.target, &[0, 1])?;
+            Some(in_front(in_front(made, held), reader))
+        },
+    ),
     row("device that another program writes", &["has it open for writing"], |_| {
         let made = device(8 * MIB, &[])?;
         let writer = File::options().write(true).open(&made.target).expect("a device");
@@ -362,11 +374,35 @@ pub const SITUATIONS: &[Situation] = &[
             Some(file(&path))
         },
     ),
-    row("the same with -c, as in a script that is started again", &["was being written by a run"], |lab| {
-        let path = killed(lab, "");
-        write(&path, 0, &noise(MIB as usize));
-        Some(Made { options: "-c1M", ..file(&path) })
+    row(
+        "the same, locked as by a run by a user who may only read it",
+        &["was being written by a run of TrueSpd that was killed"],
+        |lab| {
+            let path = killed(lab, "");
+            write(&path, 0, &noise(MIB as usize));
+            let reader = locked_by_a_reader(&path, &[0, 2])?;
+            Some(file(&path).keeping(reader))
+        },
+    ),
+    row("file of ours that such a user has locked for himself", &[], |lab| {
+        let path = ours(lab);
+        let reader = locked_by_a_reader(&path, &[0, 2, 4])?;
+        Some(file(&path).keeping(reader))
     }),
+    row("the same with --exclusive, and all places of runs locked", &[], |lab| {
+        let path = ours(lab);
+        let reader = locked_by_a_reader(&path, &(0..400).collect::<Vec<_>>())?;
+        Some(Made { options: "--exclusive", ..file(&path) }.keeping(reader))
+    }),
+    row(
+        "file that a killed run was writing, another copied over it, with -c, as in a script that is started again",
+        &["was being written by a run"],
+        |lab| {
+            let path = killed(lab, "");
+            write(&path, 0, &noise(MIB as usize));
+            Some(Made { options: "-c1M", ..file(&path) })
+        },
+    ),
     row(
         "file of ours that a killed run was writing with random data",
         &["random write data (-Zr, -Z<size>) looks like any other data"],
@@ -409,6 +445,30 @@ pub const SITUATIONS: &[Situation] = &[
             Some(file(&path))
         },
     ),
+    row(
+        "file of ours on ext4 with small inodes, written in the second in which its run ended",
+        &["something else wrote to it since"],
+        |lab| written_in_the_same_second(lab, "mkfs.ext4", &["-q", "-I", "128"]),
+    ),
+    row("the same on ext2", &["something else wrote to it since"], |lab| {
+        written_in_the_same_second(lab, "mkfs.ext2", &["-q"])
+    }),
+    row(
+        "file of ours on tmpfs, a page of it written through a memory map",
+        &["something else wrote to it since"],
+        |lab| Some(written_by_map(lab, Mount::new(&["-t", "tmpfs", "none"]))),
+    ),
+    row("the same on overlayfs over tmpfs", &["something else wrote to it since"], |lab| {
+        let below = Mount::new(&["-t", "tmpfs", "none"]);
+        symlink(&below.point, lab.path("below")).expect("a link");
+        for name in ["lower", "upper", "work"] {
+            fs::create_dir(below.point.join(name)).expect("room");
+        }
+        let at = |name: &str| lab.path("below").join(name).display().to_string();
+        let places = format!("lowerdir={},upperdir={},workdir={}", at("lower"), at("upper"), at("work"));
+        let mount = Mount::new(&["-t", "overlay", "none", "-o", &places]);
+        Some(written_by_map(lab, mount).keeping(below))
+    }),
     row("file of ours with random data, after chmod and mv", &[], |lab| {
         lab.run("-c1M -Zr -w100 -d1 -W0 -b4K -g64 ours").expect_code(0);
         let (path, moved) = (lab.path("ours"), lab.path("moved"));
@@ -473,6 +533,35 @@ pub const SITUATIONS: &[Situation] = &[
             let says = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(says.contains("wrote to it during the run, outside of the tested range"), "{ran}");
             Some(file(&path))
+        },
+    ),
+    row(
+        "file of ours, when another program wrote to a third part while two runs wrote theirs",
+        &["something else wrote to it since"],
+        |lab| {
+            let path = ours(lab);
+            let runs = ["-f256K", "-B768K"].map(|part| {
+                let run = lab.start(&format!("-d60 -W0 -b4K -w100 -v {part} ours"));
+                run.wait_for_stderr("starting measurements");
+                run
+            });
+            write(&path, 500_000, b"somebody's thesis");
+            for run in runs {
+                run.signal(rustix::process::Signal::INT);
+                run.finish().expect_code(0).says(&["outside of the tested range"]);
+            }
+            Some(file(&path))
+        },
+    ),
+    row(
+        "part of a file of ours that another program wrote while a run still writes another part",
+        &["something else wrote to it since"],
+        |lab| {
+            let path = ours(lab);
+            let first = lab.start("-d600 -W0 -b4K -w100 -f256K -v ours");
+            first.wait_for_stderr("starting measurements");
+            write(&path, 800_000, b"somebody's thesis");
+            Some(Made { options: "-B512K", ..Made::at(&path) }.keeping(first))
         },
     ),
     row("file that truncate made", &["holds nothing, so it is taken without --overwrite"], |lab| {

@@ -84,6 +84,17 @@ impl Mapped {
     }
 }
 
+impl Mapped {
+    /// Reads the first page and writes to it then.
+    pub fn write(&self, bytes: &[u8]) {
+        // SAFETY: the map is one page of a file that is as long, and no bytes go beyond it.
+        unsafe {
+            self.0.cast::<u8>().read_volatile();
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.0.cast::<u8>(), bytes.len().min(4096));
+        }
+    }
+}
+
 impl Drop for Mapped {
     fn drop(&mut self) {
         // SAFETY: mapped by `new`, and nothing uses it.
@@ -188,6 +199,72 @@ pub fn on_fuse(lab: &Lab, size: &str, words: &str) -> Option<Made> {
     }
     Some(file(&path).keeping(mount))
 }
+
+/// A folder of the laboratory that a file system is mounted on, by a name without a blank.
+fn reached(lab: &Lab, mount: &Mount) -> PathBuf {
+    let link = lab.path("mounted");
+    std::os::unix::fs::symlink(&mount.point, &link).expect("a link");
+    link
+}
+
+/// A file of ours with random data on this file system, and a page of it that was read through a map and written then.
+pub fn written_by_map(lab: &Lab, mount: Mount) -> Made {
+    let path = reached(lab, &mount).join("ours");
+    lab.run("-c1M -Zr -w100 -d1 -W0 -b4K -g64 mounted/ours").expect_code(0);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    Mapped::new(&path).write(b"somebody's thesis");
+    file(&path).keeping(mount)
+}
+
+/// A file system of a tool on a loop device of its own.
+pub fn mounted(tool: &str, args: &[&str]) -> Option<(Loop, Mount)> {
+    has_tool(tool).then_some(())?;
+    let device = Loop::new(64 * MIB);
+    let mut all = args.to_vec();
+    all.push(text(&device.node));
+    run(tool, &all);
+    let mount = Mount::new(&[text(&device.node)]);
+    Some((device, mount))
+}
+
+/// A file of ours with random data where times are whole seconds, written within the second in which a run of it ended.
+pub fn written_in_the_same_second(lab: &Lab, tool: &str, args: &[&str]) -> Option<Made> {
+    use std::os::unix::fs::MetadataExt;
+    let (device, mount) = mounted(tool, args)?;
+    let path = reached(lab, &mount).join("ours");
+    for _ in 0..20 {
+        lab.run("-c1M -Zr -w100 -d1 -W0 -b4K -g64 mounted/ours").expect_code(0);
+        let about = || fs::metadata(&path).expect("ours");
+        let ended = about().ctime();
+        write(&path, 777_216, b"somebody's thesis");
+        if about().ctime() == ended {
+            return Some(in_front(file(&path).keeping(device), mount));
+        }
+        fs::remove_file(&path).expect("ours");
+    }
+    skip("the machine is too slow to write in the same second");
+    None
+}
+
+/// As the locks of a run on a file or device, at these places, of a user who may only read it.
+pub fn locked_by_a_reader(path: &Path, places: &[u64]) -> Option<Killed> {
+    has_tool("setpriv").then_some(())?;
+    let reader = File::open(path).expect("readable");
+    for &place in places {
+        truespd::sys::lock::share_byte(&reader, LOCK_START + place).expect("a lock");
+    }
+    let nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "sleep", "600"];
+    let child = Command::new("setpriv").args(nobody).stdin(reader).spawn().expect("it starts");
+    // Until then the process is root's.
+    let status = format!("/proc/{}/status", child.id());
+    while !fs::read_to_string(&status).expect("it runs").contains("\nUid:\t65534") {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    Some(Killed(child))
+}
+
+/// Where the locks of a run begin (`src/guard/told.rs`).
+const LOCK_START: u64 = 0x0054_7275_6553_7064;
 
 /// A file of somebody else that was given to write tests.
 pub fn adopted(lab: &Lab) -> PathBuf {

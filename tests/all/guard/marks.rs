@@ -7,6 +7,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 
+use super::makers::Mapped;
 use crate::support::devices::{Mount, can_make_devices, has_tool, skip, text};
 use crate::support::killed::{self, registry};
 use crate::support::program::{Lab, Ran};
@@ -42,16 +43,28 @@ fn run_while(lab: &Lab, words: &str, happens: impl FnOnce()) -> Ran {
 fn a_program_that_has_the_file_open_when_a_run_ends_may_have_written_it() {
     let lab = Lab::new();
     ours(&lab);
-    let mut writer = None;
-    let ran = run_while(&lab, "ours", || {
-        writer = Some(File::options().write(true).open(lab.path("ours")).expect("writable"));
-    });
+    let file = || File::options().write(true).open(lab.path("ours")).expect("writable");
+    keeps_it_from_being_ours(&lab, || Box::new(file()));
+}
+
+/// The kernel changes no time for what is written through it later.
+#[test]
+fn a_program_that_has_the_file_mapped_when_a_run_ends_may_have_written_it() {
+    let lab = Lab::new();
+    ours(&lab);
+    keeps_it_from_being_ours(&lab, || Box::new(Mapped::new(&lab.path("ours"))));
+}
+
+/// Something that this process has of the file when a run of it ends.
+fn keeps_it_from_being_ours(lab: &Lab, has: impl Fn() -> Box<dyn std::any::Any>) {
+    let mut kept = None;
+    let ran = run_while(lab, "ours", || kept = Some(has()));
     let says = joined(&ran.stderr);
     let process = format!("process {} (", std::process::id());
     assert!(says.contains("when the run ended") && says.contains(&process), "{ran}");
     assert!(says.contains("the next write test of it needs --overwrite"), "{ran}");
-    drop(writer);
-    let ran = write_test(&lab, Path::new("ours")).expect_code(4);
+    drop(kept);
+    let ran = write_test(lab, Path::new("ours")).expect_code(4);
     assert!(joined(&ran.stderr).contains("something else wrote to it since"), "{ran}");
 }
 

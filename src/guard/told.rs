@@ -1,0 +1,242 @@
+//! What runs tell of a target by locks on bytes far beyond any end, which no other program has a reason to lock.
+//!
+//! Who may only read a file can take shared locks on any of its bytes. So they tell, and permit nothing: what permits
+//! something is told by [`is_written_by_a_run`], by a lock that only who may write the file can take, or by a process of
+//! root or of this user (`openers`).
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+
+use crate::sys::lock::{find_lock, release_byte, share_byte, take_byte};
+
+/// "TrueSpd" as a number: where the locks of a run begin.
+const LOCK_START: u64 = 0x0054_7275_6553_7064;
+/// Behind the locks that are shared: one byte for each run that writes a file.
+const SEATS: Range<u64> = LOCK_START + 64..LOCK_START + 320;
+/// For a run that begins to write a file, or ends, while others may do so, too.
+const GATE: u64 = SEATS.end;
+
+/// What a shared lock says; the number is the byte it is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Says {
+    /// A run has opened it, and may still be checking whether it may write.
+    Here = 0,
+    /// A run holds the device exclusively.
+    Held = 1,
+    /// A run writes, and was allowed to.
+    Writes = 2,
+    /// A run only reads.
+    Reads = 3,
+    /// A run wants it for itself.
+    Alone = 4,
+}
+
+impl Says {
+    fn byte(self) -> u64 {
+        LOCK_START + self as u64
+    }
+}
+
+/// What runs say of a target by their locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Told {
+    /// There is a run; it may not know yet whether it is allowed to do what it wants.
+    pub is_there: bool,
+    /// One writes.
+    pub writes: bool,
+    /// One reads only.
+    pub reads: bool,
+    /// One wants it for itself.
+    pub is_alone: bool,
+    /// One holds the device exclusively.
+    pub is_held: bool,
+    /// One has a lock on the file that only who may write it can take.
+    pub is_proven: bool,
+    /// A lock of another program lies over those of runs, so that they may not be seen.
+    pub is_covered: bool,
+}
+
+impl Told {
+    fn of(says: impl Fn(Says) -> bool, is_proven: bool, is_covered: bool) -> Self {
+        let [is_there, writes, reads, is_alone, is_held] =
+            [Says::Here, Says::Writes, Says::Reads, Says::Alone, Says::Held].map(says);
+        Told { is_there, writes, reads, is_alone, is_held, is_proven, is_covered }
+    }
+
+    /// What other open files say of this one.
+    pub(super) fn by_others(file: &File) -> Self {
+        let is_covered =
+            find_lock(file, LOCK_START..SEATS.start, false).is_some_and(|lock| !is_ours(&lock.bytes));
+        Told::of(|says| is_locked(file, says), is_written_by_a_run(file), is_covered)
+    }
+
+    /// What the locks in a descriptor's `fdinfo` say; `None` when it is not that of a run.
+    pub(super) fn in_info(info: &str) -> Option<Self> {
+        let locks: Vec<_> = info.lines().filter_map(locked_bytes).collect();
+        let says =
+            |says: Says| locks.iter().any(|lock| is_ours(&lock.bytes) && lock.bytes.contains(&says.byte()));
+        let is_proven = locks.iter().any(|lock| lock.is_exclusive && is_seat(&lock.bytes));
+        let told = Told::of(says, is_proven, false);
+        (told.is_there || told.is_proven).then_some(told)
+    }
+
+    /// A run tests the target: it does more than look.
+    pub fn is_tested(self) -> bool {
+        self.writes || self.reads
+    }
+}
+
+/// The bytes of the locks that are shared. The kernel tells locks on neighbouring bytes as one.
+fn is_ours(bytes: &Range<u64>) -> bool {
+    LOCK_START <= bytes.start && bytes.end <= LOCK_START + 5
+}
+
+fn is_seat(bytes: &Range<u64>) -> bool {
+    SEATS.contains(&bytes.start) && bytes.end == bytes.start + 1
+}
+
+/// A lock of an open file, as `fdinfo` tells it.
+struct InfoLock {
+    bytes: Range<u64>,
+    is_exclusive: bool,
+}
+
+fn locked_bytes(line: &str) -> Option<InfoLock> {
+    // lock:  1: OFDLCK ADVISORY  READ -1 00:05:352 23768... 23768...
+    let words = line.strip_prefix("lock:").filter(|line| line.contains("OFDLCK"))?;
+    let is_exclusive = words.split_whitespace().any(|word| word == "WRITE");
+    let mut words = words.split_whitespace().rev();
+    let last: u64 = words.next()?.parse().ok()?;
+    let start = words.next()?.parse().ok()?;
+    Some(InfoLock { bytes: start..last.checked_add(1)?, is_exclusive })
+}
+
+/// Shared with all other runs; belongs to the open file, not to the process.
+pub(super) fn say(file: &File, says: Says) -> io::Result<()> {
+    share_byte(file, says.byte())
+}
+
+/// Whether a run says so of the file by another open file. A lock of another program on the whole file says nothing.
+pub(super) fn is_locked(file: &File, says: Says) -> bool {
+    let found = find_lock(file, says.byte()..says.byte() + 1, false);
+    found.is_some_and(|lock| lock.is_of_open_file && is_ours(&lock.bytes))
+}
+
+/// Whether a run of this program is writing the file at this moment. Only who may write the file can make it look so.
+pub fn is_written_by_a_run(file: &File) -> bool {
+    let mut at = SEATS.start;
+    while at < SEATS.end {
+        let Some(found) = find_lock(file, at..SEATS.end, true) else { return false };
+        if found.is_of_open_file && is_seat(&found.bytes) {
+            return true;
+        }
+        at = found.bytes.end.max(at + 1);
+    }
+    false
+}
+
+/// Takes a place of its own among the runs that write the file, which must be open for writing. `None` where that is not
+/// possible: other runs do not know of this one then. The place is kept as long as the file is open.
+pub fn take_seat(file: &File) -> Option<Seat> {
+    let taken = SEATS.map(|at| (at, take_byte(file, at))).find(|(_, taken)| !matches!(taken, Ok(false)));
+    let (at, _) = taken.filter(|(_, taken)| matches!(taken, Ok(true)))?;
+    Some(Seat(at))
+}
+
+/// The place of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seat(u64);
+
+impl Seat {
+    /// Gives it back.
+    pub fn leave(self, file: &File) {
+        release_byte(file, self.0);
+    }
+}
+
+/// Keeps runs that begin or end apart; `false` while another one does.
+///
+/// # Errors
+/// The file is not open for writing, or the file system has no such locks.
+pub fn close_gate(file: &File) -> io::Result<bool> {
+    take_byte(file, GATE)
+}
+
+/// Whether somebody who may write the file keeps the others out.
+pub fn is_gate_closed(file: &File) -> bool {
+    find_lock(file, GATE..GATE + 1, true).is_some()
+}
+
+/// Lets the next run begin or end.
+pub fn open_gate(file: &File) {
+    release_byte(file, GATE);
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::sys::made::open_file_info;
+
+    /// What who may only read the file can do to the gate.
+    pub fn share_gate(file: &File) {
+        share_byte(file, GATE).unwrap();
+    }
+
+    #[test]
+    fn other_locks_are_no_runs() {
+        for line in [
+            "lock:\t1: FLOCK  ADVISORY  WRITE 7 00:05:9 0 EOF",
+            "lock:\t1: OFDLCK ADVISORY  READ -1 00:05:9 0 EOF",
+            "lock:\t1: OFDLCK ADVISORY  READ -1 00:05:9 23769746580402276 EOF",
+            "lock:\t1: OFDLCK ADVISORY  READ -1 00:05:9 0 23769746580402280",
+            "lock:\t1: OFDLCK ADVISORY  READ -1 00:05:9 23769746580402276 23769746580402376",
+            "lock:\t1: OFDLCK ADVISORY  READ -1 00:05:9 23769746580402340 23769746580402340",
+            "lock:\t1: OFDLCK ADVISORY  WRITE -1 00:05:9 23769746580402340 23769746580402341",
+            "lock:\t1: POSIX  ADVISORY  READ 7 00:05:9 23769746580402276 23769746580402276",
+            "pos:\t0",
+        ] {
+            assert_eq!(Told::in_info(line), None, "{line}");
+        }
+        assert_eq!(LOCK_START, 23_769_746_580_402_276);
+    }
+
+    #[test]
+    fn a_seat_is_of_one_run_and_a_reader_has_none() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let open = || File::options().read(true).write(true).open(file.path()).unwrap();
+        let reader = File::open(file.path()).unwrap();
+        let [first, second] = [open(), open()];
+        assert_eq!(take_seat(&reader), None);
+        let seats = [&first, &second].map(|file| take_seat(file).unwrap());
+        assert_ne!(seats[0], seats[1]);
+        assert!(is_written_by_a_run(&reader) && is_written_by_a_run(&first));
+        assert!(Told::by_others(&reader).is_proven && !Told::by_others(&reader).is_there);
+        assert!(Told::in_info(&open_file_info(&first)).unwrap().is_proven);
+        seats[1].leave(&second);
+        assert!(is_written_by_a_run(&second) && !is_written_by_a_run(&first));
+        assert!(close_gate(&first).unwrap() && !close_gate(&second).unwrap());
+        open_gate(&first);
+        assert!(close_gate(&second).unwrap() && close_gate(&reader).is_err());
+    }
+
+    #[test]
+    fn whatever_a_reader_locks_he_writes_nothing_and_keeps_no_run_out() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let writer = File::options().read(true).write(true).open(file.path()).unwrap();
+        let reader = File::open(file.path()).unwrap();
+        for at in (LOCK_START..LOCK_START + 5).chain(SEATS).chain([GATE]) {
+            share_byte(&reader, at).unwrap();
+        }
+        let told = Told::by_others(&writer);
+        assert!(!is_written_by_a_run(&writer) && !told.is_proven);
+        // Locks on more bytes than those of a run, as on the whole file, are another program's.
+        let told_of_far = Told::in_info(&open_file_info(&reader)).is_some();
+        assert!(told_of_far && told.is_there, "the bytes themselves look alike");
+        assert_eq!(take_seat(&writer), None, "and nobody sits where he is");
+        share_byte(&reader, LOCK_START + 5).unwrap();
+        let told = Told::by_others(&writer);
+        assert_eq!(told, Told { is_covered: true, ..Told::default() });
+        assert_eq!(Told::in_info(&open_file_info(&reader)), None);
+    }
+}
