@@ -148,7 +148,7 @@ impl Guard<'_> {
                 format!("'{typed}' cannot be written by this user ({why}), so there is nothing to adopt");
             return Err(Refusal::new(RefusalKind::Target, words).on(typed));
         }
-        let found = self.findings_of_file(typed, path, &look.file, &look.facts)?;
+        let found = self.findings_to_adopt(typed, path, &look.file, &look.facts)?;
         if found.holds.is_empty() {
             return Ok(());
         }
