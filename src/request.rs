@@ -46,6 +46,8 @@ pub struct LongOptions {
     pub unchecked: Vec<String>,
     /// `--exclusive`: no other run may have a target of this one.
     pub exclusive: bool,
+    /// `--quick-check`: samples of a device are enough before a write test.
+    pub quick_check: bool,
     /// `--recreate`: create files of `-c` again even when they could be reused.
     pub recreate: bool,
     /// `--json`, `--xml`, `--text`, `--csv`: files to which the result is also written.

@@ -124,7 +124,7 @@ impl Guard<'_> {
         }
         check_names(typed, entry, file)?;
         let facts = facts_of(file, path, self.roots)?;
-        let found = self.findings_of_file(typed, path, file, &facts)?;
+        let found = self.findings_to_adopt(typed, path, file, &facts)?;
         if found.holds.is_empty() {
             return Ok(());
         }

@@ -20,7 +20,7 @@ use super::openers::{self, Opener};
 use super::subject::Subject;
 use super::uses::{Uses, device_at};
 use crate::machine::device::{BlockDevice, DeviceNumber};
-use crate::machine::loops::{Below, backing_file, file_below, standing_on};
+use crate::machine::loops::{Below, Ground, backing_file, standing_on};
 use crate::machine::roots::Roots;
 use crate::machine::sight::sight;
 use crate::sys::error::{Code, system_text};
@@ -239,19 +239,24 @@ impl Search<'_> {
     }
 
     fn below_loop(&mut self, own: &BlockDevice, file: &Path) -> Result<Vec<Use>, GuardError> {
-        let Some(identity) = file_below(own, file, self.roots) else {
+        let Some(ground) = Ground::of(own, file, self.roots) else {
             let why = format!("{}: {}", printable_path(file), system_text(&Code::NOT_FOUND.into()));
             self.miss([Missing::new(Fact::Loops, why)]);
             return Ok(Vec::new());
         };
-        if let Some(number) = DeviceNumber::of(identity) {
+        if let Some(number) = DeviceNumber::of(ground.own()) {
             let Some(below) = self.shown(number) else { return Ok(Vec::new()) };
             let by = self.ask(&below)?;
             let over = Use::summed(by, |by| How::OverDevice { node: file.to_path_buf(), by });
             return Ok(over.into_iter().collect());
         }
+        let unknown =
+            ground.unknown.map(|why| Missing::new(Fact::Beneath, format!("{}: {why}", printable_path(file))));
+        self.miss(unknown);
         let size_bytes = own.size_bytes().unwrap_or(u64::MAX);
-        let below = uses_below(Below { identity, size_bytes }, self.roots);
+        let files: Vec<Below> =
+            ground.identities.into_iter().map(|identity| Below { identity, size_bytes }).collect();
+        let below = uses_below(&files, self.roots);
         self.miss(below.missing);
         let mut found = Vec::new();
         for user in below.uses {

@@ -3,15 +3,19 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::GuardError;
-use super::sample::find_odd_beside;
+use super::look::{End, Look, Looked, look_through};
+use super::sample::{Odd, find_odd_beside};
 use super::scan::{partitions, reopen_for_reading, scan};
 use super::signature::{Range, Signature, SignatureKind};
+use crate::machine::allocated::{Allocated, allocated};
 use crate::machine::device::{BlockDevice, DeviceNumber};
 use crate::machine::roots::Roots;
 use crate::sys::blkid::Partition;
+use crate::sys::device::capacity_bytes;
 use crate::sys::error::system_text;
 use crate::sys::identity::block_device;
 use crate::sys::open::{Reading, read};
@@ -46,6 +50,11 @@ pub enum Holding {
         /// First byte of the sample that shows it.
         offset_bytes: u64,
     },
+    /// Its driver counts data that is no zeros, somewhere.
+    Counted {
+        /// So many bytes when packed.
+        packed_bytes: u64,
+    },
     /// A part of it cannot be read.
     Unreadable {
         /// First byte of that.
@@ -53,6 +62,25 @@ pub enum Holding {
         /// The system's text.
         text: String,
     },
+}
+
+impl Holding {
+    /// What a sample shows.
+    fn of(odd: Odd) -> Self {
+        let offset_bytes = odd.offset_bytes;
+        match odd.error {
+            None => Holding::Unrecognised { offset_bytes },
+            Some(error) => Holding::Unreadable { offset_bytes, text: system_text(&error) },
+        }
+    }
+}
+
+/// What lies on a device or in a file, as far as was looked.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    pub holds: Vec<Holding>,
+    /// What could have been missed.
+    pub looked: Option<Looked>,
 }
 
 /// A partition and what it holds.
@@ -89,6 +117,11 @@ impl fmt::Display for Holding {
                 f,
                 "it holds data of an unknown kind, perhaps from an earlier test (at or after byte {offset_bytes})"
             ),
+            Holding::Counted { packed_bytes } => write!(
+                f,
+                "it holds data of an unknown kind, perhaps from an earlier test (its driver keeps {} of it, packed)",
+                coarse_size(*packed_bytes)
+            ),
             Holding::Unreadable { offset_bytes, text } => {
                 write!(f, "it may hold data, because byte {offset_bytes} cannot be read: {text}")
             }
@@ -119,7 +152,7 @@ impl fmt::Display for PartitionHeld {
 ///
 /// `device` is the number when it is one: then the kernel's partitions count too, and for a partition what
 /// lies on its disk outside of all partitions. Where none of that is found, samples of the device are read, and more of
-/// `range`, which is going to be written: only zeros are no data.
+/// `range`, which is going to be written, as `look` says: only zeros are no data.
 ///
 /// # Errors
 /// [`GuardError`] when the target cannot be read: then nothing is known about its content.
@@ -127,9 +160,9 @@ pub(super) fn contents(
     file: &File,
     path: &Path,
     device: Option<DeviceNumber>,
-    range: Range,
+    (range, look): (Range, Look),
     roots: &Roots,
-) -> Result<Vec<Holding>, GuardError> {
+) -> Result<Contents, GuardError> {
     let reader = reopen_for_reading(file, path)?;
     let own = device.and_then(|number| BlockDevice::find(number, roots));
     let whole = scan(&reader, path, None)?;
@@ -145,20 +178,52 @@ pub(super) fn contents(
     if let Some(disk) = own.as_ref().and_then(BlockDevice::whole_disk) {
         found.extend(around(&disk, own.as_ref().and_then(BlockDevice::partition_number), roots));
     }
-    if found.is_empty() && device.is_some() {
-        found.extend(unknown_data(&reader, path, range)?);
+    let mut contents = Contents { holds: found, looked: None };
+    if contents.holds.is_empty() && device.is_some() {
+        unknown_data(&reader, own.as_ref(), (range, look), roots, &mut contents)
+            .map_err(|error| GuardError::Read { path: printable_path(path), text: system_text(&error) })?;
     }
-    Ok(found)
+    Ok(contents)
 }
 
-fn unknown_data(reader: &File, path: &Path, range: Range) -> Result<Option<Holding>, GuardError> {
-    let is_odd = |_, bytes: &[u8]| bytes.iter().any(|&byte| byte != 0);
-    let failed = |e| GuardError::Read { path: printable_path(path), text: system_text(&e) };
-    let odd = find_odd_beside(reader, Some(range), PLACES, &is_odd).map_err(failed)?;
-    Ok(odd.map(|odd| match odd.error {
-        None => Holding::Unrecognised { offset_bytes: odd.offset_bytes },
-        Some(error) => Holding::Unreadable { offset_bytes: odd.offset_bytes, text: system_text(&error) },
-    }))
+/// Data without a signature: by samples, and by what tells which parts can hold anything or as much reading as there is
+/// time for.
+fn unknown_data(
+    reader: &File,
+    own: Option<&BlockDevice>,
+    (range, look): (Range, Look),
+    roots: &Roots,
+    contents: &mut Contents,
+) -> io::Result<()> {
+    if let Some(odd) = find_odd_beside(reader, Some(range), PLACES, &is_data)? {
+        contents.holds.push(Holding::of(odd));
+        return Ok(());
+    }
+    let Look::For(time) = look else { return Ok(()) };
+    let size_bytes = capacity_bytes(reader)?;
+    let start = range.start_bytes.min(size_bytes);
+    let length = range.length_bytes.min(size_bytes - start);
+    let parts = match own.and_then(|own| allocated(reader, own, start, length, roots)) {
+        Some(Allocated::Holds(packed_bytes)) if length == size_bytes => {
+            contents.holds.push(Holding::Counted { packed_bytes });
+            return Ok(());
+        }
+        Some(Allocated::Parts(parts)) => parts,
+        _ => vec![(start, length)],
+    };
+    match look_through(reader, &parts, time, &is_data)? {
+        End::Odd(odd) => contents.holds.push(Holding::of(odd)),
+        End::Whole => {}
+        End::Part(looked) => contents.looked = Some(looked),
+    }
+    Ok(())
+}
+
+/// Anything but zeros.
+fn is_data(_: u64, bytes: &[u8]) -> bool {
+    const ZEROS: &[u8] = &[0; 4096];
+    // Many bytes at once.
+    bytes.chunks(ZEROS.len()).any(|part| part != &ZEROS[..part.len()])
 }
 
 /// Partitions by the table on the device, or by the kernel where no table can be read.

@@ -9,7 +9,8 @@ use std::path::Path;
 use super::contents::contents;
 use super::error::GuardError;
 use super::findings::Findings;
-use super::mark::Marks;
+use super::look::{Look, Looked};
+use super::mark::{Marks, Whose};
 use super::missing::Unseen;
 use super::no_storage::{is_of_the_kernel, is_without_paths, of_the_kernel};
 use super::overrides::Overrides;
@@ -31,6 +32,17 @@ pub struct Word<'a> {
     pub unchecked: &'a [String],
     /// `--exclusive`: no other run may have a target of this one.
     pub exclusive: bool,
+    /// `--quick-check`: samples of a device are enough.
+    pub quick_check: bool,
+}
+
+/// What is to be told of a target that may be written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Passed {
+    /// Whose writing could not be looked for with the rights of this process.
+    pub unseen: Option<Unseen>,
+    /// Which data could have been missed.
+    pub looked: Option<Looked>,
 }
 
 /// What the guard knows besides the target.
@@ -42,6 +54,14 @@ pub struct Guard<'a> {
     pub marks: &'a Marks,
     /// Where the system tells about itself.
     pub roots: &'a Roots,
+}
+
+/// What a file is asked about for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Test,
+    /// Its owner gives it to tests, by a word of his own.
+    Adoption,
 }
 
 impl Guard<'_> {
@@ -82,8 +102,6 @@ impl Guard<'_> {
     /// May the open target be written? Decided on the descriptor; one refusal says everything. `range` is what the run
     /// is going to write of it.
     ///
-    /// Returns whose writing could not be looked for with the rights of this process.
-    ///
     /// # Errors
     /// What it holds and who uses it, and what allows the test.
     pub fn check(
@@ -93,11 +111,27 @@ impl Guard<'_> {
         file: &File,
         facts: &TargetFacts,
         range: Range,
-    ) -> Result<Option<Unseen>, Refusal> {
+    ) -> Result<Passed, Refusal> {
+        let look = if self.word.quick_check { Look::Quick } else { Look::THOROUGH };
+        self.check_by(typed, path, file, facts, (range, look))
+    }
+
+    /// The same, with such a look at a device.
+    pub(super) fn check_by(
+        &self,
+        typed: &str,
+        path: &Path,
+        file: &File,
+        facts: &TargetFacts,
+        look: (Range, Look),
+    ) -> Result<Passed, Refusal> {
         check_way(typed, path, file, facts, self.roots)?;
         match facts.kind {
-            TargetKind::Block => self.check_device(typed, path, file, facts, range),
-            TargetKind::Regular => self.check_file(typed, path, file, facts),
+            TargetKind::Block => self.check_device(typed, path, file, facts, look),
+            TargetKind::Regular => {
+                let unseen = self.check_file(typed, path, file, facts)?;
+                Ok(Passed { unseen, looked: None })
+            }
         }
     }
 
@@ -107,18 +141,25 @@ impl Guard<'_> {
         path: &Path,
         file: &File,
         facts: &TargetFacts,
-        range: Range,
-    ) -> Result<Option<Unseen>, Refusal> {
+        look: (Range, Look),
+    ) -> Result<Passed, Refusal> {
         let mut found = Findings::default();
         found.claims_of(file, path, self.roots).map_err(|e| Refusal::guard(typed, e.to_string()))?;
         let is_known = self.is_known(&found, typed, path, Some(file));
         let is_let_through = self.is_let_through(typed, path, Some(file));
         // With `--overwrite` a device need not be readable: a failing one is worth a test too.
         if found.in_use.is_empty() && is_known && is_let_through {
-            return Ok(found.unseen);
+            return Ok(Passed { unseen: found.unseen, looked: None });
         }
-        match contents(file, path, Some(facts.device), range, self.roots) {
-            Ok(holds) => found.holds = holds.into_iter().map(Reason::Holds).collect(),
+        // What is refused all the same is not looked through.
+        let (range, thorough) = look;
+        let look = if found.in_use.is_empty() && is_known { thorough } else { Look::Quick };
+        let mut looked = None;
+        match contents(file, path, Some(facts.device), (range, look), self.roots) {
+            Ok(contents) => {
+                found.holds = contents.holds.into_iter().map(Reason::Holds).collect();
+                looked = contents.looked;
+            }
             Err(e @ GuardError::Read { .. }) => found.holds.push(Reason::Unknown(e)),
             Err(e) => return Err(Refusal::guard(typed, e.to_string())),
         }
@@ -135,7 +176,7 @@ impl Guard<'_> {
             return Err(found.not_known_refusal(typed, &word, &title, needs_overwrite));
         }
         if found.holds.is_empty() {
-            return Ok(found.unseen);
+            return Ok(Passed { unseen: found.unseen, looked });
         }
         found.besides.extend(self.file_below(facts));
         let words = format!("{title} may hold data, which a write test would destroy");
@@ -192,6 +233,28 @@ impl Guard<'_> {
         file: &File,
         facts: &TargetFacts,
     ) -> Result<Findings, Refusal> {
+        self.findings(typed, path, file, facts, Purpose::Test)
+    }
+
+    /// The same of a file that its owner gives to tests by a word of his own.
+    pub(super) fn findings_to_adopt(
+        &self,
+        typed: &str,
+        path: &Path,
+        file: &File,
+        facts: &TargetFacts,
+    ) -> Result<Findings, Refusal> {
+        self.findings(typed, path, file, facts, Purpose::Adoption)
+    }
+
+    fn findings(
+        &self,
+        typed: &str,
+        path: &Path,
+        file: &File,
+        facts: &TargetFacts,
+        purpose: Purpose,
+    ) -> Result<Findings, Refusal> {
         if let Some(filesystem) = facts.filesystem.as_ref().filter(|f| is_of_the_kernel(&f.name)) {
             return Err(of_the_kernel(typed, &filesystem.name));
         }
@@ -200,9 +263,13 @@ impl Guard<'_> {
         }
         let mut found = Findings { is_file: true, ..Findings::default() };
         found.unseen = facts.filesystem.as_ref().filter(|f| f.is_served()).map(|_| Unseen::Elsewhere);
-        found.uses_of(file, typed, self.roots)?;
-        match contents(file, path, None, Range::ALL, self.roots) {
-            Ok(holds) => found.holds = holds.into_iter().map(Reason::Holds).collect(),
+        found.uses_of(file, facts.filesystem.as_ref(), typed, self.roots)?;
+        let is_never_known = found.missing.iter().any(|missing| !missing.fact.is_needed_of_ours());
+        if is_never_known && (purpose == Purpose::Adoption || self.marks.whose(file) == Whose::Ours) {
+            found.excuse_what_is_never_known();
+        }
+        match contents(file, path, None, (Range::ALL, Look::Quick), self.roots) {
+            Ok(contents) => found.holds = contents.holds.into_iter().map(Reason::Holds).collect(),
             // `--overwrite` allows to write an unreadable file, as it does a device.
             Err(e) => found.holds.push(Reason::Unknown(e)),
         }

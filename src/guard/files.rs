@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 use super::missing::{Fact, Missing, Unseen};
 use super::openers::{Opener, mappers_now, writers_now};
 use super::told::is_written_by_a_run;
+use crate::machine::beneath::Beneath;
 use crate::machine::loops::{Below, by_nodes, standing_on};
 use crate::machine::mounts::{read_swaps, swaps};
 use crate::machine::roots::Roots;
 use crate::machine::sight::{Sight, sight};
-use crate::sys::error::system_text;
+use crate::machine::storage::Filesystem;
+use crate::sys::error::{Code, system_text};
 use crate::sys::identity::Identity;
 use crate::sys::lease::{Others, others};
 use crate::sys::open::is_written_here;
@@ -73,32 +75,57 @@ const LAST_IO: Duration = Duration::from_secs(3);
 /// Who uses the open file, which must be open for reading only.
 ///
 /// The kernel's own answer comes first (`sys::lease`): it needs neither procfs nor sysfs, and it knows of every user.
-/// Where nobody has the file open, nothing else is asked.
+/// Where nobody has the file open, nothing else is asked. Of a file on overlayfs the file that holds its data is asked
+/// as well.
 ///
 /// # Errors
 /// The system does not tell which file it is.
-pub(super) fn uses_of_file(file: &File, roots: &Roots) -> io::Result<FileUses> {
-    let below = Below { identity: Identity::of(file)?, size_bytes: file.metadata()?.len() };
+pub(super) fn uses_of_file(
+    file: &File,
+    filesystem: Option<&Filesystem>,
+    roots: &Roots,
+) -> io::Result<FileUses> {
     let mut found = FileUses::default();
-    match others(file) {
-        Others::Nobody => return Ok(found),
-        // Swap and loop devices that write would count as writers.
-        Others::Readers => found.ask_loops(below, roots),
-        Others::Writers | Others::Untold(_) => {
-            found.ask_swaps(below.identity, roots);
-            found.ask_loops(below, roots);
-            found.ask_writers(file, below.identity, roots);
-        }
+    let asked = Asked { file, top: file, filesystem };
+    found.ask(&asked, roots)?;
+    let beneath = Beneath::of(file, roots);
+    for below in &beneath.files {
+        found.ask(&Asked { file: below, ..asked }, roots)?;
     }
-    if others(file) == Others::Nobody {
-        // Whoever had it open was about to close it.
-        found.missing.clear();
-    }
+    found.missing.extend(beneath.unknown.map(|why| Missing::new(Fact::Beneath, why)));
     Ok(found)
 }
 
-/// Programs other than runs of this one that keep the file open or mapped for writing, as far as this process sees them. It
-/// may be open for writing here, so that the kernel cannot be asked for a lease.
+/// A file whose users are asked for.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    file: &'a File,
+    /// The target: the file itself, or one whose data the file holds.
+    top: &'a File,
+    filesystem: Option<&'a Filesystem>,
+}
+
+impl Asked<'_> {
+    /// A run of this program writes it by the path of the target, this one or another one: they may disturb each other.
+    fn is_tested(&self) -> io::Result<bool> {
+        Ok(is_written_by_a_run(self.top) || is_written_here(Identity::of(self.top)?))
+    }
+
+    /// The answer of the kernel, which does not tell everybody, or not on every file system.
+    fn missing(&self, code: Code, roots: &Roots) -> Missing {
+        let sight = sight(roots);
+        let keeps_owners = self.filesystem.is_none_or(|f| !f.is_served() && !f.is_without_owners());
+        if code == Code::ACCESS_DENIED && keeps_owners && sight != Sight::All {
+            let why = "the kernel tells it the owner of the file and root only";
+            return Missing::new(Fact::OtherPrograms, why);
+        }
+        let why = format!("the kernel does not tell it of this file: {}", system_text(&code.into()));
+        Missing::new(Fact::Writers, why)
+    }
+}
+
+/// Programs other than runs of this one that keep the file open for writing, as far as this process sees them. It may be open
+/// for writing here, so that the kernel cannot be asked for a lease.
 pub fn writers_of_file(file: &File, roots: &Roots) -> Vec<Opener> {
     let Ok(own) = Identity::of(file) else { return Vec::new() };
     let mut stayed: Option<Vec<Opener>> = None;
@@ -116,15 +143,38 @@ pub fn writers_of_file(file: &File, roots: &Roots) -> Vec<Opener> {
     Vec::new()
 }
 
-/// Who uses the file or device that something stands on as if it were a device.
-pub(super) fn uses_below(below: Below, roots: &Roots) -> FileUses {
+/// Who uses the files that something stands on as if they were devices.
+pub(super) fn uses_below(files: &[Below], roots: &Roots) -> FileUses {
     let mut found = FileUses::default();
-    found.ask_swaps(below.identity, roots);
-    found.ask_loops(below, roots);
+    for below in files {
+        found.ask_swaps(below.identity, roots);
+        found.ask_loops(*below, roots);
+    }
     found
 }
 
 impl FileUses {
+    fn ask(&mut self, asked: &Asked<'_>, roots: &Roots) -> io::Result<()> {
+        let Asked { file, .. } = *asked;
+        let below = Below { identity: Identity::of(file)?, size_bytes: file.metadata()?.len() };
+        let known = self.missing.len();
+        match others(file) {
+            Others::Nobody => return Ok(()),
+            // Swap and loop devices that write would count as writers.
+            Others::Readers => self.ask_loops(below, roots),
+            Others::Writers | Others::Untold(_) => {
+                self.ask_swaps(below.identity, roots);
+                self.ask_loops(below, roots);
+                self.ask_writers(asked, below.identity, roots)?;
+            }
+        }
+        if others(file) == Others::Nobody {
+            // Whoever had it open was about to close it.
+            self.missing.truncate(known);
+        }
+        Ok(())
+    }
+
     fn ask_swaps(&mut self, own: Identity, roots: &Roots) {
         match read_swaps(roots) {
             Ok(all) => {
@@ -155,38 +205,39 @@ impl FileUses {
         }
     }
 
-    fn ask_writers(&mut self, file: &File, own: Identity, roots: &Roots) {
+    fn ask_writers(&mut self, asked: &Asked<'_>, own: Identity, roots: &Roots) -> io::Result<()> {
         let begin = Instant::now();
         let mut stayed: Option<Vec<Opener>> = None;
         for check in 1.. {
-            let told = others(file);
+            let told = others(asked.file);
             if matches!(told, Others::Nobody | Others::Readers) {
-                return;
+                break;
             }
             let seen = writers_now(own, roots);
             let now = seen.as_deref().unwrap_or_default().iter();
             let now: Vec<Opener> =
                 now.filter(|o| stayed.as_ref().is_none_or(|s| s.contains(o))).cloned().collect();
-            // A use that is known has it open, too, and so have runs of this program, which may disturb each other.
-            let is_explained = || !self.uses.is_empty() || is_written_by_a_run(file) || is_written_here(own);
-            let is_hidden = told == Others::Writers && now.is_empty() && !is_explained();
+            // A use that is known has it open, too, and so has a writer of the file above.
+            let is_explained = !self.uses.is_empty() || !self.writers.is_empty() || asked.is_tested()?;
+            let is_hidden = told == Others::Writers && now.is_empty() && !is_explained;
             let is_last = if is_hidden { begin.elapsed() >= LAST_IO } else { check >= CHECKS };
             if is_last || (now.is_empty() && !is_hidden) {
-                self.hidden_writer = is_hidden.then(|| sight(roots));
-                self.writers = now;
+                self.hidden_writer = self.hidden_writer.or(is_hidden.then(|| sight(roots)));
+                self.writers.extend(now);
                 if !is_hidden {
-                    self.note_what_is_not_seen(seen.err(), roots);
+                    self.unseen = Unseen::beyond(sight(roots));
+                    self.missing.extend(seen.err());
                 }
-                return;
+                if let Others::Untold(code) = told {
+                    let missing = asked.missing(code, roots);
+                    self.missing.extend((!self.missing.contains(&missing)).then_some(missing));
+                }
+                break;
             }
             stayed = Some(now).filter(|now| !now.is_empty());
             std::thread::sleep(CHECK_PAUSE);
         }
-    }
-
-    fn note_what_is_not_seen(&mut self, missing: Option<Missing>, roots: &Roots) {
-        self.unseen = Unseen::beyond(sight(roots));
-        self.missing.extend(missing);
+        Ok(())
     }
 }
 
@@ -232,6 +283,7 @@ mod tests {
     use super::*;
     use crate::guard::hold::Hold;
     use crate::guard::told::take_seat;
+    use crate::machine::storage::filesystem_of;
 
     /// A file, and a process that has it open for writing for so many seconds.
     fn written_for(seconds: &str) -> (tempfile::NamedTempFile, Child) {
@@ -272,7 +324,7 @@ mod tests {
             return child.kill().and_then(|()| child.wait()).map(drop).unwrap();
         }
         let found = |roots: &Roots| {
-            let found = uses_of_file(file.as_file(), roots).unwrap();
+            let found = uses_of_file(file.as_file(), None, roots).unwrap();
             let is_told = found.missing.iter().any(|missing| missing.fact == Fact::Programs);
             assert!(found.unseen.is_some() || !is_told, "both say that processes are not seen");
             (found.writers.len(), found.hidden_writer.is_some(), is_told)
@@ -294,13 +346,33 @@ mod tests {
     }
 
     #[test]
+    fn whom_the_kernel_does_not_tell_depends_on_the_file_system() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("self")).unwrap();
+        std::fs::write(dir.path().join("self/status"), "Uid:\t7 7 7 7\nCapEff:\t0000000000000000\n").unwrap();
+        let user = Roots { proc: dir.path().to_path_buf(), ..Roots::default() };
+        let file = tempfile::tempfile().unwrap();
+        let mut filesystem = filesystem_of(&file, &Roots::default()).unwrap();
+        let mut told = |name: &str, code: Code| {
+            filesystem.name = name.to_string();
+            Asked { file: &file, top: &file, filesystem: Some(&filesystem) }.missing(code, &user).fact
+        };
+        assert_eq!(told("ext4", Code::ACCESS_DENIED), Fact::OtherPrograms);
+        assert_eq!(told("ext4", Code::INVALID), Fact::Writers, "no leases there");
+        // Every file there belongs to somebody else, also those that this user made.
+        assert_eq!(told("vfat", Code::ACCESS_DENIED), Fact::Writers);
+        assert_eq!(told("fuse.bindfs", Code::ACCESS_DENIED), Fact::Writers);
+        assert!(Fact::OtherPrograms.is_needed_of_ours() && !Fact::Writers.is_needed_of_ours());
+    }
+
+    #[test]
     fn a_writer_that_no_process_shows_is_waited_for_and_then_told() {
         let nobody = tempfile::tempdir().unwrap();
         let roots = Roots { proc: nobody.path().to_path_buf(), ..Roots::default() };
         let told = |seconds| {
             let (file, mut child) = written_for(seconds);
             let says_nothing = matches!(others(file.as_file()), Others::Untold(_));
-            let found = uses_of_file(file.as_file(), &roots).unwrap();
+            let found = uses_of_file(file.as_file(), None, &roots).unwrap();
             child.kill().and_then(|()| child.wait()).unwrap();
             (!says_nothing).then_some(found.hidden_writer.is_some())
         };

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::machine::sight::Sight;
 
 /// A fact without which a write test could harm somebody who is not seen. Procfs or sysfs is missing, hidden, or does
-/// not answer.
+/// not answer; the kernel does not tell it this user; or a file system below cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Missing {
     /// What is not known.
@@ -27,6 +27,40 @@ pub enum Fact {
     Loops,
     /// Programs that have it open.
     Programs,
+    /// Programs of other users, or outside of this container, that have a file open for writing.
+    OtherPrograms,
+    /// The same where the file system keeps no leases.
+    Writers,
+    /// Who uses the file that holds its data: the file system below cannot be asked, or is elsewhere.
+    Beneath,
+}
+
+impl Fact {
+    /// A file that TrueSpd wrote last is tested all the same: what nobody here can ask of any file of such a file system
+    /// would make each of its files need a word, each time.
+    pub(super) fn is_needed_of_ours(self) -> bool {
+        !matches!(self, Fact::Writers | Fact::Beneath)
+    }
+
+    /// What a person can do to have these facts, each once.
+    pub(super) fn ways_to_know(missing: &[Missing]) -> Vec<&'static str> {
+        let mut ways = Vec::new();
+        for one in missing {
+            let way = match one.fact {
+                Fact::OtherPrograms => {
+                    "test it as root or as its owner, whom the kernel tells, and try again"
+                }
+                Fact::Writers | Fact::Beneath => {
+                    "test a file that TrueSpd makes there (-c<size>), or give the file that holds the data by its own path"
+                }
+                _ => "mount proc on /proc and sysfs on /sys, as every system has them, and try again",
+            };
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        ways
+    }
 }
 
 impl Missing {
@@ -44,6 +78,9 @@ impl fmt::Display for Missing {
             Fact::Layers => "what is built on it or shares its disk",
             Fact::Loops => "whether a loop device uses the same storage",
             Fact::Programs => "which programs have it open",
+            Fact::OtherPrograms => "whether a program of another user or container has it open for writing",
+            Fact::Writers => "whether somebody has it open for writing",
+            Fact::Beneath => "who else uses its data",
         };
         write!(f, "{fact} is not known: {}", self.why)
     }
@@ -58,6 +95,8 @@ pub enum Unseen {
     /// Whoever writes the file without this machine's file system: another client of its server, or the program behind
     /// it.
     Elsewhere,
+    /// Whoever uses the file that overlayfs keeps it in.
+    Beneath,
 }
 
 impl Unseen {
@@ -79,6 +118,9 @@ impl fmt::Display for Unseen {
             }
             Unseen::Programs(Sight::Nothing | Sight::All) => {
                 "other programs may write it, and without /proc they cannot be seen"
+            }
+            Unseen::Beneath => {
+                "programs that use the file in the layer below may write it, and they cannot be seen from here"
             }
             Unseen::Elsewhere => {
                 "other machines, or the program that serves the file system, may write it, and they cannot be seen from here"

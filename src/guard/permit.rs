@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::custody::Custody;
 use super::decision::Guard;
+use super::look::Look;
 use super::missing::Unseen;
 use super::signature::Range;
 use crate::fault::{Failure, FailureKind, Refusal};
@@ -75,7 +76,8 @@ impl Guard<'_> {
         let unseen = match (is_device, custody.is_of_this_run(identity)) {
             (true, true) => self.check_again(typed, &facts.path, file).map(|()| None)?,
             (false, true) => None,
-            (_, false) => self.check(typed, &facts.path, file, facts, range)?,
+            // Looked through before the run.
+            (_, false) => self.check_by(typed, &facts.path, file, facts, (range, Look::Quick))?.unseen,
         };
         // A file's lock only tells other runs who writes: it may be missing.
         held.or_else(|e| if is_device { Err(e) } else { Ok(()) }).map_err(not_kept)?;

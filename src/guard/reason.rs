@@ -69,8 +69,8 @@ impl fmt::Display for Reason {
                     Sight::Container => "from inside this container it cannot be seen which one",
                     Sight::Nothing => "without /proc it cannot be seen which one",
                     Sight::All => {
-                        "no process shows it, so it may be a memory map whose file was closed, a server in the kernel, or \
-                         a killed process whose I/O has not ended"
+                        "no process shows it, so it may be a memory map whose file was closed, a server in the kernel, a \
+                         file system over it, or a killed process whose I/O has not ended"
                     }
                 })
             }

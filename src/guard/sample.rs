@@ -135,6 +135,16 @@ pub type See<'a> = &'a (dyn Fn(u64, io::Result<&[u8]>) -> ControlFlow<()> + Sync
 /// # Errors
 /// When the file cannot be opened once more for reading, or there is no memory.
 pub fn read_places(file: &File, places: &[(u64, u64)], see: See<'_>) -> io::Result<usize> {
+    read_by(file, places.len(), &|index| places[index], see)
+}
+
+/// The same of so many places, which `place` tells by their number.
+pub(super) fn read_by(
+    file: &File,
+    count: usize,
+    place: &(dyn Fn(usize) -> (u64, u64) + Sync),
+    see: See<'_>,
+) -> io::Result<usize> {
     let buffered = again(file)?;
     // What cannot be read past the cache is read through it.
     let direct = read_again(file, Reading { direct: true, ..AT_ONCE }).ok();
@@ -143,7 +153,11 @@ pub fn read_places(file: &File, places: &[(u64, u64)], see: See<'_>) -> io::Resu
     let work = |buffer: &IoBuffer| {
         while !is_over.load(Ordering::Relaxed) {
             // One that is taken is read: so no gap is left.
-            let Some(&(offset, length)) = places.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count {
+                break;
+            }
+            let (offset, length) = place(index);
             let length = length.min(PIECE_BYTES) as usize;
             let seen = buffer.with_slice_mut(0, length, |bytes| {
                 let answer = read(direct.as_ref(), &buffered, offset, bytes);
@@ -155,7 +169,7 @@ pub fn read_places(file: &File, places: &[(u64, u64)], see: See<'_>) -> io::Resu
         }
     };
     let buffers: Result<Vec<IoBuffer>, _> =
-        (0..READERS.min(places.len().max(1))).map(|_| IoBuffer::new(PIECE_BYTES as usize)).collect();
+        (0..READERS.min(count.max(1))).map(|_| IoBuffer::new(PIECE_BYTES as usize)).collect();
     let buffers = buffers.map_err(io::Error::other)?;
     std::thread::scope(|scope| {
         for buffer in &buffers[1..] {
@@ -164,7 +178,7 @@ pub fn read_places(file: &File, places: &[(u64, u64)], see: See<'_>) -> io::Resu
         }
         work(&buffers[0]);
     });
-    Ok(next.into_inner().min(places.len()))
+    Ok(next.into_inner().min(count))
 }
 
 /// The file once more, for reads through the cache.

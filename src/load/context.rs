@@ -77,6 +77,8 @@ pub struct Options {
     pub unchecked: Vec<String>,
     /// No other run may have a target of this one (`--exclusive`).
     pub exclusive: bool,
+    /// Samples of a device are enough before a write test (`--quick-check`).
+    pub quick_check: bool,
     /// Always write `-c` files anew (`--recreate`).
     pub recreate: bool,
     /// `-ys -yf -yr -yp`.
@@ -92,7 +94,12 @@ pub struct Options {
 impl Options {
     /// What the person allowed.
     pub fn word(&self) -> Word<'_> {
-        Word { overwrite: &self.overwrite, unchecked: &self.unchecked, exclusive: self.exclusive }
+        Word {
+            overwrite: &self.overwrite,
+            unchecked: &self.unchecked,
+            exclusive: self.exclusive,
+            quick_check: self.quick_check,
+        }
     }
 }
 

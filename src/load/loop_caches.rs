@@ -44,7 +44,7 @@ fn of_layer(layer: &chain::Layer, roots: &Roots) -> Option<Seen> {
     let mut file = open_file(Path::new(path), ReadFlags::CACHED).ok()?;
     // The path may lead to another file in this mount namespace.
     let device = BlockDevice::find(layer.number?, roots)?;
-    if loops::file_below(&device, Path::new(path), roots)? != Identity::of(&file).ok()? {
+    if loops::Ground::of(&device, Path::new(path), roots)?.own() != Identity::of(&file).ok()? {
         return None;
     }
     // Of files and devices alike.

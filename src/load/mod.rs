@@ -109,6 +109,7 @@ pub fn run(
         report: FinishedRun { document, failures: Vec::new(), notes: Vec::new() },
     };
     checked.iter().flat_map(|c| &c.warnings).for_each(|words| run.warn(words));
+    checked.iter().flat_map(|c| &c.notes).for_each(|words| run.note(words.clone()));
     let ended = run.run_all(&checked);
     let mut report = run.report;
     report.failures = ended.err().unwrap_or_default();

@@ -11,14 +11,15 @@ use super::targets::check_kind;
 use crate::engine::EngineRow;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::guard::mark::{MarkState, Marks};
-use crate::guard::{Guard, NewFile, PermitToMake, Range, Wish, Wished};
+use crate::guard::{Guard, NewFile, PermitToMake, Range, Wish, Wished, Word};
 use crate::machine::memory::{
     available_bytes, open_files_limit, raise_open_files_limit, space_left, threads_allowed,
 };
 use crate::machine::roots::Roots;
 use crate::machine::storage;
 use crate::machine::storage::{
-    DirectAlignment, OpenFailure, OpenedTarget, ReadFlags, TargetError, TargetKind, facts_of, resolve,
+    DirectAlignment, OpenFailure, OpenedTarget, ReadFlags, TargetError, TargetFacts, TargetKind, facts_of,
+    resolve,
 };
 use crate::machine::topology::Topology;
 use crate::measure::Intervals;
@@ -50,6 +51,16 @@ pub struct Checked {
     pub identities: Vec<Option<Identity>>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
+    /// What the user should know besides.
+    pub notes: Vec<String>,
+}
+
+/// What the checks of targets tell, and which devices were looked through.
+#[derive(Debug, Default)]
+struct Told {
+    warnings: Vec<String>,
+    notes: Vec<String>,
+    looked_through: Vec<(Identity, Range)>,
 }
 
 /// Checks every time span against machine and targets. Touches nothing.
@@ -67,6 +78,7 @@ pub fn check_before(
     let mut spans = Vec::new();
     let mut refusals = Vec::new();
     let mut room = Room::default();
+    let mut told = Told::default();
     // What a time span makes is there in the later ones.
     let all = || profile.time_spans.iter().flat_map(|span| &span.targets);
     let made: Vec<&str> =
@@ -83,7 +95,7 @@ pub fn check_before(
         let mut kinds = Vec::new();
         for target in &span.targets {
             let is_made = made.contains(&target.path.as_str());
-            match check_target(span, target, is_made, options, &guard, &mut room, &mut checked.warnings) {
+            match check_target(span, target, is_made, options, &guard, &mut room, &mut told) {
                 Ok(Seen { identity, takes_commands }) => {
                     checked.identities.push(identity);
                     kinds.push(takes_commands);
@@ -93,6 +105,8 @@ pub fn check_before(
             }
         }
         refusals.extend(check_one_kind(&kinds, span.thread_count > 0 && options.engine.is_none()).err());
+        checked.warnings.append(&mut told.warnings);
+        checked.notes.append(&mut told.notes);
         spans.push(checked);
     }
     let targets: Vec<&str> = all().map(|t| t.path.as_str()).collect();
@@ -180,7 +194,7 @@ fn check_target(
     options: &Options,
     guard: &Guard<'_>,
     room: &mut Room,
-    warnings: &mut Vec<String>,
+    told: &mut Told,
 ) -> Result<Seen, Refusal> {
     let typed = target.path.as_str();
     let engine = options.engine.as_ref().map(|(row, _)| *row);
@@ -189,7 +203,7 @@ fn check_target(
     if let Ok(file) = storage::open_file(&path, ReadFlags::CACHED) {
         guard.check_runs(typed, &file)?;
         if target.writes() {
-            warnings.extend(guard.marks.ignored(&file).map(|ignored| format!("'{typed}': {ignored}")));
+            told.warnings.extend(guard.marks.ignored(&file).map(|ignored| format!("'{typed}': {ignored}")));
         }
     }
     if let Some(size) = target.create_bytes.filter(|&s| s > 0) {
@@ -225,12 +239,12 @@ fn check_target(
     let OpenedTarget { file, facts } = opened;
     check_commands(target, &facts, engine, guard.roots)?;
     if target.writes() {
-        guard.check(typed, &facts.path, &file, &facts, Range::tested(target))?;
+        told.check_write(guard, typed, Range::tested(target), &file, &facts)?;
         storage::may_write(&path).map_err(certain)?;
     } else if facts.kind == TargetKind::Regular
         && let Ok(found @ (Extents::Hole { .. } | Extents::Unwritten { .. })) = extents::examine(&file)
     {
-        warnings.push(format!(
+        told.warnings.push(format!(
             "'{typed}' {found}: the system answers reads of it with zeros and does not ask the disk, so the figures \
              will be far too good; write it once first, or create it with -c<size>"
         ));
@@ -243,12 +257,32 @@ fn check_target(
         check_alignment(target, alignment)?;
     }
     if facts.kind == TargetKind::Block && !target.is_direct() && !target.memory_mapped {
-        warnings.push(format!(
+        told.warnings.push(format!(
             "'{typed}' is a device, and on Linux the page cache is used for devices as well: add -Su or -Sh to \
              measure the device itself"
         ));
     }
     Ok(Seen { identity: Identity::of(&file).ok(), takes_commands: facts.namespace.is_some() })
+}
+
+impl Told {
+    /// A device is looked through once for a range, also where several time spans write it.
+    fn check_write(
+        &mut self,
+        guard: &Guard<'_>,
+        typed: &str,
+        range: Range,
+        file: &File,
+        facts: &TargetFacts,
+    ) -> Result<(), Refusal> {
+        let look = Identity::of(file).ok().map(|identity| (identity, range));
+        let is_known = look.is_some_and(|look| self.looked_through.contains(&look));
+        let word = Word { quick_check: guard.word.quick_check || is_known, ..guard.word };
+        let passed = Guard { word, ..*guard }.check(typed, &facts.path, file, facts, range)?;
+        self.looked_through.extend(look);
+        self.notes.extend(passed.looked.map(|looked| format!("'{typed}': {looked}")));
+        Ok(())
+    }
 }
 
 /// Opens a target as the test would, but for reading only.

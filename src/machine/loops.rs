@@ -6,6 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::beneath::Beneath;
 use super::device::{BlockDevice, DeviceNumber, DevicesUnknown};
 use super::read::{read_number, read_word};
 use super::roots::Roots;
@@ -34,11 +35,24 @@ pub fn standing_on(any: &[Below], roots: &Roots) -> Result<Vec<BlockDevice>, Dev
     let mut found = Vec::new();
     for device in BlockDevice::all(roots)? {
         let Some(file) = backing_file(&device)? else { continue };
-        match file_below(&device, &file, roots) {
-            Some(below) if any.iter().any(|one| one.identity == below) => found.push(device),
-            Some(_) => {}
-            None if !any.iter().any(|one| could_stand_on(&device, one.size_bytes)) => {}
-            None => return Err(DevicesUnknown::new(&file, &Code::NOT_FOUND.into())),
+        let ground = Ground::of(&device, &file, roots);
+        let known = ground.iter().flat_map(|ground| &ground.identities);
+        if known.into_iter().any(|below| any.iter().any(|one| one.identity == *below)) {
+            found.push(device);
+            continue;
+        }
+        let mut could_be = any.iter().filter(|one| could_stand_on(&device, one.size_bytes));
+        match ground {
+            None if could_be.next().is_some() => {
+                return Err(DevicesUnknown::new(&file, &Code::NOT_FOUND.into()));
+            }
+            // A file below a file is no device.
+            Some(Ground { unknown: Some(why), .. })
+                if could_be.any(|one| DeviceNumber::of(one.identity).is_none()) =>
+            {
+                return Err(DevicesUnknown::new(&file, &io::Error::other(why)));
+            }
+            _ => {}
         }
     }
     Ok(found)
@@ -63,7 +77,9 @@ pub fn by_nodes(below: Identity, roots: &Roots) -> ByNodes {
         let node = open_file(&roots.dev.join(&name), ReadFlags::CACHED).ok();
         match node.and_then(|node| Some((stands_on(&node).ok()?, is_write_protected(&node)))) {
             Some((identity, is_read_only)) if identity == below => told.found.push((name, is_read_only)),
-            Some(_) => {}
+            // On the same file system as the file it is another one.
+            Some((identity, _)) if has_one_file(identity) || identity.device() == below.device() => {}
+            Some(_) => told.is_complete = false,
             None => told.is_complete = false,
         }
     }
@@ -91,14 +107,49 @@ fn named_as_loops(roots: &Roots) -> Vec<String> {
     names.filter(|name| name.strip_prefix("loop").is_some_and(is_number)).collect()
 }
 
-/// What the loop device stands on, for the kernel and for this process; `None` where neither its node nor the path that
-/// sysfs tells leads there.
-pub fn file_below(device: &BlockDevice, file: &Path, roots: &Roots) -> Option<Identity> {
-    // The path is that of another mount namespace, or of before a chroot; it may lead to another file here.
-    by_node(device, roots).or_else(|| {
+/// What a loop device stands on.
+#[derive(Debug)]
+pub struct Ground {
+    /// The file or device, and the files below that file: whoever uses one of them uses the same bytes.
+    pub identities: Vec<Identity>,
+    /// Why not all of them are known.
+    pub unknown: Option<String>,
+}
+
+impl Ground {
+    /// For the kernel and for this process; `None` where neither the node of the loop device nor the path that sysfs
+    /// tells leads there.
+    pub fn of(device: &BlockDevice, file: &Path, roots: &Roots) -> Option<Self> {
         let path = file.to_string_lossy();
-        Identity::at(path.strip_suffix(DELETED).map_or(file, Path::new)).ok()
-    })
+        let path = path.strip_suffix(DELETED).map_or(file, Path::new);
+        // The path is that of another mount namespace, or of before a chroot; it may lead to another file here.
+        let own = by_node(device, roots).or_else(|| Identity::at(path).ok())?;
+        let mut ground = Ground { identities: vec![own], unknown: None };
+        if has_one_file(own) {
+            return Some(ground);
+        }
+        let is_file = fs::metadata(path).is_ok_and(|about| about.is_file());
+        match is_file.then(|| open_file(path, ReadFlags::CACHED)) {
+            Some(Ok(opened)) if Identity::of(&opened).is_ok_and(|there| there == own) => {
+                let beneath = Beneath::of(&opened, roots);
+                ground.identities.extend(beneath.identities());
+                ground.unknown = beneath.unknown;
+            }
+            Some(Err(error)) => ground.unknown = Some(error.to_string()),
+            _ => ground.unknown = Some("its path does not lead there from here".to_string()),
+        }
+        Some(ground)
+    }
+
+    /// The file or device itself.
+    pub fn own(&self) -> Identity {
+        self.identities[0]
+    }
+}
+
+/// Whether a file with this identity holds its data itself: a device, or a file on a file system that has one.
+fn has_one_file(identity: Identity) -> bool {
+    DeviceNumber::of(identity).is_some() || DeviceNumber::from_raw(identity.device()).major != 0
 }
 
 fn by_node(device: &BlockDevice, roots: &Roots) -> Option<Identity> {

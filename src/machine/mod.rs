@@ -1,6 +1,8 @@
 //! Facts about the machine: readers of procfs, sysfs, cgroups and mounts over [`roots::Roots`].
 
+pub mod allocated;
 pub mod attached;
+pub mod beneath;
 pub mod chain;
 pub mod cpu_set;
 pub mod cpustat;

@@ -40,6 +40,28 @@ pub fn read_mounts(roots: &Roots) -> io::Result<Vec<Mount>> {
     if mounts.is_empty() { Err(io::Error::other("it lists no mount")) } else { Ok(mounts) }
 }
 
+/// The mount with this number, and the value of an option of its file system; commas and other marks in a value are those
+/// of the value. Without a number nothing is found.
+///
+/// # Errors
+/// As [`read_mounts`].
+pub(super) fn mount_of(
+    id: Option<u64>,
+    option: &str,
+    roots: &Roots,
+) -> io::Result<Option<(Mount, Option<OsString>)>> {
+    let text = kernel_table::read(&mountinfo(roots))?;
+    let found = text.split(|&b| b == b'\n').find_map(|line| {
+        let mount = parse_mount(line).filter(|mount| Some(mount.id) == id)?;
+        // The last field holds the options of the file system. A comma within a value is escaped there.
+        let mut options = line.rsplit(|&b| b == b' ').next()?.split(|&b| b == b',');
+        let value =
+            options.find_map(|one| one.strip_prefix(option.as_bytes())?.strip_prefix(b"=").map(unescape));
+        Some((mount, value))
+    });
+    Ok(found)
+}
+
 /// Where the mounts of this process are listed.
 pub fn mountinfo(roots: &Roots) -> PathBuf {
     roots.proc.join("self/mountinfo")
@@ -158,6 +180,22 @@ broken line
         assert_eq!(mounts[3].source, PathBuf::from("host:/export\\x"));
         assert_eq!(mounts[4].fs_type, "fuse.sshfs");
         assert_eq!(mounts[3].options, "rw,nosuid,vers=4.2");
+    }
+
+    #[test]
+    fn an_option_of_a_mount_keeps_the_commas_of_its_value() {
+        let dir = tempfile::tempdir().unwrap();
+        let roots = Roots { proc: dir.path().to_path_buf(), ..Roots::default() };
+        std::fs::create_dir(roots.proc.join("self")).unwrap();
+        let layers = "lowerdir=/a\\134:b:/c,upperdir=/u\\054\\040x\\075,workdir=/w";
+        let line = format!("41 27 0:52 /sub /m\\040m rw - overlay overlay rw,{layers}\n");
+        std::fs::write(mountinfo(&roots), [MOUNTINFO, line.as_bytes()].concat()).unwrap();
+        let (mount, upper) = mount_of(Some(41), "upperdir", &roots).unwrap().unwrap();
+        assert_eq!((mount.mount_point, mount.root), ("/m m".into(), "/sub".into()));
+        assert_eq!(upper.unwrap(), "/u, x=");
+        assert_eq!(mount_of(Some(27), "upperdir", &roots).unwrap().unwrap().1, None, "it has none");
+        assert_eq!(mount_of(Some(99), "upperdir", &roots).unwrap(), None);
+        assert_eq!(mount_of(None, "upperdir", &roots).unwrap(), None, "a kernel that does not tell");
     }
 
     #[test]

@@ -31,6 +31,7 @@ impl<'a> Ready<'a> {
             overwrite: options.overwrite.clone(),
             unchecked: options.unchecked.clone(),
             exclusive: options.exclusive,
+            quick_check: options.quick_check,
             recreate: options.recreate,
             events: request.events.clone(),
             progress_every: None,

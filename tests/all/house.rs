@@ -356,6 +356,7 @@ const MAY_WRITE: &[(&str, &str, &str)] = &[
         "a nameless file, to ask what direct I/O needs and how long a file may be",
     ),
     ("load/fill.rs", "Opening {", "opens again what is open for writing; sys refuses anything else"),
+    ("machine/beneath.rs", "sys::open", "reads a file in a layer of overlayfs"),
     ("engine/mmap.rs", "OFlags::RDWR", "compares with the flags of a file that is open"),
     ("selfcost/callgrind.rs", "tempfile", "a folder for callgrind's own files"),
     ("history/open.rs", "Connection::open", "the file of the history"),

@@ -135,11 +135,12 @@ fn write_test(typed: &str, opened: &OpenedTarget, roots: &Roots) -> WriteTest {
     let guard = Guard { word: Word::default(), marks: &marks, roots };
     let path: &Path = &opened.facts.path;
     match guard.check(typed, path, &opened.file, &opened.facts, Range::ALL) {
-        Ok(unseen) => WriteTest {
+        Ok(passed) => WriteTest {
             allowed: true,
             refusal: String::new(),
             hints: Vec::new(),
-            unseen: unseen.map(|unseen| unseen.to_string()),
+            unseen: passed.unseen.map(|unseen| unseen.to_string()),
+            missed: passed.looked.map(|looked| looked.to_string()),
         },
         Err(refusal) => {
             // The hints are shown one by one.
@@ -148,6 +149,7 @@ fn write_test(typed: &str, opened: &OpenedTarget, roots: &Roots) -> WriteTest {
                 refusal: refusal.without_hints(),
                 hints: refusal.all_hints().cloned().collect(),
                 unseen: None,
+                missed: None,
             }
         }
     }

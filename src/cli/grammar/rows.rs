@@ -456,7 +456,11 @@ pub(crate) static SECTIONS: &[Section] = &[
             ),
             row("-unchecked", "PATH", long::unchecked).offers(Offers::Target).with_profile().help(
                 "Allows a write test on this target although the system does not tell whether it is in use: /proc \
-                or /sys is missing, as in a chroot. PATH as for --overwrite. A target that is known to be in use is refused all the same.",
+                or /sys is missing, the file belongs to another user, or its file system lies over another one. PATH as for --overwrite. A target that is known to be in use is refused all the same.",
+            ),
+            row("-quick-check", "", long::quick_check).with_profile().help(
+                "Do not look through a device before a write test: samples of it are enough. Without this, as much of \
+                it is read as 3 seconds allow, and a note says which data can be missed.",
             ),
             row("-exclusive", "", long::exclusive).with_profile().help(
                 "Refuse to run while another run of TrueSpd has a target of this one, and keep later runs from it. \

@@ -75,6 +75,8 @@ pub(crate) struct WriteTest {
     pub(crate) hints: Vec<String>,
     /// Whose writing of the target is not visible to this user, in words; `None` when all is, or the test is refused.
     pub(crate) unseen: Option<String>,
+    /// Which data of a device could have been missed, in words; `None` when all of it was read, or the test is refused.
+    pub(crate) missed: Option<String>,
 }
 
 /// All of it as JSON.
@@ -191,7 +193,8 @@ fn push_limits(text: &mut String, target: &Inspected, limits: &[Limit]) {
 fn push_write_test(text: &mut String, test: &WriteTest) {
     if test.allowed {
         let unseen = test.unseen.as_ref().map(|words| format!("; {words}")).unwrap_or_default();
-        return push_fact(text, "Write test", &format!("allowed by the write guard{unseen}"));
+        let missed = test.missed.as_ref().map(|words| format!("; {words}")).unwrap_or_default();
+        return push_fact(text, "Write test", &format!("allowed by the write guard{unseen}{missed}"));
     }
     push_fact(text, "Write test", &format!("refused: {}", test.refusal));
     test.hints.iter().for_each(|hint| push_item(text, &format!("{:VALUE_COLUMN$}- ", ""), hint));

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::machine::device::DeviceNumber;
-use crate::machine::mounts::Mount;
+use crate::machine::mounts::{Mount, read_mounts};
+use crate::machine::roots::Roots;
 use crate::sys::file::{self, Stat};
 
 /// The filesystem of a regular file.
@@ -32,6 +33,16 @@ impl Filesystem {
         // A FUSE file system over a block device claims that.
         self.is_remote || (self.name.starts_with("fuse") && self.name != "fuseblk")
     }
+
+    /// It keeps its files in files of another file system, past everything that the kernel knows of those.
+    pub fn is_stacked(&self) -> bool {
+        STACKED.contains(&self.name.as_str())
+    }
+
+    /// It keeps no owners: every file belongs to who is named when it is mounted.
+    pub fn is_without_owners(&self) -> bool {
+        WITHOUT_OWNERS.contains(&self.name.as_str())
+    }
 }
 
 /// Types by the magic number of `statfs(2)`, used when mountinfo does not show the mount.
@@ -54,6 +65,8 @@ const TYPES: &[(u64, &str)] = &[
     (0x0102_1997, "9p"),
     (0x6573_5546, "fuse"),
     (0x794c_7630, "overlay"),
+    (0xf15f, "ecryptfs"),
+    (0x6175_6673, "aufs"),
     (0x5346_544e, "ntfs"),
     (0x7366_746e, "ntfs3"),
     (0x2011_bab0, "exfat"),
@@ -145,6 +158,13 @@ const REMOTE: &[&str] = &[
     "wekafs",
 ];
 
+/// Filesystems of the kernel over files of another one, besides overlayfs, whose layers can be asked.
+const STACKED: &[&str] = &["ecryptfs", "aufs", "unionfs", "shiftfs", "wrapfs", "sdcardfs", "esdfs"];
+
+/// Filesystems without owners.
+const WITHOUT_OWNERS: &[&str] =
+    &["vfat", "msdos", "exfat", "ntfs", "ntfs3", "fuseblk", "hfs", "udf", "iso9660"];
+
 /// Filesystems that hold data in memory only.
 const MEMORY: &[&str] = &["tmpfs", "ramfs", "hugetlbfs", "devtmpfs", "rootfs"];
 
@@ -175,6 +195,12 @@ pub(super) fn of_file(file: &File, mount_id: Option<u64>, mounts: &[Mount]) -> s
         block_bytes: told.map_or(0, |told| told.block_bytes),
         name,
     })
+}
+
+/// The file system of an open file; `None` where nothing tells.
+pub fn filesystem_of(file: &File, roots: &Roots) -> Option<Filesystem> {
+    let mounts = read_mounts(roots).unwrap_or_default();
+    of_file(file, file::report(file).mount_id, &mounts).ok()
 }
 
 /// Type of the file system of an open file or folder, by its magic number.

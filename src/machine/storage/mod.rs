@@ -18,7 +18,7 @@ pub use facts::{
     Access, AlignmentSource, DirectAlignment, OpenFlags, OpenedTarget, ReadFlags, Resolved, TargetFacts,
     TargetKind, WriteLeave,
 };
-pub use filesystem::{Filesystem, filesystem_of_folder, type_of_open};
+pub use filesystem::{Filesystem, filesystem_of, filesystem_of_folder, type_of_open};
 pub(super) use filesystem::{is_memory, is_remote};
 pub use passthrough::open_for_commands;
 

@@ -173,6 +173,32 @@ fn survey_seek(file: &File, start: u64, end: u64, deadline: Instant) -> io::Resu
     Ok(survey)
 }
 
+/// Parts (first byte, length) of `length` bytes from `start` on that are no holes; what was set aside and never written
+/// counts as hole. `None` where the file system does not tell, or where there are more than `most`.
+pub fn data_parts(file: &File, start: u64, length: u64, most: usize) -> Option<Vec<(u64, u64)>> {
+    use rustix::fs::{SeekFrom, seek};
+    let end = start.checked_add(length)?;
+    let mut found = Vec::new();
+    let mut next = start;
+    while next < end {
+        let data = match seek(file, SeekFrom::Data(next)) {
+            Ok(data) => data,
+            Err(rustix::io::Errno::NXIO) => break,
+            Err(_) => return None,
+        };
+        if data >= end {
+            break;
+        }
+        let hole = seek(file, SeekFrom::Hole(data)).ok()?.clamp(data + 1, end);
+        found.push((data, hole - data));
+        if found.len() > most {
+            return None;
+        }
+        next = hole;
+    }
+    Some(found)
+}
+
 /// Looks through the whole file, writing back dirty pages first so that delayed allocation is settled.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
@@ -510,6 +510,11 @@ pub fn compression_flags(file: &File) -> Option<CompressionFlags> {
         is_compressed: flags.contains(IFlags::COMPRESSED),
         is_plain: flags.intersects(IFlags::NOCOW | NEVER_COMPRESSED),
     })
+}
+
+/// The bytes of a name.
+pub fn bytes_of_name(name: &OsStr) -> &[u8] {
+    name.as_bytes()
 }
 
 /// A name from the bytes that the kernel prints.

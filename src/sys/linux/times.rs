@@ -6,14 +6,14 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::open::{nameless, own_path};
+use super::error::Code;
+use super::file::Directory;
+use super::open::own_path;
 use super::stat::{Moment, Stamp};
 use super::system::page_bytes;
 
@@ -27,19 +27,18 @@ pub fn file_clock() -> Moment {
 /// folder. `None` where none can be made there.
 pub fn do_maps_change_times(file: &File) -> Option<bool> {
     let path = std::fs::read_link(own_path(file)).ok()?;
-    let folder = path.parent()?;
-    let probe = nameless(folder).or_else(|_| unlinked(folder)).ok()?;
+    let folder = Directory::open(path.parent()?).ok()?;
+    let probe = folder.make_nameless().or_else(|_| unlinked(&folder)).ok()?;
     // A single file may lie on another file system than its folder (bind mount).
     let lies_there = probe.metadata().ok()?.dev() == file.metadata().ok()?.dev();
     if lies_there { write_by_map(&probe).ok() } else { None }
 }
 
 /// A file without a name where the file system makes none: it has one for a moment.
-fn unlinked(folder: &Path) -> io::Result<File> {
-    let path = folder.join(format!(".truespd-{}-{:?}", std::process::id(), std::thread::current().id()));
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let file: File = rustix::fs::openat(CWD, &path, flags, Mode::from_raw_mode(0o600))?.into();
-    std::fs::remove_file(&path)?;
+fn unlinked(folder: &Directory) -> Result<File, Code> {
+    let name = format!(".truespd-{}-{:?}", std::process::id(), std::thread::current().id());
+    let file = folder.make_entry(&name)?;
+    folder.remove_entry(&name)?;
     Ok(file)
 }
 
@@ -72,6 +71,7 @@ fn write_by_map(probe: &File) -> io::Result<bool> {
 mod tests {
     use super::*;
     use crate::sys::file::filesystem;
+    use std::path::Path;
 
     #[test]
     fn maps_change_times_on_a_disk_and_not_in_memory() {
@@ -82,7 +82,7 @@ mod tests {
             if filesystem(file.as_file()).unwrap().is_some_and(|found| found.magic == magic) {
                 assert_eq!(do_maps_change_times(file.as_file()), Some(expected), "{folder}");
             }
-            assert!(write_by_map(&unlinked(Path::new(folder)).unwrap()).is_ok());
+            assert!(write_by_map(&unlinked(&Directory::open(Path::new(folder)).unwrap()).unwrap()).is_ok());
         }
     }
 

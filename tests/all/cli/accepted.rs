@@ -671,6 +671,7 @@ fn long_options() {
     let options = run("--unchecked /dev/x --unchecked=-y f").options;
     assert_eq!(options.unchecked, ["/dev/x", "-y"]);
     assert!(run("--exclusive f").options.exclusive && !options.exclusive);
+    assert!(run("--quick-check f").options.quick_check && !options.quick_check);
     let options = run("f").options;
     assert!(options.unchecked.is_empty());
     assert!(options.engine.is_none() && options.overwrite.is_empty() && !options.recreate);

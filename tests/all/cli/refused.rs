@@ -479,6 +479,7 @@ fn strict_combinations() {
         ("--engine PSYNC f", "PSYNC", "is not the name of an engine"),
         ("--overwrite= f", "", "path of the target is missing"),
         ("--unchecked= f", "", "path of the target is missing"),
+        ("--quick-check=yes f", "yes", "takes no value"),
         ("--require good f", "good", "is not a grade that can be required"),
         ("--require=invalid f", "invalid", "is not a grade that can be required"),
         ("--require -L f", "", "the worst grade that is a success is missing"),

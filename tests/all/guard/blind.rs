@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::devices::{Loop, Mount, can_make_devices, has_tool, run, text};
+use crate::support::devices::{Loop, Mount, can_make_devices, can_use_fuse, has_tool, run, text};
+use crate::support::killed;
 use crate::support::program::{Lab, Ran, Running};
 
 const MIB: u64 = 1 << 20;
@@ -138,6 +139,50 @@ fn files_that_nobody_has_open_need_no_word() {
         refused(&blind(&lab, hide, &format!("{WORDS} theirs")), "was not made by TrueSpd");
         blind(&lab, hide, &format!("{WORDS} --overwrite theirs theirs")).expect_code(0);
     });
+}
+
+/// A file system over another one, or of a program, tells nothing of who uses the file below.
+#[test]
+fn what_lies_over_another_file_needs_a_word_of_its_own() {
+    if !can_make_devices() || !can_use_fuse() {
+        return;
+    }
+    let lab = Lab::new();
+    fs::create_dir(lab.path("below")).expect("a folder");
+    let fuse = Mount::by_fuse(&lab.path("below"));
+    let overlay = Mount::by_overlay(&lab.work(), false);
+    for mount in [Some(fuse), overlay].into_iter().flatten() {
+        let theirs = mount.point.join("theirs");
+        fs::write(&theirs, [7; 8192]).expect("room");
+        let path = text(&theirs);
+        let both = format!("add --unchecked {path} --overwrite {path}");
+        refused(&lab.run(&format!("{WORDS} {path}")), &both);
+        refused(&lab.run(&format!("{WORDS} --overwrite {path} {path}")), &format!("add --unchecked {path}"));
+        refused(&lab.run(&format!("{WORDS} --unchecked {path} {path}")), "was not made by TrueSpd");
+        assert!(fs::read(&theirs).expect("readable") == [7; 8192], "it was written");
+        lab.run(&format!("{WORDS} --unchecked {path} --overwrite {path} {path}")).expect_code(0);
+        let given = mount.point.join("given");
+        fs::write(&given, [7; 8192]).expect("room");
+        killed::run(&lab, &format!("adopt --yes {}", text(&given))).expect_code(0);
+        lab.run(&format!("{WORDS} {}", text(&given))).expect_code(0);
+    }
+}
+
+/// Samples miss what the look through the device finds.
+#[test]
+fn who_knows_a_device_does_not_wait_for_a_look_through_it() {
+    if !can_make_devices() {
+        return;
+    }
+    let lab = Lab::new();
+    let device = Loop::new(2048 * MIB);
+    let file = fs::File::options().write(true).open(&device.node).expect("a device");
+    std::os::unix::fs::FileExt::write_all_at(&file, b"thesis", 1003 * MIB).expect("it takes bytes");
+    file.sync_all().expect("it takes bytes");
+    drop(file);
+    let path = text(&device.node);
+    refused(&lab.run(&format!("{WORDS} {path}")), "it holds data of an unknown kind");
+    lab.run(&format!("{WORDS} --quick-check {path}")).expect_code(0);
 }
 
 #[test]

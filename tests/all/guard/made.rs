@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 
 use super::makers::{
     Killed, MIB, Made, Mapped, TWO, adopted, device, disk, file, foreign, formatted, half_made, in_front,
-    killed, locked, locked_by_a_reader, mounted_partition, moved, noise, ntfs, on_fuse, ours, own_node,
-    write, written_by_map, written_in_the_same_second,
+    killed, locked, locked_by_a_reader, mounted_image, mounted_partition, moved, noise, ntfs, on_fuse,
+    on_overlay, ours, own_node, write, written_by_map, written_in_the_same_second,
 };
-use crate::support::devices::{Loop, Mount, Swap, has_tool, run, skip, text};
+use crate::support::devices::{Loop, Mount, Swap, Zram, has_tool, run, skip, text};
 use crate::support::killed::registry;
 use crate::support::program::{Lab, copy_to_run};
 use truespd::guard::mark::{MarkPlace, MarkState, Marks};
@@ -88,6 +88,35 @@ pub const SITUATIONS: &[Situation] = &[
     }),
     row("a little of it in the middle of a large device", UNKNOWN, |_| {
         device(512 * MIB, &[(200 * MIB, noise(32 * MIB as usize))])
+    }),
+    row("20 MiB of it in 8 GiB", UNKNOWN, |_| {
+        let made = device(8192 * MIB, &[(5003 * MIB, noise(20 * MIB as usize))])?;
+        Some(Made { bytes: None, ..made })
+    }),
+    row("8 KiB of it in 8 GiB, through two loop devices", UNKNOWN, |_| {
+        let made = device(8192 * MIB, &[(5003 * MIB, noise(8192))])?;
+        let above = Loop::over_with(&made.target, &["--offset", "1048576"]);
+        let target = above.node.clone();
+        Some(Made { bytes: None, ..moved(in_front(made, above), &target) })
+    }),
+    row("the same in a device whose file has no holes", UNKNOWN, |_| {
+        let made = device(300 * MIB, &[])?;
+        let zeros = vec![0; 4 * MIB as usize];
+        for part in 0..75 {
+            write(&made.target, part * 4 * MIB, &zeros);
+        }
+        write(&made.target, 103 * MIB + 65536, &noise(8192));
+        Some(Made { bytes: None, ..made })
+    }),
+    row("20 MiB of it in 8 GiB of zram", &["it holds data of an unknown kind", "its driver keeps"], |_| {
+        let device = Zram::new(8192 * MIB)?;
+        write(&device.node, 5003 * MIB, &noise(20 * MIB as usize));
+        Some(Made::at(&device.node).keeping(device))
+    }),
+    row("1 MiB of it in which every byte is the same, in 8 GiB of zram", UNKNOWN, |_| {
+        let device = Zram::new(8192 * MIB)?;
+        write(&device.node, 5003 * MIB, &vec![0xaa; MIB as usize]);
+        Some(Made::at(&device.node).keeping(device))
     }),
     row("1 MiB of it that is all of the tested range", UNKNOWN, |_| {
         let made = device(512 * MIB, &[(301 * MIB, noise(MIB as usize))])?;
@@ -477,7 +506,7 @@ pub const SITUATIONS: &[Situation] = &[
         Some(file(&moved))
     }),
     row("file of ours with random data, on FUSE", &[], |lab| on_fuse(lab, "-c80M", "-Zr")),
-    row("the same, written in place", &["something else wrote to it since"], |lab| {
+    row("the same, written in place", &["something else wrote to it since", ELSEWHERE], |lab| {
         let made = on_fuse(lab, "-c80M", "-Zr")?;
         run(
             "dd",
@@ -492,13 +521,31 @@ pub const SITUATIONS: &[Situation] = &[
         );
         Some(made)
     }),
-    row("the same, written below it, its time set back", &["something else wrote to it since"], |lab| {
-        let made = on_fuse(lab, "-c8M", "")?;
-        let (below, reference) = (lab.path("below/data"), lab.write("reference", b""));
-        run("touch", &["-r", text(&below), text(&reference)]);
-        write(&below, 5_000_000, b"somebody's thesis");
-        run("touch", &["-r", text(&reference), text(&below)]);
-        Some(made)
+    row(
+        "the same, written below it, its time set back",
+        &["something else wrote to it since", ELSEWHERE],
+        |lab| {
+            let made = on_fuse(lab, "-c8M", "")?;
+            let (below, reference) = (lab.path("below/data"), lab.write("reference", b""));
+            run("touch", &["-r", text(&below), text(&reference)]);
+            write(&below, 5_000_000, b"somebody's thesis");
+            run("touch", &["-r", text(&reference), text(&below)]);
+            Some(made)
+        },
+    ),
+    row("file of zeros on FUSE", &[ELSEWHERE, "add --unchecked"], |lab| {
+        let made = on_fuse(lab, "-c1M", "")?;
+        let zeros = made.target.with_file_name("zeros");
+        fs::write(&zeros, vec![0; MIB as usize]).expect("room");
+        Some(Made { bytes: Some(zeros.clone()), ..moved(made, &zeros) })
+    }),
+    row("loop device over a file on FUSE", &[ELSEWHERE, "add --unchecked"], |lab| {
+        let made = on_fuse(lab, "-c1M", "")?;
+        let zeros = made.target.with_file_name("zeros");
+        fs::write(&zeros, vec![0; MIB as usize]).expect("room");
+        let device = Loop::over(&zeros);
+        let target = device.node.clone();
+        Some(Made { bytes: None, ..moved(in_front(made, device), &target) })
     }),
     row(
         "file of ours with a mark in the state folder that another user may have put there",
@@ -626,6 +673,27 @@ pub const SITUATIONS: &[Situation] = &[
         },
     ),
     row(
+        "file of zeros of another user that anybody may write, open for writing, by a user without root",
+        &[OTHERS_SAY, "test it as root or as its owner", "add --unchecked"],
+        |lab| {
+            let path = for_all(lab, &vec![0; MIB as usize]);
+            let writer = File::options().write(true).open(&path).expect("writable");
+            Some(Made { behind: WITHOUT_ROOT.to_vec(), ..file(&path) }.keeping(writer))
+        },
+    ),
+    row("the same, mapped", &[OTHERS_SAY, "add --unchecked"], |lab| {
+        let path = for_all(lab, &vec![0; MIB as usize]);
+        let mapped = Mapped::new(&path);
+        Some(Made { behind: WITHOUT_ROOT.to_vec(), ..file(&path) }.keeping(mapped))
+    }),
+    row("file of ours that belongs to another user, by a user without root", &[OTHERS_SAY], |lab| {
+        let path = ours(lab);
+        lab.give_to(NOBODY);
+        std::os::unix::fs::chown(&path, Some(0), Some(0)).expect("root may");
+        run("chmod", &["666", text(&path)]);
+        Some(Made { behind: WITHOUT_ROOT.to_vec(), ..file(&path) })
+    }),
+    row(
         "file of ours, its processes in another container",
         &["from inside this container it cannot be seen"],
         |lab| {
@@ -669,6 +737,97 @@ pub const SITUATIONS: &[Situation] = &[
             Some(moved(in_front(made, mount), &image))
         },
     ),
+    row(
+        "file behind a loop device that is mounted, by its path through overlayfs",
+        &["it is the file behind loop device", "is mounted at"],
+        |lab| {
+            let (overlay, upper) = on_overlay(lab, true)?;
+            let (mount, device) = mounted_image(&upper, &[])?;
+            let target = overlay.point.join("data");
+            Some(file(&target).keeping(mount).keeping(device).keeping(overlay))
+        },
+    ),
+    row(
+        "the same by a second overlayfs over the same layer",
+        &["it is the file behind loop device", "is mounted at"],
+        |lab| {
+            let (first, upper) = on_overlay(lab, true)?;
+            fs::create_dir(lab.path("second")).expect("a folder");
+            for layer in ["lower", "upper"] {
+                symlink(lab.path(layer), lab.path("second").join(layer)).expect("a link");
+            }
+            let second = Mount::by_overlay(&lab.path("second"), true)?;
+            File::create(&upper).expect("a file");
+            let (mount, device) = mounted_image(&first.point.join("data"), &[])?;
+            let target = second.point.join("data");
+            Some(file(&target).keeping(mount).keeping(device).keeping(second).keeping(first))
+        },
+    ),
+    row(
+        "file of the layer, its path through overlayfs behind a read-only loop device",
+        &["it is the file behind loop device", "(read-only)", "is mounted at"],
+        |lab| {
+            let (overlay, upper) = on_overlay(lab, true)?;
+            File::create(&upper).expect("a file");
+            let (mount, device) = mounted_image(&overlay.point.join("data"), &["--read-only"])?;
+            Some(file(&upper).keeping(mount).keeping(device).keeping(overlay))
+        },
+    ),
+    row(
+        "loop device over it, another one over its path through overlayfs mounted",
+        &["has the same file behind it and is in use"],
+        |lab| {
+            let (overlay, upper) = on_overlay(lab, true)?;
+            File::create(&upper).expect("a file");
+            let (mount, device) = mounted_image(&overlay.point.join("data"), &["--read-only"])?;
+            let second = Loop::over(&upper);
+            let made = Made::at(&second.node).with_bytes(&upper).keeping(second);
+            Some(made.keeping(mount).keeping(device).keeping(overlay))
+        },
+    ),
+    row(
+        "file of zeros on overlayfs, its file in the layer open for writing",
+        &["has it open for writing"],
+        |lab| {
+            let (overlay, upper) = on_overlay(lab, true)?;
+            fs::write(&upper, vec![0; MIB as usize]).expect("room");
+            let writer = File::options().write(true).open(&upper).expect("writable");
+            Some(file(&overlay.point.join("data")).keeping(writer).keeping(overlay))
+        },
+    ),
+    row("the same, its file in the layer mapped", &["it may be a memory map whose file was closed"], |lab| {
+        let (overlay, upper) = on_overlay(lab, true)?;
+        fs::write(&upper, vec![0; MIB as usize]).expect("room");
+        let mapped = Mapped::new(&upper);
+        Some(file(&overlay.point.join("data")).keeping(mapped).keeping(overlay))
+    }),
+    row("file of somebody else on overlayfs", &["was not made by TrueSpd"], |lab| {
+        let (overlay, upper) = on_overlay(lab, true)?;
+        fs::write(&upper, vec![7; MIB as usize]).expect("room");
+        Some(file(&overlay.point.join("data")).keeping(overlay))
+    }),
+    row("file of a lower layer, which a write copies", &["was not made by TrueSpd"], |lab| {
+        let (overlay, _) = on_overlay(lab, true)?;
+        drop(overlay);
+        fs::write(lab.path("lower/data"), vec![7; MIB as usize]).expect("room");
+        let (overlay, _) = on_overlay(lab, true)?;
+        Some(file(&overlay.point.join("data")).keeping(overlay))
+    }),
+    row(
+        "file of somebody else on overlayfs, its layer not to be found from here",
+        &["who else uses its data is not known: overlayfs keeps it in", "add --unchecked"],
+        |lab| {
+            let (overlay, upper) = on_overlay(lab, false)?;
+            fs::write(&upper, vec![7; MIB as usize]).expect("room");
+            Some(file(&overlay.point.join("data")).keeping(overlay))
+        },
+    ),
+    row("file of ours there", &["programs that use the file in the layer below may write it"], |lab| {
+        let (overlay, _) = on_overlay(lab, false)?;
+        let target = overlay.point.join("data");
+        lab.run(&format!("-c1M -d1 -W0 -b4K -g64 {}", text(&target))).expect_code(0);
+        Some(file(&target).keeping(overlay))
+    }),
     row("active swap file", &["it is in use as swap"], |_| {
         let made = formatted("mkfs.ext4", &["-q"], 32 * MIB)?;
         let mount = Mount::new(&[text(&made.target)]);
@@ -717,6 +876,18 @@ fn of_another(lab: &Lab, name: &str, options: &'static str) -> Made {
 }
 
 const UNKNOWN: &[&str] = &["it holds data of an unknown kind", "perhaps from an earlier test"];
+
+const ELSEWHERE: &str = "who else uses its data is not known";
+const OTHERS_SAY: &str =
+    "whether a program of another user or container has it open for writing is not known";
+
+/// A file of root in a folder of another user, which everybody may write.
+fn for_all(lab: &Lab, bytes: &[u8]) -> std::path::PathBuf {
+    lab.give_to(NOBODY);
+    let path = lab.write("shared", bytes);
+    run("chmod", &["666", text(&path)]);
+    path
+}
 
 const BLIND_SAYS: &[&str] = &["may be in use, and this cannot be checked here", "add --unchecked"];
 const NOBODY: u32 = 65534;

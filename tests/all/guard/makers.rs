@@ -266,6 +266,21 @@ pub fn locked_by_a_reader(path: &Path, places: &[u64]) -> Option<Killed> {
 /// Where the locks of a run begin (`src/guard/told.rs`).
 const LOCK_START: u64 = 0x0054_7275_6553_7064;
 
+/// A folder by way of overlayfs, and the path in its upper layer of the file `data` there.
+pub fn on_overlay(lab: &Lab, is_whole: bool) -> Option<(Mount, PathBuf)> {
+    let mount = Mount::by_overlay(&lab.work(), is_whole)?;
+    Some((mount, lab.path("upper/data")))
+}
+
+/// A mounted image, through a loop device with these options.
+pub fn mounted_image(path: &Path, options: &[&str]) -> Option<(Mount, Loop)> {
+    has_tool("mkfs.ext4").then_some(())?;
+    File::create(path).and_then(|file| file.set_len(8 * MIB)).expect("room");
+    run("mkfs.ext4", &["-q", text(path)]);
+    let device = Loop::over_with(path, options);
+    Some((Mount::new(&["-o", "ro", text(&device.node)]), device))
+}
+
 /// A file of somebody else that was given to write tests.
 pub fn adopted(lab: &Lab) -> PathBuf {
     let path = foreign(lab);

@@ -150,6 +150,27 @@ impl Mount {
         Mount { point, is_mounted: true, _dir: dir }
     }
 
+    /// The folders `lower` and `upper` of a folder as one, by overlayfs, which also needs its `work`. With `is_whole`, the
+    /// mount tells where they are. `None`, said on standard error: not on this file system or kernel.
+    pub fn by_overlay(folder: &Path, is_whole: bool) -> Option<Self> {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let point = dir.path().join("mounted-here");
+        fs::create_dir(&point).expect("a mount point");
+        for layer in ["lower", "upper", "work"] {
+            fs::create_dir_all(folder.join(layer)).expect("a layer");
+        }
+        let start = if is_whole { format!("{}/", text(folder)) } else { String::new() };
+        let layers = format!("lowerdir={start}lower,upperdir={start}upper,workdir={start}work");
+        let script = "cd \"$0\" && exec mount -t overlay overlay -o \"$1\" \"$2\"";
+        match try_run("sh", &["-c", script, text(folder), &layers, text(&point)]) {
+            Ok(_) => Some(Mount { point, is_mounted: true, _dir: dir }),
+            Err(error) => {
+                skip(&format!("no overlayfs over {}: {error}", folder.display()));
+                None
+            }
+        }
+    }
+
     /// Whether the kernel lets it go at this very moment; what it says when not.
     pub fn unmount_now(mut self) -> Result<(), String> {
         try_run("umount", &[text(&self.point)])?;

@@ -134,6 +134,12 @@ pub fn exclusive(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     Ok(())
 }
 
+pub fn quick_check(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    nothing(v)?;
+    d.long.quick_check = true;
+    Ok(())
+}
+
 pub fn recreate(d: &mut Draft, v: &Value) -> Result<(), Slip> {
     nothing(v)?;
     d.long.recreate = true;
