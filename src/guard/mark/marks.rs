@@ -473,7 +473,7 @@ mod tests {
         let open = || File::options().read(true).write(true).open(&path).unwrap();
         marks.mark(&open(), MarkState::Complete).unwrap();
         let parts = |file: &File, at: u64| {
-            marks.begin_writing(file, Duration::from_secs(60), &[at..at + 10]).expect("ours");
+            marks.begin_writing(file, Duration::from_secs(60), &[at..at + 5, at + 5..at + 10]).expect("ours");
             marks.read(file).unwrap().parts.to_string()
         };
         let first = open();
