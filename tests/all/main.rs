@@ -115,6 +115,7 @@ mod program {
     mod cost;
     mod create;
     mod devices;
+    mod early;
     mod engines;
     mod failures;
     mod hangup;
@@ -142,6 +143,7 @@ mod suite {
     mod ab;
     mod assess;
     mod bench_self;
+    mod clean;
     mod compare;
     mod mark;
     mod side_by_side;
