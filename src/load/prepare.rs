@@ -131,11 +131,20 @@ fn check_target(
     let engine = options.engine.as_ref().map(|(row, _)| *row);
     let machine = |words: String| Refusal::machine(&[], Some(typed), words);
     let path = resolve(typed, guard.roots).map_err(|e| machine(e.to_string()))?.path;
-    if let Ok(file) = storage::open_file(&path, ReadFlags::CACHED) {
-        guard.check_runs(typed, &file)?;
-        if target.writes() {
-            warnings.extend(guard.marks.ignored(&file).map(|ignored| format!("'{typed}': {ignored}")));
+    match storage::open_file(&path, ReadFlags::CACHED) {
+        Ok(file) => {
+            guard.check_runs(typed, &file)?;
+            if target.writes() {
+                warnings.extend(guard.marks.ignored(&file).map(|ignored| format!("'{typed}': {ignored}")));
+            }
         }
+        // What comes below would wait for the lease, or say less of the cause.
+        Err(error)
+            if matches!(error.open_failure(), Some(OpenFailure::Leased | OpenFailure::Unreachable)) =>
+        {
+            return Err(certain(error));
+        }
+        Err(_) => {}
     }
     if let Some(size) = target.create_bytes.filter(|&s| s > 0) {
         check_commands_of_file(target, engine)?;

@@ -112,6 +112,7 @@ mod profile {
 
 mod program {
     mod beside;
+    mod causes;
     mod cost;
     mod create;
     mod devices;

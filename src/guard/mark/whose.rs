@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io;
 
 use super::digest::all_of;
 use super::entry::entry_of;
@@ -23,6 +24,8 @@ pub enum Whose {
     Resized,
     /// TrueSpd made it, and something else wrote to it since.
     Rewritten,
+    /// TrueSpd made it, its times do not tell who wrote to it last, and it cannot be read.
+    Unread,
     /// TrueSpd was making it and was killed; what it holds now is for the caller to compare with what should have been
     /// made.
     Unfinished,
@@ -47,8 +50,11 @@ impl Whose {
             ByTimes::Untouched => Whose::Ours,
             ByTimes::Interrupted if is_being_tested(file) || is_test_data(file) => Whose::Ours,
             ByTimes::Interrupted => Whose::Interrupted,
-            ByTimes::Unknown if holds_what_we_left(mark, file, now) => Whose::Ours,
-            ByTimes::Unknown => Whose::Rewritten,
+            ByTimes::Unknown => match holds_what_we_left(mark, file, now) {
+                Ok(true) => Whose::Ours,
+                Ok(false) => Whose::Rewritten,
+                Err(_) => Whose::Unread,
+            },
         }
     }
 }
@@ -61,6 +67,7 @@ impl fmt::Display for Whose {
             Whose::Nobodys => "holds nothing",
             Whose::Resized => "was made by TrueSpd, but something else changed its size since",
             Whose::Rewritten => "was made by TrueSpd, but something else wrote to it since",
+            Whose::Unread => "carries the mark of TrueSpd, but cannot be read, so nothing tells who wrote to it last",
             Whose::Unfinished => "was being made by a run of TrueSpd that was killed",
             Whose::Interrupted => {
                 "was being written by a run of TrueSpd that was killed, so it may hold data other than test data"
@@ -75,15 +82,15 @@ impl fmt::Display for Whose {
 ///
 /// Samples of a large file are enough where something explains why its entry was changed, such as `chmod` or `mv`. Where
 /// nothing does, a write may have had its time set back: then every byte has to be known.
-fn holds_what_we_left(mark: &Mark, file: &File, now: &Stamp) -> bool {
+fn holds_what_we_left(mark: &Mark, file: &File, now: &Stamp) -> io::Result<bool> {
     let size = now.size_bytes;
     let fits = match mark.digest {
-        Some(digest) => digest.is_of(file, &all_of(size)).unwrap_or(false),
-        None => is_test_data(file),
+        Some(digest) => digest.is_of(file, &all_of(size))?,
+        None => shows_test_data(file)?,
     };
     let is_compared_whole = mark.digest.is_some_and(|digest| digest.is_of_all(size));
     let is_explained = || !mark.is_entry_changed(now) || mark.entry.is_none() || mark.entry != entry_of(file);
-    fits && (is_compared_whole || is_explained() || fits_throughout(file, size, &is_plain))
+    Ok(fits && (is_compared_whole || is_explained() || fits_throughout(file, size, &is_plain)))
 }
 
 /// Samples that are read where nothing tells what we left.
@@ -94,9 +101,13 @@ const BREAKS_MAX: usize = 4;
 
 /// Samples of the file show nothing but what tests write unless told otherwise: zeros, and 0, 1, ... 255 again and
 /// again. Random data (`-Zr`) look like any other data.
-fn is_test_data(file: &File) -> bool {
+fn shows_test_data(file: &File) -> io::Result<bool> {
     let is_odd = |_, bytes: &[u8]| !is_plain(bytes);
-    find_odd(file, PLACES, &is_odd).is_ok_and(|odd| odd.is_none())
+    Ok(find_odd(file, PLACES, &is_odd)?.is_none())
+}
+
+fn is_test_data(file: &File) -> bool {
+    shows_test_data(file).unwrap_or(false)
 }
 
 /// Nothing but zeros and the pattern.

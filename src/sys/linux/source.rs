@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
+use super::error::Code;
 use super::file::{FileKind, Stat};
+use super::lease::patiently;
 
 /// How long a pipe is given until somebody writes into it: the shell starts its writer at the same time as this program.
 /// As long is a file given that the kernel makes up and that has nothing to say (`/proc/kmsg`).
@@ -23,6 +25,13 @@ const WRITER_LOOK: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("nobody writes into this pipe; start its writer first, or give the path of a file")]
 struct NoWriter;
+
+/// Somebody keeps a lease on the file.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error(
+    "another program holds a lease on this file, as Samba does for its clients, and does not give it up; try again later"
+)]
+struct Leased;
 
 /// A file that gives nothing and does not end.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
@@ -69,7 +78,14 @@ impl Source {
     /// What `open(2)` says; it never waits.
     pub fn open(path: &Path) -> io::Result<Source> {
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        let open = || {
+            let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+            opened.map_err(|error| Code::of(&error).unwrap_or(Code::IO))
+        };
+        let file = patiently(open).map_err(|code| match code {
+            Code::AGAIN => io::Error::new(ErrorKind::WouldBlock, Leased),
+            code => io::Error::from_raw_os_error(code.number()),
+        })?;
         let kind = Stat::of_open(&file)?.kind;
         let unwritten_since = (kind == FileKind::Pipe).then(Instant::now);
         Ok(Source { file, is_ordinary: kind == FileKind::Regular, unwritten_since })
