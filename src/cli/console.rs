@@ -321,6 +321,11 @@ impl Console {
         state.line.clear();
     }
 
+    /// Whether [`Console::stop`] was called.
+    pub fn is_interrupted(&self) -> bool {
+        self.state.lock().is_ok_and(|state| state.is_stopping)
+    }
+
     /// Tells what the end of a run that is being stopped waits for.
     pub fn tell_wait(&self) {
         let Ok(mut state) = self.state.lock() else { return };

@@ -5,6 +5,7 @@
 //! what is to be done, so a refusal changes nothing (a deliberate difference: DiskSpd 2.2 sets events
 //! while it is still reading).
 
+mod ask;
 mod beside;
 mod commands;
 mod completions;

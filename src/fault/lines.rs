@@ -7,6 +7,8 @@ use std::ops::Range;
 use crate::fault::{Fault, Mark, Refusal, Refusals, Typed};
 use crate::text::{columns_of, hanging, hides, printable};
 
+/// Reasons that are shown when there are more: who corrects these sees the next ones.
+const REFUSALS_SHOWN: usize = 10;
 /// Columns that the quoted command line may take.
 const LINE_COLUMNS: usize = 92;
 /// Columns kept before the mark when the line is cut.
@@ -73,7 +75,16 @@ impl Page {
 
     fn refusals(self, refusals: &Refusals) -> String {
         let mut text = String::new();
-        for (i, refusal) in refusals.all.iter().enumerate() {
+        // A reason for another exit code than that of all is no reason for this one.
+        let kind = refusals.kind();
+        let is_of_kind = |refusal: &&Refusal| refusal.kind == kind;
+        let (first, later): (Vec<_>, Vec<_>) = refusals.all.iter().partition(is_of_kind);
+        let is_long = refusals.all.len() > REFUSALS_SHOWN;
+        let shown: Vec<&Refusal> = match is_long {
+            true => first.into_iter().chain(later).take(REFUSALS_SHOWN).collect(),
+            false => refusals.all.iter().collect(),
+        };
+        for (i, refusal) in shown.into_iter().enumerate() {
             match &refusals.typed {
                 None => text.push_str(&self.line("ERROR: ", &refusal.to_string())),
                 Some(typed) => {
@@ -83,6 +94,10 @@ impl Page {
                     text.push_str(&self.marked(refusal, typed));
                 }
             }
+        }
+        if is_long {
+            let more = refusals.all.len() - REFUSALS_SHOWN;
+            text.push_str(&self.line("ERROR: ", &format!("and {more} more reasons")));
         }
         refusals.warnings.iter().for_each(|warning| text.push_str(&self.line("WARNING: ", warning)));
         text

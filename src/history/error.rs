@@ -37,6 +37,10 @@ pub enum Problem {
     },
     /// Its content is damaged; what SQLite says.
     Damaged(String),
+    /// Another program put a trigger there, which changes or drops what is written; its name.
+    Trigger(String),
+    /// What was written is not there.
+    NotKept,
     /// The disk is full.
     Full,
     /// The file, its folder or its file system can only be read.
@@ -101,6 +105,7 @@ impl HistoryError {
             Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Problem::ReadOnly,
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Problem::Busy,
             Some(_) => Problem::Other(words(error)),
+            None if matches!(error, rusqlite::Error::QueryReturnedNoRows) => Problem::NotKept,
             // Columns that do not hold what the layout says.
             None => Problem::Damaged(words(error)),
         };
@@ -129,6 +134,11 @@ impl HistoryError {
                  here"
             ),
             Problem::Damaged(how) => format!("the history '{path}' is damaged: {}", printable(how)),
+            Problem::Trigger(name) => format!(
+                "the history '{path}' has a trigger '{}', which another program put there: it may change or drop what is written",
+                printable(name)
+            ),
+            Problem::NotKept => format!("the history '{path}' did not keep what was written"),
             Problem::Full => format!("there is no space left for the history '{path}'"),
             Problem::ReadOnly => {
                 format!("the history '{path}' cannot be written here: no permission, or read-only")
@@ -164,6 +174,11 @@ impl HistoryError {
                 "to begin a new one, move this one away: mv {path} {path}.damaged; the tool sqlite3 can often save what is \
                  left (.recover)"
             ),
+            Problem::Trigger(name) => format!(
+                "remove it (sqlite3 {path} 'DROP TRIGGER \"{}\"'), or use another file with --store FILE",
+                printable(name)
+            ),
+            Problem::NotKept => "see who else changes this file, or use another one with --store FILE".into(),
             Problem::Full => "free some space there, or use a file elsewhere with --store FILE".into(),
             Problem::ReadOnly => "use a file that you may write with --store FILE".into(),
             Problem::Busy => "try again, and see who has it open: fuser -v FILE".into(),

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 
 use super::error::{HistoryError, Problem};
 use super::journal::{self, Journal};
@@ -77,13 +77,13 @@ impl Store {
         Ok(Store { db, path: path.to_path_buf(), journal, _lock: lock })
     }
 
-    /// Opens the file for reading; none when there is no file, which is a history without documents. Where file and folder
+    /// Opens the file for reading; none when there is no file or an empty one, which is a history without documents. Where file and folder
     /// may be written this is [`Store::open`], since a file of an earlier version is brought to the present one.
     ///
     /// # Errors
     /// [`HistoryError`].
     pub fn open_to_read(path: &Path) -> Result<Option<Store>, HistoryError> {
-        if check(path)?.is_none() {
+        if check(path)?.is_none() || is_empty(path) {
             return Ok(None);
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -125,6 +125,19 @@ impl Store {
         self.journal
     }
 
+    /// A history has no triggers of its own.
+    ///
+    /// # Errors
+    /// It has one: what is written may then not be kept.
+    pub(super) fn check_triggers(&self) -> Result<(), HistoryError> {
+        let query = "SELECT name FROM sqlite_schema WHERE type = 'trigger' LIMIT 1";
+        let found = self.db.query_row(query, [], |row| row.get::<_, String>(0)).optional();
+        match found.map_err(|error| self.fault(error))? {
+            Some(name) => Err(HistoryError::new(&self.path, Problem::Trigger(name))),
+            None => Ok(()),
+        }
+    }
+
     /// An error of SQLite about this file.
     pub(super) fn fault(&self, error: rusqlite::Error) -> HistoryError {
         HistoryError::of_sqlite(&self.path, &error)
@@ -138,6 +151,7 @@ impl Store {
         &mut self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, HistoryError> {
+        self.check_triggers()?;
         let path = &self.path;
         let done =
             self.db.transaction_with_behavior(TransactionBehavior::Immediate).and_then(|transaction| {
@@ -146,6 +160,22 @@ impl Store {
             });
         done.map_err(|error| HistoryError::of_sqlite(path, &error))
     }
+}
+
+/// Whether it is a database that nothing was ever put into: an empty file, too. Reading makes no history of it.
+fn is_empty(path: &Path) -> bool {
+    let has_length = |path: &Path| fs::metadata(path).is_ok_and(|about| about.len() > 0);
+    if !has_length(path) {
+        return true;
+    }
+    // What another process has just written may be in its log only.
+    if has_length(&beside(path, "-wal")) || has_length(&beside(path, "-journal")) {
+        return false;
+    }
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let db = Connection::open_with_flags(address(path, "immutable=1"), flags);
+    db.is_ok_and(|db| version(&db, path, STEPS) == Ok(0))
 }
 
 /// A file beside the database, of SQLite.
@@ -310,6 +340,24 @@ mod tests {
         migrate(&mut db, &path, &steps).unwrap_err();
         assert_eq!(version(&db, &path, STEPS), Ok(latest(STEPS)));
         assert!(db.prepare("SELECT word FROM later").is_err());
+    }
+
+    #[test]
+    fn reading_makes_no_history() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("empty"), "").unwrap();
+        let made = Connection::open(at("without tables")).unwrap();
+        made.execute_batch("CREATE TABLE gone (x); DROP TABLE gone; VACUUM").unwrap();
+        drop(made);
+        for name in ["empty", "without tables", "none"] {
+            let before = fs::read(at(name)).ok();
+            assert!(Store::open_to_read(&at(name)).unwrap().is_none(), "{name}");
+            assert_eq!(fs::read(at(name)).ok(), before, "{name}");
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "nothing was made beside them");
+        Store::open(&at("empty")).unwrap();
+        assert!(Store::open_to_read(&at("empty")).unwrap().is_some());
     }
 
     #[test]

@@ -34,6 +34,7 @@ impl Store {
         &mut self,
         entries: impl Iterator<Item = Result<super::ExportedLine, E>>,
     ) -> Result<Vec<Added>, E> {
+        self.check_triggers().map_err(E::from)?;
         let path = self.path.clone();
         let of_sqlite = |error: rusqlite::Error| E::from(HistoryError::of_sqlite(&path, &error));
         let behavior = rusqlite::TransactionBehavior::Immediate;
@@ -262,6 +263,12 @@ fn insert(db: &Connection, entry: &NewEntry<'_>, deflated: &[u8]) -> rusqlite::R
     }
     insert_parts(db, number, &facts.parts)?;
     add_tags(db, number, &given.tags)?;
+    // Read back before anybody is told that it is kept.
+    db.prepare_cached(
+        "SELECT 1 FROM document d JOIN content c ON c.document = d.number WHERE d.number = ?1 AND d.digest = ?2 \
+         AND length(c.deflated) = ?3",
+    )?
+    .query_row(params![number, digest, deflated.len() as i64], |_| Ok(()))?;
     Ok(Added { id, is_new: true })
 }
 

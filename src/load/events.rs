@@ -2,7 +2,7 @@
 
 use std::thread::Scope;
 
-use crate::fault::{Failure, FailureKind};
+use crate::fault::{Failure, FailureKind, Fault, Refusal, RefusalKind};
 use crate::profile::EventNames;
 use crate::sys::error::system_text;
 use crate::sys::events::{EventDir, EventError, EventHandle, WaitEnd};
@@ -19,10 +19,25 @@ pub trait Signals: Sync {
 /// Sets an event that must exist (`-ye`).
 ///
 /// # Errors
-/// Nobody holds an event of that name.
-pub fn set_existing(name: &str) -> Result<(), EventError> {
-    EventHandle::open_existing(name, &EventDir::of_this_user())?.set();
-    Ok(())
+/// Nobody holds an event of that name, or it cannot be one.
+pub fn set_existing(name: &str) -> Result<(), Fault> {
+    match EventHandle::open_existing(name, &EventDir::of_this_user()) {
+        Ok(event) => {
+            event.set();
+            Ok(())
+        }
+        Err(error @ EventError::Name { .. }) => Err(refused("ye", &error).into()),
+        Err(error) => Err(Failure::new(FailureKind::Event, format!("-ye{name}")).because(error).into()),
+    }
+}
+
+/// Why the event of a switch cannot be had.
+fn refused(switch: &'static str, error: &EventError) -> Refusal {
+    let kind = match error {
+        EventError::Name { .. } => RefusalKind::CommandLine,
+        _ => RefusalKind::Machine,
+    };
+    Refusal::new(kind, format!("-{switch}: {error}")).about(&[switch])
 }
 
 /// The events of a run, held as long as it lasts.
@@ -38,22 +53,18 @@ impl Handles {
     /// Creates or joins every named event.
     ///
     /// # Errors
-    /// An event cannot be had.
-    pub fn open(names: &EventNames) -> Result<Self, Failure> {
+    /// An event cannot be had. What was made for the others is removed.
+    pub fn open(names: &EventNames) -> Result<Self, Refusal> {
         let dir = EventDir::of_this_user();
-        let open = |switch: &str, name: &Option<String>| match name {
-            None => Ok(None),
-            Some(name) => {
-                let handle = EventHandle::create_or_open(name, &dir);
-                let failed = |e| Failure::new(FailureKind::Event, format!("-y{switch}{name}")).because(e);
-                handle.map(Some).map_err(failed)
-            }
+        let open = |switch: &'static str, name: &Option<String>| {
+            let Some(name) = name else { return Ok(None) };
+            EventHandle::create_or_open(name, &dir).map(Some).map_err(|error| refused(switch, &error))
         };
         Ok(Handles {
-            start: open("s", &names.start)?,
-            finish: open("f", &names.finish)?,
-            wait: open("r", &names.wait)?,
-            stop: open("p", &names.stop)?,
+            start: open("ys", &names.start)?,
+            finish: open("yf", &names.finish)?,
+            wait: open("yr", &names.wait)?,
+            stop: open("yp", &names.stop)?,
         })
     }
 

@@ -17,6 +17,7 @@ mod document;
 pub mod events;
 pub mod facts;
 pub mod fill;
+mod fits;
 mod keeper;
 mod latencies;
 pub mod live;
@@ -87,8 +88,11 @@ pub fn run(
 ) -> Result<FinishedRun, Vec<Refusal>> {
     let unreadable = |e: TopologyError| vec![Refusal::machine(&[], None, e.to_string())];
     let system = system().map_err(unreadable)?;
-    let checked = prepare::check_before(profile, options, &system.topology);
-    let checked = agreed(profile, options, checked)?;
+    let checked = prepare::check_before(profile, options, &system.topology).and_then(|checked| {
+        let handles = events::Handles::open(&options.events).map_err(|refusal| vec![refusal])?;
+        Ok((checked, handles))
+    });
+    let (checked, handles) = agreed(profile, options, checked)?;
     let companions = options.companions.as_ref().map(|companions| companions.processes());
     let document = Document {
         command_line: options.command_line.clone(),
@@ -110,7 +114,7 @@ pub fn run(
     };
     checked.iter().flat_map(|c| &c.warnings).for_each(|words| run.warn(words));
     checked.iter().flat_map(|c| &c.notes).for_each(|words| run.note(words.clone()));
-    let ended = run.run_all(&checked);
+    let ended = run.run_all(&checked, handles);
     let mut report = run.report;
     report.failures = ended.err().unwrap_or_default();
     // Every time span of the profile has its entry, also those never reached.
@@ -121,11 +125,11 @@ pub fn run(
 }
 
 /// What was checked, when the other processes agree as well.
-fn agreed(
+fn agreed<T>(
     profile: &Profile,
     options: &Options,
-    checked: Result<Vec<Checked>, Vec<Refusal>>,
-) -> Result<Vec<Checked>, Vec<Refusal>> {
+    checked: Result<T, Vec<Refusal>>,
+) -> Result<T, Vec<Refusal>> {
     let Some(companions) = &options.companions else { return checked };
     let refusals = checked.as_ref().err().map_or(&[][..], Vec::as_slice);
     let places = places::places(profile, &Roots::default());
@@ -141,10 +145,9 @@ fn failed(kind: FailureKind, what: &str, error: &std::io::Error) -> Failures {
 }
 
 impl Run<'_> {
-    fn run_all(&mut self, checked: &[Checked]) -> Result<(), Failures> {
+    fn run_all(&mut self, checked: &[Checked], handles: events::Handles) -> Result<(), Failures> {
         let interrupter = Interrupter::install()
             .map_err(|e| failed(FailureKind::Thread, "could not prepare to interrupt threads", &e))?;
-        let handles = events::Handles::open(&self.options.events).map_err(|e| vec![e])?;
         self.precreate()?;
         let tools = Tools { clock: MachineClock::start(), interrupter, handles };
         std::thread::scope(|scope| {

@@ -1,20 +1,17 @@
 //! Before anything runs: checks that touch nothing, then the files of `-c`.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::context::{Event, OnEvent, Options};
-use super::counters::Wanted;
 use super::fill::{self, Content, FillSpec};
+use super::fits::{self, Machine};
 use super::targets::check_kind;
-use crate::engine::EngineRow;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::guard::mark::{MarkState, Marks};
 use crate::guard::{Guard, NewFile, PermitToMake, Range, Wish, Wished, Word};
-use crate::machine::memory::{
-    available_bytes, open_files_limit, raise_open_files_limit, space_left, threads_allowed,
-};
 use crate::machine::roots::Roots;
 use crate::machine::storage;
 use crate::machine::storage::{
@@ -22,25 +19,18 @@ use crate::machine::storage::{
     resolve,
 };
 use crate::machine::topology::Topology;
-use crate::measure::Intervals;
-use crate::plan::{
-    assign, check_alignment, check_block_size, check_commands, check_commands_of_file, check_depth,
-    check_memory, check_one_kind, check_space, check_threads, processor_order, ranges_of,
-};
+use crate::plan::{check_alignment, check_commands, check_commands_of_file, check_one_kind, ranges_of};
 use crate::profile::{Profile, ResultFormat, Size, Target, TimeSpan};
 use crate::sys::error::system_text;
 use crate::sys::extents;
 use crate::sys::extents::Extents;
 use crate::sys::file::Stat;
 use crate::sys::identity::Identity;
-use crate::sys::thread::allowed_processors;
 use crate::sys::wake::Latch;
 use crate::text::printable_path;
 
 /// The mark of a file that TrueSpd fills allows writes this far ahead. A later write counts as somebody else's.
 const FILL_AHEAD: Duration = Duration::from_secs(30);
-/// Descriptors that the process needs besides those of the workers.
-const SPARE_DESCRIPTORS: u64 = 64;
 
 /// What the checks found for a time span.
 #[derive(Debug, Clone, Default)]
@@ -81,20 +71,33 @@ pub fn check_before(
     let mut told = Told::default();
     // What a time span makes is there in the later ones.
     let all = || profile.time_spans.iter().flat_map(|span| &span.targets);
-    let made: Vec<&str> =
+    let made: HashSet<&str> =
         all().filter(|t| t.create_bytes.is_some_and(|s| s > 0)).map(|t| t.path.as_str()).collect();
+    let as_xml = profile.result_format == ResultFormat::Xml;
+    let engine = options.engine.as_ref().map(|(row, _)| *row);
+    let own = options.companions.as_ref().and_then(|companions| companions.processors());
+    let machine = Machine { topology, roots: &roots, own };
+    // Before any target is opened: there may be more of them than can be open.
     for span in &profile.time_spans {
         let mut checked = Checked::default();
-        let as_xml = profile.result_format == ResultFormat::Xml;
-        let engine = options.engine.as_ref().map(|(row, _)| *row);
-        let own = options.companions.as_ref().and_then(|companions| companions.processors());
-        let machine = Machine { topology, roots: &roots, own };
-        if let Err(refusal) = check_span(span, as_xml, engine, &machine, &mut checked) {
-            refusals.push(refusal);
+        match fits::check_span(span, as_xml, engine, &machine) {
+            Ok(cpus) => checked.cpus = cpus,
+            Err(refusal) => refusals.push(refusal),
+        }
+        spans.push(checked);
+        fits::check_descriptors(span)
+            .map_err(|refusal| vec![refusals.first().cloned().unwrap_or(refusal)])?;
+    }
+    for (span, checked) in profile.time_spans.iter().zip(&mut spans) {
+        let sources = span.targets.iter().filter(|target| !reads_what_is_made(target, &made));
+        for refusal in sources.filter_map(|target| fits::check_source(target).err()) {
+            if !refusals.contains(&refusal) {
+                refusals.push(refusal);
+            }
         }
         let mut kinds = Vec::new();
         for target in &span.targets {
-            let is_made = made.contains(&target.path.as_str());
+            let is_made = made.contains(target.path.as_str());
             match check_target(span, target, is_made, options, &guard, &mut room, &mut told) {
                 Ok(Seen { identity, takes_commands }) => {
                     checked.identities.push(identity);
@@ -107,74 +110,15 @@ pub fn check_before(
         refusals.extend(check_one_kind(&kinds, span.thread_count > 0 && options.engine.is_none()).err());
         checked.warnings.append(&mut told.warnings);
         checked.notes.append(&mut told.notes);
-        spans.push(checked);
     }
     let targets: Vec<&str> = all().map(|t| t.path.as_str()).collect();
     refusals.extend(guard.refuse_unused_overrides(&targets));
     if refusals.is_empty() { Ok(spans) } else { Err(refusals) }
 }
 
-/// What a time span runs on.
-struct Machine<'a> {
-    topology: &'a Topology,
-    roots: &'a Roots,
-    /// Processors for the threads of this process, where others run on this host as well.
-    own: Option<Vec<u32>>,
-}
-
-fn check_span(
-    span: &TimeSpan,
-    as_xml: bool,
-    engine: Option<&'static EngineRow>,
-    machine: &Machine<'_>,
-    checked: &mut Checked,
-) -> Result<(), Refusal> {
-    let Machine { topology, roots, own } = machine;
-    let allowed = allowed_processors().map_err(|e| {
-        Refusal::machine(
-            &["-a"],
-            None,
-            format!("could not ask which processors are allowed: {}", system_text(&e)),
-        )
-    })?;
-    // What the person asks for (-a) is theirs to share.
-    let usual = own.as_ref().filter(|_| !span.has_affinity_list()).unwrap_or(&allowed);
-    checked.cpus = processor_order(span, topology, usual)?;
-    for target in &span.targets {
-        check_block_size(target)?;
-    }
-    // Checked before anything is allocated per thread: the command line may ask for billions of threads.
-    let series = match Wanted::of(span).intervals {
-        Some((interval_ns, duration_ns)) => Intervals::bytes_needed(interval_ns, duration_ns),
-        None => 0,
-    };
-    if let Some(available) = available_bytes(roots) {
-        check_memory(span, series, as_xml, available)?;
-    }
-    let of_targets: u64 = span.targets.iter().map(|t| u64::from(span.threads_on(t))).sum();
-    let threads = if span.thread_count > 0 { u64::from(span.thread_count) } else { of_targets };
-    check_threads(threads, threads_allowed(roots))?;
-    check_space(span, series, as_xml, space_left(roots))?;
-    check_depth(span, &assign(span, &checked.cpus), engine)?;
-    check_descriptors(of_targets + 2 * threads + SPARE_DESCRIPTORS)
-}
-
-/// Raises the soft limit of open files as far as needed and allowed.
-fn check_descriptors(wanted: u64) -> Result<(), Refusal> {
-    let fits = |limit: Option<u64>| limit.is_none_or(|n| n >= wanted);
-    if fits(open_files_limit().soft) {
-        return Ok(());
-    }
-    let limit = raise_open_files_limit().unwrap_or_else(|_| open_files_limit());
-    if fits(limit.soft) {
-        return Ok(());
-    }
-    Err(Refusal::machine(
-        &["-t", "-F"],
-        None,
-        format!("threads x targets need {wanted} open files, but the limit is {}", limit.soft.unwrap_or(0)),
-    )
-    .hint("use fewer threads (-t, -F), or raise the limit (ulimit -n)"))
+/// Whether the source of its write data is a file that the run makes first.
+fn reads_what_is_made(target: &Target, made: &HashSet<&str>) -> bool {
+    target.write_source_path.as_deref().is_some_and(|source| made.contains(source))
 }
 
 /// What a target is before a run.
@@ -200,11 +144,21 @@ fn check_target(
     let engine = options.engine.as_ref().map(|(row, _)| *row);
     let machine = |words: String| Refusal::machine(&[], Some(typed), words);
     let path = resolve(typed, guard.roots).map_err(|e| machine(e.to_string()))?.path;
-    if let Ok(file) = storage::open_file(&path, ReadFlags::CACHED) {
-        guard.check_runs(typed, &file)?;
-        if target.writes() {
-            told.warnings.extend(guard.marks.ignored(&file).map(|ignored| format!("'{typed}': {ignored}")));
+    match storage::open_file(&path, ReadFlags::CACHED) {
+        Ok(file) => {
+            guard.check_runs(typed, &file)?;
+            if target.writes() {
+                told.warnings
+                    .extend(guard.marks.ignored(&file).map(|ignored| format!("'{typed}': {ignored}")));
+            }
         }
+        // What comes below would wait for the lease, or say less of the cause.
+        Err(error)
+            if matches!(error.open_failure(), Some(OpenFailure::Leased | OpenFailure::Unreachable)) =>
+        {
+            return Err(certain(error));
+        }
+        Err(_) => {}
     }
     if let Some(size) = target.create_bytes.filter(|&s| s > 0) {
         check_commands_of_file(target, engine)?;

@@ -12,6 +12,7 @@ use super::context::{Event, Failures, Note, Options, Run, Tools};
 use super::controller::{Control, SpanOutcome, Start, run_threads};
 use super::counters::Wanted;
 use super::fill::Content;
+use super::fits;
 use super::keeper::{Watch, keeping};
 use super::latencies::Tables;
 use super::loop_caches;
@@ -26,7 +27,6 @@ use super::teller::Place;
 use super::{document, facts, verbose};
 use crate::fault::{Failure, FailureKind};
 use crate::guard::{Guard, OtherRun};
-use crate::machine::memory::memory_facts;
 use crate::machine::roots::Roots;
 use crate::machine::storage::resolve;
 use crate::measure::clock::MachineClock;
@@ -100,15 +100,15 @@ impl<'p> Run<'p> {
     /// Makes the files of `-c`.
     fn create_files(&mut self, span: &TimeSpan) -> Result<(), Failures> {
         for target in &span.targets {
+            if self.stop.is_set() {
+                break;
+            }
             let Some(size_bytes) = target.create_bytes.filter(|&s| s > 0) else { continue };
             if self.precreated.contains(&target.path) {
                 continue;
             }
             let content = prepare::content_of(target, span.random_write_data, span.rand_seed);
             self.create(&Creation { typed: &target.path, size_bytes, content, writes: target.writes() })?;
-            if self.stop.is_set() {
-                break;
-            }
         }
         Ok(())
     }
@@ -118,11 +118,11 @@ impl<'p> Run<'p> {
         let mut spans = self.profile.time_spans.iter();
         let writes = spans.any(|span| span.targets.iter().any(|target| target.writes()));
         for file in crate::plan::precreate_sizes(self.profile) {
-            let content = if file.zero { Content::Zero } else { Content::Pattern0to255 };
-            self.create(&Creation { typed: &file.path, size_bytes: file.size_bytes, content, writes })?;
             if self.stop.is_set() {
                 break;
             }
+            let content = if file.zero { Content::Zero } else { Content::Pattern0to255 };
+            self.create(&Creation { typed: &file.path, size_bytes: file.size_bytes, content, writes })?;
             self.precreated.push(file.path);
         }
         Ok(())
@@ -192,13 +192,12 @@ impl<'p> Run<'p> {
     ) -> Result<Planned<'p>, Failures> {
         let span = &self.profile.time_spans[index];
         let engine = self.options.engine.as_ref().map(|(row, parameters)| (*row, parameters.as_str()));
-        let huge_page_bytes = memory_facts(&self.roots).ok().and_then(|m| m.huge_page_bytes);
         let planned: Vec<_> = targets.iter().map(TargetState::planned).collect();
         let inputs = LaneInputs {
             span,
             targets: &planned,
             engine,
-            huge_page_bytes: huge_page_bytes.map_or(HUGE_PAGE_BYTES_USUAL, |b| b as usize),
+            huge_page_bytes: fits::huge_page_bytes(&self.roots),
         };
         let works = assign(span, &checked.cpus);
         let lanes = lanes(&works, &inputs).map_err(|failure| vec![failure])?;
@@ -427,8 +426,6 @@ fn taken(planned: &Planned<'_>, identity: Identity) -> Failure {
 /// A disk that hangs is reset after half a minute (NVMe, SCSI), and answers then.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// If the kernel tells no size of huge pages, it has none, and the allocation says so.
-const HUGE_PAGE_BYTES_USUAL: usize = 2 << 20;
 /// More drift of the clock than this is worth a warning: it is a tenth of the error that measured times may have.
 /// Less of it is usual, after a calibration of a few milliseconds on a busy machine or from time synchronisation.
 const DRIFT_PPM_NOTABLE: f64 = 100.0;

@@ -19,6 +19,7 @@ pub use lanes::{Dispatch, Lane, LaneInputs, LaneTarget, LaneWrites, PlannedTarge
 pub use opened::{TargetRanges, ranges_of};
 pub use precreate::precreate_sizes;
 pub use requirements::{
-    MEMORY_SHARE_MAX, MemoryNeed, check_alignment, check_block_size, check_memory, memory_need,
+    MEMORY_SHARE_MAX, MemoryNeed, check_alignment, check_block_size, check_memory, huge_pages_needed,
+    memory_need,
 };
 pub use threads::{Duty, ThreadWork, assign};

@@ -1,5 +1,6 @@
 //! What a machine and a target must offer before the run (`command-line.md` §12).
 
+use super::threads::ThreadWork;
 use crate::fault::Refusal;
 use crate::machine::storage::DirectAlignment;
 use crate::profile::{DistributionKind, Size, Target, TimeSpan};
@@ -141,6 +142,23 @@ pub fn memory_need(span: &TimeSpan, series: u128, as_xml: bool) -> MemoryNeed {
             need.series.saturating_add(series.saturating_mul(SERIES_OF_RESULT)).saturating_add(text);
     }
     need
+}
+
+/// Large pages (`-l`) of so many bytes that the buffers of all threads take: each buffer takes whole ones.
+pub fn huge_pages_needed(span: &TimeSpan, works: &[ThreadWork], page_bytes: u64) -> u64 {
+    let mut pages = 0u64;
+    for duty in works.iter().flat_map(|work| &work.duties) {
+        let target = &span.targets[duty.target];
+        if !target.large_pages {
+            continue;
+        }
+        // Writes from a source have the memory that all threads share, which is ordinary.
+        let has_own_writes = target.writes() && target.write_source_bytes == 0;
+        let buffers = u64::from(target.reads()) + u64::from(has_own_writes);
+        let bytes = target.block_bytes.saturating_mul(u64::from(duty.requests));
+        pages = pages.saturating_add(bytes.max(1).div_ceil(page_bytes).saturating_mul(buffers));
+    }
+    pages
 }
 
 /// Refuses when the run would not fit the memory that is available.
@@ -292,6 +310,24 @@ mod tests {
         span.thread_count = u32::MAX;
         let refusal = check_memory(&span, 0, false, 16 << 30).unwrap_err();
         assert!(refusal.switches.contains(&"-F"), "{refusal:?}");
+    }
+
+    #[test]
+    fn every_buffer_takes_whole_large_pages() {
+        let mut span =
+            TimeSpan { targets: vec![direct(|t| t.block_bytes = 64 * KIB)], ..TimeSpan::default() };
+        span.targets[0].request_count = 33;
+        span.targets[0].threads_per_file = 3;
+        let pages = |span: &TimeSpan| huge_pages_needed(span, &crate::plan::assign(span, &[]), 2048 * KIB);
+        assert_eq!(pages(&span), 0, "without -l");
+        span.targets[0].large_pages = true;
+        assert_eq!(pages(&span), 3 * 2, "2.06 MiB of each thread");
+        span.targets[0].write_percent = 30;
+        assert_eq!(pages(&span), 3 * 4, "reads and writes have buffers of their own");
+        span.targets[0].write_source_bytes = 1 << 20;
+        assert_eq!(pages(&span), 3 * 2, "the source is shared");
+        span.targets[0].block_bytes = u64::MAX;
+        assert!(pages(&span) > 0, "no overflow");
     }
 
     #[test]

@@ -53,8 +53,14 @@ impl Scratch {
             journal.add(entry(None)).map_err(noted)?;
             match make_private_directory(&path) {
                 Ok(()) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
-                Err(error) => return Err(failed(error)),
+                Err(error) => {
+                    // Only what was made is remembered.
+                    journal.withdraw(&path).map_err(noted)?;
+                    if error.kind() == std::io::ErrorKind::AlreadyExists {
+                        continue;
+                    }
+                    return Err(failed(error));
+                }
             }
             let made = Identity::of_name(&path).map_err(failed)?;
             journal.add(entry(Some(made))).map_err(noted)?;

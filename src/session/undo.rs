@@ -9,6 +9,7 @@
 //! settings of disks.
 
 mod folder;
+mod left;
 mod outcome;
 mod setting;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use crate::sys::lock::{Lock, lock};
 use crate::sys::system::user;
 use crate::text::printable_path;
 pub use folder::FOLDER_PREFIX;
+pub use left::{Abandoned, Fate, Leftover};
 use outcome::Left;
 pub use outcome::Undone;
 pub use setting::Disk;
@@ -58,6 +60,19 @@ pub enum Undo {
         /// Whose setting it is: another disk can have the path after the next boot.
         disk: Disk,
     },
+    /// Nothing is to be undone at this path any more: it was never made, or it is settled. Earlier lines about it are void.
+    Settled {
+        /// As in the earlier lines.
+        path: PathBuf,
+    },
+}
+
+impl Undo {
+    fn path(&self) -> &Path {
+        match self {
+            Undo::Folder { path, .. } | Undo::Setting { path, .. } | Undo::Settled { path } => path,
+        }
+    }
 }
 
 /// A line of a journal.
@@ -155,7 +170,7 @@ impl Journal {
         // A journal that is still there has an owner, or a caretaker that is undoing it.
         if others
             .filter_map(|path| fs::read_to_string(path).ok())
-            .any(|text| entries(&text).any(|e| names_it(&e)))
+            .any(|text| entries(&text).iter().any(names_it))
         {
             return Err(refused(taken.into()));
         }
@@ -168,34 +183,70 @@ impl Journal {
     /// # Errors
     /// What the system says; then it is not noted and must not be done.
     pub fn add(&mut self, undo: Undo) -> io::Result<()> {
-        self.entries.push(Entry { boot: boot_id(&self.roots), undo });
-        self.store().inspect_err(|_| {
-            self.entries.pop();
-        })
+        let entry = Entry { boot: boot_id(&self.roots), undo };
+        self.store(&entry)?;
+        take(&mut self.entries, entry);
+        Ok(())
+    }
+
+    /// Takes back what was noted about a path, because nothing was made there.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn withdraw(&mut self, path: &Path) -> io::Result<()> {
+        self.add(Undo::Settled { path: path.to_path_buf() })
     }
 
     /// One entry a line, so that a torn last line costs none of those before it; appended, so that none is ever lost.
-    fn store(&mut self) -> io::Result<()> {
-        let last = self.entries.last().expect("called after one was added");
-        let mut line = serde_json::to_string(last)?;
+    fn store(&mut self, entry: &Entry) -> io::Result<()> {
+        let mut line = serde_json::to_string(entry)?;
         line.push('\n');
         self.file.0.seek(io::SeekFrom::End(0))?;
         self.file.0.write_all(line.as_bytes())?;
         self.file.0.sync_data()
     }
 
-    /// Undoes everything, the last first, and removes the journal when nothing is left to do.
+    /// Undoes everything, the last first, and removes the journal when nothing is left to do. Of each path it tells once.
     pub fn undo(mut self) -> Vec<Undone> {
         let boot = boot_id(&self.roots);
-        let mut undone = Vec::new();
-        while let Some(entry) = self.entries.pop() {
-            undone.extend(undo_one(&entry.undo, entry.boot == boot, &self.roots));
+        let mut undone: Vec<Undone> = Vec::new();
+        let mut kept: Vec<PathBuf> = Vec::new();
+        let entries = std::mem::take(&mut self.entries);
+        for entry in entries.iter().rev() {
+            let Some(one) = undo_one(&entry.undo, entry.boot == boot, &self.roots) else { continue };
+            if !one.is_settled {
+                kept.push(entry.undo.path().to_path_buf());
+            }
+            if !undone.contains(&one) {
+                undone.push(one);
+            }
         }
-        if undone.iter().all(|one| one.is_settled) {
+        if kept.is_empty() {
             // If it cannot be removed, it holds nothing that is still to be undone.
             let _ = fs::remove_file(&self.path);
+            return undone;
+        }
+        for path in
+            entries.iter().map(|entry| entry.undo.path()).filter(|path| !kept.iter().any(|k| k == path))
+        {
+            // If it cannot be noted, it is told once more.
+            let _ = self.withdraw(path);
         }
         undone
+    }
+}
+
+/// Adds an entry to those that are still to be undone. What it makes void goes.
+fn take(entries: &mut Vec<Entry>, entry: Entry) {
+    let path = entry.undo.path();
+    match &entry.undo {
+        Undo::Settled { .. } => entries.retain(|earlier| earlier.undo.path() != path),
+        Undo::Folder { identity: Some(_), .. } => {
+            let is_before_it_was_made = |earlier: &Entry| matches!(&earlier.undo, Undo::Folder { path: same, identity: None, .. } if same == path);
+            entries.retain(|earlier| !is_before_it_was_made(earlier));
+            entries.push(entry);
+        }
+        _ => entries.push(entry),
     }
 }
 
@@ -229,8 +280,13 @@ fn journals(dir: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect()
 }
 
-fn entries(text: &str) -> impl Iterator<Item = Entry> {
-    text.lines().filter_map(|line| serde_json::from_str(line).ok())
+/// What is still to be undone of a journal.
+fn entries(text: &str) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for entry in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+        take(&mut entries, entry);
+    }
+    entries
 }
 
 /// The journal, when its owner is gone. Only one that this user wrote: another user could have this program remove files
@@ -250,7 +306,7 @@ fn take_over(path: &Path, how: Lock, roots: &Roots) -> Option<Journal> {
     }
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;
-    let entries = entries(&text).collect();
+    let entries = entries(&text);
     let (path, file) = (path.to_path_buf(), Locked(file));
     Some(Journal { path, file, entries, claims: Vec::new(), roots: roots.clone() })
 }
@@ -298,6 +354,7 @@ fn undo_one(undo: &Undo, is_same_boot: bool, roots: &Roots) -> Option<Undone> {
             let (place, restored) = setting::restore(path, disk, [before, during], is_same_boot, roots)?;
             Some(told(restored, format!("set {} back to '{before}'", printable_path(&place)), &place))
         }
+        Undo::Settled { .. } => None,
     }
 }
 

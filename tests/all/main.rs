@@ -113,9 +113,11 @@ mod profile {
 
 mod program {
     mod beside;
+    mod causes;
     mod cost;
     mod create;
     mod devices;
+    mod early;
     mod engines;
     mod failures;
     mod hangup;
@@ -143,6 +145,7 @@ mod suite {
     mod ab;
     mod assess;
     mod bench_self;
+    mod clean;
     mod compare;
     mod mark;
     mod side_by_side;

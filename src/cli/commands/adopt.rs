@@ -1,10 +1,10 @@
 //! `truespd adopt`: the person's word about files, once and for good.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, IsTerminal};
 
 use clap::Args;
 
+use crate::cli::ask::{agrees, can_ask};
 use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::console::{say, tell};
 use crate::fault::{Outcome, Refusal, RefusalKind, Refusals};
@@ -53,21 +53,23 @@ fn adopt(guard: &Guard<'_>, found: &Adoption, is_agreed: bool) -> ExitCode {
         text.push_str(&list(&new));
     }
     text.push_str(&remarks(found, found.files.len() - new.len(), "already a test file of TrueSpd"));
-    let listed = print(&text, ExitCode::Done);
-    if new.is_empty() || listed != ExitCode::Done {
-        return listed;
-    }
-    if !is_agreed {
-        match ask(new.len()) {
-            Answer::Yes => {}
-            Answer::No => {
-                say("Nothing was changed.\n");
-                return ExitCode::of(Outcome::Refused(RefusalKind::Input));
-            }
-            Answer::Nobody => {
-                let words = "standard input is no terminal, so nobody can be asked; nothing was changed";
-                return tell(Refusal::command_line(words).hint("to adopt these files, add --yes"));
-            }
+    if new.is_empty() || is_agreed {
+        let listed = print(&text, ExitCode::Done);
+        if new.is_empty() || listed != ExitCode::Done {
+            return listed;
+        }
+    } else {
+        // Beside the question: standard output is for what was done.
+        say(&text);
+        if !can_ask() {
+            let words = "standard input is no terminal, so nobody can be asked; nothing was changed";
+            return tell(
+                Refusal::command_line(words).hint(format!("to adopt {}, add --yes", files(new.len()))),
+            );
+        }
+        if !agrees(if new.len() == 1 { "Adopt this file?" } else { "Adopt these files?" }) {
+            say("Nothing was changed.\n");
+            return ExitCode::of(Outcome::Refused(RefusalKind::Input));
         }
     }
     for (before, file) in new.iter().enumerate() {
@@ -128,24 +130,4 @@ fn remarks(found: &Adoption, others: usize, what: &str) -> String {
 
 fn files(count: usize) -> String {
     if count == 1 { "1 file".to_string() } else { format!("{count} files") }
-}
-
-enum Answer {
-    Yes,
-    No,
-    Nobody,
-}
-
-fn ask(count: usize) -> Answer {
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() {
-        return Answer::Nobody;
-    }
-    let them = if count == 1 { "this file" } else { "these files" };
-    say(&format!("Adopt {them}? Type yes to agree: "));
-    let mut answer = String::new();
-    match stdin.lock().read_line(&mut answer) {
-        Ok(_) if ["yes", "y"].contains(&answer.trim().to_lowercase().as_str()) => Answer::Yes,
-        _ => Answer::No,
-    }
 }

@@ -137,8 +137,8 @@ fn system_information(format: ResultFormat) -> ExitCode {
 
 fn set_events(names: &[String]) -> ExitCode {
     for name in names {
-        if let Err(error) = load::events::set_existing(name) {
-            return tell(Failure::new(FailureKind::Event, format!("-ye{name}")).because(error));
+        if let Err(fault) = load::events::set_existing(name) {
+            return tell(fault);
         }
     }
     ExitCode::Done
@@ -334,6 +334,7 @@ impl Asked<'_> {
     ) -> ExitCode {
         let Asked { program, args, request, shape, keeping } = *self;
         match report {
+            Ok(report) if stop.is_set() && is_empty(&report) => stopped_unmeasured(),
             Ok(report) => {
                 let verdict = report.document.verdict.clone().unwrap_or_default();
                 let is_unmet = request.options.require.is_some_and(|required| verdict.grade > required);
@@ -341,11 +342,6 @@ impl Asked<'_> {
                 let code = print_report(&report, outputs, console, &show);
                 // At last, so that nothing is lost for it.
                 keeping.keep_result(&report.document, shape.beside);
-                if stop.is_set() && report.failures.is_empty() && report.document.measured().next().is_none()
-                {
-                    say_line(format_args!("stopped before anything was measured"));
-                    return ExitCode::of(Outcome::Failed(FailureKind::Interrupted));
-                }
                 match code {
                     ExitCode::Done if is_unmet => ExitCode::of(Outcome::Unmet),
                     code => code,
@@ -362,6 +358,17 @@ impl Asked<'_> {
             }
         }
     }
+}
+
+/// Whether nothing was measured, and nothing failed.
+pub(super) fn is_empty(report: &FinishedRun) -> bool {
+    report.failures.is_empty() && report.document.measured().next().is_none()
+}
+
+/// A run that was stopped before it had a result to show.
+pub(super) fn stopped_unmeasured() -> ExitCode {
+    say_line(format_args!("stopped before anything was measured"));
+    ExitCode::of(Outcome::Failed(FailureKind::Interrupted))
 }
 
 /// The verdict and how it is shown.
@@ -423,7 +430,11 @@ pub(super) fn print_report(
     show: &Show,
 ) -> ExitCode {
     let Shape { format, beside, .. } = show.shape;
-    let result = (format.render)(&report.document) + &show.under_result();
+    let notice = match console.is_interrupted() && format.is_for_people && !shows_notice_at_once() {
+        true => NOTICE,
+        false => "",
+    };
+    let result = format!("{notice}{}{}", (format.render)(&report.document), show.under_result());
     let mut code = print(&result, ExitCode::Done);
     let errors = outputs.write(&report.document);
     let verdict = show.on_stderr(report);
@@ -463,19 +474,28 @@ fn watch_signals(shape: Shape, console: &Arc<Console>) -> Result<Latch, Refusal>
     stop_on_signals(stop_notice(shape, console))
 }
 
+/// Where DiskSpd prints it before a text result; nothing may stand before a result that programs read.
+const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
+
+/// A person who stops a run wants to see it at once. In a file or pipe it comes with the result: without one, nothing stands
+/// there.
+fn shows_notice_at_once() -> bool {
+    std::io::stdout().is_terminal()
+}
+
 /// What the first of these signals shows.
 pub(super) fn stop_notice(shape: Shape, console: &Arc<Console>) -> impl Fn() + Send + Sync + 'static {
-    // Where DiskSpd prints it before a text result; nothing may stand before a result that programs read.
-    const NOTICE: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
     let console = Arc::clone(console);
     move || {
         viewer::leave();
         console.stop();
-        match shape.format.is_for_people {
-            // If nobody reads it any more, the result will tell.
-            true => drop(write_out(NOTICE)),
-            false if shape.beside.tells(Told::Note) => say(NOTICE),
-            false => {}
+        if shape.format.is_for_people {
+            if shows_notice_at_once() {
+                // If nobody reads it any more, the result will tell.
+                drop(write_out(NOTICE));
+            }
+        } else if shape.beside.tells(Told::Note) {
+            say(NOTICE);
         }
         let console = Arc::clone(&console);
         let tell_later = move || {

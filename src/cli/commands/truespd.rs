@@ -9,6 +9,7 @@ use crate::cli::commands;
 use crate::cli::commands::adopt::AdoptArguments;
 use crate::cli::commands::answer::told;
 use crate::cli::commands::bench_self::BenchArguments;
+use crate::cli::commands::clean::CleanArguments;
 use crate::cli::commands::cluster::ClusterArguments;
 use crate::cli::commands::compare::CompareArguments;
 use crate::cli::commands::completions::CompletionsArguments;
@@ -57,6 +58,7 @@ enum Command {
     Inspect(InspectArguments),
     Doctor(DoctorArguments),
     Adopt(AdoptArguments),
+    Clean(CleanArguments),
     Judge(JudgeArguments),
     Show(ShowArguments),
     Watch(WatchArguments),
@@ -171,6 +173,7 @@ fn command_of(program: &Program, args: &[OsString], command: Command) -> ExitCod
         Command::Cluster(arguments) => commands::cluster::run(program, &arguments),
         Command::Suite(suite) => suite.run(None).unwrap_or_else(|answer| told(&answer, args)),
         Command::Adopt(arguments) => commands::adopt::run(&arguments),
+        Command::Clean(arguments) => commands::clean::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Show(arguments) => commands::show::run(&arguments),

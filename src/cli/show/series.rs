@@ -243,7 +243,10 @@ impl Watch for View {
             }
             Event::Fault { fault, line } => say(&with_line(fault, line)),
             Event::Left(undone) => tell_left(undone),
-            Event::NotUndone(undone) => say_line(format_args!("WARNING: {}", undone.words)),
+            Event::NotUndone(undone) => {
+                let hint = if undone.is_settled { "" } else { "; truespd clean settles it later" };
+                say_line(format_args!("WARNING: {}{hint}", undone.words));
+            }
             Event::NoCaretaker(error) => say_line(format_args!(
                 "note: the process that cleans up after a killed suite could not be started ({}); if this suite is killed, \
                  the next one cleans up",
@@ -256,7 +259,8 @@ impl Watch for View {
 /// Shows what a killed series had left, and whether it was undone.
 pub(crate) fn tell_left(undone: &Undone) {
     let kind = if undone.is_done { "note" } else { "WARNING" };
-    say_line(format_args!("{kind}: left by a series that was killed: {}", undone.words));
+    let hint = if undone.is_settled { "" } else { "; truespd clean shows what is left and settles it" };
+    say_line(format_args!("{kind}: left by a series that was killed: {}{hint}", undone.words));
 }
 
 /// A fault as it is shown; with its command line when it may name options that the suite itself does not have.

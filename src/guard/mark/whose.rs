@@ -26,6 +26,8 @@ pub enum Whose {
     Resized,
     /// TrueSpd made it, and something else wrote to it since.
     Rewritten,
+    /// TrueSpd made it, its times do not tell who wrote to it last, and it cannot be read.
+    Unread,
     /// TrueSpd was making it and was killed; what it holds now is for the caller to compare with what should have been
     /// made.
     Unfinished,
@@ -67,23 +69,25 @@ impl Whose {
         let size = now.size_bytes;
         let fits = match mark.digest {
             Some(digest) => digest.is_of(file, &all_of(size)),
-            None => Ok(is_test_data(file)),
+            None => shows_test_data(file),
         };
         match fits {
             Ok(true) => {}
+            Ok(false) => return Whose::Rewritten,
             Err(e) if e.kind() == io::ErrorKind::TimedOut => return Whose::Untold,
-            _ => return Whose::Rewritten,
+            Err(_) => return Whose::Unread,
         }
         let is_compared_whole = mark.digest.is_some_and(|digest| digest.is_of_all(size));
         let is_known = || is_compared_whole || fits_throughout(file, size, &is_plain);
         let is_explained =
             !mark.is_entry_changed(now) || mark.entry.is_none() || mark.entry != entry_of(file);
-        match (do_writes_show(mark, file, now), is_explained) {
-            (true, true) => Whose::Ours,
-            (true, false) if is_known() => Whose::Ours,
-            (true, false) => Whose::Rewritten,
-            (false, _) if is_known() => Whose::Ours,
-            (false, _) => Whose::Untold,
+        let do_writes_show = do_writes_show(mark, file, now);
+        if (do_writes_show && is_explained) || is_known() {
+            Whose::Ours
+        } else if do_writes_show {
+            Whose::Rewritten
+        } else {
+            Whose::Untold
         }
     }
 }
@@ -96,6 +100,7 @@ impl fmt::Display for Whose {
             Whose::Nobodys => "holds nothing",
             Whose::Resized => "was made by TrueSpd, but something else changed its size since",
             Whose::Rewritten => "was made by TrueSpd, but something else wrote to it since",
+            Whose::Unread => "carries the mark of TrueSpd, but cannot be read, so nothing tells who wrote to it last",
             Whose::Unfinished => "was being made by a run of TrueSpd that was killed",
             Whose::Interrupted => {
                 "was being written by a run of TrueSpd that was killed, so it may hold data other than test data"
@@ -132,9 +137,13 @@ const BREAKS_MAX: usize = 4;
 
 /// Samples of the file show nothing but what tests write unless told otherwise: zeros, and 0, 1, ... 255 again and
 /// again. Random data (`-Zr`) look like any other data.
-fn is_test_data(file: &File) -> bool {
+fn shows_test_data(file: &File) -> io::Result<bool> {
     let is_odd = |_, bytes: &[u8]| !is_plain(bytes);
-    find_odd(file, PLACES, &is_odd).is_ok_and(|odd| odd.is_none())
+    Ok(find_odd(file, PLACES, &is_odd)?.is_none())
+}
+
+fn is_test_data(file: &File) -> bool {
+    shows_test_data(file).unwrap_or(false)
 }
 
 /// Nothing but zeros and the pattern.

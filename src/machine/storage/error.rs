@@ -3,8 +3,10 @@
 use std::io;
 use std::path::Path;
 
+use super::reach;
 use crate::fault::{Failure, FailureKind, Refusal, RefusalKind};
 use crate::machine::namespace::NamespaceError;
+use crate::machine::roots::Roots;
 use crate::machine::storage::{Access, OpenFlags};
 use crate::sys::error::{Code, system_text};
 use crate::text::printable_path;
@@ -16,10 +18,14 @@ pub enum OpenFailure {
     Missing,
     /// Not allowed.
     Permission,
+    /// What lies on the way to it lets nobody else pass, whatever its own permissions are.
+    Unreachable,
     /// The filesystem or device takes no writes.
     ReadOnly,
     /// Something else uses it exclusively.
     Busy,
+    /// Another program holds a lease on it.
+    Leased,
     /// A directory.
     Directory,
     /// Neither a regular file nor a block device.
@@ -156,7 +162,10 @@ impl TargetError {
     /// Kind and advice for an error of `open(2)`.
     pub(super) fn of_code(path: &Path, code: Code, flags: OpenFlags) -> Self {
         let (kind, advice) = explain(code, flags.access);
-        Self::open(path, kind, code, advice)
+        match reach::cause(path, code, &Roots::default()) {
+            Some(cause) => Self::open(path, OpenFailure::Unreachable, code, cause),
+            None => Self::open(path, kind, code, advice),
+        }
     }
 }
 
@@ -175,6 +184,12 @@ fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {
         Code::READ_ONLY => (
             F::ReadOnly,
             "The file system or device is read-only: test reads only (-w0), or make it writable first",
+        ),
+        Code::AGAIN => (
+            F::Leased,
+            "Another program holds a lease on the file, as Samba does for its clients, and did not give it up when it was \
+             asked to. End that client or program; or try again later, as the kernel takes the lease away after the seconds \
+             of sysctl fs.lease-break-time",
         ),
         Code::BUSY => (F::Busy, "Something else uses the device exclusively; lsblk and lsof show what"),
         Code::RUNNING_PROGRAM => {

@@ -8,6 +8,7 @@ mod error;
 mod facts;
 mod filesystem;
 mod passthrough;
+mod reach;
 
 use std::fs::File;
 use std::path::Path;
@@ -110,7 +111,11 @@ fn open_any(path: &Path, flags: OpenFlags) -> Result<File, TargetError> {
     let failed = |code| TargetError::of_code(path, code, flags);
     let look = file::look(path).map_err(failed)?;
     let before = kind_of(&look, path)?;
-    let opened = match file::open(path, flags.opening()) {
+    let opened = match before {
+        TargetKind::Regular => file::open_patiently(path, flags.opening()),
+        TargetKind::Block => file::open(path, flags.opening()),
+    };
+    let opened = match opened {
         Ok(file) => file,
         Err(Code::INVALID) if flags.direct => return Err(explain_invalid(path, flags)),
         Err(code) => return Err(failed(code)),

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::guard::mark::Marks;
 use crate::session::undo::Left;
 use crate::sys::error::Code;
-use crate::sys::file::{Directory, Stat, remove_directory};
+use crate::sys::file::{Directory, Stat, may_write, remove_directory};
 use crate::sys::identity::Identity;
 use crate::sys::system::user;
 
@@ -19,9 +19,8 @@ pub(super) fn remove(
     files: &[String],
     is_same_boot: bool,
 ) -> Option<Result<(), Left>> {
-    let is_named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(FOLDER_PREFIX));
-    if !is_named || !path.is_absolute() {
-        return Some(Err(Left::Foreign("TrueSpd makes no folder of this name".into())));
+    if let Err(left) = check_name(path) {
+        return Some(Err(left));
     }
     let emptied = match identity {
         Some(identity) => remove_files(path, identity, files, is_same_boot),
@@ -33,9 +32,68 @@ pub(super) fn remove(
         }
         other => Ok(other?),
     });
+    answer(removed, identity)
+}
+
+/// The same without removing anything.
+pub(super) fn look(
+    path: &Path,
+    identity: Option<Identity>,
+    files: &[String],
+    is_same_boot: bool,
+) -> Option<Result<(), Left>> {
+    if let Err(left) = check_name(path) {
+        return Some(Err(left));
+    }
+    answer(look_into(path, identity, files, is_same_boot), identity)
+}
+
+fn look_into(
+    path: &Path,
+    identity: Option<Identity>,
+    files: &[String],
+    is_same_boot: bool,
+) -> Result<(), Removal> {
+    let about = Directory::open(path)?.stat()?;
+    if identity.is_some_and(|identity| !is_the_one(&about, identity, is_same_boot)) {
+        return Err(Removal::Left(Left::Foreign("another folder has its name now".into())));
+    }
+    let names = std::fs::read_dir(path).map_err(|error| Code::of(&error).unwrap_or(Code::IO))?;
+    let is_ours = |name: &str| identity.is_some() && files.iter().any(|own| own == name);
+    if names.flatten().any(|entry| !is_ours(&entry.file_name().to_string_lossy())) {
+        return Err(Removal::Left(Left::Foreign("it holds files that TrueSpd did not make".into())));
+    }
+    let changed = path.parent().into_iter().chain(names_its_files(files).then_some(path));
+    for folder in changed {
+        may_write(folder)?;
+    }
+    Ok(())
+}
+
+/// Whether files are removed from the folder itself, too.
+fn names_its_files(files: &[String]) -> bool {
+    !files.is_empty()
+}
+
+fn check_name(path: &Path) -> Result<(), Left> {
+    let is_named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(FOLDER_PREFIX));
+    if is_named && path.is_absolute() {
+        return Ok(());
+    }
+    Err(Left::Foreign("TrueSpd makes no folder of this name".into()))
+}
+
+fn answer(removed: Result<(), Removal>, identity: Option<Identity>) -> Option<Result<(), Left>> {
     match removed {
         Ok(()) => Some(Ok(())),
         Err(Removal::System(Code::NOT_FOUND)) => None,
+        Err(Removal::System(Code::ACCESS_DENIED)) if identity.is_none() => Some(Err(Left::Foreign(
+            "this user may not look there, and it is not known whether it was made; if it was, it is empty"
+                .into(),
+        ))),
+        Err(Removal::System(code @ (Code::ACCESS_DENIED | Code::NOT_PERMITTED))) => Some(Err(Left::Refused(
+            format!("{}: only the owner of the folder above it, or root, can remove it", code.text()),
+        ))),
         Err(Removal::System(code)) => Some(Err(Left::Refused(code.text()))),
         Err(Removal::Left(left)) => Some(Err(left)),
     }

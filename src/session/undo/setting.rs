@@ -65,6 +65,19 @@ pub(super) fn restore(
     is_same_boot: bool,
     roots: &Roots,
 ) -> Option<(PathBuf, Result<(), Left>)> {
+    let (place, found) = look(path, disk, [before, during], is_same_boot, roots)?;
+    let written = found.and_then(|()| set_back(&place, before, |path, word| fs::write(path, word)));
+    Some((place, written))
+}
+
+/// The same without changing anything.
+pub(super) fn look(
+    path: &Path,
+    disk: &Disk,
+    [before, during]: [&str; 2],
+    is_same_boot: bool,
+    roots: &Roots,
+) -> Option<(PathBuf, Result<(), Left>)> {
     let place = match find(path, disk, before, is_same_boot, roots) {
         Ok(place) => place?,
         Err(left) => return Some((path.to_path_buf(), Err(left))),
@@ -81,8 +94,7 @@ pub(super) fn restore(
         let why = format!("somebody else set it to '{now}'; it was '{before}' before");
         return Some((place, Err(Left::Foreign(why))));
     }
-    let written = set_back(&place, before, |path, word| fs::write(path, word));
-    Some((place, written))
+    Some((place, Ok(())))
 }
 
 /// The path of the setting of that disk, and of no other.

@@ -358,3 +358,88 @@ fn after_a_boot_the_number_of_a_file_system_counts_no_more() {
     assert_eq!(lab.sweep().len(), 1);
     assert!(!path.exists());
 }
+
+#[test]
+fn only_what_was_made_is_remembered() {
+    let lab = Lab::new();
+    let never = lab.at("truespd-never");
+    let mut journal = lab.begin();
+    let entry = |identity| Undo::Folder { path: never.clone(), identity, files: vec!["a".into()] };
+    journal.add(entry(None)).unwrap();
+    journal.withdraw(&never).unwrap();
+    drop(journal);
+    // Somebody else made a folder of that name since.
+    fs::create_dir(&never).unwrap();
+    assert_eq!(lab.sweep(), vec![]);
+    assert!(never.exists());
+    assert_eq!(lab.journals(), 0);
+}
+
+/// A folder that cannot be removed: something stands where a file is to be removed.
+fn stuck(lab: &Lab, name: &str, journal: &mut Journal) -> PathBuf {
+    let path = lab.at(name);
+    journal.add(Undo::Folder { path: path.clone(), identity: None, files: vec!["data".into()] }).unwrap();
+    journal.add(lab.folder(name, &["data"])).unwrap();
+    fs::create_dir(path.join("data")).unwrap();
+    path
+}
+
+#[test]
+fn each_leftover_is_told_once() {
+    let lab = Lab::new();
+    let mut journal = lab.begin();
+    let stays = stuck(&lab, "truespd-stuck", &mut journal);
+    let Undo::Folder { path: theirs, .. } = lab.folder("truespd-theirs", &[]) else { unreachable!() };
+    fs::write(theirs.join("data"), "x").unwrap();
+    journal.add(Undo::Folder { path: theirs.clone(), identity: None, files: vec![] }).unwrap();
+    drop(journal);
+    let first = lab.sweep();
+    assert_eq!(first.len(), 2, "{first:?}");
+    assert!(first.iter().any(|one| !one.is_settled), "{first:?}");
+    // What is settled is not told again with what is not.
+    let again = lab.sweep();
+    assert_eq!(again.len(), 1, "{again:?}");
+    assert!(again[0].words.contains("truespd-stuck"), "{again:?}");
+    fs::remove_dir(stays.join("data")).unwrap();
+    assert!(lab.sweep()[0].is_done);
+    assert_eq!((lab.journals(), stays.exists(), theirs.exists()), (0, false, true));
+}
+
+#[test]
+fn what_is_left_is_shown_before_it_is_settled() {
+    let lab = Lab::new();
+    let running = lab.begin();
+    let mut journal = lab.begin();
+    let Undo::Folder { path: ours, .. } = lab.folder("truespd-ours", &["a"]) else { unreachable!() };
+    fs::write(ours.join("a"), "x").unwrap();
+    let identity = Some(Stat::at(&ours).unwrap().identity());
+    journal.add(Undo::Folder { path: ours.clone(), identity, files: vec!["a".into()] }).unwrap();
+    journal.add(Undo::Folder { path: lab.at("truespd-gone"), identity, files: vec![] }).unwrap();
+    let theirs = lab.at("truespd-theirs");
+    fs::create_dir(&theirs).unwrap();
+    journal.add(Undo::Folder { path: theirs.clone(), identity, files: vec![] }).unwrap();
+    lab.switched(QUEUE, &mut journal);
+    stuck(&lab, "truespd-stuck", &mut journal);
+    drop(journal);
+    let find = || Abandoned::find_with(&lab.undo, &lab.roots()).unwrap();
+    let found = find();
+    let fate = |name: &str| {
+        let mut all = found.list().into_iter().filter(|one| one.words.contains(name));
+        let first = all.next().map(|one| one.fate);
+        assert!(all.next().is_none(), "{name} is told once");
+        first
+    };
+    assert_eq!(fate("truespd-ours"), Some(Fate::Undone));
+    assert_eq!(fate("write_cache"), Some(Fate::Undone));
+    assert_eq!(fate("truespd-theirs"), Some(Fate::Forgotten));
+    assert_eq!(fate("truespd-gone"), None);
+    assert_eq!(found.others(), 1, "one series runs");
+    assert!(ours.exists() && lab.says(QUEUE) == THROUGH, "nothing was changed");
+    let undone = found.settle(false);
+    assert_eq!(undone.iter().filter(|one| !one.is_settled).count(), 1, "{undone:?}");
+    assert!(!ours.exists() && theirs.exists() && lab.says(QUEUE) == BACK);
+    assert_eq!(find().list().len(), 1, "the stuck one");
+    find().settle(true);
+    assert_eq!((find().list().len(), lab.journals()), (0, 1), "forgotten; the running one stays");
+    drop(running);
+}

@@ -280,9 +280,18 @@ impl Drop for EventHandle {
     }
 }
 
+/// A name in a message: the beginning of a long one.
+fn shown(name: &str) -> String {
+    const LETTERS_SHOWN: usize = 40;
+    match name.char_indices().nth(LETTERS_SHOWN) {
+        Some((end, _)) => format!("{}...", printable(&name[..end])),
+        None => printable(name),
+    }
+}
+
 /// File name of an event: everything but letters, digits, dot, dash and underscore as `%XX`.
 fn file_name(name: &str) -> Result<String, EventError> {
-    let refuse = |reason: String| Err(EventError::Name { name: printable(name), reason });
+    let refuse = |reason: String| Err(EventError::Name { name: shown(name), reason });
     if name.is_empty() {
         return refuse("it is empty; write the name directly after the switch, e.g. -ysstart".to_string());
     }
@@ -295,7 +304,8 @@ fn file_name(name: &str) -> Result<String, EventError> {
         }
     }
     if escaped.len() > NAME_BYTES_MAX {
-        return refuse(format!("it is too long; {} letters or digits fit", NAME_BYTES_MAX - "event-".len()));
+        let (letters, fit) = (name.chars().count(), NAME_BYTES_MAX - "event-".len());
+        return refuse(format!("it is too long ({letters} letters); {fit} letters or digits fit"));
     }
     Ok(escaped)
 }

@@ -146,6 +146,24 @@ pub fn open(path: &Path, how: Opening) -> Result<File, Code> {
     rustix::fs::open(path, how.flags(), Mode::empty()).map(File::from).map_err(code)
 }
 
+/// Opens a regular file; of one that somebody has a lease on it waits a moment for that, and no longer.
+///
+/// # Errors
+/// What `open(2)` says; [`Code::AGAIN`] when somebody keeps a lease on it.
+pub fn open_patiently(path: &Path, how: Opening) -> Result<File, Code> {
+    let flags = how.flags();
+    let open =
+        || rustix::fs::open(path, flags | OFlags::NONBLOCK, Mode::empty()).map(File::from).map_err(code);
+    let file = super::lease::patiently(open)?;
+    // Left set, engines would be told to try again where they should wait.
+    match rustix::fs::fcntl_getfl(&file)
+        .and_then(|now| rustix::fs::fcntl_setfl(&file, now - OFlags::NONBLOCK))
+    {
+        Ok(()) => Ok(file),
+        Err(_) => self::open(path, how),
+    }
+}
+
 /// Opens a path for questions only: without effects, also on tapes, watchdogs and pipes.
 ///
 /// # Errors

@@ -6,8 +6,29 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
 
 use super::error::Code;
+
+/// How long somebody who holds a lease is given to let go of it: a file server does within moments.
+const HOLDER_PATIENCE: Duration = Duration::from_secs(2);
+/// How often it is looked whether he did.
+const HOLDER_LOOK: Duration = Duration::from_millis(5);
+
+/// Opens something by a call that does not wait (`O_NONBLOCK`), for as long as somebody's lease is in the way. Such a call
+/// asks the holder to let go of it; one that waits would do so for as long as `fs.lease-break-time`, and take no signal.
+///
+/// # Errors
+/// What `open` says: [`Code::AGAIN`] when somebody still holds a lease.
+pub fn patiently<T>(mut open: impl FnMut() -> Result<T, Code>) -> Result<T, Code> {
+    let since = Instant::now();
+    loop {
+        match open() {
+            Err(Code::AGAIN) if since.elapsed() < HOLDER_PATIENCE => std::thread::sleep(HOLDER_LOOK),
+            other => return other,
+        }
+    }
+}
 
 /// Which signal tells that a lease is broken; `asm-generic/fcntl.h`.
 const F_SETSIG: libc::c_int = 10;
@@ -86,6 +107,34 @@ mod tests {
         assert!(within_a_second(|| others(&reader) == Others::Readers));
         drop((second, third));
         assert!(within_a_second(|| others(&reader) == Others::Nobody));
+    }
+
+    #[test]
+    fn a_lease_is_asked_back_and_not_waited_for_long() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let holder = File::open(file.path()).unwrap();
+        drop(file.reopen());
+        let (writer, path) = file.into_parts();
+        drop(writer);
+        // SAFETY: an open descriptor and a number: no signal may end this process.
+        unsafe { libc::fcntl(holder.as_raw_fd(), F_SETSIG, libc::SIGURG) };
+        if !within_a_second(|| set(&holder, libc::F_WRLCK).is_ok()) {
+            // A file system without leases is a place for temporary files, too.
+            return;
+        }
+        let how = crate::sys::file::Opening { read: true, ..Default::default() };
+        let since = Instant::now();
+        assert_eq!(crate::sys::file::open_patiently(&path, how).unwrap_err(), Code::AGAIN);
+        assert!(since.elapsed() < 5 * HOLDER_PATIENCE);
+        // The holder lets go of it.
+        let other = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            set(&holder, libc::F_UNLCK).unwrap();
+        });
+        let opened = crate::sys::file::open_patiently(&path, how).unwrap();
+        let flags = rustix::fs::fcntl_getfl(&opened).unwrap();
+        assert!(!flags.contains(rustix::fs::OFlags::NONBLOCK), "I/O is as usual");
+        other.join().unwrap();
     }
 
     #[test]

@@ -4,16 +4,19 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 
+use super::error::Code;
 use super::file::{FileKind, Stat};
+use super::lease::patiently;
 
 /// How long a pipe is given until somebody writes into it: the shell starts its writer at the same time as this program.
+/// As long is a file given that the kernel makes up and that has nothing to say (`/proc/kmsg`).
 const WRITER_PATIENCE: Duration = Duration::from_secs(3);
 /// How often it is looked whether somebody does.
 const WRITER_LOOK: Duration = Duration::from_millis(20);
@@ -23,10 +26,47 @@ const WRITER_LOOK: Duration = Duration::from_millis(20);
 #[error("nobody writes into this pipe; start its writer first, or give the path of a file")]
 struct NoWriter;
 
+/// Somebody keeps a lease on the file.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error(
+    "another program holds a lease on this file, as Samba does for its clients, and does not give it up; try again later"
+)]
+struct Leased;
+
+/// A file that gives nothing and does not end.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("it gives no data and does not end; give the path of an ordinary file")]
+struct Silent;
+
+/// What has no bytes that could be read more than once.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+enum NotAgain {
+    #[error(
+        "it is a pipe, which can be read only once, and each time span reads the source; write it to a file first"
+    )]
+    Pipe,
+    #[error("it is a directory")]
+    Directory,
+    #[error("it is a socket")]
+    Socket,
+    #[error(
+        "it is a character device; of these only /dev/zero, /dev/random and /dev/urandom are sources of write data"
+    )]
+    Character,
+    #[error("it is empty, or the kernel makes it up when it is read (a file of procfs)")]
+    Empty,
+}
+
+/// Major number of the devices that are memory and nothing else, and the minor numbers of zero, random and urandom
+/// (`Documentation/admin-guide/devices.txt` of Linux).
+const MEMORY_DEVICES: (u32, [u32; 3]) = (1, [5, 8, 9]);
+
 /// An open file, to be read from its beginning.
 #[derive(Debug)]
 pub struct Source {
     file: File,
+    /// Whoever reads an ordinary file waits for no writer.
+    is_ordinary: bool,
     /// It is a pipe into which nobody was seen to write, opened then.
     unwritten_since: Option<Instant>,
 }
@@ -38,9 +78,38 @@ impl Source {
     /// What `open(2)` says; it never waits.
     pub fn open(path: &Path) -> io::Result<Source> {
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
-        let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-        let is_pipe = Stat::of_open(&file)?.kind == FileKind::Pipe;
-        Ok(Source { file, unwritten_since: is_pipe.then(Instant::now) })
+        let open = || {
+            let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+            opened.map_err(|error| Code::of(&error).unwrap_or(Code::IO))
+        };
+        let file = patiently(open).map_err(|code| match code {
+            Code::AGAIN => io::Error::new(ErrorKind::WouldBlock, Leased),
+            code => io::Error::from_raw_os_error(code.number()),
+        })?;
+        let kind = Stat::of_open(&file)?.kind;
+        let unwritten_since = (kind == FileKind::Pipe).then(Instant::now);
+        Ok(Source { file, is_ordinary: kind == FileKind::Regular, unwritten_since })
+    }
+
+    /// Whether a file can be read as often as one likes. Opens it only when that has no effect, and reads one byte.
+    ///
+    /// # Errors
+    /// What it is instead, or what the system says.
+    pub fn check_again_and_again(path: &Path) -> io::Result<()> {
+        let refused = |why| Err(io::Error::new(ErrorKind::InvalidInput, why));
+        let about = std::fs::metadata(path)?;
+        match FileKind::of(&about) {
+            FileKind::Pipe => return refused(NotAgain::Pipe),
+            FileKind::Directory => return refused(NotAgain::Directory),
+            FileKind::Socket => return refused(NotAgain::Socket),
+            FileKind::Character if !is_endless_memory(about.rdev()) => return refused(NotAgain::Character),
+            FileKind::Regular if about.len() == 0 => return refused(NotAgain::Empty),
+            _ => {}
+        }
+        match Source::open(path)?.read(&mut [0])? {
+            0 => refused(NotAgain::Empty),
+            _ => Ok(()),
+        }
     }
 
     /// Its size, if it is a file.
@@ -48,11 +117,21 @@ impl Source {
         self.file.metadata().ok().filter(|about| about.is_file()).map(|about| about.len())
     }
 
-    fn wait_for_more(&self) {
+    /// Waits until there is more: of an ordinary file not for ever.
+    fn wait_for_more(&self) -> io::Result<()> {
         let mut wait = [PollFd::from_borrowed_fd(self.file.as_fd(), PollFlags::IN)];
+        let patience = Timespec { tv_sec: WRITER_PATIENCE.as_secs() as i64, tv_nsec: 0 };
         // An interrupted wait is looked at again by the caller.
-        let _ = poll(&mut wait, None);
+        match poll(&mut wait, self.is_ordinary.then_some(&patience)) {
+            Ok(0) => Err(io::Error::new(ErrorKind::TimedOut, Silent)),
+            _ => Ok(()),
+        }
     }
+}
+
+fn is_endless_memory(device: u64) -> bool {
+    let (major, minors) = MEMORY_DEVICES;
+    rustix::fs::major(device) == major && minors.contains(&rustix::fs::minor(device))
 }
 
 impl Read for Source {
@@ -68,7 +147,7 @@ impl Read for Source {
                 },
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.unwritten_since = None;
-                    self.wait_for_more();
+                    self.wait_for_more()?;
                 }
                 other => {
                     self.unwritten_since = None;
@@ -83,6 +162,34 @@ impl Read for Source {
 mod tests {
     use super::*;
     use std::io::Write;
+
+    #[test]
+    fn what_can_be_read_again_and_again_has_data() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("data"), "x").unwrap();
+        std::fs::write(at("empty"), "").unwrap();
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        let why = |path: &Path| Source::check_again_and_again(path).unwrap_err().to_string();
+        for fine in [at("data"), "/dev/zero".into(), "/dev/urandom".into()] {
+            assert!(Source::check_again_and_again(&fine).is_ok(), "{fine:?}");
+        }
+        for (path, says) in [
+            (at("none"), "No such file"),
+            (at("empty"), "it is empty"),
+            (at("pipe"), "a pipe"),
+            (at("socket"), "a socket"),
+            (dir.path().into(), "a directory"),
+            ("/dev/null".into(), "a character device"),
+            ("/dev/tty".into(), "a character device"),
+            ("/proc/kmsg".into(), "the kernel makes it up"),
+            ("/proc/self/mounts".into(), "the kernel makes it up"),
+        ] {
+            assert!(why(&path).contains(says), "{path:?}: {}", why(&path));
+        }
+    }
 
     #[test]
     fn pipes_are_waited_for_as_long_as_somebody_writes() {

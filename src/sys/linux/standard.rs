@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::error::Code;
+
 /// Whether standard output was closed when the process began.
 static IS_OUTPUT_CLOSED: AtomicBool = AtomicBool::new(false);
 
@@ -15,7 +17,8 @@ static AT_START: extern "C" fn() = look;
 extern "C" fn look() {
     // SAFETY: asks for the flags of a number that need not be open; nothing else of this program has begun.
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
-    IS_OUTPUT_CLOSED.store(flags == -1, Ordering::Relaxed);
+    // Any other error says nothing about it: a filter of system calls may forbid to ask (seccomp).
+    IS_OUTPUT_CLOSED.store(flags == -1 && Code::last() == Code::BAD_FILE, Ordering::Relaxed);
 }
 
 /// Whether standard output was closed when the process began (`>&-`). Whatever is written to it then is lost.

@@ -176,3 +176,34 @@ fn a_file_system_without_shared_memory_gets_a_rollback_journal() {
     assert_eq!(store.journal(), Journal::RollbackOn("FUSE"));
     assert!(matches!(store.find("none").expect_err("none").problem, Problem::Unknown(_)));
 }
+
+#[test]
+fn what_would_not_be_kept_is_not_called_kept() {
+    for trigger in [
+        "CREATE TRIGGER eats BEFORE INSERT ON document BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER eats AFTER INSERT ON content BEGIN DELETE FROM document; END",
+    ] {
+        let place = Place::new();
+        let id = place.kept("");
+        let db = rusqlite::Connection::open(place.store()).expect("open");
+        db.execute_batch(trigger).expect("anybody who may write can");
+        drop(db);
+        let said = place.run("");
+        assert!(said.err.contains("has a trigger 'eats'"), "{}", said.err);
+        assert!(!said.err.contains("kept as"), "{}", said.err);
+        assert_eq!(place.ids(""), [id], "what is there can be read");
+    }
+}
+
+#[test]
+fn reading_makes_no_history() {
+    let place = Place::new();
+    fs::create_dir_all(place.store().parent().expect("a folder")).expect("made");
+    fs::write(place.store(), "").expect("made");
+    for line in ["history list", "history stats", "history export"] {
+        place.said(line);
+        assert_eq!(fs::metadata(place.store()).expect("it is there").len(), 0, "{line}");
+    }
+    place.kept("");
+    assert_eq!(place.ids("").len(), 1);
+}

@@ -29,7 +29,9 @@ fn assert_ends_soon(running: Running, signal: Signal) -> Ran {
 
 /// With nothing measured, which no script may take for a success.
 fn assert_ends_unmeasured(running: Running, signal: Signal) -> Ran {
-    assert_ends_soon_with(1, running, signal).says(&["stopped before anything was measured\n"])
+    let ran = assert_ends_soon_with(1, running, signal).says(&["stopped before anything was measured\n"]);
+    assert_eq!(ran.stdout, "", "{ran}");
+    ran
 }
 
 fn assert_ends_soon_with(code: i32, running: Running, signal: Signal) -> Ran {
@@ -48,8 +50,7 @@ fn waiting_for_the_start_event() {
         running.wait_until("the workers are there", || threads(&running) >= 3);
         std::thread::sleep(Duration::from_millis(50));
         assert!(running.is_running(), "it waits");
-        let ran = assert_ends_unmeasured(running, signal);
-        assert_eq!(parsed_after_notice(&ran).results, [None], "{ran}");
+        assert_ends_unmeasured(running, signal);
     }
 }
 
@@ -66,10 +67,25 @@ fn during_warm_up() {
         let running = lab.start(&format!("-v -d30 -W30 -b4K -r {words} f"));
         running.wait_for_stderr("starting warm up");
         let ran = assert_ends_unmeasured(running, signal);
-        let parsed = parsed_after_notice(&ran);
-        assert_eq!(parsed.results, [None], "no results line\n{ran}");
         assert!(!ran.stderr.contains("ERROR"), "{ran}");
     }
+}
+
+/// In every format, with results in files, and of a profile with many time spans.
+#[test]
+fn nothing_measured_is_no_result() {
+    let lab = lab_with_file();
+    let span = "<TimeSpan><Duration>9</Duration><Warmup>30</Warmup><Targets><Target><Path>f</Path></Target></Targets>\
+                </TimeSpan>";
+    let profile = format!("<Profile><TimeSpans>{}</TimeSpans></Profile>", span.repeat(300));
+    lab.write("many.xml", profile.as_bytes());
+    for words in ["-Rxml f", "-Rjson f", "--json - f", "--json j --csv c --text t f", "-P1 f", "-Xmany.xml"] {
+        let running =
+            lab.start(&format!("-v {}{words}", if words.starts_with("-X") { "" } else { "-d9 -W30 " }));
+        running.wait_for_stderr("starting warm up");
+        assert_ends_unmeasured(running, Signal::INT).says_not(&["ERROR"]);
+    }
+    assert_eq!(lab.names(), ["f", "many.xml"], "no result was written");
 }
 
 /// Results with the time that was really measured.

@@ -82,7 +82,7 @@ pub fn scratch_folders(lab: &Lab) -> Vec<PathBuf> {
     entries(&lab.work()).into_iter().filter(is_scratch).collect()
 }
 
-fn state(lab: &Lab) -> PathBuf {
+pub fn state(lab: &Lab) -> PathBuf {
     lab.work().with_file_name("state")
 }
 

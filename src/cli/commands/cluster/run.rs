@@ -10,8 +10,8 @@ use super::sum::sum;
 use crate::cli::Invocation;
 use crate::cli::beside::Told;
 use crate::cli::commands::diskspd::{
-    ExitCode, Program, Shape, Show, VerdictTo, live_view, load_profile, print_report, stop_notice,
-    tell_how_understood,
+    ExitCode, Program, Shape, Show, VerdictTo, is_empty, live_view, load_profile, print_report, stop_notice,
+    stopped_unmeasured, tell_how_understood,
 };
 use crate::cli::commands::keeping::{Keeper, Keeping};
 use crate::cli::console::{Console, ProgressAs, say_beside, say_line, tell};
@@ -226,8 +226,7 @@ impl OneRank<'_> {
             }
         }
         if self.is_stopped_early(&report, &finished) {
-            say_line(format_args!("stopped before anything was measured"));
-            return ExitCode::of(Outcome::Failed(FailureKind::Interrupted));
+            return stopped_unmeasured();
         }
         let mut report = sum(report, &finished, self.me());
         report.failures.extend(unwritten.into_iter().map(Failure::from));
@@ -240,9 +239,8 @@ impl OneRank<'_> {
 
     /// The run was stopped, nobody failed, and nobody has measured anything.
     fn is_stopped_early(&self, report: &FinishedRun, finished: &Finished) -> bool {
-        let is_empty = report.document.measured().next().is_none() && report.failures.is_empty();
         let has_none = finished.handed_in.values().all(|of_rank| !of_rank.has_measured);
-        self.stop.is_set() && is_empty && has_none && finished.lost.is_empty()
+        self.stop.is_set() && is_empty(report) && has_none && finished.lost.is_empty()
     }
 
     /// A rank that is not rank 0 writes its document and sends it.
