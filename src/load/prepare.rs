@@ -185,8 +185,7 @@ fn check_target(
 ) -> Result<Seen, Refusal> {
     let typed = target.path.as_str();
     let engine = options.engine.as_ref().map(|(row, _)| *row);
-    let machine = |words: String| Refusal::machine(&[], Some(typed), words);
-    let path = resolve(typed, guard.roots).map_err(|e| machine(e.to_string()))?.path;
+    let path = resolve(typed, guard.roots).map_err(|e| e.refusal(RefusalKind::Machine))?.path;
     if let Ok(file) = storage::open_file(&path, ReadFlags::CACHED) {
         guard.check_runs(typed, &file)?;
         if target.writes() {

@@ -458,6 +458,10 @@ pub(crate) static SECTIONS: &[Section] = &[
                 "Allows a write test on this target although the system does not tell whether it is in use: /proc \
                 or /sys is missing, as in a chroot. PATH as for --overwrite. A target that is known to be in use is refused all the same.",
             ),
+            row("-map", "PREFIX=FOLDER", long::map).with_profile().help(
+                "A folder of this machine stands for a path of Windows with all that is in it, in targets, in profiles of -X and in \
+                files of -Z: --map 'C:\\=/mnt/c'. Can be repeated; the longest beginning that fits counts.",
+            ),
             row("-exclusive", "", long::exclusive).with_profile().help(
                 "Refuse to run while another run of TrueSpd has a target of this one, and keep later runs from it. \
                 Without it, runs share a target, and each warns of the other.",
