@@ -11,6 +11,7 @@ use crate::profile::xml::{self, Overrides, TemplateError, XmlError};
 use crate::profile::{EventNames, Finding, Profile, ResultFormat, Severity, validate};
 use crate::result::Grade;
 use crate::sys::source::Source;
+use crate::text::foreign::{Foreign, PathMap, mapped};
 
 /// A profile to run, with its options.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,6 +45,8 @@ pub struct LongOptions {
     pub overwrite: Vec<String>,
     /// `--unchecked`: targets that may be written although nothing tells here whether they are in use.
     pub unchecked: Vec<String>,
+    /// `--map`: folders of this machine that stand for paths of Windows.
+    pub maps: Vec<PathMap>,
     /// `--exclusive`: no other run may have a target of this one.
     pub exclusive: bool,
     /// `--quick-check`: samples of a device are enough before a write test.
@@ -158,6 +161,8 @@ pub enum ProfileError {
     Xml(XmlError),
     /// Templates and targets do not fit.
     Templates(Vec<TemplateError>),
+    /// Prefixes of `--map` with which no path begins.
+    Maps(Vec<PathMap>),
     /// The profile breaks its rules.
     Rules {
         /// The profile, with overrides and targets.
@@ -184,6 +189,7 @@ impl ProfileError {
             ProfileError::Templates(errors) => {
                 errors.iter().map(|error| input(error.to_string())).collect::<Vec<_>>().into()
             }
+            ProfileError::Maps(idle) => idle.iter().map(is_idle).collect::<Vec<_>>().into(),
             ProfileError::Rules { profile, findings } => of_rules(&profile, &findings),
         }
     }
@@ -199,13 +205,50 @@ impl Request {
         let mut profile = read(Path::new(&file.path)).map_err(ProfileError::Xml)?;
         xml::apply_overrides(&mut profile, &file.overrides());
         xml::substitute_templates(&mut profile, &file.targets).map_err(ProfileError::Templates)?;
+        let idle = map_paths(&mut profile, &self.options.maps);
+        if !idle.is_empty() {
+            return Err(ProfileError::Maps(idle));
+        }
         let findings = validate(&profile, !self.profile_only);
         if findings.iter().any(|finding| finding.severity == Severity::Error) {
             return Err(ProfileError::Rules { profile: Box::new(profile), findings });
         }
         self.warn(findings.iter());
         self.profile = profile;
+        self.settle_paths();
         Ok(())
+    }
+
+    /// Puts folders of this machine in the place of paths of Windows (`--map`). Not for a profile of `-X`, which is read
+    /// later.
+    ///
+    /// # Errors
+    /// Prefixes with which no path begins.
+    pub fn map_paths(&mut self) -> Result<(), Vec<PathMap>> {
+        let idle = map_paths(&mut self.profile, &self.options.maps);
+        if !idle.is_empty() {
+            return Err(idle);
+        }
+        self.settle_paths();
+        Ok(())
+    }
+
+    /// What belongs to the paths of the targets, once they are settled: words for the guard, and notes.
+    fn settle_paths(&mut self) {
+        let LongOptions { overwrite, unchecked, maps, .. } = &mut self.options;
+        for path in overwrite.iter_mut().chain(unchecked) {
+            if let Some((_, here)) = mapped(maps, path) {
+                *path = here;
+            }
+        }
+        for target in self.profile.time_spans.iter().flat_map(|span| &span.targets) {
+            let path = &target.path;
+            let note =
+                format!("'{path}' is taken as the name of a file here; paths on Linux are written with /");
+            if Foreign::of(path).is_some() && !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
     }
 
     /// Adds warnings of the profile's rules.
@@ -235,6 +278,32 @@ impl Request {
         request.profile.time_spans.iter_mut().for_each(|span| span.rand_seed = seed_of_moment(boot_ms));
         Cow::Owned(request)
     }
+}
+
+/// Puts folders in the place of paths of Windows, of targets and of the files that writes take their data from. Returns what
+/// fits none.
+fn map_paths(profile: &mut Profile, maps: &[PathMap]) -> Vec<PathMap> {
+    let mut fits = vec![false; maps.len()];
+    for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
+        for path in std::iter::once(&mut target.path).chain(&mut target.write_source_path) {
+            if let Some((at, here)) = mapped(maps, path) {
+                fits[at] = true;
+                *path = here;
+            }
+        }
+    }
+    let idle = maps.iter().zip(fits).filter(|(_, fits)| !fits);
+    idle.map(|(map, _)| map.clone()).collect()
+}
+
+/// Why a map is refused that changes nothing.
+pub fn is_idle(map: &PathMap) -> Refusal {
+    let message =
+        format!("--map {}={}: no target, and no file of -Z, begins with {0}", map.prefix, map.folder);
+    Refusal::command_line(message)
+        .legal("the beginning of a path as it is written there, up to the end of a folder")
+        .hint(r"in quotes, so that the shell leaves its backslashes: --map 'C:\=/mnt/c'")
+        .hint("-X with -Rp shows the paths of a profile")
 }
 
 /// The seed of `-z` alone, from the milliseconds since boot: the low 32 bits, as a machine that runs for weeks has more.

@@ -139,6 +139,7 @@ pub fn unwanted(request: &Request) -> Option<&'static str> {
             "give --overwrite as an option of the command itself, where it counts for all runs",
         ),
         (!options.unchecked.is_empty(), "--unchecked is for single runs"),
+        (!options.maps.is_empty(), "--map is for single runs; name the target as it is called here"),
     ];
     rows.iter().find(|(is_there, _)| *is_there).map(|(_, why)| *why)
 }

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use super::report::{GateResult, Held, MetricRow};
-use crate::result::metrics::Metric;
+use crate::result::metrics::{Better, Metric};
 
 /// `iops < -5%`: B must not be shown to have more than 5 % fewer IOPS than A.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +59,21 @@ impl std::fmt::Display for Gate {
 }
 
 impl Gate {
+    /// What it asks about, as it is said: `a loss of 5 %`.
+    fn what(&self) -> String {
+        let percent = self.percent.abs();
+        let is_worse = self.is_below == (self.metric.better() == Better::Higher);
+        if self.is_below && self.percent < 0.0 {
+            let word = if is_worse { "loss" } else { "fall" };
+            format!("a {word} of {percent} %")
+        } else if !self.is_below && self.percent > 0.0 {
+            format!("a rise of {percent} %")
+        } else {
+            let side = if self.is_below { "below" } else { "above" };
+            format!("a difference {side} {:+} %", self.percent)
+        }
+    }
+
     pub(super) fn held(&self, rows: &[MetricRow], is_strict: bool) -> GateResult {
         let row = rows.iter().find(|row| row.metric == self.metric);
         let (held, why) = match row.and_then(|row| row.effect) {
@@ -80,7 +95,8 @@ impl Gate {
         };
         let has_failed = held == Held::Broken || (is_strict && held != Held::Kept);
         let why = match held {
-            Held::Open if is_strict => format!("{why}, so it cannot be excluded (--strict)"),
+            Held::Open if is_strict => format!("{} cannot be excluded (--strict): {why}", self.what()),
+            Held::Open => format!("{} is neither shown nor excluded: {why}", self.what()),
             Held::NotTested if is_strict => format!("{why} (--strict)"),
             _ => why,
         };
@@ -152,6 +168,23 @@ mod tests {
             let results = [false, true].map(|is_strict| gate.held(&[row(low, high)], is_strict));
             assert_eq!(results.each_ref().map(|result| result.has_failed), fails, "{gate} {low} {high}");
             assert!(results.iter().all(|result| result.held == held), "{gate} {low} {high}");
+        }
+        // What is not proven is not called excluded.
+        for (gate, says) in [
+            (
+                "iops < -5%",
+                "a loss of 5 % is neither shown nor excluded: the difference is within -28.0 to +57.0 %",
+            ),
+            ("iops > 5%", "a rise of 5 % is neither shown nor excluded"),
+            ("p99 > 10%", "a rise of 10 % is neither shown nor excluded"),
+            ("p99 < -10%", "a fall of 10 % is neither shown nor excluded"),
+            ("iops < 3%", "a difference below +3 % is neither shown nor excluded"),
+            ("iops > -3%", "a difference above -3 % is neither shown nor excluded"),
+        ] {
+            let gate: Gate = gate.parse().unwrap();
+            let open = MetricRow { metric: gate.metric, ..row(-28.0, 57.0) };
+            let result = gate.held(&[open], false);
+            assert!(result.why.starts_with(says) && result.held == Held::Open, "{}", result.why);
         }
     }
 }

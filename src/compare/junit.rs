@@ -1,9 +1,10 @@
 //! Gates as JUnit XML, which CI systems show: a test case for each gate.
 
 use super::report::{Comparison, GateResult, Held};
+use super::words::gate_words;
 use crate::profile::xml::Writer;
 
-/// The gates; one that could not be tested and did not fail is skipped.
+/// The gates; one that could not be tested and did not fail is skipped, and one that passed for lack of proof says so.
 pub fn junit(comparison: &Comparison) -> String {
     let gates = &comparison.gates;
     let failed = gates.iter().filter(|gate| gate.has_failed).count();
@@ -33,6 +34,10 @@ pub fn junit(comparison: &Comparison) -> String {
         } else if is_skipped(&gate) {
             out.open("testcase", &case);
             out.empty("skipped", &[("message", &gate.why)]);
+            out.close("testcase");
+        } else if gate.held == Held::Open {
+            out.open("testcase", &case);
+            out.leaf("system-out", gate_words(gate));
             out.close("testcase");
         } else {
             out.empty("testcase", &case);

@@ -135,7 +135,7 @@ pub(super) fn gate_words(gate: &GateResult) -> String {
         (true, _) => "failed",
         (false, Held::Kept) => "passed",
         (false, Held::NotTested) => "not tested",
-        (false, _) => "passed, not excluded",
+        (false, _) => "passed for lack of proof",
     };
     format!("{word}: {}", gate.why)
 }

@@ -60,14 +60,15 @@ impl Run {
     }
 }
 
-/// Reads a job file: its runs, one after the other.
+/// Reads a job file: its runs, one after the other. A job whose writes become durable in a way that cannot be said is left out,
+/// unless `is_lossy`.
 ///
 /// # Errors
 /// It is no job file.
-pub fn import(file: &str, text: &str, outside: &Outside<'_>) -> Result<Vec<Run>, NoJobFile> {
+pub fn import(file: &str, text: &str, outside: &Outside<'_>, is_lossy: bool) -> Result<Vec<Run>, NoJobFile> {
     let mut groups: Vec<Vec<Planned>> = Vec::new();
     for section in ini::read(file, text, outside)? {
-        let planned = plan(&section);
+        let planned = plan(&section, is_lossy);
         match groups.last_mut() {
             Some(group) if !planned.waits => group.push(planned),
             _ => groups.push(vec![planned]),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ini::{At, Section, Setting};
-use super::table;
+use super::table::{self, Flush};
 use super::value::{bytes, is_yes};
 
 /// What a remark is about.
@@ -11,6 +11,8 @@ use super::value::{bytes, is_yes};
 pub enum Kind {
     /// It cannot be said.
     Unsaid,
+    /// It cannot be said, and a line without it would test something else: the job is left out, unless that is allowed.
+    Lost,
     /// It is said, and means something else.
     Differs,
     /// It needs no word.
@@ -102,6 +104,16 @@ impl Job {
         self.remark(Kind::Unsaid, setting, why, nearest);
     }
 
+    /// Something cannot be said, and the job is left out for it.
+    pub fn lost(&mut self, setting: Option<&Setting>, why: &str, nearest: &str) {
+        self.remark(Kind::Lost, setting, why, nearest);
+    }
+
+    /// The setting switches off what is off here anyway.
+    pub fn off(&mut self, setting: &Setting) {
+        self.remark(Kind::Needless, Some(setting), "it is off here, too", "");
+    }
+
     /// Something means something else.
     pub fn differs(&mut self, setting: Option<&Setting>, why: &str) {
         self.remark(Kind::Differs, setting, why, "");
@@ -142,6 +154,20 @@ impl Job {
         unset.map(|(key, _)| *key).collect()
     }
 
+    /// The keys that make writes durable, each with why it cannot always be said.
+    pub fn take_flushes(&mut self) -> Vec<(Setting, Flush, &'static str)> {
+        let keys: Vec<&'static str> = self.settings.keys().copied().collect();
+        let mut flushes = Vec::new();
+        for key in keys {
+            if let Some((_, table::Job::Flush(flush, why))) = table::find(key)
+                && let Some(setting) = self.take(key)
+            {
+                flushes.push((setting, flush, why));
+            }
+        }
+        flushes
+    }
+
     /// All lines with files.
     pub fn take_files(&mut self) -> Vec<Setting> {
         let mut files = std::mem::take(&mut self.files_before);
@@ -171,7 +197,7 @@ impl Job {
                 Some(table::Job::Needless(why)) => self.remark(Kind::Needless, Some(&setting), why, ""),
                 // Off is what it is here anyway.
                 Some(table::Job::Unsaid(_, _)) if is_off => {
-                    self.remark(Kind::Needless, Some(&setting), "it is off here, too", "");
+                    self.off(&setting);
                 }
                 Some(table::Job::Unsaid(why, nearest)) => self.unsaid(Some(&setting), why, nearest),
                 _ if is_said => {

@@ -1,5 +1,6 @@
 //! What a job does: which options say it.
 
+use super::durable::{Durability, durability, is_about_it};
 use super::files::{Files, WHERE, files};
 use super::ini::{Section, Setting};
 use super::job::{Job, Remark};
@@ -42,8 +43,8 @@ pub(super) struct OfRun {
     pub has_latency: bool,
 }
 
-/// Reads a job.
-pub(super) fn plan(section: &Section) -> Planned {
+/// Reads a job. With `is_lossy`, its line may go without flushes that cannot be said.
+pub(super) fn plan(section: &Section, is_lossy: bool) -> Planned {
     let mut job = Job::new(section);
     job.is_si = job.number("kb_base", 1024) == 1000;
     if let Some(name) = job.take("name").and_then(|name| name.value) {
@@ -53,13 +54,13 @@ pub(super) fn plan(section: &Section) -> Planned {
         job.differs(Some(setting), "it waits for all jobs before it, not only for that one");
     });
     let waits = job.flag("stonewall", false) || is_after.is_some();
-    let load = load(&mut job);
+    let load = load(&mut job, is_lossy);
     Planned { name: job.name.clone(), waits, remarks: job.remarks(load.is_some()), load }
 }
 
-fn load(job: &mut Job) -> Option<Load> {
-    // Without its place, there is no job; without another key, there is.
-    for key in job.unset().into_iter().filter(|key| !WHERE.contains(key)) {
+fn load(job: &mut Job, is_lossy: bool) -> Option<Load> {
+    // Without its place, there is no job, and perhaps without its durability; without another key, there is.
+    for key in job.unset().into_iter().filter(|key| !WHERE.contains(key) && !is_about_it(key)) {
         let setting = job.take(key);
         let name = setting.as_ref().and_then(|setting| setting.unset.clone()).unwrap_or_default();
         job.unsaid(setting.as_ref(), &format!("the variable {name} is not set"), "");
@@ -67,8 +68,10 @@ fn load(job: &mut Job) -> Option<Load> {
     let engine = engine(job)?;
     let (pattern, mut options) = pattern(job)?;
     let Files { mut lanes, each_thread, threads } = files(job, pattern.writes)?;
-    let depth = depth(job, engine);
-    options.extend(caching(job, engine, &pattern));
+    let writes_storage = pattern.writes && engine != Engine::Named("null");
+    let durability = durability(job, &pattern, writes_storage, is_lossy);
+    let depth = depth(job, engine, durability);
+    options.extend(caching(job, engine, &pattern, durability));
     let (content, is_refilled) = data(job, &pattern);
     options.extend(content);
     let shared = lanes.iter().map(|(_, threads)| *threads).max().unwrap_or(1);
@@ -86,7 +89,7 @@ fn load(job: &mut Job) -> Option<Load> {
         is_refilled,
         has_latency,
     };
-    Some(Load { lanes, depth, threads, each_thread, run })
+    durability.is_said.then_some(Load { lanes, depth, threads, each_thread, run })
 }
 
 /// An engine of fio.
@@ -160,7 +163,7 @@ fn engine(job: &mut Job) -> Option<Engine> {
     })
 }
 
-fn depth(job: &mut Job, engine: Engine) -> u64 {
+fn depth(job: &mut Job, engine: Engine, durability: Durability) -> u64 {
     let setting = job.look("iodepth");
     let depth = job.number("iodepth", 1).max(1);
     match engine {
@@ -168,6 +171,14 @@ fn depth(job: &mut Job, engine: Engine) -> u64 {
             job.differs(
                 setting.as_ref(),
                 "this engine of fio does one I/O at a time, whatever iodepth says, and so does -o1",
+            );
+            1
+        }
+        Engine::Named("libaio") if depth > 1 && durability.by_flush => {
+            job.differs(
+                setting.as_ref(),
+                "with this engine, fio does nothing else while it flushes, so after each write it waits, whatever iodepth says, \
+                 and so does -o1",
             );
             1
         }
@@ -185,17 +196,8 @@ fn is_buffered(job: &mut Job) -> bool {
 }
 
 /// The option for caching.
-fn caching(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<String> {
+fn caching(job: &mut Job, engine: Engine, pattern: &Pattern, durability: Durability) -> Option<String> {
     let is_buffered = is_buffered(job);
-    let sync = job.take("sync");
-    let word = sync.as_ref().map(|one| one.value.clone().unwrap_or_else(|| "1".into())).unwrap_or_default();
-    let is_synced = !matches!(word.as_str(), "" | "0" | "none");
-    if is_synced && word != "dsync" {
-        job.differs(
-            sync.as_ref(),
-            "fio opens with O_SYNC, which also writes times of the file; w of -S is O_DSYNC",
-        );
-    }
     let is_mapped = engine == Engine::Mapped;
     // Commands to a device, and no I/O at all, know no page cache.
     let is_cached = is_buffered && !matches!(engine, Engine::Named("nvme" | "null"));
@@ -207,7 +209,7 @@ fn caching(job: &mut Job, engine: Engine, pattern: &Pattern) -> Option<String> {
     if is_cached && forgets && pattern.reads {
         job.differs(invalidate.as_ref(), "fio drops the file from the page cache before it begins (invalidate=1); a cached run here does not");
     }
-    let letters = match (is_mapped, is_buffered, is_synced) {
+    let letters = match (is_mapped, is_buffered, durability.of_each_write) {
         (true, _, false) => "m",
         (true, _, true) => "mw",
         (false, true, false) => return None,

@@ -5,6 +5,7 @@
 //!
 //! Nothing is dropped in silence. A key of the job file becomes a word, needs none, or leaves a [`Remark`].
 
+mod durable;
 mod files;
 mod group;
 mod ini;

@@ -7,8 +7,21 @@ pub(super) enum Job {
     Read,
     /// It needs no word here, for this reason.
     Needless(&'static str),
+    /// It makes writes durable; why it cannot be said where it is not that of each write.
+    Flush(Flush, &'static str),
     /// It cannot be said: why, or nothing where the nearest thing says it; and the nearest thing, or nothing.
     Unsaid(&'static str, &'static str),
+}
+
+/// When a key makes writes durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flush {
+    /// After so many writes.
+    AfterWrites,
+    /// With each write, where it is on.
+    WithEachWrite,
+    /// At another time, or not surely.
+    Otherwise,
 }
 
 /// How a word is said here.
@@ -160,13 +173,16 @@ const NEEDLESS: &[(&[&str], &str)] = &[
     (&["create_on_open"], "files are made before the run"),
 ];
 
+/// Keys that make writes durable, and why they cannot be said where they do not do it with each write.
+const FLUSHES: &[(&[&str], Flush, &str)] = &[
+    (&["fsync", "fdatasync"], Flush::AfterWrites, "there is no flush after a number of writes"),
+    (&["write_barrier", "sync_file_range"], Flush::Otherwise, "there is no flush after a number of writes"),
+    (&["end_fsync", "fsync_on_close", "end_syncfs"], Flush::Otherwise, "nothing is flushed at the end"),
+    (&["writefua"], Flush::WithEachWrite, "this is neither 0 nor 1"),
+];
+
 /// Keys that cannot be said: why, and what comes nearest. One of both can be empty.
 const UNSAID: &[(&[&str], &str, &str)] = &[
-    (
-        &["fsync", "fdatasync", "write_barrier", "sync_file_range"],
-        "there is no flush after a number of writes",
-        "-Sw: every write is durable",
-    ),
     (&["prio"], "", "-I1 or -I2 lowers the priority"),
     (&["output", "output-format", "status-interval"], "it is no key of a job", ""),
     (
@@ -221,11 +237,6 @@ const UNSAID: &[(&[&str], &str, &str)] = &[
     ),
     (&["fallocate"], "-c writes every byte once, so that reads reach the disk", "-c<size>"),
     (&["fadvise_hint"], "", "-fr (random) and -fs (sequential)"),
-    (
-        &["end_fsync", "fsync_on_close", "end_syncfs"],
-        "nothing is flushed at the end",
-        "-Sw: every write is durable",
-    ),
     (&["atomic"], "writes are not asked to be atomic", ""),
     (&["overwrite"], "", "-c<size> lays the file out, and writes replace what it holds"),
     (&["loops"], "a run ends after its time and is not repeated by itself", "truespd ab or mark repeat runs"),
@@ -341,7 +352,6 @@ const UNSAID: &[(&[&str], &str, &str)] = &[
     (&["cmdprio_percentage"], "I/Os have no priorities of their own", "-I1 or -I2, for all of a target"),
     (&["cmdprio_bssplit", "cmdprio_class", "cmdprio"], "I/Os have no priorities of their own", ""),
     (&["readfua"], "", "-Sw: writes are forced through"),
-    (&["writefua"], "", "-Sw"),
     (&["cmd_type"], "", "--engine nvme with /dev/ngXnY"),
     (&["trim_percentage"], "trims are no I/O here", ""),
 ];
@@ -359,7 +369,8 @@ pub(super) fn all() -> impl Iterator<Item = (Vec<&'static str>, Job)> {
     let read = READ.iter().map(|(name, alias)| (vec![*name, *alias], Job::Read));
     let needless = NEEDLESS.iter().map(|(names, why)| (names.to_vec(), Job::Needless(why)));
     let unsaid = UNSAID.iter().map(|(names, why, nearest)| (names.to_vec(), Job::Unsaid(why, nearest)));
-    read.chain(needless).chain(unsaid)
+    let flushes = FLUSHES.iter().map(|(names, flush, why)| (names.to_vec(), Job::Flush(*flush, why)));
+    read.chain(needless).chain(unsaid).chain(flushes)
 }
 
 /// Keys that are not in the table, by how they begin, and why they cannot be said.

@@ -6,12 +6,20 @@ use super::table::{Job, all};
 use super::{Kind, NoJobFile, Outside, Run, import};
 
 fn read(text: &str) -> Result<Vec<Run>, NoJobFile> {
-    import("job.fio", text, &Outside { include: &|_, _| Err("none".into()), variable: &|_| None })
+    read_with(text, false)
+}
+
+fn read_with(text: &str, is_lossy: bool) -> Result<Vec<Run>, NoJobFile> {
+    import("job.fio", text, &Outside { include: &|_, _| Err("none".into()), variable: &|_| None }, is_lossy)
 }
 
 /// The lines of a job file, and its remarks in words, a line each.
 fn said(text: &str) -> (Vec<String>, String) {
-    let runs = read(text).expect(text);
+    said_with(text, false)
+}
+
+fn said_with(text: &str, is_lossy: bool) -> (Vec<String>, String) {
+    let runs = read_with(text, is_lossy).expect(text);
     let lines = runs.iter().map(|run| run.line().map_or_else(|| "none".to_string(), |words| words.join(" ")));
     let remarks = runs.iter().flat_map(|run| &run.remarks).map(|(_, remark)| {
         let line = remark.at.as_ref().map_or(0, |at| at.line);
@@ -265,6 +273,91 @@ fn no_key_is_dropped() {
             assert!(told.contains(&format!(" 7 {name}={value}: ")), "{name}\n{told}");
         }
     }
+}
+
+/// What tests the disk in fio must not test the page cache here.
+#[test]
+fn a_flush_after_each_write_is_write_through() {
+    for (keys, option) in [
+        ("fsync=1", " -Sw "),
+        ("fdatasync=1", " -Sw "),
+        ("fsync=0x1", " -Sw "),
+        ("fsync=1\ndirect=1", " -Sh "),
+        ("fdatasync=1\nbuffered=0", " -Sh "),
+        ("fsync=1\nioengine=mmap", " -Smw "),
+        ("fsync=1\nioengine=libaio\niodepth=8", " -Sw "),
+        ("fsync=32\nfdatasync=1", " -Sw "),
+        ("fsync=1\nend_fsync=1\nsync_file_range=write:8", " -Sw "),
+        ("sync=dsync\nfsync=8", " -Sw "),
+        ("sync=1\nend_fsync=1\ndirect=1", " -Sh "),
+        ("sync=sync\nfsync=1", " -Sw "),
+        ("ioengine=io_uring_cmd\nwritefua=1", " -Sw "),
+    ] {
+        let text = format!("[global]\n{keys}\n[a]\nfilename=f\nsize=1m\nrw=randwrite\n");
+        let (lines, remarks) = said(&text);
+        assert!(lines[0].contains(option), "{text}{lines:?}\n{remarks}");
+        assert!(remarks.contains("every write is durable"), "{text}{remarks}");
+        assert!(!remarks.contains("Lost") && !remarks.contains("Unsaid"), "{text}{remarks}");
+    }
+    let (lines, remarks) = said("[a]\nfilename=f\nsize=1m\nrw=rw\nfsync=1\nioengine=libaio\niodepth=8\n");
+    assert!(lines[0].contains(" -o1 "), "{lines:?}");
+    for says in
+        ["Differs 5 fsync=1: every write is durable, no separate flush", "fio flushes after reads, too"]
+    {
+        assert!(remarks.contains(says), "{remarks}");
+    }
+    assert!(
+        remarks.contains("Differs 7 iodepth=8: with this engine, fio does nothing else while it flushes")
+    );
+    // This one goes on while it flushes.
+    let (lines, _) = said("[a]\nfilename=f\nsize=1m\nrw=write\nfsync=1\nioengine=io_uring\niodepth=8\n");
+    assert!(lines[0].contains(" -o8 "), "{lines:?}");
+}
+
+#[test]
+fn a_job_whose_durability_cannot_be_said_makes_no_line() {
+    for key in [
+        "fsync=32",
+        "fdatasync=2",
+        "fsync=1k",
+        "fsync=1,2",
+        "fsync=x",
+        "fsync",
+        "fsync=${X}",
+        "sync=${X}",
+        "sync=2",
+        "sync=O_SYNC",
+        "write_barrier=1",
+        "sync_file_range=write:1",
+        "end_fsync=1",
+        "fsync_on_close=1",
+        "end_syncfs=1",
+        "writefua=x",
+    ] {
+        for rw in ["write", "randwrite", "rw", "randrw"] {
+            let text = format!("[global]\n{key}\n[a]\nfilename=f\nsize=1m\nrw={rw}\n");
+            let (lines, remarks) = said(&text);
+            assert_eq!(lines, ["none"], "{text}{remarks}");
+            assert!(remarks.contains(&format!("Lost 2 {key}: ")) && remarks.contains("--lossy"), "{remarks}");
+            // Other keys are told as what they are.
+            assert!(!remarks.contains("the job is left out"), "{remarks}");
+            let (lines, remarks) = said_with(&text, true);
+            assert!(lines[0].ends_with(" f") && !lines[0].contains("-S"), "{text}{lines:?}");
+            assert!(remarks.contains(&format!("Unsaid 2 {key}: ")), "{remarks}");
+        }
+        // fio flushes nothing for reads.
+        let (lines, remarks) = said(&format!("[a]\nfilename=f\nsize=1m\nrw=randread\n{key}\n"));
+        assert!(lines[0].ends_with(" f") && !remarks.contains("Lost"), "{key}\n{remarks}");
+    }
+    for off in ["fsync=0", "fdatasync=0", "end_fsync=0", "sync=none", "sync=0", "fsync=32\nfsync=0"] {
+        let (lines, remarks) = said(&format!("[a]\nfilename=f\nsize=1m\nrw=write\n{off}\n"));
+        assert!(lines[0].ends_with(" f") && !lines[0].contains("-S"), "{off}: {lines:?}");
+        assert!(!remarks.contains("Lost") && !remarks.contains("Unsaid"), "{off}\n{remarks}");
+    }
+    // It touches no disk.
+    assert!(said("[a]\nfilename=f\nsize=1m\nrw=write\nioengine=null\nfsync=32\n").0[0].ends_with(" f"));
+    let (lines, _) = said("[a]\nfilename=f\nsize=1m\nrw=write\nfsync=32\n[b]\nfilename=g\nsize=1m\n");
+    assert!(lines[0].ends_with(" g"), "{lines:?}");
 }
 
 #[test]

@@ -142,8 +142,7 @@ fn check_target(
 ) -> Result<Seen, Refusal> {
     let typed = target.path.as_str();
     let engine = options.engine.as_ref().map(|(row, _)| *row);
-    let machine = |words: String| Refusal::machine(&[], Some(typed), words);
-    let path = resolve(typed, guard.roots).map_err(|e| machine(e.to_string()))?.path;
+    let path = resolve(typed, guard.roots).map_err(|e| e.refusal(RefusalKind::Machine))?.path;
     match storage::open_file(&path, ReadFlags::CACHED) {
         Ok(file) => {
             guard.check_runs(typed, &file)?;

@@ -3,7 +3,7 @@
 use super::course::Run;
 use super::html::escaped;
 use super::words::{collapsed, listed, once};
-use crate::result::{Cause, Finding, FindingGrade, Grade, Verdict};
+use crate::result::{Cause, Finding, FindingGrade, Grade, Meaning, Verdict, standing};
 use crate::suite::findings::SeriesVerdict;
 
 /// What a rule says of different runs or targets, at most.
@@ -94,6 +94,7 @@ fn proofs(verdict: &Verdict, runs: usize) -> (String, String) {
 struct Told<'d> {
     rule: &'d str,
     grade: FindingGrade,
+    meaning: Meaning,
     cause: Cause,
     /// Names of the runs.
     runs: Vec<&'d str>,
@@ -111,7 +112,8 @@ struct Found<'d> {
     finding: &'d Finding,
 }
 
-/// The findings of all runs, one per rule and grade: the worst first, and within a grade causes before symptoms.
+/// The findings of all runs, one per rule and grade: the worst first, and within a grade what decides the meaning of the
+/// number before what slowed it.
 fn told<'d>(runs: &[Run<'d>]) -> Vec<Told<'d>> {
     let found = runs.iter().flat_map(|(name, document)| {
         let has_spans = document.time_spans.len() > 1;
@@ -133,6 +135,7 @@ fn told<'d>(runs: &[Run<'d>]) -> Vec<Told<'d>> {
             Told {
                 rule,
                 grade,
+                meaning: found[0].finding.meaning,
                 cause: found[0].finding.cause,
                 says: collapsed(found.iter().map(|one| (one.subject(has_names), one.finding.says.as_str()))),
                 runs: names,
@@ -140,7 +143,7 @@ fn told<'d>(runs: &[Run<'d>]) -> Vec<Told<'d>> {
             }
         })
         .collect();
-    all.sort_by_key(|one| (std::cmp::Reverse(one.grade), one.cause));
+    all.sort_by_key(|one| standing(one.grade, one.meaning, one.cause));
     all
 }
 

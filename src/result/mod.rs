@@ -38,4 +38,7 @@ pub use part::Part;
 pub use proof::{FileServer, Proof, Served, disks_in_words};
 pub use rank::{ClockOffset, CommonStart, LostHow, LostRank, MissingRank, RANKS_MAX, Rank};
 pub use summary::{DirectionSummary, NodeSummary, Summary};
-pub use verdict::{Cause, Figure, Finding, FindingGrade, Grade, SourceVerdict, Unchecked, Verdict};
+pub use verdict::{
+    Cause, Figure, Finding, FindingGrade, Grade, Meaning, SourceVerdict, Standing, Unchecked, Verdict,
+    standing,
+};

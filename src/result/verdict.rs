@@ -1,5 +1,7 @@
 //! Whether numbers can be trusted, as data. The rules are in the room `verdict`.
 
+use std::cmp::Reverse;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -90,7 +92,37 @@ impl FindingGrade {
     }
 }
 
-/// What a rule is about, in the order in which findings of one grade are told: what comes earlier may explain what comes
+/// What a finding means for the number, in the order in which findings of one grade are told: what the number is comes before
+/// why it is low.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Meaning {
+    /// It is the number of something else: of a cache, of data that need no disk, of a part of the run.
+    WrongNumber,
+    /// Something else used, or changed, what was measured meanwhile.
+    OtherLoad,
+    /// It is right for what ran, and the test itself, the machine's settings or a limit held it back.
+    HeldBack,
+    /// It is seen in the numbers, or worth knowing beside them.
+    #[default]
+    Seen,
+}
+
+impl Meaning {
+    /// Its words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Meaning::WrongNumber => "another number",
+            Meaning::OtherLoad => "other load",
+            Meaning::HeldBack => "held back",
+            Meaning::Seen => "seen",
+        }
+    }
+}
+
+/// What a rule is about, in the order in which findings that mean the same are told: what comes earlier may explain what comes
 /// later, and never the other way round.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
@@ -141,7 +173,7 @@ impl Cause {
 pub struct Verdict {
     /// That of the worst finding; remarks leave a result certified.
     pub grade: Grade,
-    /// What was found, worst first, and within a grade causes before symptoms.
+    /// What was found, worst first, and within a grade what decides the meaning of the number before what slowed it.
     pub findings: Vec<Finding>,
     /// What the disks, or file servers, did of what completed.
     pub proofs: Vec<Proof>,
@@ -191,6 +223,8 @@ pub struct Finding {
     pub rule: String,
     /// What it does to the result; `certified` for a remark in documents from before remarks had a grade of their own.
     pub grade: FindingGrade,
+    /// What it means for the number; `seen` in documents from before findings had a meaning.
+    pub meaning: Meaning,
     /// What the rule is about; `symptom` in documents from before rules had one.
     pub cause: Cause,
     /// The time span it is about, from 1.
@@ -203,6 +237,21 @@ pub struct Finding {
     pub figures: Vec<Figure>,
     /// What to do about it, in one line.
     pub advice: String,
+}
+
+impl Finding {
+    /// Where it stands among others, the first one first.
+    pub fn standing(&self) -> Standing {
+        standing(self.grade, self.meaning, self.cause)
+    }
+}
+
+/// Where a finding stands among others, the first one first.
+pub type Standing = (Reverse<FindingGrade>, Meaning, Cause);
+
+/// The place of a finding of this grade, meaning and cause.
+pub fn standing(grade: FindingGrade, meaning: Meaning, cause: Cause) -> Standing {
+    (Reverse(grade), meaning, cause)
 }
 
 /// A number that a finding rests on.

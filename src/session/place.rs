@@ -13,7 +13,8 @@ use crate::machine::storage::{ReadFlags, Room, TargetKind, resolve, room};
 use crate::sys::destination::{LostWay, follow_target};
 use crate::sys::error::system_text;
 use crate::sys::file::FileKind;
-use crate::text::{printable_path, shell_word, size, typed_size};
+use crate::text::foreign::Foreign;
+use crate::text::{meant_size, printable_path, shell_word, size, typed_size};
 
 /// CrystalDiskMark's smallest test file. A smaller one is no test of a disk: a run is over the same blocks again and again.
 pub const FILE_BYTES_MIN: u64 = 16 << 20;
@@ -47,7 +48,10 @@ impl Place {
             let refusal = refused(format!("'{}': {}", printable_path(&path), system_text(&error)));
             match error.kind() {
                 std::io::ErrorKind::NotFound => {
-                    refusal.hint("give a directory for the test file, or a block device")
+                    let refusal = refusal.hint("give a directory for the test file, or a block device");
+                    let size = meant_size(typed)
+                        .map(|size| format!("a size is given with its option: --size {size}"));
+                    refusal.with_hints(size)
                 }
                 _ => refusal,
             }
@@ -240,8 +244,11 @@ fn refused(words: String) -> Refusal {
 }
 
 /// A target with an absolute path, so that a command line that a suite shows or keeps means the same in any directory.
-/// Numbers of disks and templates stay as they are.
+/// Numbers of disks, templates and paths of Windows, which are refused, stay as they are.
 pub fn absolute(word: String) -> String {
+    if Foreign::of(&word).is_some() && fs::symlink_metadata(&word).is_err() {
+        return word;
+    }
     match word.chars().next() {
         None | Some('#' | '*' | '/') => word,
         Some(_) => absolute_path(&word).unwrap_or(word),

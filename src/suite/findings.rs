@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::result::{Cause, Document, Finding, FindingGrade, Grade};
+use crate::result::{Cause, Document, Finding, FindingGrade, Grade, Meaning, standing};
 
 /// Kinds of runs that are named.
 const LISTED: usize = 2;
@@ -15,7 +15,8 @@ pub struct SeriesVerdict {
     pub grade: Option<Grade>,
     /// Runs that were judged.
     pub runs: usize,
-    /// What rules found in them, one per rule and grade, the worst first, and within a grade causes before symptoms.
+    /// What rules found in them, one per rule and grade, the worst first, and within a grade what decides the
+    /// meaning of the number before what slowed it.
     pub findings: Vec<Told>,
 }
 
@@ -26,6 +27,9 @@ pub struct Told {
     pub rule: String,
     /// What it does to those runs; `certified` for a remark in documents from before remarks had a grade of their own.
     pub grade: FindingGrade,
+    /// What it means for the number; `seen` in documents from before findings had a meaning.
+    #[serde(default)]
+    pub meaning: Meaning,
     /// What the rule is about; `symptom` in documents from before rules had one.
     #[serde(default)]
     pub cause: Cause,
@@ -68,7 +72,7 @@ impl SeriesVerdict {
             }
         }
         // Stable: within a cause in the order they were met.
-        self.findings.sort_by_key(|told| (std::cmp::Reverse(told.grade), told.cause));
+        self.findings.sort_by_key(|told| standing(told.grade, told.meaning, told.cause));
     }
 
     fn told(&mut self, finding: &Finding) -> &mut Told {
@@ -77,6 +81,7 @@ impl SeriesVerdict {
             self.findings.push(Told {
                 rule: finding.rule.clone(),
                 grade: finding.grade,
+                meaning: finding.meaning,
                 cause: finding.cause,
                 says: finding.says.clone(),
                 advice: finding.advice.clone(),
@@ -165,6 +170,21 @@ mod tests {
         verdict.take("b", Some(Grade::Suspect), &second);
         let rules: Vec<&str> = verdict.findings.iter().map(|told| told.rule.as_str()).collect();
         assert_eq!(rules, ["steal", "not-steady"]);
+    }
+
+    #[test]
+    fn what_decides_the_meaning_comes_before_what_slowed_it() {
+        let of =
+            |rule, meaning, cause| Finding { meaning, cause, ..finding(rule, FindingGrade::Suspect, "so") };
+        let findings = [
+            of("generator-bound", Meaning::HeldBack, Cause::Processor),
+            of("steal", Meaning::OtherLoad, Cause::Neighbours),
+            of("served-from-cache", Meaning::WrongNumber, Cause::Cache),
+        ];
+        let mut verdict = SeriesVerdict::default();
+        findings.iter().for_each(|one| verdict.take("a", Some(Grade::Suspect), [one]));
+        let rules: Vec<&str> = verdict.findings.iter().map(|told| told.rule.as_str()).collect();
+        assert_eq!(rules, ["served-from-cache", "steal", "generator-bound"]);
     }
 
     #[test]

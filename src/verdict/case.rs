@@ -1,7 +1,7 @@
 //! What a rule is, what it looks at, and what it finds.
 
 use crate::profile::TimeSpan;
-use crate::result::{Cause, Document, Finding, FindingGrade, Measured};
+use crate::result::{Cause, Document, Finding, FindingGrade, Meaning, Measured};
 
 /// One thing that can be wrong with a result.
 #[derive(Debug, Clone, Copy)]
@@ -10,7 +10,9 @@ pub struct Rule {
     pub name: &'static str,
     /// The worst it can do to a result; [`FindingGrade::Remark`] for a rule that has only remarks.
     pub worst: FindingGrade,
-    /// What it is about: that decides where its findings stand.
+    /// What its findings mean for the number: within a grade, that decides where they stand.
+    pub meaning: Meaning,
+    /// What it is about: that decides where they stand among findings that mean the same.
     pub cause: Cause,
     /// What it looks for.
     pub about: &'static str,

@@ -11,7 +11,7 @@ mod proof;
 mod rules;
 mod view;
 
-use crate::result::{Document, Grade, TimeSpanResult, Unchecked, Verdict};
+use crate::result::{Document, Finding, Grade, TimeSpanResult, Unchecked, Verdict};
 
 pub use case::{Case, Look, Looks, Missing, Rule};
 pub use rules::{RULES, thresholds};
@@ -40,7 +40,7 @@ pub fn judge(document: &Document) -> Verdict {
         verdict.proofs.extend(proof::of(&case, number));
     }
     // Stable: within a cause the order of the table, within a rule that of the time spans.
-    verdict.findings.sort_by_key(|finding| (std::cmp::Reverse(finding.grade), finding.cause));
+    verdict.findings.sort_by_key(Finding::standing);
     verdict.grade = Grade::of(&verdict.findings);
     verdict
 }
@@ -59,6 +59,7 @@ fn take(verdict: &mut Verdict, rule: &Rule, time_span: Option<u32>, look: Look) 
         Ok(findings) => verdict.findings.extend(findings.into_iter().map(|mut finding| {
             debug_assert!(finding.grade <= rule.worst, "{} promises no {:?}", rule.name, finding.grade);
             finding.rule = rule.name.to_string();
+            finding.meaning = rule.meaning;
             finding.cause = rule.cause;
             finding.time_span = time_span.unwrap_or(finding.time_span);
             if finding.advice.is_empty() {

@@ -15,7 +15,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("engine", &["sys", "machine"]),
     ("access", &["profile", "sys"]),
     ("result", &["profile", "measure", "machine", "text", "sys"]),
-    ("request", &["profile", "result", "fault", "sys"]),
+    ("request", &["profile", "result", "fault", "sys", "text"]),
     ("import", &["text"]),
     ("plan", &["profile", "access", "engine", "machine", "fault", "text", "sys"]),
     ("guard", &["profile", "machine", "fault", "text", "sys"]),

@@ -23,6 +23,7 @@ mod cli {
     mod random;
     mod refused;
     mod rules;
+    mod slips;
 }
 
 mod cluster {

@@ -15,6 +15,7 @@ use crate::request::Output;
 use crate::result::envelope;
 use crate::result::metrics::Metric;
 use crate::session::outputs::LaterOutputs;
+use crate::text::printable_path;
 
 /// Compare stored results: every metric with its difference and how sure it is, and what else differs
 ///
@@ -23,7 +24,7 @@ use crate::session::outputs::LaterOutputs;
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
     /// The two sides, A and B: a file, a folder of results, or the id or label of kept ones, each
-    #[arg(value_name = "RESULTS", num_args = 1.., required_unless_present_any = ["a", "b"], conflicts_with_all = ["a", "b"])]
+    #[arg(value_name = "RESULTS", num_args = 1.., required_unless_present_any = ["a", "b"])]
     sides: Vec<PathBuf>,
     /// Runs of side A: files, folders, ids or labels
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "b")]
@@ -55,7 +56,7 @@ pub(crate) struct CompareArguments {
     /// Compare this time span, from 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     time_span: Option<u32>,
-    /// Print Markdown instead of text
+    /// Print Markdown instead of text, on standard output
     #[arg(long)]
     markdown: bool,
     /// Write the comparison to this file as JSON (- is standard output, which then gets no text)
@@ -150,7 +151,15 @@ fn documents(words: &[PathBuf]) -> Result<Vec<Named>, Refusal> {
 
 impl CompareArguments {
     fn words(&self) -> Result<[&[PathBuf]; 2], Refusal> {
+        let has_sides_by_option = !(self.a.is_empty() && self.b.is_empty());
         match self.sides.as_slice() {
+            [first, ..] if has_sides_by_option => {
+                let message = format!(
+                    "'{}' stands beside --a and --b, which name all results of both sides already",
+                    printable_path(first)
+                );
+                Err(self.beside_markdown(Refusal::command_line(message)))
+            }
             [a, b] => Ok([std::slice::from_ref(a), std::slice::from_ref(b)]),
             [] => Ok([&self.a, &self.b]),
             other => {
@@ -158,10 +167,22 @@ impl CompareArguments {
                     1 => "1 is given".to_string(),
                     count => format!("{count} are given"),
                 };
-                Err(Refusal::command_line(format!("two sides are compared, and {given}"))
+                let refusal = Refusal::command_line(format!("two sides are compared, and {given}"));
+                Err(self
+                    .beside_markdown(refusal)
                     .hint("truespd compare A B; with several runs a side: --a FILE... --b FILE..."))
             }
         }
+    }
+
+    /// The refusal of words that are too many, or too few, with what `--markdown` did not take.
+    fn beside_markdown(&self, refusal: Refusal) -> Refusal {
+        if !self.markdown {
+            return refusal;
+        }
+        refusal.hint(
+            "--markdown takes no file, so a word behind it is taken for results: it prints on standard output, > FILE keeps that",
+        )
     }
 
     fn outputs(&self) -> Vec<Output> {

@@ -12,6 +12,7 @@ use crate::cli::commands::keeping::{Keeper, Keeping};
 use crate::cli::config;
 use crate::cli::console::{Console, ProgressAs, say, say_beside, say_line, tell, write_out};
 use crate::cli::grammar::parse::{refuse_findings, refuse_option, refuse_plan};
+use crate::cli::grammar::strays::refuse_strays;
 use crate::cli::grammar::{help_for, help_of_for};
 use crate::cli::live::viewer;
 use crate::cli::show::live::can_draw;
@@ -162,6 +163,18 @@ fn run(program: &Program, args: &[OsString], mut request: Request, verdict_to: V
             ResultFormat::Xml => xml::write(&request.profile, 0),
         };
         return print(&text, ExitCode::Done);
+    }
+    let makes = request
+        .profile
+        .time_spans
+        .iter()
+        .flat_map(|span| &span.targets)
+        .any(|one| one.create_bytes.is_some());
+    if makes
+        && request.profile_file.is_none()
+        && let Some(refusals) = refuse_strays(&typed(args), &program.name)
+    {
+        return tell(refusals);
     }
     let keeper = match verdict_to {
         VerdictTo::StandardError => Keeper::DiskSpd,

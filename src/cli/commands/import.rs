@@ -36,6 +36,7 @@ Examples:
   truespd import job.fio > job.sh            the same as a script
   truespd import --profile job.xml job.fio   jobs that differ, at the same time: an XML profile, and its line
   truespd import --strict job.fio            exit code 5 when something cannot be said
+  truespd import --lossy job.fio             also lines without the flushes of the job, which test something else
 
 Variables (${NAME}) are those of the environment. docs/import.md tells which keys are known, and what differs.")]
 pub(crate) struct ImportArguments {
@@ -49,6 +50,10 @@ pub(crate) struct ImportArguments {
     /// Exit with code 5 when something cannot be said
     #[arg(long)]
     strict: bool,
+    /// Make lines also of jobs whose writes become durable in a way that cannot be said (fsync=32, end_fsync=1, ...): such a line
+    /// goes without the flushes, and tests something else
+    #[arg(long)]
+    lossy: bool,
 }
 
 /// `truespd import`.
@@ -59,7 +64,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> ExitCode {
 fn imported(arguments: &ImportArguments) -> Result<ExitCode, Fault> {
     let (name, text) = read(&arguments.file)?;
     let outside = Outside { include: &included, variable: &|name| std::env::var(name).ok() };
-    let runs = import(&name, &text, &outside).map_err(|wrong| {
+    let runs = import(&name, &text, &outside, arguments.lossy).map_err(|wrong| {
         let what =
             format!("'{}' is no job file of fio: {}, {}", printable(&name), wrong.at, printable(&wrong.what));
         Refusal::new(RefusalKind::Input, what).on(name.clone()).with_hints(wrong.hint.map(str::to_string))
@@ -146,7 +151,7 @@ fn write(path: &str, job: &Path, text: &str) -> Result<(), Fault> {
 /// How many things cannot be said.
 fn unsaid(runs: &[Run], has_profile: bool) -> usize {
     let remarks = runs.iter().flat_map(|run| &run.remarks);
-    let keys = remarks.filter(|(_, remark)| remark.kind == Kind::Unsaid).count();
+    let keys = remarks.filter(|(_, remark)| matches!(remark.kind, Kind::Unsaid | Kind::Lost)).count();
     let lacking = runs.iter().filter(|run| !has_profile && !run.lanes.is_empty() && !has_line(run));
     keys + lacking.count() + usize::from(has_profile && engines(runs).1)
 }
@@ -168,11 +173,14 @@ fn has_line(run: &Run) -> bool {
 /// seem to have done it well.
 fn without_lines(name: &str, runs: &[Run]) -> ExitCode {
     let what = "no job of this file can be said as a line of diskspd";
-    let refusal = Refusal::new(RefusalKind::Input, what).on(name);
-    let code = tell(Fault::from(match runs.iter().any(|run| !run.lanes.is_empty()) {
-        true => refusal.hint("with --profile FILE.xml, an XML profile says what a line cannot"),
-        false => refusal,
-    }));
+    let mut refusal = Refusal::new(RefusalKind::Input, what).on(name);
+    if runs.iter().any(|run| !run.lanes.is_empty()) {
+        refusal = refusal.hint("with --profile FILE.xml, an XML profile says what a line cannot");
+    }
+    if runs.iter().flat_map(|run| &run.remarks).any(|(_, remark)| remark.kind == Kind::Lost) {
+        refusal = refusal.hint("with --lossy, lines go without the flushes that cannot be said");
+    }
+    let code = tell(refusal);
     lines(name, runs).lines().for_each(|line| say_line(format_args!("{line}")));
     code
 }
@@ -220,7 +228,7 @@ fn comments(run: &Run) -> String {
             needless.push(&remark.typed);
         }
     }
-    for (lead, kind) in [("not said", Kind::Unsaid), ("differs", Kind::Differs)] {
+    for (lead, kind) in [("not said", Kind::Lost), ("not said", Kind::Unsaid), ("differs", Kind::Differs)] {
         for (job, remark) in of_kind(run, kind) {
             out.push_str(&format!("# {lead}: {}\n", printable(&words_of(job, remark))));
         }

@@ -25,6 +25,7 @@ pub(crate) mod merge;
 pub(crate) mod render;
 pub(crate) mod report;
 pub(crate) mod show;
+pub(crate) mod slips;
 pub(crate) mod study;
 pub(crate) mod suite;
 pub(crate) mod suites;

@@ -87,7 +87,7 @@ enum Command {
 }
 
 /// All subcommands with their options, for the manual and for completions: also those that the parser hands on.
-fn described() -> clap::Command {
+pub(crate) fn described() -> clap::Command {
     Arguments::command().mut_subcommand("cluster", commands::cluster::described)
 }
 
@@ -151,7 +151,7 @@ fn dispatch(program: &Program, args: &[OsString]) -> ExitCode {
             Ok(command) => command_of(program, args, command),
             Err(code) => code,
         },
-        Err(answer) => told(&answer, args),
+        Err(answer) => told(&answer, program, args, described()),
     }
 }
 
@@ -171,7 +171,9 @@ fn command_of(program: &Program, args: &[OsString], command: Command) -> ExitCod
     match command {
         Command::Run { words } => run(program, &words),
         Command::Cluster(arguments) => commands::cluster::run(program, &arguments),
-        Command::Suite(suite) => suite.run(None).unwrap_or_else(|answer| told(&answer, args)),
+        Command::Suite(suite) => {
+            suite.run(None).unwrap_or_else(|answer| told(&answer, program, args, described()))
+        }
         Command::Adopt(arguments) => commands::adopt::run(&arguments),
         Command::Clean(arguments) => commands::clean::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
@@ -207,6 +209,7 @@ fn run(program: &Program, words: &[OsString]) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::commands::slips;
     use crate::cli::manual::{EXAMPLES, pages};
     use crate::text::split_line;
 
@@ -217,6 +220,25 @@ mod tests {
             let parsed = Arguments::try_parse_from(&words);
             assert!(parsed.is_ok(), "{line}: {}", parsed.expect_err("refused"));
         }
+    }
+
+    #[test]
+    fn other_names_are_no_commands_and_lead_to_one() {
+        let program = described();
+        let mut seen: Vec<&str> = Vec::new();
+        for (names, hint) in slips::COMMANDS {
+            for name in *names {
+                assert!(!seen.contains(name) && program.find_subcommand(name).is_none(), "{name}");
+                seen.push(name);
+            }
+            let words: Vec<&str> = hint.split_whitespace().collect();
+            for (at, _) in words.iter().enumerate().filter(|(_, word)| **word == "truespd") {
+                let next = words[at + 1];
+                assert!(next == "--version" || program.find_subcommand(next).is_some(), "{hint}");
+            }
+        }
+        assert!(slips::command("oltp").is_some_and(|hint| hint.contains("truespd workload oltp")));
+        assert!(slips::command("nonsense").is_none());
     }
 
     /// Calls `check` with the name of the page of every subcommand that people are told of.

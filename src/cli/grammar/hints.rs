@@ -204,6 +204,25 @@ pub(crate) fn named(typed: &str) -> Vec<String> {
     of_fio.or_else(|| long_option(typed)).into_iter().chain(["all options: --help".to_string()]).collect()
 }
 
+/// What long options of other programs are here.
+fn wish(name: &str) -> Option<&'static str> {
+    let name = name.split_once('=').map_or(name, |(name, _)| name);
+    Some(match name {
+        "force" | "yes" | "assume-yes" | "no-confirm" | "destroy" | "destructive" => {
+            "--overwrite PATH names the file or device whose data may be lost"
+        }
+        "output" | "out" | "outfile" | "output-file" => {
+            "--json FILE, --xml FILE, --text FILE and --csv FILE write the result; > FILE keeps standard output"
+        }
+        "silent" => "--quiet leaves only what DiskSpd prints on standard error",
+        "verbose" => "-v tells what is done",
+        "threads" => "-t<n>",
+        "duration" | "time" => "-d<s>",
+        "file" | "target" | "device" => "the file or device is the last word of the line, without an option",
+        _ => return None,
+    })
+}
+
 /// What is legal instead of an unknown option, and hints.
 pub(crate) fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec<String>) {
     let typed = &line.args[word.index];
@@ -227,6 +246,8 @@ pub(crate) fn for_unknown(line: &Arguments, word: &Word) -> (Option<String>, Vec
         );
     } else if is_fios {
         hints.extend(of_fio(line));
+    } else if let Some(wish) = typed.strip_prefix("--").and_then(wish) {
+        hints.push(wish.into());
     } else if let Some(long) = long_option(typed) {
         hints.push(long);
     } else if let Some(meant) = other_case(typed) {
@@ -246,7 +267,10 @@ pub(crate) fn without_target(line: &Arguments) -> Vec<String> {
     match last {
         _ if only_h => vec!["-h is DiskSpd's old name of -Sh; for help write --help or '-?'".into()],
         Some(word) => vec![format!("'{}' was taken as the value of {}", word.value, line.args[word.index])],
-        None => vec!["all options: --help".into()],
+        None => vec![
+            "a disk is written '#5', in quotes: outside of them the shell takes # for the beginning of a comment".into(),
+            "all options: --help".into(),
+        ],
     }
 }
 
@@ -256,10 +280,6 @@ pub(crate) fn notes(line: &Arguments) -> Vec<String> {
     for (i, target) in line.args[line.targets..].iter().enumerate() {
         if let Some(plain) = slash_option(target) {
             notes.push(format!("'{target}' is taken as a path; the option is written {plain}"));
-        } else if target.starts_with("\\\\") || target.chars().skip(1).take(2).eq([':', '\\']) {
-            notes.push(format!(
-                "'{target}' is taken as the name of a file here; paths on Linux are written with /"
-            ));
         } else if i == 0
             && let Some(word) = line.words.last()
             && let Some(glued) = glued(line, word)

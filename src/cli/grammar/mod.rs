@@ -11,6 +11,7 @@ pub(crate) mod offers;
 pub(crate) mod options;
 pub mod parse;
 pub(crate) mod rows;
+pub(crate) mod strays;
 pub mod value;
 
 pub use help::{help, help_of, version};

@@ -8,10 +8,12 @@ use crate::cli::grammar::draft::{Draft, Stop};
 use crate::cli::grammar::help::help_of;
 use crate::cli::grammar::hints;
 use crate::cli::grammar::rows::Row;
+use crate::cli::grammar::strays;
 use crate::cli::grammar::value::{Slip, Value, length};
 use crate::fault::{Mark, Refusal, RefusalKind, Refusals};
 use crate::profile::{Finding, Profile, ResultFormat, Rule, Severity, validate};
-use crate::request::Request;
+use crate::request::{Request, is_idle};
+use crate::text::foreign::PathMap;
 
 /// What a command line asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +131,10 @@ pub(crate) fn refuse_option(args: &[String], program: &str, name: &str, what: &s
 /// the target when no switch was typed.
 pub fn refuse_plan(args: &[String], program: &str, refusals: &[Refusal]) -> Refusals {
     let line = Arguments::split(args, program);
-    let marked = |refusal: &Refusal| refusal.clone().at(line.marks_of_plan(refusal));
+    let marked = |refusal: &Refusal| {
+        let typed = refusal.subject.as_deref().filter(|_| refusal.kind == RefusalKind::Open);
+        refusal.clone().at(line.marks_of_plan(refusal)).with_hints(typed.and_then(strays::meant))
+    };
     Refusals::from(refusals.iter().map(marked).collect::<Vec<_>>()).of(program, args)
 }
 
@@ -270,6 +275,7 @@ impl<'a> Arguments<'a> {
         let mut request: Request = draft.finish(targets);
         request.notes.extend(hints::notes(self));
         if request.profile_file.is_none() {
+            request.map_paths().map_err(|idle| self.idle(&idle))?;
             let findings = validate(&request.profile, !request.profile_only);
             if findings.iter().any(|finding| finding.severity == Severity::Error) {
                 return Err(self.refuse(&request.profile, &findings));
@@ -277,6 +283,15 @@ impl<'a> Arguments<'a> {
             request.warn(distinct(&findings));
         }
         Ok(Invocation::Run(Box::new(request)))
+    }
+
+    /// Maps of `--map` that change nothing, each with its word.
+    fn idle(&self, maps: &[PathMap]) -> Refusals {
+        let value = |map: &PathMap| format!("{}={}", map.prefix, map.folder);
+        let word = |map: &PathMap| self.words.iter().find(|word| word.value == value(map));
+        let refusal =
+            |map: &PathMap| is_idle(map).at(word(map).map(|word| self.mark_all(word.value_index, true)));
+        Refusals::from(maps.iter().map(refusal).collect::<Vec<_>>()).of(self.program, self.args)
     }
 
     fn refuse(&self, profile: &Profile, findings: &[Finding]) -> Refusals {

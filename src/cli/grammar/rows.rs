@@ -462,6 +462,10 @@ pub(crate) static SECTIONS: &[Section] = &[
                 "Do not look through a device before a write test: samples of it are enough. Without this, as much of \
                 it is read as 3 seconds allow, and a note says which data can be missed.",
             ),
+            row("-map", "PREFIX=FOLDER", long::map).with_profile().help(
+                "A folder of this machine stands for a path of Windows with all that is in it, in targets, in profiles of -X and in \
+                files of -Z: --map 'C:\\=/mnt/c'. Can be repeated; the longest beginning that fits counts.",
+            ),
             row("-exclusive", "", long::exclusive).with_profile().help(
                 "Refuse to run while another run of TrueSpd has a target of this one, and keep later runs from it. \
                 Without it, runs share a target, and each warns of the other.",

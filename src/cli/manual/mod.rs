@@ -3,12 +3,14 @@
 
 mod facts;
 mod page;
+mod plain;
 mod run;
 mod subcommands;
 
 use clap::Command;
 
 pub(crate) use page::ManualPage;
+pub(crate) use plain::plain;
 #[cfg(test)]
 pub(crate) use subcommands::EXAMPLES;
 

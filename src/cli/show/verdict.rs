@@ -220,8 +220,20 @@ const INTRODUCTION: &[(&str, &str)] = &[
     ),
     (
         "",
-        "The brackets of each heading name the cause. Findings of one grade stand in the order of their causes: the run itself, processor, \
-         neighbours, machine, limit, target, cache, content, and symptoms last, because any of the others may explain them.",
+        "The brackets of each heading name the worst grade, what a finding means for the number, and the cause. Findings of one grade \
+         stand in the order of what they mean, and the first one is what the verdict's line tells:",
+    ),
+    ("* ", "`another number`: it is the number of something else, such as a cache, or of a part of the run."),
+    ("* ", "`other load`: something else used, or changed, what was measured meanwhile."),
+    (
+        "* ",
+        "`held back`: it is right for what ran, and the test itself, the machine's settings or a limit held it back.",
+    ),
+    ("* ", "`seen`: it is seen in the numbers, or worth knowing beside them."),
+    (
+        "",
+        "Findings that mean the same stand in the order of their causes: the run itself, processor, neighbours, machine, limit, target, \
+         cache, content, and symptoms last, because any of the others may explain them.",
     ),
     (
         "",
@@ -246,7 +258,8 @@ pub(crate) fn rules() -> String {
     // Markdown takes `<size>` for a tag.
     let escaped = |text: &str| text.replace('<', "\\<");
     for rule in RULES {
-        out.push_str(&format!("\n## {} ({}, {})\n\n", rule.name, rule.worst.word(), rule.cause.word()));
+        let brackets = [rule.worst.word(), rule.meaning.words(), rule.cause.word()].join(", ");
+        out.push_str(&format!("\n## {} ({brackets})\n\n", rule.name));
         out.push_str(&wrap(&escaped(rule.about), WIDTH).join("\n"));
         let advice = format!("\n\nAdvice: {}.\n", escaped(rule.advice.trim_end_matches('.')));
         out.push_str(&wrap(&advice, WIDTH).join("\n"));
@@ -257,7 +270,7 @@ pub(crate) fn rules() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Cause, FileServer, FindingGrade, Proof, Served, Unchecked};
+    use crate::result::{Cause, FileServer, FindingGrade, Meaning, Proof, Served, Unchecked};
     use crate::suite::findings::{Of, Told};
 
     const PLAIN: Style = Style { columns: 60, has_colour: false };
@@ -381,6 +394,7 @@ mod tests {
         let told_of = |grade, of: &[&str]| Told {
             rule: "volatile-cache".into(),
             grade,
+            meaning: Meaning::WrongNumber,
             cause: Cause::Cache,
             says: "vda keeps writes in a cache that a loss of power empties".into(),
             advice: "-Sh counts a write when it is durable".into(),

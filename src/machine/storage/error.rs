@@ -9,6 +9,7 @@ use crate::machine::namespace::NamespaceError;
 use crate::machine::roots::Roots;
 use crate::machine::storage::{Access, OpenFlags};
 use crate::sys::error::{Code, system_text};
+use crate::text::foreign::Foreign;
 use crate::text::printable_path;
 
 /// Kinds of failure of opening a target.
@@ -79,6 +80,14 @@ pub enum TargetError {
         /// What there is instead.
         reason: String,
     },
+    /// A path of Windows that is no file here.
+    #[error("{}", of_windows(typed, *foreign))]
+    Foreign {
+        /// Text as typed.
+        typed: String,
+        /// What it is on Windows.
+        foreign: Foreign,
+    },
     /// `X:` names a Windows volume.
     #[error(
         "'{typed}' is a Windows volume, which Linux does not have; give a device node such as /dev/sda1, or \
@@ -92,13 +101,19 @@ pub enum TargetError {
 
 impl From<TargetError> for Failure {
     fn from(error: TargetError) -> Self {
-        Failure::new(FailureKind::Open, error.to_string()).on(error.subject())
+        let hints = error.refusal(RefusalKind::Open).hints.clone().into_iter().collect::<Vec<_>>();
+        hints
+            .into_iter()
+            .fold(Failure::new(FailureKind::Open, error.to_string()).on(error.subject()), Failure::hint)
     }
 }
 
 impl From<TargetError> for Refusal {
     fn from(error: TargetError) -> Self {
-        Refusal::new(RefusalKind::Target, error.to_string()).on(error.subject())
+        // Options of a line of diskspd are not those of every command.
+        let mut refusal = error.refusal(RefusalKind::Target);
+        refusal.switch_hints.clear();
+        refusal
     }
 }
 
@@ -109,7 +124,18 @@ impl TargetError {
             TargetError::Open { path, .. }
             | TargetError::Facts { path, .. }
             | TargetError::Namespace { path, .. } => path,
-            TargetError::NoSuchDisk { typed, .. } | TargetError::Volume { typed } => typed,
+            TargetError::NoSuchDisk { typed, .. }
+            | TargetError::Foreign { typed, .. }
+            | TargetError::Volume { typed } => typed,
+        }
+    }
+
+    /// The same as a refusal of a run, with what can be done.
+    pub fn refusal(&self, kind: RefusalKind) -> Refusal {
+        let refusal = Refusal::new(kind, self.to_string()).on(self.subject());
+        match self {
+            TargetError::Foreign { typed, foreign } => with_ways_out(refusal, typed, *foreign),
+            _ => refusal,
         }
     }
 
@@ -167,6 +193,47 @@ impl TargetError {
             None => Self::open(path, kind, code, advice),
         }
     }
+}
+
+/// What a name of Windows is.
+fn of_windows(typed: &str, foreign: Foreign) -> String {
+    match foreign {
+        Foreign::Disk(_) => format!("'{typed}' names a disk of Windows"),
+        Foreign::Path => format!("'{typed}' is a path of Windows, and no file here has this name"),
+        Foreign::Eaten => {
+            format!(
+                "'{typed}' looks like a path of Windows without its backslashes, and no file here has this name"
+            )
+        }
+    }
+}
+
+/// What can be done instead.
+fn with_ways_out(refusal: Refusal, typed: &str, foreign: Foreign) -> Refusal {
+    if let Foreign::Disk(number) = foreign {
+        return refusal.hint(format!(
+            "a disk is written '#{number}', in quotes; truespd inspect lists the disks with their numbers, which need not be those of \
+             Windows"
+        ));
+    }
+    let mut refusal = refusal;
+    if foreign == Foreign::Eaten {
+        refusal = refusal.hint("outside of quotes, the shell takes each \\ away: put the path in '...'");
+    }
+    let here = match Foreign::root(typed) {
+        Some(_) => ", from the folder where a disk is mounted: /mnt/c/x.dat".to_string(),
+        None => format!(": {}", typed.replace('\\', "/")),
+    };
+    refusal = refusal.hint(format!("paths on Linux are written with /{here}"));
+    if let Some(root) = Foreign::root(typed) {
+        let root = if foreign == Foreign::Eaten { format!("{root}\\") } else { root.to_string() };
+        refusal = refusal.switch_hint(format!(
+            "--map '{root}=/mnt/c' puts the folder /mnt/c in the place of {root}, also in an XML profile"
+        ));
+    }
+    refusal
+        .switch_hint("an XML profile with *1 as a path takes the first target of the command line there")
+        .hint(format!("a file of just this name: ./{typed}"))
 }
 
 fn explain(code: Code, access: Access) -> (OpenFailure, &'static str) {

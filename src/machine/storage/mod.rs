@@ -33,6 +33,7 @@ use crate::sys::buffer::IoBuffer;
 use crate::sys::error::Code;
 use crate::sys::file::{self, DirectUnits, FileKind, Stat};
 use crate::sys::{device, system};
+use crate::text::foreign::Foreign;
 use crate::text::printable_path;
 
 /// Direct-I/O alignment when nothing is known: no device in use needs more.
@@ -44,12 +45,18 @@ const PROBE_BYTES_MAX: usize = 1 << 20;
 /// Turns a target argument into a path: `#n` into the n-th whole disk, anything else into itself.
 ///
 /// # Errors
-/// [`TargetError::NoSuchDisk`], [`TargetError::Volume`].
+/// [`TargetError::NoSuchDisk`], [`TargetError::Volume`], and [`TargetError::Foreign`] for what is a path on Windows and no file
+/// here: a test would make a file of that name in the current folder.
 pub fn resolve(typed: &str, roots: &Roots) -> Result<Resolved, TargetError> {
     let plain = || Resolved { path: typed.into(), disk_number: None, by_id: None };
     let volume = typed.len() == 2 && typed.as_bytes()[0].is_ascii_alphabetic() && typed.ends_with(':');
     if volume {
         return Err(TargetError::Volume { typed: typed.to_string() });
+    }
+    if let Some(foreign) = Foreign::of(typed)
+        && std::fs::symlink_metadata(typed).is_err()
+    {
+        return Err(TargetError::Foreign { typed: typed.to_string(), foreign });
     }
     let Some(digits) = typed.strip_prefix('#').filter(|rest| !rest.is_empty()) else { return Ok(plain()) };
     let refuse = |reason: String| TargetError::NoSuchDisk { typed: typed.to_string(), reason };

@@ -68,7 +68,7 @@ fn path(found: &mut Collector, target: &Target, will_run: bool) {
             &[],
             format!(
                 "template '{path}' is not replaced by a target: give at least {number} with -X, or write ./{path} \
-                 for a file of that name"
+                 for a file of that name (a disk is written '#5', in quotes)"
             ),
         ),
         _ => {}

@@ -42,7 +42,13 @@ pub fn reads(case: &Case<'_>) -> Look {
         number(times),
         why(group)
     );
-    let finding = found(grade, says).of(group.path()).figure("read_amplification", times);
+    let is_direct = group.targets.iter().all(View::is_direct);
+    let advice = if is_direct {
+        "use larger I/Os (-b), or a file system that reads no more than it is asked for"
+    } else {
+        ""
+    };
+    let finding = found(grade, says).of(group.path()).advise(advice).figure("read_amplification", times);
     Ok(vec![
         finding.figure("completed_read_bytes_per_s", done.bytes).figure("own_disk_read_bytes_per_s", own),
     ])

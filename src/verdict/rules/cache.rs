@@ -4,6 +4,7 @@ use super::answers::{Asked, Cause};
 use super::pages::residency_growth;
 use super::reach::{self, By, Most, edge, unread};
 use super::{network, paths};
+use crate::profile::Target;
 use crate::result::{Finding, FindingGrade, Layer, LayerKind};
 use crate::text::{bytes, number, percent};
 use crate::verdict::few::Count;
@@ -303,6 +304,7 @@ pub fn coalesced(case: &Case<'_>) -> Look {
             findings.push(
                 found(grade, says)
                     .of(group.path())
+                    .advise(unmerged(group))
                     .figure(&format!("completed_{}s_per_s", way.word()), done.ios)
                     .figure(&format!("issued_{}_bytes_mean", way.word()), done.size())
                     .figure(&format!("disk_{}s_per_s", way.word()), moved.ios)
@@ -311,6 +313,25 @@ pub fn coalesced(case: &Case<'_>) -> Look {
         }
     }
     unless_missing(findings, missing)
+}
+
+/// What to do so that I/Os reach the disk one by one: what the line has already is no advice. None is that of the rule.
+fn unmerged(group: &Group<'_>) -> &'static str {
+    let any = |holds: fn(&Target) -> bool| {
+        group.targets.iter().any(|target| target.entries.iter().any(|entry| holds(entry)))
+    };
+    if any(|entry| entry.random_percent == 0) {
+        return "";
+    }
+    if any(|entry| entry.random_percent < 100) {
+        return "these IOPS are not the disk's: use only random I/O (-r instead of -rs), or use only the throughput of this result";
+    }
+    if any(|entry| !entry.is_direct()) {
+        return "these IOPS are not the disk's: bypass the page cache, which joins neighbouring blocks (-Su or -Sh), or use only the \
+                throughput of this result";
+    }
+    "these IOPS are not the disk's: test a larger range, or with fewer I/Os in flight (-o, -t), so that random I/Os are seldom \
+     neighbours, or use only the throughput of this result"
 }
 
 /// A tested range below this fits into the cache of a controller, a drive or a host.

@@ -33,6 +33,7 @@ use crate::result::Cause::{
     self, Cache, Content, Limit, Machine, Neighbours, Processor, Run, Symptom, Target,
 };
 use crate::result::FindingGrade::{self, Invalid, Remark, Suspect};
+use crate::result::Meaning::{self, HeldBack, OtherLoad, Seen, WrongNumber};
 
 pub(super) use network::{Served as OnServer, served as on_servers};
 
@@ -50,19 +51,22 @@ pub mod thresholds {
 const fn rule(
     name: &'static str,
     worst: FindingGrade,
+    meaning: Meaning,
     cause: Cause,
     look: Looks,
     about: &'static str,
     advice: &'static str,
 ) -> Rule {
-    Rule { name, worst, cause, about, advice, look }
+    Rule { name, worst, meaning, cause, about, advice, look }
 }
 
-/// Every rule. Findings of one grade are shown in the order of their causes, those of one cause in the order of this table.
+/// Every rule. Findings of one grade are shown in the order of what they mean for the number, those that mean the same in the
+/// order of their causes, and those of one cause in the order of this table.
 pub const RULES: &[Rule] = &[
     rule(
         "run-failed",
         Invalid,
+        WrongNumber,
         Run,
         Document(run::failed),
         "The run failed, or ended before anything was measured.",
@@ -71,6 +75,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "simulated",
         Invalid,
+        WrongNumber,
         Run,
         Span(run::simulated),
         "The engine sends nothing to the target (null, sim).",
@@ -79,6 +84,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "host-not-certified",
         Invalid,
+        WrongNumber,
         Run,
         Sum(hosts::not_certified),
         "A result that was added up is suspect or invalid, or was not judged: the sum is suspect then, and invalid when all of \
@@ -89,6 +95,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "host-missing",
         Suspect,
+        WrongNumber,
         Run,
         Sum(hosts::missing),
         "Ranks of a cluster run left no result, or theirs was not given: the sum is that of a part of the run. The others ran \
@@ -99,6 +106,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "hosts-not-together",
         Suspect,
+        WrongNumber,
         Run,
         Sum(hosts::not_together),
         "The hosts measured together for less of the time than the longest of them: by 2 % of it or more that is a remark, by \
@@ -110,6 +118,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "nothing-completed",
         Invalid,
+        WrongNumber,
         Symptom,
         Span(run::nothing_completed),
         "No I/O completed in the measured time.",
@@ -118,6 +127,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "stalled",
         Invalid,
+        WrongNumber,
         Target,
         RunSpan(run::stalled),
         "I/Os were out for a second or more when the measured time ended, and for ten times the mean latency, so that no \
@@ -129,6 +139,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "target-lost",
         Suspect,
+        WrongNumber,
         Target,
         RealSpan(place::lost),
         "Somebody removed, replaced, renamed or cut the target while it was tested, or its file system was unmounted or \
@@ -138,6 +149,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "path-down",
         Suspect,
+        OtherLoad,
         Target,
         RealSpan(paths::down),
         "A path to a disk, or the only connection to its server, was down, came or went while it was measured, or all paths \
@@ -148,6 +160,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "copies-apart",
         Suspect,
+        WrongNumber,
         Target,
         RealSpan(paths::copies_apart),
         "DRBD did not keep all copies the same, or was just making them so: a connection was not up, or a disk not up to \
@@ -157,6 +170,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "path-shares",
         Remark,
+        Seen,
         Target,
         RealSpan(paths::shares),
         "The device has several paths: which part of the bytes each of them carried.",
@@ -166,6 +180,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "served-from-cache",
         Invalid,
+        WrongNumber,
         Cache,
         RealSpan(cache::served_from_cache),
         "The disks, or the server of a network file system, can have moved less than 90 % of the bytes that the test completed \
@@ -176,6 +191,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "never-written",
         Invalid,
+        WrongNumber,
         Content,
         RealSpan(content::never_written),
         "The test read ranges that were never written: from 5 % of the range the result is suspect, from half of it \
@@ -185,6 +201,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "direct-not-honoured",
         Invalid,
+        WrongNumber,
         Cache,
         RealSpan(pages::direct_not_honoured),
         "The test asked for direct I/O, but the file system keeps its files in memory (invalid), or the file's part of \
@@ -194,6 +211,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "unproven",
         Suspect,
+        WrongNumber,
         Cache,
         RealSpan(run::unproven),
         "The result does not show which disks are below the target or what they moved, nor what a server was asked for; NVMe \
@@ -205,6 +223,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "memory-target",
         Suspect,
+        WrongNumber,
         Cache,
         RealSpan(place::memory),
         "The target is in memory: a file on tmpfs makes the result suspect, a device in memory (zram) is a remark.",
@@ -213,6 +232,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "coalesced",
         Suspect,
+        WrongNumber,
         Cache,
         RealSpan(cache::coalesced),
         "The disks received fewer and larger I/Os than the test issued: from 1.5 times the size the result is suspect, \
@@ -222,6 +242,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "read-amplified",
         Suspect,
+        WrongNumber,
         Cache,
         RealSpan(amplified::reads),
         "This process had the disks read more than the test asked for: from twice the bytes the result is suspect, from 1.5 \
@@ -231,6 +252,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "working-set",
         Suspect,
+        WrongNumber,
         Cache,
         RealSpan(cache::working_set),
         "The tested range fits into memory while the page cache is in use, or it is smaller than 1 GiB and than 1 % \
@@ -240,6 +262,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "threads-overlap",
         Suspect,
+        WrongNumber,
         Cache,
         RealSpan(overlap::threads_overlap),
         "Several threads walk through the same data past the page cache, from the same place or less than 1 GiB apart (-s \
@@ -249,6 +272,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "zero-data",
         Suspect,
+        WrongNumber,
         Content,
         RealSpan(content::zero_data),
         "The data that the test read are zeros: from 5 % of a sample the result is suspect. One block needs a \
@@ -259,6 +283,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "reducible-reads",
         Suspect,
+        WrongNumber,
         Content,
         RealSpan(content::reducible_reads),
         "The data that the test read compress well or repeat: suspect where a layer is known to compress or \
@@ -268,6 +293,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "reducible-writes",
         Suspect,
+        WrongNumber,
         Content,
         RealSpan(content::reducible_writes),
         "The test wrote zeros (suspect), or data that compress well or repeat (suspect where a layer is known to \
@@ -277,6 +303,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "volatile-cache",
         Suspect,
+        WrongNumber,
         Cache,
         RealSpan(durability::volatile_cache),
         "Writes without write-through went to the page cache or to a disk with a volatile cache: they were \
@@ -287,6 +314,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "write-through-unseen",
         Suspect,
+        WrongNumber,
         Cache,
         RealSpan(durability::write_through_unseen),
         "The test asked for write-through, but a disk with a volatile cache and without FUA received too few flushes. It takes so \
@@ -296,6 +324,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "provisioned-limit",
         Suspect,
+        HeldBack,
         Limit,
         RealSpan(hidden::provisioned),
         "The rate is that of a cgroup limit, or it varies less than any medium's (below 1 %) while I/Os wait in a queue. Below \
@@ -307,6 +336,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "pauses",
         Suspect,
+        Seen,
         Symptom,
         RealSpan(uneven::pauses),
         "Almost nothing completed (less than a tenth of what is usual) for 0.1 s or more although the program ran: for 4 % \
@@ -316,6 +346,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "uneven",
         Suspect,
+        Seen,
         Symptom,
         RealSpan(uneven::uneven),
         "The mean is no rate that there ever was: two levels in turn that differ by 25 % of the higher one, regular breaks \
@@ -325,6 +356,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "step-down",
         Suspect,
+        Seen,
         Symptom,
         RealSpan(steady::step_down),
         "The rate fell by 25 % or more during the run and stayed low. The cause is named when something changed with it: a \
@@ -334,6 +366,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "warm-up-short",
         Suspect,
+        Seen,
         Symptom,
         RealSpan(steady::warm_up),
         "In the first part of the measured time the rate differed from the rest by 15 % or more, so that the mean is off by 2 % \
@@ -344,6 +377,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "not-steady",
         Suspect,
+        Seen,
         Symptom,
         RealSpan(steady::not_steady),
         "The rate was not steady: the fifths of the measured time differ by more than 20 % of the mean, or their trend is more \
@@ -354,6 +388,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "too-short",
         Suspect,
+        Seen,
         Symptom,
         RealSpan(steady::too_short),
         "A measured time below 2.5 s is suspect, one below 30 s is a remark.",
@@ -362,6 +397,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "queue-depth",
         Suspect,
+        HeldBack,
         Symptom,
         RealSpan(pace::queue_depth),
         "Fewer I/Os were in flight on average than asked for: below 75 % the result is suspect, below 90 % it is a \
@@ -371,6 +407,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "standstill",
         Suspect,
+        WrongNumber,
         Processor,
         RealSpan(standstill::standstill),
         "The whole program stood still while it measured, or at the end of it: for 0.2 s at a time or 1 % of the measured \
@@ -381,6 +418,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "generator-bound",
         Suspect,
+        HeldBack,
         Processor,
         RealSpan(pace::generator_bound),
         "A thread computed for 95 % of its time, waited for a processor for 10 % of it, or was stopped by a processor \
@@ -390,6 +428,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "generator-cost",
         Remark,
+        HeldBack,
         Processor,
         RealSpan(pace::generator_cost),
         "TrueSpd's own work took 25 % or more of a thread's time per I/O. It is measured before the run, without \
@@ -399,6 +438,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "below-rate",
         Suspect,
+        HeldBack,
         Symptom,
         RealSpan(pace::below_rate),
         "The test reached less than 98 % of the rate set with -g. Where fewer than 100 I/Os were asked for, 10 have to be \
@@ -408,6 +448,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "coordinated-omission",
         Suspect,
+        WrongNumber,
         Symptom,
         RunSpan(pace::coordinated_omission),
         "The rate set with -g was reached on average, but I/Os were issued late: from their intended start to their \
@@ -418,6 +459,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "other-test",
         Suspect,
+        OtherLoad,
         Neighbours,
         RealSpan(machine::other_test),
         "Another run of TrueSpd had the same target when this one began or ended: one that writes makes the result \
@@ -427,6 +469,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "other-io",
         Suspect,
+        OtherLoad,
         Neighbours,
         RealSpan(network::other_io),
         "The disks, or a mount of a file server, moved more than this run can explain, by 5 % and 100 KiB/s or more.",
@@ -435,6 +478,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "steal",
         Suspect,
+        OtherLoad,
         Neighbours,
         RealSpan(machine::steal),
         "Other virtual machines on the host took processor time: above 5 % (15 % of one processor) the result is \
@@ -444,6 +488,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "memory-pressure",
         Suspect,
+        OtherLoad,
         Neighbours,
         RealSpan(machine::memory_pressure),
         "Tasks waited for memory, or the machine swapped, during the measured time.",
@@ -452,6 +497,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "unstable-clock",
         Suspect,
+        WrongNumber,
         Machine,
         RealSpan(machine::clock),
         "The clock that times the I/Os drifted: above 1,000 parts per million the result is suspect, above 100 it is a \
@@ -461,6 +507,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "host-clock",
         Suspect,
+        WrongNumber,
         Machine,
         Sum(hosts::clocks),
         "The clock of a host moved against that of rank 0 during the measured time, beyond what the comparison leaves open and \
@@ -471,6 +518,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "host-apart",
         Suspect,
+        Seen,
         Symptom,
         Sum(hosts::apart),
         "A host's rate or mean latency is far from that of the others: by five deviations, of which the median of all deviations \
@@ -482,6 +530,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "percentiles",
         Remark,
+        Seen,
         Symptom,
         Span(run::percentiles),
         "The test completed too few I/Os for its highest percentiles.",
@@ -490,6 +539,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "stopped-early",
         Remark,
+        Seen,
         Symptom,
         Span(run::stopped_early),
         "The run was stopped before its measured time was over.",
@@ -498,6 +548,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "remote",
         Remark,
+        Seen,
         Cache,
         RealSpan(place::remote),
         "The data are on another machine, DRBD keeps copies there, or a program (FUSE) serves them. What this machine asked \
@@ -508,6 +559,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "sent-again",
         Suspect,
+        OtherLoad,
         Target,
         RealSpan(network::retransmissions),
         "The client of a file server had to send requests again: from 1 % of 100 or more, or when the server did not answer within a \
@@ -517,6 +569,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "governor",
         Remark,
+        HeldBack,
         Machine,
         RealSpan(machine::governor),
         "The processors' frequency governor is powersave.",
@@ -525,6 +578,7 @@ pub const RULES: &[Rule] = &[
     rule(
         "bound-away",
         Remark,
+        HeldBack,
         Machine,
         RealSpan(pace::bound_away),
         "A thread was bound to a busy processor while other processors were idle.",

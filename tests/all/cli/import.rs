@@ -171,15 +171,55 @@ fn what_cannot_be_said_can_be_an_exit_code() {
     let place = Place::new();
     let fine = place.write("fine.fio", "[a]\nfilename=f\nsize=1m\nruntime=1\ntime_based\ninvalidate=0\n");
     place.said(&format!("import --strict {}", fine.display())).done();
-    let job = place.write("job.fio", "[a]\nfilename=f\nsize=1m\nfsync=1\n");
+    let job = place.write("job.fio", "[a]\nfilename=f\nsize=1m\nverify=md5\n");
     let said = place.said(&format!("import --strict {}", job.display()));
     assert_eq!(said.code, Some(5));
     assert!(said.err.contains("1 thing of") && said.out.contains("# not said: "), "{}{}", said.err, said.out);
-    assert!(
-        said.out.contains(":4: fsync=1: there is no flush after a number of writes; nearest: -Sw"),
-        "{}",
-        said.out
-    );
+    assert!(said.out.contains(":4: verify=md5: nothing is read back and checked"), "{}", said.out);
+}
+
+/// etcd's recipe, and those of databases: a line without the flushes would test the page cache.
+#[test]
+fn flushes_are_said_or_there_is_no_line() {
+    let place = Place::new();
+    let keys = "rw=write\nioengine=sync\nsize=1m\nbs=2300\n";
+    let etcd =
+        place.write("etcd.fio", format!("[global]\nfdatasync=1\n[etcd]\n{keys}")).display().to_string();
+    let said = place.said(&format!("import --strict {etcd}")).done();
+    assert!(lines(&said.out)[0].contains(" -Sw "), "{}", said.out);
+    assert!(said.out.contains(":2: fdatasync=1: every write is durable, no separate flush"), "{}", said.out);
+    let profile = place.out(&format!("import --profile - {etcd}"));
+    assert!(profile.contains("<WriteThrough>true</WriteThrough>"), "{profile}");
+    for key in ["fsync=32", "end_fsync=1"] {
+        let text = format!("[global]\n{key}\n[log]\n{keys}");
+        let job = place.write("log.fio", text.clone()).display().to_string();
+        place.said(&format!("import {job}")).refused(&[
+            "no job of this file can be said as a line of diskspd",
+            "with --lossy, lines go without the flushes that cannot be said",
+            &format!(":2: {key}: "),
+            "the whole job is left out, without --lossy; nearest: -Sw: every write is durable",
+        ]);
+        place
+            .said(&format!("import --profile p.xml {job}"))
+            .refused(&["nothing of this job file can be said"]);
+        assert!(!place.path("p.xml").exists());
+        let lossy = place.said(&format!("import --lossy {job}")).done();
+        assert!(lines(&lossy.out).len() == 1 && !lossy.out.contains("-Sw "), "{}", lossy.out);
+        assert!(
+            lossy.out.contains(&format!(":2: {key}: ")) && lossy.err.contains("1 thing of"),
+            "{}",
+            lossy.err
+        );
+        assert_eq!(place.said(&format!("import --lossy --strict {job}")).code, Some(5));
+        place.said(&format!("import --lossy --profile p.xml {job}")).done();
+        fs::remove_file(place.path("p.xml")).expect("written");
+        // Another job of the file has its line.
+        let job =
+            place.write("both.fio", format!("{text}[read]\nstonewall\nsize=1m\n")).display().to_string();
+        let said = place.said(&format!("import {job}")).done();
+        assert!(lines(&said.out).len() == 1 && said.out.contains("# no line: "), "{}", said.out);
+        assert_eq!(place.said(&format!("import --strict {job}")).code, Some(5));
+    }
 }
 
 /// A profile runs with one engine.

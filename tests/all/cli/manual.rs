@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use crate::house::sources;
 use crate::support::killed::truespd;
 use crate::support::program::Lab;
+use crate::support::pty::{On, OnTerminal};
 use crate::support::skipped::skip;
 
 /// The only thing that mandoc may miss: a page has the version that it describes, and no date.
@@ -45,6 +46,27 @@ fn mandoc(arguments: &[&str], page: &str) -> Option<String> {
     };
     child.stdin.take().expect("a pipe").write_all(page.as_bytes()).expect("mandoc reads");
     Some(text(&child.wait_with_output().expect("mandoc ends").stdout))
+}
+
+/// On a terminal nobody reads the language of troff.
+#[test]
+fn a_terminal_shows_the_page_formatted() {
+    let lab = Lab::new();
+    let folder = lab.path("nothing");
+    fs::create_dir(&folder).expect("a folder");
+    for has_viewer in [true, false] {
+        let mut command = truespd(&lab, "manual truespd-ab");
+        command.env("MANPAGER", "cat").env("PAGER", "cat");
+        if !has_viewer {
+            command.env("PATH", &folder);
+        }
+        let ended = OnTerminal::start(command, 80, On::Both).finish();
+        let shown = ended.screen.text();
+        assert!(shown.contains("compare two variants of a run in turns"), "{has_viewer}:\n{shown}");
+        assert!(!shown.contains(".SH") && !shown.contains("\\fB"), "{has_viewer}:\n{shown}");
+        assert!(ended.status.success(), "{has_viewer}: {shown}");
+    }
+    assert!(page(&lab, "truespd-ab").contains("\n.SH SYNOPSIS\n"));
 }
 
 #[test]

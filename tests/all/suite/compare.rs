@@ -80,6 +80,7 @@ fn two_folders_are_compared_and_gates_decide_the_exit_code() {
         ("--fail-if iops<-5%", 5, "gate iops < -5% failed: the difference is within -1"),
         ("--fail-if iops<-30%", 0, ""),
         ("--fail-if iops<-15%", 0, ""),
+        ("--fail-if iops<-15% --markdown", 0, ""),
         ("--fail-if iops<-15% --strict", 5, "cannot be excluded (--strict)"),
         ("--fail-if cpu>5%", 0, ""),
         ("--fail-if cpu>5% --strict", 5, "gate cpu > +5% failed: "),
@@ -135,6 +136,42 @@ fn ci_gets_json_junit_and_markdown() {
     assert_eq!(cases[0].attribute("name"), Some("iops < -5%"));
     let ran = killed::run(&lab, &format!("{line} --json -")).expect_code(5);
     assert!(ran.stdout.starts_with("{\n  \"format\": \"truespd-compare\""), "{ran}");
+}
+
+/// A gate that is neither shown nor excluded did not pass because all is well.
+#[test]
+fn what_passes_for_lack_of_proof_says_so_in_every_form() {
+    let lab = lab();
+    let line = "compare before after --fail-if iops<-15%";
+    let says =
+        "passed for lack of proof: a loss of 15 % is neither shown nor excluded: the difference is within";
+    let ran = killed::run(&lab, &format!("{line} --junit j.xml --json c.json")).expect_code(0);
+    let text = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(says) && !text.contains("passed, not excluded"), "{ran}");
+    let junit = String::from_utf8(lab.read("j.xml")).expect("text");
+    assert!(junit.contains(says) && junit.contains("<system-out>"), "{junit}");
+    let json: serde_json::Value = serde_json::from_slice(&lab.read("c.json")).expect("JSON");
+    let why = json["comparison"]["gates"][0]["why"].as_str().expect("a reason");
+    assert!(why.starts_with("a loss of 15 % is neither shown nor excluded"), "{why}");
+    let ran = killed::run(&lab, &format!("{line} --markdown")).expect_code(0);
+    assert!(ran.stdout.contains(says), "{ran}");
+}
+
+/// The cause is told: the word behind `--markdown` was taken for results.
+#[test]
+fn markdown_takes_no_file() {
+    let lab = lab();
+    for line in [
+        "compare --markdown out.md a.json b.json",
+        "compare a.json b.json --markdown out.md",
+        "compare --markdown out.md",
+        "compare --a a.json --b b.json --markdown out.md",
+        "compare --markdown out.md --a a.json --b b.json",
+    ] {
+        let ran = killed::run(&lab, line).refused(3, &["--markdown takes no file", "> FILE keeps that"]);
+        drop(ran.says_not(&["cannot be used with"]));
+    }
+    assert!(!lab.path("out.md").exists());
 }
 
 /// What programs and CI systems read, word by word.

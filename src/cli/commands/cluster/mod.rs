@@ -68,6 +68,13 @@ pub(crate) fn run(program: &Program, arguments: &ClusterArguments) -> ExitCode {
     run_words(program, &arguments.words)
 }
 
+/// Help, the version, or why options behind `cluster` are refused.
+fn refused_option(answer: &clap::Error, program: &Program, words: &[OsString]) -> ExitCode {
+    let name = format!("{} cluster", program.name);
+    let command = described(clap::Command::new("cluster")).name("truespd cluster");
+    shown(answer, &Program { name }, words, command)
+}
+
 /// `truespd cluster` with these words.
 pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
     // All ranks have the same words, so one of them is enough to say what is wrong with them.
@@ -95,7 +102,7 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
         Err(answer) if !answer.use_stderr() => {
             return if is_first { print(&options::help(), ExitCode::Done) } else { ExitCode::Done };
         }
-        Err(answer) if is_first => return shown(&answer, words),
+        Err(answer) if is_first => return refused_option(&answer, program, words),
         Err(_) => return ExitCode::of(Outcome::Refused(RefusalKind::CommandLine)),
     };
     if own.line.is_empty() && matches!(what, What::Line) {
@@ -110,7 +117,7 @@ pub(crate) fn run_words(program: &Program, words: &[OsString]) -> ExitCode {
     {
         let refused = ExitCode::of(Outcome::Refused(RefusalKind::CommandLine));
         let code = if answer.use_stderr() { refused } else { ExitCode::Done };
-        return if is_first { shown(&answer, words) } else { code };
+        return if is_first { refused_option(&answer, program, words) } else { code };
     }
     let open = match transport::choose(launched) {
         Ok(open) => open,

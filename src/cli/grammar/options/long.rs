@@ -6,6 +6,7 @@ use crate::cli::grammar::value::{Slip, Value, history_label, history_tag, length
 use crate::engine::{self, EngineError};
 use crate::request::{EngineChoice, Output};
 use crate::session::required::grade;
+use crate::text::foreign::{BadPathMap, PathMap};
 use crate::text::printable;
 
 pub fn engine(d: &mut Draft, v: &Value) -> Result<(), Slip> {
@@ -55,6 +56,19 @@ pub fn unchecked(d: &mut Draft, v: &Value) -> Result<(), Slip> {
         return Err(Slip::new("the path of the target is missing").at(0..0));
     }
     d.long.unchecked.push(v.text.to_string());
+    Ok(())
+}
+
+pub fn map(d: &mut Draft, v: &Value) -> Result<(), Slip> {
+    let map: PathMap = v.text.parse().map_err(|why: BadPathMap| {
+        Slip::new(why.to_string())
+            .at(0..length(v.text))
+            .legal(r"'C:\=/mnt/c', '\\server\share=/mnt/share', '%TEMP%=/tmp', in quotes: the shell takes \ away outside of them")
+    })?;
+    if d.long.maps.iter().any(|known| known.prefix.eq_ignore_ascii_case(&map.prefix)) {
+        return Err(Slip::new("there is a folder for this beginning already").at(0..length(&map.prefix)));
+    }
+    d.long.maps.push(map);
     Ok(())
 }
 

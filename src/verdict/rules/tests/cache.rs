@@ -473,6 +473,20 @@ fn fewer_and_larger_at_the_disk() {
              merged.",
         ],
     );
+    assert!(finding.advice.contains("use random I/O (-r)"), "{}", finding.advice);
+    // What the line has is no advice.
+    for (percent, cache, wanted) in [
+        (100, CacheMode::Cached, "bypass the page cache, which joins neighbouring blocks (-Su or -Sh)"),
+        (100, CacheMode::DisableOsCache, "test a larger range"),
+        (60, CacheMode::DisableOsCache, "(-r instead of -rs)"),
+    ] {
+        let finding = doc(|d| {
+            (d.asked.random_percent, d.asked.cache) = (percent, cache);
+            d.disk().reads /= 8;
+        })
+        .fires("coalesced");
+        assert!(finding.advice.contains(wanted) && !finding.advice.contains("(-r)"), "{}", finding.advice);
+    }
     says(&merged(120).fires("coalesced"), FindingGrade::Remark, &["4.8 KiB"]);
     merged(109).silent("coalesced");
     // Split ones are not coalesced.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::result::{Loss, NvmeCommands, Verdict};
+use crate::result::{Cause, Loss, Meaning, NvmeCommands, Verdict};
 
 #[test]
 fn failed_runs_describe_nothing() {
@@ -54,14 +54,12 @@ fn causes_come_before_symptoms() {
         verdict.findings.iter().map(|f| (f.rule.as_str(), f.grade)).collect();
     let suspect: Vec<&str> =
         told.iter().filter(|(_, grade)| *grade == FindingGrade::Suspect).map(|(rule, _)| *rule).collect();
-    assert_eq!(suspect, ["generator-bound", "steal", "working-set", "queue-depth"], "{told:?}");
-    assert!(
-        verdict
-            .findings
-            .iter()
-            .zip(&verdict.findings[1..])
-            .all(|(a, b)| { (std::cmp::Reverse(a.grade), a.cause) <= (std::cmp::Reverse(b.grade), b.cause) })
-    );
+    assert_eq!(suspect, ["working-set", "steal", "generator-bound", "queue-depth"], "{told:?}");
+    assert!(verdict.findings.is_sorted_by_key(|finding| finding.standing()));
+    for finding in &verdict.findings {
+        let rule = RULES.iter().find(|rule| rule.name == finding.rule).expect("of the table");
+        assert_eq!((finding.meaning, finding.cause), (rule.meaning, rule.cause), "{}", rule.name);
+    }
     // What is no result is worse than what explains it.
     let failed = judge(
         &doc(|d| {
@@ -74,6 +72,30 @@ fn causes_come_before_symptoms() {
     );
     let rules: Vec<&str> = failed.findings.iter().map(|f| f.rule.as_str()).collect();
     assert_eq!(rules[..2], ["nothing-completed", "generator-bound"]);
+}
+
+/// A rule says what its findings mean, so a cache leads also where the processor was busy beside it.
+#[test]
+fn what_decides_the_meaning_of_the_number_leads() {
+    let verdict = judge(
+        &doc(|d| {
+            let evidence = &mut d.measured.evidence;
+            evidence.threads[0].waiting_for_cpu_ns = Some(evidence.threads[0].elapsed_ns / 3);
+            evidence.host.as_mut().expect("clean").steal_percent = Some(20.0);
+            d.disk().read_bytes = d.disk().read_bytes * 58 / 100;
+            d.disk().reads = d.disk().reads * 58 / 100;
+        })
+        .build(),
+    );
+    let suspect = verdict.findings.iter().filter(|one| one.grade == FindingGrade::Suspect);
+    let told: Vec<&str> = suspect.map(|one| one.rule.as_str()).collect();
+    assert_eq!(told, ["served-from-cache", "steal", "generator-bound"], "{verdict:?}");
+    // What can only slow a run, or is only worth a remark, never claims to be another number.
+    for rule in RULES {
+        let is_other = rule.meaning == Meaning::WrongNumber;
+        assert!(!(is_other && rule.worst == FindingGrade::Remark), "{}", rule.name);
+        assert!(!is_other || rule.cause != Cause::Limit, "{}", rule.name);
+    }
 }
 
 #[test]
