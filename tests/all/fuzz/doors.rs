@@ -180,7 +180,7 @@ impl Door for ResultDocument {
         }
         // As it is read to be shown. The page takes as long as all of the rest.
         let shown = json::read(&printable_json(input)).expect("printable strings are strings");
-        if input.len() % 8 == 0 {
+        if input.len().is_multiple_of(8) {
             let content = Content::Run(Box::new(shown));
             let (name, group) = ("a".to_string(), "a".to_string());
             let page = page(&[Input { name, group, stored: input.to_vec(), content }], &Question::default());
