@@ -1,17 +1,27 @@
 //! Memory that a run takes; the figures are printed. A program of its own: what the system reports of a child begins
 //! with the memory of the process that started it, and that of all other tests' is large.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use rustix::process::{Pid, Signal, kill_process};
 
 const MIB: u64 = 1 << 20;
 
 /// Starts the program in a folder, with events and marks of its own there.
 fn start(folder: &Path, line: &str) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_diskspd"));
+    start_program(env!("CARGO_BIN_EXE_diskspd"), folder, line)
+}
+
+fn start_program(program: &str, folder: &Path, line: &str) -> Child {
+    let mut command = Command::new(program);
+    command.env("TRUESPD_HISTORY", "0").env("XDG_CONFIG_HOME", folder).env("XDG_DATA_HOME", folder);
     command.args(line.split(' ')).current_dir(folder);
     command.env("XDG_STATE_HOME", folder).env("XDG_RUNTIME_DIR", folder);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -24,7 +34,10 @@ fn resident_bytes_max(folder: &Path, line: &str) -> u64 {
 }
 
 fn resident_bytes_max_with(code: i32, folder: &Path, line: &str) -> u64 {
-    let mut child = start(folder, line);
+    resident_bytes_max_of(start(folder, line), code, line)
+}
+
+fn resident_bytes_max_of(mut child: Child, code: i32, line: &str) -> u64 {
     let pid = i32::try_from(child.id()).expect("a process id");
     let mut status = 0;
     // SAFETY: plain numbers, for which zero is a value.
@@ -107,6 +120,97 @@ fn what_is_refused_takes_no_memory() {
         "-d1 -W0 -b4K -w100 -Z900G f",
     ] {
         let bytes = resident_bytes_max_with(3, folder, line);
+        assert!(bytes < 64 * MIB, "{line}: {bytes} bytes");
+    }
+}
+
+/// A histogram as documents hold it, whose head says anything.
+fn histogram(length: u32, digits: u32, payload: &[u8]) -> String {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    let head = [0x1c84_9313, length, 0, digits].map(u32::to_be_bytes).concat();
+    let bounds = [1, u64::MAX / 2, 1f64.to_bits()].map(u64::to_be_bytes).concat();
+    for part in [&head[..], &bounds, payload] {
+        encoder.write_all(part).expect("memory takes it");
+    }
+    let packed = encoder.finish().expect("memory takes it");
+    let mut bytes = [0x1c84_9314, packed.len() as u32].map(u32::to_be_bytes).concat();
+    bytes.extend(packed);
+    STANDARD.encode(bytes)
+}
+
+/// A document of a few KB takes a few MB, whatever its numbers say of what is in it.
+#[test]
+fn a_document_takes_memory_for_what_is_there() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let folder = dir.path();
+    let seed = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/documents/v1/sim-random-mix-L-D.json");
+    let seed = std::fs::read_to_string(seed).expect("a document");
+    let seed: serde_json::Value = serde_json::from_str(&seed).expect("JSON");
+    let reads = "/result/time_spans/0/measured/threads/0/targets/0/read/latency/hdr_v2_base64";
+    let with = |histogram: String| {
+        let mut document = seed.clone();
+        *document.pointer_mut(reads).expect("a histogram") = histogram.into();
+        document
+    };
+    // One latency in each power of two: buckets for all of them would take 450 KiB.
+    let one_and_none: &[u8] = &[2, 0xfd, 0x0f];
+    let mut wide = seed.clone();
+    let latency = serde_json::json!({ "count": 55, "min_ns": 0, "max_ns": 1u64 << 63, "sum_ns": "18446744073709550592",
+        "sum_squares_ns2": (0..=63).filter(|power| *power >= 10).map(|power| 1u128 << (2 * power)).sum::<u128>().to_string(),
+        "hdr_v2_base64": histogram(165, 3, &one_and_none.repeat(55)) });
+    let target = serde_json::json!({ "path": "f", "size_bytes": 1, "short_transfers": 0, "read": { "bytes": 55, "ios": 55, "latency": latency.clone() },
+        "write": { "bytes": 55, "ios": 55, "latency": latency } });
+    let threads = wide.pointer_mut("/result/time_spans/0/measured/threads").expect("threads");
+    threads[0]["targets"] = vec![target; 400].into();
+    wide["result"]["profile"]["time_spans"][0]["calculate_iops_std_dev"] = false.into();
+    let documents = [
+        ("length", 3, with(histogram(u32::MAX, 3, &[2]))),
+        ("shorter", 3, with(histogram(1 << 30, 3, &vec![0; 1 << 20]))),
+        ("digits", 3, with(histogram(1, 5, &[2]))),
+        ("bomb", 3, with(histogram(128 << 20, 3, &vec![0; 128 << 20]))),
+        ("ones", 3, with(histogram(56_320, 3, &[2; 56_320]))),
+        ("wide", 0, wide),
+    ];
+    for (name, code, document) in documents {
+        std::fs::write(folder.join(name), document.to_string()).expect("written");
+        for words in [
+            "show",
+            "judge",
+            "render -Rxml",
+            "render -Rtext",
+            "render -Rcsv",
+            "merge",
+            "report -o page.html",
+            "history import",
+        ] {
+            let line = format!("{words} {name}");
+            let child = start_program(env!("CARGO_BIN_EXE_truespd"), folder, &line);
+            let bytes = resident_bytes_max_of(child, code, &line);
+            assert!(bytes < 64 * MIB, "{line}: {bytes} bytes for {}", document.to_string().len());
+        }
+    }
+}
+
+/// What has no end is not read to its end.
+#[test]
+fn what_has_no_end_takes_no_memory() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let folder = dir.path();
+    let sparse = std::fs::File::create(folder.join("sparse")).expect("a file");
+    sparse.set_len(1 << 40).expect("a sparse file");
+    for line in [
+        "history import /dev/zero",
+        "watch /dev/zero",
+        "show /dev/zero",
+        "judge /dev/zero",
+        "merge /dev/zero",
+        "compare /dev/zero /dev/zero",
+        "report /dev/zero -o p.html",
+        "history import sparse",
+        "watch sparse",
+    ] {
+        let child = start_program(env!("CARGO_BIN_EXE_truespd"), folder, line);
+        let bytes = resident_bytes_max_of(child, 3, line);
         assert!(bytes < 64 * MIB, "{line}: {bytes} bytes");
     }
 }

@@ -20,7 +20,7 @@ mod show;
 mod text_file;
 mod words;
 
-pub use commands::diskspd::{ExitCode, Program, diskspd};
+pub use commands::diskspd::{ExitCode, Program, diskspd, main};
 pub use commands::truespd;
 pub use grammar::parse::{Invocation, refuse_findings};
 pub use grammar::{help, help_of, parse, parse_os, version};

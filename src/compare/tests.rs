@@ -34,7 +34,8 @@ fn named(name: &str, rates: &[f64], latencies_ns: &[f64]) -> Named {
     let mut latency = Histogram::default();
     latencies_ns.iter().for_each(|ns| latency.record(*ns as u64));
     let latency = (!latencies_ns.is_empty()).then_some(latency);
-    let read = Direction { bytes: ios * BLOCK_BYTES, ios, latency, ..Direction::default() };
+    let read =
+        Direction { bytes: ios * BLOCK_BYTES, ios, latency: latency.map(Box::new), ..Direction::default() };
     let target = TargetResult {
         path: "f".into(),
         size_bytes: 1 << 30,

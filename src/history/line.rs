@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{Entry, Given, ID_DIGITS, NewEntry, digest};
 use super::facts::Facts;
+use crate::text::visible_json;
 
 /// What the member `format` of a line says.
 pub const FORMAT: &str = "truespd-history";
@@ -66,24 +67,24 @@ impl ExportedLine {
 
     /// As text, without a line end.
     pub fn text(&self) -> String {
-        serde_json::to_string(self).expect("all keys are text, and no type refuses")
+        visible_json(serde_json::to_string(self).expect("all keys are text, and no type refuses"))
     }
 
     /// Reads a line.
     ///
     /// # Errors
     /// [`LineError`].
-    pub fn read(line: &str) -> Result<Self, LineError> {
+    pub fn read(line: &[u8]) -> Result<Self, LineError> {
         #[derive(Deserialize)]
         struct Head {
             format: String,
             format_version: u32,
         }
-        let Head { format, format_version } = serde_json::from_str(line)?;
+        let Head { format, format_version } = serde_json::from_slice(line)?;
         if format != FORMAT || format_version != VERSION {
             return Err(LineError::Other(format, format_version));
         }
-        let read: ExportedLine = serde_json::from_str(line)?;
+        let read: ExportedLine = serde_json::from_slice(line)?;
         let is_its = read.id.len() >= ID_DIGITS && digest(read.document.as_bytes()).starts_with(&read.id);
         if is_its { Ok(read) } else { Err(LineError::Changed(read.id)) }
     }

@@ -12,6 +12,7 @@ use super::error::{HistoryError, Problem};
 use super::open::Store;
 use super::query::Filter;
 use crate::result::Part;
+use crate::sys::source::BYTES_MAX;
 
 /// Ids that the message of an ambiguous one names.
 const NAMED: usize = 5;
@@ -115,7 +116,7 @@ impl Store {
             found.ok_or_else(|| HistoryError::new(&self.path, Problem::Unknown(entry.id.clone())))?;
         let mut bytes = Vec::new();
         // No more than was kept: what is damaged may claim any size.
-        let most = entry.document_bytes + 1;
+        let most = entry.document_bytes.min(BYTES_MAX) + 1;
         let read = DeflateDecoder::new(deflated.as_slice()).take(most).read_to_end(&mut bytes);
         match read {
             Ok(_) if digest(&bytes) == kept => Ok(bytes),

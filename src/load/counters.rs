@@ -118,8 +118,8 @@ impl Counter {
         Direction {
             bytes: self.bytes,
             ios: self.ios,
-            latency: self.latency.or_else(|| wanted.latency.then(Histogram::new)),
-            response: more.response,
+            latency: self.latency.or_else(|| wanted.latency.then(Histogram::new)).map(Box::new),
+            response: more.response.map(Box::new),
             intervals: more.intervals,
         }
     }

@@ -10,6 +10,7 @@
 //! than as one large zeroed mapping because that costs no more when recording, and neither the
 //! allocator nor transparent huge pages can turn unused parts into memory.
 
+mod packed;
 mod stored;
 
 use schemars::JsonSchema;
@@ -22,6 +23,8 @@ const BLOCK_BITS: u32 = 10;
 const BLOCK_LEN: usize = 1 << BLOCK_BITS;
 /// Blocks for every 64-bit value: one below 1024 and one per power of two from there.
 const BLOCKS: usize = 65 - BLOCK_BITS as usize;
+/// Buckets of all blocks.
+const BUCKETS: usize = BLOCKS * BLOCK_LEN;
 /// `BLOCKS` rounded up to a power of two, so that a masked index needs no bounds check.
 const TABLE_LEN: usize = BLOCKS.next_power_of_two();
 /// Fractions are taken to this many decimals (as a power of ten): percentiles are decimal numbers, and
@@ -39,10 +42,12 @@ type Block = [u64; BLOCK_LEN + PARTS];
 ///
 /// Count, minimum, maximum, mean and standard deviation are exact. Percentiles of latencies below
 /// 2048 ns are exact; above, they are within 1/2048 (0.0489 %) of the exact percentile.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "stored::Stored", into = "stored::Stored")]
 pub struct Histogram {
     blocks: [Option<Box<Block>>; TABLE_LEN],
+    /// What was read from a document ([`packed`]), instead of blocks: those would take a thousand times as much as it.
+    packed: Vec<u8>,
     count: u64,
     min_ns: u64,
     max_ns: u64,
@@ -99,6 +104,7 @@ impl Histogram {
     pub fn new() -> Self {
         Histogram {
             blocks: [const { None }; TABLE_LEN],
+            packed: Vec::new(),
             count: 0,
             min_ns: u64::MAX,
             max_ns: 0,
@@ -110,7 +116,8 @@ impl Histogram {
     /// Records one latency.
     ///
     /// The first latency in a range of a power of two takes 8 KiB of memory. The sum of squares
-    /// saturates at 2^128, which takes 10^12 latencies of five hours each.
+    /// saturates at 2^128, which takes 10^12 latencies of five hours each. Nothing is recorded into a histogram that
+    /// was read from a document.
     #[inline]
     pub fn record(&mut self, latency_ns: u64) {
         let (block, slot) = place(latency_ns);
@@ -141,6 +148,7 @@ impl Histogram {
 
     #[inline]
     fn add(&mut self, latency_ns: u64) {
+        debug_assert!(self.packed.is_empty(), "it was read from a document");
         self.count += 1;
         self.min_ns = self.min_ns.min(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
@@ -157,20 +165,42 @@ impl Histogram {
         self.sum_squares = u128::MAX;
     }
 
-    /// Adds everything `other` holds.
+    /// Adds everything `other` holds. The sum of what was read from documents stays as small as those.
     pub fn merge(&mut self, other: &Histogram) {
+        if other.count == 0 {
+            return;
+        }
+        if !other.packed.is_empty() && self.blocks.iter().all(Option::is_none) {
+            self.packed = packed::sum(&self.packed, &other.packed);
+        } else {
+            let mine = std::mem::take(&mut self.packed);
+            self.add_packed(&mine);
+            self.add_packed(&other.packed);
+            self.add_blocks(other);
+        }
+        self.count = self.count.saturating_add(other.count);
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.sum_squares = self.sum_squares.saturating_add(other.sum_squares);
+    }
+
+    fn add_blocks(&mut self, other: &Histogram) {
         for (mine, theirs) in self.blocks.iter_mut().zip(&other.blocks) {
             let Some(theirs) = theirs else { continue };
             let mine = mine.get_or_insert_with(new_block);
             for (sum, count) in mine.iter_mut().zip(&theirs[..BLOCK_LEN]) {
-                *sum += count;
+                *sum = sum.saturating_add(*count);
             }
         }
-        self.count += other.count;
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.sum_ns += other.sum_ns;
-        self.sum_squares = self.sum_squares.saturating_add(other.sum_squares);
+    }
+
+    fn add_packed(&mut self, packed: &[u8]) {
+        for (bucket, count) in packed::Counts::of(packed) {
+            let block = self.blocks[bucket / BLOCK_LEN].get_or_insert_with(new_block);
+            let sum = &mut block[bucket % BLOCK_LEN];
+            *sum = sum.saturating_add(count);
+        }
     }
 
     /// Number of latencies recorded.
@@ -205,14 +235,20 @@ impl Histogram {
 
     /// The buckets in use, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
-        let blocks = self.blocks.iter().enumerate().filter_map(|(i, block)| Some((i, block.as_deref()?)));
-        blocks.flat_map(|(i, block)| {
-            let used = block[..BLOCK_LEN].iter().enumerate().filter(|&(_, &count)| count != 0);
-            used.map(move |(slot, &count)| {
-                let (low_ns, high_ns) = bounds(i, slot);
-                Bucket { low_ns, high_ns, count }
-            })
+        self.counts().map(|(bucket, count)| {
+            let (low_ns, high_ns) = bounds(bucket / BLOCK_LEN, bucket % BLOCK_LEN);
+            Bucket { low_ns, high_ns, count }
         })
+    }
+
+    /// The numbers of the buckets in use, counted over all blocks, with what they hold. There are blocks, or it is packed.
+    fn counts(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let blocks = self.blocks.iter().enumerate().filter_map(|(i, block)| Some((i, block.as_deref()?)));
+        let of_blocks = blocks.flat_map(|(i, block)| {
+            let used = block[..BLOCK_LEN].iter().enumerate().filter(|&(_, &count)| count != 0);
+            used.map(move |(slot, &count)| (i * BLOCK_LEN + slot, count))
+        });
+        packed::Counts::of(&self.packed).chain(of_blocks)
     }
 
     /// Number of buckets in use.
@@ -246,6 +282,16 @@ impl Histogram {
         self.max_ns
     }
 }
+
+impl PartialEq for Histogram {
+    /// Of what was recorded, however it is held.
+    fn eq(&self, other: &Self) -> bool {
+        let exact = |one: &Self| (one.count, one.min_ns, one.max_ns, one.sum_ns, one.sum_squares);
+        exact(self) == exact(other) && self.counts().eq(other.counts())
+    }
+}
+
+impl Eq for Histogram {}
 
 /// Smallest whole number of samples that is at least `fraction` of `count`, but 1 at least, as far as
 /// there are samples.

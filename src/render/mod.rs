@@ -26,6 +26,8 @@ pub struct Format {
     pub summary: &'static str,
     /// People read it: other words may stand under it.
     pub is_for_people: bool,
+    /// Every string stands in it as it is, by escapes that every reader takes for the character; in the others it is printable.
+    pub keeps_strings: bool,
     /// Writes a whole document.
     pub render: fn(&Document) -> String,
 }
@@ -36,30 +38,35 @@ pub const FORMATS: &[Format] = &[
         name: "text",
         summary: "DiskSpd's text result, line by line as version 2.2 writes it",
         is_for_people: true,
+        keeps_strings: false,
         render: text,
     },
     Format {
         name: "xml",
         summary: "DiskSpd's XML result, element by element as version 2.2 writes it",
         is_for_people: false,
+        keeps_strings: true,
         render: xml::results,
     },
     Format {
         name: "json",
         summary: "the whole result as one versioned record, from which every other format can be made",
         is_for_people: false,
+        keeps_strings: true,
         render: crate::result::json::write,
     },
     Format {
         name: "csv",
         summary: "one row per time span, thread, target and direction",
         is_for_people: false,
+        keeps_strings: false,
         render: csv,
     },
     Format {
         name: "intervals",
         summary: "the course of the run as CSV: one row per time span, interval and target",
         is_for_people: false,
+        keeps_strings: false,
         render: intervals,
     },
 ];

@@ -106,7 +106,7 @@ impl Cells {
             )
         };
         // The last column is drawn as far as it was measured.
-        let shown = (self.end_s / self.column_s).clamp(0.01, width as f64);
+        let shown = (self.end_s / self.column_s).min(width as f64).max(0.01);
         format!(
             "<svg class=\"store\" aria-hidden=\"true\"><symbol id=\"{}\" viewBox=\"0 0 {shown:.3} {}\" preserveAspectRatio=\"none\">{}{}</symbol></svg>",
             escaped(&self.id),

@@ -533,7 +533,8 @@ fn push_x_ticks(out: &mut String, plot: &Plot, width: f64, ticks: &[(f64, String
             "<line class=\"axis\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{bottom}\" y2=\"{}\"/>",
             bottom + 4.0
         );
-        let at = at.clamp(half, width - half);
+        // Words that are wider than the chart begin at its edge.
+        let at = at.min(width - half).max(half);
         if at - half >= free {
             for (place, line) in words.lines().enumerate() {
                 let _ = write!(

@@ -29,7 +29,7 @@ use sha2::{Digest, Sha256};
 
 pub use axis::Spread;
 pub use chart::{Chart, Guide, Point, Series, Ticks};
-pub use embed::{EmbedError, documents, is_page};
+pub use embed::{EmbedError, count, document, is_page};
 pub use piece::Piece;
 pub use table::{Cell, Gap, Table};
 

@@ -235,12 +235,12 @@ pub struct WaitStatistics {
 impl WaitStatistics {
     /// Adds those of another thread.
     pub fn add(&mut self, other: &WaitStatistics) {
-        self.completion_waits += other.completion_waits;
-        self.throttle_waits += other.throttle_waits;
-        self.throttle_sleeps += other.throttle_sleeps;
-        self.lookasides += other.lookasides;
+        self.completion_waits = self.completion_waits.saturating_add(other.completion_waits);
+        self.throttle_waits = self.throttle_waits.saturating_add(other.throttle_waits);
+        self.throttle_sleeps = self.throttle_sleeps.saturating_add(other.throttle_sleeps);
+        self.lookasides = self.lookasides.saturating_add(other.lookasides);
         for (sum, count) in self.lookaside_completions.iter_mut().zip(other.lookaside_completions) {
-            *sum += count;
+            *sum = sum.saturating_add(count);
         }
     }
 }
@@ -284,11 +284,11 @@ pub struct Direction {
     /// I/Os completed.
     pub ios: u64,
     /// Latencies, when measured (`-L`).
-    pub latency: Option<Histogram>,
+    pub latency: Option<Box<Histogram>>,
     /// Latencies from the intended start of each I/O (response times), of the same I/Os, when a rate was set
     /// (`-g`) and latencies were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub response: Option<Histogram>,
+    pub response: Option<Box<Histogram>>,
     /// Series per interval, when gathered (`-D`).
     pub intervals: Option<Intervals>,
 }

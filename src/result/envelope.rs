@@ -11,6 +11,7 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 use serde_json::Value;
 
 use super::json::{indented, schema_of};
+use crate::text::printable_json;
 
 /// A kind of documents.
 pub trait DocumentKind: Serialize + DeserializeOwned + JsonSchema + 'static {
@@ -107,6 +108,17 @@ impl<T: DocumentKind> JsonSchema for Envelope<'_, T> {
 /// Writes a document, indented: people compare them line by line.
 pub fn write<T: DocumentKind>(document: &T) -> String {
     indented(&Envelope(document))
+}
+
+/// What `show` makes of a document whose strings are printable: the way out for all that is no JSON. One that was read for that
+/// (by way of [`printable_json`]) is shown as it is.
+pub fn shown<T: DocumentKind, R>(document: &T, show: impl FnOnce(&T) -> R) -> R {
+    let json = serde_json::to_vec(document).expect("figures, text and lists are always JSON");
+    let printable: Option<T> = match printable_json(&json) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(json) => serde_json::from_slice(&json).ok(),
+    };
+    show(printable.as_ref().unwrap_or(document))
 }
 
 /// Reads a document.

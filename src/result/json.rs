@@ -3,7 +3,6 @@
 //! Compatibility: within a version of the format members are only added, and every member that was added
 //! may be missing. A change of any other kind makes a new version, and this module then reads both.
 
-use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
 
@@ -11,20 +10,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::summary::Summary;
-use super::{Direction, Document, RANKS_MAX, TimeSpanResult, legacy};
+use super::{Direction, Document, Measured, RANKS_MAX, TimeSpanResult, legacy};
 use crate::measure::{Histogram, LatencySlices};
 use crate::sys::error::system_text;
 use crate::sys::source::Source;
-use crate::text::hides;
+use crate::text::visible_json;
+
+pub use crate::sys::source::BYTES_MAX;
 
 /// What the member `format` says.
 pub const FORMAT: &str = "truespd-result";
 /// The version this program writes.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// Most bytes of a document that are read. Documents lie in memory as a whole, and what is larger is usually no document but
-/// a disk, or the file of a test.
-const FILE_BYTES_MAX: u64 = 1 << 30;
+/// Most bytes that are read of what does not begin as a document or a report: enough to tell what it is.
+const OTHER_BYTES_MAX: u64 = 64 << 10;
 
 /// Processor groups at most: a renderer has a line for each, and a damaged document may name any number.
 const GROUPS_MAX: u32 = 1024;
@@ -115,32 +115,9 @@ pub fn write(document: &Document) -> String {
         result: document,
     };
     // All keys are text and no type refuses, so that writing to memory cannot fail.
-    let mut text = seen(serde_json::to_string(&envelope).expect("a document is always JSON"));
+    let mut text = visible_json(serde_json::to_string(&envelope).expect("a document is always JSON"));
     text.push('\n');
     text
-}
-
-/// JSON with escapes for characters that hide something on a terminal. They can only stand in strings, where readers take
-/// an escape for the character.
-fn seen(json: String) -> String {
-    let must_go = |c: char| hides(c) && c != '\n';
-    if !json.contains(must_go) {
-        return json;
-    }
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        match c {
-            c if must_go(c) => {
-                let mut units = [0; 2];
-                for unit in c.encode_utf16(&mut units) {
-                    // Writing to a string cannot fail.
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 /// Reads a document of any version released so far.
@@ -165,14 +142,19 @@ pub fn read_from(source: impl Read) -> Result<Document, ReadError> {
     read(&text_from(source)?)
 }
 
-/// The bytes of a document of any kind; no more than 1 GiB is taken, whatever the source is.
+/// The bytes of a document of any kind; no more than 1 GiB is taken, whatever the source is. Of what does not begin as one (a
+/// disk, zeros without end) only the beginning comes, and its reader tells what it is.
 ///
 /// # Errors
 /// [`ReadError::Io`], [`ReadError::TooLarge`].
-pub fn text_from(source: impl Read) -> Result<Vec<u8>, ReadError> {
+pub fn text_from(mut source: impl Read) -> Result<Vec<u8>, ReadError> {
     let mut text = Vec::new();
-    source.take(FILE_BYTES_MAX + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > FILE_BYTES_MAX { Err(ReadError::TooLarge) } else { Ok(text) }
+    source.by_ref().take(OTHER_BYTES_MAX).read_to_end(&mut text)?;
+    if !text.trim_ascii_start().starts_with(b"{") && !text.starts_with(b"<") {
+        return Ok(text);
+    }
+    source.take(BYTES_MAX + 1 - text.len() as u64).read_to_end(&mut text)?;
+    if text.len() as u64 > BYTES_MAX { Err(ReadError::TooLarge) } else { Ok(text) }
 }
 
 /// [`text_from`] a file, a pipe, or whatever else the path leads to.
@@ -182,7 +164,7 @@ pub fn text_from(source: impl Read) -> Result<Vec<u8>, ReadError> {
 pub fn text_of_file(path: &Path) -> Result<Vec<u8>, ReadError> {
     let source = Source::open(path)?;
     match source.size_bytes() {
-        Some(size) if size > FILE_BYTES_MAX => Err(ReadError::TooLarge),
+        Some(size) if size > BYTES_MAX => Err(ReadError::TooLarge),
         _ => text_from(source),
     }
 }
@@ -208,6 +190,35 @@ fn other_form(text: &[u8]) -> Option<&'static str> {
         .find_map(|(words, form)| begins(words).then_some(form))
 }
 
+/// What the threads of some results counted: bytes, I/Os, and those that have a latency, a response time or an interval. They
+/// are added to each other later, as numbers of 64 bits.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counted([u128; 6]);
+
+impl Counted {
+    /// Adds those of a time span.
+    pub fn add(&mut self, measured: &Measured) {
+        let of = |histogram: &Option<Box<Histogram>>| histogram.as_deref().map_or(0, Histogram::count);
+        let targets = measured.threads.iter().flat_map(|thread| &thread.targets);
+        let of_slices = measured.latency_over_time.as_ref().map_or(0, LatencySlices::count);
+        let mut add = |counts: [u64; 6]| {
+            self.0.iter_mut().zip(counts).for_each(|(sum, count)| *sum += u128::from(count));
+        };
+        for direction in targets.flat_map(|target| [&target.read, &target.write]) {
+            let intervals = direction.intervals.iter().flat_map(|series| series.series());
+            let of_series = intervals.fold(0, |sum: u64, interval| sum.saturating_add(interval.count));
+            let Direction { bytes, ios, latency, response, .. } = direction;
+            add([*bytes, *ios, of(latency), of(response), of_series, 0]);
+        }
+        add([0, 0, 0, 0, 0, of_slices]);
+    }
+
+    /// No measurement comes to so much.
+    pub fn is_too_much(&self) -> bool {
+        self.0.iter().any(|sum| *sum > TOTAL_MAX)
+    }
+}
+
 /// What the renderers rely on beyond the types.
 fn check(document: &Document) -> Result<(), ReadError> {
     let malformed = |words: String| Err(<serde_json::Error as serde::de::Error>::custom(words).into());
@@ -226,6 +237,7 @@ fn check(document: &Document) -> Result<(), ReadError> {
         return malformed(format!("it is of rank {} of a run of {} ranks", rank.rank, rank.ranks));
     }
     let processors = document.system.topology.processors.len();
+    let mut counted = Counted::default();
     for (i, span) in document.time_spans.iter().enumerate() {
         let TimeSpanResult::Measured(measured) = span else { continue };
         if measured.cpu.len() != processors {
@@ -242,18 +254,10 @@ fn check(document: &Document) -> Result<(), ReadError> {
                 i + 1
             ));
         }
-        let directions =
-            || measured.threads.iter().flat_map(|t| &t.targets).flat_map(|t| [&t.read, &t.write]);
-        let largest = |of: fn(&Direction) -> u64| directions().map(|d| u128::from(of(d))).sum::<u128>();
-        let of_latency = |d: &Direction| d.latency.as_ref().map_or(0, Histogram::count);
-        let of_series = |d: &Direction| {
-            let counts = d.intervals.iter().flat_map(|series| series.series());
-            counts.fold(0, |sum: u64, interval| sum.saturating_add(interval.count))
-        };
-        let of_slices = u128::from(measured.latency_over_time.as_ref().map_or(0, LatencySlices::count));
-        let totals =
-            [largest(|d| d.bytes), largest(|d| d.ios), largest(of_latency), largest(of_series), of_slices];
-        if totals.iter().any(|&total| total > TOTAL_MAX) {
+        let targets = || measured.threads.iter().flat_map(|thread| &thread.targets);
+        let directions = || targets().flat_map(|target| [&target.read, &target.write]);
+        counted.add(measured);
+        if counted.is_too_much() {
             return malformed(format!("time span {}: its counts of bytes or I/Os are too large", i + 1));
         }
         let interval_ns = u64::from(document.profile.time_spans[i].io_bucket_ms) * 1_000_000;
@@ -270,10 +274,10 @@ pub fn schema() -> String {
     schema_of::<Envelope<'static>>()
 }
 
-/// A document of another kind (of suites), indented: people compare them line by line.
-pub fn indented<T: Serialize>(document: &T) -> String {
+/// Something of another kind (a document of a suite, a list), indented: people compare them line by line.
+pub fn indented<T: Serialize + ?Sized>(document: &T) -> String {
     let text = serde_json::to_string_pretty(document).expect("figures, text and lists are always JSON");
-    let mut text = seen(text);
+    let mut text = visible_json(text);
     text.push('\n');
     text
 }

@@ -20,6 +20,7 @@ mod threads;
 
 use std::collections::BTreeSet;
 
+use super::json::Counted;
 use super::{
     CoarseSeries, Direction, Document, EngineTraits, Evidence, LatencySummary, Measured, OwnCost, Source,
     SourceSpan, SourceTotals, SourceVerdict, TargetFacts, TargetResult, TimeSpanResult, Timeline,
@@ -84,6 +85,14 @@ pub enum MergeError {
         /// Host of the run that began last.
         host_late: String,
     },
+    /// More than any machines do.
+    #[error(
+        "with {name}, the counts of bytes or I/Os are too large for a sum; leave out the results that are not true"
+    )]
+    TooLarge {
+        /// The document in question.
+        name: String,
+    },
     /// The same result twice.
     #[error("the result of {host} ({words}) is given more than once; --force counts it each time")]
     Twice {
@@ -103,6 +112,7 @@ pub struct Merger {
     base: Option<(String, Profile)>,
     spans: Vec<SpanSum>,
     sources: Vec<(String, Source)>,
+    counted: Counted,
 }
 
 /// The document that came first, which the others are held against.
@@ -134,7 +144,14 @@ struct SpanSum {
 impl Merger {
     /// Nothing yet. `force` adds results of different tests, at different times, and twice.
     pub fn new(force: bool) -> Self {
-        Merger { force, first: None, base: None, spans: Vec::new(), sources: Vec::new() }
+        Merger {
+            force,
+            first: None,
+            base: None,
+            spans: Vec::new(),
+            sources: Vec::new(),
+            counted: Counted::default(),
+        }
     }
 
     /// Adds a document; `name` is for messages.
@@ -143,6 +160,10 @@ impl Merger {
     /// When the document is of another test. The sum is not to be used afterwards.
     pub fn add(&mut self, name: &str, document: Document) -> Result<(), MergeError> {
         self.check(name, &document)?;
+        document.measured().for_each(|measured| self.counted.add(measured));
+        if self.counted.is_too_much() {
+            return Err(MergeError::TooLarge { name: name.to_string() });
+        }
         if self.spans.len() < document.time_spans.len() {
             self.spans.resize_with(document.time_spans.len(), SpanSum::default);
         }
@@ -456,11 +477,11 @@ impl SpanSum {
 }
 
 fn add_cost(mine: &mut OwnCost, theirs: &OwnCost) {
-    mine.user_ns += theirs.user_ns;
-    mine.system_ns += theirs.system_ns;
-    mine.resident_bytes_max += theirs.resident_bytes_max;
-    mine.faults_minor += theirs.faults_minor;
-    mine.faults_major += theirs.faults_major;
-    mine.switches_voluntary += theirs.switches_voluntary;
-    mine.switches_involuntary += theirs.switches_involuntary;
+    mine.user_ns = mine.user_ns.saturating_add(theirs.user_ns);
+    mine.system_ns = mine.system_ns.saturating_add(theirs.system_ns);
+    mine.resident_bytes_max = mine.resident_bytes_max.saturating_add(theirs.resident_bytes_max);
+    mine.faults_minor = mine.faults_minor.saturating_add(theirs.faults_minor);
+    mine.faults_major = mine.faults_major.saturating_add(theirs.faults_major);
+    mine.switches_voluntary = mine.switches_voluntary.saturating_add(theirs.switches_voluntary);
+    mine.switches_involuntary = mine.switches_involuntary.saturating_add(theirs.switches_involuntary);
 }

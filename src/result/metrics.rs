@@ -578,7 +578,7 @@ mod tests {
             latency.record(ns);
             intervals.record(number * 2_000_000_000 / ios, ns);
         }
-        let (latency, intervals) = (Some(latency), Some(intervals));
+        let (latency, intervals) = (Some(Box::new(latency)), Some(intervals));
         Direction { bytes: ios * 4096, ios, latency, response: None, intervals }
     }
 

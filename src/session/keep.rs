@@ -109,7 +109,7 @@ impl Kept {
         if path.file_name().is_none_or(|own| own.to_string_lossy() != *name) {
             return Err(other(&format!("this is not the run '{}'", step.name)));
         }
-        let read = fs::read(&path).ok().and_then(|bytes| json::read(&bytes).ok());
+        let read = json::text_of_file(&path).ok().and_then(|bytes| json::read(&bytes).ok());
         let Some(document) = read else { return Ok(None) };
         match planned.differs(&document) {
             Some(what) => Err(other(&what)),

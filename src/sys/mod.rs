@@ -10,7 +10,7 @@ pub mod vector;
 pub use linux::{
     allocator, attribute, blkid, buffer, destination, device, error, events, extents, file, folders,
     identity, instructions, kernel_table, lease, lock, nvme, open, pages, residency, rusage, signals, source,
-    space, standard, stat, system, terminal, thread, times, tsc, wake,
+    space, stack, standard, stat, system, terminal, thread, times, tsc, wake,
 };
 
 #[cfg(all(target_os = "linux", feature = "mpi"))]

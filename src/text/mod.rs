@@ -17,7 +17,9 @@ mod wrap;
 
 pub use near::nearest;
 pub use number::{change, clock, duration_ns, grouped, number, part_percent, percent, precise};
-pub use printable::{COLOURS, hides, printable, printable_path, printable_text, shortened};
+pub use printable::{
+    COLOURS, hides, printable, printable_json, printable_path, printable_text, shortened, visible_json,
+};
 pub use shell::{program_line, shell_line, shell_word, split_line};
 pub use size::{bytes, coarse_size, decimal_rate, rate, size, typed_size};
 pub use size_word::meant_size;

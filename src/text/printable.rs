@@ -1,6 +1,7 @@
 //! Text from elsewhere that must not act on a terminal or look like other text.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 use std::path::Path;
 
 /// `text` with everything escaped that [`hides`]: labels and names come from storage and may hold anything, also
@@ -36,6 +37,81 @@ pub fn printable_text(text: &str) -> Cow<'_, str> {
         rest = &rest[len..];
     }
     Cow::Owned(out)
+}
+
+/// JSON whose strings are [`printable`]: how a document is read whose words are shown. All of its strings pass here, so no
+/// place that shows one can forget it. What is no JSON comes back unchanged where it is none.
+pub fn printable_json(json: &[u8]) -> Cow<'_, [u8]> {
+    let Ok(text) = std::str::from_utf8(json) else { return Cow::Borrowed(json) };
+    let mut out = String::new();
+    let (mut at, mut copied, mut is_inside) = (0, 0, false);
+    while let Some(c) = text[at..].chars().next() {
+        let (hidden, length) = match c {
+            '\\' if is_inside => escaped(&text[at..]),
+            // Escaped or not, it can only stand for itself; line ends here are no JSON.
+            c => (Some(c).filter(|c| is_inside && *c >= ' '), c.len_utf8()),
+        };
+        if let Some(hidden) = hidden.filter(|hidden| hides(*hidden)) {
+            out.push_str(&text[copied..at]);
+            // The backslash of the escape is one of the text.
+            out.push('\\');
+            out.extend(hidden.escape_default());
+            copied = at + length;
+        }
+        is_inside ^= c == '"';
+        at += length;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(json);
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out.into_bytes())
+}
+
+/// The character of an escape of JSON, if it is one that may hide, and the length of the escape.
+fn escaped(text: &str) -> (Option<char>, usize) {
+    let unit = |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
+    let second = text[1..].chars().next();
+    match second {
+        Some('b') => (Some('\u{8}'), 2),
+        Some('f') => (Some('\u{c}'), 2),
+        Some('n') => (Some('\n'), 2),
+        Some('r') => (Some('\r'), 2),
+        Some('t') => (Some('\t'), 2),
+        Some('u') => {
+            let units = [unit(0), unit(6)].into_iter().map_while(|unit| unit);
+            match char::decode_utf16(units).next() {
+                Some(Ok(c)) => (Some(c), 6 * c.len_utf16()),
+                // Half of a pair: readers of JSON refuse it.
+                _ => (None, 2),
+            }
+        }
+        other => (None, 1 + other.map_or(0, char::len_utf8)),
+    }
+}
+
+/// JSON with escapes for characters that hide something on a terminal. They can only stand in strings, where readers take
+/// an escape for the character: nothing is changed by it.
+pub fn visible_json(json: String) -> String {
+    let must_go = |c: char| hides(c) && c != '\n';
+    if !json.contains(must_go) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if !must_go(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    out
 }
 
 /// A path for a message.
@@ -84,6 +160,38 @@ mod tests {
             printable_text("\u{1b}[31mx\u{1b}[0m\u{1b}[2J\u{9b}2J\r\u{202e}\n"),
             "\u{1b}[31mx\u{1b}[0m\\u{1b}[2J\\u{9b}2J\\r\\u{202e}\n"
         );
+    }
+
+    #[test]
+    fn strings_of_json_are_made_printable_and_nothing_else() {
+        let shown = |json: &str| String::from_utf8(printable_json(json.as_bytes()).into_owned()).unwrap();
+        for plain in
+            ["{\n\t\"a\\\\n\": \"\\\"\\/ \\u0041 \\ud83d\\ude00 ö\"}\r\n", "\"\\", "\"\\u00", "\u{1b}", ""]
+        {
+            assert!(matches!(printable_json(plain.as_bytes()), Cow::Borrowed(_)), "{plain:?}");
+        }
+        assert_eq!(shown(r#"{"a\n": "\n\r\t\b\f"}"#), r#"{"a\\n": "\\n\\r\\t\\u{8}\\u{c}"}"#);
+        assert_eq!(shown(r#"["\\\n", "\\n"]"#), r#"["\\\\n", "\\n"]"#);
+        assert_eq!(
+            shown(r#"["\u001B[32m", "\u009b", "\udb40\udc41"]"#),
+            r#"["\\u{1b}[32m", "\\u{9b}", "\\u{e0041}"]"#
+        );
+        assert_eq!(shown("[\"\u{202e}x\u{7f}\"]"), "[\"\\\\u{202e}x\\\\u{7f}\"]");
+        // Half pairs and raw control characters are no JSON, before and after.
+        for broken in [r#"["\ud800"]"#, r#"["\ud800\u0041\n"]"#, "[\"\u{1b}\"]"] {
+            serde_json::from_str::<serde_json::Value>(broken).unwrap_err();
+            serde_json::from_str::<serde_json::Value>(&shown(broken)).unwrap_err();
+        }
+        assert_eq!(printable_json(b"\"\xff\\n\"").as_ref(), b"\"\xff\\n\"");
+    }
+
+    #[test]
+    fn what_is_visible_is_the_same_json() {
+        let json = "[\"a\u{9b}\u{202e}\u{e0041}\",\n \"\u{7f}\"]".to_string();
+        let visible = visible_json(json.clone());
+        assert_eq!(visible, "[\"a\\u009b\\u202e\\udb40\\udc41\",\n \"\\u007f\"]");
+        let values = [json, visible].map(|json| serde_json::from_str::<serde_json::Value>(&json).unwrap());
+        assert_eq!(values[0], values[1]);
     }
 
     #[test]

@@ -7,6 +7,10 @@
 
 mod support;
 
+/// The system's, and for each thread a count that only itself sees.
+#[global_allocator]
+static ALLOCATOR: support::memory::Counting = support::memory::Counting;
+
 mod circles;
 mod contract;
 mod house;
@@ -38,6 +42,7 @@ mod document {
     mod merge;
     mod outputs;
     mod places;
+    mod planted;
     mod show;
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> ExitCode {
     };
     let text = match on_stdout {
         true => envelope::write(&report),
-        false => fitting_stdout(bench::text(&report)),
+        false => fitting_stdout(envelope::shown(&report, bench::text)),
     };
     let code = print(&text, ExitCode::Done);
     match output.map(|output| output.write(&envelope::write(&report))) {

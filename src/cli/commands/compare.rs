@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> ExitCode {
         Err(refusal) => return tell(refusal),
     };
     let content = |output: &Output| match output.format {
-        "junit" => compare::junit(&comparison),
+        "junit" => envelope::shown(&comparison, compare::junit),
         _ => envelope::write(&comparison),
     };
     let failures: Vec<Failure> = outputs.write(content).into_iter().map(Failure::from).collect();
@@ -125,8 +125,8 @@ pub(crate) fn run(arguments: &CompareArguments) -> ExitCode {
     };
     let text = match json_output(arguments.json.as_deref()) {
         (_, true) => envelope::write(&comparison),
-        _ if arguments.markdown => compare::markdown(&comparison),
-        _ => fitting_stdout(compare::text(&comparison)),
+        _ if arguments.markdown => envelope::shown(&comparison, compare::markdown),
+        _ => fitting_stdout(envelope::shown(&comparison, compare::text)),
     };
     print(&text, code)
 }

@@ -135,7 +135,11 @@ fn show(arguments: &ConfigArguments) -> Result<ExitCode, Fault> {
     let report = ConfigReport::of(config, &config::in_force())?;
     let (output, on_stdout) = json_output(arguments.json.as_deref());
     let output = output.map(|output| TextOutput::open(&output)).transpose().map_err(Refusal::from)?;
-    let text = if on_stdout { envelope::write(&report) } else { fitting_stdout(report.text()) };
+    let text = if on_stdout {
+        envelope::write(&report)
+    } else {
+        fitting_stdout(envelope::shown(&report, ConfigReport::text))
+    };
     let code = print(&text, ExitCode::Done);
     match output.map(|output| output.write(&envelope::write(&report))) {
         Some(Err(error)) => Err(Failure::from(error).into()),

@@ -32,6 +32,7 @@ use crate::session::signals::stop_on_signals;
 use crate::session::telemetry::{Listener, Seldom, Telemetry, Wishes};
 use crate::sys::error::system_text;
 use crate::sys::signals::survive_file_size_limit;
+use crate::sys::stack::with_room;
 use crate::sys::standard::is_output_closed;
 use crate::sys::terminal;
 use crate::sys::wake::Latch;
@@ -50,6 +51,23 @@ pub(crate) enum VerdictTo {
     StandardError,
     /// Under a text result on standard output; to standard error for a format that programs read.
     UnderResult,
+}
+
+/// Runs a command on the words that this process was started with. `usual_name` is what it is called where nobody says.
+pub fn main(usual_name: &str, command: fn(&Program, &[OsString]) -> ExitCode) -> ExitCode {
+    let ran = with_room(|| {
+        let mut args = std::env::args_os();
+        let name = args.next().map_or_else(|| usual_name.into(), |name| name.to_string_lossy().into_owned());
+        command(&Program { name }, &args.collect::<Vec<_>>())
+    });
+    ran.unwrap_or_else(|error| {
+        let message = format!(
+            "the stack is limited to less than this program needs, and there is no memory for another one: {}",
+            system_text(&error)
+        );
+        let hint = "raise the limit of the stack (ulimit -s 8192), or of address space (ulimit -v)";
+        tell(Refusal::new(RefusalKind::Machine, message).hint(hint))
+    })
 }
 
 /// Runs the DiskSpd command with `args` (without the program name).

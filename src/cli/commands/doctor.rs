@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> ExitCode {
         Some(Script::Set) => show::script(&report),
         Some(Script::Undo) => show::script_back(&report),
         None if arguments.json => envelope::write(&report),
-        None => show::text(&report, arguments.all, Style::of_stdout()),
+        None => envelope::shown(&report, |report| show::text(report, arguments.all, Style::of_stdout())),
     };
     let outcome = match arguments.require {
         Some(Required::Good) if report.counts.spoils > 0 => Outcome::Unmet,

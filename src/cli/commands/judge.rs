@@ -11,6 +11,7 @@ use crate::cli::console::tell;
 use crate::cli::show::judged::{Row, table};
 use crate::cli::show::verdict::{Extent, Style, rules, text};
 use crate::fault::{Outcome, Refusal, RefusalKind};
+use crate::result::json::indented;
 use crate::result::{Grade, Verdict};
 use crate::session::required::grade;
 use crate::text::{printable, wrap};
@@ -65,10 +66,7 @@ pub(crate) fn run(arguments: &JudgeArguments) -> ExitCode {
 
 fn json(all: &[Judged]) -> String {
     let told: Vec<&Told> = all.iter().map(|one| &one.told).collect();
-    let mut text =
-        serde_json::to_string_pretty(&told).expect("it has names for members, and no number that JSON lacks");
-    text.push('\n');
-    text
+    indented(&told)
 }
 
 /// A document with its verdict.

@@ -197,7 +197,9 @@ impl Suite for MarkArguments {
     fn content(&self, output: &Output, report: &MarkReport) -> String {
         match output.format {
             "json" => envelope::write(report),
-            _ => text(report, Reader::Program { comment: self.comment.as_deref() }),
+            _ => envelope::shown(report, |report| {
+                text(report, Reader::Program { comment: self.comment.as_deref() })
+            }),
         }
     }
 }

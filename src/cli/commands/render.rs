@@ -23,6 +23,7 @@ use crate::result::envelope::{self, DocumentKind};
 use crate::result::json::{self, ReadError};
 use crate::selfcost::CostReport;
 use crate::sys::error::system_text;
+use crate::text::printable_json;
 
 /// Print a stored result in any format, as the run or the suite itself would have printed it
 #[derive(Debug, Args)]
@@ -68,6 +69,26 @@ pub(crate) enum Read {
     Plain(Plain),
 }
 
+impl Read {
+    /// The tables of what is no result of a run.
+    fn text(self, style: Style) -> String {
+        match self {
+            Read::Result(document) => render::text(&document),
+            Read::OfSuite(stored) => stored.text(style),
+            Read::Plain(plain) => fitting_stdout(plain.text),
+        }
+    }
+
+    /// As it is stored.
+    fn json(self) -> String {
+        match self {
+            Read::Result(document) => json::write(&document),
+            Read::OfSuite(stored) => stored.json(),
+            Read::Plain(plain) => plain.json,
+        }
+    }
+}
+
 /// A document without runs of its own: there is nothing in it to judge, to compare or to keep.
 pub(crate) struct Plain {
     /// What it is, behind "a".
@@ -111,13 +132,18 @@ fn plain<D: DocumentKind>(
     Ok(Plain { kind: D::NAME, text: text(&document), json: envelope::write(&document), instead })
 }
 
-/// Reads a document of any kind from a file, or from standard input for `-`.
+/// Reads a document of any kind, to be shown, from a file, or from standard input for `-`.
 pub(crate) fn read_any(path: &Path) -> Result<Read, Refusal> {
     document(path, &bytes(path)?)
 }
 
-/// Reads a document of any kind; `path` is where it is from, for messages.
+/// Reads a document of any kind, to be shown: its strings are printable. `path` is where it is from, for messages.
 pub(crate) fn document(path: &Path, text: &[u8]) -> Result<Read, Refusal> {
+    faithful(path, &printable_json(text))
+}
+
+/// Reads a document of any kind, to be written as JSON or XML, which hold every string as it is.
+pub(crate) fn faithful(path: &Path, text: &[u8]) -> Result<Read, Refusal> {
     let format = envelope::format_of(text).unwrap_or_default();
     if let Some(row) = Row::of_format(&format) {
         return (row.stored)(text).map(Read::OfSuite).map_err(|error| unreadable(path, error));
@@ -129,7 +155,7 @@ pub(crate) fn document(path: &Path, text: &[u8]) -> Result<Read, Refusal> {
     Ok(Read::Result(Box::new(read)))
 }
 
-/// Reads the result of a run from a file, or from standard input for `-`.
+/// Reads the result of a run as it is from a file, or from standard input for `-`.
 pub(crate) fn read(path: &Path) -> Result<Document, Refusal> {
     json::read(&bytes(path)?).map_err(|error| unreadable(path, error))
 }
@@ -144,10 +170,11 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
     if !report::is_page(&stored) {
         return Ok(stored);
     }
-    let mut documents = report::documents(&stored).map_err(|error| unreadable(&file, error))?;
-    let count = documents.len();
+    let count = report::count(&stored).map_err(|error| unreadable(&file, error))?;
     match chosen.or((count == 1).then_some(1)) {
-        Some(number) if (1..=count).contains(&number) => Ok(documents.swap_remove(number - 1)),
+        Some(number) if (1..=count).contains(&number) => {
+            report::document(&stored, number).map_err(|error| unreadable(&file, error))
+        }
         _ => {
             let shown = file.display();
             let refusal = unreadable(&file, format!("is a report of {count} documents"));
@@ -190,24 +217,32 @@ pub(crate) fn unreadable(path: &Path, why: impl Display) -> Refusal {
 
 /// `truespd render`.
 pub(crate) fn run(arguments: &RenderArguments) -> ExitCode {
-    match read_any(&arguments.document)
-        .and_then(|read| rendered(&arguments.format, &arguments.document, &read))
-    {
+    let path = &arguments.document;
+    match bytes(path).and_then(|stored| rendered(&arguments.format, path, &stored)) {
         Ok(text) => print(&text, ExitCode::Done),
         Err(refusal) => tell(refusal),
     }
 }
 
-/// A document in a format; `path` is where it is from, for messages.
-pub(crate) fn rendered(format: &FormatArgument, path: &Path, read: &Read) -> Result<String, Refusal> {
-    let (kind, text, stored) = match read {
-        Read::Result(document) => return Ok((format.of(document).render)(document)),
-        Read::OfSuite(stored) => (stored.kind(), stored.text(Style::of_stdout()), stored.json()),
-        Read::Plain(plain) => (plain.kind, fitting_stdout(plain.text.clone()), plain.json.clone()),
+/// A stored document in a format; `path` is where it is from, for messages.
+pub(crate) fn rendered(format: &FormatArgument, path: &Path, stored: &[u8]) -> Result<String, Refusal> {
+    let read = document(path, stored)?;
+    let kind = match &read {
+        Read::Result(document) => {
+            let format = format.of(document);
+            if format.keeps_strings
+                && let Read::Result(as_it_is) = faithful(path, stored)?
+            {
+                return Ok((format.render)(&as_it_is));
+            }
+            return Ok((format.render)(document));
+        }
+        Read::OfSuite(suite) => suite.kind(),
+        Read::Plain(plain) => plain.kind,
     };
     match format.format.as_deref() {
-        None | Some("text") => Ok(text),
-        Some("json") => Ok(stored),
+        None | Some("text") => Ok(read.text(Style::of_stdout())),
+        Some("json") => Ok(faithful(path, stored)?.json()),
         Some(other) => {
             let shown = path.display();
             let message = format!("-R{other}: '{shown}' is a {kind}, which has no such form");

@@ -141,7 +141,7 @@ fn ask_and_run<S: Suite>(suite: &S, crew: Option<Arc<dyn Crew>>) -> Result<ExitC
     };
     let text = match on_stdout.first() {
         Some(output) => suite.content(output, &document),
-        None => fitting_stdout(S::text(&document, Style::of_stdout())),
+        None => fitting_stdout(envelope::shown(&document, |shown| S::text(shown, Style::of_stdout()))),
     };
     let code = print(&text, code);
     let errors = outputs.write(|output| suite.content(output, &document));

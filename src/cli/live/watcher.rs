@@ -1,9 +1,9 @@
 //! Reads events as they come and shows them, until they end.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::io::{self, BufReader, IsTerminal, Read};
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
@@ -20,6 +20,7 @@ use crate::machine::process::{ProcessState, state_of};
 use crate::machine::roots::Roots;
 use crate::session::telemetry::lines::{Happened, Heard};
 use crate::sys::signals::{ScreenSignal, ScreenSignals, suspend_this_process};
+use crate::sys::source::read_line;
 use crate::sys::terminal;
 
 /// How often it looks at what no event tells.
@@ -30,6 +31,11 @@ const DRAW_EVERY: Duration = Duration::from_secs(1);
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
 /// A run that was asked to stop for a while does so within this time.
 const AWAY_LEAST: Duration = Duration::from_millis(500);
+
+/// Bytes of a line, at most: what a run on a thousand hosts tells is a tenth of it.
+const LINE_BYTES_MAX: u64 = 4 << 20;
+/// Events that may wait to be shown.
+const NEWS_MAX: usize = 1000;
 
 /// Why events cannot be watched.
 #[derive(Debug)]
@@ -108,7 +114,7 @@ pub(crate) fn watch(events: Events) -> Result<(), WatchError> {
 
 /// The events as lines on standard output.
 fn lines(events: Events) -> Result<(), WatchError> {
-    let (sender, news) = mpsc::channel();
+    let (sender, news) = mpsc::sync_channel(NEWS_MAX);
     spawn("events", move || read(events, &sender)).map_err(WatchError::System)?;
     let (mut model, mut plain) = (Model::default(), Plain::new(TimeZone::system()));
     loop {
@@ -144,7 +150,7 @@ struct Watched {
 impl Watched {
     fn begin(events: Events, owner: Option<u32>) -> Result<Watched, WatchError> {
         let mut signals = ScreenSignals::receive().map_err(WatchError::System)?;
-        let (sender, news) = mpsc::channel();
+        let (sender, news) = mpsc::sync_channel(NEWS_MAX);
         let signal_sender = sender.clone();
         spawn("events", move || read(events, &sender)).map_err(WatchError::System)?;
         let hand_over = move || {
@@ -257,14 +263,14 @@ impl Watched {
 }
 
 /// Sends each whole line. A file is followed until it says that everything is over.
-fn read(events: Events, sender: &Sender<News>) {
+fn read(events: Events, sender: &SyncSender<News>) {
     let (mut lines, is_followed): (BufReader<Box<dyn Read + Send>>, bool) = match events {
         Events::File(file) => (BufReader::new(Box::new(file)), true),
         Events::Stream(stream) => (BufReader::new(stream), false),
     };
     let (mut line, mut count, mut is_over) = (Vec::new(), 0, false);
     let result = loop {
-        match lines.read_until(b'\n', &mut line) {
+        match read_line(&mut lines, &mut line, LINE_BYTES_MAX) {
             Err(error) => break Err(WatchError::Read(error)),
             Ok(0) if !is_followed || is_over => {
                 break if count > 0 { Ok(()) } else { Err(WatchError::Nothing) };

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::inspect::{push_item, push_layers};
+use crate::result::json::indented;
 use crate::result::{Layer, Limit};
 use crate::verdict::before::words::limit_words;
 
@@ -44,9 +45,7 @@ const USERS_MAX: usize = 3;
 
 /// All of it as JSON.
 pub(crate) fn json(disks: &Disks) -> String {
-    let mut text = serde_json::to_string_pretty(disks).expect("facts are text, numbers and lists");
-    text.push('\n');
-    text
+    indented(disks)
 }
 
 /// A paragraph for each disk.

@@ -20,12 +20,14 @@ fn moment(unix_s: i64, format: &str) -> String {
     Timestamp::from_second(unix_s).map_or("-".to_string(), |moment| moment.strftime(format).to_string())
 }
 
-/// A table whose columns are as wide as their values; `is_number` columns end at one place. Ends with a line end.
-fn aligned(rows: &[Vec<String>], is_number: &[bool]) -> String {
+/// A table whose columns are as wide as their values, which are made printable; `is_number` columns end at one place. Ends
+/// with a line end.
+fn aligned(mut rows: Vec<Vec<String>>, is_number: &[bool]) -> String {
+    rows.iter_mut().flatten().for_each(|cell| *cell = printable(cell));
     let width = |column: usize| rows.iter().map(|row| columns_of(&row[column])).max().unwrap_or(0);
     let widths: Vec<usize> = (0..is_number.len()).map(width).collect();
     let mut out = String::new();
-    for row in rows {
+    for row in &rows {
         let mut line = String::new();
         for (column, value) in row.iter().enumerate() {
             let gap = " ".repeat(widths[column] - columns_of(value));
@@ -58,7 +60,7 @@ pub(crate) fn table(entries: &[Entry], style: Style) -> String {
     ];
     let mut rows = vec![head.map(String::from).to_vec()];
     rows.extend(entries.iter().map(row));
-    let text = aligned(&rows, &[false, false, false, false, true, true, true, false, false, false]);
+    let text = aligned(rows, &[false, false, false, false, true, true, true, false, false, false]);
     // Colours take no room, so they come after the widths.
     let coloured = text.lines().skip(1).zip(entries).map(|(line, entry)| match entry.facts.grade {
         Some(grade) => line.replacen(grade.word(), &style.paint(grade, grade.word()), 1),
@@ -75,20 +77,20 @@ fn row(entry: &Entry) -> Vec<String> {
     let [iops, bytes, mean] = FIGURES.map(figure);
     let target = match facts.targets.as_slice() {
         [] => "-".to_string(),
-        [only] => printable(only),
-        [first, others @ ..] => format!("{} +{}", printable(first), others.len()),
+        [only] => only.clone(),
+        [first, others @ ..] => format!("{first} +{}", others.len()),
     };
-    let label = entry.given.label.iter().map(|label| printable(label));
-    let tags = entry.given.tags.iter().map(|tag| format!("+{}", printable(tag)));
+    let label = entry.given.label.iter().cloned();
+    let tags = entry.given.tags.iter().map(|tag| format!("+{tag}"));
     vec![
         entry.id.clone(),
         moment(entry.time_s(), "%Y-%m-%d %H:%M"),
-        printable(&facts.kind),
+        facts.kind.clone(),
         word(facts.grade).to_string(),
         iops,
         bytes,
         mean,
-        printable(&facts.host),
+        facts.host.clone(),
         target,
         label.chain(tags).collect::<Vec<_>>().join(" "),
     ]
@@ -100,25 +102,25 @@ pub(crate) fn head(entry: &Entry, style: Style) -> String {
     let device = |device: &crate::history::Device| {
         let firmware = device.firmware.as_ref().map(|revision| format!("firmware {revision}"));
         let words = [Some(device.name.clone()), device.model.clone(), firmware];
-        words.into_iter().flatten().map(|word| printable(&word)).collect::<Vec<_>>().join(" ")
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
     };
     let devices: Vec<String> = facts.devices.iter().map(device).collect();
     let rows = [
         ("id", Some(entry.id.clone())),
-        ("kind", Some(printable(&facts.kind))),
+        ("kind", Some(facts.kind.clone())),
         ("time", Some(moment(entry.time_s(), "%Y-%m-%d %H:%M:%S UTC"))),
-        ("host", Some(printable(&facts.host))),
-        ("command", Some(printable(&facts.command))),
+        ("host", Some(facts.host.clone())),
+        ("command", Some(facts.command.clone())),
         ("devices", Some(devices.join(", "))),
         ("profile", facts.profile.clone()),
-        ("label", given.label.as_deref().map(printable)),
+        ("label", given.label.clone()),
         ("tags", Some(given.tags.join(" "))),
-        ("revision", given.revision.as_deref().map(printable)),
-        ("note", given.note.as_deref().map(printable)),
+        ("revision", given.revision.clone()),
+        ("note", given.note.clone()),
     ];
     let told =
         rows.into_iter().filter_map(|(name, value)| Some((name, value.filter(|value| !value.is_empty())?)));
-    told.map(|(name, value)| hanging(&format!("{name:<LEAD$}"), &value, style.columns)).collect()
+    told.map(|(name, value)| hanging(&format!("{name:<LEAD$}"), &printable(&value), style.columns)).collect()
 }
 
 /// Distributions of a metric; each ends with a line end.
@@ -139,10 +141,9 @@ pub(crate) fn statistics(groups: &[Group], by: &[Environment], metric: Metric) -
     let mut rows = vec![heads.map(String::from).collect::<Vec<_>>()];
     rows.extend(groups.iter().map(|group| {
         let spread = &group.spread;
-        let environment =
-            group.environment.iter().map(|value| value.as_deref().map_or("-".into(), printable));
+        let environment = group.environment.iter().map(|value| value.clone().unwrap_or("-".into()));
         let test = has_parts.then(|| match &group.part {
-            Some(part) => format!("{} {}", printable(&group.kind), printable(part)),
+            Some(part) => format!("{} {part}", group.kind),
             None => "run".to_string(),
         });
         let figures = [spread.min, spread.lower_quartile, spread.median, spread.upper_quartile, spread.max];
@@ -150,20 +151,21 @@ pub(crate) fn statistics(groups: &[Group], by: &[Environment], metric: Metric) -
         let mut row: Vec<String> =
             environment.chain(test).chain([profile, spread.runs.to_string()]).collect();
         row.extend(figures.map(|value| metric.show(value)));
-        row.push(printable(&group.command));
+        row.push(group.command.clone());
         row
     }));
     let names = by.len() + usize::from(has_parts);
     let is_number: Vec<bool> =
         (0..names).map(|_| false).chain([false, true, true, true, true, true, true, false]).collect();
-    title + &aligned(&rows, &is_number)
+    title + &aligned(rows, &is_number)
 }
 
 /// Where a result stands, a line for each of its tests.
 pub(crate) fn standing(ranks: &[Rank], metric: Metric) -> String {
     let line = |rank: &Rank| {
-        let part = rank.part.iter().map(|part| format!(", {}", printable(part)));
-        let (id, value) = (format!("{}{}", rank.id, part.collect::<String>()), metric.show(rank.value));
+        let part = rank.part.iter().map(|part| format!(", {part}"));
+        let id = printable(&format!("{}{}", rank.id, part.collect::<String>()));
+        let value = metric.show(rank.value);
         match (&rank.others, rank.better_than_percent) {
             (Some(others), Some(percent)) => format!(
                 "\n{id}: {value}, better than {percent:.0} % of {} with the same profile in the same environment (median {})",

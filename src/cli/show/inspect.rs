@@ -5,6 +5,7 @@ mod processors;
 
 use serde::Serialize;
 
+use crate::result::json::indented;
 use crate::result::{
     ContentSample, ExtentMap, Layer, LayerKind, Limit, MachineNow, NvmeCommands, OpenedKind, Residency,
     TargetFacts, WriteCache,
@@ -81,9 +82,7 @@ pub(crate) struct WriteTest {
 
 /// All of it as JSON.
 pub(crate) fn json(inspection: &Inspection) -> String {
-    let mut text = serde_json::to_string_pretty(inspection).expect("facts are text, numbers and lists");
-    text.push('\n');
-    text
+    indented(inspection)
 }
 
 /// All targets, and the machine: with the only target, or after all of them.

@@ -397,8 +397,8 @@ mod tests {
         };
         let mut direction = crate::result::Direction {
             ios: 1000,
-            latency: histogram(100_000),
-            response: histogram(20_000_000),
+            latency: histogram(100_000).map(Box::new),
+            response: histogram(20_000_000).map(Box::new),
             ..Default::default()
         };
         let shown = |direction: &crate::result::Direction, are_paced| {

@@ -381,7 +381,7 @@ fn a_rate_limit_catches_up_after_a_stall() {
     let held_up = [late, late + 1000, late + 2000, late + 3000, late + 4000];
     (1..=5).zip(held_up).for_each(|(io, end_ns)| expected.record(end_ns - io * MS));
     (6..=9).for_each(|_| expected.record(1000));
-    assert_eq!(response, &expected);
+    assert_eq!(**response, expected);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Total IO, Read IO, Write IO (`text-output.md` §9).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::hosts::is_folded;
 use super::{OneLine, shown};
@@ -18,9 +18,10 @@ pub(super) fn tables(out: &mut String, document: &Document, span: &TimeSpan, mea
     for (title, kind) in [("Total IO", Kind::Total), ("Read IO", Kind::Read), ("Write IO", Kind::Write)] {
         line!(out);
         line!(out, "{title}");
-        let rows = match is_folded(document) {
-            true => folded(kind, measured),
-            false => each(kind, measured, &names),
+        let rows = if is_folded(document) {
+            folded(kind, span, measured)
+        } else {
+            each(kind, span, measured, &names)
         };
         table(out, kind, span, measured, &rows);
     }
@@ -30,19 +31,19 @@ pub(super) fn tables(out: &mut String, document: &Document, span: &TimeSpan, mea
 struct Row {
     /// In the column of threads.
     thread: String,
-    tally: Tally,
+    figures: String,
     /// Behind the figures.
     target: String,
 }
 
 /// A row per thread and target; in a sum with the host.
-fn each(kind: Kind, measured: &Measured, names: &[String]) -> Vec<Row> {
+fn each(kind: Kind, span: &TimeSpan, measured: &Measured, names: &[String]) -> Vec<Row> {
     let of = |thread: &ThreadResult| -> Vec<Row> {
         let host = thread.source.and_then(|source| names.get(source as usize));
         let host = host.map_or(String::new(), |host| format!(" on {}", OneLine(host)));
         let row = |target: &TargetResult| Row {
             thread: thread.id.to_string(),
-            tally: Tally::of_target(target, kind),
+            figures: cells(&Tally::of_target(target, kind), span, measured.test_time_s),
             target: format!("{} ({}){host}", OneLine(&target.path), Size(target.size_bytes)),
         };
         thread.targets.iter().map(row).collect()
@@ -51,19 +52,26 @@ fn each(kind: Kind, measured: &Measured, names: &[String]) -> Vec<Row> {
 }
 
 /// A row per target, or one for all of many.
-fn folded(kind: Kind, measured: &Measured) -> Vec<Row> {
+fn folded(kind: Kind, span: &TimeSpan, measured: &Measured) -> Vec<Row> {
+    let targets = || measured.threads.iter().flat_map(|thread| &thread.targets);
+    let row = |tally: &Tally, target| {
+        let figures = cells(tally, span, measured.test_time_s);
+        Row { thread: "all".to_string(), figures, target }
+    };
+    let paths: BTreeSet<&str> = targets().map(|target| target.path.as_str()).collect();
+    if paths.len() > NAMED_MAX {
+        let name = format!("{} targets", paths.len());
+        return vec![row(&Tally::of_targets(measured, kind, |_| true), name)];
+    }
     let mut all: BTreeMap<&str, (Tally, u64)> = BTreeMap::new();
-    for target in measured.threads.iter().flat_map(|thread| &thread.targets) {
+    for target in targets() {
         let (tally, size_bytes) = all.entry(&target.path).or_default();
         tally.add(target, kind);
         *size_bytes = target.size_bytes.max(*size_bytes);
     }
-    let row = |tally, target| Row { thread: "all".to_string(), tally, target };
-    if all.len() > NAMED_MAX {
-        let name = format!("{} targets", all.len());
-        return vec![row(Tally::of_targets(measured, kind, |_| true), name)];
-    }
-    let named = |(path, (tally, size))| row(tally, format!("{} ({})", OneLine(path), Size(size)));
+    let named = |(path, (tally, size)): (&str, (Tally, u64))| {
+        row(&tally, format!("{} ({})", OneLine(path), Size(size)))
+    };
     all.into_iter().map(named).collect()
 }
 
@@ -73,8 +81,8 @@ fn table(out: &mut String, kind: Kind, span: &TimeSpan, measured: &Measured, row
     let border = "-".repeat(header.border);
     line!(out, "{}", header.text);
     line!(out, "{border}");
-    for Row { thread, tally, target } in rows {
-        line!(out, "{thread:>6} | {} | {target}", cells(tally, span, measured.test_time_s));
+    for Row { thread, figures, target } in rows {
+        line!(out, "{thread:>6} | {figures} | {target}");
     }
     line!(out, "{border}");
     let total = Tally::of_targets(measured, kind, |_| true);

@@ -77,7 +77,7 @@ fn percentile_ns(latency: &Histogram, share: f64) -> u64 {
 
 /// Mean and deviation of the reads and of the writes of one thread on one target. 2.2 has none over both.
 pub(super) fn of_target(out: &mut Writer, target: &TargetResult) {
-    let (read, write) = (target.read.latency.as_ref(), target.write.latency.as_ref());
+    let (read, write) = (target.read.latency.as_deref(), target.write.latency.as_deref());
     pair(out, read, "AverageReadLatencyMilliseconds", "ReadLatencyStdev");
     pair(out, write, "AverageWriteLatencyMilliseconds", "WriteLatencyStdev");
 }

@@ -207,7 +207,7 @@ fn add_target(mine: &mut TargetResult, theirs: TargetResult) {
     // Targets of one name on several hosts may differ in size, and with it their ranges.
     mine.size_bytes = mine.size_bytes.max(theirs.size_bytes);
     mine.distribution = mine.distribution.take().max(theirs.distribution);
-    mine.short_transfers += theirs.short_transfers;
+    mine.short_transfers = mine.short_transfers.saturating_add(theirs.short_transfers);
     add_direction(&mut mine.read, theirs.read);
     add_direction(&mut mine.write, theirs.write);
 }

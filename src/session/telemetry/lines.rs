@@ -9,6 +9,7 @@ use crate::load::{
 };
 use crate::machine::host::unix_time_ns;
 use crate::result::{DirectionSummary, Document, FindingGrade, Grade, Summary, TimeSpanResult};
+use crate::text::{printable_json, visible_json};
 
 const NS_PER_S: f64 = 1e9;
 
@@ -185,12 +186,12 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// Reads a line of `--events`.
+    /// Reads a line of `--events`, whose words are to be shown.
     ///
     /// # Errors
     /// Why it is none.
     pub fn read(line: &str) -> Result<Heard, serde_json::Error> {
-        serde_json::from_str(line)
+        serde_json::from_slice(&printable_json(line.as_bytes()))
     }
 }
 
@@ -207,7 +208,8 @@ impl Happened {
         let now_ns = unix_time_ns().map_or(0, i128::from);
         let time = Timestamp::from_nanosecond(now_ns).unwrap_or_default();
         let line = Line { time: format!("{time:.3}"), happened: self };
-        serde_json::to_string(&line).expect("it has names for members, and no number that JSON lacks") + "\n"
+        let line = serde_json::to_string(&line);
+        visible_json(line.expect("it has names for members, and no number that JSON lacks")) + "\n"
     }
 
     /// What an event of a run tells; nothing for those that are many.

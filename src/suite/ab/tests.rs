@@ -192,7 +192,7 @@ fn document(ios: f64, findings: &[Finding]) -> Document {
     let read = Direction {
         ios: ios as u64,
         bytes: ios as u64 * 4096,
-        latency: Some(latency),
+        latency: Some(Box::new(latency)),
         ..Direction::default()
     };
     let target = TargetResult {
@@ -482,7 +482,7 @@ fn times_under_a_rate_count_from_when_it_wanted_the_io() {
     let TimeSpanResult::Measured(measured) = &mut document.time_spans[0] else { unreachable!() };
     let mut response = Histogram::default();
     response.record(9000);
-    measured.threads[0].targets[0].read.response = Some(response);
+    measured.threads[0].targets[0].read.response = Some(Box::new(response));
     let target = |throughput| crate::profile::Target { throughput, ..Default::default() };
     let mut at = |rates: &[Option<Throughput>]| {
         let targets = rates.iter().copied().map(target).collect();

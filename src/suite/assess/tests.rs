@@ -25,7 +25,7 @@ fn plan(tests: &[Test]) -> Plan {
 fn direction(ios: u64, block_bytes: u64, latencies_ns: &[u64]) -> Direction {
     let mut latency = Histogram::new();
     latencies_ns.iter().for_each(|&ns| latency.record(ns));
-    Direction { ios, bytes: ios * block_bytes, latency: Some(latency), ..Direction::default() }
+    Direction { ios, bytes: ios * block_bytes, latency: Some(Box::new(latency)), ..Direction::default() }
 }
 
 /// A thread that reads and one that writes, for ten seconds.

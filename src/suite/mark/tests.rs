@@ -36,7 +36,7 @@ fn document(bytes_per_s: u64, latency_ns: u64, grade: FindingGrade) -> Document 
     let read = Direction {
         bytes: bytes_per_s * 10,
         ios: bytes_per_s * 10 / 4096,
-        latency: Some(latency),
+        latency: Some(Box::new(latency)),
         ..Direction::default()
     };
     let target = TargetResult {

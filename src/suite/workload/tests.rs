@@ -43,8 +43,8 @@ fn direction(ios: u64, latency_ns: u64, response_ns: Option<u64>) -> Direction {
     Direction {
         ios,
         bytes: ios * 8192,
-        latency: Some(histogram(latency_ns)),
-        response: response_ns.map(histogram),
+        latency: Some(Box::new(histogram(latency_ns))),
+        response: response_ns.map(histogram).map(Box::new),
         ..Direction::default()
     }
 }

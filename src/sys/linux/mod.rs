@@ -28,6 +28,7 @@ pub mod rusage;
 pub mod signals;
 pub mod source;
 pub mod space;
+pub mod stack;
 pub mod standard;
 pub mod stat;
 pub mod system;

@@ -2,7 +2,7 @@
 //! instead of a wait for ever.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufRead, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -20,6 +20,24 @@ use super::lease::patiently;
 const WRITER_PATIENCE: Duration = Duration::from_secs(3);
 /// How often it is looked whether somebody does.
 const WRITER_LOOK: Duration = Duration::from_millis(20);
+
+/// Most bytes that are read of a document, or of a line of a file of lines. What is larger is usually none, but a disk, or the
+/// file of a test.
+pub const BYTES_MAX: u64 = 1 << 30;
+
+/// Adds the rest of a line, with its end if it has one, to what was read of it; returns how many bytes came.
+///
+/// # Errors
+/// What the system says, and [`ErrorKind::FileTooLarge`] when it has more than so many bytes.
+pub fn read_line(lines: &mut dyn BufRead, line: &mut Vec<u8>, bytes_max: u64) -> io::Result<usize> {
+    let left = (bytes_max + 1).saturating_sub(line.len() as u64);
+    let count = lines.take(left).read_until(b'\n', line)?;
+    if line.len() as u64 > bytes_max {
+        let what = format!("it has a line of more than {} MiB, the most that is read", bytes_max >> 20);
+        return Err(io::Error::new(ErrorKind::FileTooLarge, what));
+    }
+    Ok(count)
+}
 
 /// Nobody opened a named pipe for writing.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
@@ -189,6 +207,21 @@ mod tests {
         ] {
             assert!(why(&path).contains(says), "{path:?}: {}", why(&path));
         }
+    }
+
+    #[test]
+    fn a_line_has_an_end() {
+        let mut lines: &[u8] = b"one\ntwo\nrest";
+        let mut line = Vec::new();
+        assert_eq!(read_line(&mut lines, &mut line, 4).unwrap(), 4);
+        // What was read before counts.
+        let error = read_line(&mut lines, &mut line, 7).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::FileTooLarge);
+        line.clear();
+        let mut endless = io::BufReader::new(io::repeat(0));
+        let error = read_line(&mut endless, &mut line, 1 << 20).unwrap_err();
+        assert_eq!(error.to_string(), "it has a line of more than 1 MiB, the most that is read");
+        assert!(line.capacity() <= 4 << 20);
     }
 
     #[test]

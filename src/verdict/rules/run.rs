@@ -165,7 +165,7 @@ pub fn percentiles(case: &Case<'_>) -> Look {
     for way in Way::BOTH {
         let directions = targets().map(|target| if way == Way::Read { &target.read } else { &target.write });
         let count: u64 =
-            directions.filter_map(|direction| direction.latency.as_ref()).map(Histogram::count).sum();
+            directions.filter_map(|direction| direction.latency.as_deref()).map(Histogram::count).sum();
         let Some(nines) = first_single(count).filter(|_| count > 0) else { continue };
         let name = if nines == 2 { "the 99th percentile".to_string() } else { format!("{nines}-nines") };
         words.push(format!(

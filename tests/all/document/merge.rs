@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::support::documents::{Machine, Ranges, Recipe, document};
 use truespd::measure::LatencySlices;
 use truespd::render::text;
-use truespd::result::json::write;
+use truespd::result::json::{self, write};
 use truespd::result::merge::{MergeError, Merger};
 use truespd::result::{
     ClockOffset, CommonStart, Document, LostHow, LostRank, Measured, Rank, Summary, TimeSpanResult, Timeline,
@@ -590,4 +590,20 @@ proptest! {
         let (one, other) = (merge(one, false).expect("a part"), merge(other, false).expect("a part"));
         prop_assert!(write(&merge(&[&other, &one], false).expect("sums")) == write(&sum));
     }
+}
+
+/// Counts of made-up results do not run over, and a sum can be read again.
+#[test]
+fn counts_without_measure_have_no_sum() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/documents/v1/sim-random-mix-L-D.json");
+    let mut stored: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(path).expect("a document")).expect("JSON");
+    let target = stored.pointer_mut("/result/time_spans/0/measured/threads/0/targets/0").expect("a target");
+    target["read"]["bytes"] = (1u64 << 59).into();
+    target["short_transfers"] = u64::MAX.into();
+    let document = json::read(stored.to_string().as_bytes()).expect("large, but a document");
+    let mut merger = Merger::new(true);
+    let added: Vec<_> = (0..40).map(|_| merger.add("it", document.clone())).collect();
+    let refused = added.into_iter().find_map(Result::err).expect("too large").to_string();
+    assert!(refused.starts_with("with it, the counts of bytes or I/Os are too large"), "{refused}");
 }

@@ -1,8 +1,15 @@
 //! Changes of good inputs, so that they go deep before they are wrong.
 
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use serde_json::{Number, Value};
 
 use crate::support::documents::Random;
+use crate::support::planted::PLANT;
 
 /// Numbers at which something may end.
 const NUMBERS: &[&str] = &[
@@ -65,6 +72,8 @@ const TEXTS: &[&str] = &[
     "\u{feff}",
     "\u{9b}",
     "\u{0}",
+    PLANT,
+    "\u{1b}[32mverdict: certified forged\u{1b}[0m",
     "\"",
     "'",
     "<",
@@ -180,13 +189,101 @@ pub fn words(seed: &[String], all: &[Vec<String>], random: &mut Random) -> Vec<S
     words
 }
 
-/// One to three changes somewhere in a tree of JSON.
+/// One to three changes somewhere in a tree of JSON; some of them are strings that act on a terminal, or lengths that are not
+/// true.
 pub fn json(seed: &Value, random: &mut Random) -> Value {
     let mut value = seed.clone();
     for _ in 0..=random.below(3) {
-        change_value(&mut value, random);
+        match random.below(6) {
+            0 => change_one(&mut value, Value::is_string, random, |value, _| *value = PLANT.into()),
+            1 => change_one(&mut value, has_histogram, random, change_histogram),
+            2 => change_one(&mut value, Value::is_u64, random, |value, random| {
+                *value = other_value(value, random)
+            }),
+            _ => change_value(&mut value, random),
+        }
     }
     value
+}
+
+/// Changes one of all values for which `is_one` holds.
+fn change_one(
+    value: &mut Value,
+    is_one: fn(&Value) -> bool,
+    random: &mut Random,
+    change: impl Fn(&mut Value, &mut Random),
+) {
+    let mut found = Vec::new();
+    find(value, is_one, &mut String::new(), &mut found);
+    if !found.is_empty() {
+        let at = one_of(&found, random);
+        change(value.pointer_mut(at).expect("it was there"), random);
+    }
+}
+
+/// The places of such values, as JSON pointers.
+fn find(value: &Value, is_one: fn(&Value) -> bool, at: &mut String, found: &mut Vec<String>) {
+    if is_one(value) {
+        found.push(at.clone());
+    }
+    let length = at.len();
+    let mut look = |name: String, inside: &Value| {
+        at.push('/');
+        at.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        find(inside, is_one, at, found);
+        at.truncate(length);
+    };
+    match value {
+        Value::Object(members) => members.iter().for_each(|(name, inside)| look(name.clone(), inside)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(i, inside)| look(i.to_string(), inside)),
+        _ => {}
+    }
+}
+
+fn has_histogram(value: &Value) -> bool {
+    value.get(HISTOGRAM).is_some()
+}
+
+/// The member with the buckets.
+const HISTOGRAM: &str = "hdr_v2_base64";
+
+/// Other buckets in a frame that is good, or nearly so: lengths, digits and bounds that are not true, much in few bytes.
+fn change_histogram(value: &mut Value, random: &mut Random) {
+    let some = |random: &mut Random| {
+        *one_of(&[0, 1, 2, 3, 40, 1 << 16, 1 << 20, 1 << 28, u32::MAX >> 1, u32::MAX], random)
+    };
+    let rarely = |random: &mut Random, good: u32| if random.below(4) == 0 { some(random) } else { good };
+    let pieces: [&[u8]; 7] =
+        [&[2], &[0], &[2, 0xfd, 0x0f], &[0xff; 9], &[0x80], &[4, 3], &[2, 0xff, 0xff, 0x7f]];
+    let piece = *one_of(&pieces, random);
+    let payload =
+        piece.repeat(*one_of(&[1, 55, 1000, 56_319, 56_320, 60_000, 1 << 20], random) / piece.len() + 1);
+    let mut head = Vec::new();
+    head.extend(rarely(random, 0x1c84_9313).to_be_bytes());
+    head.extend(rarely(random, payload.len() as u32).to_be_bytes());
+    head.extend(0u32.to_be_bytes());
+    head.extend(rarely(random, 3).to_be_bytes());
+    head.extend(u64::from(rarely(random, 1)).to_be_bytes());
+    head.extend((u64::MAX >> random.below(64)).to_be_bytes());
+    head.extend(1f64.to_be_bytes());
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let packed =
+        encoder.write_all(&head).and_then(|()| encoder.write_all(&payload)).and_then(|()| encoder.finish());
+    let packed = packed.expect("memory takes it");
+    let mut bytes = 0x1c84_9314u32.to_be_bytes().to_vec();
+    bytes.extend(rarely(random, packed.len() as u32).to_be_bytes());
+    bytes.extend(packed);
+    // So that it can be good as a whole: as many of the lowest latency.
+    let count = payload.iter().filter(|byte| **byte == 2).count();
+    value["count"] = count.into();
+    for (member, text) in
+        [("min_ns", "0"), ("max_ns", "0"), ("sum_ns", "\"0\""), ("sum_squares_ns2", "\"0\"")]
+    {
+        if random.below(2) == 0 {
+            value[member] = serde_json::from_str(text).expect("JSON");
+        }
+    }
+    value[HISTOGRAM] = STANDARD.encode(bytes).into();
 }
 
 fn change_value(value: &mut Value, random: &mut Random) {
@@ -206,8 +303,13 @@ fn change_value(value: &mut Value, random: &mut Random) {
         }
         Value::Array(items) if deeper && !items.is_empty() => {
             let at = random.below(items.len() as u64) as usize;
-            match random.below(10) {
+            match random.below(12) {
                 0 => drop(items.remove(at)),
+                // Many, as far as the input stays small.
+                2 if items[at].to_string().len() < 400 => {
+                    let again = items[at].clone();
+                    items.extend(std::iter::repeat_n(again, 1 << random.below(8)));
+                }
                 1 => items.insert(at, items[at].clone()),
                 _ => change_value(&mut items[at], random),
             }

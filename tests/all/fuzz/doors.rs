@@ -5,16 +5,20 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use truespd::cli::{Invocation, parse};
+use truespd::compare::Question;
 use truespd::engine;
+use truespd::history::{ExportedLine, Facts};
 use truespd::machine::{chain, cpustat, diskstat, fileserver, limits, memory, mounts, pressure, topology};
 use truespd::profile::{Severity, validate, xml};
 use truespd::render::FORMATS;
+use truespd::report::{Content, Input, page};
 use truespd::result::envelope::{self, DocumentKind};
 use truespd::result::merge::Merger;
 use truespd::result::{Document, json};
+use truespd::session::telemetry::lines::Heard;
 use truespd::suite::workload::preset::{Form, Preset};
 use truespd::suite::{ab, assess, mark, study, workload};
-use truespd::text::hides;
+use truespd::text::{hides, printable_json};
 use truespd::verdict::judge;
 
 use super::change;
@@ -50,6 +54,14 @@ fn texts(folder: &str, ending: &str, bytes_max: usize) -> Vec<String> {
 fn assert_is_a_message(message: &str) {
     assert!(message.trim().len() > 5, "{message:?}");
     assert!(!message.chars().any(|c| c != '\n' && hides(c)), "{message:?}");
+}
+
+/// What people see of a document: lines of this program alone, and nothing in them acts on a terminal.
+fn assert_is_tame(what: &str, shown: &str) {
+    let acting = shown.chars().find(|c| hides(*c) && !matches!(c, '\n' | '\t'));
+    assert_eq!(acting, None, "{what}: {shown:?}");
+    let forged = shown.lines().find(|line| line.trim_start().starts_with("verdict: certified forged"));
+    assert_eq!(forged, None, "{what}: {shown:?}");
 }
 
 /// An error that becomes a part of a message.
@@ -164,8 +176,15 @@ impl Door for ResultDocument {
         let verdict = judge(&document);
         verdict.findings.iter().for_each(|finding| assert_is_a_message(&finding.says));
         for format in FORMATS {
-            let text = (format.render)(&document);
-            assert!(!text.contains('\u{1b}') && !text.contains('\u{9b}'), "{}: {text:?}", format.name);
+            assert_is_tame(format.name, &(format.render)(&document));
+        }
+        // As it is read to be shown. The page takes as long as all of the rest.
+        let shown = json::read(&printable_json(input)).expect("printable strings are strings");
+        if input.len().is_multiple_of(8) {
+            let content = Content::Run(Box::new(shown));
+            let (name, group) = ("a".to_string(), "a".to_string());
+            let page = page(&[Input { name, group, stored: input.to_vec(), content }], &Question::default());
+            assert_is_tame("page", &page);
         }
         let written = json::write(&document);
         let again = json::read(written.as_bytes()).expect("what was written can be read");
@@ -198,8 +217,10 @@ impl SuiteDocuments {
 fn try_suite<T: DocumentKind>(input: &[u8], text: impl Fn(&T) -> String) {
     match envelope::read::<T>(input) {
         Ok(document) => {
-            let text = text(&document);
-            assert!(!text.contains('\u{1b}') && !text.contains('\u{9b}'), "{text:?}");
+            assert_is_tame("as it is", &envelope::shown(&document, &text));
+            let printable =
+                envelope::read::<T>(&printable_json(input)).expect("printable strings are strings");
+            assert_is_tame("as it is read to be shown", &text(&printable));
             drop(envelope::write(&document));
         }
         Err(error) => assert_says_something(&error),
@@ -219,6 +240,41 @@ impl Door for SuiteDocuments {
         try_suite::<workload::Outcome>(input, workload::Outcome::text);
         try_suite::<mark::MarkReport>(input, |report| mark::text::text(report, mark::text::Reader::Person));
         try_suite::<truespd::selfcost::CostReport>(input, |_| String::new());
+    }
+}
+
+/// Lines of `--events` and of an exported history.
+pub struct Lines(Vec<Value>);
+
+impl Lines {
+    pub fn new() -> Self {
+        let progress = r#"{"time":"2026-11-24T10:00:00Z","event":"progress","phase":"measurement","time_span":1,"time_spans":1,
+            "elapsed_s":11.0,"left_s":1.0,"ios":1,"bytes":1,"iops":1.0,"disks":[{"name":"a","reads_per_s":1.0,
+            "read_bytes_per_s":1.0,"writes_per_s":1.0,"write_bytes_per_s":1.0,"in_flight_mean":1.0}]}"#;
+        let result = r#"{"time":"2026-11-24T10:00:00Z","event":"result","verdict":"suspect","findings":[{"rule":"steal",
+            "grade":"suspect","says":"x"}],"time_spans":[]}"#;
+        let document = "{}".to_string();
+        let exported =
+            ExportedLine::of_new(document, Facts { host: "a".into(), ..Facts::default() }, 1).text();
+        Lines([progress, result, &exported].map(|line| serde_json::from_str(line).expect("JSON")).to_vec())
+    }
+}
+
+impl Door for Lines {
+    fn input(&self, random: &mut Random) -> Vec<u8> {
+        change::json(change::one_of(&self.0, random), random).to_string().into_bytes()
+    }
+
+    fn try_input(&self, input: &[u8]) {
+        let text = String::from_utf8_lossy(input);
+        match Heard::read(&text) {
+            Ok(heard) => assert!(!heard.happened.line().contains("\\u001b")),
+            Err(error) => assert_says_something(&error),
+        }
+        match ExportedLine::read(input) {
+            Ok(line) => assert_is_tame("a line", &line.text()),
+            Err(error) => assert_says_something(&error),
+        }
     }
 }
 

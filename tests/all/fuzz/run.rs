@@ -1,4 +1,5 @@
-//! Changed inputs at every door: no panic, no endless work, a message for what is refused.
+//! Changed inputs at every door: no panic, no endless work, no memory for what only a number says, no string that acts on a
+//! terminal or makes a line of its own, a message for what is refused.
 //!
 //! A usual run of the tests tries some thousands, always the same. `TRUESPD_FUZZ_INPUTS=1000000` tries more, and
 //! `TRUESPD_FUZZ_SEED` others:
@@ -11,12 +12,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use super::doors::{
-    CommandLine, Door, KernelTexts, MachineTree, Presets, ProfileXml, ResultDocument, SuiteDocuments,
+    CommandLine, Door, KernelTexts, Lines, MachineTree, Presets, ProfileXml, ResultDocument, SuiteDocuments,
 };
 use crate::support::documents::Random;
+use crate::support::memory::measured;
 
 /// All doors together, unless the environment says otherwise.
 const INPUTS: u64 = 20_000;
+
+/// Memory for one input: this, and so many times its length.
+const BYTES_MAX: usize = 16 << 20;
+const BYTES_FOR_EACH_MAX: usize = 400;
 
 /// Processor time for one input, also on a slow machine.
 const TIME_MAX: Duration = Duration::from_secs(10);
@@ -36,20 +42,21 @@ fn processor_time() -> Duration {
 fn try_door(name: &str, percent: u64, door: &dyn Door) {
     let inputs = (from_environment("TRUESPD_FUZZ_INPUTS", INPUTS) * percent).div_ceil(100);
     let seed = from_environment("TRUESPD_FUZZ_SEED", 1);
-    let mut longest = Duration::ZERO;
+    let (mut longest, mut largest) = (Duration::ZERO, 0);
     for number in 0..inputs {
         let input = door.input(&mut Random(seed.wrapping_mul(0x1_0000_0001).wrapping_add(number)));
         let before = processor_time();
-        let tried = catch_unwind(AssertUnwindSafe(|| door.try_input(&input)));
+        let (tried, bytes) = measured(|| catch_unwind(AssertUnwindSafe(|| door.try_input(&input))));
         let took = processor_time() - before;
-        longest = longest.max(took);
+        (longest, largest) = (longest.max(took), largest.max(bytes));
+        let bytes_max = BYTES_MAX + BYTES_FOR_EACH_MAX * input.len();
         assert!(
-            tried.is_ok() && took < TIME_MAX,
-            "{name}: input {number} with TRUESPD_FUZZ_SEED={seed} took {took:?}:\n{:?}",
+            tried.is_ok() && took < TIME_MAX && bytes < bytes_max,
+            "{name}: input {number} with TRUESPD_FUZZ_SEED={seed} took {took:?} and {bytes} bytes:\n{:?}",
             String::from_utf8_lossy(&input)
         );
     }
-    println!("{name}: {inputs} inputs, the longest took {longest:?}");
+    println!("{name}: {inputs} inputs, the longest took {longest:?}, the largest {} KiB", largest >> 10);
 }
 
 #[test]
@@ -64,7 +71,7 @@ fn profiles_as_xml() {
 
 #[test]
 fn result_documents() {
-    try_door("result documents", 8, &ResultDocument::new());
+    try_door("result documents", 7, &ResultDocument::new());
 }
 
 #[test]
@@ -73,8 +80,13 @@ fn documents_of_suites() {
 }
 
 #[test]
+fn lines_of_events_and_histories() {
+    try_door("lines", 2, &Lines::new());
+}
+
+#[test]
 fn presets() {
-    try_door("presets", 6, &Presets::new());
+    try_door("presets", 5, &Presets::new());
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn measure(law: Law, engine: &str, words: &str) -> Account {
     let outcome = run(&Place::new(4096).profile(&words), row, "", &no_stop());
     let reported = outcome.target().read.latency.clone().expect("measured");
     assert!(reported.count() > 20, "{words}: {}", reported.count());
-    Account { reported, seconds: outcome.measured().test_time_s, served: gate.served() }
+    Account { reported: *reported, seconds: outcome.measured().test_time_s, served: gate.served() }
 }
 
 const ENGINES: [&str; 4] = ["io_uring", "libaio", "threads", "psync"];

@@ -258,7 +258,7 @@ fn response_times_are_stored_and_summed_and_change_no_result() {
     for target in sum.measured().flat_map(|measured| &measured.threads).flat_map(|thread| &thread.targets) {
         responses.merge(target.read.response.as_ref().expect("of each"));
     }
-    assert_eq!(responses, twice);
+    assert_eq!(responses, *twice);
     let row = sum.sources[0].time_spans[0].as_ref().expect("measured");
     assert_eq!(row.read.response.as_ref().expect("summed").max_ns, 2_000_100_000);
 

@@ -130,3 +130,44 @@ fn documents_have_a_largest_size() {
     lab.run("-Xlarge.json").refused(3, &["failed to load profile"]);
     fs::remove_file(lab.path("large.json")).expect("there");
 }
+
+/// A stack of a few pages is none, and a size that others set for the stacks of threads says nothing here.
+#[test]
+fn the_limit_of_the_stack_changes_nothing() {
+    let lab = Lab::new();
+    lab.run("-c1M -b4K -d1 -W0 -g1 --json r.json f").expect_code(0);
+    let (diskspd, truespd) = (env!("CARGO_BIN_EXE_diskspd"), env!("CARGO_BIN_EXE_truespd"));
+    let lines = [
+        format!("{diskspd} -?"),
+        format!("{diskspd} -b4K -d1 -W0 -t4 -o4 -L f"),
+        format!("{truespd} run -b4K -d1 -W0 f"),
+        format!("{truespd} --help"),
+        format!("{truespd} show r.json"),
+        format!("{truespd} report r.json -o p.html"),
+        format!("{truespd} history list"),
+        format!("{truespd} inspect f"),
+        format!("{truespd} manual diskspd"),
+    ];
+    for line in lines {
+        for limit in [
+            "ulimit -s 64",
+            "ulimit -S -s 64",
+            "export RUST_MIN_STACK=1",
+            "export RUST_MIN_STACK=99999999999999",
+        ] {
+            let words = format!("{limit}; exec {line}");
+            let mut command = lab.command_behind(&["sh", "-c", &words], "");
+            let ran = command.output().expect("sh starts");
+            let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+            assert_eq!(ran.status.code(), Some(0), "{words}\n{said}");
+        }
+    }
+    // Root raises the limit; who may not gets a thread.
+    if rustix::process::geteuid().is_root() {
+        lab.give_to(65534);
+        let words = format!("ulimit -s 64; exec {} -b4K -d1 -W0 f", lab.copy_of_program().display());
+        let wrapper = ["setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", &words];
+        let ran = lab.command_behind(&wrapper, "").output().expect("setpriv starts");
+        assert_eq!(ran.status.code(), Some(0), "{words}\n{}", String::from_utf8_lossy(&ran.stderr));
+    }
+}

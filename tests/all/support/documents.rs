@@ -296,7 +296,7 @@ pub fn slices(threads: &[ThreadResult], seed: u64) -> LatencySlices {
     let mut counts = vec![[[0u64; BUCKETS]; 2]; 40];
     for target in threads.iter().flat_map(|thread| &thread.targets) {
         for (side, direction) in [&target.read, &target.write].into_iter().enumerate() {
-            for bucket in direction.latency.iter().flat_map(Histogram::buckets) {
+            for bucket in direction.latency.iter().flat_map(|latency| latency.buckets()) {
                 let slice = random.below(40) as usize;
                 counts[slice][side][bucket_of(bucket.low_ns)] += bucket.count;
             }
@@ -354,5 +354,6 @@ fn direction(span: &TimeSpan, target: &Target, is_on: bool, random: &mut Random)
             intervals.record(at_ns, latency_ns);
         }
     }
+    let (latency, response) = (latency.map(Box::new), response.map(Box::new));
     Direction { bytes: ios * target.block_bytes, ios, latency, response, intervals }
 }

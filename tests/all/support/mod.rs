@@ -4,6 +4,8 @@ pub mod devices;
 pub mod documents;
 pub mod gate;
 pub mod killed;
+pub mod memory;
+pub mod planted;
 pub mod program;
 pub mod pty;
 pub mod runner;

@@ -26,7 +26,7 @@ fn direction(ios: &[(u64, u64)], interval_ms: u64, duration_ms: u64) -> Directio
         intervals.record(at_ms * MS, latency_ms * MS);
     }
     let count = ios.len() as u64;
-    let (latency, intervals) = (Some(latency), Some(intervals));
+    let (latency, intervals) = (Some(Box::new(latency)), Some(intervals));
     Direction { bytes: 4096 * count, ios: count, latency, intervals, ..Direction::default() }
 }
 

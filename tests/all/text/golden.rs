@@ -279,7 +279,7 @@ fn latencies(ios: u64) -> Option<Histogram> {
 }
 
 fn with_latencies(bytes: u64, ios: u64) -> Direction {
-    Direction { latency: latencies(ios), ..direction(bytes, ios) }
+    Direction { latency: latencies(ios).map(Box::new), ..direction(bytes, ios) }
 }
 
 fn with_intervals(mut direction: Direction, interval_ms: u64, duration_s: u64) -> Direction {

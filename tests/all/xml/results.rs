@@ -255,7 +255,7 @@ fn target_of(node: Node<'_, '_>, span: &TimeSpan) -> TargetResult {
             latency: span.measure_latency.then(|| {
                 let mut latency = Histogram::new();
                 (0..ios).for_each(|i| latency.record(1000 + i));
-                latency
+                Box::new(latency)
             }),
             intervals: span.calculate_iops_std_dev.then(|| series_of(node, name, span)),
             ..Direction::default()
@@ -393,9 +393,10 @@ fn figures_are_those_of_the_definitions() {
         intervals.record(at_ms * 1_000_000, latency_us * 1000);
     }
     let (latency, intervals) = (Some(latency), Some(intervals));
-    target.read = Direction { bytes: 16384, ios: 4, latency, intervals, ..Direction::default() };
+    target.read =
+        Direction { bytes: 16384, ios: 4, latency: latency.map(Box::new), intervals, ..Direction::default() };
     target.write = Direction {
-        latency: Some(Histogram::new()),
+        latency: Some(Box::new(Histogram::new())),
         intervals: Some(Intervals::new(500_000_000, 2_000_000_000)),
         ..Direction::default()
     };

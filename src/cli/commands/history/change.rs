@@ -7,6 +7,7 @@ use crate::cli::commands::diskspd::{ExitCode, print};
 use crate::cli::commands::keeping;
 use crate::fault::Refusal;
 use crate::history::{Entry, Store};
+use crate::text::printable;
 
 /// Give a kept result a name, or take it away
 ///
@@ -76,13 +77,13 @@ fn tag_change(text: &str) -> Result<TagChange, Refusal> {
 pub(super) fn label(at: &At, arguments: &LabelArguments) -> Done {
     let (mut store, entry) = one(at, &arguments.document)?;
     store.set_label(&entry, arguments.name.as_deref()).map_err(Refusal::from)?;
-    Ok(said(&[entry], &arguments.name.as_ref().map_or("no label".into(), |name| format!("label {name}"))))
+    Ok(said(&[entry], |_| arguments.name.as_ref().map_or("no label".into(), |name| format!("label {name}"))))
 }
 
 pub(super) fn note(at: &At, arguments: &NoteArguments) -> Done {
     let (mut store, entry) = one(at, &arguments.document)?;
     store.set_note(&entry, arguments.text.as_deref()).map_err(Refusal::from)?;
-    Ok(said(&[entry], &arguments.text.as_ref().map_or("no note".into(), |text| format!("note: {text}"))))
+    Ok(said(&[entry], |_| arguments.text.as_ref().map_or("no note".into(), |text| format!("note: {text}"))))
 }
 
 pub(super) fn tag(at: &At, arguments: &TagArguments) -> Done {
@@ -97,11 +98,11 @@ pub(super) fn tag(at: &At, arguments: &TagArguments) -> Done {
     }
     store.tag(&entries, &add, &remove).map_err(Refusal::from)?;
     let now = store.find(&arguments.document).map_err(Refusal::from)?;
-    let line = |entry: &Entry| match entry.given.tags.as_slice() {
-        [] => format!("{}: no tags\n", entry.id),
-        tags => format!("{}: tags {}\n", entry.id, tags.join(" ")),
+    let words = |entry: &Entry| match entry.given.tags.as_slice() {
+        [] => "no tags".to_string(),
+        tags => format!("tags {}", tags.join(" ")),
     };
-    Ok(print(&now.iter().map(line).collect::<String>(), ExitCode::Done))
+    Ok(said(&now, words))
 }
 
 pub(super) fn remove(at: &At, arguments: &RemoveArguments) -> Done {
@@ -110,7 +111,7 @@ pub(super) fn remove(at: &At, arguments: &RemoveArguments) -> Done {
     let found = arguments.documents.iter().map(|word| store.find_one(word).map_err(Refusal::from));
     let entries: Vec<Entry> = found.collect::<Result<_, _>>()?;
     store.remove(&entries).map_err(Refusal::from)?;
-    Ok(said(&entries, "removed"))
+    Ok(said(&entries, |_| "removed".to_string()))
 }
 
 fn one(at: &At, word: &str) -> Result<(Store, Entry), Refusal> {
@@ -119,8 +120,10 @@ fn one(at: &At, word: &str) -> Result<(Store, Entry), Refusal> {
     Ok((store, entry))
 }
 
-fn said(entries: &[Entry], what: &str) -> ExitCode {
-    print(&entries.iter().map(|entry| format!("{}: {what}\n", entry.id)).collect::<String>(), ExitCode::Done)
+/// A line for each.
+fn said(entries: &[Entry], words: impl Fn(&Entry) -> String) -> ExitCode {
+    let line = |entry: &Entry| format!("{}\n", printable(&format!("{}: {}", entry.id, words(entry))));
+    print(&entries.iter().map(line).collect::<String>(), ExitCode::Done)
 }
 
 #[cfg(test)]

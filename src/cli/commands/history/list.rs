@@ -10,6 +10,7 @@ use crate::cli::show::history::table;
 use crate::cli::show::verdict::Style;
 use crate::fault::Refusal;
 use crate::history::{Entry, Filter};
+use crate::result::json::indented;
 use crate::text::grouped;
 
 /// Rows that are shown without `--limit`: a screen.
@@ -59,7 +60,5 @@ pub(super) fn run(at: &At, arguments: &ListArguments) -> Done {
 }
 
 fn json(entries: &[Entry]) -> String {
-    let mut text = serde_json::to_string_pretty(entries).expect("all keys are text, and no type refuses");
-    text.push('\n');
-    text
+    indented(entries)
 }

@@ -33,11 +33,11 @@ pub(super) fn run(at: &At, arguments: &ShowArguments) -> Done {
         return Ok(print(&String::from_utf8_lossy(&bytes), ExitCode::Done));
     }
     let path = Path::new(&entry.id);
-    let read = document(path, &bytes)?;
-    let body = rendered(&arguments.format, path, &read)?;
+    let body = rendered(&arguments.format, path, &bytes)?;
     if arguments.format.is_given() {
         return Ok(print(&body, ExitCode::Done));
     }
+    let read = document(path, &bytes)?;
     let style = Style::of_stdout();
     let mut out = head(&entry, style);
     out.push('\n');

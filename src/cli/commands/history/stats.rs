@@ -11,6 +11,7 @@ use crate::cli::console::say_line;
 use crate::cli::show::history::{standing, statistics};
 use crate::fault::{Failure, FailureKind, Refusal};
 use crate::history::{Environment, Group, Journal, Rank};
+use crate::result::json::indented;
 use crate::result::metrics::Metric;
 
 /// Show how a figure is distributed over the results of each environment, and where one of them stands
@@ -75,8 +76,7 @@ pub(super) fn run(at: &At, arguments: &StatsArguments) -> Done {
     }
     if arguments.json {
         let told = Told { metric: metric.id(), by, groups: &groups, of: &ranks };
-        let text = serde_json::to_string_pretty(&told).expect("all keys are text, and no type refuses");
-        return Ok(print(&(text + "\n"), ExitCode::Done));
+        return Ok(print(&indented(&told), ExitCode::Done));
     }
     if let Some(store) = &store {
         match store.journal() {

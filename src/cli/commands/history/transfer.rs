@@ -1,7 +1,6 @@
 //! `truespd history export|import`: kept results on their way to another file.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -9,7 +8,7 @@ use clap::Args;
 use super::at::{At, Done};
 use super::filter::FilterArguments;
 use crate::cli::commands::diskspd::{ExitCode, print};
-use crate::cli::commands::render::{Read, document, unreadable};
+use crate::cli::commands::render::{Read, faithful, unreadable};
 use crate::cli::console::say_line;
 use crate::cli::show::verdict::plural;
 use crate::fault::{Failure, Refusal, RefusalKind};
@@ -17,8 +16,10 @@ use crate::history::{Added, Entry, ExportedLine, FORMAT, Facts, Store};
 use crate::machine::host::unix_time_s;
 use crate::request::Output;
 use crate::result::envelope::format_of;
+use crate::result::json::{self, ReadError};
 use crate::session::outputs::LaterOutputs;
 use crate::sys::error::system_text;
+use crate::sys::source::{BYTES_MAX, Source, read_line};
 
 /// Write kept results as JSON lines: one for each, with what is known of it and the document as text
 #[derive(Debug, Args)]
@@ -106,50 +107,79 @@ pub(super) fn import(at: &At, arguments: &ImportArguments) -> Done {
 /// Documents of a file with what is known of them.
 type Lines = Box<dyn Iterator<Item = Result<ExportedLine, Refusal>>>;
 
-/// The documents of a file: lines that were exported, or one document as `--json` writes it.
+/// The documents of a file: lines that were exported, or one document as `--json` writes it. Of both no more than 1 GiB is
+/// read for a document, whatever the file is.
 fn lines(path: &Path) -> Result<Lines, Refusal> {
-    let mut reader: Box<dyn BufRead> = match path == Path::new("-") {
-        true => Box::new(BufReader::new(io::stdin())),
-        false => {
-            let opened = File::open(path).map_err(|error| cannot_read(path, &error))?;
-            Box::new(BufReader::new(opened))
-        }
+    let source: Box<dyn io::Read> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        Box::new(Source::open(path).map_err(|error| cannot_read(path, &error))?)
     };
-    let mut first = String::new();
-    reader.read_line(&mut first).map_err(|error| cannot_read(path, &error))?;
-    let is_exported = format_of(first.as_bytes()).is_some_and(|format| format == FORMAT);
-    if first.trim().is_empty() || is_exported {
-        let (path, mut reader) = (path.to_path_buf(), reader);
-        let rest = std::iter::from_fn(move || {
-            let mut text = String::new();
-            match reader.read_line(&mut text) {
-                Ok(0) => None,
-                Ok(_) => Some(Ok(text)),
-                Err(error) => Some(Err(error)),
-            }
-        });
-        let numbered = std::iter::once(Ok(first)).chain(rest).enumerate();
-        let read = move |(number, line): (usize, io::Result<String>)| {
-            let line = match line {
-                Ok(line) if line.trim().is_empty() => return None,
-                Ok(line) => line,
-                Err(error) => return Some(Err(cannot_read(&path, &error))),
-            };
-            Some(ExportedLine::read(&line).map_err(|error| {
-                let message = format!("'{}', line {}: it {error}", path.display(), number + 1);
-                Refusal::new(RefusalKind::Input, message).hint("nothing was imported")
-            }))
-        };
-        return Ok(Box::new(numbered.filter_map(read)));
+    let mut lines = LinesOf { reader: BufReader::new(source), number: 0 };
+    let mut first = Vec::new();
+    // Of what begins otherwise, the reader of documents takes as much as it needs to tell what it is.
+    if lines.begin_as_json().map_err(|error| cannot_read(path, &error))? {
+        match lines.next().map_err(|error| cannot_read(path, &error))? {
+            Some(line) => first = line,
+            None => return Ok(Box::new(std::iter::empty())),
+        }
     }
-    let mut text = first.into_bytes();
-    reader.read_to_end(&mut text).map_err(|error| cannot_read(path, &error))?;
-    Ok(Box::new(std::iter::once(of_document(path, text))))
+    if format_of(&first).is_none_or(|format| format != FORMAT) {
+        let text = json::text_from(first.chain(lines.reader)).map_err(|error| match error {
+            ReadError::Io(error) => cannot_read(path, &error),
+            error => unreadable(path, error),
+        })?;
+        return Ok(Box::new(std::iter::once(of_document(path, text))));
+    }
+    let path = path.to_path_buf();
+    let first = exported(&path, lines.number, &first);
+    let rest = std::iter::from_fn(move || match lines.next() {
+        Ok(line) => line.map(|line| exported(&path, lines.number, &line)),
+        Err(error) => Some(Err(cannot_read(&path, &error))),
+    });
+    Ok(Box::new(std::iter::once(first).chain(rest)))
+}
+
+/// A line that was exported.
+fn exported(path: &Path, number: usize, line: &[u8]) -> Result<ExportedLine, Refusal> {
+    ExportedLine::read(line).map_err(|error| {
+        let message = format!("'{}', line {number}: it {error}", path.display());
+        Refusal::new(RefusalKind::Input, message).hint("nothing was imported")
+    })
+}
+
+/// A file of lines.
+struct LinesOf {
+    reader: BufReader<Box<dyn io::Read>>,
+    /// Of the line that was read last, from 1.
+    number: usize,
+}
+
+impl LinesOf {
+    fn begin_as_json(&mut self) -> io::Result<bool> {
+        let begin = self.reader.fill_buf()?.trim_ascii_start();
+        Ok(begin.is_empty() || begin.starts_with(b"{"))
+    }
+
+    /// The next line that is not blank, behind those that are; none at the end.
+    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        loop {
+            let begin = line.len();
+            if read_line(&mut self.reader, &mut line, BYTES_MAX)? == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if !line[begin..].trim_ascii().is_empty() {
+                return Ok(Some(line));
+            }
+        }
+    }
 }
 
 /// A document that no history knew.
 fn of_document(path: &Path, text: Vec<u8>) -> Result<ExportedLine, Refusal> {
-    let facts = match document(path, &text)? {
+    let facts = match faithful(path, &text)? {
         Read::Result(document) => Facts::of_result(&document),
         Read::OfSuite(stored) => Facts::of_suite(stored.name(), stored.grade(), stored.parts(), &text)
             .map_err(|error| unreadable(path, format!("is no JSON: {error}")))?,

@@ -108,7 +108,7 @@ fn latencies_all_alike_are_a_line() {
         let mut histogram = Histogram::new();
         (0..1000).for_each(|i| histogram.record(16_000_000 + i % 100 * spread));
         let TimeSpanResult::Measured(measured) = &mut document.time_spans[0] else { panic!("measured") };
-        measured.threads[0].targets[0].read.latency = Some(histogram);
+        measured.threads[0].targets[0].read.latency = Some(Box::new(histogram));
         said(&document, 1)
     };
     let words = waited(10_000);

@@ -273,6 +273,7 @@ impl Doc {
                 (0..left).for_each(|_| histogram.record(100_000));
                 histogram
             });
+            let (latency, response) = (latency.map(Box::new), response.map(Box::new));
             Direction { bytes: ios * self.asked.block_bytes, ios, latency, response, ..Direction::default() }
         };
         let result = TargetResult {
