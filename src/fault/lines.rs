@@ -80,9 +80,10 @@ impl Page {
         let is_of_kind = |refusal: &&Refusal| refusal.kind == kind;
         let (first, later): (Vec<_>, Vec<_>) = refusals.all.iter().partition(is_of_kind);
         let is_long = refusals.all.len() > REFUSALS_SHOWN;
-        let shown: Vec<&Refusal> = match is_long {
-            true => first.into_iter().chain(later).take(REFUSALS_SHOWN).collect(),
-            false => refusals.all.iter().collect(),
+        let shown: Vec<&Refusal> = if is_long {
+            first.into_iter().chain(later).take(REFUSALS_SHOWN).collect()
+        } else {
+            refusals.all.iter().collect()
         };
         for (i, refusal) in shown.into_iter().enumerate() {
             match &refusals.typed {

@@ -226,10 +226,7 @@ impl Guard<'_> {
             _ if let_through => Ok(()),
             _ => found.kept(typed),
         }
-        .map_err(|refusal| match writes {
-            true => refusal,
-            false => refusal.about(&["-c"]),
-        })
+        .map_err(|refusal| if writes { refusal } else { refusal.about(&["-c"]) })
     }
 
     fn is_left_over(&self, file: &File, wish: Wish<'_>) -> bool {

@@ -199,8 +199,10 @@ fn told_by(process: &Path, target: Identity) -> Vec<Told> {
     let mut found = Vec::new();
     for info in fs::read_dir(process.join("fdinfo")).into_iter().flatten().flatten() {
         let told = fs::read_to_string(info.path()).ok().and_then(|info| Told::in_info(&info));
-        let is_it = || Identity::at(&process.join("fd").join(info.file_name())).is_ok_and(|at| at == target);
-        if let Some(told) = told.filter(|_| is_it()) {
+        let opened = process.join("fd").join(info.file_name());
+        if let Some(told) = told
+            && Identity::at(&opened).is_ok_and(|identity| identity == target)
+        {
             found.push(told);
         }
     }

@@ -130,8 +130,10 @@ fn check_huge_pages(span: &TimeSpan, roots: &Roots) -> Result<(), Refusal> {
 
 /// Checks that the source of a target's write data (`-Z<size>,<file>`) can be read, without reading all of it.
 pub(super) fn check_source(target: &Target) -> Result<(), Refusal> {
-    let path = target.write_source_path.as_deref().filter(|path| !path.is_empty());
-    let Some(path) = path.filter(|_| target.writes() && target.write_source_bytes > 0) else { return Ok(()) };
+    let path = target.write_source_path.as_deref().unwrap_or_default();
+    if path.is_empty() || !target.writes() || target.write_source_bytes == 0 {
+        return Ok(());
+    }
     Source::check_again_and_again(Path::new(path)).map_err(|error| {
         let words = format!("'{path}', the source of write data (-Z<size>,<file>): {}", system_text(&error));
         Refusal::new(RefusalKind::Machine, words)

@@ -72,7 +72,10 @@ pub fn printable_json(json: &[u8]) -> Cow<'_, [u8]> {
 fn escaped(text: &str) -> (Option<char>, usize) {
     let unit = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-        u16::from_str_radix(digits, 16).ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        u16::from_str_radix(digits, 16).ok()
     };
     let second = text[1..].chars().next();
     match second {

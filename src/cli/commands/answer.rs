@@ -99,7 +99,7 @@ impl<'a> Asked<'a> {
             return refusal.with_hints(hints);
         }
         let name = typed.trim_start_matches('-').split('=').next().unwrap_or_default();
-        let near = nearest(name, longs.into_iter()).filter(|_| !is_short(typed));
+        let near = if is_short(typed) { None } else { nearest(name, longs.into_iter()) };
         refusal.with_hints(near.map(|near| format!("did you mean --{near}?")))
     }
 

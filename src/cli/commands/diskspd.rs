@@ -461,10 +461,8 @@ pub(super) fn print_report(
     show: &Show,
 ) -> ExitCode {
     let Shape { format, beside, .. } = show.shape;
-    let notice = match console.is_interrupted() && format.is_for_people && !shows_notice_at_once() {
-        true => NOTICE,
-        false => "",
-    };
+    let waits_with_notice = console.is_interrupted() && format.is_for_people && !shows_notice_at_once();
+    let notice = if waits_with_notice { NOTICE } else { "" };
     let result = format!("{notice}{}{}", (format.render)(&report.document), show.under_result());
     let mut code = print(&result, ExitCode::Done);
     let errors = outputs.write(&report.document);

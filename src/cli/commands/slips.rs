@@ -197,11 +197,10 @@ pub(super) fn option(command: &Command, called: &str, typed: &str) -> Vec<String
         }
     }
     if !is_long && is_option(typed) {
-        hints.push(match has_variants(command) {
-            true => format!("options of diskspd stand in the words of each variant: --a '{typed} ... FILE'"),
-            false => {
-                format!("{typed} is an option of diskspd, which {called} does not take; truespd run does")
-            }
+        hints.push(if has_variants(command) {
+            format!("options of diskspd stand in the words of each variant: --a '{typed} ... FILE'")
+        } else {
+            format!("{typed} is an option of diskspd, which {called} does not take; truespd run does")
         });
     }
     hints
@@ -217,7 +216,9 @@ pub(super) fn operand(command: &Command, typed: &str) -> Option<String> {
         ));
     }
     let has = |name: &str| longs(command).any(|long| long == name);
-    if let Some(size) = meant_size(typed).filter(|_| has("size")) {
+    if has("size")
+        && let Some(size) = meant_size(typed)
+    {
         return Some(format!("a size is given with its option: --size {size}"));
     }
     if let Some(near) = longs(command).find(|long| *long == typed) {

@@ -132,7 +132,7 @@ pub(crate) fn refuse_option(args: &[String], program: &str, name: &str, what: &s
 pub fn refuse_plan(args: &[String], program: &str, refusals: &[Refusal]) -> Refusals {
     let line = Arguments::split(args, program);
     let marked = |refusal: &Refusal| {
-        let typed = refusal.subject.as_deref().filter(|_| refusal.kind == RefusalKind::Open);
+        let typed = if refusal.kind == RefusalKind::Open { refusal.subject.as_deref() } else { None };
         refusal.clone().at(line.marks_of_plan(refusal)).with_hints(typed.and_then(strays::meant))
     };
     Refusals::from(refusals.iter().map(marked).collect::<Vec<_>>()).of(program, args)

@@ -89,17 +89,17 @@ impl Sheet {
     fn flush(&mut self) {
         let lead = self.indent + self.shift;
         let text = std::mem::take(&mut self.text);
-        let term = self.term.take().filter(|_| !text.is_empty());
+        let term = self.term.take();
         if text.trim().is_empty() {
             return;
         }
         for (at, line) in wrap(&text, self.columns.saturating_sub(lead).max(20)).iter().enumerate() {
-            match term.as_deref().filter(|_| at == 0) {
-                Some(term) => {
+            match &term {
+                Some(term) if at == 0 => {
                     let before = lead.saturating_sub(2 + columns_of(term));
                     self.out.push_str(&format!("{:before$}{term}  {line}\n", ""));
                 }
-                None => self.out.push_str(&format!("{:lead$}{line}\n", "")),
+                _ => self.out.push_str(&format!("{:lead$}{line}\n", "")),
             }
         }
     }

@@ -117,10 +117,10 @@ impl fmt::Display for Whose {
 /// Whether a write would show in the times of the file. Those of a server are as good as the server; a program that serves a file
 /// system (FUSE) may keep the files anywhere.
 fn do_writes_show(mark: &Mark, file: &File, now: &Stamp) -> bool {
-    match keeps_own_times(file) {
-        true => mark.shows_writes(now),
-        false => !is_of_a_program(file) && Mark { maps_show: true, ..*mark }.shows_writes(now),
+    if keeps_own_times(file) {
+        return mark.shows_writes(now);
     }
+    !is_of_a_program(file) && Mark { maps_show: true, ..*mark }.shows_writes(now)
 }
 
 /// Whether what no run of ours writes holds what it held when the first of them began, as far as samples show.

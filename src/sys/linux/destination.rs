@@ -410,8 +410,10 @@ impl Entry {
 
     /// The first of the folders that were made.
     pub fn first_made(&self) -> Option<PathBuf> {
-        let path = self.path.ancestors().nth(self.made.len()).filter(|_| !self.made.is_empty());
-        path.map(Path::to_path_buf)
+        if self.made.is_empty() {
+            return None;
+        }
+        self.path.ancestors().nth(self.made.len()).map(Path::to_path_buf)
     }
 
     /// Opens what has the name for questions only.
