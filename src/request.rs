@@ -245,7 +245,9 @@ impl Request {
             let path = &target.path;
             let note =
                 format!("'{path}' is taken as the name of a file here; paths on Linux are written with /");
-            if Foreign::of(path).is_some() && !self.notes.contains(&note) {
+            // One that is not there is refused.
+            let is_there = Path::new(path).exists();
+            if is_there && Foreign::of(path).is_some() && !self.notes.contains(&note) {
                 self.notes.push(note);
             }
         }

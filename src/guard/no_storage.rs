@@ -96,9 +96,9 @@ fn is_of_nodes(folder: &File) -> bool {
 /// What is there instead of storage, or a link of another user.
 pub fn check_directory(directory: &Path, roots: &Roots) -> Result<(), Refusal> {
     let typed = printable_path(directory);
-    let place = entry_of(&typed, &directory.join("file"), |at, code| {
-        let words = format!("'{}': {}", printable_path(at), code.text());
-        Refusal::new(RefusalKind::Target, words)
+    let place = entry_of(&typed, &directory.join("file"), |_, code| {
+        let words = format!("no test file can be made in '{typed}': {}", code.text());
+        Refusal::new(RefusalKind::Target, words).hint("choose a directory that you may write to")
     })?;
     let path = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
     let typed = printable_path(&path);

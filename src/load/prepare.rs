@@ -416,6 +416,9 @@ pub fn create(
 /// A mistyped mount point is made as a folder, too, and then another disk is measured.
 fn tell_new_folder(path: &Path, made: &NewFile, roots: &Roots, on_event: OnEvent<'_>) {
     let Some(folder) = made.folder_made() else { return };
+    // As it was typed, where that is a path from here.
+    let here = std::env::current_dir().unwrap_or_default();
+    let typed = if path.is_relative() { folder.strip_prefix(&here).ok() } else { None };
     let filesystem = facts_of(made.file(), path, roots).ok().and_then(|facts| facts.filesystem);
     let on = filesystem.map_or(String::new(), |filesystem| {
         let shown = |path: &Option<PathBuf>| path.as_ref().map(|path| printable_path(path));
@@ -425,7 +428,7 @@ fn tell_new_folder(path: &Path, made: &NewFile, roots: &Roots, on_event: OnEvent
     });
     let words = format!(
         "the folder '{}' did not exist: -c made it{on}; check the path if that is not what you want to measure",
-        printable_path(&folder)
+        printable_path(typed.unwrap_or(&folder))
     );
     on_event(Event::Note(words));
 }

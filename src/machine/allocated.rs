@@ -6,12 +6,11 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::beneath::Beneath;
 use super::device::{BlockDevice, DeviceNumber};
 use super::loops::{Ground, backing_file};
 use super::read::{read_number, read_word};
 use super::roots::Roots;
-use super::storage::{ReadFlags, open_file};
+use super::storage::{ReadFlags, filesystem_of, open_file};
 use crate::sys::extents::data_parts;
 use crate::sys::identity::{Identity, block_device};
 use crate::sys::residency::cached;
@@ -122,7 +121,9 @@ fn of_loop(disk: &BlockDevice, path: &Path, piece: Piece, roots: &Roots, depth: 
             of_device(&file, &device, below, roots, depth + 1)?
         }
         // A program or another machine may tell what it likes of holes.
-        None if Beneath::of(&file, roots).unknown.is_some() => return None,
+        None if filesystem_of(&file, roots).is_none_or(|filesystem| !filesystem.keeps_own_data()) => {
+            return None;
+        }
         None => Allocated::Parts(data_parts(&file, below.start, below.length, PARTS_MAX)?),
     };
     match told {

@@ -68,18 +68,37 @@ fn next_below(file: &File, roots: &Roots) -> Result<Option<File>, String> {
     if name == "overlay" {
         return upper_file(file, roots);
     }
-    if filesystem.is_remote {
-        return Err(format!("it is on {name}: other machines reach the same file without this one"));
-    }
     if filesystem.is_served() {
-        return Err(format!(
-            "it is on {name}: the program that serves it may keep it in a file that others reach"
-        ));
+        return served_file(file, roots);
     }
     if filesystem.is_stacked() {
         return Err(format!("it is on {name}, which keeps it in a file of another file system"));
     }
     Ok(None)
+}
+
+/// The file of which a program makes one of its own file system: bindfs and mergerfs name the folders that they show as what
+/// is mounted. `None` where that is no folder here: then nothing tells whether there is such a file.
+fn served_file(file: &File, roots: &Roots) -> Result<Option<File>, String> {
+    let Ok(Some((mount, _))) = mount_of(report(file).mount_id, "", roots) else { return Ok(None) };
+    let source = bytes_of_name(mount.source.as_os_str());
+    let parts = source.split(|&byte| byte == b':').map(|part| PathBuf::from(name_of_bytes(part.to_vec())));
+    let folders: Vec<PathBuf> = parts.filter(|part| part.is_absolute() && part.is_dir()).collect();
+    if folders.is_empty() {
+        return Ok(None);
+    }
+    let path = std::fs::read_link(own_path(file)).map_err(|error| untold(&error))?;
+    if let Some(inside) = inside(&mount, &path) {
+        for folder in &folders {
+            if let Ok(below) = open_plain(&folder.join(&inside))
+                && is_same(file, &below)
+            {
+                return Ok(Some(below));
+            }
+        }
+    }
+    let named = printable_path(&mount.source);
+    Err(format!("the program that serves it shows '{named}', and the file is not to be found there"))
 }
 
 /// The file of the upper layer.
@@ -106,7 +125,7 @@ fn upper_file(file: &File, roots: &Roots) -> Result<Option<File>, String> {
 }
 
 fn untold(error: &io::Error) -> String {
-    format!("where overlayfs keeps it: {}", system_text(error))
+    format!("where its file system keeps it: {}", system_text(error))
 }
 
 /// The path within a mounted file system of a file that this path leads to.
@@ -177,12 +196,17 @@ fn is_layer_of(mount: &Mount, layer: &Path, inside: &Path) -> bool {
     false
 }
 
-/// Whether overlayfs shows `below` as `shown`: it passes size and times on.
+/// Whether `below` is shown as `shown`: overlayfs passes size and times on, and so do programs, but for the time of birth.
 fn is_same(shown: &File, below: &File) -> bool {
-    (0..LOOKS).any(|_| match (Stamp::of(shown), Stamp::of(below)) {
-        (Ok(shown), Ok(below)) => Stamp { identity: below.identity, ..shown } == below,
-        _ => false,
-    })
+    for _ in 0..LOOKS {
+        if let (Ok(shown), Ok(below)) = (Stamp::of(shown), Stamp::of(below)) {
+            let birth = shown.birth.and(below.birth);
+            if (Stamp { identity: below.identity, birth, ..shown }) == (Stamp { birth, ..below }) {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 #[cfg(test)]

@@ -39,6 +39,11 @@ impl Filesystem {
         STACKED.contains(&self.name.as_str())
     }
 
+    /// No program, other machine or other file system keeps what its files hold.
+    pub fn keeps_own_data(&self) -> bool {
+        !self.is_served() && !self.is_stacked()
+    }
+
     /// It keeps no owners: every file belongs to who is named when it is mounted.
     pub fn is_without_owners(&self) -> bool {
         WITHOUT_OWNERS.contains(&self.name.as_str())

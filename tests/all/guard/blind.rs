@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::makers::hide_below;
 use crate::support::devices::{Loop, Mount, can_make_devices, can_use_fuse, has_tool, run, text};
 use crate::support::killed;
 use crate::support::program::{Lab, Ran, Running};
@@ -150,6 +151,7 @@ fn what_lies_over_another_file_needs_a_word_of_its_own() {
     let lab = Lab::new();
     fs::create_dir(lab.path("below")).expect("a folder");
     let fuse = Mount::by_fuse(&lab.path("below"));
+    hide_below(&lab);
     let overlay = Mount::by_overlay(&lab.work(), false);
     for mount in [Some(fuse), overlay].into_iter().flatten() {
         let theirs = mount.point.join("theirs");

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::makers::{
-    Killed, MIB, Made, Mapped, TWO, adopted, device, disk, file, foreign, formatted, half_made, in_front,
-    killed, locked, locked_by_a_reader, mounted_image, mounted_partition, moved, noise, ntfs, on_fuse,
-    on_overlay, ours, own_node, write, written_by_map, written_in_the_same_second,
+    Killed, MIB, Made, Mapped, TWO, adopted, device, disk, file, foreign, formatted, half_made, hide_below,
+    in_front, killed, locked, locked_by_a_reader, mounted_image, mounted_partition, moved, noise, ntfs,
+    on_fuse, on_overlay, ours, own_node, write, written_by_map, written_in_the_same_second,
 };
 use crate::support::devices::{Loop, Mount, Swap, Zram, has_tool, run, skip, text};
 use crate::support::killed::registry;
@@ -506,7 +506,7 @@ pub const SITUATIONS: &[Situation] = &[
         Some(file(&moved))
     }),
     row("file of ours with random data, on FUSE", &[], |lab| on_fuse(lab, "-c80M", "-Zr")),
-    row("the same, written in place", &["something else wrote to it since", ELSEWHERE], |lab| {
+    row("the same, written in place", &["something else wrote to it since"], |lab| {
         let made = on_fuse(lab, "-c80M", "-Zr")?;
         run(
             "dd",
@@ -521,32 +521,46 @@ pub const SITUATIONS: &[Situation] = &[
         );
         Some(made)
     }),
+    row("the same, written below it, its time set back", &["something else wrote to it since"], |lab| {
+        let made = on_fuse(lab, "-c8M", "")?;
+        let (below, reference) = (lab.path("below/data"), lab.write("reference", b""));
+        run("touch", &["-r", text(&below), text(&reference)]);
+        write(&below, 5_000_000, b"somebody's thesis");
+        run("touch", &["-r", text(&reference), text(&below)]);
+        Some(made)
+    }),
+    row("file of zeros on FUSE, its file below open for writing", &["has it open for writing"], |lab| {
+        let made = on_fuse(lab, "-c1M", "")?;
+        let below = lab.path("below/zeros");
+        fs::write(&below, vec![0; MIB as usize]).expect("room");
+        let writer = File::options().write(true).open(&below).expect("writable");
+        let zeros = made.target.with_file_name("zeros");
+        Some(Made { bytes: Some(below), ..moved(made, &zeros) }.keeping(writer))
+    }),
     row(
-        "the same, written below it, its time set back",
-        &["something else wrote to it since", ELSEWHERE],
+        "loop device over a file on FUSE, another one over its file below mounted",
+        &["has the same file behind it and is in use"],
         |lab| {
-            let made = on_fuse(lab, "-c8M", "")?;
-            let (below, reference) = (lab.path("below/data"), lab.write("reference", b""));
-            run("touch", &["-r", text(&below), text(&reference)]);
-            write(&below, 5_000_000, b"somebody's thesis");
-            run("touch", &["-r", text(&reference), text(&below)]);
-            Some(made)
+            let made = on_fuse(lab, "-c1M", "")?;
+            let below = lab.path("below/image");
+            let (mount, device) = mounted_image(&below, &[])?;
+            let second = Loop::over(&made.target.with_file_name("image"));
+            let target = second.node.clone();
+            let made = Made { bytes: Some(below), ..moved(in_front(made, second), &target) };
+            Some(in_front(in_front(made, device), mount))
         },
     ),
-    row("file of zeros on FUSE", &[ELSEWHERE, "add --unchecked"], |lab| {
-        let made = on_fuse(lab, "-c1M", "")?;
-        let zeros = made.target.with_file_name("zeros");
-        fs::write(&zeros, vec![0; MIB as usize]).expect("room");
-        Some(Made { bytes: Some(zeros.clone()), ..moved(made, &zeros) })
-    }),
-    row("loop device over a file on FUSE", &[ELSEWHERE, "add --unchecked"], |lab| {
-        let made = on_fuse(lab, "-c1M", "")?;
-        let zeros = made.target.with_file_name("zeros");
-        fs::write(&zeros, vec![0; MIB as usize]).expect("room");
-        let device = Loop::over(&zeros);
-        let target = device.node.clone();
-        Some(Made { bytes: None, ..moved(in_front(made, device), &target) })
-    }),
+    row(
+        "file on FUSE, its file below out of reach",
+        &[ELSEWHERE, "the file is not to be found there", "add --unchecked"],
+        |lab| {
+            let made = on_fuse(lab, "-c1M", "")?;
+            hide_below(lab);
+            let zeros = made.target.with_file_name("zeros");
+            fs::write(&zeros, vec![0; MIB as usize]).expect("room");
+            Some(Made { bytes: Some(zeros.clone()), ..moved(made, &zeros) })
+        },
+    ),
     row(
         "file of ours with a mark in the state folder that another user may have put there",
         &["its mark", "is ignored: it belongs to another user"],

@@ -200,6 +200,12 @@ pub fn on_fuse(lab: &Lab, size: &str, words: &str) -> Option<Made> {
     Some(file(&path).keeping(mount))
 }
 
+/// Puts another folder where a FUSE file system says that its files are. The program has the right one open.
+pub fn hide_below(lab: &Lab) {
+    fs::rename(lab.path("below"), lab.path("moved")).expect("a folder");
+    fs::create_dir(lab.path("below")).expect("a free name");
+}
+
 /// A folder of the laboratory that a file system is mounted on, by a name without a blank.
 fn reached(lab: &Lab, mount: &Mount) -> PathBuf {
     let link = lab.path("mounted");

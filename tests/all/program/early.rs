@@ -113,7 +113,7 @@ fn events_that_cannot_be() {
 #[test]
 fn more_targets_than_can_be_open() {
     let lab = Lab::new();
-    let targets: Vec<String> = (0..3000).map(|number| format!("t{number}")).collect();
+    let targets: Vec<String> = (0..3000).map(|number| format!("file{number}")).collect();
     let at_most = |limit: u64| ["prlimit".to_string(), format!("--nofile={limit}:{limit}")];
     for (words, needs) in [("-d1 -W0", 12_064), ("-c1M -d1 -W0", 12_064), ("-F1 -d1 -W0", 9065)] {
         let wrapper = at_most(2048);
@@ -136,7 +136,7 @@ fn more_targets_than_can_be_open() {
 #[test]
 fn as_many_targets_as_the_limit_allows() {
     let lab = Lab::new();
-    let targets: Vec<String> = (0..100).map(|number| format!("t{number}")).collect();
+    let targets: Vec<String> = (0..100).map(|number| format!("file{number}")).collect();
     let targets = targets.join(" ");
     lab.run(&format!("-c64K -b4K -d1 -W0 -g16 {targets}")).expect_code(0);
     for (words, needs) in [("-F1 -w0", 365), ("-F1 -w50", 365), ("-t1 -o4 -Su -w50", 464), ("-F3 -O4", 567)] {

@@ -101,7 +101,7 @@ fn writes_beyond_the_limit_of_file_sizes_fail_in_words() {
     let ran = limited("--fsize=1024", "-d1 -W0 -b4K -r -g100i --json r.json f").expect_code(1);
     let ran = ran.says(&["ERROR: --json r.json: the result could not be written: File too large"]);
     assert!(ran.text().results[0].is_some(), "the text is there all the same\n{ran}");
-    limited("--fsize=1048576", "-d1 -W0 -c2M -b4K g").expect_code(1).says(&["File too large", "ulimit -f"]);
+    limited("--fsize=1048576", "-d1 -W0 -c2M -b4K g").expect_code(3).says(&["File too large", "ulimit -f"]);
     assert_eq!(lab.names(), ["f"], "nothing half-made is left");
 }
 
