@@ -1,7 +1,7 @@
 //! Documents to one self-contained HTML page, which needs no network and no other file.
 //!
 //! Everything is in the page when it is written: the charts are pictures (SVG), their values are tables too, and the
-//! documents lie in it byte for byte ([`documents`]). The script only shows values at the pointer and the cursor keys.
+//! documents lie in it byte for byte ([`document`]). The script only shows values at the pointer and the cursor keys.
 
 mod axis;
 mod buckets;
