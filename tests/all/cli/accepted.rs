@@ -489,7 +489,6 @@ fn what_linux_has_no_use_for_is_accepted_with_a_note() {
         ("-Sy f", "-Sy"),
         ("-SuY f", "-SY"),
         ("-:3 f", "-:3"),
-        ("C:\\x.dat", "C:\\x.dat"),
         ("-r 4k f", "-r4k"),
     ] {
         let notes = run(line).notes;

@@ -41,6 +41,7 @@ fn a_path_of_windows_makes_no_file_here() {
             let told = text(&ran.stderr);
             assert_eq!((ran.status.code(), ran.stdout.len()), (Some(3), 0), "{words:?}: {told}");
             assert!(told.contains("ERROR: ") && told.contains(path) && told.contains(way_out), "{told}");
+            assert!(!told.contains("is taken as the name of a file"), "{told}");
         }
         assert_eq!(lab.names(), names, "{path}");
     }
